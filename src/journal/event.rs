@@ -1,0 +1,206 @@
+//! The events of a run. The agent sends them as JSON lines; the conductor stamps and appends them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Unit;
+
+/// Plain facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`.
+pub type Facts = BTreeMap<String, String>;
+
+/// Which trial an event belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TrialId {
+    /// Block number, from 1.
+    pub block: u32,
+    /// Name of the candidate.
+    pub candidate: String,
+    /// 1, or more where the block had to be repeated.
+    pub attempt: u32,
+}
+
+/// One line of the journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// When the conductor wrote it.
+    pub at: jiff::Timestamp,
+    /// The trial it belongs to, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<TrialId>,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// First line of a journal.
+    RunStarted {
+        /// Version of this schema.
+        schema: u32,
+        /// Identity of the run (its folder's name).
+        id: String,
+        /// The plan's title.
+        title: String,
+        /// Digest of the resolved plan.
+        plan_digest: String,
+        /// The lab that was chosen.
+        lab: String,
+        /// Why this lab, in a sentence.
+        lab_reason: String,
+        /// What results stand on, in a sentence.
+        fidelity: String,
+        /// Host, kernel, device, tools.
+        environment: Facts,
+    },
+    /// An interrupted run goes on.
+    RunResumed {},
+    /// A candidate that cannot be tried here.
+    CandidateSkipped {
+        /// Its name.
+        candidate: String,
+        /// Why.
+        reason: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// A block begins, with its random order.
+    BlockStarted {
+        /// From 1.
+        block: u32,
+        /// 1, or more where it is repeated.
+        attempt: u32,
+        /// Candidates in the order they will be tried.
+        order: Vec<String>,
+    },
+    /// A block ended; `invalid` says by which rule fixed in advance it does not count.
+    BlockFinished {
+        /// From 1.
+        block: u32,
+        /// 1, or more where it was repeated.
+        attempt: u32,
+        /// The rule it broke.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        invalid: Option<String>,
+    },
+    /// A trial begins.
+    TrialStarted {},
+    /// The agent has begun a step (for progress; a phase, `mkfs`, `mount` …).
+    StepStarted {
+        /// Name of the step.
+        step: String,
+    },
+    /// A program was run.
+    Command(CommandRecord),
+    /// A phase was measured.
+    Observation(Observation),
+    /// Facts about this trial: mount options as the kernel resolved them, queue settings …
+    Facts {
+        /// The facts.
+        facts: Facts,
+    },
+    /// Something a reader of the numbers must know.
+    Caution(Caution),
+    /// A trial ended.
+    TrialFinished {
+        /// How.
+        status: Status,
+        /// Why it failed; empty when ok.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+        /// Seconds of wall time from start to end, as the conductor saw it.
+        #[serde(default)]
+        wall: f64,
+    },
+    /// A candidate is no longer tried, by the stopping rule.
+    CandidateDropped {
+        /// Its name.
+        candidate: String,
+        /// The evidence, in a sentence.
+        reason: String,
+    },
+    /// Last line of a complete journal.
+    RunFinished {
+        /// Why no more blocks were run.
+        reason: String,
+    },
+}
+
+/// How a trial ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Every phase was measured and verified.
+    Ok,
+    /// It could not be completed, or data were wrong.
+    Failed,
+}
+
+/// A program that was run: enough to repeat it by hand.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CommandRecord {
+    /// The step it served.
+    pub step: String,
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Exit status; `None` when ended by a signal or by the time limit.
+    pub exit: Option<i32>,
+    /// The signal that ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// Wall seconds.
+    pub seconds: f64,
+    /// The end of its standard output (bounded).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stdout: String,
+    /// The end of its standard error (bounded).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stderr: String,
+}
+
+/// What one phase of one trial measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// Name of the phase (`mkfs`, `mount`, `umount` included).
+    pub phase: String,
+    /// The numbers.
+    pub measurements: Vec<Measurement>,
+    /// Latencies by kind of call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub histograms: Vec<Histogram>,
+    /// `cold`, `warm`, or `fresh` (first phase after mkfs).
+    pub cache: String,
+}
+
+/// One number with its unit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Name of the metric; a built-in one (see [`METRICS`](super::METRICS)) or an adapter's own.
+    pub metric: String,
+    /// Unit of `value`.
+    pub unit: Unit,
+    /// The number.
+    pub value: f64,
+}
+
+/// A latency histogram, as the non-empty buckets of an HDR histogram with two significant digits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Histogram {
+    /// What was timed: `create`, `open`, `unlink` …
+    pub call: String,
+    /// (highest value of the bucket in nanoseconds, count).
+    pub buckets: Vec<(u64, u64)>,
+}
+
+/// Something a reader of the numbers must know.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Caution {
+    /// The phase it concerns; empty for the whole trial.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub phase: String,
+    /// In a sentence.
+    pub text: String,
+}

@@ -1,0 +1,33 @@
+//! fsverdict: which filesystem, with which options, on this device, for this work?
+//!
+//! The rooms below stand on one another, ground floor first; a room imports only from rooms
+//! above it in this list. ARCHITECTURE.md says what each owns.
+
+pub mod plan;
+
+pub mod journal;
+
+pub mod host;
+
+pub mod filesystem;
+pub mod layer;
+
+pub mod dataset;
+
+pub mod workload;
+
+pub mod measure;
+
+pub mod trial;
+
+pub mod lab;
+
+pub mod statistics;
+
+pub mod study;
+
+pub mod verdict;
+
+pub mod report;
+
+pub mod cli;

@@ -1,0 +1,242 @@
+//! The resolved plan: every default filled in, every name checked, every candidate of the matrix spelled out.
+//!
+//! These types are what the rest of the program sees; the TOML a user writes is read in `source.rs`. They are
+//! stored as JSON in the run folder, so a field may be added here but not renamed.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Bytes;
+
+/// A resolved plan: everything a run needs to know, and nothing about how it will be carried out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// One line that says what is being found out.
+    pub title: String,
+    /// Where the trials are to happen.
+    pub lab: LabChoice,
+    /// The kernel for `uml` and `vm`; the lab's own default when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<PathBuf>,
+    /// What is formatted.
+    pub device: Device,
+    /// How often, in which order, and when to stop.
+    pub protocol: Protocol,
+    /// What the verdict is about.
+    pub goal: Goal,
+    /// The named datasets the phases work on.
+    #[serde(default)]
+    pub datasets: BTreeMap<String, Dataset>,
+    /// The configurations under test, with unique names.
+    pub candidates: Vec<Candidate>,
+    /// The workload: timed steps in order.
+    pub phases: Vec<Phase>,
+}
+
+/// Where trials happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LabChoice {
+    /// The first of native, uml, vm that may and can run every candidate.
+    Auto,
+    /// This machine's kernel, as root.
+    Native,
+    /// A Linux kernel as an ordinary process (User-Mode Linux).
+    Uml,
+    /// A QEMU guest.
+    Vm,
+}
+
+/// What is formatted in every trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// A scratch image or a real block device.
+    pub source: DeviceSource,
+    /// Where scratch images lie; the user's cache or `/var/tmp` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
+}
+
+/// A scratch image made for the run, or a block device of the user's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeviceSource {
+    /// A sparse file of this size, made and removed by fsverdict.
+    Image(Bytes),
+    /// A block device named by the user.
+    Path(PathBuf),
+}
+
+/// How the trials are laid out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Protocol {
+    /// How many blocks.
+    pub blocks: Blocks,
+    /// Seed of the random order and of generated data.
+    pub seed: u64,
+    /// δ, as a fraction: smaller relative differences do not matter to this user.
+    pub tie: f64,
+    /// A trial that takes longer than this is stopped and counts as failed.
+    pub timeout: Duration,
+    /// Stop starting new blocks after this long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Duration>,
+}
+
+/// A fixed number of blocks (`min == max`) or an adaptive range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Blocks {
+    /// Never fewer than this.
+    pub min: u32,
+    /// Never more than this.
+    pub max: u32,
+}
+
+/// What the verdict is about: a metric, and how much each phase counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Goal {
+    /// Name of the metric, e.g. `durable`.
+    pub metric: String,
+    /// Weight per phase; phases that are not named do not count. Empty in a plan means: each work phase 1.
+    pub weights: BTreeMap<String, f64>,
+}
+
+/// What phases work on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "kind")]
+pub enum Dataset {
+    /// A generated tree.
+    Tree(TreeShape),
+    /// One directory with this many small files.
+    Flat {
+        /// How many files.
+        files: u64,
+        /// Size of each file.
+        file_size: Bytes,
+    },
+    /// One big file.
+    File {
+        /// Its size.
+        size: Bytes,
+        /// The share of its bytes a compressor can remove: 0 incompressible, 1 all zeros.
+        compressible: f64,
+    },
+    /// A real directory of the user's, staged in memory.
+    Folder {
+        /// The directory.
+        path: PathBuf,
+        /// Take whole subdirectories, picked in a fixed pseudo-random order, until about this much is reached; all when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<Bytes>,
+    },
+}
+
+/// The shape of a generated tree (METHOD: Impressions, Agrawal et al., FAST'09).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TreeShape {
+    /// Name of the profile that gives the size distribution.
+    pub profile: String,
+    /// Regular files in total.
+    pub files: u64,
+    /// Directories in total, the root included.
+    pub directories: u64,
+    /// Bytes in all files together.
+    pub size: Bytes,
+    /// The share of bytes a compressor can remove, 0 to 1; the profile's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compressible: Option<f64>,
+    /// The share of files that are byte-for-byte copies of another, 0 to 1; the profile's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplicates: Option<f64>,
+    /// The share of files that are further hard links to another file, 0 to 1; the profile's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hard_links: Option<f64>,
+}
+
+/// One configuration under test.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// Short, unique within the plan, without white space.
+    pub name: String,
+    /// Name in the filesystem registry.
+    pub filesystem: String,
+    /// Words added to the filesystem's fair default mkfs options.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mkfs: Vec<String>,
+    /// Mount options (comma-separated in TOML) added to the filesystem's fair defaults.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mount: Vec<String>,
+    /// `none`, or the name of an encryption layer.
+    pub encryption: String,
+    /// I/O scheduler of the device; the device's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<String>,
+}
+
+/// One timed step of the workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Phase {
+    /// Unique within the plan.
+    pub name: String,
+    /// What is done.
+    pub work: Work,
+    /// Name of the dataset it works on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dataset: Option<String>,
+    /// Folder below the mount point to work in; the dataset's name when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub into: Option<String>,
+    /// Start with nothing cached: sync, unmount, drop caches, mount.
+    #[serde(default)]
+    pub cold: bool,
+    /// After a command or adapter, outside the clock: this folder must hold exactly this dataset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify: Option<Verify>,
+}
+
+/// The work of a phase.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Work {
+    /// A built-in operation, by its name in the registry (`tree.write`, `fsck`, …).
+    Operation(String),
+    /// A line for `/bin/sh -c`.
+    Command(String),
+    /// A benchmark program whose output is understood.
+    Adapter {
+        /// Name in the registry (`bonnie++`, `fio`).
+        name: String,
+        /// Its options, as one line.
+        options: String,
+    },
+}
+
+/// What must be true of the filesystem after a phase whose work fsverdict did not do itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verify {
+    /// The dataset that must be found …
+    pub dataset: String,
+    /// … in this folder below the mount point.
+    pub at: String,
+}
+
+/// The words a plan may use, gathered from the registries of the rooms that own them.
+#[derive(Debug, Clone, Copy)]
+pub struct Vocabulary<'a> {
+    /// Filesystems.
+    pub filesystems: &'a [&'a str],
+    /// Encryption layers, `none` included.
+    pub encryptions: &'a [&'a str],
+    /// Built-in operations with the kind of dataset each needs (`tree`, `file`, `flat`, or empty for none). `tree` operations also take `folder` datasets.
+    pub operations: &'a [(&'a str, &'a [&'a str])],
+    /// Adapters.
+    pub adapters: &'a [&'a str],
+    /// Tree profiles.
+    pub profiles: &'a [&'a str],
+    /// Metrics a goal may name.
+    pub metrics: &'a [&'a str],
+}
