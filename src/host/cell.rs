@@ -148,11 +148,18 @@ impl Cell {
     /// # Errors
     /// When this binary cannot be found again.
     pub fn command(&self) -> Result<Command, CellError> {
-        let binary = std::env::current_exe().map_err(system("find this program again"))?;
-        let mut command = Command::new(binary);
+        let mut command = Command::new(this_program()?);
         command.arg("cell").env(SPEC, serde_json::to_string(self).unwrap_or_default());
         Ok(command)
     }
+}
+
+/// The path of this binary.
+///
+/// # Errors
+/// When `/proc` is not mounted.
+pub fn this_program() -> Result<PathBuf, CellError> {
+    std::env::current_exe().map_err(system("find this program again"))
 }
 
 /// Walls an ordinary user, or root, can have here.
