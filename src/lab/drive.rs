@@ -29,19 +29,25 @@ pub struct TrialEnd {
 /// One trial under way. What is spawned must be a cell's warden: ending it ends everything.
 ///
 /// `events` is where the agent's JSON lines arrive; both output streams of the command are the console.
-/// Every event but the last (`TrialFinished`) is handed to `watch`.
+/// Every event but the last (`TrialFinished`) is handed to `watch`. `inherited` are the descriptors the command was
+/// given: they are closed here as soon as it has them.
+///
+/// # Errors
+/// When it cannot be started; whatever happens later is the end of the trial, not an error.
 pub fn drive(
     mut command: Command,
     events: OwnedFd,
     limit: Duration,
     watch: &mut dyn FnMut(Event),
+    inherited: Vec<OwnedFd>,
 ) -> std::io::Result<TrialEnd> {
     let started = Instant::now();
     let (console_reader, console_writer) = std::io::pipe()?;
     command.stdout(console_writer.try_clone()?).stderr(console_writer);
     let mut warden = Warden(command.spawn()?);
-    // The command holds descriptors of the console and the events' other end: end of file needs them closed.
+    // End of file on console and events needs our own copies of their other ends closed.
     drop(command);
+    drop(inherited);
     let console = last_lines(console_reader);
     let lines = lines_of(std::fs::File::from(events));
     let mut told = None;

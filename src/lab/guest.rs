@@ -8,10 +8,10 @@ use std::path::Path;
 
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
-use crate::host::cell::Walls;
+use crate::host::cell::{Walls, inherit};
 use crate::host::mounts;
 use crate::host::program::{Program, succeeded};
-use crate::trial::{Modules, TrialSpec, agent_cell};
+use crate::trial::{EVENTS_VARIABLE, Modules, TrialSpec, agent_cell};
 
 /// Where the conductor put the trial's description: the guest's second disk, which ends in zeros.
 const DESCRIPTION: &str = "/dev/ubdb";
@@ -52,19 +52,18 @@ fn live() -> Result<(), Box<dyn std::error::Error>> {
     line.make_raw();
     tcsetattr(&events, OptionalActions::Now, &line)?;
     let (reader, writer) = std::io::pipe()?;
-    let cell = agent_cell(&spec, walls())?;
-    let mut agent = cell.command()?.env("PATH", path).stdin(reader).stdout(events.as_fd().try_clone_to_owned()?).spawn()?;
+    let cell = agent_cell(&spec, Walls::Namespaces)?;
+    let mut agent = cell.command()?
+        .env("PATH", path)
+        .env(EVENTS_VARIABLE, inherit(events.as_fd())?.to_string())
+        .stdin(reader)
+        .spawn()?;
     std::io::Write::write_all(&mut { writer }, description.as_bytes())?;
     let status = agent.wait()?;
     if !status.success() {
         eprintln!("fsverdict guest: the agent ended with {status}");
     }
     Ok(())
-}
-
-/// A user's own kernel may have been built without namespaces; the guest is walls enough around it then.
-fn walls() -> Walls {
-    if Path::new("/proc/self/ns/pid").exists() { Walls::Namespaces } else { Walls::None }
 }
 
 fn read_description() -> std::io::Result<String> {

@@ -64,11 +64,6 @@ pub enum TrialDevice {
     },
 }
 
-/// Name of the environment variable by which a command finds a staged dataset: its name in capitals.
-pub fn variable_of(dataset: &str) -> String {
-    dataset.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
-}
-
 /// Whether a shell line mentions a variable, as `$NAME` or `${NAME`.
 pub fn mentions(line: &str, variable: &str) -> bool {
     line.match_indices('$').any(|(at, _)| {
@@ -81,12 +76,11 @@ pub fn mentions(line: &str, variable: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{mentions, variable_of};
+    use super::mentions;
 
     #[test]
     fn variables_are_found_as_a_shell_would() {
         assert!(mentions("rsync -a \"$USR/\" x", "USR") && mentions("cp ${USR}/a b", "USR"));
         assert!(!mentions("echo $USRX", "USR") && !mentions("echo USR", "USR"));
-        assert_eq!(variable_of("kernel-source"), "KERNEL_SOURCE");
     }
 }

@@ -6,11 +6,11 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::dataset::{self, Prepared, Staged};
-use crate::plan::{Dataset, Work};
+use crate::plan::{Dataset, Work, variable};
 
 use super::error::TrialError;
 use super::sink::Sink;
-use super::spec::{TrialSpec, mentions, variable_of};
+use super::spec::{TrialSpec, mentions};
 
 /// Where staged datasets lie: a tmpfs of its own, which commands see read-only.
 pub(super) const DATA: &str = "/tmp/fsverdict/data";
@@ -55,7 +55,7 @@ impl Materials {
     /// The environment variables by which commands find the staged ones.
     pub(super) fn variables(&self) -> Vec<(String, OsString)> {
         let staged = self.by_name.iter().filter_map(|(name, material)| Some((name, material.staged.as_ref()?)));
-        staged.map(|(name, staged)| (variable_of(name), staged.path().as_os_str().to_owned())).collect()
+        staged.map(|(name, staged)| (variable(name), staged.path().as_os_str().to_owned())).collect()
     }
 }
 
@@ -68,9 +68,9 @@ fn as_seen_here(name: &str, dataset: &Dataset) -> Dataset {
 }
 
 fn wanted_as_files(spec: &TrialSpec, name: &str) -> bool {
-    let variable = variable_of(name);
+    let name = variable(name);
     spec.phases.iter().any(|phase| match &phase.work {
-        Work::Command(line) | Work::Adapter { options: line, .. } => mentions(line, &variable),
+        Work::Command(line) | Work::Adapter { options: line, .. } => mentions(line, &name),
         Work::Operation(_) => false,
     })
 }
