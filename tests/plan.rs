@@ -310,6 +310,13 @@ fn data_and_device_may_shrink_together() {
 }
 
 #[test]
+fn a_real_device_replaces_image_and_folder() {
+    let path = DeviceSource::Path("/dev/sdz".into());
+    let plan = changed(&Overrides { device: Some(path.clone()), ..Overrides::default() }).unwrap();
+    assert_eq!((plan.device.source, plan.device.folder), (path, None));
+}
+
+#[test]
 fn the_digest_is_stable_and_sees_every_change() {
     assert_eq!(digest(&base().unwrap()), digest(&base().unwrap()));
     // The same on every machine and in every later version, or old runs could not be resumed.

@@ -178,6 +178,10 @@ pub(super) fn apply(
             DeviceSource::Image(size) => format!("image:{size}"),
             DeviceSource::Path(path) => path.display().to_string(),
         };
+        if matches!(source, DeviceSource::Path(_)) {
+            // A folder is where images lie.
+            plan.device.folder = None;
+        }
         plan.device.source = source.clone();
         device_at = tell("--device", &given, Ok(()))?;
     }
