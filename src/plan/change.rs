@@ -28,7 +28,7 @@ pub struct Overrides {
 pub(super) fn amend(tree: &mut Node, settings: &[String], texts: &mut Texts) -> Result<(), PlanError> {
     for setting in settings {
         let text = texts.add_option("--set", setting);
-        let result = parse_setting(setting, text, texts).and_then(|change| merge(tree, change, texts));
+        let result = parse_setting(setting, text, texts).and_then(|change| merge(tree, "", change, texts));
         result.map_err(|problem| texts.tell(&problem))?;
     }
     Ok(())
@@ -81,15 +81,16 @@ fn replace_leaf(table: &mut Table, text: usize, leaf: &Node) {
     }
 }
 
-/// Merges a change into the tree: tables key by key, members of lists by name or number, all else replaced.
-fn merge(node: &mut Node, change: Table, texts: &Texts) -> Result<(), Problem> {
+/// Merges a change into the tree: tables key by key, members of the list called `key` by name or
+/// number, all else replaced.
+fn merge(node: &mut Node, key: &str, change: Table, texts: &Texts) -> Result<(), Problem> {
     match &mut node.value {
         Value::Table(table) => merge_table(table, change, texts),
         Value::Array(members) if members.iter().all(|member| matches!(member.value, Value::Table(_))) => {
-            for Entry { key, key_at, node: value } in change.entries {
-                let member = find_member(members, &key, key_at)?;
+            for Entry { key: member, key_at, node: value } in change.entries {
+                let member = find_member(members, key, &member, key_at)?;
                 match value.value {
-                    Value::Table(inner) => merge(member, inner, texts)?,
+                    Value::Table(inner) => merge(member, "", inner, texts)?,
                     other => *member = Node { at: value.at, value: other },
                 }
             }
@@ -106,11 +107,11 @@ fn merge_table(table: &mut Table, change: Table, texts: &Texts) -> Result<(), Pr
     for entry in change.entries {
         match (table.get_mut(&entry.key), entry) {
             // `a.b = 1` is a change within `a`; `a = { b = 1 }` replaces it.
-            (Some(old), Entry { node: Node { value: Value::Table(inner), at }, .. })
+            (Some(old), Entry { key, node: Node { value: Value::Table(inner), at }, .. })
                 if !texts.is_inline_table(at)
                     && matches!(old.node.value, Value::Table(_) | Value::Array(_)) =>
             {
-                merge(&mut old.node, inner, texts)?;
+                merge(&mut old.node, &key, inner, texts)?;
             }
             (Some(old), new) => *old = new,
             (None, new) => table.entries.push(new),
@@ -119,7 +120,12 @@ fn merge_table(table: &mut Table, change: Table, texts: &Texts) -> Result<(), Pr
     Ok(())
 }
 
-fn find_member<'a>(members: &'a mut [Node], key: &str, at: Place) -> Result<&'a mut Node, Problem> {
+fn find_member<'a>(
+    members: &'a mut [Node],
+    list: &str,
+    key: &str,
+    at: Place,
+) -> Result<&'a mut Node, Problem> {
     let names: Vec<Option<String>> = members.iter().map(name_of).collect();
     let by_name = names.iter().position(|name| name.as_deref() == Some(key));
     let by_number =
@@ -128,9 +134,10 @@ fn find_member<'a>(members: &'a mut [Node], key: &str, at: Place) -> Result<&'a 
         Some(index) => Ok(&mut members[index]),
         None => {
             let known: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
-            let numbers = format!("or count: 1 to {}", members.len());
-            let hint = if known.is_empty() { numbers } else { format!("{} {numbers}", suggest(key, &known)) };
-            Err(Problem { at, message: format!("none is called `{key}`"), hint: Some(hint) })
+            let numbers = format!("by number: 1 to {}", members.len());
+            let hint =
+                if known.is_empty() { numbers } else { format!("{} ({numbers})", suggest(key, &known)) };
+            Err(Problem { at, message: format!("there is no {list} `{key}`"), hint: Some(hint) })
         }
     }
 }
@@ -171,6 +178,10 @@ pub(super) fn apply(
             DeviceSource::Image(size) => format!("image:{size}"),
             DeviceSource::Path(path) => path.display().to_string(),
         };
+        if matches!(source, DeviceSource::Path(_)) {
+            // A folder is where images lie.
+            plan.device.folder = None;
+        }
         plan.device.source = source.clone();
         device_at = tell("--device", &given, Ok(()))?;
     }

@@ -50,7 +50,8 @@ impl FromStr for DeviceSource {
         }
         Err(ValueError::new(
             format!("\"{text}\" is not a device"),
-            "write image:SIZE for a scratch image (image:4GiB), or the absolute path of a block device (/dev/disk/by-id/…)",
+            "write image:SIZE for a scratch image (image:4GiB), \
+             or the absolute path of a block device (/dev/disk/by-id/…)",
         ))
     }
 }

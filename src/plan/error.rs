@@ -29,6 +29,17 @@ impl fmt::Display for ValueError {
 /// Shown on several lines: place and message, the offending line with its culprit underlined, and a hint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanError {
+    /// Where.
+    pub culprit: Box<Culprit>,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// The text to blame: where it stands, and its line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Culprit {
     /// The file's name, or the command-line option (`--set`) the text came from.
     pub file: String,
     /// Line in that file, from 1; `None` when the text came from the command line.
@@ -39,36 +50,32 @@ pub struct PlanError {
     pub source_line: String,
     /// How many characters of the line are to blame.
     pub width: usize,
-    /// What is wrong.
-    pub message: String,
-    /// What to do about it.
-    pub hint: Option<String>,
 }
 
 impl std::error::Error for PlanError {}
 
 impl fmt::Display for PlanError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = match self.line {
+        let Culprit { file, line, column, source_line, width } = &*self.culprit;
+        let number = match line {
             Some(line) => {
-                writeln!(formatter, "{}:{line}:{}: {}", self.file, self.column, self.message)?;
+                writeln!(formatter, "{file}:{line}:{column}: {}", self.message)?;
                 line.to_string()
             }
             None => {
-                writeln!(formatter, "{}: {}", self.file, self.message)?;
+                writeln!(formatter, "{file}: {}", self.message)?;
                 String::new()
             }
         };
         let margin = " ".repeat(number.len());
         // Tabs stay tabs, so that the marks below stand under what they mark.
-        let indent: String = self
-            .source_line
+        let indent: String = source_line
             .chars()
-            .take(self.column - 1)
+            .take(column - 1)
             .map(|letter| if letter == '\t' { '\t' } else { ' ' })
             .collect();
-        writeln!(formatter, "{margin} |\n{number} | {}", self.source_line)?;
-        write!(formatter, "{margin} | {indent}{}", "^".repeat(self.width.max(1)))?;
+        writeln!(formatter, "{margin} |\n{number} | {source_line}")?;
+        write!(formatter, "{margin} | {indent}{}", "^".repeat((*width).max(1)))?;
         match &self.hint {
             Some(hint) => write!(formatter, "\nhint: {hint}"),
             None => Ok(()),
@@ -78,16 +85,19 @@ impl fmt::Display for PlanError {
 
 #[cfg(test)]
 mod tests {
-    use super::PlanError;
+    use super::{Culprit, PlanError};
 
     #[test]
     fn the_culprit_is_underlined() {
-        let mut error = PlanError {
+        let culprit = Culprit {
             file: "a.toml".to_owned(),
             line: Some(12),
             column: 7,
             source_line: "\ttie = 3".to_owned(),
             width: 1,
+        };
+        let mut error = PlanError {
+            culprit: Box::new(culprit),
             message: "too large".to_owned(),
             hint: Some("write 0.03".to_owned()),
         };
@@ -95,7 +105,7 @@ mod tests {
             error.to_string(),
             "a.toml:12:7: too large\n   |\n12 | \ttie = 3\n   | \t     ^\nhint: write 0.03"
         );
-        error.line = None;
+        error.culprit.line = None;
         error.hint = None;
         assert_eq!(error.to_string(), "a.toml: too large\n |\n | \ttie = 3\n | \t     ^");
     }

@@ -24,7 +24,7 @@ mod words;
 
 pub use change::Overrides;
 pub use digest::digest;
-pub use error::{PlanError, ValueError};
+pub use error::{Culprit, PlanError, ValueError};
 pub use model::{
     Blocks, Candidate, Dataset, Device, DeviceSource, Goal, LabChoice, Phase, Plan, Protocol, TreeShape,
     Verify, Vocabulary, Work,

@@ -143,7 +143,8 @@ fn read_device(top: &Section<'_>, problems: &Problems) -> Option<(Device, Option
         section.forbid(
             &["image", "folder"],
             "`path`",
-            "a device is either a scratch image (image, folder) or a block device (path)",
+            "a device is either a scratch image (image, folder) or a block device (path); \
+             on the command line, --device replaces either",
         );
     }
     let at = path.as_ref().map(|path| path.at).or(image.as_ref().map(|image| image.at));

@@ -36,7 +36,7 @@ pub(super) fn read_candidates(
         drafts.extend(combined.into_iter().map(|value| Placed { at: entry.node.at, value }));
     }
     if drafts.is_empty() && problems.is_empty() {
-        problems.add(top.at, "the plan has no candidate, so there is nothing to compare", EXAMPLE);
+        top.lacks(top.at, "the plan has no candidate, so there is nothing to compare", EXAMPLE);
     }
     name_all(&mut drafts, problems);
     drafts.into_iter().map(|draft| draft.value).collect()
@@ -75,7 +75,7 @@ fn read_candidate(
 fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Option<Vec<Candidate>> {
     let section = Section::new("[matrix]", node, MATRIX, problems)?;
     if section.entry("filesystem").is_none() {
-        problems.add(section.at, "[matrix] lacks `filesystem`", EXAMPLE);
+        section.lacks(section.at, "[matrix] lacks `filesystem`", EXAMPLE);
     }
     let filesystems = read_axis(&section, "filesystem", problems, filled_text);
     for filesystem in filesystems.iter().flatten() {

@@ -58,7 +58,8 @@ fn check_name(entry: &Entry, problems: &Problems) {
         problems.add(
             entry.key_at,
             format!("\"{}\" cannot be the name of a dataset", name.escape_debug()),
-            "command lines find a dataset in the variable of its name ($TREE for `tree`), so use lower-case letters a-z, digits and _, a letter first",
+            "command lines find a dataset in the variable of its name ($TREE for `tree`), \
+             so use lower-case letters a-z, digits and _, a letter first",
         );
     } else if TAKEN.contains(&name) {
         problems.add(
@@ -93,10 +94,11 @@ fn read_dataset(entry: &Entry, vocabulary: &Vocabulary<'_>, problems: &Problems)
     } else if has("profile") || has("files") || has("directories") {
         read_tree(&section, vocabulary, problems)
     } else {
-        problems.add(
+        section.lacks(
             section.at,
-            format!("{title} does not say what it is"),
-            "give it profile, files, directories and size (a generated tree), path (a real directory), file (one big file) or flat and file_size (one directory of small files)",
+            &format!("{title} does not say what it is"),
+            "give it profile, files, directories and size (a generated tree), path (a real directory), \
+             file (one big file) or flat and file_size (one directory of small files)",
         );
         None
     }

@@ -23,7 +23,7 @@ pub(super) fn read_phases(
     problems: &Problems,
 ) -> Vec<Phase> {
     let Some(entry) = top.entry("phase") else {
-        problems.add(top.at, "the plan has no phase, so there is nothing to time", EXAMPLE);
+        top.lacks(top.at, "the plan has no phase, so there is nothing to time", EXAMPLE);
         return Vec::new();
     };
     let Value::Array(nodes) = &entry.node.value else {
@@ -86,8 +86,11 @@ fn read_phase(
                 match &dataset {
                     Some(chosen) => check_kind(operation, kinds, chosen, datasets, problems),
                     None if section.entry("dataset").is_none() => {
-                        let message = format!("`{operation}` needs a dataset");
-                        problems.add(*at, message, needs(kinds, datasets));
+                        section.lacks(
+                            *at,
+                            &format!("`{operation}` needs a dataset"),
+                            &needs(kinds, datasets),
+                        );
                     }
                     None => {}
                 }
@@ -115,7 +118,7 @@ fn read_work(
     let hint =
         "a phase is one of operation (built in), command (a shell line) and adapter (a benchmark program)";
     if present.is_empty() {
-        problems.add(section.at, "this phase does not say what is done", hint);
+        section.lacks(section.at, "this phase does not say what is done", hint);
     }
     if let [first, second, ..] = present.as_slice() {
         problems.add(
@@ -217,7 +220,7 @@ fn kind(dataset: &Dataset) -> &'static str {
     }
 }
 
-fn described<'a>(kind: &'a str) -> &'a str {
+fn described(kind: &str) -> &str {
     match kind {
         "tree" => "a tree (profile … or path)",
         "folder" => "a real directory (path)",

@@ -56,6 +56,7 @@ pub(super) struct Section<'a> {
     /// Where its header stands.
     pub(super) at: Place,
     table: &'a Table,
+    has_strangers: bool,
     problems: &'a Problems,
 }
 
@@ -71,8 +72,10 @@ impl<'a> Section<'a> {
             );
             return None;
         };
+        let mut has_strangers = false;
         for entry in &table.entries {
             if !keys.contains(&entry.key.as_str()) {
+                has_strangers = true;
                 let place = if name.is_empty() { "a plan".to_owned() } else { name.to_owned() };
                 problems.add(
                     entry.key_at,
@@ -81,7 +84,7 @@ impl<'a> Section<'a> {
                 );
             }
         }
-        Some(Section { name, at: node.at, table, problems })
+        Some(Section { name, at: node.at, table, has_strangers, problems })
     }
 
     /// The entry of this key, as written.
@@ -111,9 +114,16 @@ impl<'a> Section<'a> {
     ) -> Option<Placed<T>> {
         if self.table.get(key).is_none() {
             let place = if self.name.is_empty() { "the plan" } else { self.name };
-            self.problems.add(self.at, format!("{place} lacks `{key}`"), format!("for example: {example}"));
+            self.lacks(self.at, &format!("{place} lacks `{key}`"), &format!("for example: {example}"));
         }
         self.optional(key, read)
+    }
+
+    /// Notes that something is absent, unless a misspelt key is the likely reason, which is noted already.
+    pub(super) fn lacks(&self, at: Place, message: &str, hint: &str) {
+        if !self.has_strangers {
+            self.problems.add(at, message, hint);
+        }
     }
 
     /// Notes keys that may not stand together with `with`.

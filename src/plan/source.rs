@@ -5,7 +5,7 @@
 
 use toml::de::{DeTable, DeValue};
 
-use super::error::{PlanError, ValueError};
+use super::error::{Culprit, PlanError, ValueError};
 
 /// A stretch of one of the texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -132,20 +132,24 @@ impl Texts {
     pub(super) fn tell(&self, problem: &Problem) -> PlanError {
         let text = &self.texts[problem.at.text];
         let content = text.content.as_str();
-        let start = problem.at.start.min(content.len());
+        let start = boundary(content, problem.at.start);
         let line_start = content[..start].rfind('\n').map_or(0, |newline| newline + 1);
         let line_end = content[start..].find('\n').map_or(content.len(), |newline| start + newline);
-        let end = problem.at.end.clamp(start, line_end);
-        PlanError {
+        let end = boundary(content, problem.at.end).clamp(start, line_end);
+        let culprit = Culprit {
             file: text.name.clone(),
             line: (!text.is_option).then(|| content[..start].matches('\n').count() + 1),
             column: content[line_start..start].chars().count() + 1,
             source_line: content[line_start..line_end].trim_end_matches('\r').to_owned(),
             width: content[start..end].trim_end().chars().count(),
-            message: problem.message.clone(),
-            hint: problem.hint.clone(),
-        }
+        };
+        PlanError { culprit: Box::new(culprit), message: problem.message.clone(), hint: problem.hint.clone() }
     }
+}
+
+/// The last start of a character at or before `index`.
+fn boundary(content: &str, index: usize) -> usize {
+    (0..=index.min(content.len())).rev().find(|index| content.is_char_boundary(*index)).unwrap_or(0)
 }
 
 /// Parses one of the texts into a tree.

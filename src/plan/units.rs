@@ -34,7 +34,9 @@ const SIZE_UNITS: &[(&str, u64)] = &[
 const TIME_UNITS: &[(&str, u64)] =
     &[("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
 
-const SIZE_HELP: &str = "sizes are written \"64KiB\", \"200MiB\", \"4GiB\" (powers of 1024) or \"64kB\", \"200MB\", \"1.5GB\" (powers of 1000); the units are B kB MB GB TB KiB MiB GiB TiB";
+const SIZE_HELP: &str = "sizes are written \"64KiB\", \"200MiB\", \"4GiB\" (powers of 1024) \
+    or \"64kB\", \"200MB\", \"1.5GB\" (powers of 1000); \
+    the units are B kB MB GB TB KiB MiB GiB TiB";
 const TIME_HELP: &str = "times are written \"90s\", \"20m\", \"2h\", \"1h30m\"; the units are ms s m h d";
 
 impl FromStr for Bytes {
@@ -161,7 +163,7 @@ fn multiply(number: &str, factor: u64) -> Option<u64> {
 mod tests {
     use std::time::Duration;
 
-    use proptest::prelude::{Just, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
+    use proptest::prelude::{Just, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
     use super::{Bytes, SIZE_UNITS, duration_text, parse_duration};
 
