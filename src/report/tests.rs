@@ -184,3 +184,15 @@ fn a_closed_pipe_is_recognised() {
         }
     }
 }
+
+#[test]
+fn the_harness_pays_for_what_no_step_accounts_for() {
+    let mut story = Story::new(&["ext4"], &["write"]);
+    story.open_block(1, 1, &["ext4"]);
+    // The fixture lets a trial take a tenth longer than its steps, and settle for 2% of each.
+    story.trial(&id(1, "ext4"), &[("mkfs", 4.0), ("write", 6.0)]);
+    let harness = super::Harness::of(&story.run()).unwrap();
+    assert!((harness.share - 1.0 / 11.0).abs() < 1e-9, "{harness:?}");
+    assert!((harness.settle - 0.2 / 11.0).abs() < 1e-9, "{harness:?}");
+    assert_eq!(super::Harness::of(&Story::new(&["ext4"], &["write"]).run()), None);
+}
