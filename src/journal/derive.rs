@@ -2,6 +2,8 @@
 //!
 //! A block may be repeated, a trial interrupted and begun again; this is where it is decided which of them count.
 
+use std::collections::{HashMap, HashSet};
+
 use jiff::Timestamp;
 
 use super::run::{BlockState, CandidateState, CandidateStatus, Header, Run, Standing, Trial};
@@ -118,13 +120,21 @@ impl Run {
 
     /// Of each block the last attempt counts, if it is valid; of each trial the last one begun.
     fn settle_standings(&mut self) {
-        for at in 0..self.trials.len() {
-            let id = self.trials[at].id.clone();
-            let repeated =
-                self.blocks.iter().any(|block| block.block == id.block && block.attempt > id.attempt)
-                    || self.trials[at + 1..].iter().any(|later| later.id == id);
-            let block = self.blocks.iter().rfind(|state| state.is(id.block, id.attempt));
-            self.trials[at].standing = match block {
+        let mut last_attempt: HashMap<u32, u32> = HashMap::new();
+        let mut blocks: HashMap<(u32, u32), &BlockState> = HashMap::new();
+        for block in &self.blocks {
+            last_attempt
+                .entry(block.block)
+                .and_modify(|last| *last = block.attempt.max(*last))
+                .or_insert(block.attempt);
+            blocks.insert((block.block, block.attempt), block);
+        }
+        let mut begun_later: HashSet<TrialId> = HashSet::new();
+        for trial in self.trials.iter_mut().rev() {
+            let (block, attempt) = (trial.id.block, trial.id.attempt);
+            let repeated = !begun_later.insert(trial.id.clone())
+                || last_attempt.get(&block).is_some_and(|last| *last > attempt);
+            trial.standing = match blocks.get(&(block, attempt)) {
                 Some(block) if repeated || block.invalid.is_some() => Standing::Discarded,
                 Some(block) if block.finished => Standing::Counted,
                 Some(_) => Standing::Open,

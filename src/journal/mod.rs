@@ -3,6 +3,8 @@
 //! Everything later (statistics, verdict, reports) is derived from it and can be derived again.
 
 mod derive;
+#[cfg(test)]
+mod derive_tests;
 mod error;
 mod event;
 mod metric;

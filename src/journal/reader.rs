@@ -85,3 +85,52 @@ fn reason(error: &serde_json::Error) -> String {
         None => text,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{Journal, parse};
+    use crate::journal::JournalError;
+
+    const RESUMED: &str = r#"{"at":"2026-11-21T07:00:00Z","event":"run_resumed"}"#;
+
+    fn parsed(text: &str) -> Result<Journal, JournalError> {
+        parse(Path::new("runs/x/journal.jsonl"), text.as_bytes()).map(|parsed| parsed.journal)
+    }
+
+    #[test]
+    fn an_empty_journal_has_no_records_and_is_not_torn() {
+        let journal = parsed("").unwrap();
+        assert!(journal.records.is_empty() && !journal.torn);
+    }
+
+    #[test]
+    fn a_malformed_line_before_the_last_names_file_and_line() {
+        let error = parsed(&format!("{RESUMED}\n{{\"at\":\n{RESUMED}\n")).unwrap_err().to_string();
+        assert!(error.starts_with("runs/x/journal.jsonl:2: not a journal record: "), "{error}");
+        assert!(!error.contains("line 1"), "{error}");
+        let error = parsed(&format!("\n{RESUMED}\n")).unwrap_err().to_string();
+        assert!(error.starts_with("runs/x/journal.jsonl:1: "), "{error}");
+    }
+
+    #[test]
+    fn a_hole_in_the_last_line_is_a_tear_but_a_strange_record_is_not() {
+        let holed = format!("{RESUMED}\n{}\0\0\0\0\"}}\n", &RESUMED[..30]);
+        let journal = parsed(&holed).unwrap();
+        assert!(journal.torn);
+        assert_eq!(journal.records.len(), 1);
+        let strange = format!("{RESUMED}\n{{\"at\":\"2026-11-21T07:00:00Z\",\"event\":\"coffee_break\"}}\n");
+        let error = parsed(&strange).unwrap_err().to_string();
+        assert!(error.contains(":2: ") && error.contains("coffee_break"), "{error}");
+    }
+
+    #[test]
+    fn a_later_schema_is_told_apart_from_damage() {
+        let later = r#"{"at":"2026-11-21T07:00:00Z","event":"run_started","schema":7,"new":"shape"}"#;
+        assert!(matches!(
+            parsed(&format!("{later}\n")),
+            Err(JournalError::TooNew { found: 7, known: 1, .. })
+        ));
+    }
+}

@@ -127,3 +127,103 @@ fn not_finite(event: &Event) -> Option<(String, f64)> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use tempfile::TempDir;
+
+    use super::Writer;
+    use crate::journal::{
+        Event, Histogram, JournalError, Measurement, Observation, Record, Status, TrialId, Unit, read,
+    };
+
+    fn place() -> (TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.jsonl");
+        (folder, path)
+    }
+
+    fn trial() -> TrialId {
+        TrialId { block: 1, candidate: "ext4|\"x\"\n".to_owned(), attempt: 2 }
+    }
+
+    fn observation(value: f64) -> Event {
+        Event::Observation(Observation {
+            phase: "write".to_owned(),
+            measurements: vec![Measurement { metric: "durable".to_owned(), unit: Unit::Seconds, value }],
+            histograms: vec![Histogram { call: "open".to_owned(), buckets: vec![(u64::MAX, 1)] }],
+            cache: "cold".to_owned(),
+        })
+    }
+
+    fn finished() -> Event {
+        Event::TrialFinished { status: Status::Ok, reason: String::new(), wall: 0.1 + 0.2 }
+    }
+
+    /// A journal of three records.
+    fn written(path: &std::path::Path) -> Vec<Record> {
+        let mut writer = Writer::create(path).unwrap();
+        let trial = trial();
+        vec![
+            writer.append(None, Event::RunResumed {}).unwrap(),
+            writer.append(Some(&trial), observation(1.0 / 3.0)).unwrap(),
+            writer.append(Some(&trial), finished()).unwrap(),
+        ]
+    }
+
+    #[test]
+    fn what_was_appended_is_read_back_exactly() {
+        let (_folder, path) = place();
+        let records = written(&path);
+        let journal = read(&path).unwrap();
+        assert_eq!(journal.records, records);
+        assert!(!journal.torn);
+    }
+
+    #[test]
+    fn a_journal_torn_anywhere_keeps_its_whole_lines_and_can_be_continued() {
+        let (_folder, path) = place();
+        let records = written(&path);
+        let whole = fs::read(&path).unwrap();
+        for length in 0..whole.len() {
+            fs::write(&path, &whole[..length]).unwrap();
+            let lines = whole[..length].iter().filter(|&&byte| byte == b'\n').count();
+            let (mut writer, journal) = Writer::append_to(&path).unwrap();
+            assert_eq!(journal.records, records[..lines], "cut after {length} bytes");
+            assert_eq!(journal.torn, length > 0 && whole[length - 1] != b'\n', "cut after {length} bytes");
+            let added = writer.append(None, Event::RunResumed {}).unwrap();
+            drop(writer);
+            let journal = read(&path).unwrap();
+            assert!(!journal.torn);
+            assert_eq!(journal.records.last(), Some(&added));
+            assert_eq!(journal.records.len(), lines + 1);
+        }
+    }
+
+    #[test]
+    fn only_one_may_write() {
+        let (_folder, path) = place();
+        let first = Writer::create(&path).unwrap();
+        assert!(matches!(Writer::append_to(&path), Err(JournalError::Locked { .. })));
+        assert!(matches!(Writer::create(&path), Err(JournalError::Exists { .. })));
+        assert!(read(&path).is_ok(), "a reader may look on");
+        drop(first);
+        assert!(Writer::append_to(&path).is_ok());
+    }
+
+    #[test]
+    fn a_number_that_could_not_be_read_back_is_refused() {
+        let (_folder, path) = place();
+        let mut writer = Writer::create(&path).unwrap();
+        let error = writer.append(Some(&trial()), observation(f64::NAN)).unwrap_err();
+        assert!(
+            matches!(&error, JournalError::NotFinite { what, .. } if what == "durable of write"),
+            "{error}"
+        );
+        writer.append(None, Event::RunResumed {}).unwrap();
+        assert_eq!(read(&path).unwrap().records.len(), 1);
+    }
+}

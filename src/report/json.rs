@@ -5,7 +5,7 @@ use std::io;
 
 use serde::Serialize;
 
-use super::{CandidateEntry, Report, ReportError};
+use super::{CandidateEntry, Report, ReportError, TrialBasis};
 use crate::journal::{CandidateStatus, Facts, Unit};
 use crate::verdict::{Outcome, weights};
 
@@ -33,6 +33,7 @@ struct RunPart<'a> {
     seed: u64,
     blocks: usize,
     blocks_invalid: usize,
+    provisional: bool,
     complete: bool,
     environment: Facts,
 }
@@ -47,6 +48,7 @@ struct CandidatePart<'a> {
     scheduler: Option<&'a str>,
     status: &'static str,
     reason: String,
+    hint: &'a str,
 }
 
 #[derive(Serialize)]
@@ -110,10 +112,11 @@ fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
             seed: report.plan.protocol.seed,
             blocks: run.complete_blocks(),
             blocks_invalid: run.invalid_blocks().count(),
+            provisional: matches!(report.basis, TrialBasis::OpenBlock(_)),
             complete: run.finished.is_some(),
             environment,
         },
-        candidates: report.candidates.iter().map(candidate).collect(),
+        candidates: in_plan_order(report).map(candidate).collect(),
         estimates: report
             .estimates
             .iter()
@@ -140,6 +143,12 @@ fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
     }
 }
 
+/// The order of a data format must not hang on the numbers.
+fn in_plan_order<'a>(report: &'a Report<'a>) -> impl Iterator<Item = &'a CandidateEntry<'a>> {
+    let states = report.run.candidates.iter();
+    states.filter_map(|state| report.candidates.iter().find(|entry| entry.name == state.name))
+}
+
 fn candidate<'a>(entry: &'a CandidateEntry<'a>) -> CandidatePart<'a> {
     let (status, reason) = match entry.status {
         CandidateStatus::Ok => ("ok", entry.reason.clone()),
@@ -157,5 +166,6 @@ fn candidate<'a>(entry: &'a CandidateEntry<'a>) -> CandidatePart<'a> {
         scheduler: plan.and_then(|plan| plan.scheduler.as_deref()),
         status,
         reason,
+        hint: entry.hint,
     }
 }

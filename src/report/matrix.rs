@@ -95,9 +95,18 @@ impl Matrix {
             let mine: Vec<&PhaseEstimate> =
                 found.iter().filter(|found| found.phase == phase.name).copied().collect();
             let scale = Scale::suited(mine.first()?.unit, mine.iter().map(|found| found.estimate.point));
+            let typical = typical_share(&mine, spread);
             for row in &mut rows {
                 let own = mine.iter().find(|found| found.candidate == row.candidate);
-                row.cells.push(own.map(|own| cell(own, &mine, scale, spread, report.plan.protocol.tie)));
+                row.cells.push(own.map(|own| {
+                    let value = own.estimate.point / scale.divisor;
+                    Cell {
+                        value,
+                        decimals: decimals(value, typical),
+                        spread: spread_share(own, spread),
+                        mark: mark(own, &mine, report.plan.protocol.tie),
+                    }
+                }));
             }
             columns.push(Column { phase: phase.name.clone(), unit: scale.label });
         }
@@ -105,23 +114,21 @@ impl Matrix {
     }
 }
 
-fn cell(own: &PhaseEstimate, all: &[&PhaseEstimate], scale: Scale, spread: Spread, tie: f64) -> Cell {
-    let half = half_width(own, spread);
-    let value = own.estimate.point / scale.divisor;
-    Cell {
-        value,
-        decimals: decimals(value, half.map(|half| half / scale.divisor)),
-        spread: half.filter(|_| own.estimate.point != 0.0).map(|half| half / own.estimate.point.abs()),
-        mark: mark(own, all, tie),
-    }
+/// The middle one of the spreads of a column: digits follow it, so that they are alike where the numbers are.
+fn typical_share(column: &[&PhaseEstimate], spread: Spread) -> Option<f64> {
+    let mut shares: Vec<f64> = column.iter().filter_map(|found| spread_share(found, spread)).collect();
+    shares.sort_by(f64::total_cmp);
+    shares.get(shares.len() / 2).copied()
 }
 
-fn half_width(own: &PhaseEstimate, spread: Spread) -> Option<f64> {
-    match (spread, own.estimate.low, own.estimate.high) {
-        (Spread::Interval, Some(low), Some(high)) => Some((high - low) / 2.0),
-        (Spread::Range, ..) if own.estimate.n > 1 => Some((own.max - own.min) / 2.0),
-        _ => None,
-    }
+/// Half the spread as a share of the median.
+fn spread_share(own: &PhaseEstimate, spread: Spread) -> Option<f64> {
+    let half = match (spread, own.estimate.low, own.estimate.high) {
+        (Spread::Interval, Some(low), Some(high)) => (high - low) / 2.0,
+        (Spread::Range, ..) if own.estimate.n > 1 => (own.max - own.min) / 2.0,
+        _ => return None,
+    };
+    (own.estimate.point != 0.0).then(|| half / own.estimate.point.abs())
 }
 
 fn mark(own: &PhaseEstimate, all: &[&PhaseEstimate], tie: f64) -> Mark {

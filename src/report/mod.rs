@@ -1,6 +1,8 @@
 //! What the user sees of a run: one data model, one renderer per file.
 
 mod csv;
+#[cfg(test)]
+mod fixtures;
 mod harness;
 mod json;
 mod markdown;
@@ -10,6 +12,8 @@ mod notes;
 mod number;
 mod sentence;
 mod terminal;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use std::io;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{Harness, Note, notes, sentence};
-use crate::journal::{CandidateStatus, Run, Standing, Status, Trial, Unit};
+use crate::journal::{CandidateStatus, Run, Standing, Status, Trial};
 use crate::plan::{Candidate, Phase, Plan};
 use crate::verdict::{PhaseEstimate, Verdict, estimate_all, judge};
 
@@ -107,18 +107,6 @@ impl<'a> Report<'a> {
         report.sentence = sentence::outcome(&report);
         report.notes = notes::gather(&report);
         report
-    }
-
-    /// The estimate of a metric in a phase for a candidate.
-    pub fn estimate(&self, candidate: &str, phase: &str, metric: &str) -> Option<&PhaseEstimate> {
-        self.estimates
-            .iter()
-            .find(|found| found.candidate == candidate && found.phase == phase && found.metric == metric)
-    }
-
-    /// The unit of a metric, where anything was measured with it.
-    pub fn unit(&self, metric: &str) -> Option<Unit> {
-        self.estimates.iter().find(|found| found.metric == metric).map(|found| found.unit)
     }
 
     /// How many trials each measured candidate has at least and at most.

@@ -79,7 +79,7 @@ fn sample_notes(report: &Report<'_>) -> Vec<String> {
     }
     match report.sample_sizes() {
         Some((_, 1)) => {
-            notes.push("one trial each: how far a repetition would differ is not known".to_owned())
+            notes.push("one trial each: how far a repetition would differ is not known".to_owned());
         }
         Some((few, _)) if few < 6 => {
             notes.push(format!("as few as {}: below 6 a median has no 95% interval", count(few, "trial")));

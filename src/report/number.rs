@@ -38,19 +38,24 @@ impl Scale {
 
 const KIB: f64 = 1024.0;
 
-/// Decimals that a value carries when it is uncertain by `spread` (same unit): as far as the first digit of the
-/// spread. Negative: that many digits before the point are not carried. A single value (`None`) is taken to carry two
-/// digits, or three where the first is a 1: runs of one and the same thing commonly differ by some per cent.
+/// Decimals that a value carries when its relative uncertainty is `spread`: the last digit shown is between a third
+/// and a thirtieth of it. Negative: that many digits before the point are not carried. A single value (`None`) is
+/// taken to carry two digits, or three where the first is a 1: runs of one and the same thing commonly differ by some
+/// per cent.
 pub(super) fn decimals(value: f64, spread: Option<f64>) -> i32 {
     let leading = exponent(value);
-    let finest = 3 - leading;
-    let coarsest = 1 - leading;
-    match spread {
-        Some(spread) if spread > 0.0 => (-exponent(spread)).clamp(coarsest, finest),
-        Some(_) => finest - 1,
-        None if value.abs() / libm::exp10(f64::from(leading)) < 2.0 => coarsest + 1,
-        None => coarsest,
-    }
+    let digits = match spread {
+        Some(spread) if spread > 0.0 => {
+            // A few at most, whatever the spread.
+            #[allow(clippy::cast_possible_truncation)]
+            let carried = libm::round(-libm::log10(spread)).clamp(1.0, 3.0) as i32;
+            carried + 1
+        }
+        Some(_) => 3,
+        None if value.abs() / libm::exp10(f64::from(leading)) < 2.0 => 3,
+        None => 2,
+    };
+    digits - 1 - leading
 }
 
 /// The value with that many decimals; digits not carried before the point become zeros.
@@ -106,13 +111,15 @@ mod tests {
 
     #[test]
     fn digits_end_where_the_spread_begins() {
-        assert_eq!(shown(12.3456, Some(0.4)), "12.3");
-        assert_eq!(shown(12.3456, Some(0.04)), "12.35");
-        assert_eq!(shown(893.4, Some(42.0)), "890");
-        assert_eq!(shown(893.4, Some(4.2)), "893");
+        assert_eq!(shown(12.3456, Some(0.03)), "12.3");
+        assert_eq!(shown(12.3456, Some(0.003)), "12.35");
+        assert_eq!(shown(893.4, Some(0.05)), "890");
+        assert_eq!(shown(893.4, Some(0.01)), "893");
+        assert_eq!(shown(0.066_66, Some(0.01)), "0.0667");
         // Never fewer than two digits, never more than four.
-        assert_eq!(shown(893.4, Some(800.0)), "890");
+        assert_eq!(shown(893.4, Some(0.9)), "890");
         assert_eq!(shown(1.234_567, Some(1e-9)), "1.235");
+        assert_eq!(shown(66.0, Some(0.0)), "66.0");
     }
 
     #[test]

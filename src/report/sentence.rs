@@ -21,13 +21,18 @@ pub(super) fn outcome(report: &Report<'_>) -> String {
     }
 }
 
-/// How many candidates were measured, skipped, failed; and from how much.
+/// From how much, and how many candidates were measured, skipped, failed.
 pub(super) fn tally(report: &Report<'_>) -> String {
     let number = |status| report.with_status(status).count();
     let ok = number(CandidateStatus::Ok);
+    let from = match report.basis {
+        TrialBasis::Blocks(blocks) => count(blocks, "block") + ": ",
+        TrialBasis::OpenBlock(block) => format!("block {block}, not complete: "),
+        TrialBasis::Nothing => String::new(),
+    };
     let mut text = match report.candidates.len() {
-        all if all == ok => format!("{} measured", count(all, "candidate")),
-        all => format!("{ok} of {} measured", count(all, "candidate")),
+        all if all == ok => format!("{from}{} measured", count(all, "candidate")),
+        all => format!("{from}{ok} of {} measured", count(all, "candidate")),
     };
     for (status, word) in [
         (CandidateStatus::Skipped, "skipped"),
@@ -39,11 +44,7 @@ pub(super) fn tally(report: &Report<'_>) -> String {
             some => text.push_str(&format!(", {some} {word}")),
         }
     }
-    match report.basis {
-        TrialBasis::Blocks(blocks) => text + " in " + &count(blocks, "block"),
-        TrialBasis::OpenBlock(block) => format!("{text}; block {block} is not complete"),
-        TrialBasis::Nothing => text,
-    }
+    text
 }
 
 fn undecided(report: &Report<'_>) -> String {
@@ -71,11 +72,13 @@ fn undecided(report: &Report<'_>) -> String {
             }
             match &rest[close.len()..] {
                 [] => {}
-                [next] => {
-                    text.push_str(&format!(", {} takes {} times as much", next.candidate, times(ratio(next))))
-                }
+                [next] => text.push_str(&format!(
+                    ", ahead of {} by a factor of {}",
+                    next.candidate,
+                    times(ratio(next))
+                )),
                 [next, .., last] => text.push_str(&format!(
-                    ", {} follows at {} times as much and {} is last at {}",
+                    ", ahead of {} by a factor of {} and of {}, the last, by {}",
                     next.candidate,
                     times(ratio(next)),
                     last.candidate,

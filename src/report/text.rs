@@ -98,7 +98,7 @@ mod tests {
     fn what_steers_a_terminal_is_neutralised() {
         assert_eq!(one_line("a\x1b[31mred\x1b[0m\nb\tc"), "ared b c");
         assert_eq!(one_line("\x1b]0;title\x07after"), "after");
-        assert_eq!(one_line("a\u{202e}b\u{7}\u{9b}31mc"), "a·b31mc".replace("b", "b"));
+        assert_eq!(one_line("a\u{202e}b\u{200b}c"), "a·b·c");
         assert!(!one_line("\x1b[2J\x1b\\\u{90}x\r\x08").chars().any(char::is_control));
         assert_eq!(one_line("ünï ≈ ok"), "ünï ≈ ok");
     }

@@ -11,7 +11,7 @@ use paint::{Tone, finished, toned};
 
 use super::matrix::{Matrix, Spread};
 use super::number::percent;
-use super::text::{count, one_line, shorten, width, wrap};
+use super::text::{count, listing, one_line, shorten, width, wrap};
 use super::{Report, TrialBasis, sentence};
 use crate::journal::{CandidateStatus, METRICS, Standing, metric};
 use crate::verdict::weights;
@@ -114,7 +114,7 @@ fn unmeasured(report: &Report<'_>, page: &mut Page, names: usize, signs: Signs) 
             text.push_str("; ");
             text.push_str(&one_line(entry.hint));
         }
-        page.beside(&table::shown_name(entry.name, signs), names + 3, Some(tone), &text);
+        page.beside(&table::shown_name(entry.name, signs), names + table::GAP, Some(tone), &text);
     }
 }
 
@@ -140,18 +140,35 @@ fn legend(report: &Report<'_>, matrix: &Matrix, signs: Signs) -> String {
         signs.best, signs.tied
     );
     if report.verdict.ranking.len() > 1 {
-        let weights: Vec<String> = weights(report.plan)
-            .into_iter()
-            .filter(|(_, weight)| *weight > 0.0)
-            .map(|(phase, weight)| format!("{phase} {weight}"))
-            .collect();
-        text.push_str(&format!(
-            " goal: {} the leader, all phases weighted together ({}).",
-            signs.times,
-            weights.join(", ")
-        ));
+        text.push_str(&format!(" goal: {} the leader; {}.", signs.times, weighting(report)));
     }
     text
+}
+
+/// How the phases are weighted together, told shortly where they weigh the same.
+fn weighting(report: &Report<'_>) -> String {
+    let weights = weights(report.plan);
+    let planned = report.phases.iter().filter(|phase| phase.planned);
+    let counted: Vec<(&str, f64)> = planned
+        .clone()
+        .filter_map(|phase| Some((phase.name.as_str(), *weights.get(&phase.name)?)))
+        .filter(|(_, weight)| *weight > 0.0)
+        .collect();
+    let names: Vec<&str> = counted.iter().map(|(name, _)| *name).collect();
+    match counted.as_slice() {
+        [(only, _)] => format!("{only} alone counts"),
+        [(_, first), rest @ ..] if rest.iter().all(|(_, weight)| weight == first) => {
+            if counted.len() == planned.count() {
+                "all phases weigh the same".to_owned()
+            } else {
+                format!("{} weigh the same", listing(&names, names.len()))
+            }
+        }
+        _ => {
+            let each: Vec<String> = counted.iter().map(|(name, weight)| format!("{name} {weight}")).collect();
+            format!("weights {}", each.join(", "))
+        }
+    }
 }
 
 /// A table for each cost that was measured, and one for the steps around the phases.
@@ -167,8 +184,9 @@ fn detail(report: &Report<'_>, page: &mut Page, signs: Signs) {
     }
     let names = table::name_width(report.with_status(CandidateStatus::Ok).map(|entry| entry.name));
     let around = Matrix::of(report, "durable", |phase| !phase.planned);
-    let tables =
-        around.map(|matrix| ("around", "steps around the phases: wall time".to_owned(), matrix)).into_iter();
+    let tables = around
+        .map(|matrix| ("around the phases", "wall time of the steps every trial has".to_owned(), matrix))
+        .into_iter();
     let costs = shown.into_iter().filter_map(|name| {
         let meaning = metric(name).map_or(String::new(), |known| known.meaning.to_owned());
         Some((name, meaning, Matrix::of(report, name, |phase| phase.planned)?))
@@ -202,18 +220,25 @@ fn foot(report: &Report<'_>, page: &mut Page, signs: Signs) {
             *line = format!("{label:LABEL$}{} {}", signs.bullet, line.trim_start());
         }
     }
-    for (at, line) in next(report).iter().enumerate() {
-        page.beside(if at == 0 { "Next" } else { "" }, LABEL, None, line);
-    }
     if let Some(folder) = &report.folder {
         page.beside("Run", LABEL, None, &folder.display().to_string());
+    }
+    for (at, (command, purpose)) in next(report).iter().enumerate() {
+        // A command is never broken: it is there to be copied. Its purpose is told where there is room.
+        let label = if at == 0 { "Next" } else { "" };
+        let line = format!("{label:LABEL$}{}", one_line(command));
+        let told = format!("{line}   {purpose}");
+        page.lines.push(if width(&told) <= page.look.columns { told } else { line });
     }
 }
 
 fn trials(report: &Report<'_>) -> String {
     let trials = report.run.trials.iter();
     let used = trials.clone().filter(|trial| trial.standing != Standing::Discarded).count();
-    let mut text = format!("{}: {}", count(used, "trial"), sentence::tally(report));
+    let mut text = match report.basis {
+        TrialBasis::Nothing => format!("{used}; {}", sentence::tally(report)),
+        _ => format!("{used} in {}", sentence::tally(report)),
+    };
     match trials.count() - used {
         0 => {}
         discarded => text.push_str(&format!("; {} discarded", count(discarded, "trial"))),
@@ -225,18 +250,18 @@ fn join(one: &str, other: &str) -> String {
     if other.is_empty() { one.to_owned() } else { format!("{one}: {other}") }
 }
 
-fn next(report: &Report<'_>) -> Vec<String> {
+fn next(report: &Report<'_>) -> Vec<(String, &'static str)> {
     let Some(folder) = &report.folder else { return Vec::new() };
     let folder = quoted(&folder.display().to_string());
     let mut lines = Vec::new();
     if report.run.finished.is_none() {
-        lines.push(format!("fsverdict resume {folder}    (to go on where it stopped)"));
+        lines.push((format!("fsverdict resume {folder}"), "goes on where it stopped"));
     }
     if report.with_status(CandidateStatus::Skipped).next().is_some() {
-        lines.push("fsverdict doctor    (what the skipped candidates need)".to_owned());
+        lines.push(("fsverdict doctor".to_owned(), "what the skipped candidates need"));
     }
     if report.basis != TrialBasis::Nothing {
-        lines.push(format!("fsverdict report {folder} --format markdown    (or csv, json)"));
+        lines.push((format!("fsverdict report {folder} --format csv"), "or json, markdown"));
     }
     lines
 }

@@ -11,10 +11,10 @@ use crate::report::text::{one_line, shorten, width};
 
 /// Names longer than this are cut: they would leave no room for the numbers.
 const LONGEST_NAME: usize = 32;
-/// Cells that the longest bar takes.
-const BAR: usize = 10;
+/// Cells that the longest bar takes: the second where that saves a table.
+const BARS: [usize; 2] = [10, 6];
 /// Space between columns.
-const GAP: usize = 3;
+pub(super) const GAP: usize = 2;
 
 /// A column of text, ready to be laid out.
 struct TextColumn {
@@ -51,10 +51,16 @@ pub(super) fn lines(matrix: &Matrix, names: usize, ranked: bool, look: Look, sig
             .collect(),
         right: false,
     };
+    let phases = || (0..matrix.columns.len()).map(|at| phase_column(matrix, at, signs));
+    let room = look.columns.saturating_sub(first.width());
+    let taken: usize = phases().map(|column| GAP + column.width()).sum();
+    let goal = |bar: usize| if ranked { goal_columns(&matrix.rows, bar, signs) } else { Vec::new() };
+    let fits =
+        |bar: &usize| taken + goal(*bar).iter().map(|column| GAP + column.width()).sum::<usize>() <= room;
+    let bar = BARS.iter().copied().find(fits).unwrap_or(BARS[0]);
     let mut groups: Vec<Vec<TextColumn>> = vec![Vec::new()];
     let mut used = first.width();
-    let ranked = ranked.then(|| goal_columns(&matrix.rows, signs)).into_iter().flatten();
-    for column in ranked.chain((0..matrix.columns.len()).map(|at| phase_column(matrix, at, signs))) {
+    for column in goal(bar).into_iter().chain(phases()) {
         let more = GAP + column.width();
         if used + more > look.columns && groups.last().is_some_and(|group| !group.is_empty()) {
             groups.push(Vec::new());
@@ -92,18 +98,24 @@ fn laid_out(first: &TextColumn, group: &[TextColumn], signs: Signs) -> Vec<Strin
     }
     let mut lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     let across = lines.iter().map(|line| width(line)).max().unwrap_or(0);
-    let headers = columns.iter().map(|column| column.header.len()).max().unwrap_or(1);
+    let mut headers = columns.iter().map(|column| column.header.len()).max().unwrap_or(1);
+    // Where no phase has a unit, their line is empty.
+    if headers > 1 && lines.get(headers - 1).is_some_and(String::is_empty) {
+        headers -= 1;
+        lines.remove(headers);
+    }
     lines.insert(headers.min(lines.len()), toned(Tone::Faint, &signs.rule.repeat(across)));
     lines
 }
 
 /// How far each candidate is behind the leader, as a bar and as a number.
-fn goal_columns(rows: &[Row], signs: Signs) -> Vec<TextColumn> {
+fn goal_columns(rows: &[Row], longest: usize, signs: Signs) -> Vec<TextColumn> {
     let worst = rows.iter().filter_map(|row| row.behind).fold(1.0, f64::max);
     if rows.iter().filter(|row| row.behind.is_some()).count() < 2 {
         return Vec::new();
     }
-    let bars = rows.iter().map(|row| row.behind.map_or(String::new(), |behind| bar(behind / worst, signs)));
+    let bars =
+        rows.iter().map(|row| row.behind.map_or(String::new(), |behind| bar(behind / worst, longest, signs)));
     let numbers = rows.iter().map(|row| row.behind.map_or(signs.none.to_owned(), times));
     vec![
         TextColumn { header: vec!["goal".to_owned()], cells: bars.collect(), right: false },
@@ -111,8 +123,8 @@ fn goal_columns(rows: &[Row], signs: Signs) -> Vec<TextColumn> {
     ]
 }
 
-fn bar(share: f64, signs: Signs) -> String {
-    let cells = share * BAR as f64;
+fn bar(share: f64, longest: usize, signs: Signs) -> String {
+    let cells = share * longest as f64;
     // A share of a small constant: no loss.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let halves = libm::round(cells * 2.0) as usize;
@@ -136,8 +148,11 @@ fn phase_column(matrix: &Matrix, at: usize, signs: Signs) -> TextColumn {
         usize::try_from(cell.decimals).map_or(0, |decimals| decimals + usize::from(decimals > 0))
     };
     let deepest = cells.iter().flatten().map(fraction).max().unwrap_or(0);
-    let spread = |cell: &Cell| {
-        cell.spread.map_or(String::new(), |spread| format!(" {}{}", signs.plus_minus, percent(spread)))
+    // Counts that come out the same each time need no ±0% behind each of them.
+    let steady = cells.iter().flatten().all(|cell| cell.spread.is_none_or(|spread| spread == 0.0));
+    let spread = |cell: &Cell| match cell.spread {
+        Some(spread) if !steady => format!(" {}{}", signs.plus_minus, percent(spread)),
+        _ => String::new(),
     };
     let widest = cells.iter().flatten().map(|cell| width(&spread(cell))).max().unwrap_or(0);
     let shown = |cell: &Option<Cell>| {
