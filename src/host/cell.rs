@@ -308,7 +308,7 @@ fn open_folder(path: &Path) -> Result<OwnedFd, CellError> {
 
 /// Takes over a descriptor that was inherited by number.
 #[allow(unsafe_code)] // The number was put into the description by the step that opened it; nobody else here has it.
-fn own(descriptor: RawFd) -> Option<OwnedFd> {
+pub fn own(descriptor: RawFd) -> Option<OwnedFd> {
     // SAFETY: as above; a negative or closed number is refused by the first system call on it.
     (descriptor > 2).then(|| unsafe { OwnedFd::from_raw_fd(descriptor) })
 }

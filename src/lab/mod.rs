@@ -36,7 +36,7 @@ pub trait Lab {
     fn obstacle(&self, candidate: &Candidate) -> Option<Obstacle>;
 
     /// The command line that starts a trial.
-    fn command_line(&self, candidate: &Candidate) -> Vec<String>;
+    fn command_line(&self) -> Vec<String>;
 
     /// Runs one trial to its end; events are handed to `watch` as they come.
     ///

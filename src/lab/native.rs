@@ -81,7 +81,7 @@ impl Lab for Native {
         missing_tools(candidate)
     }
 
-    fn command_line(&self, _candidate: &Candidate) -> Vec<String> {
+    fn command_line(&self) -> Vec<String> {
         ["fsverdict", "agent"].map(str::to_owned).into()
     }
 

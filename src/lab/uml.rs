@@ -152,7 +152,7 @@ impl Lab for Uml {
         self.modules(candidate).err().or_else(|| missing_tools(candidate))
     }
 
-    fn command_line(&self, _candidate: &Candidate) -> Vec<String> {
+    fn command_line(&self) -> Vec<String> {
         // The numbers differ from trial to trial; a reader who repeats it by hand names files instead.
         let program = this_program().unwrap_or_else(|_| PathBuf::from("fsverdict"));
         self.argv(&program, 3, 4, 5)

@@ -3,6 +3,7 @@
 use crate::dataset::DatasetError;
 use crate::host::cell::CellError;
 use crate::host::program::ProgramError;
+use crate::measure::MeasureError;
 use crate::workload::WorkError;
 
 /// A trial could not go on. The text becomes the reason in the journal.
@@ -23,6 +24,9 @@ pub enum TrialError {
     /// An operation failed, or what it wrote did not read back.
     #[error(transparent)]
     Work(#[from] WorkError),
+    /// Something could not be measured.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
     /// A system call of the agent's own failed.
     #[error("cannot {what}: {source}")]
     Io {

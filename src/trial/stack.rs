@@ -159,6 +159,11 @@ impl<'a> Stack<'a> {
         device.sync_all().map_err(TrialError::io("make the device's data durable"))
     }
 
+    /// Whether the filesystem's cleaner was started and not stopped.
+    pub(super) fn cleaner_runs(&self) -> bool {
+        self.cleaner
+    }
+
     /// The mount as the kernel resolved it.
     pub(super) fn resolved_mount(&self) -> Option<crate::host::procfs::Mount> {
         mounts::at(Path::new(MOUNT))

@@ -12,7 +12,9 @@ use super::error::TrialError;
 use super::sink::Sink;
 use super::spec::{TrialSpec, mentions};
 
-/// Where staged datasets lie: a tmpfs of its own, which commands see read-only.
+/// The agent's own room: a tmpfs, which commands see read-only.
+pub(super) const ROOM: &str = "/tmp/fsverdict";
+/// Where staged datasets lie.
 pub(super) const DATA: &str = "/tmp/fsverdict/data";
 /// Where the agent's cell shows the user's folders.
 pub(super) const REAL: &str = "/tmp/fsverdict-real";
@@ -31,7 +33,7 @@ pub(super) struct Materials {
 impl Materials {
     /// Prepares every dataset, and stages those that a phase needs as files.
     pub(super) fn gather(spec: &TrialSpec, sink: &mut Sink) -> Result<Self, TrialError> {
-        crate::host::mounts::memory(folder(DATA)?, "755").map_err(|error| TrialError::Host(error.to_string()))?;
+        std::fs::create_dir_all(DATA).map_err(TrialError::io("make a folder for the datasets"))?;
         let mut by_name = BTreeMap::new();
         for (name, dataset) in &spec.datasets {
             let prepared = dataset::prepare(name, &as_seen_here(name, dataset), spec.seed)?;
@@ -73,9 +75,4 @@ fn wanted_as_files(spec: &TrialSpec, name: &str) -> bool {
         Work::Command(line) | Work::Adapter { options: line, .. } => mentions(line, &name),
         Work::Operation(_) => false,
     })
-}
-
-fn folder(path: &str) -> Result<&Path, TrialError> {
-    std::fs::create_dir_all(path).map_err(TrialError::io("make a folder for the datasets"))?;
-    Ok(Path::new(path))
 }
