@@ -144,8 +144,10 @@ impl Encryption {
         self.words(&[&["cryptsetup", "close", NO_LOCKS, name]])
     }
 
-    /// The command line that makes the kernel close `/dev/mapper/NAME` as soon as nobody holds it any more; none for `none`. Given
-    /// right after mounting, it leaves nothing behind even when the agent is killed: the last unmount closes the device.
+    /// The command line that makes the kernel close `/dev/mapper/NAME` as soon as nobody holds it any more; none for `none`.
+    ///
+    /// Given right after opening, by an agent that itself keeps the device open until teardown (else the first unmount, or the
+    /// end of fsck, would close it), it leaves nothing behind even when the agent is killed.
     /// It ends with 0 and says "still active and scheduled for deferred removal".
     #[must_use]
     pub fn close_deferred_argv(&self, name: &str) -> Option<Vec<String>> {
