@@ -80,3 +80,44 @@ impl ExitCodes {
             .unwrap_or(Meaning::Undocumented)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Meaning;
+    use crate::filesystem::find;
+
+    fn meaning(name: &str, status: i32) -> Meaning {
+        find(name).unwrap().fsck_meaning(status).unwrap()
+    }
+
+    #[test]
+    fn a_sum_means_its_gravest_part() {
+        assert_eq!(meaning("ext4", 0), Meaning::Clean);
+        assert_eq!(meaning("ext4", 1), Meaning::Corrected);
+        assert_eq!(meaning("ext4", 3), Meaning::CorrectedReboot);
+        assert_eq!(meaning("ext4", 5), Meaning::ErrorsLeft);
+        assert_eq!(meaning("ext4", 12), Meaning::OperationalError);
+        assert_eq!(meaning("ext4", 32 + 4), Meaning::Canceled);
+    }
+
+    #[test]
+    fn what_is_not_documented_is_not_guessed() {
+        assert_eq!(meaning("ext4", 64), Meaning::Undocumented);
+        assert_eq!(meaning("ext4", -9), Meaning::Undocumented);
+        assert_eq!(meaning("xfs", 3), Meaning::Undocumented);
+        assert!(!Meaning::Undocumented.is_consistent());
+    }
+
+    #[test]
+    fn single_statuses_are_not_added_up() {
+        assert_eq!(meaning("reiserfs", 6), Meaning::ErrorsLeft);
+        assert_eq!(meaning("reiserfs", 3), Meaning::Undocumented);
+        assert_eq!(meaning("xfs", 1), Meaning::ErrorsLeft);
+    }
+
+    #[test]
+    fn a_filesystem_without_a_checker_has_no_meanings() {
+        assert_eq!(find("nilfs2").unwrap().fsck_meaning(0), None);
+        assert_eq!(find("nilfs2").unwrap().fsck_argv("/dev/x"), None);
+    }
+}

@@ -17,7 +17,7 @@ pub(super) const fn mkfs(program: &'static str) -> Tool {
 ///
 /// - `-F` keeps it from asking about an image file or an old signature, `-q` from printing tables.
 /// - `lazy_itable_init=0,lazy_journal_init=0`: otherwise the kernel goes on initialising in the background while the phases are timed.
-/// - `nodiscard`: the trial has discarded the device before; jfs and reiserfs never do it in mkfs, so no mkfs is timed with it.
+/// - `nodiscard`: a trial discards the device beforehand; jfs and reiserfs never do it in mkfs, so no mkfs is timed with it.
 /// - `-b 4096 -i 16384`: what mke2fs.conf gives a device of half a GiB and more. Below that it would choose 1 KiB blocks and four times the
 ///   inodes, and a scaled-down trial would measure another filesystem than the one at full size. All other filesystems use 4 KiB at any size.
 pub(super) const MKFS_DEFAULTS: &[MkfsDefault] = &[

@@ -29,6 +29,8 @@ pub(super) static EXT2: Filesystem = Filesystem {
         metadata_checksums: false,
         data_checksums: false,
         compression: &[],
+        compresses_by_default: false,
+        syncfs_flushes: Some(false),
         directory_index: DirectoryIndex::Optional(ext::DIRECTORY_INDEX),
         inodes: Inodes::FixedAtMkfs { bytes_per_inode: ext::BYTES_PER_INODE },
         maximum_file: 2 << 40,

@@ -9,8 +9,7 @@ pub(super) static EXT3: Filesystem = Filesystem {
     name: "ext3",
     title: "ext3",
     summary: "ext2 with a journal of metadata (data=ordered), 2001. Files are still mapped block by block, without extents. Since \
-              Linux 4.3 the ext4 driver serves it, which also gives it delayed write-out paths it never had of its own. Fair \
-              defaults as for ext2.",
+              Linux 4.3 the ext4 driver serves it. Fair defaults as for ext2.",
     drivers: &[
         Driver { config: "CONFIG_EXT4_FS", modules: &["ext4"] },
         Driver { config: "CONFIG_EXT3_FS", modules: &["ext3"] },
@@ -29,6 +28,8 @@ pub(super) static EXT3: Filesystem = Filesystem {
         metadata_checksums: false,
         data_checksums: false,
         compression: &[],
+        compresses_by_default: false,
+        syncfs_flushes: Some(true),
         directory_index: DirectoryIndex::Optional(ext::DIRECTORY_INDEX),
         inodes: Inodes::FixedAtMkfs { bytes_per_inode: ext::BYTES_PER_INODE },
         maximum_file: 2 << 40,

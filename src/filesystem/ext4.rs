@@ -26,6 +26,8 @@ pub(super) static EXT4: Filesystem = Filesystem {
         metadata_checksums: true,
         data_checksums: false,
         compression: &[],
+        compresses_by_default: false,
+        syncfs_flushes: Some(true),
         directory_index: DirectoryIndex::Optional(ext::DIRECTORY_INDEX),
         inodes: Inodes::FixedAtMkfs { bytes_per_inode: ext::BYTES_PER_INODE },
         maximum_file: 16 << 40,

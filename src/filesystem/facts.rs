@@ -7,12 +7,20 @@ pub struct Facts {
     pub journaled: bool,
     /// Live blocks are never overwritten in place (copy-on-write trees, or a log).
     pub copy_on_write: bool,
-    /// Damage to metadata is detected by checksums.
+    /// Damage to metadata is noticed on reading, by checksums (those of a journal or log alone do not count).
     pub metadata_checksums: bool,
-    /// Damage to the content of files is detected by checksums.
+    /// Damage to the content of files is noticed on reading, by checksums.
     pub data_checksums: bool,
-    /// Algorithms of transparent compression; empty when there is none. Never on by default.
+    /// Algorithms of transparent compression; empty when there is none.
     pub compression: &'static [&'static str],
+    /// Whether files are compressed without being asked to (Reiser4).
+    pub compresses_by_default: bool,
+    /// Whether `syncfs(2)` ends with a flush of the device's write cache; none where it could not be tried.
+    ///
+    /// Counted in `/proc/diskstats` under Linux 6.1: ext2 flushes on fsync only (its own driver; the ext4 driver flushes),
+    /// JFS not even then. Where this is not `Some(true)` data is durable only after an fsync of the device node itself; a
+    /// trial that left that out would let these two look faster for promising less.
+    pub syncfs_flushes: Option<bool>,
     /// How a name is found in a large directory.
     pub directory_index: DirectoryIndex,
     /// Where inodes come from.

@@ -20,6 +20,7 @@ pub(super) static JFS: Filesystem = Filesystem {
     mkfs_lists: &[],
     fsck: Some(Fsck {
         tool: Tool { program: "fsck.jfs", version: &["-V"], packages: JFSUTILS },
+        // -n leaves the filesystem alone but for one byte in the superblock, which says where this run's own log lies.
         options: &["-f", "-n"],
         exit_codes: ExitCodes {
             source: "jfs_fsck(8), EXIT CODE",
@@ -45,6 +46,8 @@ pub(super) static JFS: Filesystem = Filesystem {
         metadata_checksums: false,
         data_checksums: false,
         compression: &[],
+        compresses_by_default: false,
+        syncfs_flushes: Some(false),
         directory_index: DirectoryIndex::Always("B+ tree of names"),
         inodes: Inodes::Dynamic,
         maximum_file: 4 << 50,

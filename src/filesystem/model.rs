@@ -2,6 +2,7 @@
 
 use super::exit::{ExitCodes, Meaning};
 use super::facts::Facts;
+use super::foreign::{self, ForeignPath};
 use super::mkfs::{MkfsDefault, merge};
 use super::mount::{Cleaner, Mount, build_mount};
 use super::tool::Tool;
@@ -66,6 +67,22 @@ impl Filesystem {
         argv.extend(merge(self.mkfs_defaults, self.mkfs_lists, extra));
         argv.push(device.to_owned());
         argv
+    }
+
+    /// Whether the plan's own words for mkfs keep to the device of the plan.
+    ///
+    /// # Errors
+    /// The first word that names another place, such as an external journal.
+    pub fn check_mkfs(extra: &[String]) -> Result<(), ForeignPath> {
+        foreign::check("mkfs", extra)
+    }
+
+    /// Whether the plan's own mount options keep to the device of the plan.
+    ///
+    /// # Errors
+    /// The first option that names another place, such as an external journal.
+    pub fn check_mount(extra: &[String]) -> Result<(), ForeignPath> {
+        foreign::check("mount", extra)
     }
 
     /// How it is to be mounted. `extra` are the plan's own options; where they contradict a fair default, they win.

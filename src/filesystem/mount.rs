@@ -35,6 +35,10 @@ impl Mount {
 }
 
 /// A garbage collector in user space. It is not running unless a plan asks for it with the mount option [`Cleaner::option`].
+///
+/// nilfs_cleanerd goes to the background by itself, exits with 0 and prints `NILFS_CLEANERD_PID=N`. It needs a writable
+/// `/dev/shm`: without, it says the same and dies (seen in User-Mode Linux with nilfs-utils 2.2.9), so whether that process lives
+/// has to be looked at. While it lives `umount` fails with "target is busy": end it with SIGTERM first, and wait for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cleaner {
     /// The program.
@@ -71,4 +75,46 @@ pub(super) fn build_mount(filesystem: &Filesystem, extra: &[String]) -> Mount {
         }
     }
     Mount { kind: filesystem.name, options, cleaner }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::filesystem::{find, registry};
+
+    fn words(text: &[&str]) -> Vec<String> {
+        text.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn mounting_never_calls_a_helper() {
+        for filesystem in registry() {
+            let argv = filesystem.mount(&[]).argv("/dev/x", "/mnt");
+            assert_eq!(argv[..4], ["mount", "-i", "-t", filesystem.name]);
+            assert!(argv.ends_with(&words(&["/dev/x", "/mnt"])), "{argv:?}");
+        }
+    }
+
+    #[test]
+    fn options_keep_their_order() {
+        let mount = find("btrfs").unwrap().mount(&words(&["noatime", "compress=zstd"]));
+        assert_eq!(mount.option_string(), "noatime,compress=zstd");
+        assert!(mount.argv("/dev/x", "/mnt").windows(2).any(|pair| pair == ["-o", "noatime,compress=zstd"]));
+    }
+
+    #[test]
+    fn the_cleaner_runs_only_when_asked_for() {
+        let nilfs2 = find("nilfs2").unwrap();
+        assert!(nilfs2.mount(&[]).cleaner.is_none());
+        let asked = nilfs2.mount(&words(&["noatime", "gc"]));
+        assert_eq!(asked.option_string(), "noatime", "the kernel refuses the helper's words");
+        assert_eq!(asked.cleaner.unwrap().argv("/dev/x", "/mnt"), ["nilfs_cleanerd", "/dev/x", "/mnt"]);
+        let refused = nilfs2.mount(&words(&["gc", "nogc"]));
+        assert!(refused.cleaner.is_none() && refused.options.is_empty());
+    }
+
+    #[test]
+    fn elsewhere_the_word_is_an_ordinary_option() {
+        let mount = find("ext4").unwrap().mount(&words(&["gc"]));
+        assert!(mount.cleaner.is_none() && mount.option_string() == "gc");
+    }
 }

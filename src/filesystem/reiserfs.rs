@@ -31,7 +31,7 @@ pub(super) static REISERFS: Filesystem = Filesystem {
     mkfs_lists: &[],
     fsck: Some(Fsck {
         tool: Tool { program: "reiserfsck", version: &["-V"], packages: REISERFSPROGS },
-        // It asks "Will read-only check …?" unless told --yes.
+        // Without --yes it asks whether to go on.
         options: &["--check", "--yes"],
         exit_codes: ExitCodes {
             source: "reiserfsck(8), EXIT CODES",
@@ -57,11 +57,13 @@ pub(super) static REISERFS: Filesystem = Filesystem {
         metadata_checksums: false,
         data_checksums: false,
         compression: &[],
+        compresses_by_default: false,
+        syncfs_flushes: Some(true),
         directory_index: DirectoryIndex::Always("balanced tree of name hashes"),
         inodes: Inodes::Dynamic,
-        maximum_file: 8 << 40,
+        maximum_file: 1 << 60,
         maximum_volume: 16 << 40,
         kernel_status: "Removed from the kernel in 6.13 (January 2025), deprecated since 5.18; needs an older kernel.",
-        source: "mkreiserfs(8); kernel fs/reiserfs/Kconfig of 6.1; kernel commit fb6f20ecb121 (reiserfs: The last commit)",
+        source: "mkreiserfs(8); kernel fs/reiserfs/Kconfig of 6.1",
     },
 };

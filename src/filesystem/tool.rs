@@ -12,6 +12,14 @@ pub struct Tool {
     pub packages: Packages,
 }
 
+impl Tool {
+    /// The line of a version probe's output (stdout, then stderr) that tells the version: the first with a digit in it.
+    #[must_use]
+    pub fn version_line(output: &str) -> Option<&str> {
+        output.lines().map(str::trim).find(|line| line.contains(|letter: char| letter.is_ascii_digit()))
+    }
+}
+
 /// The package of one tool, per family of distributions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packages {

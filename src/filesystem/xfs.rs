@@ -46,6 +46,8 @@ pub(super) static XFS: Filesystem = Filesystem {
         metadata_checksums: true,
         data_checksums: false,
         compression: &[],
+        compresses_by_default: false,
+        syncfs_flushes: Some(true),
         directory_index: DirectoryIndex::Always("B+ tree of name hashes"),
         inodes: Inodes::Dynamic,
         maximum_file: 1 << 63,

@@ -40,3 +40,19 @@ pub const SCHEDULERS: [Scheduler; 4] = [
 pub fn find_scheduler(name: &str) -> Option<Scheduler> {
     SCHEDULERS.into_iter().find(|scheduler| scheduler.name == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{SCHEDULERS, find_scheduler};
+
+    #[test]
+    fn schedulers_are_sorted_found_and_documented() {
+        assert!(SCHEDULERS.windows(2).all(|pair| pair[0].name < pair[1].name));
+        for scheduler in SCHEDULERS {
+            assert_eq!(find_scheduler(scheduler.name), Some(scheduler));
+            assert!(scheduler.summary.ends_with('.'), "{}", scheduler.name);
+            assert_eq!(scheduler.driver.is_none(), scheduler.name == "none");
+        }
+        assert_eq!(find_scheduler("cfq"), None);
+    }
+}
