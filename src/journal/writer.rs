@@ -32,9 +32,10 @@ impl Writer {
             },
         )?;
         lock(&file, path)?;
+        let writer = Self { path: path.to_path_buf(), file, acknowledged: 0, closed: false };
         // The name must survive a crash too, or the records in it are of no use.
         sync_folder(path).map_err(|error| JournalError::io("sync the folder of", path, error))?;
-        Ok(Self { path: path.to_path_buf(), file, acknowledged: 0, closed: false })
+        Ok(writer)
     }
 
     /// Goes on with an existing journal and returns what it holds so far. A torn last line is cut off first.
@@ -42,17 +43,17 @@ impl Writer {
     /// # Errors
     /// [`JournalError::Locked`] while another process writes it; the errors of [`read`](super::read) otherwise.
     pub fn append_to(path: &Path) -> Result<(Self, Journal), JournalError> {
-        let mut file = OpenOptions::new()
+        let file = OpenOptions::new()
             .read(true)
             .write(true)
             .open(path)
             .map_err(|error| JournalError::io("open", path, error))?;
         lock(&file, path)?;
+        let mut writer = Self { path: path.to_path_buf(), file, acknowledged: 0, closed: false };
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(|error| JournalError::io("read", path, error))?;
+        writer.file.read_to_end(&mut bytes).map_err(|error| JournalError::io("read", path, error))?;
         let parsed = reader::parse(path, &bytes)?;
-        let mut writer =
-            Self { path: path.to_path_buf(), file, acknowledged: parsed.intact_bytes, closed: false };
+        writer.acknowledged = parsed.intact_bytes;
         writer.cut().map_err(|error| JournalError::io("cut the torn end of", path, error))?;
         Ok((writer, parsed.journal))
     }
@@ -91,6 +92,15 @@ impl Writer {
         self.file.set_len(self.acknowledged)?;
         self.file.seek(SeekFrom::Start(self.acknowledged))?;
         self.file.sync_data()
+    }
+}
+
+impl Drop for Writer {
+    /// Gives the lock back by word. Closing the file alone would not: a child process forked elsewhere in this program
+    /// shares the open file until it executes its program.
+    fn drop(&mut self) {
+        // Nothing is lost when this fails: the lock then goes with the last copy of the file.
+        let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
 

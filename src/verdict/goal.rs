@@ -114,10 +114,11 @@ mod tests {
         ]
     }
 
-    fn scores(plan: &Plan, names: &[&str], estimates: &[PhaseEstimate]) -> Vec<(String, f64)> {
+    /// Names with scores in ten-thousandths.
+    fn scores(plan: &Plan, names: &[&str], estimates: &[PhaseEstimate]) -> Vec<(String, i64)> {
         rank(plan, names, estimates)
             .into_iter()
-            .map(|rank| (rank.candidate, (rank.score * 1e6).round() / 1e6))
+            .map(|rank| (rank.candidate, (rank.score * 1e4).round() as i64))
             .collect()
     }
 
@@ -126,20 +127,20 @@ mod tests {
         let estimates = [times("a", 1.0, 8.0), times("b", 4.0, 2.0)].concat();
         // a: 1 and 4 times the best; b: 4 and 1 times.
         let even = scores(&plan("durable", &[]), &["a", "b"], &estimates);
-        assert_eq!(even, [("a".to_owned(), 2.0), ("b".to_owned(), 2.0)]);
+        assert_eq!(even, [("a".to_owned(), 20_000), ("b".to_owned(), 20_000)]);
         let read = scores(&plan("durable", &[("write", 1.0), ("read", 3.0)]), &["a", "b"], &estimates);
-        assert_eq!(read, [("b".to_owned(), 1.414_214), ("a".to_owned(), 2.828_427)]);
+        assert_eq!(read, [("b".to_owned(), 14_142), ("a".to_owned(), 28_284)]);
         let only = scores(&plan("durable", &[("write", 1.0), ("read", 0.0)]), &["a", "b"], &estimates);
-        assert_eq!(only[0], ("a".to_owned(), 1.0));
+        assert_eq!(only[0], ("a".to_owned(), 10_000));
     }
 
     #[test]
     fn who_lacks_a_phase_has_no_score_and_sets_no_standard_when_not_measured() {
         let mut estimates = [times("a", 1.0, 1.0), times("b", 2.0, 2.0)].concat();
         estimates.remove(3);
-        assert_eq!(scores(&plan("durable", &[]), &["a", "b"], &estimates), [("a".to_owned(), 1.0)]);
+        assert_eq!(scores(&plan("durable", &[]), &["a", "b"], &estimates), [("a".to_owned(), 10_000)]);
         let failed = [times("failed", 0.001, 0.001), times("b", 2.0, 2.0)].concat();
-        assert_eq!(scores(&plan("durable", &[]), &["b"], &failed), [("b".to_owned(), 1.0)]);
+        assert_eq!(scores(&plan("durable", &[]), &["b"], &failed), [("b".to_owned(), 10_000)]);
     }
 
     #[test]
@@ -149,7 +150,7 @@ mod tests {
             estimate(name, "write", "bonnie_block_write", Unit::BytesPerSecond, value)
         };
         let ranked = scores(&plan, &["slow", "fast"], &[rate("slow", 50.0), rate("fast", 100.0)]);
-        assert_eq!(ranked, [("fast".to_owned(), 1.0), ("slow".to_owned(), 2.0)]);
+        assert_eq!(ranked, [("fast".to_owned(), 10_000), ("slow".to_owned(), 20_000)]);
         assert_eq!(better_of("throughput", Unit::BytesPerSecond), Better::Higher);
         assert_eq!(better_of("files", Unit::Count), Better::Neither);
     }
