@@ -1,8 +1,10 @@
 //! The command line: one definition of every flag, one file per command, errors told once, exit codes.
 
 mod clean;
+mod device;
 mod doctor;
 mod dry_run;
+mod environment;
 mod error;
 mod list;
 mod report;

@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
         other => return Err(CliError::Failed(format!("this run was made in the lab `{other}`, which this version does not have"))),
     };
     let choice = crate::lab::choose(&plan).map_err(CliError::failed)?;
-    let disk = device::claim(&plan, choice.lab.as_ref(), arguments.erase.as_deref())?;
+    let disk = device::claim(&plan, arguments.erase.as_deref())?;
     let mut observer = observer(arguments.quiet);
-    conduct(&plan, &choice, &disk, writer, observer.as_mut(), Some(&so_far), &folder)
+    conduct(&plan, &choice, disk, writer, observer.as_mut(), Some(&so_far), &folder)
 }

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::journal::{Event, Run, SCHEMA, Writer};
 use crate::lab::{Choice, Disk};
-use crate::plan::{Blocks, Bytes, DeviceSource, LabChoice, Overrides, Plan};
+use crate::plan::{Blocks, DeviceSource, LabChoice, Overrides, Plan};
 use crate::study::{Bar, Observer, RunFolder, Silent, Study, StudyError};
 
 use super::environment::environment;
@@ -23,7 +23,7 @@ pub(super) struct Arguments {
     #[arg(long, value_enum)]
     lab: Option<LabArgument>,
     /// A scratch image or a block device: everything on it is destroyed
-    #[arg(long, value_name = "image:SIZE|PATH", value_parser = parse_device)]
+    #[arg(long, value_name = "image:SIZE|PATH")]
     device: Option<DeviceSource>,
     /// Keep only candidates of these filesystems or names
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
@@ -74,14 +74,6 @@ impl From<LabArgument> for LabChoice {
     }
 }
 
-fn parse_device(text: &str) -> Result<DeviceSource, String> {
-    match text.strip_prefix("image:") {
-        Some(size) => size.parse::<Bytes>().map(DeviceSource::Image).map_err(|error| error.to_string()),
-        None if text.starts_with('/') => Ok(DeviceSource::Path(PathBuf::from(text))),
-        None => Err("expected image:SIZE (for example image:4GiB) or the absolute path of a block device".to_owned()),
-    }
-}
-
 impl Arguments {
     fn overrides(&self) -> Overrides {
         Overrides {
@@ -102,12 +94,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
         return dry_run::show(&plan, &choice);
     }
     check_datasets(&plan)?;
-    let disk = device::claim(&plan, choice.lab.as_ref(), arguments.erase.as_deref())?;
+    let disk = device::claim(&plan, arguments.erase.as_deref())?;
     let folder = RunFolder::create(&arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.plan)), &plan)
         .map_err(CliError::failed)?;
     let journal = begin(&plan, &choice, &disk, &folder)?;
     let mut observer = observer(arguments.quiet);
-    conduct(&plan, &choice, &disk, journal, observer.as_mut(), None, &folder)
+    conduct(&plan, &choice, disk, journal, observer.as_mut(), None, &folder)
 }
 
 /// A bar, or silence.
@@ -119,7 +111,7 @@ pub(super) fn observer(quiet: bool) -> Box<dyn Observer> {
 pub(super) fn conduct(
     plan: &Plan,
     choice: &Choice,
-    disk: &Disk,
+    disk: Disk,
     journal: Writer,
     observer: &mut dyn Observer,
     so_far: Option<&Run>,

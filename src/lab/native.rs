@@ -94,9 +94,7 @@ impl Lab for Native {
                 inherited.push(image);
                 TrialDevice::Image { descriptor }
             }
-            Disk::Device { path, fingerprint } => {
-                TrialDevice::Block { path: path.clone(), fingerprint: fingerprint.clone() }
-            }
+            Disk::Device { ticket, .. } => TrialDevice::Block { ticket: ticket.clone() },
         };
         let (events, sender) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
         let (reader, writer) = std::io::pipe()?;

@@ -34,7 +34,7 @@ pub struct Study<'a> {
     /// Where.
     pub lab: &'a dyn Lab,
     /// On what.
-    pub disk: &'a Disk,
+    pub disk: Disk,
     /// The record.
     pub journal: Writer,
     /// Who wants to know.
@@ -137,17 +137,19 @@ impl Study<'_> {
             limit: self.plan.protocol.timeout,
             modules: None,
         };
-        let (lab, disk) = (self.lab, self.disk);
+        let lab = self.lab;
+        let disk = self.disk.clone();
         let mut broken = None;
         let mut watch = |event| {
             if let Err(error) = self.tell(Some(&id), event) {
                 broken.get_or_insert(error);
             }
         };
-        let TrialEnd { status, reason, wall } = lab.run(spec, disk, &mut watch)?;
+        let TrialEnd { status, reason, wall } = lab.run(spec, &disk, &mut watch)?;
         if let Some(error) = broken {
             return Err(error);
         }
+        self.disk = disk.after_first_write();
         self.tell(Some(&id), Event::TrialFinished { status, reason, wall })?;
         Ok(status)
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::host::guard::Ticket;
 use crate::journal::TrialId;
 use crate::plan::{Candidate, Dataset, Phase};
 
@@ -52,10 +53,8 @@ pub enum TrialDevice {
     },
     /// A block device the conductor has cleared for writing.
     Block {
-        /// Its path.
-        path: PathBuf,
-        /// What the guard saw when it cleared it; looked at again right before the first write.
-        fingerprint: String,
+        /// The permission to write it, checked again right before the first write.
+        ticket: Ticket,
     },
     /// The one disk of a guest, which is nobody else's.
     Guest {
