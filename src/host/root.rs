@@ -103,12 +103,10 @@ impl ReadError {
     /// `/proc/pressure/io` answers "operation not supported" where pressure accounting is switched off.
     pub fn is_absent(&self) -> bool {
         match self {
-            ReadError::Io { source, .. } => {
-                matches!(
-                    source.kind(),
-                    ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::Unsupported
-                )
-            }
+            ReadError::Io { source, .. } => matches!(
+                Errno::from_io_error(source),
+                Some(Errno::NOENT | Errno::NOTDIR | Errno::NODEV | Errno::NXIO | Errno::OPNOTSUPP)
+            ),
             ReadError::Malformed { .. } | ReadError::Missing { .. } => false,
         }
     }
