@@ -15,7 +15,7 @@ pub fn command_lines(candidate: &Candidate, phases: &[Phase]) -> Vec<String> {
     let device = if encryption.is_none() { "$DEVICE" } else { "/dev/mapper/fsverdict-$DEVICE" };
     let line = |argv: Vec<String>| argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     let mount = || line(filesystem.mount(&candidate.mount).argv(device, MOUNT));
-    let unmount = format!("umount {MOUNT}");
+    let unmount = format!("umount -i {MOUNT}");
     let check = |name: &str| match filesystem.fsck_argv(device) {
         Some(argv) => format!("{}    [timed as {name}]", line(argv)),
         None => format!("[{} has no checker]", filesystem.name),
@@ -45,7 +45,7 @@ pub fn command_lines(candidate: &Candidate, phases: &[Phase]) -> Vec<String> {
     if !last_is_check {
         lines.push(check("fsck"));
     }
-    lines.extend(encryption.close_argv("fsverdict-$DEVICE", false).map(line));
+    lines.extend(encryption.close_argv("fsverdict-$DEVICE").map(line));
     lines
 }
 

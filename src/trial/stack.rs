@@ -3,12 +3,15 @@
 //! Whatever was put up is remembered, so that it can be taken down in reverse order whatever happened; every error
 //! on the way down is reported and none hides the cause.
 
+use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::filesystem::Filesystem;
 use crate::host::program::{Program, succeeded};
+use crate::host::procfs::processes_named;
+use crate::host::root::Root;
 use crate::host::{caches, mounts};
 use crate::journal::CommandRecord;
 use crate::layer::Encryption;
@@ -19,6 +22,8 @@ use super::sink::Sink;
 
 /// Where the filesystem under test is mounted, below the agent's own tmpfs.
 pub(super) const MOUNT: &str = "/tmp/fsverdict/mount";
+/// The folder tools start in.
+const EMPTY: &str = "/tmp/fsverdict/empty";
 /// The key of encrypted layers. It protects nothing: the data are ours and go with the trial.
 const KEY_FILE: &str = "/tmp/fsverdict/key";
 
@@ -35,6 +40,7 @@ pub(super) struct Stack<'a> {
     opened: bool,
     mounted: bool,
     cleaner: bool,
+    held: Option<File>,
 }
 
 impl<'a> Stack<'a> {
@@ -49,11 +55,13 @@ impl<'a> Stack<'a> {
             .ok_or_else(|| unknown("filesystem", &candidate.filesystem))?;
         let encryption = crate::layer::find_encryption(&candidate.encryption)
             .ok_or_else(|| unknown("encryption", &candidate.encryption))?;
-        std::fs::create_dir_all(MOUNT).map_err(TrialError::io("make the mount point"))?;
+        for folder in [MOUNT, EMPTY] {
+            std::fs::create_dir_all(folder).map_err(TrialError::io("make the mount point"))?;
+        }
         // Unique on the machine, so that `fsverdict clean` can tell ours and two runs do not collide.
         let mapping = format!("fsverdict-{}", bottom.file_name().unwrap_or_default().to_string_lossy());
         let (opened, mounted, cleaner) = (false, false, false);
-        Ok(Stack { sink, candidate, filesystem, encryption, limit, bottom, mapping, opened, mounted, cleaner })
+        Ok(Stack { sink, candidate, filesystem, encryption, limit, bottom, mapping, opened, mounted, cleaner, held: None })
     }
 
     pub(super) fn filesystem(&self) -> &'static Filesystem {
@@ -73,7 +81,8 @@ impl<'a> Stack<'a> {
 
     /// Runs one program of the trial, traced, within the time limit.
     pub(super) fn tool(&mut self, step: &str, argv: Vec<String>) -> Result<CommandRecord, TrialError> {
-        let record = Program::new(argv).limit(self.limit).run(step)?;
+        // In an empty folder: a stray word among a plan's mkfs options must not name a file.
+        let record = Program::new(argv).limit(self.limit).folder(Path::new(EMPTY)).run(step)?;
         self.sink.command(&record);
         Ok(record)
     }
@@ -95,6 +104,12 @@ impl<'a> Stack<'a> {
         self.must("encrypt", self.encryption.format_argv(&bottom, KEY_FILE))?;
         self.must("open encryption", self.encryption.open_argv(&bottom, &self.mapping, KEY_FILE))?;
         self.opened = true;
+        // Held open here and marked for removal with its last user: a crash leaves nothing, an unmount changes nothing.
+        self.held = Some(File::open(self.top()).map_err(TrialError::io("hold the encrypted device"))?);
+        self.must("mark encryption for removal", self.encryption.close_deferred_argv(&self.mapping))?;
+        if let Some(argv) = self.encryption.status_argv(&self.mapping) {
+            self.tool("describe encryption", argv)?;
+        }
         Ok(())
     }
 
@@ -103,13 +118,11 @@ impl<'a> Stack<'a> {
         self.must("mkfs", Some(argv))
     }
 
-    /// Mounts it; the mapping below is marked for removal with its last user, so that a crash leaves nothing.
     pub(super) fn mount(&mut self) -> Result<(), TrialError> {
         let mount = self.filesystem.mount(&self.candidate.mount);
         let device = self.top().to_string_lossy().into_owned();
         self.must("mount", Some(mount.argv(&device, MOUNT)))?;
         self.mounted = true;
-        self.must("mark encryption for removal", self.encryption.close_argv(&self.mapping, true))?;
         if let Some(cleaner) = mount.cleaner {
             self.must("start the cleaner", Some(cleaner.argv(&device, MOUNT)))?;
             self.cleaner = true;
@@ -121,20 +134,24 @@ impl<'a> Stack<'a> {
         if self.cleaner {
             self.stop_cleaner();
         }
-        let argv = self.encryption.close_argv(&self.mapping, true).map(|mut argv| {
-            argv.iter_mut().filter(|word| *word == "--deferred").for_each(|word| *word = "--cancel-deferred".into());
-            argv
-        });
-        self.must("keep encryption open", argv)?;
-        self.must("unmount", Some(["umount", MOUNT].map(str::to_owned).into()))?;
+        // Without helpers, as it was mounted: a helper would look for a cleaner that fsverdict started itself.
+        self.must("unmount", Some(["umount", "-i", MOUNT].map(str::to_owned).into()))?;
         self.mounted = false;
         Ok(())
     }
 
+    /// Ends the cleaner, which keeps the filesystem busy, and waits for its end.
     fn stop_cleaner(&mut self) {
         let name = self.filesystem.cleaner.map_or("", |cleaner| cleaner.tool.program);
-        for process in crate::host::procfs::processes_named(name) {
-            let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+        for _ in 0..100 {
+            let cleaners = processes_named(&Root::new("/"), name);
+            if cleaners.is_empty() {
+                break;
+            }
+            for process in cleaners {
+                let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+            }
+            std::thread::sleep(Duration::from_millis(20));
         }
         self.cleaner = false;
     }
@@ -143,19 +160,21 @@ impl<'a> Stack<'a> {
     pub(super) fn make_cold(&mut self) -> Result<(), TrialError> {
         rustix::fs::sync();
         self.unmount()?;
-        caches::drop_caches(&crate::host::root::Root::new("/")).map_err(|error| TrialError::Host(error.to_string()))?;
+        caches::drop_caches(&Root::new("/")).map_err(|error| TrialError::Host(error.to_string()))?;
         self.mount()
     }
 
-    /// Makes everything written to the mounted filesystem durable.
+    /// Makes everything written to the mounted filesystem durable: syncfs, and then a flush of the device itself,
+    /// because some filesystems (jfs, and ext2 with its own driver) sync without flushing the device's cache.
     pub(super) fn sync(&self) -> Result<(), TrialError> {
         let folder = open_folder(Path::new(MOUNT))?;
-        rustix::fs::syncfs(&folder).map_err(|errno| TrialError::io("make the data durable")(errno.into()))
+        rustix::fs::syncfs(&folder).map_err(|errno| TrialError::io("make the data durable")(errno.into()))?;
+        self.sync_device()
     }
 
     /// Makes everything written to the device itself durable.
     pub(super) fn sync_device(&self) -> Result<(), TrialError> {
-        let device = std::fs::File::open(self.top()).map_err(TrialError::io("open the device"))?;
+        let device = File::open(self.top()).map_err(TrialError::io("open the device"))?;
         device.sync_all().map_err(TrialError::io("make the device's data durable"))
     }
 
@@ -177,15 +196,32 @@ impl<'a> Stack<'a> {
         {
             complaints.push(format!("unmount: {error}"));
         }
-        if self.opened {
-            let argv = self.encryption.close_argv(&self.mapping, self.mounted);
-            match self.must("close encryption", argv) {
-                Ok(()) => self.opened = false,
-                Err(error) => complaints.push(format!("close encryption: {error}")),
-            }
+        // The mapping goes with its last user, which is this descriptor.
+        self.held = None;
+        if self.opened && !gone_within(&self.top(), Duration::from_secs(5)) {
+            complaints.push(format!("{} is still there", self.top().display()));
         }
         complaints
     }
+}
+
+/// Whether the kernel removes a mapping's node in time; without udev nobody removes the node itself.
+fn gone_within(mapping: &Path, limit: Duration) -> bool {
+    let name = mapping.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let deadline = std::time::Instant::now() + limit;
+    while mapping_exists(&name) {
+        if std::time::Instant::now() > deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    true
+}
+
+fn mapping_exists(name: &str) -> bool {
+    let devices = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let names = devices.filter_map(|device| std::fs::read_to_string(device.path().join("dm/name")).ok());
+    names.into_iter().any(|found| found.trim() == name)
 }
 
 fn open_folder(path: &Path) -> Result<OwnedFd, TrialError> {
