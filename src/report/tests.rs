@@ -196,3 +196,19 @@ fn the_harness_pays_for_what_no_step_accounts_for() {
     assert!((harness.settle - 0.2 / 11.0).abs() < 1e-9, "{harness:?}");
     assert_eq!(super::Harness::of(&Story::new(&["ext4"], &["write"]).run()), None);
 }
+
+#[test]
+fn every_column_and_field_is_documented() {
+    let document = include_str!("../../docs/output-formats.md");
+    let named = |name: &str| {
+        assert!(document.contains(&format!("`{name}`")), "docs/output-formats.md lacks `{name}`");
+    };
+    let story = mishaps();
+    page(&story, Format::Csv).lines().next().unwrap().split(',').for_each(named);
+    let json: serde_json::Value = serde_json::from_str(&page(&story, Format::Json)).unwrap();
+    let parts = [&json, &json["run"], &json["candidates"][0], &json["estimates"][0], &json["verdict"]];
+    for part in parts.into_iter().chain([&json["verdict"]["goal"]]) {
+        part.as_object().unwrap().keys().for_each(|key| named(key.as_str()));
+    }
+    crate::journal::METRICS.iter().for_each(|metric| named(metric.name));
+}
