@@ -9,7 +9,7 @@ use crate::journal::CandidateStatus;
 /// The document.
 pub(super) fn render(report: &Report<'_>) -> String {
     let mut page = format!("## {}\n\n{}\n\n", escaped(&report.run.header.title), escaped(&report.sentence));
-    if let Some(matrix) = Matrix::of(report, &report.plan.goal.metric, |phase| phase.planned) {
+    if let Some(matrix) = Matrix::of(report, &report.plan.goal.metric, |phase| report.is_headline(phase)) {
         page.push_str(&table(&matrix));
         page.push_str(&legend(report, &matrix));
     }

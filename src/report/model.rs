@@ -109,6 +109,11 @@ impl<'a> Report<'a> {
         report
     }
 
+    /// Whether a phase belongs in the first table: the plan names it, or its goal does (fsck, say).
+    pub(super) fn is_headline(&self, phase: &PhaseEntry) -> bool {
+        phase.planned || self.plan.goal.weights.get(&phase.name).is_some_and(|weight| *weight > 0.0)
+    }
+
     /// How many trials each measured candidate has at least and at most.
     pub fn sample_sizes(&self) -> Option<(usize, usize)> {
         let headline = || self.estimates.iter().filter(|found| found.metric == self.plan.goal.metric);

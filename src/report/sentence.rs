@@ -48,10 +48,14 @@ pub(super) fn tally(report: &Report<'_>) -> String {
 }
 
 fn undecided(report: &Report<'_>) -> String {
+    let skipped = report.with_status(CandidateStatus::Skipped).count();
+    if skipped > 0 && skipped == report.candidates.len() {
+        return "No result: none of the candidates can be tried here.".to_owned();
+    }
     if report.basis == TrialBasis::Nothing {
         return match report.run.trials.len() {
             0 => "No result yet: no trial has ended.".to_owned(),
-            ended => format!("No result: none of {} that ended went well and counts.", count(ended, "trial")),
+            ended => format!("No result: {} ended, and none can be used.", count(ended, "trial")),
         };
     }
     let pending = "statistics pending";

@@ -196,3 +196,64 @@ fn the_harness_pays_for_what_no_step_accounts_for() {
     assert!((harness.settle - 0.2 / 11.0).abs() < 1e-9, "{harness:?}");
     assert_eq!(super::Harness::of(&Story::new(&["ext4"], &["write"]).run()), None);
 }
+
+#[test]
+fn every_column_and_field_is_documented() {
+    let document = include_str!("../../docs/output-formats.md");
+    let named = |name: &str| {
+        assert!(document.contains(&format!("`{name}`")), "docs/output-formats.md lacks `{name}`");
+    };
+    let story = mishaps();
+    page(&story, Format::Csv).lines().next().unwrap().split(',').for_each(named);
+    let json: serde_json::Value = serde_json::from_str(&page(&story, Format::Json)).unwrap();
+    let parts = [&json, &json["run"], &json["candidates"][0], &json["estimates"][0], &json["verdict"]];
+    for part in parts.into_iter().chain([&json["verdict"]["goal"]]) {
+        part.as_object().unwrap().keys().for_each(|key| named(key.as_str()));
+    }
+    crate::journal::METRICS.iter().for_each(|metric| named(metric.name));
+}
+
+#[test]
+fn nothing_but_skipped_or_failed_candidates_is_told_as_such() {
+    let mut story = Story::new(&["jfs", "reiser4"], &["write"]);
+    story.skip("jfs", "no mkfs.jfs", "").skip("reiser4", "no driver", "").finish();
+    assert!(
+        page(&story, Format::Terminal(PLAIN))
+            .contains("No result: none of the candidates can be tried here.")
+    );
+    let mut story = Story::new(&["jfs"], &["write"]);
+    story.open_block(1, 1, &["jfs"]);
+    story.failed_trial(&id(1, "jfs"), "killed").close_block(1, 1, None).finish();
+    let shown = page(&story, Format::Terminal(PLAIN));
+    assert!(shown.contains("No result: 1 trial ended, and none can be used."), "{shown}");
+    assert!(shown.contains("jfs        failed: killed"), "{shown}");
+}
+
+#[test]
+fn intervals_are_shown_where_every_number_has_one() {
+    let mut story = demo(2);
+    story.finish();
+    let run = story.run();
+    let mut report = Report::new(&story.plan, &run, None);
+    for found in &mut report.estimates {
+        found.estimate.low = Some(found.estimate.point * 0.9);
+        found.estimate.high = Some(found.estimate.point * 1.1);
+    }
+    let mut out = Vec::new();
+    write(&report, Format::Terminal(PLAIN), &mut out).unwrap();
+    let shown = String::from_utf8(out).unwrap();
+    assert!(shown.contains("± half its 95% interval") && shown.contains(" ±10%"), "{shown}");
+}
+
+#[test]
+fn a_step_that_the_goal_weighs_stands_with_the_phases() {
+    let mut story = Story::new(&["ext4", "xfs"], &["write"]);
+    story.plan.goal.weights.insert("fsck".to_owned(), 2.0);
+    story.open_block(1, 1, &["ext4", "xfs"]);
+    story.trial(&id(1, "ext4"), &[("write", 1.0), ("fsck", 0.5)]);
+    story.trial(&id(1, "xfs"), &[("write", 2.0), ("fsck", 0.6)]);
+    story.close_block(1, 1, None).finish();
+    let shown = page(&story, Format::Terminal(PLAIN));
+    assert!(shown.lines().any(|line| line.starts_with("candidate") && line.contains("fsck")), "{shown}");
+    assert!(shown.contains("weights write 1, fsck 2"), "{shown}");
+}

@@ -12,7 +12,7 @@ use paint::{Tone, finished, toned};
 use super::matrix::{Matrix, Spread};
 use super::number::percent;
 use super::text::{count, listing, one_line, shorten, width, wrap};
-use super::{Report, TrialBasis, sentence};
+use super::{PhaseEntry, Report, TrialBasis, sentence};
 use crate::journal::{CandidateStatus, METRICS, Standing, metric};
 use crate::verdict::weights;
 
@@ -86,7 +86,7 @@ impl Page {
 fn headline(report: &Report<'_>, page: &mut Page, signs: Signs) {
     let names = table::name_width(report.candidates.iter().map(|entry| entry.name));
     let goal = &report.plan.goal.metric;
-    if let Some(matrix) = Matrix::of(report, goal, |phase| phase.planned) {
+    if let Some(matrix) = Matrix::of(report, goal, |phase| report.is_headline(phase)) {
         page.lines.extend(table::lines(&matrix, names, true, page.look, signs));
         unmeasured(report, page, names, signs);
         page.blank();
@@ -148,7 +148,7 @@ fn legend(report: &Report<'_>, matrix: &Matrix, signs: Signs) -> String {
 /// How the phases are weighted together, told shortly where they weigh the same.
 fn weighting(report: &Report<'_>) -> String {
     let weights = weights(report.plan);
-    let planned = report.phases.iter().filter(|phase| phase.planned);
+    let planned = report.phases.iter().filter(|phase| report.is_headline(phase));
     let counted: Vec<(&str, f64)> = planned
         .clone()
         .filter_map(|phase| Some((phase.name.as_str(), *weights.get(&phase.name)?)))
@@ -183,7 +183,9 @@ fn detail(report: &Report<'_>, page: &mut Page, signs: Signs) {
         }
     }
     let names = table::name_width(report.with_status(CandidateStatus::Ok).map(|entry| entry.name));
-    let around = Matrix::of(report, "durable", |phase| !phase.planned);
+    // Those of them that the goal weighs were shown above, if it weighs their time.
+    let around = |phase: &PhaseEntry| !phase.planned && (goal != "durable" || !report.is_headline(phase));
+    let around = Matrix::of(report, "durable", around);
     let tables = around
         .map(|matrix| ("around the phases", "wall time of the steps every trial has".to_owned(), matrix))
         .into_iter();
