@@ -15,17 +15,17 @@ use super::CliError;
 pub(super) fn claim(plan: &Plan, erase: Option<&str>) -> Result<Disk, CliError> {
     match &plan.device.source {
         DeviceSource::Image(size) => {
-            let folder = scratch_folder(plan.device.folder.as_deref()).map_err(CliError::failed)?;
+            let folder = scratch_folder(plan.device.folder.as_deref()).map_err(|error| told(&error, error.hint()))?;
             // Found out now, not in the first trial: is there room, and may we write there?
-            crate::host::image::create(&folder, size.0).map_err(CliError::failed)?;
+            crate::host::image::create(&folder, size.0).map_err(|error| told(&error, error.hint()))?;
             Ok(Disk::Image { folder, size: size.0 })
         }
         DeviceSource::Path(path) => {
             let needed = smallest(plan);
             match cleared(path, needed, erase) {
                 Err(refusal) => match ask(&refusal)? {
-                    Some(typed) => cleared(path, needed, Some(&typed)).map_err(told),
-                    None => Err(told(refusal)),
+                    Some(typed) => cleared(path, needed, Some(&typed)).map_err(|refusal| told(&refusal, refusal.hint())),
+                    None => Err(told(&refusal, refusal.hint())),
                 },
                 Ok(disk) => Ok(disk),
             }
@@ -45,9 +45,9 @@ fn cleared(path: &Path, needed: u64, erase: Option<&str>) -> Result<Disk, Refusa
     Ok(Disk::Device { ticket: cleared.into_ticket(), cautions, facts })
 }
 
-fn told(refusal: Refusal) -> CliError {
-    let hint = refusal.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-    CliError::Failed(format!("{refusal}{hint}"))
+fn told(error: &dyn std::error::Error, hint: Option<String>) -> CliError {
+    let hint = hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+    CliError::Failed(format!("{error}{hint}"))
 }
 
 /// On a terminal, the identity that would lift the refusal may be typed instead of given as `--erase`.

@@ -39,8 +39,8 @@ pub(super) enum FormatArgument {
 impl FormatArgument {
     fn format(self, to_file: bool) -> Format {
         match self {
-            FormatArgument::Terminal if to_file => Format::Terminal(Look::plain_text()),
-            FormatArgument::Terminal => Format::Terminal(Look::of_stdout()),
+            FormatArgument::Terminal if to_file => Format::Terminal(Look::suited(false, None, true, |_| None)),
+            FormatArgument::Terminal => Format::Terminal(Look::of_stdout(true)),
             FormatArgument::Markdown => Format::Markdown,
             FormatArgument::Csv => Format::Csv,
             FormatArgument::Json => Format::Json,
@@ -72,7 +72,7 @@ pub(super) fn show_result(folder: &RunFolder, plan: &Plan) -> Result<Outcome, Cl
         let mut file = std::fs::File::create(folder.path().join(name))?;
         write_out(&report, format, &mut file)?;
     }
-    write_out(&report, Format::Terminal(Look::of_stdout()), &mut std::io::stdout().lock())?;
+    write_out(&report, Format::Terminal(Look::of_stdout(true)), &mut std::io::stdout().lock())?;
     Ok(outcome(&run))
 }
 

@@ -89,10 +89,7 @@ impl Disk {
     /// What a reader of the numbers must know of it.
     pub fn cautions(&self) -> Vec<Caution> {
         let texts = match self {
-            Disk::Image { folder, .. } if image::on_tmpfs(folder) => {
-                vec![format!("the scratch image lies in memory ({}): no disk is part of these numbers", folder.display())]
-            }
-            Disk::Image { .. } => Vec::new(),
+            Disk::Image { folder, .. } => image::tmpfs_caution(folder).ok().flatten().into_iter().collect(),
             Disk::Device { cautions, .. } => cautions.clone(),
         };
         texts.into_iter().map(|text| Caution { phase: String::new(), text }).collect()

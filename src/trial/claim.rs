@@ -1,5 +1,6 @@
 //! The device of a trial: claimed, discarded, its scheduler set, and given back as it was.
 
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use crate::host::cell::own;
@@ -31,11 +32,9 @@ impl Claim {
             TrialDevice::Guest { path } => (path.clone(), None),
             TrialDevice::Image { descriptor } => {
                 let image = own(*descriptor).ok_or_else(|| TrialError::Host("no image was handed over".to_owned()))?;
-                let attached = LoopDevice::attach(image, &LoopOptions::default()).map_err(|error| host(&error))?;
+                let attached = LoopDevice::attach(image.as_fd(), &LoopOptions::default()).map_err(|error| host(&error))?;
                 facts.insert("device.direct_io".to_owned(), attached.direct_io().to_string());
-                if !attached.direct_io() {
-                    sink.caution("", "the loop device does not bypass the page cache of the image's filesystem: data are cached twice");
-                }
+                attached.caution().into_iter().for_each(|caution| sink.caution("", caution));
                 (attached.path().to_owned(), Some(attached))
             }
             TrialDevice::Block { ticket } => {
