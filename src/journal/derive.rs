@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 
-use super::run::{BlockState, CandidateState, CandidateStatus, Header, Run, Standing, Trial};
-use super::{Event, Facts, Journal, JournalError, Record, Status, TrialId};
+use super::run::{BlockState, CandidateState, CandidateStatus, Header, Run, Standing, Trial, TrialCommands};
+use super::{CommandRecord, Event, Facts, Journal, JournalError, Record, Status, TrialId};
 use crate::plan::Plan;
 
 impl Run {
@@ -23,43 +23,51 @@ impl Run {
             .ok_or_else(|| JournalError::NoRun { path: journal.path.clone() })?;
         run.torn = journal.torn;
         run.candidates = plan.candidates.iter().map(|candidate| untried(&candidate.name)).collect();
-        let mut open: Option<Trial> = None;
+        let mut open: Option<OpenTrial> = None;
         for record in records {
             run.last = record.at;
             run.take(record, &mut open);
         }
-        run.interrupted = open.map(|trial| trial.id);
+        run.interrupted = open.map(|open| open.trial.id);
         run.settle_standings();
         run.settle_candidates();
         Ok(run)
     }
 
-    fn take(&mut self, record: &Record, open: &mut Option<Trial>) {
+    fn take(&mut self, record: &Record, open: &mut Option<OpenTrial>) {
         match &record.event {
             Event::TrialStarted {} => *open = record.trial.clone().map(|id| fresh_trial(id, record.at)),
+            Event::Command(command) => {
+                if let Some(open) = same(open, record) {
+                    open.commands.push(command.clone());
+                }
+            }
             Event::TrialFinished { status, reason, wall } => {
                 // The end is only believed of the trial that is open: anything else has lost its observations.
-                if let Some(mut trial) = open.take_if(|trial| record.trial.as_ref() == Some(&trial.id)) {
+                if let Some(OpenTrial { mut trial, commands }) =
+                    open.take_if(|open| record.trial.as_ref() == Some(&open.trial.id))
+                {
                     trial.status = *status;
                     trial.reason.clone_from(reason);
                     trial.wall = *wall;
+                    self.keep_commands(&trial, commands);
                     self.end(trial);
                 }
             }
             Event::Observation(observation) => {
-                if let Some(trial) = same(open, record) {
+                if let Some(OpenTrial { trial, .. }) = same(open, record) {
                     trial.observations.push(observation.clone());
                 }
             }
             Event::Facts { facts } => {
-                if let Some(trial) = same(open, record) {
+                if let Some(OpenTrial { trial, .. }) = same(open, record) {
                     trial.facts.extend(facts.clone());
                 }
             }
             Event::Caution(caution) => {
                 // What the conductor notices after a trial's end still belongs to that trial.
                 let owner = match same(open, record) {
-                    Some(trial) => Some(trial),
+                    Some(open) => Some(&mut open.trial),
                     None => self.trials.iter_mut().rfind(|trial| record.trial.as_ref() == Some(&trial.id)),
                 };
                 match owner {
@@ -95,7 +103,17 @@ impl Run {
                 self.finished = None;
             }
             Event::RunFinished { reason } => self.finished = Some(reason.clone()),
-            Event::RunStarted { .. } | Event::StepStarted { .. } | Event::Command(_) => {}
+            Event::RunStarted { .. } | Event::StepStarted { .. } => {}
+        }
+    }
+
+    /// Of each candidate one trial's commands are kept: they are many, and alike.
+    fn keep_commands(&mut self, trial: &Trial, commands: Vec<CommandRecord>) {
+        let own = TrialCommands { trial: trial.id.clone(), status: trial.status, commands };
+        match self.commands.iter_mut().find(|kept| kept.trial.candidate == trial.id.candidate) {
+            None => self.commands.push(own),
+            Some(kept) if kept.status == Status::Ok && own.status == Status::Failed => *kept = own,
+            Some(_) => {}
         }
     }
 
@@ -171,9 +189,15 @@ impl Run {
     }
 }
 
+/// The trial that has begun and not ended.
+struct OpenTrial {
+    trial: Trial,
+    commands: Vec<CommandRecord>,
+}
+
 /// The trial that is open, if the record belongs to it.
-fn same<'a>(open: &'a mut Option<Trial>, record: &Record) -> Option<&'a mut Trial> {
-    open.as_mut().filter(|trial| record.trial.as_ref() == Some(&trial.id))
+fn same<'a>(open: &'a mut Option<OpenTrial>, record: &Record) -> Option<&'a mut OpenTrial> {
+    open.as_mut().filter(|open| record.trial.as_ref() == Some(&open.trial.id))
 }
 
 fn begin(record: &Record) -> Option<Run> {
@@ -195,6 +219,7 @@ fn begin(record: &Record) -> Option<Run> {
         },
         candidates: Vec::new(),
         trials: Vec::new(),
+        commands: Vec::new(),
         blocks: Vec::new(),
         cautions: Vec::new(),
         interrupted: None,
@@ -215,8 +240,8 @@ fn untried(name: &str) -> CandidateState {
     }
 }
 
-fn fresh_trial(id: TrialId, started: Timestamp) -> Trial {
-    Trial {
+fn fresh_trial(id: TrialId, started: Timestamp) -> OpenTrial {
+    let trial = Trial {
         id,
         started,
         status: Status::Failed,
@@ -226,5 +251,6 @@ fn fresh_trial(id: TrialId, started: Timestamp) -> Trial {
         observations: Vec::new(),
         facts: Facts::new(),
         cautions: Vec::new(),
-    }
+    };
+    OpenTrial { trial, commands: Vec::new() }
 }

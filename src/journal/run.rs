@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Caution, Facts, Observation, Status, TrialId};
+use super::{Caution, CommandRecord, Facts, Observation, Status, TrialId};
 
 /// A run, as far as its journal goes.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +13,8 @@ pub struct Run {
     pub candidates: Vec<CandidateState>,
     /// Every trial that ended, in the order of their beginnings; [`Trial::counts`] tells which to use.
     pub trials: Vec<Trial>,
+    /// The commands of one trial per candidate: of the first that failed, or else of the first that ended.
+    pub commands: Vec<TrialCommands>,
     /// Every attempt at a block, in order.
     pub blocks: Vec<BlockState>,
     /// Cautions that belong to no trial.
@@ -138,6 +140,17 @@ pub struct Trial {
     pub facts: Facts,
     /// Cautions about it.
     pub cautions: Vec<Caution>,
+}
+
+/// The commands of a trial, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialCommands {
+    /// Which trial.
+    pub trial: TrialId,
+    /// How it ended.
+    pub status: Status,
+    /// What was run.
+    pub commands: Vec<CommandRecord>,
 }
 
 impl Trial {

@@ -114,6 +114,13 @@ impl<'a> Report<'a> {
         phase.planned || self.plan.goal.weights.get(&phase.name).is_some_and(|weight| *weight > 0.0)
     }
 
+    /// The trials that the numbers are made from.
+    pub(super) fn used_trials(&self) -> impl Iterator<Item = &'a Trial> {
+        let basis = self.basis;
+        let ok = |name: &str| self.with_status(CandidateStatus::Ok).any(|entry| entry.name == name);
+        self.run.trials.iter().filter(move |trial| used(trial, basis) && ok(&trial.id.candidate))
+    }
+
     /// How many trials each measured candidate has at least and at most.
     pub fn sample_sizes(&self) -> Option<(usize, usize)> {
         let headline = || self.estimates.iter().filter(|found| found.metric == self.plan.goal.metric);
