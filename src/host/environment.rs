@@ -155,11 +155,14 @@ fn virtualisation(root: &Root) -> Result<&'static str, ReadError> {
     if procfs::cpu_model(root)?.user_mode_linux {
         return Ok("user-mode linux");
     }
-    let container = ["run/.containerenv", ".dockerenv", "run/systemd/container"];
-    if container.iter().any(|file| root.path(file).exists()) {
-        return Ok("container");
-    }
-    Ok(if procfs::runs_under_hypervisor(root)? { "virtual machine" } else { "none seen" })
+    let markers = ["run/.containerenv", ".dockerenv", "run/systemd/container"];
+    let container = markers.iter().any(|file| root.path(file).exists());
+    Ok(match (container, procfs::runs_under_hypervisor(root)?) {
+        (true, true) => "container in a virtual machine",
+        (true, false) => "container",
+        (false, true) => "virtual machine",
+        (false, false) => "none seen",
+    })
 }
 
 fn put(facts: &mut Facts, name: &str, value: String) {
@@ -226,6 +229,22 @@ mod tests {
         ];
         let found: Vec<_> = facts.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn tells_containers_and_guests() {
+        let guest = ("proc/cpuinfo", "flags\t: fpu hypervisor\n");
+        let bare = ("proc/cpuinfo", "flags\t: fpu\n");
+        let marker = (".dockerenv", "");
+        for (files, expected) in [
+            (vec![bare], "none seen"),
+            (vec![guest], "virtual machine"),
+            (vec![bare, marker], "container"),
+            (vec![guest, marker], "container in a virtual machine"),
+        ] {
+            let (_folder, root) = fake_root(&files);
+            assert_eq!(environment(&root)["virtualisation"], expected);
+        }
     }
 
     #[test]
