@@ -1,4 +1,4 @@
-//! The facts of a machine that a reader of results must know: kernel, processor, memory, device, tools.
+//! The facts of a machine that a reader of results must know: kernel, processor, memory, device.
 //!
 //! Recording them must not stop a run: what cannot be read is recorded as such, with the reason.
 
@@ -11,7 +11,7 @@ use super::root::{ReadError, Root};
 use super::sysfs::{self, bottom_devices};
 
 /// Kernel, distribution, processor, memory and write-back limits of this machine.
-pub fn environment(root: &Root) -> Facts {
+pub fn machine(root: &Root) -> Facts {
     let mut facts = Facts::new();
     put_text(&mut facts, "kernel.release", root.optional("proc/sys/kernel/osrelease"));
     put_text(&mut facts, "kernel.version", root.optional("proc/sys/kernel/version"));
@@ -47,7 +47,7 @@ pub fn environment(root: &Root) -> Facts {
 }
 
 /// Identity and queue settings of a block device (kernel name), and of what it stands on.
-pub fn device_facts(root: &Root, name: &str) -> Facts {
+pub fn device(root: &Root, name: &str) -> Facts {
     let mut facts = Facts::new();
     describe(&mut facts, root, "device", name);
     match bottom_devices(root, name) {
@@ -59,37 +59,6 @@ pub fn device_facts(root: &Root, name: &str) -> Facts {
         Err(error) => put(&mut facts, "device.below", unreadable(&error)),
     }
     facts
-}
-
-/// Versions of tools as `tool.NAME`. `run` runs an argv and gives what it printed, standard output before
-/// standard error whatever its exit status; or why it could not be run.
-pub fn tool_facts<E: Display>(
-    tools: &[(&str, Vec<String>)],
-    mut run: impl FnMut(&[String]) -> Result<String, E>,
-) -> Facts {
-    let mut facts = Facts::new();
-    for (name, argv) in tools {
-        let version = match run(argv) {
-            Ok(printed) => tool_version(&printed).unwrap_or_else(|| "prints no version".to_owned()),
-            Err(error) => unreadable(&error),
-        };
-        put(&mut facts, &format!("tool.{name}"), version);
-    }
-    facts
-}
-
-/// The version in what a tool printed: the first word that looks like one, else the first line with a digit.
-pub fn tool_version(printed: &str) -> Option<String> {
-    let line = printed.lines().map(str::trim).find(|line| line.contains(|c: char| c.is_ascii_digit()))?;
-    let versions = line.split_ascii_whitespace().filter_map(|word| {
-        let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-        // btrfs-progs says v6.2, fio says fio-3.33.
-        let digits = word.find(|c: char| c.is_ascii_digit())?;
-        let (before, version) = word.split_at(digits);
-        let plain = before.is_empty() || before == "v" || before.ends_with(['-', ':']);
-        (plain && version.contains('.')).then(|| version.to_owned())
-    });
-    versions.into_iter().next().or_else(|| Some(line.to_owned()))
 }
 
 fn describe(facts: &mut Facts, root: &Root, prefix: &str, name: &str) {
@@ -188,10 +157,10 @@ fn unreadable(error: &impl Display) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{device_facts, environment, tool_facts, tool_version};
+    use super::{device, machine};
     use crate::host::root::{Root, fake_root};
 
-    fn machine() -> Vec<(&'static str, &'static str)> {
+    fn files() -> Vec<(&'static str, &'static str)> {
         vec![
             ("proc/sys/kernel/osrelease", "6.1.176\n"),
             ("proc/sys/kernel/version", "#1 SMP\n"),
@@ -211,8 +180,8 @@ mod tests {
 
     #[test]
     fn gathers_the_machine() {
-        let (_folder, root) = fake_root(&machine());
-        let facts = environment(&root);
+        let (_folder, root) = fake_root(&files());
+        let facts = machine(&root);
         let expected = [
             ("cpu.count", "1"),
             ("cpu.model", "UML"),
@@ -236,26 +205,26 @@ mod tests {
         let guest = ("proc/cpuinfo", "flags\t: fpu hypervisor\n");
         let bare = ("proc/cpuinfo", "flags\t: fpu\n");
         let marker = (".dockerenv", "");
-        for (files, expected) in [
+        for (given, expected) in [
             (vec![bare], "none seen"),
             (vec![guest], "virtual machine"),
             (vec![bare, marker], "container"),
             (vec![guest, marker], "container in a virtual machine"),
         ] {
-            let (_folder, root) = fake_root(&files);
-            assert_eq!(environment(&root)["virtualisation"], expected);
+            let (_folder, root) = fake_root(&given);
+            assert_eq!(machine(&root)["virtualisation"], expected);
         }
     }
 
     #[test]
     fn what_cannot_be_read_is_recorded_and_stops_nothing() {
-        let mut files = machine();
+        let mut files = files();
         files.retain(|(path, _)| *path != "proc/meminfo");
         let (_folder, root) = fake_root(&files);
-        let facts = environment(&root);
+        let facts = machine(&root);
         assert!(facts["memory.total"].starts_with("unknown: cannot read "), "{}", facts["memory.total"]);
         assert_eq!(facts["kernel.release"], "6.1.176");
-        let facts = device_facts(&root, "sdz");
+        let facts = device(&root, "sdz");
         assert_eq!(facts["device.name"], "sdz");
         assert!(facts["device.size"].starts_with("unknown: "));
     }
@@ -273,7 +242,7 @@ mod tests {
             ("sys/class/block/loop3/loop/dio", "1"),
             ("sys/class/block/loop3/loop/autoclear", "1"),
         ]);
-        let facts = device_facts(&root, "dm-0");
+        let facts = device(&root, "dm-0");
         assert_eq!(facts["device.size"], "51200");
         assert_eq!(facts["device.below.loop3.size"], "102400");
         assert_eq!(facts["device.below.loop3.queue.scheduler"], "mq-deadline");
@@ -283,42 +252,8 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_version_among_the_words() {
-        for (printed, version) in [
-            ("mke2fs 1.47.0 (5-Feb-2023)\n\tUsing EXT2FS Library version 1.47.0\n", "1.47.0"),
-            ("mkfs.xfs version 6.1.0\n", "6.1.0"),
-            ("mkfs.btrfs, part of btrfs-progs v6.2\n", "6.2"),
-            ("\nrsync  version 3.2.7  protocol version 31\n", "3.2.7"),
-            ("mkfs.nilfs2 (nilfs-utils 2.2.9)\n", "2.2.9"),
-            ("fio-3.33\n", "3.33"),
-            ("mkfs.f2fs 1.15.0 (2022-05-20)\n", "1.15.0"),
-            ("mkfs.jfs version 1.1.15, 04-Mar-2011\n", "1.1.15"),
-            ("sha1sum (GNU coreutils) 9.1\n", "9.1"),
-            ("tool release 7\n", "tool release 7"),
-        ] {
-            assert_eq!(tool_version(printed).as_deref(), Some(version), "{printed}");
-        }
-        assert_eq!(tool_version("usage: tool\n"), None);
-    }
-
-    #[test]
-    fn asks_each_tool() {
-        let tools =
-            [("mkfs.xfs", vec!["mkfs.xfs".to_owned(), "-V".to_owned()]), ("none", vec!["none".to_owned()])];
-        let facts = tool_facts(&tools, |argv| {
-            match argv {
-                [program, flag] if program == "mkfs.xfs" && flag == "-V" => Ok("mkfs.xfs version 6.1.0"),
-                _ => Err("not found"),
-            }
-            .map(str::to_owned)
-        });
-        assert_eq!(facts["tool.mkfs.xfs"], "6.1.0");
-        assert_eq!(facts["tool.none"], "unknown: not found");
-    }
-
-    #[test]
     fn this_machine_is_understood() {
-        let facts = environment(&Root::default());
+        let facts = machine(&Root::default());
         for (name, value) in &facts {
             assert!(!value.starts_with("unknown: "), "{name}: {value}");
         }

@@ -25,6 +25,20 @@ pub enum Unit {
     Count,
 }
 
+impl Unit {
+    /// Its sign, as in journal, JSON and CSV.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Seconds => "s",
+            Self::Bytes => "B",
+            Self::BytesPerSecond => "B/s",
+            Self::PerSecond => "1/s",
+            Self::Ratio => "1",
+            Self::Count => "count",
+        }
+    }
+}
+
 /// Which way a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {

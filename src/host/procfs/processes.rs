@@ -1,66 +1,42 @@
-//! `/proc/PID/comm`: which processes run under a name.
+//! Which processes there are.
 
 use rustix::process::Pid;
 
-use crate::host::root::{ReadError, Root};
+use crate::host::root::Root;
 
-/// The kernel keeps this many bytes of a process's name.
+/// The kernel keeps this many bytes of a process's name (proc_pid_comm(5)).
 const NAME_LENGTH: usize = 15;
 
-/// The processes that run under this name (its first 15 bytes, as the kernel keeps it), in the order of their
-/// numbers, as far as this process's PID namespace shows them.
-///
-/// # Errors
-/// When `/proc` cannot be listed. A process that ends meanwhile is no error.
-pub fn processes_named(root: &Root, name: &str) -> Result<Vec<Pid>, ReadError> {
-    let wanted = name.as_bytes().get(..NAME_LENGTH).unwrap_or(name.as_bytes());
-    let folder = root.path("proc");
-    let failed = |source| ReadError::Io { file: folder.clone(), source };
-    let mut found = Vec::new();
-    for entry in folder.read_dir().map_err(failed)? {
-        let number = entry.map_err(failed)?.file_name();
-        let number: Option<i32> = number.to_str().and_then(|text| text.parse().ok());
-        let Some(process) = number.and_then(Pid::from_raw) else { continue };
-        let comm = root.bytes(format!("proc/{}/comm", process.as_raw_nonzero())).unwrap_or_default();
-        if comm.strip_suffix(b"\n").unwrap_or(&comm) == wanted {
-            found.push(process);
-        }
-    }
-    found.sort_by_key(|process| process.as_raw_nonzero());
-    Ok(found)
+/// Processes of this name that still run, in this PID namespace; ended ones that nobody has waited for are left out.
+pub fn processes_named(root: &Root, name: &str) -> Vec<Pid> {
+    let short = &name[..name.len().min(NAME_LENGTH)];
+    let entries = std::fs::read_dir(root.path("proc")).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|number: &i32| {
+            let stat = root.text(format!("proc/{number}/stat")).unwrap_or_default();
+            let named = stat.contains(&format!("({short})"));
+            let state = stat.rsplit(") ").next().unwrap_or_default().chars().next();
+            named && state != Some('Z')
+        })
+        .filter_map(Pid::from_raw)
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::processes_named;
-    use crate::host::root::{Root, fake_root};
+    use crate::host::root::fake_root;
 
     #[test]
-    fn finds_by_the_name_the_kernel_keeps() {
+    fn finds_running_processes_by_their_cut_name() {
         let (_folder, root) = fake_root(&[
-            ("proc/12/comm", "nilfs_cleanerd\n"),
-            ("proc/7/comm", "nilfs_cleanerd\n"),
-            ("proc/8/comm", "nilfs_cleanerd2\n"),
-            ("proc/9/comm", "a_very_long_nam\n"),
-            ("proc/10/stat", "ended meanwhile"),
-            ("proc/self/comm", "nilfs_cleanerd\n"),
+            ("proc/7/stat", "7 (nilfs_cleanerd) S 1 1"),
+            ("proc/8/stat", "8 (nilfs_cleanerd) Z 1 1"),
+            ("proc/9/stat", "9 (other) S 1 1"),
+            ("proc/self/stat", "7 (nilfs_cleanerd) S 1 1"),
         ]);
-        let numbers = |name: &str| -> Vec<i32> {
-            processes_named(&root, name)
-                .unwrap()
-                .iter()
-                .map(|process| process.as_raw_nonzero().get())
-                .collect()
-        };
-        assert_eq!(numbers("nilfs_cleanerd"), [7, 12]);
-        assert_eq!(numbers("a_very_long_name_indeed"), [9]);
-        assert!(numbers("none").is_empty());
-    }
-
-    #[test]
-    fn finds_itself() {
-        let root = Root::default();
-        let own = root.optional("proc/self/comm").unwrap().unwrap();
-        assert!(processes_named(&root, &own).unwrap().contains(&rustix::process::getpid()));
+        let found = processes_named(&root, "nilfs_cleanerd");
+        assert_eq!(found.iter().map(|pid| pid.as_raw_nonzero().get()).collect::<Vec<_>>(), [7]);
     }
 }
