@@ -10,7 +10,7 @@ use crate::plan::Plan;
 
 /// Everything about this machine that a reader may hold against the numbers.
 pub(super) fn environment(plan: &Plan) -> Facts {
-    let mut facts = crate::host::environment::machine(&Root::default());
+    let mut facts = crate::host::environment::environment(&Root::default());
     facts.insert("fsverdict.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
     for (program, tool) in tools(plan) {
         if let Some(line) = version(&tool) {

@@ -11,7 +11,7 @@ use super::root::{ReadError, Root};
 use super::sysfs::{self, bottom_devices};
 
 /// Kernel, distribution, processor, memory and write-back limits of this machine.
-pub fn machine(root: &Root) -> Facts {
+pub fn environment(root: &Root) -> Facts {
     let mut facts = Facts::new();
     put_text(&mut facts, "kernel.release", root.optional("proc/sys/kernel/osrelease"));
     put_text(&mut facts, "kernel.version", root.optional("proc/sys/kernel/version"));
@@ -47,7 +47,7 @@ pub fn machine(root: &Root) -> Facts {
 }
 
 /// Identity and queue settings of a block device (kernel name), and of what it stands on.
-pub fn device(root: &Root, name: &str) -> Facts {
+pub fn device_facts(root: &Root, name: &str) -> Facts {
     let mut facts = Facts::new();
     describe(&mut facts, root, "device", name);
     match bottom_devices(root, name) {
@@ -157,7 +157,7 @@ fn unreadable(error: &impl Display) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{device, machine};
+    use super::{device_facts, environment};
     use crate::host::root::{Root, fake_root};
 
     fn files() -> Vec<(&'static str, &'static str)> {
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn gathers_the_machine() {
         let (_folder, root) = fake_root(&files());
-        let facts = machine(&root);
+        let facts = environment(&root);
         let expected = [
             ("cpu.count", "1"),
             ("cpu.model", "UML"),
@@ -212,7 +212,7 @@ mod tests {
             (vec![guest, marker], "container in a virtual machine"),
         ] {
             let (_folder, root) = fake_root(&given);
-            assert_eq!(machine(&root)["virtualisation"], expected);
+            assert_eq!(environment(&root)["virtualisation"], expected);
         }
     }
 
@@ -221,10 +221,10 @@ mod tests {
         let mut files = files();
         files.retain(|(path, _)| *path != "proc/meminfo");
         let (_folder, root) = fake_root(&files);
-        let facts = machine(&root);
+        let facts = environment(&root);
         assert!(facts["memory.total"].starts_with("unknown: cannot read "), "{}", facts["memory.total"]);
         assert_eq!(facts["kernel.release"], "6.1.176");
-        let facts = device(&root, "sdz");
+        let facts = device_facts(&root, "sdz");
         assert_eq!(facts["device.name"], "sdz");
         assert!(facts["device.size"].starts_with("unknown: "));
     }
@@ -242,7 +242,7 @@ mod tests {
             ("sys/class/block/loop3/loop/dio", "1"),
             ("sys/class/block/loop3/loop/autoclear", "1"),
         ]);
-        let facts = device(&root, "dm-0");
+        let facts = device_facts(&root, "dm-0");
         assert_eq!(facts["device.size"], "51200");
         assert_eq!(facts["device.below.loop3.size"], "102400");
         assert_eq!(facts["device.below.loop3.queue.scheduler"], "mq-deadline");
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_understood() {
-        let facts = machine(&Root::default());
+        let facts = environment(&Root::default());
         for (name, value) in &facts {
             assert!(!value.starts_with("unknown: "), "{name}: {value}");
         }
