@@ -32,5 +32,5 @@ fn tools(plan: &Plan) -> BTreeMap<&'static str, Tool> {
 fn version(tool: &Tool) -> Option<String> {
     let argv = [tool.program].into_iter().chain(tool.version.iter().copied());
     let record = Program::new(argv).limit(std::time::Duration::from_secs(5)).run("version").ok()?;
-    tool.version_line(&format!("{}\n{}", record.stdout, record.stderr)).map(str::to_owned)
+    Tool::version_line(&format!("{}\n{}", record.stdout, record.stderr)).map(str::to_owned)
 }
