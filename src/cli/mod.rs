@@ -1,8 +1,103 @@
-//! The command line.
+//! The command line: one definition of every flag, one file per command, errors told once, exit codes.
+
+mod clean;
+mod device;
+mod doctor;
+mod dry_run;
+mod environment;
+mod error;
+mod list;
+mod report;
+mod resume;
+mod run;
+mod show;
+mod vocabulary;
 
 use std::process::ExitCode;
 
+use clap::{Parser, Subcommand};
+
+pub use error::{CliError, Outcome};
+
+/// Which filesystem, with which options, on this device, for this work? A verdict with evidence.
+#[derive(Debug, Parser)]
+#[command(name = "fsverdict", version, about, arg_required_else_help = true, after_help = EXIT_CODES)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit status: 0 done; 1 failed, or the verdict could not be given; 2 the command line or the plan is wrong;
+3 done, but some candidates were skipped or failed; 4 `compare` found a regression.
+
+Start with:  fsverdict doctor      what can run here, and what to install
+             fsverdict run demo    sixteen candidates in a sandbox kernel, without root";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Carry out a preset or a plan, and report what it found
+    Run(run::Arguments),
+    /// Carry on an interrupted run
+    Resume(resume::Arguments),
+    /// Show what a run has found
+    Report(report::Arguments),
+    /// Tell which candidates can run in which lab here, and what to install
+    Doctor(doctor::Arguments),
+    /// List filesystems, operations, presets, labs, layers or profiles
+    List(list::Arguments),
+    /// Print a preset's TOML, to start a plan of one's own from
+    Show(show::Arguments),
+    /// Find and undo whatever an earlier crash left behind
+    Clean(clean::Arguments),
+}
+
 /// Runs the program.
 pub fn main() -> ExitCode {
-    ExitCode::SUCCESS
+    if let Some(code) = inner_step() {
+        return ExitCode::from(code);
+    }
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are results; everything else is a wrong command line.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let outcome = match cli.command {
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Resume(arguments) => resume::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::List(arguments) => list::run(&arguments),
+        Command::Show(arguments) => show::run(&arguments),
+        Command::Clean(arguments) => clean::run(&arguments),
+    };
+    match outcome {
+        Ok(outcome) => ExitCode::from(outcome.code()),
+        Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(error) => {
+            error.print();
+            ExitCode::from(error.code())
+        }
+    }
+}
+
+/// The steps this program runs of itself. They are no commands for people and appear in no help; a guest's kernel
+/// adds words of its own to their arguments.
+fn inner_step() -> Option<u8> {
+    let mut arguments = std::env::args().skip(1);
+    match arguments.next()?.as_str() {
+        "cell" => {
+            let inmate = arguments.next().is_some_and(|second| second == "--inmate");
+            Some(crate::host::cell::enter(inmate).unwrap_or_else(|error| {
+                eprintln!("fsverdict: {error}");
+                126
+            }))
+        }
+        "agent" => Some(crate::trial::agent()),
+        "guest" => Some(crate::lab::guest()),
+        _ => None,
+    }
 }

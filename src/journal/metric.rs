@@ -25,6 +25,20 @@ pub enum Unit {
     Count,
 }
 
+impl Unit {
+    /// Its sign, as in journal, JSON and CSV.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Seconds => "s",
+            Self::Bytes => "B",
+            Self::BytesPerSecond => "B/s",
+            Self::PerSecond => "1/s",
+            Self::Ratio => "1",
+            Self::Count => "count",
+        }
+    }
+}
+
 /// Which way a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
@@ -68,6 +82,12 @@ pub const METRICS: &[MetricInfo] = &[
         Unit::Seconds,
         Better::Lower,
         "CPU time of the machine beyond the tool's own, less the idle baseline: kernel threads working on its behalf",
+    ),
+    info(
+        "cpu_stolen",
+        Unit::Seconds,
+        Better::Neither,
+        "CPU time the machine wanted and its hypervisor gave to others (steal)",
     ),
     info("device_read", Unit::Bytes, Better::Lower, "bytes the device was asked to read"),
     info("device_written", Unit::Bytes, Better::Lower, "bytes the device was asked to write"),

@@ -2,10 +2,28 @@
 //!
 //! Everything later (statistics, verdict, reports) is derived from it and can be derived again.
 
+mod derive;
+#[cfg(test)]
+mod derive_tests;
+mod error;
 mod event;
 mod metric;
+mod reader;
+mod run;
+mod writer;
+
+pub use error::JournalError;
 
 pub use event::{
     Caution, CommandRecord, Event, Facts, Histogram, Measurement, Observation, Record, Status, TrialId,
 };
 pub use metric::{Better, METRICS, MetricInfo, Unit, metric};
+pub use reader::{Journal, read};
+pub use run::{BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Run, Standing, Trial};
+pub use writer::Writer;
+
+/// The version of the journal's schema that this program writes, and the latest it can read.
+pub const SCHEMA: u32 = 1;
+
+/// The journal's file name within the folder of a run.
+pub const FILE_NAME: &str = "journal.jsonl";

@@ -1,1 +1,123 @@
-//! (to be filled)
+//! Where trials happen: a kernel and a block device for the agent. What the agent does there is no business of
+//! this room.
+
+mod choose;
+mod disk;
+mod drive;
+mod guest;
+mod kernel;
+mod native;
+mod uml;
+
+use std::path::PathBuf;
+
+use crate::host::cell::CellError;
+use crate::journal::{Event, Facts};
+use crate::plan::Candidate;
+use crate::trial::TrialSpec;
+
+pub use choose::{Choice, choose, every};
+pub use disk::Disk;
+pub use drive::TrialEnd;
+pub use guest::main as guest;
+
+/// A kernel that runs trials.
+pub trait Lab {
+    /// `native`, `uml` …
+    fn name(&self) -> &'static str;
+
+    /// What results from here stand on, in a sentence.
+    fn fidelity(&self) -> String;
+
+    /// What a reader needs to know of it beyond the host.
+    fn facts(&self) -> Facts;
+
+    /// Why a candidate cannot be tried here, if so.
+    fn obstacle(&self, candidate: &Candidate) -> Option<Obstacle>;
+
+    /// The command line that starts a trial.
+    fn command_line(&self) -> Vec<String>;
+
+    /// Runs one trial to its end; events are handed to `watch` as they come.
+    ///
+    /// # Errors
+    /// When the trial could not be started. A trial that fails is not an error but a [`TrialEnd`].
+    fn run(&self, spec: TrialSpec, disk: &Disk, watch: &mut dyn FnMut(Event)) -> Result<TrialEnd, LabError>;
+}
+
+/// Why a candidate cannot be tried in a lab, and the way out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Obstacle {
+    /// What is missing.
+    pub reason: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+/// A lab cannot be used, or a trial could not be started in it.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// The native lab is for root.
+    #[error("the native lab formats and mounts, which only root may\nhint: run it with sudo, or take `--lab uml`, which needs no root")]
+    NotRoot,
+    /// Containers may forbid what cells need.
+    #[error("this machine lets not even root make PID and mount namespaces (a container?)\nhint: `--lab uml` can do without")]
+    NoNamespaces,
+    /// No User-Mode-Linux kernel is installed.
+    #[error("there is no User-Mode-Linux kernel here (linux.uml)\nhint: install the package user-mode-linux (Debian, Ubuntu), or name one you built: `kernel = \"/path/to/linux\"` in the plan")]
+    NoKernel,
+    /// A kernel that cannot carry a guest.
+    #[error("the kernel {} was built without {symbol}, which a guest needs\nhint: build it with {symbol}=y", path.display())]
+    LacksSymbol {
+        /// The kernel.
+        path: PathBuf,
+        /// The configuration symbol.
+        symbol: &'static str,
+    },
+    /// A kernel command line has no quoting.
+    #[error("the path of this program has a blank in it, which a kernel command line cannot carry: {}\nhint: install it in another folder", .0.display())]
+    BlankInPath(PathBuf),
+    /// A lab of a later version.
+    #[error("the vm lab is not built yet\nhint: take `--lab native` (as root) or `--lab uml`")]
+    NoVm,
+    /// A kernel that cannot be asked.
+    #[error(transparent)]
+    Kernel(#[from] crate::lab::kernel::KernelError),
+    /// A cell could not be made.
+    #[error(transparent)]
+    Cell(#[from] CellError),
+    /// The scratch image could not be made, or the device not be opened.
+    #[error(transparent)]
+    Disk(#[from] disk::DiskError),
+    /// A system call failed.
+    #[error("cannot start the trial: {0}")]
+    Io(#[from] std::io::Error),
+    /// Something the host room reports.
+    #[error("{0}")]
+    Host(String),
+}
+
+/// The obstacle of programs that are not installed.
+fn missing_tools(candidate: &Candidate) -> Option<Obstacle> {
+    let filesystem = crate::filesystem::find(&candidate.filesystem).into_iter().flat_map(|filesystem| filesystem.tools());
+    let layers = crate::layer::find_encryption(&candidate.encryption).into_iter();
+    let missing: Vec<_> = filesystem
+        .chain(layers.flat_map(|layer| layer.tools.iter().copied()))
+        .filter(|tool| crate::host::program::locate(tool.program).is_none())
+        .collect();
+    let first = missing.first()?;
+    let programs = missing.iter().map(|tool| tool.program).collect::<Vec<_>>().join(", ");
+    Some(Obstacle { reason: format!("not installed: {programs}"), hint: how_to_install(first) })
+}
+
+fn how_to_install(tool: &crate::filesystem::Tool) -> String {
+    use crate::filesystem::{Distribution, Package};
+    let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let Some(distribution) = Distribution::from_os_release(&release) else {
+        return format!("install the package that has {}", tool.program);
+    };
+    match tool.packages.of(distribution) {
+        Package::Official(name) => format!("{} {name}", distribution.install_command()),
+        Package::Elsewhere(note) => note.to_owned(),
+    }
+}

@@ -3,12 +3,35 @@
 //! This room only reads and checks; nothing here touches a device or runs a program. The words a plan may
 //! use for filesystems, operations, layers and profiles come from the rooms that own them, as a [`Vocabulary`].
 
+mod candidate_name;
+mod change;
+mod choice;
+mod digest;
+mod error;
+mod fit;
 mod model;
+mod preset;
+mod read;
+mod read_candidate;
+mod read_dataset;
+mod read_phase;
+mod scale;
+mod section;
+mod source;
+mod suggest;
+mod units;
+mod words;
 
+pub use change::Overrides;
+pub use digest::digest;
+pub use error::{Culprit, PlanError, ValueError};
 pub use model::{
     Blocks, Candidate, Dataset, Device, DeviceSource, Goal, LabChoice, Phase, Plan, Protocol, TreeShape,
     Verify, Vocabulary, Work,
 };
-pub use units::Bytes;
-
-mod units;
+pub use preset::{Preset, preset, presets};
+pub use read::{KEYS, read, read_with};
+pub use read_dataset::variable;
+pub use scale::scale;
+pub use suggest::{nearest, suggest};
+pub use units::{Bytes, duration_text, parse_duration};

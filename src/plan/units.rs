@@ -1,8 +1,258 @@
-//! Quantities with units, as people write them in a plan.
+//! Quantities with units, as people write them in a plan: sizes and times.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::error::ValueError;
+use super::suggest::nearest;
+
 /// A size in bytes. In TOML a string with a unit (`"4GiB"`, `"2GB"`, `"64 KiB"`); in JSON a plain number.
+///
+/// Shown in the largest unit that fits, exactly where three decimals or fewer suffice, else rounded to two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
+
+/// Units of size, the smallest first; `KB` is understood as well as the correct `kB`.
+const SIZE_UNITS: &[(&str, u64)] = &[
+    ("B", 1),
+    ("kB", 1000),
+    ("KB", 1000),
+    ("KiB", 1 << 10),
+    ("MB", 1_000_000),
+    ("MiB", 1 << 20),
+    ("GB", 1_000_000_000),
+    ("GiB", 1 << 30),
+    ("TB", 1_000_000_000_000),
+    ("TiB", 1 << 40),
+];
+
+/// Units of time, in milliseconds, the largest first.
+const TIME_UNITS: &[(&str, u64)] =
+    &[("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
+
+const SIZE_HELP: &str = "sizes are written \"64KiB\", \"200MiB\", \"4GiB\" (powers of 1024) \
+    or \"64kB\", \"200MB\", \"1.5GB\" (powers of 1000); \
+    the units are B kB MB GB TB KiB MiB GiB TiB";
+const TIME_HELP: &str = "times are written \"90s\", \"20m\", \"2h\", \"1h30m\"; the units are ms s m h d";
+
+impl FromStr for Bytes {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Bytes, ValueError> {
+        let (number, unit) = split_number(text.trim());
+        if number.is_empty() {
+            return Err(ValueError::new(format!("\"{text}\" is not a size"), SIZE_HELP));
+        }
+        let factor = if unit.is_empty() { Some(1) } else { factor_of(SIZE_UNITS, unit) };
+        let Some(factor) = factor else {
+            let names: Vec<&str> = SIZE_UNITS.iter().map(|(name, _)| *name).collect();
+            let guess = nearest(unit, &names).map(|name| format!("did you mean \"{number}{name}\"? "));
+            return Err(ValueError::new(
+                format!("\"{text}\" has the unit `{unit}`, which is not a unit of size"),
+                format!("{}{SIZE_HELP}", guess.unwrap_or_default()),
+            ));
+        };
+        match multiply(number, factor) {
+            Some(bytes) => Ok(Bytes(bytes)),
+            None => Err(ValueError::new(
+                format!("\"{text}\" is not a size: `{number}` is no number or too large"),
+                SIZE_HELP,
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fitting = |binary: bool| {
+            SIZE_UNITS.iter().rev().find(|(name, factor)| {
+                *name != "KB" && (*factor == 1 || name.contains('i') == binary) && *factor <= self.0
+            })
+        };
+        let exact = |unit: &&(&str, u64)| (u128::from(self.0) * 1000).is_multiple_of(u128::from(unit.1));
+        let binary = fitting(true).unwrap_or(&SIZE_UNITS[0]);
+        let unit = Some(binary).filter(exact).or_else(|| fitting(false).filter(exact)).unwrap_or(binary);
+        let decimals = if exact(&unit) { 3 } else { 2 };
+        let scale = 10_u128.pow(decimals);
+        let scaled = (u128::from(self.0) * scale + u128::from(unit.1) / 2) / u128::from(unit.1);
+        let fraction = format!("{:0width$}", scaled % scale, width = decimals as usize);
+        let fraction = fraction.trim_end_matches('0');
+        let point = if fraction.is_empty() { "" } else { "." };
+        write!(formatter, "{}{point}{fraction} {}", scaled / scale, unit.0)
+    }
+}
+
+/// Reads a length of time such as `90s`, `20m`, `2h`, `1h30m` or `1.5h`.
+///
+/// # Errors
+/// When a number or a unit is missing or wrong.
+pub fn parse_duration(text: &str) -> Result<Duration, ValueError> {
+    let mut rest = text.trim();
+    let mut total: u64 = 0;
+    if rest.is_empty() {
+        return Err(ValueError::new("an empty string is not a time".to_owned(), TIME_HELP));
+    }
+    while !rest.is_empty() {
+        let (number, after) = split_number(rest);
+        let unit_end = after.find(|letter: char| !letter.is_alphabetic()).unwrap_or(after.len());
+        let (unit, remainder) = after.split_at(unit_end);
+        if number.is_empty() {
+            return Err(ValueError::new(format!("\"{text}\" is not a time"), TIME_HELP));
+        }
+        let Some(factor) = factor_of(TIME_UNITS, unit) else {
+            let wrong = if unit.is_empty() {
+                format!("\"{text}\" lacks a unit of time")
+            } else {
+                format!("\"{text}\" has the unit `{unit}`, which is not a unit of time")
+            };
+            return Err(ValueError::new(wrong, TIME_HELP));
+        };
+        total = multiply(number, factor).and_then(|part| total.checked_add(part)).ok_or_else(|| {
+            ValueError::new(
+                format!("\"{text}\" is not a time: `{number}` is no number or too large"),
+                TIME_HELP,
+            )
+        })?;
+        rest = remainder.trim_start();
+    }
+    Ok(Duration::from_millis(total))
+}
+
+/// Writes a length of time so that [`parse_duration`] reads it back, to the millisecond: `1h30m`.
+pub fn duration_text(duration: Duration) -> String {
+    let mut rest = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    let mut text = String::new();
+    for (name, factor) in TIME_UNITS {
+        if rest >= *factor {
+            text.push_str(&format!("{}{name}", rest / factor));
+            rest %= factor;
+        }
+    }
+    if text.is_empty() { "0s".to_owned() } else { text }
+}
+
+fn factor_of(units: &[(&str, u64)], unit: &str) -> Option<u64> {
+    units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor)
+}
+
+/// Splits `64 KiB` into `64` and `KiB`.
+fn split_number(text: &str) -> (&str, &str) {
+    let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != '_');
+    let (number, rest) = text.split_at(end.unwrap_or(text.len()));
+    (number, rest.trim_start())
+}
+
+/// A decimal number times a factor, rounded to a whole; `None` when it is no number or does not fit.
+fn multiply(number: &str, factor: u64) -> Option<u64> {
+    let plain: String = number.chars().filter(|letter| *letter != '_').collect();
+    let (whole, fraction) = plain.split_once('.').unwrap_or((&plain, ""));
+    if whole.is_empty() || fraction.len() > 12 || (plain.contains('.') && fraction.is_empty()) {
+        return None;
+    }
+    let scale = 10_u128.pow(u32::try_from(fraction.len()).ok()?);
+    let digits: u128 = format!("{whole}{fraction}").parse().ok()?;
+    let product = digits.checked_mul(u128::from(factor))?;
+    u64::try_from((product + scale / 2) / scale).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::{Just, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
+
+    use super::{Bytes, SIZE_UNITS, duration_text, parse_duration};
+
+    fn bytes(text: &str) -> u64 {
+        text.parse::<Bytes>().map(|size| size.0).unwrap()
+    }
+
+    #[test]
+    fn sizes_are_binary_or_decimal_as_written() {
+        assert_eq!(bytes("4GiB"), 4 << 30);
+        assert_eq!(bytes("2GB"), 2_000_000_000);
+        assert_eq!(bytes("64 KiB"), 65_536);
+        assert_eq!(bytes("512"), 512);
+        assert_eq!(bytes("1.5GB"), 1_500_000_000);
+        assert_eq!(bytes("0.3 KiB"), 307);
+        assert_eq!(bytes("64kB"), bytes("64KB"));
+    }
+
+    #[test]
+    fn sizes_are_shown_as_a_person_would_write_them() {
+        let shown = |size: u64| Bytes(size).to_string();
+        assert_eq!(shown(0), "0 B");
+        assert_eq!(shown(512), "512 B");
+        assert_eq!(shown(4 << 30), "4 GiB");
+        assert_eq!(shown(1_500_000_000), "1.5 GB");
+        assert_eq!(shown(1536), "1.5 KiB");
+        assert_eq!(shown(1_234_567_891), "1.15 GiB");
+        assert_eq!(shown(5 << 40), "5 TiB");
+    }
+
+    #[test]
+    fn a_wrong_unit_is_named_and_the_right_ones_are_listed() {
+        for (text, part) in [
+            ("4Gb", "`Gb`"),
+            ("4 parsec", "`parsec`"),
+            ("4G", "`G`"),
+            ("much", "\"much\""),
+            ("-4GiB", "-4GiB"),
+        ] {
+            let error = text.parse::<Bytes>().unwrap_err();
+            assert!(error.message.contains(part), "{text}: {}", error.message);
+            assert!(error.hint.contains("GiB"), "{text}: {}", error.hint);
+        }
+        assert!("4Gb".parse::<Bytes>().unwrap_err().hint.starts_with("did you mean \"4GB\"?"));
+        for text in ["99999999999 TiB", "1..5GB", ".5GB", "1.GB", ""] {
+            assert!(text.parse::<Bytes>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_add_up() {
+        assert_eq!(parse_duration("90s").unwrap(), Duration::from_secs(90));
+        assert_eq!(parse_duration("1h30m").unwrap(), Duration::from_secs(5400));
+        assert_eq!(parse_duration("1.5 h").unwrap(), Duration::from_secs(5400));
+        assert_eq!(parse_duration("250ms").unwrap(), Duration::from_millis(250));
+        for text in ["", "90", "20 minutes", "m", "1h 30", "999999999999999999d"] {
+            assert!(parse_duration(text).is_err(), "{text}");
+        }
+        assert_eq!(duration_text(Duration::from_secs(5400)), "1h30m");
+        assert_eq!(duration_text(Duration::ZERO), "0s");
+    }
+
+    proptest! {
+        #[test]
+        fn a_written_size_survives_being_shown_and_read(
+            count in 0_u64..1000,
+            thousandths in prop_oneof![Just(0_u64), Just(5), Just(25), Just(125)],
+            unit in 0..SIZE_UNITS.len(),
+        ) {
+            let (name, factor) = SIZE_UNITS[unit];
+            let size: Bytes = format!("{count}.{thousandths:03}{name}").parse().unwrap();
+            // Only sizes that are whole bytes; the others were rounded when they were read.
+            if ((count * 1000 + thousandths) * factor).is_multiple_of(1000) {
+                prop_assert_eq!(size.to_string().parse::<Bytes>().unwrap(), size);
+            }
+        }
+
+        #[test]
+        fn any_size_is_shown_to_within_half_a_percent(size in any::<u64>()) {
+            // The largest sizes round up beyond what fits into 64 bits.
+            let size = size >> 1;
+            let back = Bytes(size).to_string().parse::<Bytes>().unwrap().0;
+            prop_assert!(back.abs_diff(size) <= size / 200, "{} became {}", size, back);
+        }
+
+        #[test]
+        fn any_time_survives_being_shown_and_read(milliseconds in 0_u64..1 << 50) {
+            let time = Duration::from_millis(milliseconds);
+            prop_assert_eq!(parse_duration(&duration_text(time)).unwrap(), time);
+        }
+    }
+}

@@ -1,1 +1,62 @@
-//! (to be filled)
+//! What the user sees of a run: one data model, one renderer per file.
+
+mod csv;
+#[cfg(test)]
+mod fixtures;
+mod harness;
+mod json;
+mod markdown;
+mod matrix;
+mod model;
+mod notes;
+mod number;
+mod sentence;
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::io;
+
+pub use harness::Harness;
+pub use json::SCHEMA as JSON_SCHEMA;
+pub use model::{CandidateEntry, PhaseEntry, Report, TrialBasis};
+pub use notes::Note;
+pub use terminal::Look;
+
+/// The forms a report can take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A page of text, for this look.
+    Terminal(Look),
+    /// The stable, versioned data format.
+    Json,
+    /// One row per observation and metric.
+    Csv,
+    /// Tables for a pull request or a forum.
+    Markdown,
+}
+
+/// A report that could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The receiving end failed.
+    #[error("cannot write the report: {0}")]
+    Io(#[from] io::Error),
+    /// The report could not be written as JSON.
+    #[error("cannot write the report as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// Writes the report in the given format.
+///
+/// # Errors
+/// When `out` does not take it; a closed pipe shows as [`io::ErrorKind::BrokenPipe`].
+pub fn write(report: &Report<'_>, format: Format, out: &mut dyn io::Write) -> Result<(), ReportError> {
+    match format {
+        Format::Terminal(look) => Ok(out.write_all(terminal::render(report, look).as_bytes())?),
+        Format::Json => json::render(report, out),
+        Format::Csv => csv::render(report, out),
+        Format::Markdown => Ok(out.write_all(markdown::render(report).as_bytes())?),
+    }
+}

@@ -1,1 +1,13 @@
-//! (to be filled)
+//! Carries a plan out: blocks in random order, one trial after the other, each event into the journal as it comes.
+//!
+//! How a lab works and what a phase does is no business of this room.
+
+mod conduct;
+mod folder;
+mod progress;
+mod schedule;
+
+pub use conduct::{Study, StudyError};
+pub use folder::{FolderError, PLAN_FILE, RunFolder};
+pub use progress::{Bar, Observer, Silent};
+pub use schedule::order;

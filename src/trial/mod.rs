@@ -1,1 +1,20 @@
-//! (to be filled)
+//! One trial, from a bare device back to a bare device: what the agent does, the same in every lab.
+
+mod agent;
+mod cell;
+mod claim;
+mod error;
+mod phase;
+mod plain;
+mod sink;
+mod spec;
+mod stack;
+mod staging;
+
+pub use agent::{EVENTS_VARIABLE, agent};
+pub use cell::agent_cell;
+pub use error::TrialError;
+pub use phase::FSCK;
+pub use plain::command_lines;
+pub use sink::Sink;
+pub use spec::{Modules, TrialDevice, TrialSpec};

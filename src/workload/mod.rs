@@ -4,6 +4,7 @@
 //! open directory, nothing is allocated for a file. The caller holds the clock and syncs; an operation times only its
 //! single calls, for the latency histograms. Afterwards, outside the clock, it reads back what it did and compares.
 
+mod command;
 mod directory;
 mod error;
 mod latency;
@@ -13,6 +14,7 @@ mod tree;
 mod verify;
 mod walk;
 
+pub use command::{Surroundings, command};
 pub use error::WorkError;
 pub use site::{Ledger, Remains, Site, Written};
 pub use verify::verify_written;

@@ -1,0 +1,41 @@
+# Two commands start here: `make demo` and `make test`. Everything else about the build is cargo's business.
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test lint install uninstall clean
+SHELL := /bin/sh
+
+# Where `make install` puts the program; DESTDIR is for packagers.
+PREFIX ?= /usr/local
+
+help: ## say what there is
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
+
+setup: ## find what is missing on this machine and install it (asks for sudo only then)
+	@scripts/setup
+
+build: setup ## build the program and print where it is
+	@scripts/binary
+
+demo: setup ## compare sixteen filesystem configurations on a piece of /usr, without root: 6 minutes
+	@binary=$$(scripts/binary) && echo "$$binary run demo" >&2 && "$$binary" run demo
+
+test: setup ## run every test that can run here, and say which cannot and why
+	@scripts/test-tiers
+
+lint: ## format and lints, as .ci/run enforces them
+	scripts/cargo fmt --check
+	scripts/cargo clippy --locked --all-targets -- -D warnings
+	@if command -v shellcheck >/dev/null; then \
+		echo shellcheck && shellcheck -x .ci/run scripts/*; \
+	else \
+		echo "shellcheck is not installed: the scripts were not checked" >&2; \
+	fi
+
+install: ## build and install into PREFIX (/usr/local)
+	@binary=$$(scripts/binary) && install -D -m 755 "$$binary" "$(DESTDIR)$(PREFIX)/bin/fsverdict"
+	@echo "installed $(DESTDIR)$(PREFIX)/bin/fsverdict"
+
+uninstall: ## remove what `make install` installed
+	rm -f "$(DESTDIR)$(PREFIX)/bin/fsverdict"
+
+clean: ## remove what the build made (runs/ stays: it is evidence)
+	scripts/cargo clean

@@ -1,0 +1,36 @@
+//! The facts that go into a journal's first line: this machine, its kernel, the versions of the tools the plan uses.
+
+use std::collections::BTreeMap;
+
+use crate::filesystem::Tool;
+use crate::host::program::Program;
+use crate::host::root::Root;
+use crate::journal::Facts;
+use crate::plan::Plan;
+
+/// Everything about this machine that a reader may hold against the numbers.
+pub(super) fn environment(plan: &Plan) -> Facts {
+    let mut facts = crate::host::environment::environment(&Root::default());
+    facts.insert("fsverdict.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+    for (program, tool) in tools(plan) {
+        if let Some(line) = version(&tool) {
+            facts.insert(format!("tool.{program}"), line);
+        }
+    }
+    facts
+}
+
+fn tools(plan: &Plan) -> BTreeMap<&'static str, Tool> {
+    let of_candidate = plan.candidates.iter().flat_map(|candidate| {
+        let filesystem = crate::filesystem::find(&candidate.filesystem).into_iter().flat_map(|found| found.tools());
+        let layer = crate::layer::find_encryption(&candidate.encryption).into_iter();
+        filesystem.chain(layer.flat_map(|layer| layer.tools.iter().copied()))
+    });
+    of_candidate.map(|tool| (tool.program, tool)).collect()
+}
+
+fn version(tool: &Tool) -> Option<String> {
+    let argv = [tool.program].into_iter().chain(tool.version.iter().copied());
+    let record = Program::new(argv).limit(std::time::Duration::from_secs(5)).run("version").ok()?;
+    Tool::version_line(&format!("{}\n{}", record.stdout, record.stderr)).map(str::to_owned)
+}

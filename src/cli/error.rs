@@ -1,0 +1,79 @@
+//! How a command ends, and how an error is told.
+
+use std::io::Write;
+
+use anstyle::{AnsiColor, Style};
+
+/// How a command ended that did not fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Done.
+    Done,
+    /// No verdict could be given.
+    NoVerdict,
+    /// Done, but some candidates were skipped or failed.
+    Incomplete,
+}
+
+impl Outcome {
+    pub(super) fn code(self) -> u8 {
+        match self {
+            Outcome::Done => 0,
+            Outcome::NoVerdict => 1,
+            Outcome::Incomplete => 3,
+        }
+    }
+}
+
+/// A command failed. The text says what happened, to what, and (on lines that begin with `hint:`) what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// The command line or the plan is wrong: exit status 2.
+    #[error("{0}")]
+    Usage(String),
+    /// It could not be done: exit status 1.
+    #[error("{0}")]
+    Failed(String),
+    /// The result could not be written.
+    #[error("cannot write the result: {0}")]
+    Output(#[from] std::io::Error),
+}
+
+impl CliError {
+    /// For `map_err`: it could not be done.
+    pub(super) fn failed(error: impl std::fmt::Display) -> Self {
+        CliError::Failed(error.to_string())
+    }
+
+    /// For `map_err`: the user must put it right.
+    pub(super) fn usage(error: impl std::fmt::Display) -> Self {
+        CliError::Usage(error.to_string())
+    }
+
+    pub(super) fn code(&self) -> u8 {
+        match self {
+            CliError::Usage(_) => 2,
+            CliError::Failed(_) | CliError::Output(_) => 1,
+        }
+    }
+
+    /// Whoever read our output has seen enough: `fsverdict list | head` is no failure.
+    pub(super) fn is_broken_pipe(&self) -> bool {
+        matches!(self, CliError::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe)
+    }
+
+    pub(super) fn print(&self) {
+        let bad = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
+        let hint = Style::new().bold().fg_color(Some(AnsiColor::Cyan.into()));
+        let mut stderr = anstream::stderr().lock();
+        let text = self.to_string();
+        let mut lines = text.lines();
+        let _ = writeln!(stderr, "{bad}error:{bad:#} {}", lines.next().unwrap_or_default());
+        for line in lines {
+            let _ = match line.strip_prefix("hint:") {
+                Some(rest) => writeln!(stderr, "{hint}hint:{hint:#}{rest}"),
+                None => writeln!(stderr, "{line}"),
+            };
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! `fsverdict list`: what there is to choose from.
+
+use std::io::Write;
+
+use clap::Args;
+
+use super::{CliError, Outcome};
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Of what; everything when absent
+    #[arg(value_enum)]
+    what: Option<What>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum What {
+    Filesystems,
+    Operations,
+    Presets,
+    Labs,
+    Layers,
+    Profiles,
+    Metrics,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
+    use What::{Filesystems, Labs, Layers, Metrics, Operations, Presets, Profiles};
+    let mut out = anstream::stdout().lock();
+    let all = [Presets, Filesystems, Layers, Operations, Profiles, Labs, Metrics];
+    let wanted: Vec<What> = arguments.what.map_or(all.into(), |one| vec![one]);
+    for (index, what) in wanted.iter().enumerate() {
+        if wanted.len() > 1 {
+            let gap = if index == 0 { "" } else { "\n" };
+            let bold = anstyle::Style::new().bold();
+            writeln!(out, "{gap}{bold}{}{bold:#}", format!("{what:?}").to_lowercase())?;
+        }
+        let entries = entries(*what);
+        let width = entries.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        for (name, summary) in entries {
+            writeln!(out, "  {name:width$}  {summary}")?;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+fn entries(what: What) -> Vec<(String, String)> {
+    let own = |name: &str, summary: &str| (name.to_owned(), summary.to_owned());
+    match what {
+        What::Filesystems => crate::filesystem::registry().iter().map(|f| own(f.name, f.title)).collect(),
+        What::Layers => crate::layer::encryptions()
+            .iter()
+            .map(|layer| own(layer.name, layer.summary))
+            .chain(crate::layer::SCHEDULERS.iter().map(|scheduler| own(scheduler.name, scheduler.summary)))
+            .collect(),
+        What::Operations => crate::workload::operations()
+            .iter()
+            .map(|operation| own(operation.name(), operation.summary()))
+            .chain([own(crate::trial::FSCK, "check the unmounted filesystem with its own checker")])
+            .collect(),
+        What::Presets => crate::plan::presets().iter().map(|preset| own(preset.name, preset.summary)).collect(),
+        What::Profiles => crate::dataset::PROFILES.iter().map(|profile| own(profile.name, profile.summary)).collect(),
+        What::Metrics => crate::journal::METRICS.iter().map(|metric| own(metric.name, metric.meaning)).collect(),
+        What::Labs => vec![
+            own("native", "this machine's kernel, as root: on a real device or a scratch image"),
+            own("uml", "a Linux kernel as an ordinary process: no root, no real disk"),
+        ],
+    }
+}

@@ -1,0 +1,98 @@
+//! `fsverdict report`: what a run has found, in one of several forms.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::journal::{CandidateStatus, Run};
+use crate::plan::Plan;
+use crate::report::{Format, Look, Report, ReportError};
+use crate::study::RunFolder;
+
+use super::{CliError, Outcome};
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The folder of the run
+    run: PathBuf,
+    /// In which form
+    #[arg(long, value_enum, default_value = "terminal")]
+    format: FormatArgument,
+    /// Into this file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum FormatArgument {
+    /// A page of text
+    Terminal,
+    /// Tables for a pull request or a forum
+    Markdown,
+    /// One row per observation and metric
+    Csv,
+    /// The stable, versioned data format
+    Json,
+}
+
+impl FormatArgument {
+    fn format(self, to_file: bool) -> Format {
+        match self {
+            FormatArgument::Terminal if to_file => Format::Terminal(Look::suited(false, None, true, |_| None)),
+            FormatArgument::Terminal => Format::Terminal(Look::of_stdout(true)),
+            FormatArgument::Markdown => Format::Markdown,
+            FormatArgument::Csv => Format::Csv,
+            FormatArgument::Json => Format::Json,
+        }
+    }
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
+    let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
+    let run = read_run(&folder, &plan)?;
+    let report = Report::new(&plan, &run, Some(folder.path().to_owned()));
+    match &arguments.output {
+        None => write_out(&report, arguments.format.format(false), &mut std::io::stdout().lock())?,
+        Some(path) => {
+            let failed = |error: std::io::Error| CliError::Failed(format!("cannot write {}: {error}", path.display()));
+            let mut file = std::io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);
+            write_out(&report, arguments.format.format(true), &mut file)?;
+            file.flush().map_err(failed)?;
+        }
+    }
+    Ok(outcome(&run))
+}
+
+/// The table on standard output, after a run; the reports in its folder.
+pub(super) fn show_result(folder: &RunFolder, plan: &Plan) -> Result<Outcome, CliError> {
+    let run = read_run(folder, plan)?;
+    let report = Report::new(plan, &run, Some(folder.path().to_owned()));
+    for (name, format) in [("report.md", Format::Markdown), ("report.json", Format::Json)] {
+        let mut file = std::fs::File::create(folder.path().join(name))?;
+        write_out(&report, format, &mut file)?;
+    }
+    write_out(&report, Format::Terminal(Look::of_stdout(true)), &mut std::io::stdout().lock())?;
+    Ok(outcome(&run))
+}
+
+fn read_run(folder: &RunFolder, plan: &Plan) -> Result<Run, CliError> {
+    let journal = crate::journal::read(&folder.journal()).map_err(CliError::failed)?;
+    Run::derive(plan, &journal).map_err(CliError::failed)
+}
+
+fn write_out(report: &Report<'_>, format: Format, out: &mut dyn Write) -> Result<(), CliError> {
+    crate::report::write(report, format, out).map_err(|error| match error {
+        ReportError::Io(error) => CliError::Output(error),
+        ReportError::Json(error) => CliError::failed(error),
+    })
+}
+
+fn outcome(run: &Run) -> Outcome {
+    let with = |status: CandidateStatus| run.candidates.iter().filter(|state| state.status == status).count();
+    match with(CandidateStatus::Ok) {
+        0 => Outcome::NoVerdict,
+        ok if ok == run.candidates.len() => Outcome::Done,
+        _ => Outcome::Incomplete,
+    }
+}

@@ -1,0 +1,49 @@
+//! Plans from the command line: where their text comes from, and the words they may use.
+
+use std::path::Path;
+
+use crate::plan::{Overrides, Plan, Preset, Vocabulary, preset, presets, read_with, suggest};
+
+use super::error::CliError;
+
+/// Calls `use_it` with the words the rooms above the plan know.
+pub(super) fn with_vocabulary<T>(use_it: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
+    let filesystems = crate::filesystem::names();
+    let encryptions = crate::layer::encryption_names();
+    let kinds: Vec<(&str, Vec<&str>)> = crate::workload::operations()
+        .iter()
+        .map(|operation| (operation.name(), operation.datasets().iter().map(|kind| kind.name()).collect()))
+        .collect();
+    let operations: Vec<(&str, &[&str])> =
+        kinds.iter().map(|(name, kinds)| (*name, kinds.as_slice())).chain([(crate::trial::FSCK, &[][..])]).collect();
+    let profiles: Vec<&str> = crate::dataset::PROFILES.iter().map(|profile| profile.name).collect();
+    let metrics: Vec<&str> = crate::journal::METRICS.iter().map(|metric| metric.name).collect();
+    use_it(&Vocabulary {
+        filesystems: &filesystems,
+        encryptions: &encryptions,
+        operations: &operations,
+        adapters: &[],
+        profiles: &profiles,
+        metrics: &metrics,
+    })
+}
+
+/// The plan a user names: a preset, or else a file.
+pub(super) fn read_plan(name: &str, overrides: &Overrides) -> Result<Plan, CliError> {
+    let (text, file_name) = match preset(name) {
+        Some(Preset { toml, name, .. }) => ((*toml).to_owned(), format!("preset {name}")),
+        None => (read_file(name)?, name.to_owned()),
+    };
+    with_vocabulary(|vocabulary| read_with(&text, &file_name, overrides, vocabulary)).map_err(CliError::usage)
+}
+
+fn read_file(name: &str) -> Result<String, CliError> {
+    std::fs::read_to_string(name).map_err(|error| {
+        let names: Vec<&str> = presets().iter().map(|preset| preset.name).collect();
+        if error.kind() == std::io::ErrorKind::NotFound && Path::new(name).extension().is_none() {
+            CliError::Usage(format!("there is no preset and no file `{name}`\nhint: {}", suggest(name, &names)))
+        } else {
+            CliError::Usage(format!("cannot read the plan {name}: {error}\nhint: `fsverdict list presets` names those that come with fsverdict"))
+        }
+    })
+}

@@ -1,0 +1,57 @@
+//! Btrfs.
+
+use super::exit::{ExitCodes, Meaning};
+use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::mkfs::MkfsDefault;
+use super::model::{Driver, Filesystem, Fsck};
+use super::tool::{Package, Packages, Tool};
+
+const BTRFS_PROGS: Packages = Packages {
+    debian: Package::Official("btrfs-progs"),
+    fedora: Package::Official("btrfs-progs"),
+    arch: Package::Official("btrfs-progs"),
+    opensuse: Package::Official("btrfsprogs"),
+};
+
+/// Btrfs.
+pub(super) static BTRFS: Filesystem = Filesystem {
+    name: "btrfs",
+    title: "Btrfs",
+    summary: "A copy-on-write tree of everything (2009): checksums of data and metadata, snapshots, transparent compression on \
+              request. Fair defaults: those of mkfs.btrfs, which since 5.15 keep two copies of metadata even on one device \
+              (`-m single` turns that off); only its own discard is left out, because the trial has done it before.",
+    drivers: &[Driver { config: "CONFIG_BTRFS_FS", modules: &["btrfs"] }],
+    mkfs: Tool { program: "mkfs.btrfs", version: &["-V"], packages: BTRFS_PROGS },
+    mkfs_defaults: &[MkfsDefault::Switch("-f"), MkfsDefault::Switch("-q"), MkfsDefault::Switch("-K")],
+    mkfs_lists: &["-O", "-R"],
+    fsck: Some(Fsck {
+        tool: Tool { program: "btrfs", version: &["--version"], packages: BTRFS_PROGS },
+        // All metadata, as the other checkers do; --check-data-csum would read all data too, which none of them does.
+        options: &["check", "--readonly"],
+        exit_codes: ExitCodes {
+            // A device that cannot be opened ends with 1 as well: the output tells them apart.
+            source: "btrfs-check(8), EXIT STATUS: zero if it succeeds, non-zero in case of failure",
+            summed: false,
+            codes: &[(0, Meaning::Clean), (1, Meaning::ErrorsLeft)],
+        },
+    }),
+    other_tools: &[],
+    mount_defaults: &[],
+    cleaner: None,
+    minimum_size: 109 << 20,
+    facts: Facts {
+        journaled: false,
+        copy_on_write: true,
+        metadata_checksums: true,
+        data_checksums: true,
+        compression: &["zlib", "lzo", "zstd"],
+        compresses_by_default: false,
+        syncfs_flushes: Some(true),
+        directory_index: DirectoryIndex::Always("B-tree of name hashes"),
+        inodes: Inodes::Dynamic,
+        maximum_file: 1 << 63,
+        maximum_volume: 1 << 64,
+        kernel_status: "In the kernel, actively developed.",
+        source: "btrfs(5); mkfs.btrfs(8)",
+    },
+};

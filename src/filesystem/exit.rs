@@ -1,0 +1,123 @@
+//! What the exit status of a checker means. The numbers are the checker's own; nothing here guesses.
+
+/// What a checker found, or why it did not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Meaning {
+    /// Everything was read and nothing was wrong.
+    Clean,
+    /// Errors were found and repaired; the filesystem is consistent now.
+    Corrected,
+    /// As above, and the system should be restarted before the filesystem is used.
+    CorrectedReboot,
+    /// Errors were found and are still there.
+    ErrorsLeft,
+    /// The checker could not do its work (it could not open or read the device, or ran out of memory).
+    OperationalError,
+    /// The checker did not understand its command line.
+    UsageError,
+    /// Somebody stopped it.
+    Canceled,
+    /// A shared library was missing or did not fit.
+    LibraryError,
+    /// The checker's documentation does not say.
+    Undocumented,
+}
+
+impl Meaning {
+    /// Whether the filesystem is consistent after the check.
+    #[must_use]
+    pub const fn is_consistent(self) -> bool {
+        matches!(self, Self::Clean | Self::Corrected | Self::CorrectedReboot)
+    }
+
+    /// The words for it, as they appear in reports.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::Corrected => "corrected",
+            Self::CorrectedReboot => "corrected, reboot asked for",
+            Self::ErrorsLeft => "errors left",
+            Self::OperationalError => "operational error",
+            Self::UsageError => "usage error",
+            Self::Canceled => "canceled",
+            Self::LibraryError => "shared library error",
+            Self::Undocumented => "undocumented exit status",
+        }
+    }
+}
+
+/// The exit statuses of one checker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExitCodes {
+    /// Where the meanings were read.
+    pub source: &'static str,
+    /// Whether a status is a sum of the numbers below (fsck(8)'s convention), or exactly one of them.
+    pub summed: bool,
+    /// Each number with what it means. Zero is among them.
+    pub codes: &'static [(i32, Meaning)],
+}
+
+impl ExitCodes {
+    /// What this exit status means; for a sum, the gravest of its parts.
+    #[must_use]
+    pub fn meaning(&self, status: i32) -> Meaning {
+        if let Some((_, meaning)) = self.codes.iter().find(|(code, _)| *code == status) {
+            return *meaning;
+        }
+        if !self.summed || status < 0 {
+            return Meaning::Undocumented;
+        }
+        let known = self.codes.iter().fold(0, |sum, (code, _)| sum | code);
+        if status & !known != 0 {
+            return Meaning::Undocumented;
+        }
+        self.codes
+            .iter()
+            .filter(|(code, _)| status & code != 0)
+            .map(|(_, meaning)| *meaning)
+            .max()
+            .unwrap_or(Meaning::Undocumented)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Meaning;
+    use crate::filesystem::find;
+
+    fn meaning(name: &str, status: i32) -> Meaning {
+        find(name).unwrap().fsck_meaning(status).unwrap()
+    }
+
+    #[test]
+    fn a_sum_means_its_gravest_part() {
+        assert_eq!(meaning("ext4", 0), Meaning::Clean);
+        assert_eq!(meaning("ext4", 1), Meaning::Corrected);
+        assert_eq!(meaning("ext4", 3), Meaning::CorrectedReboot);
+        assert_eq!(meaning("ext4", 5), Meaning::ErrorsLeft);
+        assert_eq!(meaning("ext4", 12), Meaning::OperationalError);
+        assert_eq!(meaning("ext4", 32 + 4), Meaning::Canceled);
+    }
+
+    #[test]
+    fn what_is_not_documented_is_not_guessed() {
+        assert_eq!(meaning("ext4", 64), Meaning::Undocumented);
+        assert_eq!(meaning("ext4", -9), Meaning::Undocumented);
+        assert_eq!(meaning("xfs", 3), Meaning::Undocumented);
+        assert!(!Meaning::Undocumented.is_consistent());
+    }
+
+    #[test]
+    fn single_statuses_are_not_added_up() {
+        assert_eq!(meaning("reiserfs", 6), Meaning::ErrorsLeft);
+        assert_eq!(meaning("reiserfs", 3), Meaning::Undocumented);
+        assert_eq!(meaning("xfs", 1), Meaning::ErrorsLeft);
+    }
+
+    #[test]
+    fn a_filesystem_without_a_checker_has_no_meanings() {
+        assert_eq!(find("nilfs2").unwrap().fsck_meaning(0), None);
+        assert_eq!(find("nilfs2").unwrap().fsck_argv("/dev/x"), None);
+    }
+}

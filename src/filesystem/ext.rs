@@ -1,0 +1,62 @@
+//! What ext2, ext3 and ext4 share: e2fsprogs makes and checks all three.
+
+use super::exit::{ExitCodes, Meaning};
+use super::mkfs::MkfsDefault;
+use super::model::Fsck;
+use super::tool::{Packages, Tool};
+
+/// The package of all ext tools, the same everywhere.
+const E2FSPROGS: Packages = Packages::everywhere("e2fsprogs");
+
+/// mke2fs under the name that selects one of the three.
+pub(super) const fn mkfs(program: &'static str) -> Tool {
+    Tool { program, version: &["-V"], packages: E2FSPROGS }
+}
+
+/// The fair defaults of mke2fs.
+///
+/// - `-F` keeps it from asking about an image file or an old signature, `-q` from printing tables.
+/// - `lazy_itable_init=0,lazy_journal_init=0`: otherwise the kernel goes on initialising in the background while the phases are timed.
+/// - `nodiscard`: a trial discards the device beforehand; jfs and reiserfs never do it in mkfs, so no mkfs is timed with it.
+/// - `-b 4096 -i 16384`: what mke2fs.conf gives a device of half a GiB and more. Below that it would choose 1 KiB blocks and four times the
+///   inodes, and a scaled-down trial would measure another filesystem than the one at full size. All other filesystems use 4 KiB at any size.
+pub(super) const MKFS_DEFAULTS: &[MkfsDefault] = &[
+    MkfsDefault::Switch("-F"),
+    MkfsDefault::Switch("-q"),
+    MkfsDefault::Value { flag: "-b", value: "4096", yields_to: &["-T"] },
+    MkfsDefault::Value { flag: "-i", value: "16384", yields_to: &["-N", "-T"] },
+    MkfsDefault::List("-E", &["lazy_itable_init=0", "lazy_journal_init=0", "nodiscard"]),
+];
+
+/// Options of mke2fs that take a list.
+pub(super) const MKFS_LISTS: &[&str] = &["-E", "-O", "-J"];
+
+/// One inode per this many bytes.
+pub(super) const BYTES_PER_INODE: u64 = 16384;
+
+/// `-f` checks even what is marked clean, reading all metadata; `-n` opens it read-only and answers every question with no.
+/// `-y` would do the same work on a clean filesystem, but a repair would hide the damage and time something else.
+pub(super) const FSCK: Fsck = Fsck {
+    tool: Tool { program: "e2fsck", version: &["-V"], packages: E2FSPROGS },
+    options: &["-f", "-n"],
+    exit_codes: ExitCodes {
+        source: "e2fsck(8), EXIT CODE",
+        summed: true,
+        codes: &[
+            (0, Meaning::Clean),
+            (1, Meaning::Corrected),
+            (2, Meaning::CorrectedReboot),
+            (4, Meaning::ErrorsLeft),
+            (8, Meaning::OperationalError),
+            (16, Meaning::UsageError),
+            (32, Meaning::Canceled),
+            (128, Meaning::LibraryError),
+        ],
+    },
+};
+
+/// The index of large directories, and how it is left out.
+pub(super) const DIRECTORY_INDEX: &str = "HTree of name hashes; off with -O ^dir_index";
+
+/// Found with mke2fs 1.47: below 8 MiB it leaves the journal out without failing; doubled to leave room for files.
+pub(super) const MINIMUM_SIZE: u64 = 16 << 20;

@@ -1,0 +1,42 @@
+//! ext2: no journal.
+
+use super::ext;
+use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::model::{Driver, Filesystem};
+
+/// ext2.
+pub(super) static EXT2: Filesystem = Filesystem {
+    name: "ext2",
+    title: "ext2",
+    summary: "The classic Linux filesystem of 1993: block bitmaps, inode tables fixed at mkfs, no journal, so a crash means a full \
+              check. Many kernels serve it with the ext4 driver. Fair defaults: 4 KiB blocks and one inode per 16 KiB at any \
+              size, everything initialised by mkfs instead of later in the background.",
+    drivers: &[
+        Driver { config: "CONFIG_EXT2_FS", modules: &["ext2"] },
+        Driver { config: "CONFIG_EXT4_USE_FOR_EXT2", modules: &["ext4"] },
+    ],
+    mkfs: ext::mkfs("mkfs.ext2"),
+    mkfs_defaults: ext::MKFS_DEFAULTS,
+    mkfs_lists: ext::MKFS_LISTS,
+    fsck: Some(ext::FSCK),
+    other_tools: &[],
+    mount_defaults: &[],
+    cleaner: None,
+    minimum_size: ext::MINIMUM_SIZE,
+    facts: Facts {
+        journaled: false,
+        copy_on_write: false,
+        metadata_checksums: false,
+        data_checksums: false,
+        compression: &[],
+        compresses_by_default: false,
+        syncfs_flushes: Some(false),
+        directory_index: DirectoryIndex::Optional(ext::DIRECTORY_INDEX),
+        inodes: Inodes::FixedAtMkfs { bytes_per_inode: ext::BYTES_PER_INODE },
+        maximum_file: 2 << 40,
+        maximum_volume: 16 << 40,
+        kernel_status: "In the kernel. Its own driver is marked deprecated since 6.9 because its timestamps end in 2038 with \
+                        128-byte inodes; the ext4 driver serves it too, and only that one uses the directory index.",
+        source: "ext4(5); kernel Documentation/filesystems/ext2.rst; fs/ext2/Kconfig",
+    },
+};

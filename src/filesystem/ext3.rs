@@ -1,0 +1,40 @@
+//! ext3: ext2 with a journal.
+
+use super::ext;
+use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::model::{Driver, Filesystem};
+
+/// ext3.
+pub(super) static EXT3: Filesystem = Filesystem {
+    name: "ext3",
+    title: "ext3",
+    summary: "ext2 with a journal of metadata (data=ordered), 2001. Files are still mapped block by block, without extents. Since \
+              Linux 4.3 the ext4 driver serves it. Fair defaults as for ext2.",
+    drivers: &[
+        Driver { config: "CONFIG_EXT4_FS", modules: &["ext4"] },
+        Driver { config: "CONFIG_EXT3_FS", modules: &["ext3"] },
+    ],
+    mkfs: ext::mkfs("mkfs.ext3"),
+    mkfs_defaults: ext::MKFS_DEFAULTS,
+    mkfs_lists: ext::MKFS_LISTS,
+    fsck: Some(ext::FSCK),
+    other_tools: &[],
+    mount_defaults: &[],
+    cleaner: None,
+    minimum_size: ext::MINIMUM_SIZE,
+    facts: Facts {
+        journaled: true,
+        copy_on_write: false,
+        metadata_checksums: false,
+        data_checksums: false,
+        compression: &[],
+        compresses_by_default: false,
+        syncfs_flushes: Some(true),
+        directory_index: DirectoryIndex::Optional(ext::DIRECTORY_INDEX),
+        inodes: Inodes::FixedAtMkfs { bytes_per_inode: ext::BYTES_PER_INODE },
+        maximum_file: 2 << 40,
+        maximum_volume: 16 << 40,
+        kernel_status: "In the kernel as part of the ext4 driver; its own driver was removed in 4.3 (2015).",
+        source: "ext4(5); kernel fs/ext4/Kconfig",
+    },
+};

@@ -1,0 +1,38 @@
+//! ext4: ext3 with extents, delayed allocation and checksums of metadata.
+
+use super::ext;
+use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::model::{Driver, Filesystem};
+
+/// ext4.
+pub(super) static EXT4: Filesystem = Filesystem {
+    name: "ext4",
+    title: "ext4",
+    summary: "The default of most distributions since 2009: extents, delayed and multi-block allocation, journal of metadata \
+              (data=ordered), checksums of metadata. Fair defaults: 4 KiB blocks and one inode per 16 KiB at any size, inode tables \
+              and journal initialised by mkfs instead of later in the background.",
+    drivers: &[Driver { config: "CONFIG_EXT4_FS", modules: &["ext4"] }],
+    mkfs: ext::mkfs("mkfs.ext4"),
+    mkfs_defaults: ext::MKFS_DEFAULTS,
+    mkfs_lists: ext::MKFS_LISTS,
+    fsck: Some(ext::FSCK),
+    other_tools: &[],
+    mount_defaults: &[],
+    cleaner: None,
+    minimum_size: ext::MINIMUM_SIZE,
+    facts: Facts {
+        journaled: true,
+        copy_on_write: false,
+        metadata_checksums: true,
+        data_checksums: false,
+        compression: &[],
+        compresses_by_default: false,
+        syncfs_flushes: Some(true),
+        directory_index: DirectoryIndex::Optional(ext::DIRECTORY_INDEX),
+        inodes: Inodes::FixedAtMkfs { bytes_per_inode: ext::BYTES_PER_INODE },
+        maximum_file: 16 << 40,
+        maximum_volume: 1 << 60,
+        kernel_status: "In the kernel, actively developed.",
+        source: "ext4(5); kernel Documentation/filesystems/ext4/blocks.rst",
+    },
+};

@@ -1,0 +1,67 @@
+//! F2FS.
+
+use super::exit::{ExitCodes, Meaning};
+use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::mkfs::MkfsDefault;
+use super::model::{Driver, Filesystem, Fsck};
+use super::tool::{Packages, Tool};
+
+const F2FS_TOOLS: Packages = Packages::everywhere("f2fs-tools");
+
+/// F2FS.
+pub(super) static F2FS: Filesystem = Filesystem {
+    name: "f2fs",
+    title: "F2FS",
+    summary: "Samsung's log-structured filesystem for flash (2012): six append points for hot and cold data, cleaning in the \
+              background, roll-forward after fsync. Fair defaults: those of mkfs.f2fs (4 KiB blocks) less its own discard. The kernel \
+              mounts it with `discard` and `lazytime` on its own, which stays so.",
+    drivers: &[Driver { config: "CONFIG_F2FS_FS", modules: &["f2fs"] }],
+    mkfs: Tool { program: "mkfs.f2fs", version: &["-V"], packages: F2FS_TOOLS },
+    mkfs_defaults: &[
+        MkfsDefault::Switch("-f"),
+        MkfsDefault::Switch("-q"),
+        MkfsDefault::Value { flag: "-t", value: "0", yields_to: &[] },
+    ],
+    mkfs_lists: &["-O"],
+    fsck: Some(Fsck {
+        tool: Tool { program: "fsck.f2fs", version: &["-V"], packages: F2FS_TOOLS },
+        // Not with -f: together with it --dry-run answers a damaged filesystem with 1, "corrected", having corrected nothing
+        // (seen with 1.15.0); alone it checks just as much and answers 4.
+        options: &["--dry-run"],
+        exit_codes: ExitCodes {
+            source: "f2fs-tools 1.15, enum in fsck/fsck.h; fsck.f2fs(8): 0 on success and -1 on failure",
+            summed: false,
+            codes: &[
+                (0, Meaning::Clean),
+                (1, Meaning::Corrected),
+                (2, Meaning::CorrectedReboot),
+                (4, Meaning::ErrorsLeft),
+                (8, Meaning::OperationalError),
+                (16, Meaning::UsageError),
+                (32, Meaning::Canceled),
+                (128, Meaning::LibraryError),
+                // -1: damage so grave that the check did not get to its end.
+                (255, Meaning::ErrorsLeft),
+            ],
+        },
+    }),
+    other_tools: &[],
+    mount_defaults: &[],
+    cleaner: None,
+    minimum_size: 52 << 20,
+    facts: Facts {
+        journaled: false,
+        copy_on_write: true,
+        metadata_checksums: false,
+        data_checksums: false,
+        compression: &["lzo", "lz4", "zstd"],
+        compresses_by_default: false,
+        syncfs_flushes: Some(true),
+        directory_index: DirectoryIndex::Always("multi-level hash table"),
+        inodes: Inodes::Dynamic,
+        maximum_file: 4096 * (923 + 2 * 1018 + 2 * 1018 * 1018 + 1018 * 1018 * 1018),
+        maximum_volume: 16 << 40,
+        kernel_status: "In the kernel, actively developed. Checksums of inodes only with -O extra_attr,inode_checksum.",
+        source: "kernel Documentation/filesystems/f2fs.rst; mkfs.f2fs(8)",
+    },
+};

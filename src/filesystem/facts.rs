@@ -1,0 +1,70 @@
+//! What does not change from run to run: how a filesystem is built and where its limits lie.
+
+/// Facts about a filesystem as its own tools make it by default today, shown beside results so that they can be understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts {
+    /// Changes to metadata go to a journal first.
+    pub journaled: bool,
+    /// Live blocks are never overwritten in place (copy-on-write trees, or a log).
+    pub copy_on_write: bool,
+    /// Damage to metadata is noticed on reading, by checksums (those of a journal or log alone do not count).
+    pub metadata_checksums: bool,
+    /// Damage to the content of files is noticed on reading, by checksums.
+    pub data_checksums: bool,
+    /// Algorithms of transparent compression; empty when there is none.
+    pub compression: &'static [&'static str],
+    /// Whether files are compressed without being asked to (Reiser4).
+    pub compresses_by_default: bool,
+    /// Whether `syncfs(2)` ends with a flush of the device's write cache; none where it could not be tried.
+    ///
+    /// Counted in `/proc/diskstats` under Linux 6.1: ext2 flushes on fsync only (its own driver; the ext4 driver flushes),
+    /// JFS not even then. Where this is not `Some(true)` data is durable only after an fsync of the device node itself; a
+    /// trial that left that out would let these two look faster for promising less.
+    pub syncfs_flushes: Option<bool>,
+    /// How a name is found in a large directory.
+    pub directory_index: DirectoryIndex,
+    /// Where inodes come from.
+    pub inodes: Inodes,
+    /// Largest file, bytes, with 4 KiB blocks.
+    pub maximum_file: u128,
+    /// Largest volume, bytes, with 4 KiB blocks.
+    pub maximum_volume: u128,
+    /// Where the kernel stands on it.
+    pub kernel_status: &'static str,
+    /// Where these facts were read.
+    pub source: &'static str,
+}
+
+/// How a name is found in a large directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DirectoryIndex {
+    /// By reading it from the start: filling a directory of n files costs n² comparisons.
+    Linear,
+    /// Through an index that can be left out at mkfs (`-O ^dir_index`).
+    Optional(&'static str),
+    /// Through an index that is part of the format.
+    Always(&'static str),
+}
+
+/// Where inodes come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inodes {
+    /// Their number is settled at mkfs.
+    FixedAtMkfs {
+        /// One inode per this many bytes of the device under the fair defaults.
+        bytes_per_inode: u64,
+    },
+    /// They are made as files are, as long as there is space.
+    Dynamic,
+}
+
+impl Inodes {
+    /// How many inodes a device of this many bytes gets under the fair defaults (a little above what is usable); none when only space limits them.
+    #[must_use]
+    pub const fn limit(self, device_bytes: u64) -> Option<u64> {
+        match self {
+            Self::FixedAtMkfs { bytes_per_inode } => Some(device_bytes / bytes_per_inode),
+            Self::Dynamic => None,
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! JFS.
+
+use super::exit::{ExitCodes, Meaning};
+use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::mkfs::MkfsDefault;
+use super::model::{Driver, Filesystem, Fsck};
+use super::tool::{Packages, Tool};
+
+const JFSUTILS: Packages = Packages::everywhere("jfsutils");
+
+/// JFS.
+pub(super) static JFS: Filesystem = Filesystem {
+    name: "jfs",
+    title: "JFS",
+    summary: "IBM's filesystem from OS/2 (in Linux since 2002): extents, B+ trees, a journal of metadata, inodes made when needed, \
+              known for little CPU work. Fair defaults: those of mkfs.jfs (4 KiB blocks, journal 0.4 % of the device).",
+    drivers: &[Driver { config: "CONFIG_JFS_FS", modules: &["jfs"] }],
+    mkfs: Tool { program: "mkfs.jfs", version: &["-V"], packages: JFSUTILS },
+    mkfs_defaults: &[MkfsDefault::Switch("-q")],
+    mkfs_lists: &[],
+    fsck: Some(Fsck {
+        tool: Tool { program: "fsck.jfs", version: &["-V"], packages: JFSUTILS },
+        // -n leaves the filesystem alone but for one byte in the superblock, which says where this run's own log lies.
+        options: &["-f", "-n"],
+        exit_codes: ExitCodes {
+            source: "jfs_fsck(8), EXIT CODE",
+            summed: true,
+            codes: &[
+                (0, Meaning::Clean),
+                (1, Meaning::Corrected),
+                (2, Meaning::CorrectedReboot),
+                (4, Meaning::ErrorsLeft),
+                (8, Meaning::OperationalError),
+                (16, Meaning::UsageError),
+                (128, Meaning::LibraryError),
+            ],
+        },
+    }),
+    other_tools: &[],
+    mount_defaults: &[],
+    cleaner: None,
+    minimum_size: 16 << 20,
+    facts: Facts {
+        journaled: true,
+        copy_on_write: false,
+        metadata_checksums: false,
+        data_checksums: false,
+        compression: &[],
+        compresses_by_default: false,
+        syncfs_flushes: Some(false),
+        directory_index: DirectoryIndex::Always("B+ tree of names"),
+        inodes: Inodes::Dynamic,
+        maximum_file: 4 << 50,
+        maximum_volume: 32 << 50,
+        kernel_status: "In the kernel, maintained for fixes only.",
+        source: "IBM, JFS overview (2000); kernel Documentation/admin-guide/jfs.rst",
+    },
+};

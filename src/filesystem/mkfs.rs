@@ -1,0 +1,176 @@
+//! Joining the fair defaults of a mkfs with the words of a plan.
+//!
+//! The plan wins. Most programs heed the last of several equal options, so ours come first; but a comma-separated list
+//! (mke2fs's `-E`) would be replaced as a whole by a later one, so lists are merged item by item.
+
+/// One word or pair of words given to mkfs by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MkfsDefault {
+    /// A switch, always given: it keeps mkfs from asking or from chattering.
+    Switch(&'static str),
+    /// An option with a value; left out when the plan gives the same option or one of those that settle the same thing.
+    Value {
+        /// The option.
+        flag: &'static str,
+        /// Its value, a word of its own.
+        value: &'static str,
+        /// Other options that settle the same thing.
+        yields_to: &'static [&'static str],
+    },
+    /// An option whose value is a list; each item is left out when the plan gives one with the same key.
+    List(&'static str, &'static [&'static str]),
+}
+
+/// Defaults and the plan's words, in the order in which they are given to mkfs.
+pub(super) fn merge(defaults: &[MkfsDefault], lists: &[&str], extra: &[String]) -> Vec<String> {
+    let (merged_lists, rest) = take_lists(lists, extra);
+    let of_plan =
+        |flag: &str| merged_lists.iter().find(|(name, _)| *name == flag).map(|(_, items)| items.as_slice());
+    let mut words: Vec<String> = Vec::new();
+    let mut list_done: Vec<&str> = Vec::new();
+    for default in defaults {
+        match *default {
+            MkfsDefault::Switch(switch) => words.push(switch.to_owned()),
+            MkfsDefault::Value { flag, value, yields_to } => {
+                let settled =
+                    |word: &String| gives(word, flag) || yields_to.iter().any(|other| gives(word, other));
+                if !rest.iter().any(settled) {
+                    words.extend([flag.to_owned(), value.to_owned()]);
+                }
+            }
+            MkfsDefault::List(flag, items) => {
+                let given = of_plan(flag).unwrap_or_default();
+                let ours = items.iter().filter(|item| !given.iter().any(|word| key(word) == key(item)));
+                let all: Vec<&str> = ours.copied().chain(given.iter().map(String::as_str)).collect();
+                words.extend([flag.to_owned(), all.join(",")]);
+                list_done.push(flag);
+            }
+        }
+    }
+    for (flag, items) in &merged_lists {
+        if !list_done.contains(flag) {
+            words.extend([(*flag).to_owned(), items.join(",")]);
+        }
+    }
+    words.extend(rest);
+    words
+}
+
+/// Whether `word` gives the option `flag`: exactly, with its value attached (`-b1024`), or as `--flag=value`.
+fn gives(word: &str, flag: &str) -> bool {
+    if flag.starts_with("--") {
+        word == flag || word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('='))
+    } else {
+        word.starts_with(flag)
+    }
+}
+
+/// What an item of a list is about: `stride=4` and `stride=8` are about the same thing, and so are `discard` and `nodiscard`.
+fn key(item: &str) -> &str {
+    let name = item.split_once('=').map_or(item, |(name, _)| name);
+    name.strip_prefix("no").unwrap_or(name)
+}
+
+/// Takes every list option out of the plan's words: (option, all its items in order), and what remains.
+fn take_lists<'a>(lists: &[&'a str], extra: &[String]) -> (Vec<(&'a str, Vec<String>)>, Vec<String>) {
+    let mut found: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut rest = Vec::new();
+    let mut words = extra.iter();
+    while let Some(word) = words.next() {
+        let Some(flag) = lists.iter().copied().find(|flag| gives(word, flag)) else {
+            rest.push(word.clone());
+            continue;
+        };
+        let value = if word == flag {
+            words.next().cloned().unwrap_or_default()
+        } else {
+            word[flag.len()..].to_owned()
+        };
+        let items = value.split(',').filter(|item| !item.is_empty()).map(str::to_owned);
+        match found.iter_mut().find(|(name, _)| *name == flag) {
+            Some((_, known)) => known.extend(items),
+            None => found.push((flag, items.collect())),
+        }
+    }
+    (found, rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::filesystem::{find, registry};
+
+    /// The words between program and device.
+    fn options(name: &str, extra: &[&str]) -> Vec<String> {
+        let extra: Vec<String> = extra.iter().map(|word| (*word).to_owned()).collect();
+        let argv = find(name).unwrap().mkfs_argv("/dev/device", &extra);
+        assert_eq!(argv.first().map(String::as_str), Some(format!("mkfs.{name}").as_str()));
+        assert_eq!(argv.last().map(String::as_str), Some("/dev/device"));
+        argv[1..argv.len() - 1].to_vec()
+    }
+
+    fn joined(name: &str, extra: &[&str]) -> String {
+        options(name, extra).join(" ")
+    }
+
+    const FAIR: &str = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
+
+    #[test]
+    fn without_extras_the_fair_defaults_stand() {
+        assert_eq!(joined("ext4", &[]), format!("-F -q -b 4096 -i 16384 -E {FAIR}"));
+        assert_eq!(joined("xfs", &[]), "-f -q -K");
+        assert_eq!(joined("f2fs", &[]), "-f -q -t 0");
+        assert_eq!(joined("reiserfs", &[]), "-q -f -f");
+    }
+
+    #[test]
+    fn extended_options_are_merged_into_one() {
+        assert_eq!(joined("ext4", &["-E", "stride=4"]), format!("-F -q -b 4096 -i 16384 -E {FAIR},stride=4"));
+        assert_eq!(joined("ext4", &["-Estride=4"]), joined("ext4", &["-E", "stride=4"]));
+        let twice = joined("ext4", &["-E", "stride=4", "-m", "0", "-E", "stripe_width=8"]);
+        assert_eq!(twice, format!("-F -q -b 4096 -i 16384 -E {FAIR},stride=4,stripe_width=8 -m 0"));
+    }
+
+    #[test]
+    fn the_plan_wins_item_by_item() {
+        let lazy = joined("ext4", &["-E", "lazy_itable_init=1,discard"]);
+        assert_eq!(lazy, "-F -q -b 4096 -i 16384 -E lazy_journal_init=0,lazy_itable_init=1,discard");
+    }
+
+    #[test]
+    fn the_plan_wins_option_by_option() {
+        assert_eq!(joined("ext4", &["-b", "1024"]), format!("-F -q -i 16384 -E {FAIR} -b 1024"));
+        assert_eq!(joined("ext4", &["-b1024"]), format!("-F -q -i 16384 -E {FAIR} -b1024"));
+        assert_eq!(joined("ext4", &["-N", "600000"]), format!("-F -q -b 4096 -E {FAIR} -N 600000"));
+        assert_eq!(joined("ext3", &["-T", "news"]), format!("-F -q -E {FAIR} -T news"));
+        assert_eq!(joined("f2fs", &["-t", "1"]), "-f -q -t 1");
+    }
+
+    #[test]
+    fn features_of_the_plan_are_kept_and_joined() {
+        assert_eq!(
+            joined("ext3", &["-O", "^dir_index"]),
+            format!("-F -q -b 4096 -i 16384 -E {FAIR} -O ^dir_index")
+        );
+        let two = joined("ext4", &["-O", "^dir_index", "-O", "^has_journal"]);
+        assert_eq!(two, format!("-F -q -b 4096 -i 16384 -E {FAIR} -O ^dir_index,^has_journal"));
+        assert_eq!(joined("btrfs", &["-m", "single", "-O", "^no-holes"]), "-f -q -K -O ^no-holes -m single");
+    }
+
+    #[test]
+    fn words_that_only_look_like_an_option_are_left_alone() {
+        assert_eq!(joined("xfs", &["-m", "crc=0", "-l", "size=64m"]), "-f -q -K -m crc=0 -l size=64m");
+        assert_eq!(joined("ext4", &["-L", "b"]), format!("-F -q -b 4096 -i 16384 -E {FAIR} -L b"));
+    }
+
+    #[test]
+    fn a_list_option_without_a_value_stays_without_one() {
+        // mke2fs itself will say what is missing; the device must not become its value.
+        for filesystem in registry() {
+            for list in filesystem.mkfs_lists {
+                let argv = filesystem.mkfs_argv("/dev/device", &[(*list).to_owned()]);
+                let at = argv.iter().position(|word| word == list).unwrap();
+                assert_ne!(argv[at + 1], "/dev/device", "{argv:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The description of one filesystem, and the command lines that follow from it.
+
+use super::exit::{ExitCodes, Meaning};
+use super::facts::Facts;
+use super::foreign::{self, ForeignPath};
+use super::mkfs::{MkfsDefault, merge};
+use super::mount::{Cleaner, Mount, build_mount};
+use super::tool::Tool;
+
+/// Everything fsverdict knows about one filesystem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Filesystem {
+    /// Its name in plans; also what the kernel calls it in `/proc/filesystems` and in mount(2).
+    pub name: &'static str,
+    /// Its name in sentences.
+    pub title: &'static str,
+    /// What it is and what the fair defaults are, in one paragraph.
+    pub summary: &'static str,
+    /// Kernel drivers that serve it; any one will do. The one a distribution is likelier to have comes first.
+    pub drivers: &'static [Driver],
+    /// Makes it.
+    pub mkfs: Tool,
+    /// What is given to mkfs besides what the plan says.
+    pub mkfs_defaults: &'static [MkfsDefault],
+    /// Options of mkfs whose value is a comma-separated list; of several mkfs would silently heed only the last, so they are merged.
+    pub mkfs_lists: &'static [&'static str],
+    /// Checks it; none where there is no checker (nilfs2).
+    pub fsck: Option<Fsck>,
+    /// Tools that a trial needs besides mkfs and fsck.
+    pub other_tools: &'static [Tool],
+    /// Mount options given besides what the plan says. Empty wherever the kernel's own defaults keep the promise of durability.
+    pub mount_defaults: &'static [&'static str],
+    /// A garbage collector that runs in user space (nilfs2).
+    pub cleaner: Option<Cleaner>,
+    /// Smallest device mkfs accepts with the fair defaults and the kernel mounts, bytes, rounded up to whole MiB.
+    pub minimum_size: u64,
+    /// How it is built and where its limits lie.
+    pub facts: Facts,
+}
+
+/// One kernel driver that can serve a filesystem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Driver {
+    /// The symbol in the kernel's configuration that must be `y` or `m`.
+    pub config: &'static str,
+    /// Modules to load, in order, where it is `m`; `modprobe` finds what these depend on.
+    pub modules: &'static [&'static str],
+}
+
+/// A checker that looks and does not touch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fsck {
+    /// The program.
+    pub tool: Tool,
+    /// Options that make it check everything, repair nothing and ask nothing; the device follows.
+    pub options: &'static [&'static str],
+    /// What its exit statuses mean.
+    pub exit_codes: ExitCodes,
+}
+
+impl Filesystem {
+    /// The command line that makes this filesystem on `device`, never asks, and says no more than it must.
+    /// `extra` are the plan's own words; where they contradict a fair default, they win.
+    #[must_use]
+    pub fn mkfs_argv(&self, device: &str, extra: &[String]) -> Vec<String> {
+        let mut argv = vec![self.mkfs.program.to_owned()];
+        argv.extend(merge(self.mkfs_defaults, self.mkfs_lists, extra));
+        argv.push(device.to_owned());
+        argv
+    }
+
+    /// Whether the plan's own words for mkfs keep to the device of the plan.
+    ///
+    /// # Errors
+    /// The first word that names another place, such as an external journal.
+    pub fn check_mkfs(extra: &[String]) -> Result<(), ForeignPath> {
+        foreign::check("mkfs", extra)
+    }
+
+    /// Whether the plan's own mount options keep to the device of the plan.
+    ///
+    /// # Errors
+    /// The first option that names another place, such as an external journal.
+    pub fn check_mount(extra: &[String]) -> Result<(), ForeignPath> {
+        foreign::check("mount", extra)
+    }
+
+    /// How it is to be mounted. `extra` are the plan's own options; where they contradict a fair default, they win.
+    #[must_use]
+    pub fn mount(&self, extra: &[String]) -> Mount {
+        build_mount(self, extra)
+    }
+
+    /// The command line that checks an unmounted device and changes nothing; none where there is no checker.
+    #[must_use]
+    pub fn fsck_argv(&self, device: &str) -> Option<Vec<String>> {
+        let fsck = self.fsck?;
+        let words = [fsck.tool.program].into_iter().chain(fsck.options.iter().copied()).chain([device]);
+        Some(words.map(str::to_owned).collect())
+    }
+
+    /// What an exit status of the checker means; none where there is no checker.
+    #[must_use]
+    pub fn fsck_meaning(&self, status: i32) -> Option<Meaning> {
+        self.fsck.map(|fsck| fsck.exit_codes.meaning(status))
+    }
+
+    /// Every tool a trial of this filesystem needs, mkfs first. The cleaner's is not among them: only a candidate that asks for it needs it.
+    pub fn tools(&self) -> impl Iterator<Item = Tool> {
+        [self.mkfs].into_iter().chain(self.fsck.map(|fsck| fsck.tool)).chain(self.other_tools.iter().copied())
+    }
+}

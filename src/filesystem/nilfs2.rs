@@ -1,0 +1,53 @@
+//! NILFS2.
+
+use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::mkfs::MkfsDefault;
+use super::model::{Driver, Filesystem};
+use super::mount::Cleaner;
+use super::tool::{Package, Packages, Tool};
+
+const NILFS_UTILS: Packages = Packages {
+    debian: Package::Official("nilfs-tools"),
+    fedora: Package::Official("nilfs-utils"),
+    arch: Package::Official("nilfs-utils"),
+    opensuse: Package::Official("nilfs-utils"),
+};
+
+/// NILFS2.
+pub(super) static NILFS2: Filesystem = Filesystem {
+    name: "nilfs2",
+    title: "NILFS2",
+    summary: "A log from end to end with continuous snapshots (NTT, 2009): every write goes to the head of the log, and a garbage \
+              collector in user space (nilfs_cleanerd) gives space back later. Fair defaults: those of mkfs.nilfs2 (4 KiB blocks, 8 \
+              MiB segments) less its own discard; the collector is not running unless a candidate asks for it with the mount \
+              option `gc`, and which of the two is recorded.",
+    drivers: &[Driver { config: "CONFIG_NILFS2_FS", modules: &["nilfs2"] }],
+    mkfs: Tool { program: "mkfs.nilfs2", version: &["-V"], packages: NILFS_UTILS },
+    mkfs_defaults: &[MkfsDefault::Switch("-f"), MkfsDefault::Switch("-q"), MkfsDefault::Switch("-K")],
+    mkfs_lists: &["-O"],
+    fsck: None,
+    other_tools: &[],
+    mount_defaults: &[],
+    cleaner: Some(Cleaner {
+        tool: Tool { program: "nilfs_cleanerd", version: &["-V"], packages: NILFS_UTILS },
+        option: "gc",
+        no_option: "nogc",
+        options: &[],
+    }),
+    minimum_size: 129 << 20,
+    facts: Facts {
+        journaled: false,
+        copy_on_write: true,
+        metadata_checksums: false,
+        data_checksums: false,
+        compression: &[],
+        compresses_by_default: false,
+        syncfs_flushes: Some(true),
+        directory_index: DirectoryIndex::Linear,
+        inodes: Inodes::Dynamic,
+        maximum_file: 1 << 63,
+        maximum_volume: 1 << 63,
+        kernel_status: "In the kernel, maintained. The checksums of its log are looked at when a crash is recovered, not on reading.",
+        source: "kernel Documentation/filesystems/nilfs2.rst; nilfs(8)",
+    },
+};

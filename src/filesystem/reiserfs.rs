@@ -1,0 +1,69 @@
+//! ReiserFS (version 3).
+
+use super::exit::{ExitCodes, Meaning};
+use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::mkfs::MkfsDefault;
+use super::model::{Driver, Filesystem, Fsck};
+use super::tool::{Package, Packages, Tool};
+
+const REISERFSPROGS: Packages = Packages {
+    debian: Package::Official("reiserfsprogs"),
+    fedora: Package::Elsewhere(
+        "reiserfs-utils, in releases of Fedora that still carried the driver; else build reiserfsprogs from source",
+    ),
+    arch: Package::Elsewhere("reiserfsprogs, in the AUR"),
+    opensuse: Package::Elsewhere(
+        "reiserfs, in Leap 15; else in the filesystems project of the Open Build Service",
+    ),
+};
+
+/// ReiserFS.
+pub(super) static REISERFS: Filesystem = Filesystem {
+    name: "reiserfs",
+    title: "ReiserFS",
+    summary: "Hans Reiser's filesystem (2001): one balanced tree holds everything, small files and tails of files are packed \
+              together in its leaves, inodes are made when needed, journal of metadata. Gone from the kernel since 6.13. Fair \
+              defaults: those of mkreiserfs (4 KiB blocks, format 3.6, 32 MiB journal, tails packed).",
+    drivers: &[Driver { config: "CONFIG_REISERFS_FS", modules: &["reiserfs"] }],
+    mkfs: Tool { program: "mkfs.reiserfs", version: &["-V"], packages: REISERFSPROGS },
+    // Twice -f: once lets it go on with what is not a block device, twice keeps it from asking.
+    mkfs_defaults: &[MkfsDefault::Switch("-q"), MkfsDefault::Switch("-f"), MkfsDefault::Switch("-f")],
+    mkfs_lists: &[],
+    fsck: Some(Fsck {
+        tool: Tool { program: "reiserfsck", version: &["-V"], packages: REISERFSPROGS },
+        // Without --yes it asks whether to go on.
+        options: &["--check", "--yes"],
+        exit_codes: ExitCodes {
+            source: "reiserfsck(8), EXIT CODES",
+            summed: false,
+            codes: &[
+                (0, Meaning::Clean),
+                (1, Meaning::Corrected),
+                (2, Meaning::CorrectedReboot),
+                (4, Meaning::ErrorsLeft),
+                (6, Meaning::ErrorsLeft),
+                (8, Meaning::OperationalError),
+                (16, Meaning::UsageError),
+            ],
+        },
+    }),
+    other_tools: &[],
+    mount_defaults: &[],
+    cleaner: None,
+    minimum_size: 33 << 20,
+    facts: Facts {
+        journaled: true,
+        copy_on_write: false,
+        metadata_checksums: false,
+        data_checksums: false,
+        compression: &[],
+        compresses_by_default: false,
+        syncfs_flushes: Some(true),
+        directory_index: DirectoryIndex::Always("balanced tree of name hashes"),
+        inodes: Inodes::Dynamic,
+        maximum_file: 1 << 60,
+        maximum_volume: 16 << 40,
+        kernel_status: "Removed from the kernel in 6.13 (January 2025), deprecated since 5.18; needs an older kernel.",
+        source: "mkreiserfs(8); kernel fs/reiserfs/Kconfig of 6.1",
+    },
+};

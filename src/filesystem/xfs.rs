@@ -1,0 +1,58 @@
+//! XFS.
+
+use super::exit::{ExitCodes, Meaning};
+use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::mkfs::MkfsDefault;
+use super::model::{Driver, Filesystem, Fsck};
+use super::tool::{Packages, Tool};
+
+const XFSPROGS: Packages = Packages::everywhere("xfsprogs");
+
+/// XFS.
+pub(super) static XFS: Filesystem = Filesystem {
+    name: "xfs",
+    title: "XFS",
+    summary: "SGI's filesystem for large files and many processors (1994, in Linux since 2001): B+ trees everywhere, delayed \
+              allocation, allocation groups that work in parallel, a journal of metadata with delayed logging, inodes made when \
+              needed. Fair defaults: those of mkfs.xfs (4 KiB blocks, checksums of metadata, reflink); only its own discard is \
+              left out, because the trial has done it before.",
+    drivers: &[Driver { config: "CONFIG_XFS_FS", modules: &["xfs"] }],
+    mkfs: Tool { program: "mkfs.xfs", version: &["-V"], packages: XFSPROGS },
+    mkfs_defaults: &[MkfsDefault::Switch("-f"), MkfsDefault::Switch("-q"), MkfsDefault::Switch("-K")],
+    mkfs_lists: &[],
+    fsck: Some(Fsck {
+        tool: Tool { program: "xfs_repair", version: &["-V"], packages: XFSPROGS },
+        // fsck.xfs does nothing by design; xfs_repair -n reads all metadata and changes nothing.
+        options: &["-n"],
+        exit_codes: ExitCodes {
+            // With -n a failure to run at all ends with 1 as well: the output tells them apart.
+            source: "xfs_repair(8), EXIT STATUS",
+            summed: false,
+            codes: &[
+                (0, Meaning::Clean),
+                (1, Meaning::ErrorsLeft),
+                (2, Meaning::OperationalError),
+                (4, Meaning::Corrected),
+            ],
+        },
+    }),
+    other_tools: &[],
+    mount_defaults: &[],
+    cleaner: None,
+    minimum_size: 300 << 20,
+    facts: Facts {
+        journaled: true,
+        copy_on_write: false,
+        metadata_checksums: true,
+        data_checksums: false,
+        compression: &[],
+        compresses_by_default: false,
+        syncfs_flushes: Some(true),
+        directory_index: DirectoryIndex::Always("B+ tree of name hashes"),
+        inodes: Inodes::Dynamic,
+        maximum_file: 1 << 63,
+        maximum_volume: 1 << 63,
+        kernel_status: "In the kernel, actively developed.",
+        source: "xfs(5); mkfs.xfs(8)",
+    },
+};

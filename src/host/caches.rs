@@ -1,0 +1,74 @@
+//! Emptying the kernel's caches, so that a cold phase reads from the device.
+
+use std::io;
+
+use super::root::Root;
+
+const DROP_CACHES: &str = "proc/sys/vm/drop_caches";
+
+/// Why the caches could not be emptied.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot drop the kernel's caches through {}: {source}\nhint: {hint}", file.display())]
+pub struct CachesError {
+    file: std::path::PathBuf,
+    source: io::Error,
+    hint: &'static str,
+}
+
+/// Writes everything that is dirty, then drops clean pages, directory entries and inodes of the whole machine.
+///
+/// The filesystem under test should be unmounted meanwhile: what is in use is not dropped.
+///
+/// # Errors
+/// When not root, or where the system forbids it (containers).
+pub fn drop_caches(root: &Root) -> Result<(), CachesError> {
+    // Only clean pages can be dropped.
+    rustix::fs::sync();
+    drop_clean(root)
+}
+
+fn drop_clean(root: &Root) -> Result<(), CachesError> {
+    let file = root.path(DROP_CACHES);
+    std::fs::OpenOptions::new()
+        .write(true)
+        .open(&file)
+        // 1: pages; 2: directory entries and inodes; 3: both.
+        .and_then(|mut open| io::Write::write_all(&mut open, b"3\n"))
+        .map_err(|source| CachesError { hint: hint(source.kind()), file, source })
+}
+
+fn hint(kind: io::ErrorKind) -> &'static str {
+    match kind {
+        io::ErrorKind::PermissionDenied => "this needs root; without, use the uml or vm lab (--lab uml)",
+        io::ErrorKind::ReadOnlyFilesystem => {
+            "/proc/sys is read-only here, as in containers; use the uml or vm lab (--lab uml)"
+        }
+        io::ErrorKind::NotFound => "is /proc mounted, and is it this kernel's?",
+        _ => "without cold caches, reads would be timed from memory; use another lab (--lab uml)",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+
+    use super::{DROP_CACHES, drop_clean, hint};
+    use crate::host::root::fake_root;
+
+    #[test]
+    fn asks_for_all_caches() {
+        let (_folder, root) = fake_root(&[(DROP_CACHES, "")]);
+        drop_clean(&root).unwrap();
+        assert_eq!(root.text(DROP_CACHES).unwrap(), "3\n");
+    }
+
+    #[test]
+    fn says_what_to_do_when_it_cannot() {
+        let (_folder, root) = fake_root(&[]);
+        let told = drop_clean(&root).unwrap_err().to_string();
+        assert!(told.contains("proc/sys/vm/drop_caches: No such file"), "{told}");
+        assert!(told.contains("\nhint: is /proc mounted"), "{told}");
+        assert!(hint(ErrorKind::PermissionDenied).contains("root"));
+        assert!(hint(ErrorKind::ReadOnlyFilesystem).contains("container"));
+    }
+}

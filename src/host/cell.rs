@@ -1,0 +1,355 @@
+//! A cell: a process in PID and mount namespaces of its own that cannot outlive who made it.
+//!
+//! Three uses, one mechanism: the native agent, the User-Mode-Linux kernel, and every command of the user's.
+//! The cell is entered through this same binary, in two steps (`fsverdict cell SPEC`): the *warden* makes the
+//! namespaces and waits; the *inmate*, PID 1 of the new PID namespace, arranges the mounts, gives up what it does
+//! not need and becomes the program. Both carry a parent-death signal (prctl(2), `PR_SET_PDEATHSIG`): kill any
+//! ancestor and the kernel ends all processes of the cell and undoes its mounts (pid_namespaces(7)).
+
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::thread::{CapabilitySet, UnshareFlags, unshare};
+use serde::{Deserialize, Serialize};
+
+use super::mounts;
+
+/// Environment variable that carries the cell's description to the two steps.
+const SPEC: &str = "FSVERDICT_CELL";
+
+/// What an inmate that is not trusted keeps: changing owners and modes, as `rsync -a` does, and no more. Without
+/// SYS_ADMIN it cannot mount, without MKNOD it cannot reach a device, without DAC_READ_SEARCH it cannot open files
+/// by handle behind the mounts' back (capabilities(7)).
+const KEPT_CAPABILITIES: CapabilitySet = CapabilitySet::CHOWN
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::FSETID)
+    .union(CapabilitySet::KILL)
+    .union(CapabilitySet::SETGID)
+    .union(CapabilitySet::SETUID);
+
+/// Devices that hold nothing.
+const BARE_DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+
+/// A cell could not be entered.
+#[derive(Debug, thiserror::Error)]
+pub enum CellError {
+    /// A system call failed.
+    #[error("cannot {what}: {source}")]
+    System {
+        /// What was being done.
+        what: &'static str,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+    /// A mount failed.
+    #[error(transparent)]
+    Mount(#[from] mounts::MountError),
+    /// The description did not arrive.
+    #[error("`fsverdict cell` is called by fsverdict itself, not by people")]
+    NotForPeople,
+}
+
+fn system<E: Into<std::io::Error>>(what: &'static str) -> impl FnOnce(E) -> CellError {
+    move |source| CellError::System { what, source: source.into() }
+}
+
+/// How far a cell is shut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Walls {
+    /// Parent-death signals only: for machines that forbid namespaces to ordinary users.
+    None,
+    /// PID and mount namespaces; needs root.
+    Namespaces,
+    /// The same inside a user namespace, for ordinary users.
+    UserNamespaces,
+}
+
+/// The point at which an inmate waits: it says that it is ready, and is told to go.
+#[derive(Debug)]
+pub struct Gate {
+    ready: (OwnedFd, OwnedFd),
+    go: (OwnedFd, OwnedFd),
+}
+
+impl Gate {
+    /// Two pipes.
+    ///
+    /// # Errors
+    /// When no pipe can be made.
+    pub fn new() -> Result<Self, CellError> {
+        let pipe =
+            || rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(system("make a pipe"));
+        Ok(Gate { ready: pipe()?, go: pipe()? })
+    }
+
+    /// The ends the inmate uses, let through to it.
+    ///
+    /// # Errors
+    /// When they cannot be.
+    pub fn theirs(&self) -> Result<(RawFd, RawFd), CellError> {
+        Ok((inherit(self.ready.1.as_fd())?, inherit(self.go.0.as_fd())?))
+    }
+
+    /// The ends that stay here: read one byte from the first, write one to the second. To be taken after the
+    /// inmate was spawned, so that its death is seen as the end of the first.
+    pub fn ours(self) -> (OwnedFd, OwnedFd) {
+        (self.ready.0, self.go.1)
+    }
+}
+
+/// Description of a cell.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Cell {
+    /// Which namespaces.
+    pub walls: Walls,
+    /// Mount points that stay writable; everything else becomes read-only.
+    pub writable: Vec<PathBuf>,
+    /// Folders covered by a fresh tmpfs each, which is writable.
+    pub memory: Vec<PathBuf>,
+    /// Folders shown elsewhere: (source, as it was before `memory` covered it; where, made if absent).
+    pub shown: Vec<(PathBuf, PathBuf)>,
+    /// Replace `/dev` by one without disks.
+    pub bare_devices: bool,
+    /// Give up every capability but [`KEPT_CAPABILITIES`], for good.
+    pub powerless: bool,
+    /// Say `ready` on the first descriptor and wait for a byte on the second before becoming the program.
+    pub gate: Option<(RawFd, RawFd)>,
+    /// The program and its arguments; the program as an absolute path.
+    pub argv: Vec<String>,
+    /// End of a pipe that hangs up when the warden dies; set by the warden.
+    #[serde(default)]
+    pub lifeline: Option<RawFd>,
+}
+
+impl Cell {
+    /// A cell with these walls that changes nothing else.
+    pub fn new<S: Into<String>>(walls: Walls, argv: impl IntoIterator<Item = S>) -> Self {
+        Cell {
+            walls,
+            writable: Vec::new(),
+            memory: Vec::new(),
+            shown: Vec::new(),
+            bare_devices: false,
+            powerless: false,
+            gate: None,
+            argv: argv.into_iter().map(Into::into).collect(),
+            lifeline: None,
+        }
+    }
+
+    /// The command that enters the cell. The caller adds descriptors and environment, and spawns it from a
+    /// thread that lives as long as the cell: the parent-death signal is the thread's, not the process's.
+    ///
+    /// # Errors
+    /// When this binary cannot be found again.
+    pub fn command(&self) -> Result<Command, CellError> {
+        let mut command = Command::new(THIS_PROGRAM);
+        command.arg("cell").env(SPEC, serde_json::to_string(self).unwrap_or_default());
+        Ok(command)
+    }
+}
+
+/// This binary, for a process of it to start again: its own path may be covered by a cell's mounts.
+pub const THIS_PROGRAM: &str = "/proc/self/exe";
+
+/// Walls an ordinary user, or root, can have here.
+pub fn possible_walls() -> Walls {
+    let wanted = if rustix::process::geteuid().is_root() { Walls::Namespaces } else { Walls::UserNamespaces };
+    let status = Cell::new(wanted, ["/bin/true"]).command().and_then(|mut command| {
+        command.stderr(std::process::Stdio::null()).status().map_err(system("start a cell"))
+    });
+    if status.is_ok_and(|status| status.success()) { wanted } else { Walls::None }
+}
+
+/// Lets a descriptor through to the program that is started next.
+///
+/// # Errors
+/// When the descriptor is not open.
+pub fn inherit(descriptor: BorrowedFd<'_>) -> Result<RawFd, CellError> {
+    rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::empty())
+        .map_err(system("let a descriptor through"))?;
+    Ok(descriptor.as_raw_fd())
+}
+
+/// `fsverdict cell`: the warden. Returns the exit status to pass on.
+///
+/// # Errors
+/// When the namespaces cannot be made.
+pub fn enter(inmate: bool) -> Result<u8, CellError> {
+    let text = std::env::var(SPEC).map_err(|_| CellError::NotForPeople)?;
+    let cell: Cell = serde_json::from_str(&text).map_err(|_| CellError::NotForPeople)?;
+    die_with_parent()?;
+    if inmate { Err(cell.become_program()) } else { cell.watch() }
+}
+
+fn die_with_parent() -> Result<(), CellError> {
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(system("ask to die with the parent"))
+}
+
+impl Cell {
+    fn watch(mut self) -> Result<u8, CellError> {
+        let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        match self.walls {
+            Walls::None => {}
+            Walls::Namespaces => {
+                unshare(UnshareFlags::NEWNS | UnshareFlags::NEWPID).map_err(system("make namespaces"))?;
+            }
+            Walls::UserNamespaces => {
+                unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWPID)
+                    .map_err(system("make user namespaces"))?;
+                let write = |path: &str, text: String| {
+                    std::fs::write(path, text).map_err(system("map the user into the namespace"))
+                };
+                write("/proc/self/setgroups", "deny".to_owned())?;
+                write("/proc/self/uid_map", format!("0 {user} 1"))?;
+                write("/proc/self/gid_map", format!("0 {group} 1"))?;
+            }
+        }
+        // A new user namespace means new credentials, and those clear the parent-death signal.
+        die_with_parent()?;
+        let (end, kept_open) =
+            rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(system("make a pipe"))?;
+        self.lifeline = Some(inherit(end.as_fd())?);
+        let mut child = self.command()?.arg("--inmate").spawn().map_err(system("start the inmate"))?;
+        drop(end);
+        let status = child.wait().map_err(system("wait for the inmate"))?;
+        drop(kept_open);
+        // As a shell tells it: 128 + the signal.
+        Ok(status
+            .code()
+            .or(status.signal().map(|signal| 128 + signal))
+            .map_or(255, |code| (code & 0xff) as u8))
+    }
+
+    /// Becomes the program; returns only if it cannot.
+    fn become_program(&self) -> CellError {
+        if let Err(error) = self.check_lifeline().and_then(|()| self.furnish()) {
+            return error;
+        }
+        let Some((program, arguments)) = self.argv.split_first() else { return CellError::NotForPeople };
+        let mut command = Command::new(program);
+        command.args(arguments).env_remove(SPEC);
+        system("start the program")(command.exec())
+    }
+
+    /// The warden may have died before our parent-death signal was set: its end of the pipe is then closed.
+    fn check_lifeline(&self) -> Result<(), CellError> {
+        let Some(descriptor) = self.lifeline.and_then(own) else { return Ok(()) };
+        let mut watched = [rustix::event::PollFd::new(&descriptor, rustix::event::PollFlags::IN)];
+        let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+        let hung_up =
+            rustix::event::poll(&mut watched, Some(&at_once)).map_err(system("look after the warden"))?;
+        if hung_up > 0 { Err(system("go on: the warden is gone")(rustix::io::Errno::SRCH)) } else { Ok(()) }
+    }
+
+    fn furnish(&self) -> Result<(), CellError> {
+        if self.walls != Walls::None {
+            self.arrange_mounts()?;
+        }
+        if self.powerless {
+            give_up_capabilities()?;
+        }
+        let gate = self.gate.and_then(|(ready, go)| Some((own(ready)?, own(go)?)));
+        if let Some((ready, go)) = gate {
+            std::fs::File::from(ready).write_all(b"r").map_err(system("say that the cell is ready"))?;
+            // Whoever holds the other end may be gone: then there is nothing to start.
+            std::fs::File::from(go).read_exact(&mut [0]).map_err(system("be told to start"))?;
+        }
+        Ok(())
+    }
+
+    fn arrange_mounts(&self) -> Result<(), CellError> {
+        mounts::make_private()?;
+        // Opened first, so that what is shown can lie below what is covered.
+        let shown: Vec<(OwnedFd, &Path)> = self
+            .shown
+            .iter()
+            .map(|(source, point)| Ok((open_folder(source)?, point.as_path())))
+            .collect::<Result<_, CellError>>()?;
+        for folder in &self.memory {
+            mounts::memory(folder, "1777")?;
+        }
+        for (source, point) in &shown {
+            std::fs::create_dir_all(point).map_err(system("make a folder to show another in"))?;
+            mounts::bind(Path::new(&format!("/proc/self/fd/{}", source.as_raw_fd())), point)?;
+        }
+        for folder in self.writable.iter().filter(|folder| mounts::at(folder).is_none()) {
+            mounts::bind(folder, folder)?;
+        }
+        let mut spared: Vec<PathBuf> = self.writable.iter().chain(&self.memory).cloned().collect();
+        if self.bare_devices {
+            spared.push(bare_devices()?);
+        }
+        // The old /proc shows the processes outside; it is covered last because binding by descriptor needs it.
+        mounts::make_read_only(&spared)?;
+        mounts::kernel("proc", Path::new("/proc"))?;
+        if self.powerless {
+            mounts::make_read_only(&spared)?;
+        }
+        Ok(())
+    }
+}
+
+fn open_folder(path: &Path) -> Result<OwnedFd, CellError> {
+    use rustix::fs::{Mode, OFlags, open};
+    open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .map_err(system("open a folder to show"))
+}
+
+/// Takes over a descriptor that was inherited by number.
+#[allow(unsafe_code)] // The number was put into the description by the step that opened it; nobody else here has it.
+pub fn own(descriptor: RawFd) -> Option<OwnedFd> {
+    // SAFETY: as above; a negative or closed number is refused by the first system call on it.
+    (descriptor > 2).then(|| unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// Covers `/dev`; returns the one folder in it that stays writable, for shared memory.
+fn bare_devices() -> Result<PathBuf, CellError> {
+    let devices = Path::new("/dev");
+    let opened: Vec<(OwnedFd, &str)> = BARE_DEVICES
+        .iter()
+        .filter_map(|name| {
+            let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC;
+            Some((rustix::fs::open(devices.join(name), flags, rustix::fs::Mode::empty()).ok()?, *name))
+        })
+        .collect();
+    mounts::memory(devices, "755")?;
+    for (source, name) in &opened {
+        let point = devices.join(name);
+        std::fs::write(&point, "").map_err(system("make a device's place"))?;
+        mounts::bind(Path::new(&format!("/proc/self/fd/{}", source.as_raw_fd())), &point)?;
+    }
+    for (name, target) in [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")]
+    {
+        std::os::unix::fs::symlink(target, devices.join(name)).map_err(system("link a standard stream"))?;
+    }
+    let shared = devices.join("shm");
+    std::fs::create_dir(&shared).map_err(system("make a folder for shared memory"))?;
+    mounts::memory(&shared, "1777")?;
+    Ok(shared)
+}
+
+fn give_up_capabilities() -> Result<(), CellError> {
+    use rustix::thread::{
+        CapabilitySets, remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
+    };
+    for capability in CapabilitySet::all().difference(KEPT_CAPABILITIES).iter() {
+        match remove_capability_from_bounding_set(capability) {
+            // A kernel that does not know a capability cannot grant it.
+            Ok(()) | Err(rustix::io::Errno::INVAL) => {}
+            Err(errno) => return Err(system("give up a capability")(errno)),
+        }
+    }
+    let kept = CapabilitySets {
+        effective: KEPT_CAPABILITIES,
+        permitted: KEPT_CAPABILITIES,
+        inheritable: CapabilitySet::empty(),
+    };
+    set_capabilities(None, kept).map_err(system("give up capabilities"))?;
+    set_no_new_privs(true).map_err(system("give up gaining privileges"))
+}

@@ -1,0 +1,13 @@
+//! Readers of `/proc`: what the kernel says about CPU, memory, pressure, mounts and itself.
+
+mod cpu;
+mod kernel;
+mod memory;
+mod mounts;
+mod processes;
+
+pub use cpu::{CpuTimes, children_ticks, cpu_count, cpu_times};
+pub use kernel::{CpuModel, DirtyLimits, cpu_model, dirty_limits, known_filesystems, runs_under_hypervisor};
+pub use memory::{Memory, io_pressure, memory};
+pub use mounts::{Mount, mounts};
+pub use processes::processes_named;

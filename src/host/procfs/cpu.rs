@@ -1,0 +1,160 @@
+//! `/proc/stat` and `/proc/self/stat`: CPU time of the machine and of children that were waited for.
+//!
+//! Both count in ticks, [`rustix::param::clock_ticks_per_second`] to the second. In User-Mode Linux nearly
+//! everything is booked as user time: only sums of fields mean something there.
+
+use std::path::Path;
+
+use crate::host::root::{Place, ReadError, Root};
+
+/// CPU time of all processors together since the machine started, in ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CpuTimes {
+    /// In user mode (time given to guests included).
+    pub user: u64,
+    /// In user mode at low priority.
+    pub nice: u64,
+    /// In the kernel.
+    pub system: u64,
+    /// Idle.
+    pub idle: u64,
+    /// Idle with input or output outstanding.
+    pub io_wait: u64,
+    /// Serving interrupts.
+    pub interrupt: u64,
+    /// Serving deferred interrupt work.
+    pub soft_interrupt: u64,
+    /// Wanted by us, given to other guests by the hypervisor.
+    pub steal: u64,
+}
+
+impl CpuTimes {
+    /// Reads the first line of a `/proc/stat`; `file` is named in errors.
+    ///
+    /// # Errors
+    /// [`ReadError::Malformed`] when that line is not the sum over all processors.
+    pub fn parse(text: &str, file: &Path) -> Result<CpuTimes, ReadError> {
+        let place = Place { file, line: 1 };
+        let line = text.lines().next().unwrap_or_default();
+        let mut words = line.split_ascii_whitespace();
+        if words.next() != Some("cpu") {
+            return Err(place.malformed("the sum over all processors", "a line that begins with cpu", line));
+        }
+        Ok(CpuTimes {
+            user: place.next_number("user time", &mut words)?,
+            nice: place.next_number("nice time", &mut words)?,
+            system: place.next_number("system time", &mut words)?,
+            idle: place.next_number("idle time", &mut words)?,
+            io_wait: place.next_number("I/O wait time", &mut words)?,
+            interrupt: place.next_number("interrupt time", &mut words)?,
+            soft_interrupt: place.next_number("soft interrupt time", &mut words)?,
+            steal: place.next_number("steal time", &mut words)?,
+        })
+    }
+
+    /// Ticks in which a processor worked for this machine.
+    pub fn busy(&self) -> u64 {
+        self.user + self.nice + self.system + self.interrupt + self.soft_interrupt
+    }
+}
+
+/// CPU time of the machine so far.
+///
+/// # Errors
+/// When `/proc/stat` cannot be read or understood.
+pub fn cpu_times(root: &Root) -> Result<CpuTimes, ReadError> {
+    CpuTimes::parse(&root.text("proc/stat")?, &root.path("proc/stat"))
+}
+
+/// Number of processors that are on line.
+///
+/// # Errors
+/// When `/proc/stat` cannot be read or names none.
+pub fn cpu_count(root: &Root) -> Result<usize, ReadError> {
+    let text = root.text("proc/stat")?;
+    let numbered = |line: &&str| {
+        line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    match text.lines().filter(numbered).count() {
+        0 => Err(Place { file: &root.path("proc/stat"), line: 1 }.missing("a line for each processor")),
+        count => Ok(count),
+    }
+}
+
+/// CPU ticks, user and system, of the children this process has waited for, from a `/proc/self/stat`.
+///
+/// # Errors
+/// [`ReadError::Malformed`] when the line is not such a line.
+pub fn children_ticks(text: &str, file: &Path) -> Result<u64, ReadError> {
+    let place = Place { file, line: 1 };
+    // The second field is the program's name in parentheses and may itself hold spaces and parentheses.
+    let Some((_, fields)) = text.rsplit_once(')') else {
+        return Err(place.malformed("the program's name", "in parentheses", text.trim_end()));
+    };
+    // Fields from the third on; proc(5) counts from 1: cutime is the 16th, cstime the 17th.
+    let mut words = fields.split_ascii_whitespace().skip(13);
+    let user: u64 = place.next_number("user time of children", &mut words)?;
+    let system: u64 = place.next_number("system time of children", &mut words)?;
+    Ok(user + system)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{CpuTimes, children_ticks, cpu_count, cpu_times};
+    use crate::host::root::{ReadError, Root, fake_root};
+
+    const STAT: &str = "cpu  100 20 30 4000 50 6 7 8 90 0\ncpu0 50 10 15 2000 25 3 3 4 0 0\ncpu1 50 10 15 2000 25 3 4 4 0 0\nintr 12 3\n";
+
+    #[test]
+    fn reads_times_and_counts_processors() {
+        let (_folder, root) = fake_root(&[("proc/stat", STAT)]);
+        let times = cpu_times(&root).unwrap();
+        assert_eq!(
+            times,
+            CpuTimes {
+                user: 100,
+                nice: 20,
+                system: 30,
+                idle: 4000,
+                io_wait: 50,
+                interrupt: 6,
+                soft_interrupt: 7,
+                steal: 8
+            }
+        );
+        assert_eq!(times.busy(), 163, "neither idle nor stolen nor guest time (already in user)");
+        assert_eq!(cpu_count(&root).unwrap(), 2);
+    }
+
+    #[test]
+    fn malformed_names_line_item_type_and_file() {
+        let (_folder, root) = fake_root(&[("proc/stat", "cpu  100 twenty 30\n")]);
+        let told = cpu_times(&root).unwrap_err().to_string();
+        assert!(
+            told.contains("proc/stat, line 1: nice time should be a whole number, but it is \"twenty\""),
+            "{told}"
+        );
+        assert!(matches!(cpu_count(&root), Err(ReadError::Missing { .. })));
+        let (_folder, root) = fake_root(&[("proc/stat", "intr 1\n")]);
+        assert!(cpu_times(&root).unwrap_err().to_string().contains("begins with cpu"));
+    }
+
+    #[test]
+    fn children_survive_an_odd_program_name() {
+        let line = "42 (a ) b) S 1 1 1 0 -1 0 1 2 3 4 11 12 13 14 20 0 1 0 500";
+        assert_eq!(children_ticks(line, Path::new("stat")).unwrap(), 13 + 14);
+        let told = children_ticks("42 (a) S 1", Path::new("stat")).unwrap_err().to_string();
+        assert!(told.contains("user time of children"), "{told}");
+    }
+
+    #[test]
+    fn this_machine_is_understood() {
+        let root = Root::default();
+        assert!(cpu_times(&root).unwrap().busy() > 0);
+        assert!(cpu_count(&root).unwrap() > 0);
+        let text = root.text("proc/self/stat").unwrap();
+        children_ticks(&text, Path::new("/proc/self/stat")).unwrap();
+    }
+}

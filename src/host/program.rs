@@ -1,0 +1,374 @@
+//! Runs programs: argv in, exit status, bounded output and time out. Nothing else in fsverdict starts a process
+//! it waits for.
+//!
+//! A program runs in a process group of its own, so that a time limit ends what it started, too.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::cell::{Cell, Gate};
+use crate::journal::CommandRecord;
+
+/// Folders searched after `$PATH`: an ordinary user's often lacks the ones mkfs and fsck lie in.
+const SYSTEM_FOLDERS: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin"];
+
+/// How much of each output stream is kept (its end), in bytes, unless asked otherwise.
+const KEPT_OUTPUT: usize = 16 * 1024;
+
+/// A program could not be run to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// No such executable.
+    #[error(
+        "the program `{program}` is not installed\nhint: `fsverdict doctor` names the package it comes in"
+    )]
+    Missing {
+        /// Its name.
+        program: String,
+    },
+    /// The kernel refused to start it.
+    #[error("cannot start `{program}`: {source}")]
+    Start {
+        /// Its name.
+        program: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It started and its end could not be learned.
+    #[error("lost track of `{program}`: {source}")]
+    Wait {
+        /// Its name.
+        program: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It ended, but not well.
+    #[error("{}", failure(.0))]
+    Failed(Box<CommandRecord>),
+}
+
+fn failure(record: &CommandRecord) -> String {
+    let how = match (record.exit, record.signal) {
+        (Some(code), _) => format!("exited with status {code}"),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => format!("did not end within its time limit ({:.0} s)", record.seconds),
+    };
+    let said =
+        [record.stderr.trim(), record.stdout.trim()].into_iter().find(|text| !text.is_empty()).unwrap_or("");
+    let separator = if said.is_empty() { "" } else { ": " };
+    format!("`{}` {how}{separator}{said}", record.argv.join(" "))
+}
+
+/// A program about to be run.
+#[derive(Debug, Clone)]
+pub struct Program {
+    argv: Vec<String>,
+    environment: Vec<(String, OsString)>,
+    input: Option<Vec<u8>>,
+    limit: Option<Duration>,
+    kept: usize,
+    folder: Option<PathBuf>,
+    cell: Option<Cell>,
+}
+
+/// A program that stands ready: everything is set up, nothing of its own has run.
+#[derive(Debug)]
+pub struct Ready {
+    argv: Vec<String>,
+    child: Child,
+    group: Pid,
+    stdout: Option<Tail>,
+    stderr: Option<Tail>,
+    limit: Option<Duration>,
+    go: Option<OwnedFd>,
+}
+
+impl Program {
+    /// The program and its arguments.
+    pub fn new<S: Into<String>>(argv: impl IntoIterator<Item = S>) -> Self {
+        Program {
+            argv: argv.into_iter().map(Into::into).collect(),
+            environment: Vec::new(),
+            input: None,
+            limit: None,
+            kept: KEPT_OUTPUT,
+            folder: None,
+            cell: None,
+        }
+    }
+
+    /// Runs it in a cell, of which only the argv is replaced.
+    #[must_use]
+    pub fn inside(mut self, cell: Cell) -> Self {
+        self.cell = Some(cell);
+        self
+    }
+
+    /// Sets a variable of its environment.
+    #[must_use]
+    pub fn variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.environment.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// What it reads from its standard input; nothing otherwise.
+    #[must_use]
+    pub fn input(mut self, bytes: &[u8]) -> Self {
+        self.input = Some(bytes.to_vec());
+        self
+    }
+
+    /// Ends it, and all it started, after this long.
+    #[must_use]
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    /// Keeps this many bytes of the end of each output stream.
+    #[must_use]
+    pub fn keep(mut self, bytes: usize) -> Self {
+        self.kept = bytes;
+        self
+    }
+
+    /// The folder it starts in.
+    #[must_use]
+    pub fn folder(mut self, folder: &Path) -> Self {
+        self.folder = Some(folder.to_owned());
+        self
+    }
+
+    /// Runs it and returns how it ended, well or not. `step` names what it serves, for the trace.
+    ///
+    /// # Errors
+    /// Only if it could not be started or waited for.
+    pub fn run(&self, step: &str) -> Result<CommandRecord, ProgramError> {
+        self.prepare()?.run(step)
+    }
+
+    /// Starts it up to the point where its first own instruction would run, if it runs in a cell; a program
+    /// without a cell has no such point and simply starts.
+    ///
+    /// # Errors
+    /// If it could not be started.
+    pub fn prepare(&self) -> Result<Ready, ProgramError> {
+        let name = self.argv.first().map_or("", String::as_str);
+        let start = |source: std::io::Error| ProgramError::Start { program: name.to_owned(), source };
+        let path = locate(name).ok_or_else(|| ProgramError::Missing { program: name.to_owned() })?;
+        let (mut command, gate) = self.command(path).map_err(start)?;
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        command.stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() });
+        // Tools are read by programs here, so they speak the untranslated language.
+        command.env("LC_ALL", "C").envs(self.environment.iter().map(|(name, value)| (name, value)));
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        let mut child = command.spawn().map_err(start)?;
+        let group = Pid::from_child(&child);
+        if let (Some(bytes), Some(mut pipe)) = (&self.input, child.stdin.take()) {
+            // A program that ends without reading its input tells us by its exit status.
+            let _ = pipe.write_all(bytes);
+        }
+        let stdout = child.stdout.take().map(|pipe| tail_of(pipe, self.kept));
+        let stderr = child.stderr.take().map(|pipe| tail_of(pipe, self.kept));
+        let mut ready =
+            Ready { argv: self.argv.clone(), child, group, stdout, stderr, limit: self.limit, go: None };
+        if let Some(gate) = gate {
+            let (reached, go) = gate.ours();
+            // End of file: the cell broke while it was set up, and says why on standard error.
+            if File::from(reached).read_exact(&mut [0]).is_err() {
+                let status = ready.child.wait().map_err(start)?;
+                let said = collect(ready.stderr.take());
+                return Err(start(std::io::Error::other(format!("{} ({status})", said.trim()))));
+            }
+            ready.go = Some(go);
+        }
+        Ok(ready)
+    }
+
+    fn command(&self, path: PathBuf) -> std::io::Result<(Command, Option<Gate>)> {
+        let Some(cell) = &self.cell else {
+            let mut command = Command::new(path);
+            command.args(self.argv.iter().skip(1));
+            return Ok((command, None));
+        };
+        let gate = Gate::new().map_err(std::io::Error::other)?;
+        let mut cell = cell.clone();
+        cell.argv = self.argv.clone();
+        if let Some(program) = cell.argv.first_mut() {
+            *program = path.to_string_lossy().into_owned();
+        }
+        cell.gate = Some(gate.theirs().map_err(std::io::Error::other)?);
+        Ok((cell.command().map_err(std::io::Error::other)?, Some(gate)))
+    }
+}
+
+impl Ready {
+    /// Lets it go and waits for its end. The clock of the record starts here.
+    ///
+    /// # Errors
+    /// If its end could not be learned.
+    pub fn run(mut self, step: &str) -> Result<CommandRecord, ProgramError> {
+        let name = self.argv.first().cloned().unwrap_or_default();
+        let started = Instant::now();
+        if let Some(go) = self.go.take() {
+            // If it has died meanwhile, its exit status says so.
+            let _ = File::from(go).write_all(b"g");
+        }
+        let alarm = self.limit.map(|limit| Alarm::set(self.group, limit));
+        let status = self.child.wait().map_err(|source| ProgramError::Wait { program: name, source })?;
+        let seconds = started.elapsed().as_secs_f64();
+        let rang = alarm.is_some_and(Alarm::cancel);
+        Ok(CommandRecord {
+            step: step.to_owned(),
+            argv: self.argv,
+            exit: status.code(),
+            signal: if rang { None } else { status.signal() },
+            seconds,
+            stdout: collect(self.stdout),
+            stderr: collect(self.stderr),
+        })
+    }
+}
+
+/// Turns a record of anything but exit status 0 into an error.
+///
+/// # Errors
+/// [`ProgramError::Failed`] with the record.
+pub fn succeeded(record: CommandRecord) -> Result<CommandRecord, ProgramError> {
+    if record.exit == Some(0) { Ok(record) } else { Err(ProgramError::Failed(Box::new(record))) }
+}
+
+/// The absolute path of a program: `$PATH` first, then the system's folders.
+pub fn locate(name: &str) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(|path| path.exists());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(SYSTEM_FOLDERS.iter().map(PathBuf::from))
+        .map(|folder| folder.join(name))
+        .find(|candidate| is_executable(candidate))
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// Ends a process group when its time is up, unless cancelled before.
+struct Alarm {
+    cancel: mpsc::Sender<()>,
+    thread: std::thread::JoinHandle<bool>,
+}
+
+impl Alarm {
+    fn set(group: Pid, limit: Duration) -> Self {
+        let (cancel, cancelled) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let rang = cancelled.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
+            if rang {
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            rang
+        });
+        Alarm { cancel, thread }
+    }
+
+    /// Whether it rang.
+    fn cancel(self) -> bool {
+        let _ = self.cancel.send(());
+        self.thread.join().unwrap_or(false)
+    }
+}
+
+/// The end of a stream that is being read in the background.
+#[derive(Debug)]
+struct Tail {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    finished: mpsc::Receiver<()>,
+    kept: usize,
+}
+
+fn tail_of(mut pipe: impl Read + Send + 'static, kept: usize) -> Tail {
+    let bytes = Arc::new(Mutex::new(Vec::new()));
+    let (done, finished) = mpsc::channel();
+    let shared = Arc::clone(&bytes);
+    std::thread::spawn(move || {
+        let mut buffer = vec![0; 64 * 1024];
+        while let Ok(count @ 1..) = pipe.read(&mut buffer) {
+            let Ok(mut tail) = shared.lock() else { break };
+            tail.extend_from_slice(&buffer[..count]);
+            if tail.len() > kept.saturating_mul(2) {
+                let surplus = tail.len() - kept;
+                tail.drain(..surplus);
+            }
+        }
+        let _ = done.send(());
+    });
+    Tail { bytes, finished, kept }
+}
+
+/// What was read. A process left in the background may hold the stream open for ever: it is not waited for long.
+fn collect(stream: Option<Tail>) -> String {
+    let Some(Tail { bytes, finished, kept }) = stream else { return String::new() };
+    let _ = finished.recv_timeout(Duration::from_millis(500));
+    let tail = bytes.lock().map(|tail| tail.clone()).unwrap_or_default();
+    String::from_utf8_lossy(&tail[tail.len().saturating_sub(kept)..]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::{Program, ProgramError, locate, succeeded};
+
+    #[test]
+    fn output_exit_and_input_are_reported() {
+        let record =
+            Program::new(["sh", "-c", "cat; echo oops >&2; exit 3"]).input(b"hello").run("step").unwrap();
+        assert_eq!(
+            (record.exit, record.stdout.as_str(), record.stderr.as_str()),
+            (Some(3), "hello", "oops\n")
+        );
+        let error = succeeded(record).unwrap_err().to_string();
+        assert!(error.contains("exited with status 3: oops"), "{error}");
+    }
+
+    #[test]
+    fn a_time_limit_ends_the_whole_group() {
+        let started = Instant::now();
+        let record = Program::new(["sh", "-c", "sleep 60 & sleep 60"])
+            .limit(Duration::from_millis(200))
+            .run("s")
+            .unwrap();
+        assert!(started.elapsed() < Duration::from_secs(30));
+        assert_eq!((record.exit, record.signal), (None, None));
+        assert!(succeeded(record).unwrap_err().to_string().contains("time limit"));
+    }
+
+    #[test]
+    fn only_the_end_of_long_output_is_kept() {
+        let record = Program::new(["sh", "-c", "seq 1 100000"]).keep(10).run("s").unwrap();
+        assert_eq!(record.stdout, "99\n100000\n"[..].to_owned());
+    }
+
+    #[test]
+    fn a_missing_program_is_named() {
+        assert!(locate("no-such-program-anywhere").is_none());
+        let error = Program::new(["no-such-program-anywhere"]).run("s").unwrap_err();
+        assert!(
+            matches!(error, ProgramError::Missing { .. })
+                && error.to_string().contains("no-such-program-anywhere")
+        );
+    }
+}

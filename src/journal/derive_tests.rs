@@ -1,0 +1,202 @@
+//! Which trials count, told by hand-made journals.
+
+use std::path::PathBuf;
+
+use crate::journal::{
+    CandidateStatus, Caution, Event, Facts, Journal, JournalError, Measurement, Observation, Record, Run,
+    Standing, Status, TrialId, Unit,
+};
+use crate::plan::Plan;
+
+/// A plan of three candidates, of which only the names matter here.
+fn plan() -> Plan {
+    serde_json::from_value(serde_json::json!({
+        "title": "t", "lab": "auto", "device": { "source": { "image": 1 } },
+        "protocol": {
+            "blocks": { "min": 1, "max": 3 }, "seed": 1, "tie": 0.03, "timeout": { "secs": 1, "nanos": 0 }
+        },
+        "goal": { "metric": "durable", "weights": {} },
+        "candidates": [
+            { "name": "a", "filesystem": "ext4", "encryption": "none" },
+            { "name": "b", "filesystem": "xfs", "encryption": "none" },
+            { "name": "c", "filesystem": "jfs", "encryption": "none" }
+        ],
+        "phases": []
+    }))
+    .unwrap()
+}
+
+fn run(events: &[(Option<TrialId>, Event)]) -> Result<Run, JournalError> {
+    let records = events
+        .iter()
+        .zip(1_795_000_000..)
+        .map(|((trial, event), second)| Record {
+            at: jiff::Timestamp::new(second, 0).unwrap(),
+            trial: trial.clone(),
+            event: event.clone(),
+        })
+        .collect();
+    Run::derive(&plan(), &Journal { path: PathBuf::from("j"), records, torn: false })
+}
+
+fn start() -> (Option<TrialId>, Event) {
+    let text = || "x".to_owned();
+    let event = Event::RunStarted {
+        schema: 1,
+        id: text(),
+        title: text(),
+        plan_digest: text(),
+        lab: text(),
+        lab_reason: text(),
+        fidelity: text(),
+        environment: Facts::new(),
+    };
+    (None, event)
+}
+
+fn open(block: u32, attempt: u32) -> (Option<TrialId>, Event) {
+    (None, Event::BlockStarted { block, attempt, order: vec!["b".to_owned(), "a".to_owned()] })
+}
+
+fn close(block: u32, attempt: u32, invalid: Option<&str>) -> (Option<TrialId>, Event) {
+    (None, Event::BlockFinished { block, attempt, invalid: invalid.map(str::to_owned) })
+}
+
+fn id(block: u32, attempt: u32, candidate: &str) -> Option<TrialId> {
+    Some(TrialId { block, candidate: candidate.to_owned(), attempt })
+}
+
+fn measured(id: Option<&TrialId>, value: f64) -> (Option<TrialId>, Event) {
+    let measurements = vec![Measurement { metric: "durable".to_owned(), unit: Unit::Seconds, value }];
+    let phase = "write".to_owned();
+    let cache = "cold".to_owned();
+    (id.cloned(), Event::Observation(Observation { phase, measurements, histograms: Vec::new(), cache }))
+}
+
+/// A whole trial, with one value.
+fn trial(id: Option<TrialId>, value: f64, status: Status) -> Vec<(Option<TrialId>, Event)> {
+    let end = Event::TrialFinished { status, reason: "because".to_owned(), wall: 2.0 };
+    vec![(id.clone(), Event::TrialStarted {}), measured(id.as_ref(), value), (id, end)]
+}
+
+fn story(parts: &[Vec<(Option<TrialId>, Event)>]) -> Run {
+    run(&parts.concat()).unwrap()
+}
+
+#[test]
+fn a_journal_must_begin_with_its_run() {
+    assert!(matches!(run(&[]), Err(JournalError::NoRun { .. })));
+    assert!(matches!(run(&[open(1, 1)]), Err(JournalError::NoRun { .. })));
+}
+
+#[test]
+fn only_complete_and_valid_blocks_count() {
+    let run = story(&[
+        vec![start(), open(1, 1)],
+        trial(id(1, 1, "b"), 9.0, Status::Ok),
+        trial(id(1, 1, "a"), 9.0, Status::Ok),
+        vec![close(1, 1, Some("steal")), open(1, 2)],
+        trial(id(1, 2, "b"), 1.0, Status::Ok),
+        trial(id(1, 2, "a"), 2.0, Status::Ok),
+        vec![close(1, 2, None), open(2, 1)],
+        trial(id(2, 1, "b"), 5.0, Status::Ok),
+    ]);
+    assert_eq!(run.sample("b", "write", "durable"), [(1, 1.0)]);
+    assert_eq!(run.sample("a", "write", "durable"), [(1, 2.0)]);
+    assert_eq!(run.complete_blocks(), 1);
+    assert_eq!(
+        run.invalid_blocks().map(|(block, rule)| (block.attempt, rule)).collect::<Vec<_>>(),
+        [(1, "steal")]
+    );
+    let standings: Vec<Standing> = run.trials.iter().map(|trial| trial.standing).collect();
+    let expected =
+        [Standing::Discarded, Standing::Discarded, Standing::Counted, Standing::Counted, Standing::Open];
+    assert_eq!(standings, expected);
+    let point = run.resume_point().unwrap();
+    assert_eq!((point.block, point.attempt), (2, 1));
+    assert_eq!(point.remaining().collect::<Vec<_>>(), ["a"]);
+}
+
+#[test]
+fn a_trial_begun_again_after_an_interruption_counts_once() {
+    let run = story(&[
+        vec![start(), open(1, 1)],
+        trial(id(1, 1, "b"), 1.0, Status::Ok),
+        vec![(id(1, 1, "a"), Event::TrialStarted {}), measured(id(1, 1, "a").as_ref(), 7.0)],
+        vec![(None, Event::RunResumed {})],
+        trial(id(1, 1, "a"), 2.0, Status::Ok),
+        vec![close(1, 1, None)],
+    ]);
+    assert_eq!(run.sample("a", "write", "durable"), [(1, 2.0)]);
+    assert_eq!(run.trials.len(), 2);
+    assert_eq!((run.resumed, run.interrupted.as_ref()), (1, None));
+    assert!(run.resume_point().is_none());
+}
+
+#[test]
+fn the_interrupted_trial_is_named() {
+    let run = story(&[vec![start(), open(1, 1), (id(1, 1, "b"), Event::TrialStarted {})]]);
+    assert_eq!(run.interrupted, id(1, 1, "b"));
+    assert!(run.trials.is_empty());
+    assert_eq!(run.candidates[1].status, CandidateStatus::Untried);
+}
+
+#[test]
+fn candidates_are_ok_skipped_or_failed_with_the_reason() {
+    let skipped = Event::CandidateSkipped {
+        candidate: "c".to_owned(),
+        reason: "no driver".to_owned(),
+        hint: "install it".to_owned(),
+    };
+    let run = story(&[
+        vec![start(), (None, skipped), open(1, 1)],
+        trial(id(1, 1, "b"), 1.0, Status::Failed),
+        trial(id(1, 1, "a"), 2.0, Status::Ok),
+        vec![close(1, 1, None), open(2, 1)],
+        trial(id(2, 1, "b"), 1.0, Status::Ok),
+        trial(id(2, 1, "a"), 2.0, Status::Ok),
+        vec![close(2, 1, None)],
+    ]);
+    let told: Vec<(CandidateStatus, &str)> =
+        run.candidates.iter().map(|state| (state.status, state.reason.as_str())).collect();
+    let expected = [
+        (CandidateStatus::Ok, ""),
+        (CandidateStatus::Failed, "1 of 2 trials failed, first in block 1: because"),
+        (CandidateStatus::Skipped, "no driver"),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(run.sample("b", "write", "durable"), [(2, 1.0)]);
+}
+
+#[test]
+fn a_failure_in_a_block_thrown_out_is_no_failure() {
+    let run = story(&[
+        vec![start(), open(1, 1)],
+        trial(id(1, 1, "b"), 1.0, Status::Failed),
+        vec![close(1, 1, Some("killed from outside")), open(1, 2)],
+        trial(id(1, 2, "b"), 1.0, Status::Ok),
+        vec![close(1, 2, None)],
+    ]);
+    assert_eq!(run.candidates[1].status, CandidateStatus::Ok);
+}
+
+#[test]
+fn cautions_are_told_once_with_their_trials() {
+    let caution = |text: &str| Event::Caution(Caution { phase: String::new(), text: text.to_owned() });
+    let mut parts = vec![vec![start(), (None, caution("image on tmpfs")), open(1, 1)]];
+    for name in ["b", "a"] {
+        let mut events = trial(id(1, 1, name), 1.0, Status::Ok);
+        events.insert(1, (id(1, 1, name), caution("hot")));
+        events.insert(2, (id(1, 1, name), caution("hot")));
+        // Noticed by the conductor once the trial had ended.
+        events.push((id(1, 1, name), caution("late")));
+        parts.push(events);
+    }
+    let held = story(&parts).held_cautions();
+    let told: Vec<(&str, usize, usize)> = held
+        .iter()
+        .map(|known| (known.caution.text.as_str(), known.trials, known.candidates.len()))
+        .collect();
+    assert_eq!(told, [("image on tmpfs", 0, 0), ("hot", 2, 2), ("late", 2, 2)]);
+    assert_eq!(held[1].candidates, ["a", "b"], "in the plan's order");
+}

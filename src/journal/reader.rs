@@ -1,0 +1,136 @@
+//! Reads a journal back. A crash may tear its last line; anything else that is wrong is an error.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Event, JournalError, Record, SCHEMA};
+
+/// A journal as read from its file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Journal {
+    /// Where it was read from.
+    pub path: PathBuf,
+    /// Its records, in order.
+    pub records: Vec<Record>,
+    /// Whether the last line was cut short by a crash and left out.
+    pub torn: bool,
+}
+
+/// Reads the journal at `path`. A torn last line is left out and reported in [`Journal::torn`].
+///
+/// # Errors
+/// When the file cannot be read, a line before the last is malformed, or a later schema wrote it.
+pub fn read(path: &Path) -> Result<Journal, JournalError> {
+    let bytes = fs::read(path).map_err(|error| JournalError::io("read", path, error))?;
+    Ok(parse(path, &bytes)?.journal)
+}
+
+/// A journal with the length of its intact part, for a writer that is to go on after it.
+pub(super) struct Parsed {
+    pub(super) journal: Journal,
+    pub(super) intact_bytes: u64,
+}
+
+/// Parses the bytes of the journal at `path` (which is only named in errors).
+pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<Parsed, JournalError> {
+    let mut records = Vec::new();
+    let mut intact = 0;
+    let mut torn = false;
+    for (index, line) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
+        let end = intact + line.len();
+        // Without its line feed the line was never acknowledged, even if what is there happens to parse.
+        if !line.ends_with(b"\n") {
+            torn = true;
+            break;
+        }
+        let record = match serde_json::from_slice::<Record>(line) {
+            Ok(record) => record,
+            // Pages of the last write may reach the disk out of order: a hole with its line feed in place. But JSON
+            // that is complete and still no record is somebody's doing, not a crash's.
+            Err(_) if end == bytes.len() && serde_json::from_slice::<serde_json::Value>(line).is_err() => {
+                torn = true;
+                break;
+            }
+            Err(error) => {
+                return Err(later_schema(path, line).unwrap_or_else(|| JournalError::Malformed {
+                    path: path.to_path_buf(),
+                    line: index + 1,
+                    reason: reason(&error),
+                }));
+            }
+        };
+        if let Event::RunStarted { schema, .. } = &record.event
+            && *schema > SCHEMA
+        {
+            return Err(JournalError::TooNew { path: path.to_path_buf(), found: *schema, known: SCHEMA });
+        }
+        records.push(record);
+        intact = end;
+    }
+    Ok(Parsed { journal: Journal { path: path.to_path_buf(), records, torn }, intact_bytes: intact as u64 })
+}
+
+/// A first line of a later schema may not even parse; its number is then looked up by hand.
+fn later_schema(path: &Path, line: &[u8]) -> Option<JournalError> {
+    let value: serde_json::Value = serde_json::from_slice(line).ok()?;
+    let found = u32::try_from(value.get("schema")?.as_u64()?).ok()?;
+    (found > SCHEMA).then(|| JournalError::TooNew { path: path.to_path_buf(), found, known: SCHEMA })
+}
+
+/// What the parser said, without its line number: that is always 1 here, and would mislead.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" at line ") {
+        Some(at) => format!("{} (column {})", &text[..at], error.column()),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{Journal, parse};
+    use crate::journal::JournalError;
+
+    const RESUMED: &str = r#"{"at":"2026-11-21T07:00:00Z","event":"run_resumed"}"#;
+
+    fn parsed(text: &str) -> Result<Journal, JournalError> {
+        parse(Path::new("runs/x/journal.jsonl"), text.as_bytes()).map(|parsed| parsed.journal)
+    }
+
+    #[test]
+    fn an_empty_journal_has_no_records_and_is_not_torn() {
+        let journal = parsed("").unwrap();
+        assert!(journal.records.is_empty() && !journal.torn);
+    }
+
+    #[test]
+    fn a_malformed_line_before_the_last_names_file_and_line() {
+        let error = parsed(&format!("{RESUMED}\n{{\"at\":\n{RESUMED}\n")).unwrap_err().to_string();
+        assert!(error.starts_with("runs/x/journal.jsonl:2: not a journal record: "), "{error}");
+        assert!(!error.contains("line 1"), "{error}");
+        let error = parsed(&format!("\n{RESUMED}\n")).unwrap_err().to_string();
+        assert!(error.starts_with("runs/x/journal.jsonl:1: "), "{error}");
+    }
+
+    #[test]
+    fn a_hole_in_the_last_line_is_a_tear_but_a_strange_record_is_not() {
+        let holed = format!("{RESUMED}\n{}\0\0\0\0\"}}\n", &RESUMED[..30]);
+        let journal = parsed(&holed).unwrap();
+        assert!(journal.torn);
+        assert_eq!(journal.records.len(), 1);
+        let strange = format!("{RESUMED}\n{{\"at\":\"2026-11-21T07:00:00Z\",\"event\":\"coffee_break\"}}\n");
+        let error = parsed(&strange).unwrap_err().to_string();
+        assert!(error.contains(":2: ") && error.contains("coffee_break"), "{error}");
+    }
+
+    #[test]
+    fn a_later_schema_is_told_apart_from_damage() {
+        let later = r#"{"at":"2026-11-21T07:00:00Z","event":"run_started","schema":7,"new":"shape"}"#;
+        assert!(matches!(
+            parsed(&format!("{later}\n")),
+            Err(JournalError::TooNew { found: 7, known: 1, .. })
+        ));
+    }
+}

@@ -1,0 +1,218 @@
+//! What a journal says: the run as a whole, and the questions that are asked of it.
+
+use jiff::Timestamp;
+
+use super::{Caution, Facts, Observation, Status, TrialId};
+
+/// A run, as far as its journal goes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// What run it is.
+    pub header: Header,
+    /// Every candidate of the plan, in the plan's order.
+    pub candidates: Vec<CandidateState>,
+    /// Every trial that ended, in the order of their beginnings; [`Trial::counts`] tells which to use.
+    pub trials: Vec<Trial>,
+    /// Every attempt at a block, in order.
+    pub blocks: Vec<BlockState>,
+    /// Cautions that belong to no trial.
+    pub cautions: Vec<Caution>,
+    /// The trial that had begun and not ended when the journal ends.
+    pub interrupted: Option<TrialId>,
+    /// How often the run was carried on after an interruption.
+    pub resumed: u32,
+    /// Why it ended; `None` while it goes on, or when it was interrupted.
+    pub finished: Option<String>,
+    /// Whether the journal's last line was torn by a crash.
+    pub torn: bool,
+    /// Time of the last record.
+    pub last: Timestamp,
+}
+
+/// The first record of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// When it began.
+    pub started: Timestamp,
+    /// Identity of the run.
+    pub id: String,
+    /// The plan's title.
+    pub title: String,
+    /// Digest of the resolved plan.
+    pub plan_digest: String,
+    /// The lab that was chosen.
+    pub lab: String,
+    /// Why this lab.
+    pub lab_reason: String,
+    /// What results stand on.
+    pub fidelity: String,
+    /// Host, kernel, device, tools.
+    pub environment: Facts,
+}
+
+/// How one candidate fared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CandidateState {
+    /// Its name.
+    pub name: String,
+    /// How it stands.
+    pub status: CandidateStatus,
+    /// Why it was skipped or failed; empty otherwise.
+    pub reason: String,
+    /// What to do about it; empty where nothing is known.
+    pub hint: String,
+    /// The evidence on which it is no longer tried.
+    pub dropped: Option<String>,
+}
+
+/// How a candidate stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CandidateStatus {
+    /// Every trial that counts went well, and there was one.
+    Ok,
+    /// Its first trial has not ended yet.
+    Untried,
+    /// It cannot be tried here.
+    Skipped,
+    /// A trial that counts failed.
+    Failed,
+}
+
+/// One attempt at a block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockState {
+    /// Block number, from 1.
+    pub block: u32,
+    /// 1, or more where it is repeated.
+    pub attempt: u32,
+    /// Candidates in the order they are tried.
+    pub order: Vec<String>,
+    /// Candidates whose trial has ended, well or not, in the order of their endings.
+    pub done: Vec<String>,
+    /// Whether the block has ended.
+    pub finished: bool,
+    /// The rule fixed in advance by which it does not count.
+    pub invalid: Option<String>,
+}
+
+impl BlockState {
+    /// The candidates still to be tried in this block, in its order.
+    pub fn remaining(&self) -> impl Iterator<Item = &str> {
+        self.order.iter().filter(|name| !self.done.contains(name)).map(String::as_str)
+    }
+
+    pub(super) fn is(&self, block: u32, attempt: u32) -> bool {
+        self.block == block && self.attempt == attempt
+    }
+}
+
+/// Whether a trial may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Its block is complete and valid.
+    Counted,
+    /// Its block has not ended yet.
+    Open,
+    /// Its block was invalid or was repeated.
+    Discarded,
+}
+
+/// A trial that ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trial {
+    /// Which one.
+    pub id: TrialId,
+    /// When it began.
+    pub started: Timestamp,
+    /// How it ended.
+    pub status: Status,
+    /// Why it failed.
+    pub reason: String,
+    /// Seconds of wall time.
+    pub wall: f64,
+    /// Whether it may be used.
+    pub standing: Standing,
+    /// What its phases measured, in order.
+    pub observations: Vec<Observation>,
+    /// Facts about it.
+    pub facts: Facts,
+    /// Cautions about it.
+    pub cautions: Vec<Caution>,
+}
+
+impl Trial {
+    /// Whether statistics may use it: it went well, in a block that is complete and valid.
+    pub fn counts(&self) -> bool {
+        self.status == Status::Ok && self.standing == Standing::Counted
+    }
+
+    /// The value of a metric in a phase.
+    pub fn value(&self, phase: &str, metric: &str) -> Option<f64> {
+        let observation = self.observations.iter().find(|observation| observation.phase == phase)?;
+        observation.measurements.iter().find(|found| found.metric == metric).map(|found| found.value)
+    }
+}
+
+/// A caution with the number of trials that raised it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldCaution {
+    /// The caution.
+    pub caution: Caution,
+    /// How many trials raised it; 0 when it is about the run.
+    pub trials: usize,
+    /// Candidates it concerns, in the plan's order; empty when it is about the run.
+    pub candidates: Vec<String>,
+}
+
+impl Run {
+    /// The block to go on with: the last one, when it has not ended.
+    pub fn resume_point(&self) -> Option<&BlockState> {
+        self.blocks.last().filter(|block| !block.finished)
+    }
+
+    /// How many blocks are complete and valid.
+    pub fn complete_blocks(&self) -> usize {
+        self.blocks.iter().filter(|block| block.finished && block.invalid.is_none()).count()
+    }
+
+    /// Blocks that were thrown out, with the rule.
+    pub fn invalid_blocks(&self) -> impl Iterator<Item = (&BlockState, &str)> {
+        self.blocks.iter().filter_map(|block| Some((block, block.invalid.as_deref()?)))
+    }
+
+    /// The values of a metric that count, by block: the sample that statistics are made from.
+    pub fn sample(&self, candidate: &str, phase: &str, metric: &str) -> Vec<(u32, f64)> {
+        let trials = self.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == candidate);
+        trials.filter_map(|trial| Some((trial.id.block, trial.value(phase, metric)?))).collect()
+    }
+
+    /// Cautions of the run and of every trial not discarded, each once.
+    pub fn held_cautions(&self) -> Vec<HeldCaution> {
+        let mut held: Vec<HeldCaution> = Vec::new();
+        for caution in &self.cautions {
+            if !held.iter().any(|known| known.caution == *caution) {
+                held.push(HeldCaution { caution: caution.clone(), trials: 0, candidates: Vec::new() });
+            }
+        }
+        for trial in self.trials.iter().filter(|trial| trial.standing != Standing::Discarded) {
+            let mut own: Vec<&Caution> = trial.cautions.iter().collect();
+            own.sort();
+            own.dedup();
+            for caution in own {
+                let at = held.iter().position(|known| known.caution == *caution).unwrap_or_else(|| {
+                    held.push(HeldCaution { caution: caution.clone(), trials: 0, candidates: Vec::new() });
+                    held.len() - 1
+                });
+                held[at].trials += 1;
+                if !held[at].candidates.contains(&trial.id.candidate) {
+                    held[at].candidates.push(trial.id.candidate.clone());
+                }
+            }
+        }
+        let place = |name: &String| self.candidates.iter().position(|state| state.name == *name);
+        for caution in &mut held {
+            caution.candidates.sort_by_key(place);
+        }
+        held
+    }
+}

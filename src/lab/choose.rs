@@ -1,0 +1,84 @@
+//! Which lab: the plan's, or the first that may and can run every candidate.
+
+use crate::plan::{Candidate, DeviceSource, LabChoice, Plan};
+
+use super::native::Native;
+use super::uml::Uml;
+use super::{Lab, LabError};
+
+/// A lab, and why this one.
+pub struct Choice {
+    /// The lab.
+    pub lab: Box<dyn Lab>,
+    /// In a sentence.
+    pub reason: String,
+}
+
+/// Takes the lab the plan asks for; with `auto`, native where it may and can run every candidate, else uml; where
+/// neither can run all, the one that can run more.
+///
+/// # Errors
+/// When the lab asked for, or every lab, cannot be used here.
+pub fn choose(plan: &Plan) -> Result<Choice, LabError> {
+    match plan.lab {
+        LabChoice::Native => Ok(Choice { lab: native(plan)?, reason: "asked for".to_owned() }),
+        LabChoice::Uml => Ok(Choice { lab: uml(plan)?, reason: "asked for".to_owned() }),
+        LabChoice::Vm => Err(LabError::NoVm),
+        LabChoice::Auto => choose_freely(plan),
+    }
+}
+
+/// Every lab with what it says of itself here, for `doctor` and `list`.
+pub fn every(plan: &Plan) -> [(&'static str, Result<Box<dyn Lab>, LabError>); 3] {
+    [("native", native(plan)), ("uml", uml(plan)), ("vm", Err(LabError::NoVm))]
+}
+
+fn native(plan: &Plan) -> Result<Box<dyn Lab>, LabError> {
+    let on_image = matches!(plan.device.source, DeviceSource::Image(_));
+    Ok(Box::new(Native::prepare(on_image)?))
+}
+
+fn uml(plan: &Plan) -> Result<Box<dyn Lab>, LabError> {
+    Ok(Box::new(Uml::prepare(plan)?))
+}
+
+fn choose_freely(plan: &Plan) -> Result<Choice, LabError> {
+    let (native, uml) = match (native(plan), uml(plan)) {
+        (Ok(native), Ok(uml)) => (native, uml),
+        (Ok(lab), Err(why)) => return Ok(Choice { lab, reason: format!("uml cannot be used: {}", first_line(&why)) }),
+        (Err(why), Ok(lab)) => {
+            return Ok(Choice { lab, reason: format!("native cannot be used: {}", first_line(&why)) });
+        }
+        (Err(why), Err(_)) if plan.kernel.is_none() => return Err(why),
+        (Err(_), Err(why)) => return Err(why),
+    };
+    if plan.kernel.is_some() {
+        return Ok(Choice { lab: uml, reason: "the plan names a kernel".to_owned() });
+    }
+    let can = |lab: &dyn Lab| plan.candidates.iter().filter(|c| lab.obstacle(c).is_none()).count();
+    let (natively, in_uml) = (can(native.as_ref()), can(uml.as_ref()));
+    Ok(if natively == plan.candidates.len() {
+        Choice { lab: native, reason: "root, and this kernel can run every candidate".to_owned() }
+    } else if in_uml > natively {
+        let lacking = lacking(&plan.candidates, native.as_ref());
+        Choice { lab: uml, reason: format!("this machine's kernel cannot run {lacking}") }
+    } else {
+        let lacking = lacking(&plan.candidates, native.as_ref());
+        Choice { lab: native, reason: format!("no lab here can run {lacking}") }
+    })
+}
+
+fn lacking(candidates: &[Candidate], lab: &dyn Lab) -> String {
+    let names: Vec<&str> =
+        candidates.iter().filter(|c| lab.obstacle(c).is_some()).map(|c| c.name.as_str()).collect();
+    match names.as_slice() {
+        [first, second, third, rest @ ..] if !rest.is_empty() => {
+            format!("{first}, {second}, {third} and {} more", rest.len())
+        }
+        few => few.join(", "),
+    }
+}
+
+fn first_line(error: &LabError) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,97 @@
+//! What a lab is given to format: a scratch image made anew for every trial, or a block device the guard cleared.
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use crate::host::guard::{Refusal, Ticket};
+use crate::host::image::{self, ImageError};
+use crate::host::system_root::SystemRoot;
+use crate::journal::{Caution, Facts};
+
+/// A disk for trials.
+#[derive(Debug, Clone)]
+pub enum Disk {
+    /// An unlinked sparse file, made anew for every trial.
+    Image {
+        /// The folder it lies in, if it had a name.
+        folder: PathBuf,
+        /// Bytes.
+        size: u64,
+    },
+    /// A block device.
+    Device {
+        /// The permission to write it.
+        ticket: Ticket,
+        /// What a reader of the numbers must know of it.
+        cautions: Vec<String>,
+        /// Its model, serial number and the like.
+        facts: Facts,
+    },
+}
+
+/// A disk cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum DiskError {
+    /// The scratch image cannot be made.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// The device may not be written.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// A descriptor could not be copied.
+    #[error("cannot open the disk for the trial: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+impl Disk {
+    /// Opens it for one trial: a new image, or the device, discarded, for nobody else.
+    pub(super) fn open(&self) -> Result<OwnedFd, DiskError> {
+        match self {
+            Disk::Image { folder, size } => Ok(image::create(folder, *size)?),
+            Disk::Device { ticket, .. } => {
+                let claim = ticket.redeem(&SystemRoot::default())?;
+                claim.discard()?;
+                Ok(claim.file().try_clone()?.into())
+            }
+        }
+    }
+
+    /// The same disk once a trial has written to it: what is on it now is ours.
+    #[must_use]
+    pub fn after_first_write(self) -> Self {
+        match self {
+            Disk::Device { ticket, cautions, facts } => {
+                Disk::Device { ticket: ticket.after_first_write(), cautions, facts }
+            }
+            image @ Disk::Image { .. } => image,
+        }
+    }
+
+    /// What it is.
+    pub fn facts(&self) -> Facts {
+        match self {
+            Disk::Image { folder, size } => [
+                ("device.kind".to_owned(), "scratch image, sparse, made anew for every trial".to_owned()),
+                ("device.folder".to_owned(), folder.display().to_string()),
+                ("device.size".to_owned(), size.to_string()),
+            ]
+            .into(),
+            Disk::Device { ticket, facts, .. } => {
+                let mut facts = facts.clone();
+                facts.insert("device.kind".to_owned(), "block device".to_owned());
+                facts.insert("device.path".to_owned(), ticket.path.display().to_string());
+                facts.insert("device.size".to_owned(), ticket.size.to_string());
+                facts
+            }
+        }
+    }
+
+    /// What a reader of the numbers must know of it.
+    pub fn cautions(&self) -> Vec<Caution> {
+        let texts = match self {
+            Disk::Image { folder, .. } => image::tmpfs_caution(folder).ok().flatten().into_iter().collect(),
+            Disk::Device { cautions, .. } => cautions.clone(),
+        };
+        texts.into_iter().map(|text| Caution { phase: String::new(), text }).collect()
+    }
+}

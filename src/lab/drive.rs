@@ -1,0 +1,155 @@
+//! Starts what a lab made ready, hears its events, and ends it when its time is up.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use crate::journal::{Event, Status};
+
+/// How many of a console's last lines go into the reason of a failed trial.
+const LAST_LINES: usize = 12;
+
+/// How long a lab may take to end by itself after its last event.
+const FAREWELL: Duration = Duration::from_secs(20);
+
+/// How a trial ended, as seen from outside.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialEnd {
+    /// Whether everything was measured and verified.
+    pub status: Status,
+    /// Why not; empty when ok.
+    pub reason: String,
+    /// Seconds of wall time.
+    pub wall: f64,
+}
+
+/// One trial under way. What is spawned must be a cell's warden: ending it ends everything.
+///
+/// `events` is where the agent's JSON lines arrive; both output streams of the command are the console.
+/// Every event but the last (`TrialFinished`) is handed to `watch`. `inherited` are the descriptors the command was
+/// given: they are closed here as soon as it has them.
+///
+/// # Errors
+/// When it cannot be started; whatever happens later is the end of the trial, not an error.
+pub fn drive(
+    mut command: Command,
+    events: OwnedFd,
+    limit: Duration,
+    watch: &mut dyn FnMut(Event),
+    inherited: Vec<OwnedFd>,
+) -> std::io::Result<TrialEnd> {
+    let started = Instant::now();
+    let (console_reader, console_writer) = std::io::pipe()?;
+    command.stdout(console_writer.try_clone()?).stderr(console_writer);
+    let mut warden = Warden(command.spawn()?);
+    // End of file on console and events needs our own copies of their other ends closed.
+    drop(command);
+    drop(inherited);
+    let console = last_lines(console_reader);
+    let lines = lines_of(std::fs::File::from(events));
+    let mut told = None;
+    let mut late = false;
+    let mut deadline = started + limit;
+    loop {
+        match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(line) => match serde_json::from_str(&line) {
+                Ok(Event::TrialFinished { status, reason, .. }) => {
+                    told = Some((status, reason));
+                    deadline = Instant::now() + FAREWELL;
+                }
+                Ok(event) => watch(event),
+                // Not an event: a kernel's message on the same line. The console has the rest of it.
+                Err(_) => {}
+            },
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                late = true;
+                break;
+            }
+        }
+    }
+    let ended = if late { None } else { warden.wait_until(deadline)? };
+    warden.end()?;
+    let wall = started.elapsed().as_secs_f64();
+    let (status, reason) = match told {
+        Some(verdict) => verdict,
+        None if late => (Status::Failed, with_console(&format!("not finished within {:.0} s", limit.as_secs_f64()), &console)),
+        None => (Status::Failed, with_console(&how_it_ended(ended), &console)),
+    };
+    Ok(TrialEnd { status, reason, wall })
+}
+
+fn how_it_ended(status: Option<ExitStatus>) -> String {
+    match status.and_then(|status| status.code().or(status.signal().map(|signal| 128 + signal))) {
+        Some(code) if code > 128 => format!("the trial was ended from outside, or crashed (signal {})", code - 128),
+        Some(code) => format!("the trial ended without a result (exit status {code})"),
+        None => "the trial ended without a result".to_owned(),
+    }
+}
+
+fn with_console(reason: &str, console: &mpsc::Receiver<Vec<String>>) -> String {
+    let lines = console.recv_timeout(Duration::from_secs(2)).unwrap_or_default();
+    if lines.is_empty() { reason.to_owned() } else { format!("{reason}; its console's last lines:\n{}", lines.join("\n")) }
+}
+
+fn lines_of(events: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+    let (send, receive) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(events).split(b'\n').map_while(Result::ok) {
+            if send.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                break;
+            }
+        }
+    });
+    receive
+}
+
+fn last_lines(console: impl Read + Send + 'static) -> mpsc::Receiver<Vec<String>> {
+    let (send, receive) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut last = std::collections::VecDeque::new();
+        for line in BufReader::new(console).split(b'\n').map_while(Result::ok) {
+            if last.len() == LAST_LINES {
+                last.pop_front();
+            }
+            last.push_back(String::from_utf8_lossy(&line).trim_end().to_owned());
+        }
+        let _ = send.send(last.into());
+    });
+    receive
+}
+
+/// Ends its process when it goes out of scope, whatever happened.
+struct Warden(Child);
+
+impl Warden {
+    fn wait_until(&mut self, deadline: Instant) -> std::io::Result<Option<ExitStatus>> {
+        loop {
+            if let Some(status) = self.0.try_wait()? {
+                return Ok(Some(status));
+            }
+            if Instant::now() >= deadline {
+                return Ok(None);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn end(&mut self) -> std::io::Result<()> {
+        if self.0.try_wait()?.is_none() {
+            self.0.kill()?;
+            self.0.wait()?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Warden {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+

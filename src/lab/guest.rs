@@ -1,0 +1,88 @@
+//! `fsverdict guest`: the first process of a guest kernel. It makes the guest habitable, runs the agent in a cell
+//! as the native lab does, and powers off.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+
+use crate::host::cell::inherit;
+use crate::host::mounts;
+use crate::host::program::{Program, succeeded};
+use crate::trial::{EVENTS_VARIABLE, Modules, TrialSpec, agent_cell};
+
+/// Where the conductor put the trial's description: the guest's second disk, which ends in zeros.
+const DESCRIPTION: &str = "/dev/ubdb";
+/// Where events leave the guest: its first serial line.
+const EVENTS: &str = "/dev/ttyS0";
+
+/// Runs the guest to its end. Does not return where powering off works; what went wrong is on the console.
+pub fn main() -> u8 {
+    if let Err(error) = live() {
+        eprintln!("fsverdict guest: {error}");
+    }
+    rustix::fs::sync();
+    match rustix::system::reboot(rustix::system::RebootCommand::PowerOff) {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("fsverdict guest: cannot power off: {error}");
+            1
+        }
+    }
+}
+
+fn live() -> Result<(), Box<dyn std::error::Error>> {
+    mounts::kernel("proc", Path::new("/proc"))?;
+    mounts::kernel("sysfs", Path::new("/sys"))?;
+    if !Path::new(EVENTS).exists() {
+        mounts::kernel("devtmpfs", Path::new("/dev"))?;
+    }
+    mounts::memory(Path::new("/run"), "755")?;
+    // A guest starts with an empty environment; tools look for their helpers along it.
+    let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    let description = read_description()?;
+    let spec: TrialSpec = serde_json::from_str(&description)?;
+    if let Some(modules) = &spec.modules {
+        load(modules)?;
+    }
+    let events = File::options().write(true).open(EVENTS)?;
+    let mut line = tcgetattr(&events)?;
+    line.make_raw();
+    tcsetattr(&events, OptionalActions::Now, &line)?;
+    let (reader, writer) = std::io::pipe()?;
+    let cell = agent_cell(&spec);
+    let mut agent = cell.command()?
+        .env("PATH", path)
+        .env(EVENTS_VARIABLE, inherit(events.as_fd())?.to_string())
+        .stdin(reader)
+        .spawn()?;
+    std::io::Write::write_all(&mut { writer }, description.as_bytes())?;
+    let status = agent.wait()?;
+    if !status.success() {
+        eprintln!("fsverdict guest: the agent ended with {status}");
+    }
+    Ok(())
+}
+
+fn read_description() -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(DESCRIPTION)?.read_to_end(&mut bytes)?;
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    bytes.truncate(end);
+    String::from_utf8(bytes).map_err(std::io::Error::other)
+}
+
+/// Loads modules from a folder that is not where modprobe expects it.
+fn load(modules: &Modules) -> Result<(), Box<dyn std::error::Error>> {
+    let parent = Path::new("/run/modules/lib/modules");
+    std::fs::create_dir_all(parent)?;
+    if let Some(version) = modules.folder.file_name() {
+        std::os::unix::fs::symlink(&modules.folder, parent.join(version))?;
+    }
+    for name in &modules.names {
+        succeeded(Program::new(["modprobe", "-d", "/run/modules", name]).run("load modules")?)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! What a kernel that is not running can do: its version, its configuration, its modules.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::host::program::{Program, ProgramError, succeeded};
+
+/// Where Debian's User-Mode-Linux package puts the modules.
+const MODULE_FOLDER: &str = "/usr/lib/uml/modules";
+
+/// A kernel cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// It does not run at all.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// It runs, but does not say what a User-Mode-Linux kernel says.
+    #[error("`{}` does not answer `{question}` as a User-Mode-Linux kernel does\nhint: build one with `make ARCH=um`, or install the package user-mode-linux", path.display())]
+    Strange {
+        /// The file.
+        path: PathBuf,
+        /// What it was asked.
+        question: &'static str,
+    },
+}
+
+/// A User-Mode-Linux kernel, as it describes itself.
+#[derive(Debug, Clone)]
+pub struct Kernel {
+    /// The executable.
+    pub path: PathBuf,
+    /// Its release, e.g. `6.1.176`.
+    pub release: String,
+    /// Where its modules lie, if there are any.
+    pub modules: Option<PathBuf>,
+    configuration: BTreeMap<String, String>,
+}
+
+/// How a kernel provides something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provision {
+    /// Built in.
+    Builtin,
+    /// As a module.
+    Module,
+    /// Not at all.
+    Absent,
+}
+
+impl Kernel {
+    /// Asks the kernel at `path` about itself (`--version`, `--showconfig`).
+    ///
+    /// # Errors
+    /// When it cannot be run or answers strangely.
+    pub fn inspect(path: &Path) -> Result<Self, KernelError> {
+        let ask = |question: &'static str| -> Result<String, KernelError> {
+            let program = Program::new([path.to_string_lossy().into_owned(), question.to_owned()])
+                .keep(4 << 20)
+                .limit(std::time::Duration::from_secs(20));
+            Ok(succeeded(program.run("probe")?)?.stdout)
+        };
+        let strange = |question| KernelError::Strange { path: path.to_owned(), question };
+        let release = ask("--version")?.trim().to_owned();
+        if !release.starts_with(|c: char| c.is_ascii_digit()) || release.contains(char::is_whitespace) {
+            return Err(strange("--version"));
+        }
+        let configuration = parse_configuration(&ask("--showconfig")?);
+        if configuration.is_empty() {
+            return Err(strange("--showconfig"));
+        }
+        let beside = path.parent().map(|folder| folder.join("modules").join(&release));
+        let modules = [Some(Path::new(MODULE_FOLDER).join(&release)), beside]
+            .into_iter()
+            .flatten()
+            .find(|folder| folder.join("modules.dep").is_file());
+        Ok(Kernel { path: path.to_owned(), release, modules, configuration })
+    }
+
+    /// How this kernel provides what a configuration symbol (`CONFIG_…`) stands for.
+    pub fn provides(&self, symbol: &str) -> Provision {
+        match self.configuration.get(symbol).map(String::as_str) {
+            Some("y") => Provision::Builtin,
+            Some("m") if self.modules.is_some() => Provision::Module,
+            _ => Provision::Absent,
+        }
+    }
+}
+
+fn parse_configuration(text: &str) -> BTreeMap<String, String> {
+    text.lines()
+        .filter_map(|line| line.split_once('='))
+        .filter(|(name, _)| name.starts_with("CONFIG_"))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kernel, Provision, parse_configuration};
+
+    #[test]
+    fn a_module_without_module_files_is_absent() {
+        let configuration = parse_configuration("# CONFIG_A is not set\nCONFIG_EXT4_FS=y\nCONFIG_F2FS_FS=m\n");
+        let mut kernel = Kernel { path: "/k".into(), release: "6.1".into(), modules: None, configuration };
+        assert_eq!(kernel.provides("CONFIG_EXT4_FS"), Provision::Builtin);
+        assert_eq!(kernel.provides("CONFIG_F2FS_FS"), Provision::Absent);
+        kernel.modules = Some("/m".into());
+        assert_eq!(kernel.provides("CONFIG_F2FS_FS"), Provision::Module);
+        assert_eq!(kernel.provides("CONFIG_A"), Provision::Absent);
+    }
+}

@@ -1,0 +1,111 @@
+//! The `native` lab: this machine's kernel. The agent is a child process in a cell; root only.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use crate::host::cell::{Walls, inherit, possible_walls};
+use crate::host::procfs::known_filesystems;
+use crate::host::root::Root;
+use crate::journal::Event;
+use crate::plan::Candidate;
+use crate::trial::{TrialDevice, TrialSpec, agent_cell};
+
+use super::drive::{TrialEnd, drive};
+use super::{Disk, Lab, LabError, Obstacle, missing_tools};
+
+/// This machine's kernel.
+#[derive(Debug)]
+pub struct Native {
+    known: Vec<String>,
+    on_image: bool,
+}
+
+impl Native {
+    /// Checks that native trials are possible here.
+    ///
+    /// # Errors
+    /// Without root, or where namespaces are forbidden even to root.
+    pub fn prepare(on_image: bool) -> Result<Self, LabError> {
+        if !rustix::process::geteuid().is_root() {
+            return Err(LabError::NotRoot);
+        }
+        if possible_walls() != Walls::Namespaces {
+            return Err(LabError::NoNamespaces);
+        }
+        let known = known_filesystems(&Root::new("/")).map_err(|error| LabError::Host(error.to_string()))?;
+        Ok(Native { known, on_image })
+    }
+
+    fn has_driver(&self, filesystem: &str) -> bool {
+        self.known.iter().any(|known| known == filesystem) || loadable(filesystem)
+    }
+}
+
+/// Whether this kernel could load the module; asking changes nothing.
+fn loadable(module: &str) -> bool {
+    let probe = crate::host::program::Program::new(["modprobe", "--dry-run", "--quiet", module]).run("probe");
+    probe.is_ok_and(|record| record.exit == Some(0))
+}
+
+impl Lab for Native {
+    fn name(&self) -> &'static str {
+        "native"
+    }
+
+    fn fidelity(&self) -> String {
+        if self.on_image {
+            "native kernel, on a scratch image through a loop device: what a filesystem costs, not what your disk does with it".to_owned()
+        } else {
+            "native kernel on a real device".to_owned()
+        }
+    }
+
+    fn facts(&self) -> crate::journal::Facts {
+        crate::journal::Facts::new()
+    }
+
+    fn obstacle(&self, candidate: &Candidate) -> Option<Obstacle> {
+        let sandbox = "the uml lab may have it: --lab uml";
+        if !self.has_driver(&candidate.filesystem) {
+            return Some(Obstacle {
+                reason: format!("this kernel has no driver for {}", candidate.filesystem),
+                hint: sandbox.to_owned(),
+            });
+        }
+        let encrypted = candidate.encryption != "none";
+        if encrypted && !std::path::Path::new("/dev/mapper/control").exists() && !loadable("dm-crypt") {
+            return Some(Obstacle {
+                reason: format!("this kernel has no device mapper, which {} needs", candidate.encryption),
+                hint: sandbox.to_owned(),
+            });
+        }
+        missing_tools(candidate)
+    }
+
+    fn command_line(&self) -> Vec<String> {
+        ["fsverdict", "agent"].map(str::to_owned).into()
+    }
+
+    fn run(&self, mut spec: TrialSpec, disk: &Disk, watch: &mut dyn FnMut(Event)) -> Result<TrialEnd, LabError> {
+        let mut inherited: Vec<OwnedFd> = Vec::new();
+        spec.device = match disk {
+            Disk::Image { .. } => {
+                let image = disk.open()?;
+                let descriptor = inherit(image.as_fd())?;
+                inherited.push(image);
+                TrialDevice::Image { descriptor }
+            }
+            Disk::Device { ticket, .. } => TrialDevice::Block { ticket: ticket.clone() },
+        };
+        let (events, sender) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
+        let (reader, writer) = std::io::pipe()?;
+        let mut command = agent_cell(&spec).command()?;
+        // Standard output is the console; events go their own way.
+        command.env(crate::trial::EVENTS_VARIABLE, inherit(sender.as_fd())?.to_string()).stdin(reader);
+        inherited.push(sender);
+        let limit = spec.limit;
+        // Small enough for a pipe's buffer or not: a thread feeds it.
+        let description = serde_json::to_vec(&spec).map_err(std::io::Error::from)?;
+        std::thread::spawn(move || std::io::Write::write_all(&mut { writer }, &description));
+        Ok(drive(command, events, limit, watch, inherited)?)
+    }
+}

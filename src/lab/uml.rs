@@ -1,0 +1,198 @@
+//! The `uml` lab: a Linux kernel as an ordinary process (User-Mode Linux), fresh for every trial.
+//!
+//! The guest's root is the host's, read-only; its first disk is an unlinked scratch image or a cleared block device,
+//! its second the trial's description, its first serial line a pipe for events. The kernel runs in a cell, so that
+//! it and its helper processes end with the conductor, and sees a tree it could not write even if told to.
+
+use std::io::Write;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use crate::host::cell::{Cell, CellError, Walls, inherit, possible_walls};
+use crate::host::program::locate;
+use crate::journal::Event;
+use crate::plan::{Candidate, Dataset, Plan};
+use crate::trial::{Modules, TrialDevice, TrialSpec};
+
+use super::drive::{TrialEnd, drive};
+use super::kernel::{Kernel, KernelError, Provision};
+use super::{Disk, Lab, LabError, Obstacle, missing_tools};
+
+/// The kernel's name where a distribution packages it.
+const PROGRAM: &str = "linux.uml";
+/// Where the guest's memory lies: it must be possible to execute from there (SANDBOX), and be fast.
+const MEMORY_FOLDER: &str = "/dev/shm";
+/// The description's disk is a multiple of this; the kernel looks for partition tables that far into a disk.
+const DESCRIPTION_SIZE: usize = 64 * 1024;
+/// Guest memory beyond what staged datasets take, in bytes.
+const BASE_MEMORY: u64 = 1 << 30;
+
+/// User-Mode Linux, ready to run trials.
+#[derive(Debug)]
+pub struct Uml {
+    kernel: Kernel,
+    walls: Walls,
+    memory: u64,
+}
+
+impl Uml {
+    /// Finds the kernel: the plan's, or the packaged one.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be used.
+    pub fn prepare(plan: &Plan) -> Result<Self, LabError> {
+        let path = match &plan.kernel {
+            Some(path) => path.clone(),
+            None => locate(PROGRAM).ok_or(LabError::NoKernel)?,
+        };
+        let kernel = Kernel::inspect(&path)?;
+        for symbol in ["CONFIG_HOSTFS", "CONFIG_PID_NS", "CONFIG_BLK_DEV_UBD", "CONFIG_SSL"] {
+            if kernel.provides(symbol) != Provision::Builtin {
+                return Err(LabError::LacksSymbol { path, symbol });
+            }
+        }
+        Ok(Uml { kernel, walls: possible_walls(), memory: BASE_MEMORY + staged_bytes(plan) * 3 / 2 })
+    }
+
+    /// The modules a candidate needs, or what this kernel lacks for it.
+    fn modules(&self, candidate: &Candidate) -> Result<Vec<String>, Obstacle> {
+        let lacks = |symbol: &str| Obstacle {
+            reason: format!("the kernel {} ({}) has no {symbol}", self.kernel.path.display(), self.kernel.release),
+            hint: format!(
+                "to run it, name a User-Mode-Linux kernel that has it: `kernel = \"/path/to/linux\"` beside `lab = \"uml\"` in the plan (build with {symbol}=y, ARCH=um)"
+            ),
+        };
+        let mut names = Vec::new();
+        if let Some(filesystem) = crate::filesystem::find(&candidate.filesystem) {
+            let provided = filesystem.drivers.iter().find_map(|driver| match self.kernel.provides(driver.config) {
+                Provision::Builtin => Some(&[][..]),
+                Provision::Module => Some(driver.modules),
+                Provision::Absent => None,
+            });
+            let first = filesystem.drivers.first().map_or("driver for it", |driver| driver.config);
+            names.extend(provided.ok_or_else(|| lacks(first))?.iter().map(|name| (*name).to_owned()));
+        }
+        if let Some(encryption) = crate::layer::find_encryption(&candidate.encryption) {
+            let mut modular = false;
+            for symbol in encryption.config {
+                match self.kernel.provides(symbol) {
+                    Provision::Builtin => {}
+                    Provision::Module => modular = true,
+                    Provision::Absent => return Err(lacks(symbol)),
+                }
+            }
+            if modular {
+                names.extend(encryption.modules.iter().map(|name| (*name).to_owned()));
+            }
+        }
+        if candidate.scheduler.as_deref() == Some("bfq") && self.kernel.provides("CONFIG_IOSCHED_BFQ") == Provision::Module {
+            names.push("bfq".to_owned());
+        }
+        Ok(names)
+    }
+
+    /// The command line of the kernel, with descriptors by number.
+    fn argv(&self, program: &Path, disk: i32, description: i32, events: i32) -> Vec<String> {
+        let mut argv = vec![self.kernel.path.to_string_lossy().into_owned()];
+        argv.extend([
+            format!("mem={}M", self.memory.div_ceil(1 << 20)),
+            "root=/dev/root".into(),
+            "rootfstype=hostfs".into(),
+            "rootflags=/".into(),
+            "ro".into(),
+            format!("init={}", program.display()),
+            format!("ubd0=/proc/self/fd/{disk}"),
+            format!("ubd1r=/proc/self/fd/{description}"),
+            "con=null".into(),
+            "con0=null,fd:1".into(),
+            format!("ssl0=null,fd:{events}"),
+            format!("uml_dir={MEMORY_FOLDER}/"),
+            "quiet".into(),
+            "--".into(),
+            "guest".into(),
+        ]);
+        argv
+    }
+}
+
+/// What datasets may take in the guest's memory; a folder without a stated size is measured when it is staged.
+fn staged_bytes(plan: &Plan) -> u64 {
+    let wanted = |dataset: &Dataset| match dataset {
+        Dataset::Tree(shape) => shape.size.0,
+        Dataset::Flat { files, file_size } => files * file_size.0.max(4096),
+        Dataset::File { size, .. } => size.0,
+        Dataset::Folder { size, .. } => size.map_or(1 << 30, |size| size.0),
+    };
+    let all_files = plan.phases.iter().any(|phase| !matches!(phase.work, crate::plan::Work::Operation(_)));
+    plan.datasets.values().filter(|dataset| all_files || matches!(dataset, Dataset::Folder { .. })).map(wanted).sum()
+}
+
+impl Lab for Uml {
+    fn name(&self) -> &'static str {
+        "uml"
+    }
+
+    fn fidelity(&self) -> String {
+        format!(
+            "sandbox: Linux {} as a process (User-Mode Linux), one CPU, {} MiB of memory; a system call costs far more than natively, so times on a fast disk are mostly CPU; bytes, requests and flushes are right",
+            self.kernel.release,
+            self.memory.div_ceil(1 << 20)
+        )
+    }
+
+    fn facts(&self) -> crate::journal::Facts {
+        let fact = |name: &str, value: String| (name.to_owned(), value);
+        [
+            fact("lab.kernel", self.kernel.path.display().to_string()),
+            fact("lab.kernel_release", self.kernel.release.clone()),
+            fact("lab.memory", self.memory.to_string()),
+            fact("lab.walls", format!("{:?}", self.walls)),
+        ]
+        .into()
+    }
+
+    fn obstacle(&self, candidate: &Candidate) -> Option<Obstacle> {
+        self.modules(candidate).err().or_else(|| missing_tools(candidate))
+    }
+
+    fn command_line(&self) -> Vec<String> {
+        // The numbers differ from trial to trial; a reader who repeats it by hand names files instead.
+        let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("fsverdict"));
+        self.argv(&program, 3, 4, 5)
+    }
+
+    fn run(&self, mut spec: TrialSpec, disk: &Disk, watch: &mut dyn FnMut(Event)) -> Result<TrialEnd, LabError> {
+        let names = self.modules(&spec.candidate).unwrap_or_default();
+        if let (Some(folder), false) = (&self.kernel.modules, names.is_empty()) {
+            spec.modules = Some(Modules { folder: folder.clone(), names });
+        }
+        spec.device = TrialDevice::Guest { path: "/dev/ubda".into() };
+        let program = std::env::current_exe()?;
+        if program.to_string_lossy().contains(char::is_whitespace) {
+            return Err(LabError::BlankInPath(program));
+        }
+        let disk = disk.open()?;
+        let description = describe(&spec)?;
+        let (events, sender) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
+        let argv =
+            self.argv(&program, inherit(disk.as_fd())?, inherit(description.as_fd())?, inherit(sender.as_fd())?);
+        let mut cell = Cell::new(self.walls, argv);
+        cell.memory = vec![PathBuf::from(MEMORY_FOLDER)];
+        let mut command = cell.command()?;
+        command.env("TMPDIR", MEMORY_FOLDER).stdin(std::process::Stdio::null());
+        let limit = spec.limit;
+        Ok(drive(command, events, limit, watch, vec![disk, description, sender])?)
+    }
+}
+
+/// The trial's description as a disk: JSON and then zeros up to a whole number of sectors.
+fn describe(spec: &TrialSpec) -> Result<OwnedFd, CellError> {
+    let failed = |source: std::io::Error| CellError::System { what: "describe the trial to the guest", source };
+    let descriptor = rustix::fs::memfd_create("fsverdict-trial", rustix::fs::MemfdFlags::CLOEXEC)
+        .map_err(|errno| failed(errno.into()))?;
+    let mut file = std::fs::File::from(descriptor);
+    let mut bytes = serde_json::to_vec(spec).map_err(|error| failed(error.into()))?;
+    bytes.resize((bytes.len() + 1).next_multiple_of(DESCRIPTION_SIZE), 0);
+    file.write_all(&bytes).map_err(failed)?;
+    Ok(file.into())
+}

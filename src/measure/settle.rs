@@ -1,0 +1,263 @@
+//! Waits until a phase has really ended: nothing in flight, nothing dirty, the device quiet.
+//!
+//! Dirty and Writeback are counted for the whole machine. Call this after a syncfs: what is dirty then
+//! and does not shrink belongs to others, and is waited for only briefly.
+
+use std::time::{Duration, Instant};
+
+use crate::host::procfs::memory;
+use crate::host::root::{ReadError, Root};
+use crate::host::sysfs::{bottom_devices, device_stat, in_flight};
+use crate::journal::{Caution, Measurement, Unit};
+
+/// When to call it settled, and when to give up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SettleLimits {
+    /// Give up after this long.
+    pub timeout: Duration,
+    /// How often to look.
+    pub interval: Duration,
+    /// The device is quiet when it has written nothing for this long.
+    pub quiet: Duration,
+    /// Less than this many unwritten bytes in memory is nothing.
+    pub dirty_bytes: u64,
+    /// With a quiet device, unwritten data of others is waited for no longer than this …
+    pub foreign: Duration,
+    /// … and no longer than this once it has stopped shrinking.
+    pub foreign_still: Duration,
+}
+
+impl Default for SettleLimits {
+    fn default() -> SettleLimits {
+        SettleLimits {
+            timeout: Duration::from_secs(30),
+            interval: Duration::from_millis(10),
+            quiet: Duration::from_millis(40),
+            dirty_bytes: 1 << 20,
+            foreign: Duration::from_secs(2),
+            foreign_still: Duration::from_millis(300),
+        }
+    }
+}
+
+/// How it settled.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settled {
+    /// How long it took.
+    pub seconds: f64,
+    /// Whether the device was still at work when waiting ended.
+    pub timed_out: bool,
+    /// Unwritten bytes of the whole machine at the end; at or above the limit they are others'.
+    pub dirty_left: u64,
+    dirty_limit: u64,
+}
+
+impl Settled {
+    /// The `settle` metric.
+    pub fn measurement(&self) -> Measurement {
+        Measurement { metric: "settle".to_owned(), unit: Unit::Seconds, value: self.seconds }
+    }
+
+    /// What a reader of the numbers after this must know, if anything.
+    pub fn caution(&self, phase: &str) -> Option<Caution> {
+        let text = if self.timed_out {
+            format!(
+                "the device was still busy {:.0} s after this phase; what follows was measured while it worked",
+                self.seconds
+            )
+        } else if self.dirty_left >= self.dirty_limit {
+            format!(
+                "the machine held unwritten data of other programs or devices ({:.1} MiB) after this phase; the device itself was quiet",
+                self.dirty_left as f64 / f64::from(1 << 20)
+            )
+        } else {
+            return None;
+        };
+        Some(Caution { phase: phase.to_owned(), text })
+    }
+}
+
+/// Waits until `device` (what it stands on) is quiet and memory holds nothing unwritten; a time-out is told, not hidden.
+///
+/// # Errors
+/// When a counter cannot be read or understood.
+pub fn settle(root: &Root, device: Option<&str>, limits: &SettleLimits) -> Result<Settled, ReadError> {
+    let bottoms = device.map(|name| bottom_devices(root, name)).transpose()?.unwrap_or_default();
+    let look = || {
+        let mut state = State { unwritten: memory(root)?.unwritten(), writes: 0, in_flight: false };
+        for name in &bottoms {
+            let stat = device_stat(root, name)?;
+            // Flushes and discards move the device as writes do.
+            state.writes += stat.writes;
+            state.writes += stat.discards.map_or(0, |discards| discards.requests);
+            state.writes += stat.flushes.map_or(0, |flushes| flushes.requests);
+            state.in_flight |= !in_flight(root, name)?.is_zero();
+        }
+        Ok(state)
+    };
+    wait(limits, &mut RealTime(Instant::now()), look)
+}
+
+/// What is seen at one look.
+#[derive(Debug, Clone, Copy)]
+struct State {
+    unwritten: u64,
+    writes: u64,
+    in_flight: bool,
+}
+
+/// Time, or a test's idea of it.
+trait Time {
+    /// Since waiting began.
+    fn elapsed(&self) -> Duration;
+    fn pause(&mut self, duration: Duration);
+}
+
+struct RealTime(Instant);
+
+impl Time for RealTime {
+    fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+
+    fn pause(&mut self, duration: Duration) {
+        std::thread::sleep(duration);
+    }
+}
+
+fn wait(
+    limits: &SettleLimits,
+    time: &mut impl Time,
+    mut look: impl FnMut() -> Result<State, ReadError>,
+) -> Result<Settled, ReadError> {
+    let first = look()?;
+    let mut last_writes = first.writes;
+    let mut quiet_since = time.elapsed();
+    let mut least = (first.unwritten, time.elapsed());
+    let mut state = first;
+    loop {
+        let now = time.elapsed();
+        if state.in_flight || state.writes != last_writes {
+            quiet_since = now;
+            last_writes = state.writes;
+        }
+        if state.unwritten < least.0 {
+            least = (state.unwritten, now);
+        }
+        let quiet_for = now.saturating_sub(quiet_since);
+        let quiet = quiet_for >= limits.quiet;
+        let clean = state.unwritten < limits.dirty_bytes;
+        let gave_up_on_others =
+            quiet_for >= limits.foreign || quiet_for.min(now.saturating_sub(least.1)) >= limits.foreign_still;
+        let timed_out = now >= limits.timeout;
+        if (quiet && (clean || gave_up_on_others)) || timed_out {
+            return Ok(Settled {
+                seconds: now.as_secs_f64(),
+                timed_out: !quiet,
+                dirty_left: state.unwritten,
+                dirty_limit: limits.dirty_bytes,
+            });
+        }
+        time.pause(limits.interval);
+        state = look()?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::time::Duration;
+
+    use super::{SettleLimits, Settled, State, Time, settle, wait};
+    use crate::host::root::fake_root;
+
+    /// Time that passes only when somebody waits.
+    struct Virtual<'a>(&'a Cell<Duration>);
+
+    impl Time for Virtual<'_> {
+        fn elapsed(&self) -> Duration {
+            self.0.get()
+        }
+
+        fn pause(&mut self, duration: Duration) {
+            self.0.set(self.0.get() + duration);
+        }
+    }
+
+    /// Settles on a machine that is, after so many milliseconds, in the state `at` tells.
+    fn settled(at: impl Fn(u128) -> State) -> Settled {
+        let clock = Cell::new(Duration::ZERO);
+        wait(&SettleLimits::default(), &mut Virtual(&clock), || Ok(at(clock.get().as_millis()))).unwrap()
+    }
+
+    fn state(unwritten: u64, writes: u64, in_flight: bool) -> State {
+        State { unwritten, writes, in_flight }
+    }
+
+    #[test]
+    fn a_quiet_device_costs_little() {
+        let quiet = settled(|_| state(100, 7, false));
+        assert!(quiet.seconds <= 0.06, "{}", quiet.seconds);
+        assert!(!quiet.timed_out);
+        assert_eq!(quiet.caution("write"), None);
+        assert_eq!(
+            (quiet.measurement().metric.as_str(), quiet.measurement().value),
+            ("settle", quiet.seconds)
+        );
+    }
+
+    #[test]
+    fn waits_for_the_last_write() {
+        let writing = settled(|now| state(0, (now.min(500)).try_into().unwrap(), false));
+        assert!((0.5..0.6).contains(&writing.seconds), "{}", writing.seconds);
+        let flying = settled(|now| state(0, 0, now < 700));
+        assert!((0.7..0.8).contains(&flying.seconds), "{}", flying.seconds);
+    }
+
+    #[test]
+    fn a_device_that_never_rests_is_a_time_out() {
+        let busy = settled(|now| state(0, now.try_into().unwrap(), false));
+        assert!(busy.timed_out);
+        assert!(busy.seconds >= 30.0);
+        assert!(busy.caution("write").unwrap().text.contains("still busy 30 s"));
+    }
+
+    #[test]
+    fn waits_while_dirty_data_shrinks() {
+        let shrinking =
+            settled(|now| state((10 << 20) - u64::try_from(now.min(999)).unwrap() * 10_000, 0, false));
+        assert!((0.9..1.1).contains(&shrinking.seconds), "{}", shrinking.seconds);
+        assert_eq!(shrinking.caution("write"), None);
+    }
+
+    #[test]
+    fn dirt_of_others_is_told_and_not_waited_for() {
+        let still = settled(|_| state(8 << 20, 0, false));
+        assert!((0.3..0.4).contains(&still.seconds), "{}", still.seconds);
+        assert!(!still.timed_out, "the device was quiet");
+        assert!(still.caution("write").unwrap().text.contains("(8.0 MiB)"));
+        let forever = settled(|now| state((1 << 40) - u64::try_from(now).unwrap(), 0, false));
+        assert!((2.0..2.1).contains(&forever.seconds), "{}", forever.seconds);
+    }
+
+    #[test]
+    fn reads_the_device_below() {
+        let (_folder, root) = fake_root(&[
+            ("proc/meminfo", "MemTotal: 9 kB\nMemAvailable: 5 kB\nDirty: 2 kB\nWriteback: 1 kB\n"),
+            ("sys/class/block/dm-0/slaves/sda", ""),
+            ("sys/class/block/sda/stat", "1 0 8 0 1 0 8 0 0 5 5"),
+            ("sys/class/block/sda/inflight", "0 1"),
+        ]);
+        let once = SettleLimits {
+            timeout: Duration::ZERO,
+            quiet: Duration::from_secs(1),
+            ..SettleLimits::default()
+        };
+        let busy = settle(&root, Some("dm-0"), &once).unwrap();
+        assert!(busy.timed_out);
+        assert_eq!(busy.dirty_left, 3072);
+        let at_once = SettleLimits { quiet: Duration::ZERO, ..once };
+        assert!(!settle(&root, None, &at_once).unwrap().timed_out);
+        assert!(settle(&root, Some("sdz"), &once).unwrap_err().is_absent());
+    }
+}

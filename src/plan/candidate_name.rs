@@ -1,0 +1,167 @@
+//! Short, unique names for candidates, derived from what sets them apart.
+//!
+//! `ext4`, `ext4+luks2`, `ext3:^dir_index`, `btrfs:compress=zstd`, `ext4@mq-deadline`: the filesystem, a colon
+//! before each option, a plus before the encryption, an at-sign before the scheduler.
+
+use super::Candidate;
+use super::section::{Placed, Problems};
+
+/// Names every draft that has none, and notes names that occur twice (unless something else is wrong, which may
+/// be the reason).
+pub(super) fn name_all(drafts: &mut [Placed<Candidate>], problems: &Problems) {
+    let given: Vec<String> = drafts.iter().map(|draft| draft.value.name.clone()).collect();
+    let short: Vec<String> = drafts.iter().map(|draft| derive(&draft.value, false)).collect();
+    for index in 0..drafts.len() {
+        if !given[index].is_empty() {
+            continue;
+        }
+        let shared = (0..drafts.len()).any(|other| {
+            other != index
+                && (given[other] == short[index] || (given[other].is_empty() && short[other] == short[index]))
+        });
+        drafts[index].value.name =
+            if shared { derive(&drafts[index].value, true) } else { short[index].clone() };
+    }
+    if !problems.is_empty() {
+        return;
+    }
+    for index in 1..drafts.len() {
+        let (earlier, rest) = drafts.split_at(index);
+        let Some(draft) = rest.first() else { continue };
+        let Some(twin) = earlier.iter().find(|twin| twin.value.name == draft.value.name) else { continue };
+        // The matrix stands before candidates in some files: the later of the two is told.
+        let at = draft.at.max(twin.at);
+        let hint = "to try the same configuration twice, give one of them another `name`";
+        problems.add(at, format!("there are two candidates `{}`", draft.value.name), hint);
+    }
+}
+
+/// The name; in full it also holds the letters of the mkfs options.
+fn derive(candidate: &Candidate, in_full: bool) -> String {
+    let mut name = candidate.filesystem.clone();
+    if in_full && !candidate.mkfs.is_empty() {
+        push_option(&mut name, &candidate.mkfs.concat());
+    } else {
+        let values: Vec<&String> = candidate.mkfs.iter().filter(|word| !word.starts_with('-')).collect();
+        // Options that are all letters (`-K`) have no values to stand for them.
+        let telling = if values.is_empty() { candidate.mkfs.iter().collect() } else { values };
+        for word in telling {
+            push_option(&mut name, word);
+        }
+    }
+    for option in &candidate.mount {
+        push_option(&mut name, option);
+    }
+    if candidate.encryption != "none" {
+        name.push('+');
+        name.push_str(&candidate.encryption);
+    }
+    if let Some(scheduler) = &candidate.scheduler {
+        name.push('@');
+        name.push_str(scheduler);
+    }
+    name
+}
+
+/// Commas would split a name in `--fs`, slashes and white space do not belong into a file's name.
+fn push_option(name: &mut String, option: &str) {
+    name.push(':');
+    name.extend(option.chars().map(|letter| match letter {
+        ',' => ':',
+        '/' => '_',
+        other if other.is_whitespace() || other.is_control() => '_',
+        other => other,
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
+
+    use super::super::Candidate;
+    use super::super::section::{Placed, Problems};
+    use super::super::source::Place;
+    use super::name_all;
+
+    fn candidate(filesystem: &str, mkfs: &[&str], mount: &[&str], encryption: &str) -> Placed<Candidate> {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let value = Candidate {
+            name: String::new(),
+            filesystem: filesystem.to_owned(),
+            mkfs: owned(mkfs),
+            mount: owned(mount),
+            encryption: encryption.to_owned(),
+            scheduler: None,
+        };
+        Placed { at: Place { text: 0, start: 0, end: 0 }, value }
+    }
+
+    fn names(mut drafts: Vec<Placed<Candidate>>) -> (Vec<String>, bool) {
+        let problems = Problems::default();
+        name_all(&mut drafts, &problems);
+        (drafts.into_iter().map(|draft| draft.value.name).collect(), problems.is_empty())
+    }
+
+    #[test]
+    fn names_say_what_differs() {
+        let mut scheduled = candidate("ext4", &[], &[], "none");
+        scheduled.value.scheduler = Some("mq-deadline".to_owned());
+        let (names, unique) = names(vec![
+            candidate("ext4", &[], &[], "none"),
+            candidate("ext4", &[], &[], "luks2"),
+            candidate("ext3", &["-O", "^dir_index,^resize_inode"], &[], "none"),
+            candidate("btrfs", &["-m", "single"], &["noatime", "compress=zstd"], "none"),
+            scheduled,
+            candidate("xfs", &["-K"], &["logdev=/dev/sdb"], "none"),
+        ]);
+        assert!(unique);
+        assert_eq!(
+            names,
+            [
+                "ext4",
+                "ext4+luks2",
+                "ext3:^dir_index:^resize_inode",
+                "btrfs:single:noatime:compress=zstd",
+                "ext4@mq-deadline",
+                "xfs:-K:logdev=_dev_sdb",
+            ]
+        );
+    }
+
+    #[test]
+    fn short_names_that_collide_are_written_in_full() {
+        let (names, unique) = names(vec![
+            candidate("btrfs", &["-m", "single"], &[], "none"),
+            candidate("btrfs", &["-d", "single"], &[], "none"),
+        ]);
+        assert!(unique);
+        assert_eq!(names, ["btrfs:-msingle", "btrfs:-dsingle"]);
+    }
+
+    #[test]
+    fn the_same_configuration_twice_needs_a_name() {
+        let twice = || vec![candidate("ext4", &[], &[], "none"), candidate("ext4", &[], &[], "none")];
+        assert!(!names(twice()).1);
+        let mut named = twice();
+        named[1].value.name = "ext4-again".to_owned();
+        assert_eq!(names(named), (vec!["ext4".to_owned(), "ext4-again".to_owned()], true));
+    }
+
+    proptest! {
+        #[test]
+        fn names_have_no_white_space_and_are_unique_or_told(
+            options in vec(("[a-z ,/=-]{0,6}", "[a-z=]{1,4}"), 1..6),
+        ) {
+            let drafts = options.iter().map(|(mkfs, mount)| candidate("ext4", &[mkfs], &[mount], "none")).collect();
+            let (names, told_none) = names(drafts);
+            let mut unique = names.clone();
+            unique.sort();
+            unique.dedup();
+            prop_assert_eq!(unique.len() == names.len(), told_none);
+            for name in names {
+                prop_assert!(!name.contains([' ', ',', '/']), "{}", name);
+            }
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Changes to a plan from the command line: `--set`, `--fs`, `--lab`, `--device`, `--blocks`, `--scale`.
+
+use super::error::{PlanError, ValueError};
+use super::scale::scale;
+use super::source::{Entry, Node, Place, Problem, Table, Texts, Value, parse};
+use super::suggest::suggest;
+use super::{Blocks, DeviceSource, LabChoice, Plan};
+
+/// What the command line changes in a plan; the default changes nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Overrides {
+    /// `KEY=VALUE`, in TOML, applied to the plan's own TOML in this order: `protocol.blocks=5`,
+    /// `phase.read.cold=false` (a phase by its name), `candidate.1.mount=noatime` (a candidate by name or number).
+    pub set: Vec<String>,
+    /// Keep only candidates of these names or filesystems; all when empty.
+    pub filesystems: Vec<String>,
+    /// Where trials happen.
+    pub lab: Option<LabChoice>,
+    /// What is formatted.
+    pub device: Option<DeviceSource>,
+    /// How many blocks.
+    pub blocks: Option<Blocks>,
+    /// Shrink the data to this share; see [`scale`].
+    pub scale: Option<f64>,
+}
+
+/// Applies every `KEY=VALUE` to the tree.
+pub(super) fn amend(tree: &mut Node, settings: &[String], texts: &mut Texts) -> Result<(), PlanError> {
+    for setting in settings {
+        let text = texts.add_option("--set", setting);
+        let result = parse_setting(setting, text, texts).and_then(|change| merge(tree, "", change, texts));
+        result.map_err(|problem| texts.tell(&problem))?;
+    }
+    Ok(())
+}
+
+/// Reads `KEY=VALUE` as TOML; a value that is no TOML is taken as a string, so that quotes may be left out.
+fn parse_setting(setting: &str, text: usize, texts: &mut Texts) -> Result<Table, Problem> {
+    let Some((key, value)) = setting.split_once('=') else {
+        return Err(Problem {
+            at: texts.whole(text),
+            message: format!("\"{setting}\" is not KEY=VALUE"),
+            hint: Some("for example: --set protocol.blocks=5".to_owned()),
+        });
+    };
+    let as_toml = parse(texts, text).and_then(table_of);
+    if as_toml.is_ok() || value.trim_start().starts_with(['"', '\'', '[', '{']) {
+        return as_toml;
+    }
+    // The same key with a value that surely is TOML and as long at least, so that places stay true.
+    let stand_in = texts.add_option("--set", &format!("{key}=0"));
+    let mut table = parse(texts, stand_in).and_then(table_of).map_err(|problem| Problem {
+        at: Place { text, end: problem.at.end.min(setting.len()), ..problem.at },
+        ..problem
+    })?;
+    let at = Place { text, start: key.len() + 1, end: setting.len() };
+    replace_leaf(&mut table, text, &Node { at, value: Value::Text(value.trim().to_owned()) });
+    Ok(table)
+}
+
+fn table_of(node: Node) -> Result<Table, Problem> {
+    match node.value {
+        Value::Table(table) => Ok(table),
+        other => Err(Problem {
+            at: node.at,
+            message: format!("a table is wanted, not {}", other.kind()),
+            hint: None,
+        }),
+    }
+}
+
+/// Puts `leaf` in the place of the one value at the end of a dotted key, and moves all places to `text`.
+fn replace_leaf(table: &mut Table, text: usize, leaf: &Node) {
+    for entry in &mut table.entries {
+        entry.key_at.text = text;
+        entry.node.at.text = text;
+        match &mut entry.node.value {
+            Value::Table(inner) => replace_leaf(inner, text, leaf),
+            _ => entry.node = leaf.clone(),
+        }
+    }
+}
+
+/// Merges a change into the tree: tables key by key, members of the list called `key` by name or
+/// number, all else replaced.
+fn merge(node: &mut Node, key: &str, change: Table, texts: &Texts) -> Result<(), Problem> {
+    match &mut node.value {
+        Value::Table(table) => merge_table(table, change, texts),
+        Value::Array(members) if members.iter().all(|member| matches!(member.value, Value::Table(_))) => {
+            for Entry { key: member, key_at, node: value } in change.entries {
+                let member = find_member(members, key, &member, key_at)?;
+                match value.value {
+                    Value::Table(inner) => merge(member, "", inner, texts)?,
+                    other => *member = Node { at: value.at, value: other },
+                }
+            }
+            Ok(())
+        }
+        _ => {
+            node.value = Value::Table(change);
+            Ok(())
+        }
+    }
+}
+
+fn merge_table(table: &mut Table, change: Table, texts: &Texts) -> Result<(), Problem> {
+    for entry in change.entries {
+        match (table.get_mut(&entry.key), entry) {
+            // `a.b = 1` is a change within `a`; `a = { b = 1 }` replaces it.
+            (Some(old), Entry { key, node: Node { value: Value::Table(inner), at }, .. })
+                if !texts.is_inline_table(at)
+                    && matches!(old.node.value, Value::Table(_) | Value::Array(_)) =>
+            {
+                merge(&mut old.node, &key, inner, texts)?;
+            }
+            (Some(old), new) => *old = new,
+            (None, new) => table.entries.push(new),
+        }
+    }
+    Ok(())
+}
+
+fn find_member<'a>(
+    members: &'a mut [Node],
+    list: &str,
+    key: &str,
+    at: Place,
+) -> Result<&'a mut Node, Problem> {
+    let names: Vec<Option<String>> = members.iter().map(name_of).collect();
+    let by_name = names.iter().position(|name| name.as_deref() == Some(key));
+    let by_number =
+        || key.parse::<usize>().ok().and_then(|number| number.checked_sub(1)).filter(|i| *i < names.len());
+    match by_name.or_else(by_number) {
+        Some(index) => Ok(&mut members[index]),
+        None => {
+            let known: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
+            let numbers = format!("by number: 1 to {}", members.len());
+            let hint =
+                if known.is_empty() { numbers } else { format!("{} ({numbers})", suggest(key, &known)) };
+            Err(Problem { at, message: format!("there is no {list} `{key}`"), hint: Some(hint) })
+        }
+    }
+}
+
+fn name_of(node: &Node) -> Option<String> {
+    let Value::Table(table) = &node.value else { return None };
+    match &table.get("name")?.node.value {
+        Value::Text(name) => Some(name.clone()),
+        _ => None,
+    }
+}
+
+/// Applies the other changes to the typed plan; returns where its device is named now.
+pub(super) fn apply(
+    plan: &mut Plan,
+    overrides: &Overrides,
+    texts: &mut Texts,
+    device_at: Place,
+) -> Result<Place, PlanError> {
+    let mut device_at = device_at;
+    let mut tell = |option: &str, given: &str, result: Result<(), ValueError>| {
+        let text = texts.add_option(option, given);
+        let at = texts.whole(text);
+        match result {
+            Ok(()) => Ok(at),
+            Err(error) => Err(texts.tell(&Problem::new(at, error))),
+        }
+    };
+    if !overrides.filesystems.is_empty() {
+        let kept = keep_filesystems(plan, &overrides.filesystems);
+        tell("--fs", &overrides.filesystems.join(","), kept)?;
+    }
+    if let Some(lab) = overrides.lab {
+        tell("--lab", &lab.to_string(), choose_lab(plan, lab))?;
+    }
+    if let Some(source) = &overrides.device {
+        let given = match source {
+            DeviceSource::Image(size) => format!("image:{size}"),
+            DeviceSource::Path(path) => path.display().to_string(),
+        };
+        if matches!(source, DeviceSource::Path(_)) {
+            // A folder is where images lie.
+            plan.device.folder = None;
+        }
+        plan.device.source = source.clone();
+        device_at = tell("--device", &given, Ok(()))?;
+    }
+    if let Some(blocks) = overrides.blocks {
+        plan.protocol.blocks = blocks;
+    }
+    if let Some(factor) = overrides.scale {
+        tell("--scale", &factor.to_string(), scale(plan, factor))?;
+    }
+    Ok(device_at)
+}
+
+/// Keeps only the candidates whose name or filesystem is among the words.
+fn keep_filesystems(plan: &mut Plan, words: &[String]) -> Result<(), ValueError> {
+    for word in words {
+        if !plan.candidates.iter().any(|candidate| candidate.name == *word || candidate.filesystem == *word) {
+            let mut known: Vec<&str> = Vec::new();
+            for candidate in &plan.candidates {
+                known.extend([candidate.filesystem.as_str(), candidate.name.as_str()]);
+            }
+            known.sort_unstable();
+            known.dedup();
+            return Err(ValueError::new(
+                format!("the plan has no candidate and no filesystem `{word}`"),
+                suggest(word, &known),
+            ));
+        }
+    }
+    plan.candidates
+        .retain(|candidate| words.contains(&candidate.name) || words.contains(&candidate.filesystem));
+    Ok(())
+}
+
+fn choose_lab(plan: &mut Plan, lab: LabChoice) -> Result<(), ValueError> {
+    if let (LabChoice::Native, Some(kernel)) = (lab, &plan.kernel) {
+        return Err(ValueError::new(
+            format!("the plan names the kernel {}, but native is this machine's own", kernel.display()),
+            "choose --lab uml or --lab vm, or take `kernel` out of the plan",
+        ));
+    }
+    plan.lab = lab;
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! Choices a user makes by a word, in a plan or on the command line: lab, device, blocks.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use super::error::ValueError;
+use super::suggest::suggest;
+use super::{Blocks, Bytes, DeviceSource, LabChoice};
+
+const LABS: &[(&str, LabChoice)] = &[
+    ("auto", LabChoice::Auto),
+    ("native", LabChoice::Native),
+    ("uml", LabChoice::Uml),
+    ("vm", LabChoice::Vm),
+];
+
+impl FromStr for LabChoice {
+    type Err = ValueError;
+
+    fn from_str(word: &str) -> Result<LabChoice, ValueError> {
+        let names: Vec<&str> = LABS.iter().map(|(name, _)| *name).collect();
+        LABS.iter()
+            .find(|(name, _)| *name == word)
+            .map(|(_, lab)| *lab)
+            .ok_or_else(|| ValueError::new(format!("there is no lab `{word}`"), suggest(word, &names)))
+    }
+}
+
+impl fmt::Display for LabChoice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = LABS.iter().find(|(_, lab)| lab == self).map_or("auto", |(name, _)| name);
+        formatter.write_str(name)
+    }
+}
+
+/// `image:4GiB`, or the absolute path of a block device.
+impl FromStr for DeviceSource {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<DeviceSource, ValueError> {
+        if let Some(size) = text.strip_prefix("image:") {
+            return match size.parse()? {
+                Bytes(0) => Err(ValueError::new("an image may not be empty", "for example: image:4GiB")),
+                size => Ok(DeviceSource::Image(size)),
+            };
+        }
+        if text.starts_with('/') {
+            return Ok(DeviceSource::Path(PathBuf::from(text)));
+        }
+        Err(ValueError::new(
+            format!("\"{text}\" is not a device"),
+            "write image:SIZE for a scratch image (image:4GiB), \
+             or the absolute path of a block device (/dev/disk/by-id/…)",
+        ))
+    }
+}
+
+impl fmt::Display for DeviceSource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeviceSource::Image(size) => write!(formatter, "scratch image of {size}"),
+            DeviceSource::Path(path) => write!(formatter, "{}", path.display()),
+        }
+    }
+}
+
+impl Blocks {
+    /// From `min` to `max` blocks.
+    ///
+    /// # Errors
+    /// When there would be none, or `min` is above `max`.
+    pub fn new(min: u64, max: u64) -> Result<Blocks, ValueError> {
+        let fitting = |number: u64| u32::try_from(number).ok().filter(|number| *number > 0);
+        match (fitting(min), fitting(max)) {
+            (Some(min), Some(max)) if min <= max => Ok(Blocks { min, max }),
+            (Some(_), Some(_)) => Err(ValueError::new(
+                format!("at least {min} blocks and at most {max} cannot both be"),
+                "`min` may not be above `max`",
+            )),
+            _ => Err(ValueError::new("the number of blocks must be at least 1, and below 2^32", "")),
+        }
+    }
+}
+
+/// `5` for exactly five, `3-30` for an adaptive range.
+impl FromStr for Blocks {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Blocks, ValueError> {
+        let (min, max) = text.split_once('-').unwrap_or((text, text));
+        match (min.trim().parse(), max.trim().parse()) {
+            (Ok(min), Ok(max)) => Blocks::new(min, max),
+            _ => Err(ValueError::new(
+                format!("\"{text}\" is not a number of blocks"),
+                "write 5 for exactly five, or 3-30 for as many as it takes",
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::{Blocks, Bytes, DeviceSource, LABS, LabChoice};
+
+    #[test]
+    fn labs_are_read_as_they_are_shown() {
+        for (name, lab) in LABS {
+            assert_eq!(name.parse::<LabChoice>().unwrap(), *lab);
+            assert_eq!(lab.to_string(), *name);
+        }
+        let error = "umll".parse::<LabChoice>().unwrap_err();
+        assert_eq!(error.to_string(), "there is no lab `umll`\nhint: did you mean `uml`?");
+    }
+
+    #[test]
+    fn devices_are_images_or_absolute_paths() {
+        assert_eq!("image:4GiB".parse::<DeviceSource>().unwrap(), DeviceSource::Image(Bytes(4 << 30)));
+        assert_eq!(
+            "/dev/sdz".parse::<DeviceSource>().unwrap(),
+            DeviceSource::Path(PathBuf::from("/dev/sdz"))
+        );
+        for wrong in ["image:", "image:0", "image:4Gb", "sdz", "4GiB", ""] {
+            assert!(wrong.parse::<DeviceSource>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn blocks_are_a_number_or_a_range() {
+        assert_eq!("5".parse::<Blocks>().unwrap(), Blocks { min: 5, max: 5 });
+        assert_eq!("3-30".parse::<Blocks>().unwrap(), Blocks { min: 3, max: 30 });
+        for wrong in ["0", "5-3", "-3", "many", "3-", "5000000000"] {
+            assert!(wrong.parse::<Blocks>().is_err(), "{wrong}");
+        }
+    }
+}

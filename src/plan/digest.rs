@@ -1,0 +1,12 @@
+//! The identity of a resolved plan: two runs with the same digest did the same work.
+
+use super::Plan;
+
+/// 16 hexadecimal digits that change whenever anything in the resolved plan does, on every machine alike.
+///
+/// It is the xxh3 hash of the plan's JSON, whose fields stand in the order of their definition and whose maps
+/// are sorted. A plan holds only strings, numbers and lists, so it can always be written as JSON.
+pub fn digest(plan: &Plan) -> String {
+    let json = serde_json::to_vec(plan).unwrap_or_default();
+    format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&json))
+}

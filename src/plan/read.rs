@@ -1,0 +1,260 @@
+//! From TOML to a resolved plan: the top level, and the sections that are about the run as a whole.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::change::{Overrides, amend, apply};
+use super::error::{PlanError, ValueError};
+use super::read_candidate::{self, read_candidates};
+use super::read_dataset::{self, read_datasets};
+use super::read_phase::{self, read_phases};
+use super::section::{
+    Placed, Problems, Section, absolute_path, count, filled_text, number, size, text, time, whole,
+};
+use super::source::{Node, Place, Problem, Table, Texts, Value, parse};
+use super::suggest::suggest;
+use super::{
+    Blocks, Bytes, Device, DeviceSource, Goal, LabChoice, Phase, Plan, Protocol, Vocabulary, Work, fit,
+};
+
+/// Keys at the top of a plan.
+const TOP: &[&str] =
+    &["title", "lab", "kernel", "device", "protocol", "goal", "dataset", "candidate", "matrix", "phase"];
+const DEVICE: &[&str] = &["image", "path", "folder"];
+const PROTOCOL: &[&str] = &["blocks", "seed", "tie", "timeout", "budget"];
+const BLOCKS: &[&str] = &["min", "max"];
+const GOAL: &[&str] = &["metric", "weights"];
+
+/// Every key a plan may hold, by the section it stands in. The reference (docs/plan-format.md) covers them all.
+pub const KEYS: &[(&str, &[&str])] = &[
+    ("", TOP),
+    ("[device]", DEVICE),
+    ("[protocol]", PROTOCOL),
+    ("blocks", BLOCKS),
+    ("[goal]", GOAL),
+    ("[dataset.NAME]", read_dataset::KEYS),
+    ("[[candidate]]", read_candidate::CANDIDATE),
+    ("[matrix]", read_candidate::MATRIX),
+    ("[[phase]]", read_phase::PHASE),
+    ("verify", read_phase::VERIFY),
+];
+
+const IMAGE: Bytes = Bytes(4 << 30);
+const BLOCKS_DEFAULT: Blocks = Blocks { min: 3, max: 30 };
+const TIE: f64 = 0.03;
+const TIMEOUT: Duration = Duration::from_secs(30 * 60);
+
+/// Reads a plan, checks it, and spells out everything it leaves to defaults.
+///
+/// # Errors
+/// On the first thing wrong: unknown key or word, wrong unit or type, or an impossible combination.
+pub fn read(text: &str, file_name: &str, vocabulary: &Vocabulary<'_>) -> Result<Plan, PlanError> {
+    read_with(text, file_name, &Overrides::default(), vocabulary)
+}
+
+/// As [`read`], with changes from the command line.
+///
+/// `--set` is applied to the TOML before it is typed, so its mistakes are told like those of a file; then
+/// candidates are picked, lab, device and blocks replaced, the data scaled, and the whole checked to fit.
+///
+/// # Errors
+/// On the first thing wrong, in the plan or in a change.
+pub fn read_with(
+    text: &str,
+    file_name: &str,
+    overrides: &Overrides,
+    vocabulary: &Vocabulary<'_>,
+) -> Result<Plan, PlanError> {
+    let mut texts = Texts::default();
+    let file = texts.add_file(file_name, text);
+    let mut tree = parse(&texts, file).map_err(|problem| texts.tell(&problem))?;
+    amend(&mut tree, &overrides.set, &mut texts)?;
+    let (mut plan, device_at) = typed(&tree, vocabulary).map_err(|problem| texts.tell(&problem))?;
+    let device_at =
+        apply(&mut plan, overrides, &mut texts, device_at.unwrap_or(Place { text: file, start: 0, end: 0 }))?;
+    if let Err(error) = fit::check(&plan) {
+        let problem = Problem::new(device_at, error);
+        return Err(texts.tell(&problem));
+    }
+    Ok(plan)
+}
+
+/// The typed plan, and where its device is named.
+fn typed(tree: &Node, vocabulary: &Vocabulary<'_>) -> Result<(Plan, Option<Place>), Problem> {
+    let problems = Problems::default();
+    let plan = read_top(tree, vocabulary, &problems);
+    match (problems.into_first(), plan) {
+        (Some(problem), _) => Err(problem),
+        (None, Some(plan)) => Ok(plan),
+        // Unreachable in practice: a part that is missing has noted why. Told rather than trusted.
+        (None, None) => {
+            Err(Problem { at: tree.at, message: "the plan is incomplete".to_owned(), hint: None })
+        }
+    }
+}
+
+fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Option<(Plan, Option<Place>)> {
+    let top = Section::new("", tree, TOP, problems)?;
+    let title = top.required("title", "title = \"Backup to a USB disk\"", filled_text);
+    let lab = top.optional("lab", lab);
+    let kernel = top.optional("kernel", absolute_path);
+    if let (Some(kernel), Some(Placed { value: LabChoice::Native, .. })) = (&kernel, &lab) {
+        problems.add(
+            kernel.at,
+            "a kernel of one's own does not go with lab = \"native\", which is this machine's kernel",
+            "take `kernel` out, or let lab be \"uml\" or \"vm\"",
+        );
+    }
+    let device = read_device(&top, problems);
+    let protocol = read_protocol(&top, problems);
+    let datasets = read_datasets(&top, vocabulary, problems);
+    let candidates = read_candidates(&top, vocabulary, problems);
+    let phases = read_phases(&top, &datasets, vocabulary, problems);
+    let goal = read_goal(&top, &phases, vocabulary, problems);
+    let datasets = datasets.into_iter().filter_map(|(name, dataset)| Some((name, dataset?.value))).collect();
+    let (device, device_at) = device?;
+    let plan = Plan {
+        title: title?.value,
+        lab: lab.map_or(LabChoice::Auto, |lab| lab.value),
+        kernel: kernel.map(|kernel| kernel.value),
+        device,
+        protocol: protocol?,
+        goal: goal?,
+        datasets,
+        candidates,
+        phases,
+    };
+    Some((plan, device_at))
+}
+
+fn lab(node: &Node) -> Result<LabChoice, ValueError> {
+    text(node)?.parse()
+}
+
+fn read_device(top: &Section<'_>, problems: &Problems) -> Option<(Device, Option<Place>)> {
+    let default = Device { source: DeviceSource::Image(IMAGE), folder: None };
+    let Some(entry) = top.entry("device") else { return Some((default, None)) };
+    let section = Section::new("[device]", &entry.node, DEVICE, problems)?;
+    let image = section.optional("image", size);
+    let path: Option<Placed<PathBuf>> = section.optional("path", absolute_path);
+    let folder = section.optional("folder", absolute_path);
+    if section.entry("path").is_some() {
+        section.forbid(
+            &["image", "folder"],
+            "`path`",
+            "a device is either a scratch image (image, folder) or a block device (path); \
+             on the command line, --device replaces either",
+        );
+    }
+    let at = path.as_ref().map(|path| path.at).or(image.as_ref().map(|image| image.at));
+    let source = match (path, image) {
+        (Some(path), _) => DeviceSource::Path(path.value),
+        (None, Some(image)) => DeviceSource::Image(image.value),
+        (None, None) => default.source,
+    };
+    Some((Device { source, folder: folder.map(|folder| folder.value) }, at.or(Some(entry.key_at))))
+}
+
+fn read_protocol(top: &Section<'_>, problems: &Problems) -> Option<Protocol> {
+    let mut protocol = Protocol { blocks: BLOCKS_DEFAULT, seed: 1, tie: TIE, timeout: TIMEOUT, budget: None };
+    let Some(entry) = top.entry("protocol") else { return Some(protocol) };
+    let section = Section::new("[protocol]", &entry.node, PROTOCOL, problems)?;
+    if let Some(entry) = section.entry("blocks") {
+        protocol.blocks = read_blocks(&section, &entry.node, problems)?;
+    }
+    protocol.seed = section.optional("seed", whole).map_or(protocol.seed, |seed| seed.value);
+    protocol.tie = section.optional("tie", tie).map_or(protocol.tie, |tie| tie.value);
+    protocol.timeout = section.optional("timeout", time).map_or(protocol.timeout, |timeout| timeout.value);
+    protocol.budget = section.optional("budget", time).map(|budget| budget.value);
+    Some(protocol)
+}
+
+fn tie(node: &Node) -> Result<f64, ValueError> {
+    match number(node)? {
+        tie if tie <= 0.5 => Ok(tie),
+        other => Err(ValueError::new(
+            format!("it must lie between 0 and 0.5, but is {other}"),
+            "it is a fraction: 3 % is 0.03",
+        )),
+    }
+}
+
+fn read_blocks(section: &Section<'_>, node: &Node, problems: &Problems) -> Option<Blocks> {
+    if matches!(node.value, Value::Table(_)) {
+        let range = Section::new("blocks", node, BLOCKS, problems)?;
+        let min = range.required("min", "blocks = { min = 3, max = 30 }", count)?;
+        let max = range.required("max", "blocks = { min = 3, max = 30 }", count)?;
+        return problems.note(node.at, Blocks::new(min.value, max.value));
+    }
+    let fixed = section.optional("blocks", |node| match node.value {
+        Value::Integer(_) => count(node).and_then(|number| Blocks::new(number, number)),
+        _ => Err(ValueError::new(
+            format!("a number or a range is wanted here, not {}", node.value.kind()),
+            "write blocks = 5, or blocks = { min = 3, max = 30 }",
+        )),
+    })?;
+    Some(fixed.value)
+}
+
+fn read_goal(
+    top: &Section<'_>,
+    phases: &[Phase],
+    vocabulary: &Vocabulary<'_>,
+    problems: &Problems,
+) -> Option<Goal> {
+    let mut goal = Goal { metric: "durable".to_owned(), weights: even_weights(phases) };
+    let Some(entry) = top.entry("goal") else { return Some(goal) };
+    let section = Section::new("[goal]", &entry.node, GOAL, problems)?;
+    if let Some(metric) = section.optional("metric", filled_text) {
+        problems.must_be_known(metric.at, "metric", &metric.value, vocabulary.metrics);
+        goal.metric = metric.value;
+    }
+    if let Some(entry) = section.entry("weights") {
+        let Value::Table(table) = &entry.node.value else {
+            let found = entry.node.value.kind();
+            let hint = "for example: weights = { write = 5, read = 2 }";
+            problems.add(entry.node.at, format!("`weights` must be a table, not {found}"), hint);
+            return None;
+        };
+        if !table.entries.is_empty() {
+            goal.weights = read_weights(table, entry.node.at, phases, problems);
+        }
+    }
+    Some(goal)
+}
+
+fn read_weights(table: &Table, at: Place, phases: &[Phase], problems: &Problems) -> BTreeMap<String, f64> {
+    let names: Vec<&str> = phases.iter().map(|phase| phase.name.as_str()).collect();
+    // A phase that could not be read has no name to be found; its own problem is the one to tell.
+    let phases_are_sound = problems.is_empty();
+    let mut weights = BTreeMap::new();
+    for weight in &table.entries {
+        if phases_are_sound && !names.contains(&weight.key.as_str()) {
+            let message = format!("the weight `{}` names no phase of this plan", weight.key);
+            problems.add(weight.key_at, message, suggest(&weight.key, &names));
+        }
+        let result = number(&weight.node).map_err(|error| {
+            ValueError::new(format!("the weight of `{}`: {}", weight.key, error.message), error.hint)
+        });
+        if let Some(number) = problems.note(weight.node.at, result) {
+            weights.insert(weight.key.clone(), number);
+        }
+    }
+    if weights.values().all(|weight| *weight == 0.0) {
+        problems.add(
+            at,
+            "every weight is 0, so nothing would count",
+            "give at least one phase a weight above 0",
+        );
+    }
+    weights
+}
+
+/// Each phase counts once; checks count only where there is nothing else.
+fn even_weights(phases: &[Phase]) -> BTreeMap<String, f64> {
+    let is_check = |phase: &&Phase| phase.work == Work::Operation("fsck".to_owned());
+    let only_checks = phases.iter().all(|phase| is_check(&phase));
+    let counted = phases.iter().filter(|phase| only_checks || !is_check(phase));
+    counted.map(|phase| (phase.name.clone(), 1.0)).collect()
+}

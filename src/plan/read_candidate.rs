@@ -1,0 +1,190 @@
+//! `[[candidate]]` and `[matrix]`: the configurations under test, spelled out one by one.
+
+use super::candidate_name::name_all;
+use super::error::ValueError;
+use super::section::{Placed, Problems, Section, filled_text, name, text};
+use super::source::{Node, Value};
+use super::words::split_words;
+use super::{Candidate, Vocabulary};
+
+pub(super) const CANDIDATE: &[&str] = &["filesystem", "mkfs", "mount", "encryption", "scheduler", "name"];
+pub(super) const MATRIX: &[&str] = &["filesystem", "mkfs", "mount", "encryption", "scheduler"];
+
+const EXAMPLE: &str = "for example: [matrix] filesystem = [\"ext4\", \"xfs\"]";
+
+/// Reads the single candidates, then every combination of the matrix; all get unique names.
+pub(super) fn read_candidates(
+    top: &Section<'_>,
+    vocabulary: &Vocabulary<'_>,
+    problems: &Problems,
+) -> Vec<Candidate> {
+    let mut drafts: Vec<Placed<Candidate>> = Vec::new();
+    if let Some(entry) = top.entry("candidate") {
+        match &entry.node.value {
+            Value::Array(nodes) => {
+                drafts.extend(nodes.iter().filter_map(|node| read_candidate(node, vocabulary, problems)));
+            }
+            _ => problems.add(
+                entry.key_at,
+                "candidates are a list",
+                "write [[candidate]], with two brackets on each side",
+            ),
+        }
+    }
+    if let Some(entry) = top.entry("matrix") {
+        let combined = read_matrix(&entry.node, vocabulary, problems).unwrap_or_default();
+        drafts.extend(combined.into_iter().map(|value| Placed { at: entry.node.at, value }));
+    }
+    if drafts.is_empty() && problems.is_empty() {
+        top.lacks(top.at, "the plan has no candidate, so there is nothing to compare", EXAMPLE);
+    }
+    name_all(&mut drafts, problems);
+    drafts.into_iter().map(|draft| draft.value).collect()
+}
+
+fn read_candidate(
+    node: &Node,
+    vocabulary: &Vocabulary<'_>,
+    problems: &Problems,
+) -> Option<Placed<Candidate>> {
+    let section = Section::new("[[candidate]]", node, CANDIDATE, problems)?;
+    let filesystem = section.required("filesystem", "filesystem = \"ext4\"", filled_text);
+    if let Some(filesystem) = &filesystem {
+        problems.must_be_known(filesystem.at, "filesystem", &filesystem.value, vocabulary.filesystems);
+    }
+    let encryption = section.optional("encryption", filled_text);
+    if let Some(encryption) = &encryption {
+        problems.must_be_known(encryption.at, "encryption", &encryption.value, vocabulary.encryptions);
+    }
+    let mkfs = section.optional("mkfs", words);
+    let mount = section.optional("mount", options);
+    let scheduler = section.optional("scheduler", scheduler).and_then(|scheduler| scheduler.value);
+    let own_name = section.optional("name", name);
+    let at = own_name.as_ref().map_or(section.at, |name| name.at);
+    let value = Candidate {
+        name: own_name.map(|name| name.value).unwrap_or_default(),
+        filesystem: filesystem?.value,
+        mkfs: mkfs.map(|mkfs| mkfs.value).unwrap_or_default(),
+        mount: mount.map(|mount| mount.value).unwrap_or_default(),
+        encryption: encryption.map_or_else(|| "none".to_owned(), |encryption| encryption.value),
+        scheduler,
+    };
+    Some(Placed { at, value })
+}
+
+fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Option<Vec<Candidate>> {
+    let section = Section::new("[matrix]", node, MATRIX, problems)?;
+    if section.entry("filesystem").is_none() {
+        section.lacks(section.at, "[matrix] lacks `filesystem`", EXAMPLE);
+    }
+    let filesystems = read_axis(&section, "filesystem", problems, filled_text);
+    for filesystem in filesystems.iter().flatten() {
+        problems.must_be_known(filesystem.at, "filesystem", &filesystem.value, vocabulary.filesystems);
+    }
+    let encryptions = read_axis(&section, "encryption", problems, filled_text);
+    for encryption in encryptions.iter().flatten() {
+        problems.must_be_known(encryption.at, "encryption", &encryption.value, vocabulary.encryptions);
+    }
+    let mkfs = values(read_axis(&section, "mkfs", problems, words), Vec::new());
+    let mounts = values(read_axis(&section, "mount", problems, options), Vec::new());
+    let encryptions = values(encryptions, "none".to_owned());
+    let schedulers = values(read_axis(&section, "scheduler", problems, scheduler), None);
+    let mut candidates = Vec::new();
+    for filesystem in filesystems? {
+        for mkfs in &mkfs {
+            for mount in &mounts {
+                for encryption in &encryptions {
+                    for scheduler in &schedulers {
+                        candidates.push(Candidate {
+                            name: String::new(),
+                            filesystem: filesystem.value.clone(),
+                            mkfs: mkfs.clone(),
+                            mount: mount.clone(),
+                            encryption: encryption.clone(),
+                            scheduler: scheduler.clone(),
+                        });
+                    }
+                }
+            }
+        }
+    }
+    Some(candidates)
+}
+
+/// The values of one key of the matrix; `None` when the key is absent.
+fn read_axis<T: PartialEq>(
+    section: &Section<'_>,
+    key: &str,
+    problems: &Problems,
+    read: impl Fn(&Node) -> Result<T, ValueError>,
+) -> Option<Vec<Placed<T>>> {
+    let entry = section.entry(key)?;
+    let Value::Array(nodes) = &entry.node.value else {
+        let found = entry.node.value.kind();
+        let hint = "every combination is tried, so each key lists its values: [\"…\", \"…\"]";
+        problems.add(entry.node.at, format!("in [matrix], `{key}` must be an array, not {found}"), hint);
+        return None;
+    };
+    if nodes.is_empty() {
+        let message = format!("`{key}` is empty, so [matrix] has no combination");
+        problems.add(entry.node.at, message, "list at least one value, or take the key out");
+    }
+    let mut axis: Vec<Placed<T>> = Vec::new();
+    for node in nodes {
+        let result =
+            read(node).map_err(|error| ValueError::new(format!("`{key}`: {}", error.message), error.hint));
+        let Some(value) = problems.note(node.at, result) else { continue };
+        if axis.iter().any(|earlier| earlier.value == value) {
+            problems.add(
+                node.at,
+                format!("`{key}` lists this value twice"),
+                "each combination is tried once",
+            );
+        }
+        axis.push(Placed { at: node.at, value });
+    }
+    Some(axis)
+}
+
+fn values<T>(axis: Option<Vec<Placed<T>>>, default: T) -> Vec<T> {
+    match axis {
+        Some(axis) => axis.into_iter().map(|placed| placed.value).collect(),
+        None => vec![default],
+    }
+}
+
+/// mkfs options: a string that is split as a shell does, or the words themselves.
+fn words(node: &Node) -> Result<Vec<String>, ValueError> {
+    match &node.value {
+        Value::Text(line) => split_words(line),
+        Value::Array(nodes) => nodes.iter().map(text).collect(),
+        other => Err(ValueError::new(
+            format!("a string or an array of strings is wanted here, not {}", other.kind()),
+            "as in \"-O ^dir_index\" or [\"-O\", \"^dir_index\"]",
+        )),
+    }
+}
+
+/// Mount options, separated by commas.
+fn options(node: &Node) -> Result<Vec<String>, ValueError> {
+    let line = text(node)?;
+    if line.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    let options: Vec<String> = line.split(',').map(|option| option.trim().to_owned()).collect();
+    if options.iter().any(|option| option.is_empty() || option.contains(char::is_whitespace)) {
+        return Err(ValueError::new(
+            format!("\"{line}\" is not a list of mount options"),
+            "mount options are separated by commas, without `-o`, as in \"noatime,compress=zstd\"",
+        ));
+    }
+    Ok(options)
+}
+
+/// An I/O scheduler; the empty string leaves the device's own.
+fn scheduler(node: &Node) -> Result<Option<String>, ValueError> {
+    match text(node)? {
+        empty if empty.is_empty() => Ok(None),
+        _ => name(node).map(Some),
+    }
+}

@@ -1,0 +1,201 @@
+//! The TOML of a plan as a tree in which every key and value knows where it stands.
+//!
+//! Several texts may share one tree (the file, and one per `--set`), so that an error always shows the text
+//! that caused it.
+
+use toml::de::{DeTable, DeValue};
+
+use super::error::{Culprit, PlanError, ValueError};
+
+/// A stretch of one of the texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) text: usize,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// A value and where it stands.
+#[derive(Debug, Clone)]
+pub(super) struct Node {
+    pub(super) at: Place,
+    pub(super) value: Value,
+}
+
+/// A TOML value.
+#[derive(Debug, Clone)]
+pub(super) enum Value {
+    Text(String),
+    Integer(i64),
+    Number(f64),
+    Boolean(bool),
+    Date,
+    Array(Vec<Node>),
+    Table(Table),
+}
+
+impl Value {
+    /// What it is, with its article, for a message.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Value::Text(_) => "a string",
+            Value::Integer(_) => "a whole number",
+            Value::Number(_) => "a number",
+            Value::Boolean(_) => "true or false",
+            Value::Date => "a date",
+            Value::Array(_) => "an array",
+            Value::Table(_) => "a table",
+        }
+    }
+}
+
+/// A table's entries in the order they are written.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Table {
+    pub(super) entries: Vec<Entry>,
+}
+
+/// A key, where it stands, and its value.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub(super) key: String,
+    pub(super) key_at: Place,
+    pub(super) node: Node,
+}
+
+impl Table {
+    pub(super) fn get(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|entry| entry.key == key)
+    }
+}
+
+/// Something wrong at a place.
+#[derive(Debug, Clone)]
+pub(super) struct Problem {
+    pub(super) at: Place,
+    pub(super) message: String,
+    pub(super) hint: Option<String>,
+}
+
+impl Problem {
+    /// A value's problem, at its place.
+    pub(super) fn new(at: Place, error: ValueError) -> Problem {
+        let hint = (!error.hint.is_empty()).then_some(error.hint);
+        Problem { at, message: error.message, hint }
+    }
+}
+
+/// The texts a plan is put together from.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    texts: Vec<Text>,
+}
+
+#[derive(Debug)]
+struct Text {
+    name: String,
+    content: String,
+    is_option: bool,
+}
+
+impl Texts {
+    /// Adds a file's text; returns its number.
+    pub(super) fn add_file(&mut self, name: &str, content: &str) -> usize {
+        self.add(name, content, false)
+    }
+
+    /// Adds what was given to a command-line option; returns its number.
+    pub(super) fn add_option(&mut self, option: &str, content: &str) -> usize {
+        self.add(option, content, true)
+    }
+
+    fn add(&mut self, name: &str, content: &str, is_option: bool) -> usize {
+        self.texts.push(Text { name: name.to_owned(), content: content.to_owned(), is_option });
+        self.texts.len() - 1
+    }
+
+    /// All of a text.
+    pub(super) fn whole(&self, text: usize) -> Place {
+        Place { text, start: 0, end: self.texts[text].content.len() }
+    }
+
+    /// Whether a table is written in braces, and so replaces what was there instead of adding to it.
+    pub(super) fn is_inline_table(&self, at: Place) -> bool {
+        self.texts[at.text].content.get(at.start..).is_some_and(|rest| rest.starts_with('{'))
+    }
+
+    /// Tells a problem with its place: line, column, and the line itself.
+    pub(super) fn tell(&self, problem: &Problem) -> PlanError {
+        let text = &self.texts[problem.at.text];
+        let content = text.content.as_str();
+        let start = boundary(content, problem.at.start);
+        let line_start = content[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        let line_end = content[start..].find('\n').map_or(content.len(), |newline| start + newline);
+        let end = boundary(content, problem.at.end).clamp(start, line_end);
+        let culprit = Culprit {
+            file: text.name.clone(),
+            line: (!text.is_option).then(|| content[..start].matches('\n').count() + 1),
+            column: content[line_start..start].chars().count() + 1,
+            source_line: content[line_start..line_end].trim_end_matches('\r').to_owned(),
+            width: content[start..end].trim_end().chars().count(),
+        };
+        PlanError { culprit: Box::new(culprit), message: problem.message.clone(), hint: problem.hint.clone() }
+    }
+}
+
+/// The last start of a character at or before `index`.
+fn boundary(content: &str, index: usize) -> usize {
+    (0..=index.min(content.len())).rev().find(|index| content.is_char_boundary(*index)).unwrap_or(0)
+}
+
+/// Parses one of the texts into a tree.
+pub(super) fn parse(texts: &Texts, text: usize) -> Result<Node, Problem> {
+    let content = texts.texts[text].content.as_str();
+    let document = DeTable::parse(content).map_err(|error| {
+        let span = error.span().unwrap_or(0..0);
+        Problem {
+            at: Place { text, start: span.start, end: span.end },
+            message: format!("not TOML: {}", error.message()),
+            hint: None,
+        }
+    })?;
+    let at = Place { text, start: 0, end: 0 };
+    Ok(Node { at, value: Value::Table(table(text, document.into_inner())?) })
+}
+
+fn table(text: usize, source: DeTable<'_>) -> Result<Table, Problem> {
+    let mut entries = Vec::new();
+    for (key, value) in source {
+        let key_at = Place { text, start: key.span().start, end: key.span().end };
+        entries.push(Entry { key: key.into_inner().into_owned(), key_at, node: node(text, value)? });
+    }
+    entries.sort_by_key(|entry| entry.key_at);
+    Ok(Table { entries })
+}
+
+fn node(text: usize, source: toml::Spanned<DeValue<'_>>) -> Result<Node, Problem> {
+    let at = Place { text, start: source.span().start, end: source.span().end };
+    let too_large =
+        |digits: &str| Problem { at, message: format!("the number {digits} does not fit"), hint: None };
+    let value = match source.into_inner() {
+        DeValue::String(string) => Value::Text(string.into_owned()),
+        DeValue::Integer(integer) => Value::Integer(
+            i64::from_str_radix(integer.as_str(), integer.radix())
+                .map_err(|_| too_large(integer.as_str()))?,
+        ),
+        DeValue::Float(float) => {
+            Value::Number(float.as_str().parse().map_err(|_| too_large(float.as_str()))?)
+        }
+        DeValue::Boolean(boolean) => Value::Boolean(boolean),
+        DeValue::Datetime(_) => Value::Date,
+        DeValue::Array(array) => {
+            Value::Array(array.into_iter().map(|item| node(text, item)).collect::<Result<_, _>>()?)
+        }
+        DeValue::Table(inner) => Value::Table(table(text, inner)?),
+    };
+    Ok(Node { at, value })
+}

@@ -1,0 +1,220 @@
+//! Hand-made plans and journals for the tests of the renderers.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::journal::{Caution, Event, Journal, Measurement, Observation, Record, Run, Status, TrialId, Unit};
+use crate::plan::{
+    Blocks, Bytes, Candidate, Device, DeviceSource, Goal, LabChoice, Phase, Plan, Protocol, Work,
+};
+
+/// A journal under construction, with its plan.
+pub(super) struct Story {
+    pub(super) plan: Plan,
+    pub(super) records: Vec<Record>,
+    torn: bool,
+    seconds: i64,
+}
+
+impl Story {
+    pub(super) fn new(candidates: &[&str], phases: &[&str]) -> Self {
+        let mut story = Self { plan: plan(candidates, phases), records: Vec::new(), torn: false, seconds: 0 };
+        let environment = [("kernel.release", "6.1.176"), ("tool.rsync", "3.2.7")];
+        story.tell(
+            None,
+            Event::RunStarted {
+                schema: 1,
+                id: "2026-11-21-usb-backup".to_owned(),
+                title: story.plan.title.clone(),
+                plan_digest: "3f9a62c1".to_owned(),
+                lab: "uml".to_owned(),
+                lab_reason: "no root here, and uml can run every candidate".to_owned(),
+                fidelity: "loop image of 1 GiB on ext4, sandbox kernel: CPU costs more than on bare metal"
+                    .to_owned(),
+                environment: environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            },
+        );
+        story
+    }
+
+    pub(super) fn tell(&mut self, trial: Option<&TrialId>, event: Event) -> &mut Self {
+        self.seconds += 1;
+        let at = jiff::Timestamp::new(1_795_000_000 + self.seconds, 0).unwrap();
+        self.records.push(Record { at, trial: trial.cloned(), event });
+        self
+    }
+
+    pub(super) fn skip(&mut self, name: &str, reason: &str, hint: &str) -> &mut Self {
+        let (candidate, reason, hint) = (name.to_owned(), reason.to_owned(), hint.to_owned());
+        self.tell(None, Event::CandidateSkipped { candidate, reason, hint })
+    }
+
+    pub(super) fn open_block(&mut self, block: u32, attempt: u32, order: &[&str]) -> &mut Self {
+        let order = order.iter().map(|name| (*name).to_owned()).collect();
+        self.tell(None, Event::BlockStarted { block, attempt, order })
+    }
+
+    pub(super) fn close_block(&mut self, block: u32, attempt: u32, invalid: Option<&str>) -> &mut Self {
+        self.tell(None, Event::BlockFinished { block, attempt, invalid: invalid.map(str::to_owned) })
+    }
+
+    /// A trial that goes well: seconds until durable for each of its phases.
+    pub(super) fn trial(&mut self, id: &TrialId, phases: &[(&str, f64)]) -> &mut Self {
+        self.tell(Some(id), Event::TrialStarted {});
+        for (at, (phase, seconds)) in phases.iter().enumerate() {
+            let cache = if at == 0 { "fresh" } else { "warm" };
+            self.tell(Some(id), Event::Observation(observation(phase, cache, *seconds)));
+        }
+        let wall = phases.iter().map(|(_, seconds)| seconds).sum::<f64>() * 1.1;
+        self.tell(Some(id), Event::TrialFinished { status: Status::Ok, reason: String::new(), wall })
+    }
+
+    pub(super) fn failed_trial(&mut self, id: &TrialId, reason: &str) -> &mut Self {
+        self.tell(Some(id), Event::TrialStarted {});
+        self.tell(
+            Some(id),
+            Event::TrialFinished { status: Status::Failed, reason: reason.to_owned(), wall: 1.0 },
+        )
+    }
+
+    pub(super) fn caution(&mut self, id: &TrialId, phase: &str, text: &str) -> &mut Self {
+        self.tell(Some(id), Event::Caution(Caution { phase: phase.to_owned(), text: text.to_owned() }))
+    }
+
+    pub(super) fn finish(&mut self) -> &mut Self {
+        self.tell(None, Event::RunFinished { reason: "all blocks are done".to_owned() })
+    }
+
+    pub(super) fn torn(&mut self) -> &mut Self {
+        self.torn = true;
+        self
+    }
+
+    pub(super) fn run(&self) -> Run {
+        let journal =
+            Journal { path: PathBuf::from("journal.jsonl"), records: self.records.clone(), torn: self.torn };
+        Run::derive(&self.plan, &journal).unwrap()
+    }
+}
+
+pub(super) fn id(block: u32, candidate: &str) -> TrialId {
+    TrialId { block, candidate: candidate.to_owned(), attempt: 1 }
+}
+
+fn observation(phase: &str, cache: &str, seconds: f64) -> Observation {
+    let bytes = 60.0 * 1024.0 * 1024.0;
+    let numbers = [
+        ("durable", Unit::Seconds, seconds),
+        ("returned", Unit::Seconds, seconds * 0.8),
+        ("cpu", Unit::Seconds, seconds * 0.3),
+        ("device_written", Unit::Bytes, bytes * 1.1),
+        ("write_amplification", Unit::Ratio, 1.1),
+        ("throughput", Unit::BytesPerSecond, bytes / seconds),
+        ("space_used", Unit::Bytes, bytes * 1.04),
+        ("settle", Unit::Seconds, seconds * 0.02),
+    ];
+    Observation {
+        phase: phase.to_owned(),
+        measurements: numbers
+            .into_iter()
+            .map(|(metric, unit, value)| Measurement { metric: metric.to_owned(), unit, value })
+            .collect(),
+        histograms: Vec::new(),
+        cache: cache.to_owned(),
+    }
+}
+
+fn plan(candidates: &[&str], phases: &[&str]) -> Plan {
+    Plan {
+        title: "Backup to a USB disk".to_owned(),
+        lab: LabChoice::Auto,
+        kernel: None,
+        device: Device { source: DeviceSource::Image(Bytes(1 << 30)), folder: None },
+        protocol: Protocol {
+            blocks: Blocks { min: 1, max: 3 },
+            seed: 1,
+            tie: 0.03,
+            timeout: Duration::from_secs(600),
+            budget: None,
+        },
+        goal: Goal {
+            metric: "durable".to_owned(),
+            weights: phases.iter().map(|name| ((*name).to_owned(), 1.0)).collect(),
+        },
+        datasets: std::collections::BTreeMap::new(),
+        candidates: candidates.iter().map(|name| candidate(name)).collect(),
+        phases: phases.iter().map(|name| phase(name)).collect(),
+    }
+}
+
+fn candidate(name: &str) -> Candidate {
+    let (filesystem, encryption) = match name.split_once('+') {
+        Some((filesystem, encryption)) => (filesystem, encryption),
+        None => (name, "none"),
+    };
+    Candidate {
+        name: name.to_owned(),
+        filesystem: filesystem.to_owned(),
+        mkfs: Vec::new(),
+        mount: Vec::new(),
+        encryption: encryption.to_owned(),
+        scheduler: None,
+    }
+}
+
+fn phase(name: &str) -> Phase {
+    Phase {
+        name: name.to_owned(),
+        work: Work::Operation("tree.write".to_owned()),
+        dataset: None,
+        into: None,
+        cold: false,
+        verify: None,
+    }
+}
+
+/// Sixteen candidates, four phases, one block: what `make demo` makes.
+pub(super) fn demo(blocks: u32) -> Story {
+    const PLAIN: [(&str, [f64; 4]); 8] = [
+        ("ext2", [1.42, 0.611, 0.091, 0.204]),
+        ("ext3", [1.71, 0.622, 0.120, 0.214]),
+        ("ext4", [1.31, 0.604, 0.102, 0.181]),
+        ("jfs", [1.90, 0.832, 0.401, 0.102]),
+        ("xfs", [1.38, 0.641, 0.143, 0.095]),
+        ("reiserfs", [1.77, 0.701, 0.170, 1.31]),
+        ("btrfs", [1.03, 0.588, 0.210, 0.122]),
+        ("nilfs2", [1.55, 0.702, 0.052, 0.031]),
+    ];
+    let names: Vec<String> = ["", "+luks2"]
+        .iter()
+        .flat_map(|layer| PLAIN.iter().map(move |(name, _)| format!("{name}{layer}")))
+        .collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut story = Story::new(&names, &["write", "read", "remove", "check"]);
+    for block in 1..=blocks {
+        story.open_block(block, 1, &names);
+        for (at, name) in names.iter().enumerate() {
+            let layer = if at < 8 { 1.0 } else { 1.3 };
+            // A wobble of a few per cent that is the same in every test.
+            let wobble = 1.0 + 0.01 * f64::from((block * 7 + at as u32 * 3) % 5);
+            let seconds = PLAIN[at % 8].1.map(|seconds| seconds * layer * wobble);
+            let [write, read, remove, check] = seconds;
+            let phases = [
+                ("mkfs", 0.05),
+                ("mount", 0.004),
+                ("write", write),
+                ("read", read),
+                ("remove", remove),
+                ("check", check),
+            ];
+            let id = id(block, name);
+            story.trial(&id, &phases);
+            story.caution(&id, "read", "more than 90% CPU: this phase is not bound by the filesystem");
+            if *name == "jfs" {
+                story.caution(&id, "", "the device did not settle within 30 s");
+            }
+        }
+        story.close_block(block, 1, None);
+    }
+    story
+}

@@ -1,0 +1,171 @@
+//! `--format json`: the stable, versioned form for programs. docs/output-formats.md describes every field.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use serde::Serialize;
+
+use super::{CandidateEntry, Report, ReportError, TrialBasis};
+use crate::journal::{CandidateStatus, Facts, Unit};
+use crate::verdict::{Outcome, weights};
+
+/// Version of the format: raised when a field changes its meaning or goes, not when one is added.
+pub const SCHEMA: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    run: RunPart<'a>,
+    candidates: Vec<CandidatePart<'a>>,
+    estimates: Vec<EstimatePart<'a>>,
+    verdict: VerdictPart<'a>,
+}
+
+#[derive(Serialize)]
+struct RunPart<'a> {
+    id: &'a str,
+    title: &'a str,
+    started: jiff::Timestamp,
+    lab: &'a str,
+    lab_reason: &'a str,
+    fidelity: &'a str,
+    plan_digest: &'a str,
+    seed: u64,
+    blocks: usize,
+    blocks_invalid: usize,
+    provisional: bool,
+    complete: bool,
+    environment: Facts,
+}
+
+#[derive(Serialize)]
+struct CandidatePart<'a> {
+    name: &'a str,
+    filesystem: Option<&'a str>,
+    mkfs: &'a [String],
+    mount: &'a [String],
+    encryption: Option<&'a str>,
+    scheduler: Option<&'a str>,
+    status: &'static str,
+    reason: String,
+    hint: &'a str,
+}
+
+#[derive(Serialize)]
+struct EstimatePart<'a> {
+    candidate: &'a str,
+    phase: &'a str,
+    metric: &'a str,
+    unit: Unit,
+    point: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+    n: usize,
+}
+
+#[derive(Serialize)]
+struct VerdictPart<'a> {
+    goal: GoalPart<'a>,
+    outcome: Outcome,
+    best: &'a [String],
+    tied: &'a [String],
+    ruled_out: &'a [String],
+    undecided: &'a [String],
+    cautions: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct GoalPart<'a> {
+    metric: &'a str,
+    weights: BTreeMap<String, f64>,
+}
+
+/// Writes the report as one JSON document.
+pub(super) fn render(report: &Report<'_>, out: &mut dyn io::Write) -> Result<(), ReportError> {
+    serde_json::to_writer_pretty(&mut *out, &document(report)).map_err(|error| {
+        match error.io_error_kind() {
+            // A closed pipe must stay recognisable as one.
+            Some(kind) => ReportError::Io(io::Error::new(kind, error)),
+            None => ReportError::Json(error),
+        }
+    })?;
+    Ok(out.write_all(b"\n")?)
+}
+
+fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
+    let (run, verdict) = (report.run, &report.verdict);
+    let mut environment = run.header.environment.clone();
+    if let Some(harness) = report.harness {
+        environment.insert("harness.share".to_owned(), format!("{:.4}", harness.share));
+        environment.insert("harness.settle".to_owned(), format!("{:.4}", harness.settle));
+    }
+    Document {
+        schema: SCHEMA,
+        run: RunPart {
+            id: &run.header.id,
+            title: &run.header.title,
+            started: run.header.started,
+            lab: &run.header.lab,
+            lab_reason: &run.header.lab_reason,
+            fidelity: &run.header.fidelity,
+            plan_digest: &run.header.plan_digest,
+            seed: report.plan.protocol.seed,
+            blocks: run.complete_blocks(),
+            blocks_invalid: run.invalid_blocks().count(),
+            provisional: matches!(report.basis, TrialBasis::OpenBlock(_)),
+            complete: run.finished.is_some(),
+            environment,
+        },
+        candidates: in_plan_order(report).map(candidate).collect(),
+        estimates: report
+            .estimates
+            .iter()
+            .map(|found| EstimatePart {
+                candidate: &found.candidate,
+                phase: &found.phase,
+                metric: &found.metric,
+                unit: found.unit,
+                point: found.estimate.point,
+                low: found.estimate.low,
+                high: found.estimate.high,
+                n: found.estimate.n,
+            })
+            .collect(),
+        verdict: VerdictPart {
+            goal: GoalPart { metric: &report.plan.goal.metric, weights: weights(report.plan) },
+            outcome: verdict.outcome,
+            best: &verdict.best,
+            tied: &verdict.tied,
+            ruled_out: &verdict.ruled_out,
+            undecided: &verdict.undecided,
+            cautions: report.notes.iter().map(super::Note::line).collect(),
+        },
+    }
+}
+
+/// The order of a data format must not hang on the numbers.
+fn in_plan_order<'a>(report: &'a Report<'a>) -> impl Iterator<Item = &'a CandidateEntry<'a>> {
+    let states = report.run.candidates.iter();
+    states.filter_map(|state| report.candidates.iter().find(|entry| entry.name == state.name))
+}
+
+fn candidate<'a>(entry: &'a CandidateEntry<'a>) -> CandidatePart<'a> {
+    let (status, reason) = match entry.status {
+        CandidateStatus::Ok => ("ok", entry.reason.clone()),
+        CandidateStatus::Failed => ("failed", entry.reason.clone()),
+        CandidateStatus::Skipped => ("skipped", entry.reason.clone()),
+        CandidateStatus::Untried => ("skipped", "not tried yet".to_owned()),
+    };
+    let plan = entry.plan;
+    CandidatePart {
+        name: entry.name,
+        filesystem: plan.map(|plan| plan.filesystem.as_str()),
+        mkfs: plan.map_or(&[], |plan| plan.mkfs.as_slice()),
+        mount: plan.map_or(&[], |plan| plan.mount.as_slice()),
+        encryption: plan.map(|plan| plan.encryption.as_str()),
+        scheduler: plan.and_then(|plan| plan.scheduler.as_deref()),
+        status,
+        reason,
+        hint: entry.hint,
+    }
+}

@@ -1,0 +1,135 @@
+//! `--format markdown`: the outcome and its tables, to be pasted into a pull request, an issue or a forum.
+
+use super::matrix::{Cell, Mark, Matrix, Spread};
+use super::number::{fixed, percent, times};
+use super::text::{count, one_line};
+use super::{Report, sentence};
+use crate::journal::CandidateStatus;
+
+/// The document.
+pub(super) fn render(report: &Report<'_>) -> String {
+    let mut page = format!("## {}\n\n{}\n\n", escaped(&report.run.header.title), escaped(&report.sentence));
+    if let Some(matrix) = Matrix::of(report, &report.plan.goal.metric, |phase| report.is_headline(phase)) {
+        page.push_str(&table(&matrix));
+        page.push_str(&legend(report, &matrix));
+    }
+    let missing = report.candidates.iter().filter(|entry| entry.status != CandidateStatus::Ok);
+    let mut rows = String::new();
+    for entry in missing {
+        let status = match entry.status {
+            CandidateStatus::Failed => "failed",
+            CandidateStatus::Skipped => "skipped",
+            CandidateStatus::Untried | CandidateStatus::Ok => "not tried yet",
+        };
+        let mut why = escaped(&entry.reason);
+        if !entry.hint.is_empty() {
+            why.push_str(&format!(" ({})", escaped(entry.hint)));
+        }
+        rows.push_str(&format!("| {} | {status} | {why} |\n", escaped(entry.name)));
+    }
+    if !rows.is_empty() {
+        page.push_str(&format!("| candidate | status | why |\n|:--|:--|:--|\n{rows}\n"));
+    }
+    page.push_str(&foot(report));
+    page
+}
+
+fn table(matrix: &Matrix) -> String {
+    let ranked = matrix.rows.iter().filter(|row| row.behind.is_some()).count() > 1;
+    let mut header = "| candidate |".to_owned();
+    let mut rule = "|:--|".to_owned();
+    if ranked {
+        header.push_str(" goal, × |");
+        rule.push_str("--:|");
+    }
+    for column in &matrix.columns {
+        let unit = if column.unit.is_empty() { String::new() } else { format!(", {}", column.unit) };
+        header.push_str(&format!(" {}{unit} |", escaped(&column.phase)));
+        rule.push_str("--:|");
+    }
+    let mut text = format!("{header}\n{rule}\n");
+    for row in &matrix.rows {
+        text.push_str(&format!("| {} |", escaped(&row.candidate)));
+        if ranked {
+            text.push_str(&format!(" {} |", row.behind.map_or("–".to_owned(), times)));
+        }
+        for cell in &row.cells {
+            text.push_str(&format!(" {} |", cell.as_ref().map_or("–".to_owned(), shown)));
+        }
+        text.push('\n');
+    }
+    text + "\n"
+}
+
+/// The best in bold and with a sign: neither a plain-text mail nor a screen reader need lose it.
+fn shown(cell: &Cell) -> String {
+    let spread = cell.spread.map_or(String::new(), |spread| format!(" ±{}", percent(spread)));
+    let text = format!("{}{spread}", fixed(cell.value, cell.decimals));
+    match cell.mark {
+        Mark::Best => format!("► **{text}**"),
+        Mark::Tied => format!("≈ {text}"),
+        Mark::Plain => text,
+    }
+}
+
+fn legend(report: &Report<'_>, matrix: &Matrix) -> String {
+    let spread = match matrix.spread {
+        Spread::Interval => ", ± half its 95% interval",
+        Spread::Range => ", ± half the range from least to most",
+        Spread::Unknown => "",
+    };
+    let sizes = match report.sample_sizes() {
+        Some((1, 1)) | None => "one trial each".to_owned(),
+        Some((few, many)) if few == many => format!("median of {}", count(few, "trial")),
+        Some((few, many)) => format!("median of {few} to {many} trials"),
+    };
+    let tie = percent(report.plan.protocol.tie);
+    let metric = escaped(&report.plan.goal.metric);
+    format!("*{metric}*: {sizes}{spread}. ► best of its phase, ≈ within {tie} of it.\n\n")
+}
+
+fn foot(report: &Report<'_>) -> String {
+    let header = &report.run.header;
+    let mut text = format!(
+        "- **Trials**: {}\n- **Lab**: {}\n- **Fidelity**: {}\n",
+        sentence::tally(report),
+        escaped(&header.lab),
+        escaped(&header.fidelity)
+    );
+    if let Some(harness) = report.harness {
+        text.push_str(&format!(
+            "- **Harness**: {} of wall time outside the measured steps\n",
+            percent(harness.share)
+        ));
+    }
+    for note in &report.notes {
+        text.push_str(&format!("- **Caution**: {}\n", escaped(&note.line())));
+    }
+    text.push_str(&format!("\nRun `{}`, plan `{}`.\n", code(&header.id), code(&header.plan_digest)));
+    text
+}
+
+/// Foreign text that stays text: nothing in it is a table border, a tag, an entity, a link or emphasis.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in one_line(text).chars() {
+        match character {
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '&' => safe.push_str("&amp;"),
+            // An `@name` would notify somebody in a forge.
+            '@' => safe.push_str("&#64;"),
+            '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '#' => {
+                safe.push('\\');
+                safe.push(character);
+            }
+            other => safe.push(other),
+        }
+    }
+    safe
+}
+
+/// Foreign text within back quotes.
+fn code(text: &str) -> String {
+    one_line(text).replace('`', "'")
+}

@@ -1,0 +1,97 @@
+//! What a reader of the numbers must know: cautions from the trials, each once, and those that follow from the run.
+
+use super::text::{count, listing};
+use super::{Report, TrialBasis};
+use crate::journal::Standing;
+
+/// One thing to know, with how much of the run it concerns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// In a sentence, without a full stop.
+    pub text: String,
+    /// The phase it concerns; empty for all.
+    pub phase: String,
+    /// How many trials it concerns; 0 when it is about the run.
+    pub trials: usize,
+    /// Of how many.
+    pub of: usize,
+    /// The candidates it concerns, where they are not all.
+    pub candidates: Vec<String>,
+}
+
+impl Note {
+    /// The whole note on one line.
+    pub fn line(&self) -> String {
+        let mut line = match self.phase.as_str() {
+            "" => self.text.clone(),
+            phase => format!("{phase}: {}", self.text),
+        };
+        let names: Vec<&str> = self.candidates.iter().map(String::as_str).collect();
+        match (self.trials, names.as_slice()) {
+            (0, _) => {}
+            (all, _) if all == self.of => line.push_str(" (all trials)"),
+            (some, []) => line.push_str(&format!(" ({some} of {})", count(self.of, "trial"))),
+            (some, names) => {
+                line.push_str(&format!(" ({some} of {}: {})", count(self.of, "trial"), listing(names, 3)));
+            }
+        }
+        line
+    }
+}
+
+/// Gathers the notes: first what limits the verdict, then what the trials said, the most frequent first.
+pub(super) fn gather(report: &Report<'_>) -> Vec<Note> {
+    let run = report.run;
+    let mut notes: Vec<Note> = report.verdict.cautions.iter().cloned().map(about_the_run).collect();
+    notes.extend(sample_notes(report).into_iter().map(about_the_run));
+    for (block, rule) in run.invalid_blocks() {
+        let text = format!("block {} (attempt {}) was thrown out: {rule}", block.block, block.attempt);
+        notes.push(about_the_run(text));
+    }
+    if run.torn {
+        notes.push(about_the_run(
+            "the last line of the journal was torn by a crash and is left out".to_owned(),
+        ));
+    }
+    let of = run.trials.iter().filter(|trial| trial.standing != Standing::Discarded).count();
+    let mut held = run.held_cautions();
+    held.sort_by_key(|known| (known.trials != 0, usize::MAX - known.trials));
+    notes.extend(held.into_iter().map(|known| Note {
+        text: known.caution.text,
+        phase: known.caution.phase,
+        trials: known.trials,
+        of,
+        candidates: if known.candidates.len() == run.candidates.len() {
+            Vec::new()
+        } else {
+            known.candidates
+        },
+    }));
+    notes
+}
+
+fn sample_notes(report: &Report<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let TrialBasis::OpenBlock(block) = report.basis {
+        notes.push(format!(
+            "block {block} is not complete: its numbers are provisional and may be thrown out with it"
+        ));
+    }
+    match report.sample_sizes() {
+        Some((_, 1)) => {
+            notes.push("one trial each: how far a repetition would differ is not known".to_owned());
+        }
+        Some((few, _)) if few < 6 => {
+            notes.push(format!("as few as {}: below 6 a median has no 95% interval", count(few, "trial")));
+        }
+        _ => {}
+    }
+    if report.run.finished.is_none() {
+        notes.push("the run has not ended".to_owned());
+    }
+    notes
+}
+
+fn about_the_run(text: String) -> Note {
+    Note { text, phase: String::new(), trials: 0, of: 0, candidates: Vec::new() }
+}

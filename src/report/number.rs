@@ -1,0 +1,155 @@
+//! Numbers for people: a unit that suits the whole column, and no more digits than the data carry.
+
+use crate::journal::Unit;
+
+/// A unit chosen for a set of numbers that stand together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Scale {
+    /// What a number in the base unit is divided by.
+    pub(super) divisor: f64,
+    /// The unit's sign; empty for plain ratios and counts.
+    pub(super) label: &'static str,
+}
+
+impl Scale {
+    /// The unit that suits these values (in the base unit), which stand in one column.
+    pub(super) fn suited(unit: Unit, values: impl Iterator<Item = f64>) -> Self {
+        let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
+        for value in values.filter(|value| *value > 0.0 && value.is_finite()) {
+            low = low.min(value);
+            high = high.max(value);
+        }
+        // The geometric middle: it stands for the column better than either end.
+        let middle = if high > 0.0 { libm::sqrt(low) * libm::sqrt(high) } else { 1.0 };
+        let steps: &[(f64, &'static str)] = match unit {
+            Unit::Seconds => &[(1e-6, "µs"), (1e-3, "ms"), (1.0, "s"), (60.0, "min")],
+            Unit::Bytes => &[(1.0, "B"), (KIB, "KiB"), (KIB * KIB, "MiB"), (KIB * KIB * KIB, "GiB")],
+            Unit::BytesPerSecond => &[(1.0, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s")],
+            Unit::PerSecond => &[(1.0, "1/s"), (1e3, "1000/s")],
+            Unit::Ratio | Unit::Count => &[(1.0, "")],
+        };
+        // Seconds go further than minutes' divisor would have it: 600 s is told in seconds, as the studies do.
+        let reach = |label: &str| if label == "min" { 20.0 } else { 0.5 };
+        let suited = steps.iter().rev().find(|(divisor, label)| middle >= divisor * reach(label));
+        let (divisor, label) = suited.or(steps.first()).copied().unwrap_or((1.0, ""));
+        Self { divisor, label }
+    }
+}
+
+const KIB: f64 = 1024.0;
+
+/// Decimals that a value carries when its relative uncertainty is `spread`: the last digit shown is between a third
+/// and a thirtieth of it. Negative: that many digits before the point are not carried. A single value (`None`) is
+/// taken to carry two digits, or three where the first is a 1: runs of one and the same thing commonly differ by some
+/// per cent.
+pub(super) fn decimals(value: f64, spread: Option<f64>) -> i32 {
+    let leading = exponent(value);
+    let digits = match spread {
+        Some(spread) if spread > 0.0 => {
+            // A few at most, whatever the spread.
+            #[allow(clippy::cast_possible_truncation)]
+            let carried = libm::round(-libm::log10(spread)).clamp(1.0, 3.0) as i32;
+            carried + 1
+        }
+        Some(_) => 3,
+        None if value.abs() / libm::exp10(f64::from(leading)) < 2.0 => 3,
+        None => 2,
+    };
+    digits - 1 - leading
+}
+
+/// The value with that many decimals; digits not carried before the point become zeros.
+pub(super) fn fixed(value: f64, decimals: i32) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    match usize::try_from(decimals) {
+        Ok(decimals) => format!("{value:.decimals$}"),
+        Err(_) => {
+            let step = libm::exp10(f64::from(-decimals));
+            format!("{:.0}", libm::round(value / step) * step)
+        }
+    }
+}
+
+/// A share as a whole percentage: `4%`, `<1%`, `0%`.
+pub(super) fn percent(share: f64) -> String {
+    match share * 100.0 {
+        exact if exact > 0.0 && exact < 0.95 => "<1%".to_owned(),
+        near => format!("{near:.0}%"),
+    }
+}
+
+/// How many times: `1.00`, `1.4`, `12`, with as many digits as stay readable.
+pub(super) fn times(ratio: f64) -> String {
+    match ratio {
+        small if small < 9.95 => format!("{small:.2}"),
+        middle if middle < 99.5 => format!("{middle:.1}"),
+        large => format!("{large:.0}"),
+    }
+}
+
+/// Decimal exponent of the first digit.
+fn exponent(value: f64) -> i32 {
+    if value == 0.0 || !value.is_finite() {
+        return 0;
+    }
+    // A double's exponent lies within ±324.
+    #[allow(clippy::cast_possible_truncation)]
+    let floor = libm::floor(libm::log10(value.abs())) as i32;
+    floor
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Scale, decimals, fixed, percent, times};
+    use crate::journal::Unit;
+
+    fn shown(value: f64, spread: Option<f64>) -> String {
+        fixed(value, decimals(value, spread))
+    }
+
+    #[test]
+    fn digits_end_where_the_spread_begins() {
+        assert_eq!(shown(12.3456, Some(0.03)), "12.3");
+        assert_eq!(shown(12.3456, Some(0.003)), "12.35");
+        assert_eq!(shown(893.4, Some(0.05)), "890");
+        assert_eq!(shown(893.4, Some(0.01)), "893");
+        assert_eq!(shown(0.066_66, Some(0.01)), "0.0667");
+        // Never fewer than two digits, never more than four.
+        assert_eq!(shown(893.4, Some(0.9)), "890");
+        assert_eq!(shown(1.234_567, Some(1e-9)), "1.235");
+        assert_eq!(shown(66.0, Some(0.0)), "66.0");
+    }
+
+    #[test]
+    fn a_single_value_carries_two_digits_or_three_after_a_leading_one() {
+        assert_eq!(shown(7.3456, None), "7.3");
+        assert_eq!(shown(1.3456, None), "1.35");
+        assert_eq!(shown(0.073_456, None), "0.073");
+        assert_eq!(shown(553.0, None), "550");
+        assert_eq!(shown(0.0, None), "0");
+    }
+
+    #[test]
+    fn a_column_has_one_unit() {
+        let label = |unit, values: &[f64]| Scale::suited(unit, values.iter().copied()).label;
+        assert_eq!(label(Unit::Seconds, &[0.1, 0.3]), "ms");
+        assert_eq!(label(Unit::Seconds, &[0.9, 3.0]), "s");
+        assert_eq!(label(Unit::Seconds, &[553.0, 893.0]), "s");
+        assert_eq!(label(Unit::Seconds, &[3000.0, 12000.0]), "min");
+        assert_eq!(label(Unit::Bytes, &[60.0 * 1024.0 * 1024.0]), "MiB");
+        assert_eq!(label(Unit::Seconds, &[]), "s");
+        assert_eq!(label(Unit::Seconds, &[0.0]), "s");
+    }
+
+    #[test]
+    fn shares_and_ratios_stay_short() {
+        assert_eq!(percent(0.004), "<1%");
+        assert_eq!(percent(0.0), "0%");
+        assert_eq!(percent(0.126), "13%");
+        assert_eq!(times(1.0), "1.00");
+        assert_eq!(times(12.34), "12.3");
+        assert_eq!(times(345.6), "346");
+    }
+}

@@ -1,0 +1,95 @@
+//! The outcome in one sentence, as one would tell it in a mail.
+
+use super::number::times;
+use super::text::{count, listing};
+use super::{Report, TrialBasis};
+use crate::journal::CandidateStatus;
+use crate::verdict::{Outcome, Rank};
+
+/// The outcome in a sentence. Names in it are as the plan has them: not yet safe for a terminal.
+pub(super) fn outcome(report: &Report<'_>) -> String {
+    let names = |names: &[String]| listing(&names.iter().map(String::as_str).collect::<Vec<_>>(), 4);
+    let verdict = &report.verdict;
+    match verdict.outcome {
+        Outcome::Decided => format!("{} is the best for this goal.", names(&verdict.best)),
+        Outcome::Tied => {
+            let mut leaders = verdict.best.clone();
+            leaders.extend(verdict.tied.iter().filter(|name| !verdict.best.contains(name)).cloned());
+            format!("{} are practically tied for this goal.", names(&leaders))
+        }
+        Outcome::Undecided => undecided(report),
+    }
+}
+
+/// From how much, and how many candidates were measured, skipped, failed.
+pub(super) fn tally(report: &Report<'_>) -> String {
+    let number = |status| report.with_status(status).count();
+    let ok = number(CandidateStatus::Ok);
+    let from = match report.basis {
+        TrialBasis::Blocks(blocks) => count(blocks, "block") + ": ",
+        TrialBasis::OpenBlock(block) => format!("block {block}, not complete: "),
+        TrialBasis::Nothing => String::new(),
+    };
+    let mut text = match report.candidates.len() {
+        all if all == ok => format!("{from}{} measured", count(all, "candidate")),
+        all => format!("{from}{ok} of {} measured", count(all, "candidate")),
+    };
+    for (status, word) in [
+        (CandidateStatus::Skipped, "skipped"),
+        (CandidateStatus::Failed, "failed"),
+        (CandidateStatus::Untried, "not tried yet"),
+    ] {
+        match number(status) {
+            0 => {}
+            some => text.push_str(&format!(", {some} {word}")),
+        }
+    }
+    text
+}
+
+fn undecided(report: &Report<'_>) -> String {
+    let skipped = report.with_status(CandidateStatus::Skipped).count();
+    if skipped > 0 && skipped == report.candidates.len() {
+        return "No result: none of the candidates can be tried here.".to_owned();
+    }
+    if report.basis == TrialBasis::Nothing {
+        return match report.run.trials.len() {
+            0 => "No result yet: no trial has ended.".to_owned(),
+            ended => format!("No result: {} ended, and none can be used.", count(ended, "trial")),
+        };
+    }
+    let pending = "statistics pending";
+    match report.verdict.ranking.as_slice() {
+        [] => format!("Undecided: no candidate was measured in every phase of the goal; {pending}."),
+        [only] => format!("{} alone was measured: there is nothing to compare it with.", only.candidate),
+        [leader, rest @ ..] => {
+            let ratio = |rank: &Rank| rank.score / leader.score;
+            let close: Vec<&str> = rest
+                .iter()
+                .filter(|rank| ratio(rank) <= 1.0 + report.plan.protocol.tie)
+                .map(|rank| rank.candidate.as_str())
+                .collect();
+            let mut text = format!("Undecided: {} leads so far", leader.candidate);
+            if !close.is_empty() {
+                let within = super::number::percent(report.plan.protocol.tie);
+                text.push_str(&format!(", with {} within {within} of it", listing(&close, 3)));
+            }
+            match &rest[close.len()..] {
+                [] => {}
+                [next] => text.push_str(&format!(
+                    ", ahead of {} by a factor of {}",
+                    next.candidate,
+                    times(ratio(next))
+                )),
+                [next, .., last] => text.push_str(&format!(
+                    ", ahead of {} by a factor of {} and of {}, the last, by {}",
+                    next.candidate,
+                    times(ratio(next)),
+                    last.candidate,
+                    times(ratio(last))
+                )),
+            }
+            format!("{text}; {pending}.")
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! `--format terminal`: one calm page. The outcome, the table, what it stands on, what to do next.
+
+mod look;
+mod paint;
+mod table;
+
+pub use look::Look;
+
+use look::{ASCII, Signs, UNICODE};
+use paint::{Tone, finished, toned};
+
+use super::matrix::{Matrix, Spread};
+use super::number::percent;
+use super::text::{count, listing, one_line, shorten, width, wrap};
+use super::{PhaseEntry, Report, TrialBasis, sentence};
+use crate::journal::{CandidateStatus, METRICS, Standing, metric};
+use crate::verdict::weights;
+
+/// Width of the labels at the foot of the page.
+const LABEL: usize = 10;
+/// A reason is told in this many columns; all of it is in the journal.
+const LONGEST_REASON: usize = 400;
+
+/// Metrics told besides the goal's, on request.
+const DETAIL: [&str; 8] = [
+    "throughput",
+    "cpu",
+    "cpu_kernel",
+    "device_written",
+    "device_read",
+    "write_amplification",
+    "space_used",
+    "file_rate",
+];
+
+/// The page.
+pub(super) fn render(report: &Report<'_>, look: Look) -> String {
+    let signs = if look.unicode { UNICODE } else { ASCII };
+    let mut page = Page { lines: Vec::new(), look };
+    page.text(Tone::Strong, &report.run.header.title);
+    page.plain(&report.sentence);
+    page.blank();
+    headline(report, &mut page, signs);
+    if look.detail {
+        detail(report, &mut page, signs);
+    }
+    foot(report, &mut page, signs);
+    finished(&(page.lines.join("\n") + "\n"), look)
+}
+
+/// The lines of a page, each within its columns.
+struct Page {
+    lines: Vec<String>,
+    look: Look,
+}
+
+impl Page {
+    fn blank(&mut self) {
+        if self.lines.last().is_some_and(|line| !line.is_empty()) {
+            self.lines.push(String::new());
+        }
+    }
+
+    fn plain(&mut self, text: &str) {
+        self.lines.extend(wrap(&one_line(text), self.look.columns));
+    }
+
+    fn text(&mut self, tone: Tone, text: &str) {
+        let lines = wrap(&one_line(text), self.look.columns);
+        self.lines.extend(lines.iter().map(|line| toned(tone, line)));
+    }
+
+    /// A text beside a label, in line with the others.
+    fn beside(&mut self, label: &str, labelled: usize, tone: Option<Tone>, text: &str) {
+        let room = self.look.columns.saturating_sub(labelled);
+        for (at, line) in wrap(&one_line(text), room).iter().enumerate() {
+            let label = if at == 0 { label } else { "" };
+            let gap = " ".repeat(labelled.saturating_sub(width(label)));
+            let line = tone.map_or(line.clone(), |tone| toned(tone, line));
+            self.lines.push(format!("{label}{gap}{line}"));
+        }
+    }
+}
+
+/// The goal's metric in the plan's phases, and the candidates that have no numbers as rows of their own.
+fn headline(report: &Report<'_>, page: &mut Page, signs: Signs) {
+    let names = table::name_width(report.candidates.iter().map(|entry| entry.name));
+    let goal = &report.plan.goal.metric;
+    if let Some(matrix) = Matrix::of(report, goal, |phase| report.is_headline(phase)) {
+        page.lines.extend(table::lines(&matrix, names, true, page.look, signs));
+        unmeasured(report, page, names, signs);
+        page.blank();
+        page.text(Tone::Faint, &legend(report, &matrix, signs));
+    } else {
+        unmeasured(report, page, names, signs);
+    }
+    page.blank();
+}
+
+fn unmeasured(report: &Report<'_>, page: &mut Page, names: usize, signs: Signs) {
+    for entry in &report.candidates {
+        let (word, tone) = match entry.status {
+            CandidateStatus::Ok => continue,
+            CandidateStatus::Skipped => ("skipped", Tone::Faint),
+            CandidateStatus::Failed => ("failed", Tone::Bad),
+            CandidateStatus::Untried => ("not tried yet", Tone::Faint),
+        };
+        let mut text = word.to_owned();
+        if !entry.reason.is_empty() {
+            text.push_str(": ");
+            text.push_str(&shorten(&one_line(&entry.reason), LONGEST_REASON, signs.more));
+        }
+        if !entry.hint.is_empty() {
+            text.push_str("; ");
+            text.push_str(&one_line(entry.hint));
+        }
+        page.beside(&table::shown_name(entry.name, signs), names + table::GAP, Some(tone), &text);
+    }
+}
+
+fn legend(report: &Report<'_>, matrix: &Matrix, signs: Signs) -> String {
+    let goal = &report.plan.goal.metric;
+    let meaning = match goal.as_str() {
+        "durable" => "Time until the data were durable",
+        name => metric(name).map_or(name, |known| known.meaning),
+    };
+    let sizes = match report.sample_sizes() {
+        Some((1, 1)) | None => "one trial".to_owned(),
+        Some((few, many)) if few == many => format!("median of {}", count(few, "trial")),
+        Some((few, many)) => format!("median of {few} to {many} trials"),
+    };
+    let spread = match matrix.spread {
+        Spread::Interval => format!(" {} half its 95% interval", signs.plus_minus),
+        Spread::Range => format!(" {} half the range from least to most", signs.plus_minus),
+        Spread::Unknown => String::new(),
+    };
+    let tie = percent(report.plan.protocol.tie);
+    let mut text = format!(
+        "{meaning}: {sizes}{spread}. {} best of its phase, {} within {tie} of it.",
+        signs.best, signs.tied
+    );
+    if report.verdict.ranking.len() > 1 {
+        text.push_str(&format!(" goal: {} the leader; {}.", signs.times, weighting(report)));
+    }
+    text
+}
+
+/// How the phases are weighted together, told shortly where they weigh the same.
+fn weighting(report: &Report<'_>) -> String {
+    let weights = weights(report.plan);
+    let planned = report.phases.iter().filter(|phase| report.is_headline(phase));
+    let counted: Vec<(&str, f64)> = planned
+        .clone()
+        .filter_map(|phase| Some((phase.name.as_str(), *weights.get(&phase.name)?)))
+        .filter(|(_, weight)| *weight > 0.0)
+        .collect();
+    let names: Vec<&str> = counted.iter().map(|(name, _)| *name).collect();
+    match counted.as_slice() {
+        [(only, _)] => format!("{only} alone counts"),
+        [(_, first), rest @ ..] if rest.iter().all(|(_, weight)| weight == first) => {
+            if counted.len() == planned.count() {
+                "all phases weigh the same".to_owned()
+            } else {
+                format!("{} weigh the same", listing(&names, names.len()))
+            }
+        }
+        _ => {
+            let each: Vec<String> = counted.iter().map(|(name, weight)| format!("{name} {weight}")).collect();
+            format!("weights {}", each.join(", "))
+        }
+    }
+}
+
+/// A table for each cost that was measured, and one for the steps around the phases.
+fn detail(report: &Report<'_>, page: &mut Page, signs: Signs) {
+    let goal = report.plan.goal.metric.as_str();
+    let known = |name: &str| METRICS.iter().any(|known| known.name == name);
+    let mut shown: Vec<&str> = DETAIL.iter().copied().filter(|name| *name != goal).collect();
+    for found in &report.estimates {
+        // What an adapter measured is worth seeing, whatever it is called.
+        if !known(&found.metric) && found.metric != goal && !shown.contains(&found.metric.as_str()) {
+            shown.push(&found.metric);
+        }
+    }
+    let names = table::name_width(report.with_status(CandidateStatus::Ok).map(|entry| entry.name));
+    // Those of them that the goal weighs were shown above, if it weighs their time.
+    let around = |phase: &PhaseEntry| !phase.planned && (goal != "durable" || !report.is_headline(phase));
+    let around = Matrix::of(report, "durable", around);
+    let tables = around
+        .map(|matrix| ("around the phases", "wall time of the steps every trial has".to_owned(), matrix))
+        .into_iter();
+    let costs = shown.into_iter().filter_map(|name| {
+        let meaning = metric(name).map_or(String::new(), |known| known.meaning.to_owned());
+        Some((name, meaning, Matrix::of(report, name, |phase| phase.planned)?))
+    });
+    for (name, meaning, matrix) in tables.chain(costs) {
+        let title = if meaning.is_empty() { name.to_owned() } else { format!("{name}: {meaning}") };
+        page.text(Tone::Strong, &title);
+        page.lines.extend(table::lines(&matrix, names, false, page.look, signs));
+        page.blank();
+    }
+}
+
+fn foot(report: &Report<'_>, page: &mut Page, signs: Signs) {
+    let header = &report.run.header;
+    page.beside("Trials", LABEL, None, &trials(report));
+    page.beside("Lab", LABEL, None, &join(&header.lab, &header.lab_reason));
+    page.beside("Fidelity", LABEL, None, &header.fidelity);
+    if let Some(harness) = report.harness {
+        let settle = match harness.settle {
+            small if small < 0.005 => String::new(),
+            settle => format!(", {} of it waiting for the device to be quiet", percent(settle)),
+        };
+        let text = format!("{} of wall time outside the measured steps{settle}", percent(harness.share));
+        page.beside("Harness", LABEL, None, &text);
+    }
+    for (at, note) in report.notes.iter().enumerate() {
+        let label = if at == 0 { "Cautions" } else { "" };
+        let before = page.lines.len();
+        page.beside("", LABEL + 2, None, &shorten(&one_line(&note.line()), LONGEST_REASON, signs.more));
+        if let Some(line) = page.lines.get_mut(before) {
+            *line = format!("{label:LABEL$}{} {}", signs.bullet, line.trim_start());
+        }
+    }
+    if let Some(folder) = &report.folder {
+        page.beside("Run", LABEL, None, &folder.display().to_string());
+    }
+    for (at, (command, purpose)) in next(report).iter().enumerate() {
+        // A command is never broken: it is there to be copied. Its purpose is told where there is room.
+        let label = if at == 0 { "Next" } else { "" };
+        let line = format!("{label:LABEL$}{}", one_line(command));
+        let told = format!("{line}   {purpose}");
+        page.lines.push(if width(&told) <= page.look.columns { told } else { line });
+    }
+}
+
+fn trials(report: &Report<'_>) -> String {
+    let trials = report.run.trials.iter();
+    let used = trials.clone().filter(|trial| trial.standing != Standing::Discarded).count();
+    let mut text = match report.basis {
+        TrialBasis::Nothing => format!("{used}; {}", sentence::tally(report)),
+        _ => format!("{used} in {}", sentence::tally(report)),
+    };
+    match trials.count() - used {
+        0 => {}
+        discarded => text.push_str(&format!("; {} discarded", count(discarded, "trial"))),
+    }
+    text
+}
+
+fn join(one: &str, other: &str) -> String {
+    if other.is_empty() { one.to_owned() } else { format!("{one}: {other}") }
+}
+
+fn next(report: &Report<'_>) -> Vec<(String, &'static str)> {
+    let Some(folder) = &report.folder else { return Vec::new() };
+    let folder = quoted(&folder.display().to_string());
+    let mut lines = Vec::new();
+    if report.run.finished.is_none() {
+        lines.push((format!("fsverdict resume {folder}"), "goes on where it stopped"));
+    }
+    if report.with_status(CandidateStatus::Skipped).next().is_some() {
+        lines.push(("fsverdict doctor".to_owned(), "what the skipped candidates need"));
+    }
+    if report.basis != TrialBasis::Nothing {
+        lines.push((format!("fsverdict report {folder} --format csv"), "or json, markdown"));
+    }
+    lines
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}

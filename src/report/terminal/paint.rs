@@ -1,0 +1,105 @@
+//! Styles that survive the layout: invisible marks of no width are set first, and become colours, or nothing, last.
+//!
+//! The marks are characters that `text::one_line` lets no foreign text bring along.
+
+use anstyle::{AnsiColor, Style};
+
+use super::Look;
+
+/// A style's meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tone {
+    Strong,
+    Good,
+    Bad,
+    Faint,
+}
+
+const TONES: [(Tone, char); 4] = [
+    (Tone::Strong, '\u{2060}'),
+    (Tone::Good, '\u{2061}'),
+    (Tone::Bad, '\u{2062}'),
+    (Tone::Faint, '\u{2063}'),
+];
+const END: char = '\u{2064}';
+
+impl Tone {
+    fn style(self) -> Style {
+        match self {
+            Self::Strong => Style::new().bold(),
+            Self::Good => AnsiColor::Green.on_default().bold(),
+            Self::Bad => AnsiColor::Red.on_default(),
+            Self::Faint => Style::new().dimmed(),
+        }
+    }
+}
+
+/// The text, marked to be shown in this tone.
+pub(super) fn toned(tone: Tone, text: &str) -> String {
+    let mark = TONES.iter().find(|(known, _)| *known == tone).map_or(END, |(_, mark)| *mark);
+    format!("{mark}{text}{END}")
+}
+
+/// The page as it goes out: marks become escape sequences or vanish; without Unicode every sign becomes ASCII.
+pub(super) fn finished(page: &str, look: Look) -> String {
+    let mut out = String::with_capacity(page.len());
+    for character in page.chars() {
+        if character == END {
+            if look.colour {
+                out.push_str("\x1b[0m");
+            }
+        } else if let Some((tone, _)) = TONES.iter().find(|(_, mark)| *mark == character) {
+            if look.colour {
+                out.push_str(&tone.style().render().to_string());
+            }
+        } else if look.unicode || character.is_ascii() {
+            out.push(character);
+        } else {
+            out.push_str(in_ascii(character));
+        }
+    }
+    out
+}
+
+fn in_ascii(character: char) -> &'static str {
+    match character {
+        'µ' => "u",
+        '×' => "x",
+        '±' => "+-",
+        '≈' => "~",
+        '–' | '—' => "-",
+        '…' => "...",
+        '’' | '‘' => "'",
+        '“' | '”' => "\"",
+        'δ' => "delta",
+        '·' => ".",
+        _ => "?",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Look, Tone, finished, toned};
+    use crate::report::text::{one_line, width};
+
+    const PLAIN: Look = Look { columns: 80, colour: false, unicode: true, detail: false };
+
+    #[test]
+    fn marks_take_no_room_and_become_colour_or_nothing() {
+        let marked = toned(Tone::Good, "best");
+        assert_eq!(width(&marked), 4);
+        assert_eq!(finished(&marked, PLAIN), "best");
+        assert_eq!(finished(&marked, Look { colour: true, ..PLAIN }), "\u{1b}[1m\u{1b}[32mbest\u{1b}[0m");
+    }
+
+    #[test]
+    fn foreign_text_cannot_bring_marks() {
+        assert_eq!(one_line(&toned(Tone::Bad, "x")), "·x·");
+    }
+
+    #[test]
+    fn without_unicode_all_is_ascii() {
+        let out = finished("ü 3 µs ≈ 1.2 × … ±", Look { unicode: false, ..PLAIN });
+        assert_eq!(out, "? 3 us ~ 1.2 x ... +-");
+    }
+}

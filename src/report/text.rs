@@ -1,0 +1,123 @@
+//! Foreign text made harmless, and sentences made to fit: names, reasons and output come from files and programs.
+
+use unicode_width::UnicodeWidthChar;
+
+/// The text on one line, with nothing in it that could steer a terminal: escape sequences are dropped, white space
+/// becomes a single space, and what is left of control and direction characters becomes a visible `·`.
+pub(super) fn one_line(text: &str) -> String {
+    let stripped = anstream::adapter::strip_str(text).to_string();
+    let mut line = String::with_capacity(stripped.len());
+    for word in stripped.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().map(|character| if is_steering(character) { '·' } else { character }));
+    }
+    line
+}
+
+/// Control characters, and the invisible ones that change the direction or the joining of what follows.
+fn is_steering(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Columns the text takes on a terminal.
+pub(super) fn width(text: &str) -> usize {
+    text.chars().map(|character| character.width().unwrap_or(0)).sum()
+}
+
+/// The text cut to at most `columns`, with `mark` at the end where something was cut off.
+pub(super) fn shorten(text: &str, columns: usize, mark: &str) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let room = columns.saturating_sub(width(mark));
+    let mut short = String::new();
+    for character in text.chars() {
+        if width(&short) + character.width().unwrap_or(0) > room {
+            break;
+        }
+        short.push(character);
+    }
+    short + mark
+}
+
+/// The text in lines of at most `columns`, broken at spaces, and within a word only where it is longer than a line.
+pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(8);
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in text.split_whitespace() {
+        let mut rest = word.to_owned();
+        while !rest.is_empty() {
+            let Some(line) = lines.last_mut() else { break };
+            let gap = usize::from(!line.is_empty());
+            if width(line) + gap + width(&rest) <= columns {
+                if gap == 1 {
+                    line.push(' ');
+                }
+                line.push_str(&rest);
+                break;
+            }
+            if gap == 1 {
+                lines.push(String::new());
+                continue;
+            }
+            let head = shorten(&rest, columns, "");
+            rest = rest[head.len()..].to_owned();
+            line.push_str(&head);
+        }
+    }
+    lines
+}
+
+/// Names in a sentence: `a`, `a and b`, `a, b and 3 more`.
+pub(super) fn listing(names: &[&str], at_most: usize) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        _ if names.len() > at_most => {
+            format!("{} and {} more", names[..at_most].join(", "), names.len() - at_most)
+        }
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// `1 trial`, `3 trials`.
+pub(super) fn count(number: usize, thing: &str) -> String {
+    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{listing, one_line, shorten, width, wrap};
+
+    #[test]
+    fn what_steers_a_terminal_is_neutralised() {
+        assert_eq!(one_line("a\x1b[31mred\x1b[0m\nb\tc"), "ared b c");
+        assert_eq!(one_line("\x1b]0;title\x07after"), "after");
+        assert_eq!(one_line("a\u{202e}b\u{200b}c"), "a·b·c");
+        assert!(!one_line("\x1b[2J\x1b\\\u{90}x\r\x08").chars().any(char::is_control));
+        assert_eq!(one_line("ünï ≈ ok"), "ünï ≈ ok");
+    }
+
+    #[test]
+    fn wrapping_keeps_every_word_and_the_width() {
+        let text = "one two threeandmuchmorethanfits four";
+        let lines = wrap(text, 10);
+        assert!(lines.iter().all(|line| width(line) <= 10), "{lines:?}");
+        assert_eq!(lines.concat().replace(' ', ""), text.replace(' ', ""));
+        assert_eq!(wrap("", 20), [""]);
+        assert_eq!(wrap("日本語日本語日本語", 8), ["日本語日", "本語日本", "語"]);
+    }
+
+    #[test]
+    fn names_are_listed_and_cut() {
+        assert_eq!(listing(&["a", "b", "c"], 3), "a, b and c");
+        assert_eq!(listing(&["a", "b", "c", "d"], 2), "a, b and 2 more");
+        assert_eq!(shorten("abcdef", 4, "…"), "abc…");
+        assert_eq!(shorten("abcd", 4, "…"), "abcd");
+    }
+}

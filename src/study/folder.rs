@@ -1,0 +1,84 @@
+//! The folder of a run: the resolved plan, the journal, the reports.
+
+use std::path::{Path, PathBuf};
+
+use crate::plan::Plan;
+
+/// The resolved plan's file name within the folder of a run.
+pub const PLAN_FILE: &str = "plan.json";
+
+/// The folder of a run cannot be made or read.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// It cannot be made.
+    #[error("cannot make the folder of the run {}: {source}\nhint: name one you may write to with --out DIR", path.display())]
+    Make {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// There is a run in it already.
+    #[error("{} already holds a run\nhint: `fsverdict resume {}` carries it on; --out DIR names another folder", .0.display(), .0.display())]
+    Taken(PathBuf),
+    /// It is not a run's folder.
+    #[error("{} is not the folder of a run: {reason}\nhint: `fsverdict run` says where it puts its runs (runs/… by default)", path.display())]
+    NotARun {
+        /// The folder.
+        path: PathBuf,
+        /// What is missing or wrong.
+        reason: String,
+    },
+}
+
+/// The folder of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunFolder {
+    path: PathBuf,
+}
+
+impl RunFolder {
+    /// Makes the folder and puts the resolved plan into it.
+    ///
+    /// # Errors
+    /// When it cannot be made or written, or holds a run already.
+    pub fn create(path: &Path, plan: &Plan) -> Result<Self, FolderError> {
+        let make = |source| FolderError::Make { path: path.to_owned(), source };
+        std::fs::create_dir_all(path).map_err(make)?;
+        if path.join(PLAN_FILE).exists() || path.join(crate::journal::FILE_NAME).exists() {
+            return Err(FolderError::Taken(path.to_owned()));
+        }
+        let text = serde_json::to_string_pretty(plan).map_err(|error| make(error.into()))?;
+        let file = std::fs::File::create(path.join(PLAN_FILE)).map_err(make)?;
+        std::io::Write::write_all(&mut &file, text.as_bytes()).and_then(|()| file.sync_all()).map_err(make)?;
+        Ok(RunFolder { path: path.to_owned() })
+    }
+
+    /// An existing run and its plan.
+    ///
+    /// # Errors
+    /// When it is not the folder of a run.
+    pub fn open(path: &Path) -> Result<(Self, Plan), FolderError> {
+        let not = |reason: String| FolderError::NotARun { path: path.to_owned(), reason };
+        let text =
+            std::fs::read_to_string(path.join(PLAN_FILE)).map_err(|error| not(format!("{PLAN_FILE}: {error}")))?;
+        let plan = serde_json::from_str(&text).map_err(|error| not(format!("{PLAN_FILE}: {error}")))?;
+        Ok((RunFolder { path: path.to_owned() }, plan))
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where its journal lies.
+    pub fn journal(&self) -> PathBuf {
+        self.path.join(crate::journal::FILE_NAME)
+    }
+
+    /// Its name, which is the run's identity.
+    pub fn id(&self) -> String {
+        let path = std::fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}

@@ -1,0 +1,109 @@
+//! Tells how far a run has come: a bar on a terminal, plain lines elsewhere. All of it on standard error.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::journal::{Event, Status, TrialId};
+
+/// Hears what happens while a study is conducted.
+pub trait Observer {
+    /// `trials` more trials are expected in all, unless the study ends early.
+    fn expect(&mut self, trials: u64);
+    /// An event, with its trial if it belongs to one.
+    fn event(&mut self, trial: Option<&TrialId>, event: &Event);
+    /// A block has ended; everything known so far is in the journal.
+    fn block_ended(&mut self) {}
+}
+
+/// Hears nothing.
+#[derive(Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn expect(&mut self, _trials: u64) {}
+    fn event(&mut self, _trial: Option<&TrialId>, _event: &Event) {}
+}
+
+/// A bar over the trials with the current candidate and phase, or one line a trial where no terminal is.
+#[derive(Debug)]
+pub struct Bar {
+    bar: ProgressBar,
+    plain: bool,
+    done: u64,
+    started: Instant,
+}
+
+impl Bar {
+    /// On standard error.
+    pub fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+        let plain = bar.is_hidden();
+        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} trials  {elapsed} gone, {eta} to go  {msg}") {
+            bar.set_style(style);
+        }
+        if !plain {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
+        Bar { bar, plain, done: 0, started: Instant::now() }
+    }
+
+    /// A line that stays.
+    pub fn say(&self, line: &str) {
+        if self.plain { eprintln!("{line}") } else { self.bar.println(line) }
+    }
+
+    fn trial_ended(&mut self, id: &TrialId, status: Status, reason: &str, wall: f64) {
+        self.done += 1;
+        self.bar.set_position(self.done);
+        let length = self.bar.length().unwrap_or(self.done).max(self.done);
+        let to_go = self.started.elapsed().mul_f64((length - self.done) as f64 / self.done as f64);
+        if self.plain {
+            let outcome = if status == Status::Ok { "ok" } else { "FAILED" };
+            eprintln!(
+                "trial {}/{length}: block {} {} {outcome} in {wall:.1} s, about {} to go",
+                self.done, id.block, id.candidate, HumanDuration(to_go)
+            );
+        }
+        if status == Status::Failed {
+            let first = reason.lines().next().unwrap_or_default();
+            self.say(&format!("warning: {} failed in block {}: {first}", id.candidate, id.block));
+        }
+    }
+}
+
+impl Default for Bar {
+    fn default() -> Self {
+        Bar::new()
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Observer for Bar {
+    fn expect(&mut self, trials: u64) {
+        self.bar.set_length(self.done + trials);
+    }
+
+    fn event(&mut self, trial: Option<&TrialId>, event: &Event) {
+        match (trial, event) {
+            (Some(id), Event::TrialStarted {}) => self.bar.set_message(id.candidate.clone()),
+            (Some(id), Event::StepStarted { step }) => self.bar.set_message(format!("{}: {step}", id.candidate)),
+            (Some(id), Event::TrialFinished { status, reason, wall }) => self.trial_ended(id, *status, reason, *wall),
+            (_, Event::CandidateSkipped { candidate, reason, hint }) => {
+                self.say(&format!("skipped {candidate}: {reason}\nhint: {hint}"));
+            }
+            (_, Event::CandidateDropped { candidate, reason }) => {
+                self.say(&format!("{candidate} is no longer tried: {reason}"));
+            }
+            (_, Event::BlockFinished { block, invalid: Some(rule), .. }) => {
+                self.say(&format!("block {block} does not count and is repeated: {rule}"));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! `fsverdict agent`: runs one trial, whatever kernel it finds itself on, and tells the conductor.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use crate::host::root::Root;
+use crate::journal::{Event, Facts, Status};
+use crate::measure::{IDLE_WINDOW, Meter, idle_load};
+use crate::workload::{Ledger, verify_written};
+
+use super::claim::Claim;
+use super::error::TrialError;
+use super::sink::Sink;
+use super::spec::TrialSpec;
+use super::stack::{MOUNT, Stack};
+use super::staging::{Materials, ROOM};
+
+/// Environment variable with the number of the descriptor that events go to.
+pub const EVENTS_VARIABLE: &str = "FSVERDICT_EVENTS";
+
+/// What a trial needs at hand from its first phase to its last.
+pub(super) struct Trial<'a> {
+    pub(super) spec: &'a TrialSpec,
+    pub(super) materials: Materials,
+    pub(super) variables: Vec<(String, OsString)>,
+    pub(super) ledger: Ledger,
+    pub(super) meter: Meter,
+    /// State of the caches at the next phase: `fresh`, `warm` or `cold`.
+    pub(super) cache: &'static str,
+    /// Nothing was written since the last check.
+    pub(super) checked: bool,
+}
+
+/// Runs the trial described on standard input. Returns the exit status; the result itself goes out as events.
+pub fn agent() -> u8 {
+    let spec: TrialSpec = match serde_json::from_reader(std::io::stdin().lock()) {
+        Ok(spec) => spec,
+        Err(error) => {
+            eprintln!("fsverdict agent: no trial on standard input ({error}); the conductor starts agents, not people");
+            return 2;
+        }
+    };
+    let number = std::env::var(EVENTS_VARIABLE).ok().and_then(|number| number.parse().ok());
+    let Some(events) = number.and_then(crate::host::cell::own) else {
+        eprintln!("fsverdict agent: {EVENTS_VARIABLE} names no open descriptor");
+        return 2;
+    };
+    // Programs that the trial starts have no business with it.
+    let _ = rustix::io::fcntl_setfd(&events, rustix::io::FdFlags::CLOEXEC);
+    let mut sink = Sink::new(File::from(OwnedFd::from(events)));
+    let (status, reason) = match run(&spec, &mut sink) {
+        Ok(()) => (Status::Ok, String::new()),
+        Err(reason) => (Status::Failed, reason),
+    };
+    sink.send(&Event::TrialFinished { status, reason, wall: 0.0 });
+    0
+}
+
+/// From a bare device to a bare device; the reason when it failed, complaints of the tear-down after it.
+fn run(spec: &TrialSpec, sink: &mut Sink) -> Result<(), String> {
+    std::fs::create_dir_all(ROOM).map_err(|error| format!("cannot make {ROOM}: {error}"))?;
+    // A tmpfs of its own, so that commands see it read-only while /tmp around it is theirs.
+    crate::host::mounts::memory(Path::new(ROOM), "755").map_err(|error| error.to_string())?;
+    sink.step("claim");
+    let mut claim = Claim::take(&spec.device, sink).map_err(|error| error.to_string())?;
+    claim.set_scheduler(spec.candidate.scheduler.as_deref()).map_err(|error| error.to_string())?;
+    let mut stack =
+        Stack::new(sink, &spec.candidate, claim.path().to_owned(), spec.limit).map_err(|error| error.to_string())?;
+    let result = work(spec, &mut stack);
+    let mut complaints = stack.take_down();
+    complaints.extend(claim.release().err().map(|error| error.to_string()));
+    let complaints = complaints.join("; ");
+    match (result, complaints.is_empty()) {
+        (Ok(()), true) => Ok(()),
+        (Ok(()), false) => Err(format!("the work was done, but not everything could be taken down: {complaints}")),
+        (Err(error), true) => Err(error.to_string()),
+        (Err(error), false) => Err(format!("{error}\nafter that, not everything could be taken down: {complaints}")),
+    }
+}
+
+fn work(spec: &TrialSpec, stack: &mut Stack<'_>) -> Result<(), TrialError> {
+    let root = Root::new("/");
+    let materials = Materials::gather(spec, stack.sink)?;
+    let variables = materials.variables();
+    stack.encrypt()?;
+    let idle = idle_load(&root, IDLE_WINDOW).map_err(|error| TrialError::Host(error.to_string()))?;
+    let meter = Meter::new(&root, Some(&stack.device_name()), idle)?;
+    meter.cautions().iter().for_each(|caution| stack.sink.caution(&caution.phase, caution.text.clone()));
+    let mut trial =
+        Trial { spec, materials, variables, ledger: Ledger::new(), meter, cache: "fresh", checked: false };
+    trial.timed(stack, "mkfs", Stack::mkfs, Stack::sync_device)?;
+    trial.timed(stack, "mount", Stack::mount, Stack::sync)?;
+    stack.sink.facts(mount_facts(stack));
+    trial.settle(stack, "mount");
+    for phase in &spec.phases {
+        trial.phase(stack, phase)?;
+    }
+    trial.timed(stack, "umount", Stack::unmount, Stack::sync_device)?;
+    if !trial.checked {
+        stack.sink.step("fsck");
+        trial.check(stack, "fsck")?;
+    }
+    trial.verify_all(stack)
+}
+
+impl Trial<'_> {
+    /// After the check: everything that should lie there does, read back from the device.
+    fn verify_all(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
+        if self.ledger.written().next().is_none() {
+            return Ok(());
+        }
+        stack.sink.step("verify");
+        stack.mount()?;
+        let materials = &self.materials;
+        let find = |name: &str| {
+            materials.get(name).ok().map(|material| (&material.prepared, material.staged.as_ref()))
+        };
+        let verified = verify_written(Path::new(MOUNT), &self.ledger, find);
+        stack.unmount()?;
+        Ok(verified?)
+    }
+}
+
+fn mount_facts(stack: &Stack<'_>) -> Facts {
+    let mut facts = Facts::new();
+    if let Some(mount) = stack.resolved_mount() {
+        facts.insert("mount.options".to_owned(), mount.options);
+        facts.insert("mount.filesystem_options".to_owned(), mount.filesystem_options);
+        facts.insert("mount.type".to_owned(), mount.filesystem);
+    }
+    if let Some(cleaner) = stack.filesystem().cleaner {
+        let state = if stack.cleaner_runs() { "running" } else { "not running" };
+        facts.insert(format!("cleaner.{}", cleaner.tool.program), state.to_owned());
+    }
+    facts
+}

@@ -1,0 +1,173 @@
+//! One phase: cold if asked for, the work on two clocks, verified outside them, settled.
+
+use std::path::{Path, PathBuf};
+
+use crate::dataset::{HardLinks, Manifest};
+use crate::host::program::succeeded;
+use crate::host::root::Root;
+use crate::journal::Event;
+use crate::measure::{Meter, SettleLimits, WorkDone, settle};
+use crate::plan::{Phase, Work};
+use crate::workload::{Ledger, Site, Surroundings, command, operation};
+
+use super::agent::Trial;
+use super::error::TrialError;
+use super::stack::{MOUNT, Stack};
+
+/// Name of the operation that is the trial's own: it needs the filesystem unmounted.
+pub const FSCK: &str = "fsck";
+
+/// What a command may write to besides the filesystem under test: the agent's own tmpfs.
+const SCRATCH: &str = "/tmp";
+
+impl Trial<'_> {
+    /// Runs one phase of the workload.
+    pub(super) fn phase(&mut self, stack: &mut Stack<'_>, phase: &Phase) -> Result<(), TrialError> {
+        stack.sink.step(&phase.name);
+        if let Work::Operation(name) = &phase.work
+            && name == FSCK
+        {
+            stack.unmount()?;
+            self.check(stack, &phase.name)?;
+            stack.mount()?;
+            self.checked = true;
+            return Ok(());
+        }
+        if phase.cold {
+            stack.make_cold()?;
+            self.cache = "cold";
+        }
+        match &phase.work {
+            Work::Operation(name) => self.operation(stack, phase, name)?,
+            Work::Command(line) => self.command(stack, phase, line)?,
+            Work::Adapter { name, .. } => return Err(TrialError::Unknown(format!("adapter `{name}`"))),
+        }
+        self.cache = "warm";
+        self.checked = false;
+        self.settle(stack, &phase.name);
+        Ok(())
+    }
+
+    fn operation(&mut self, stack: &mut Stack<'_>, phase: &Phase, name: &str) -> Result<(), TrialError> {
+        let operation = operation(name).ok_or_else(|| TrialError::Unknown(format!("operation `{name}`")))?;
+        let dataset = phase.dataset.as_deref().unwrap_or_default();
+        let material = self.materials.get(dataset)?;
+        let into = PathBuf::from(phase.into.as_deref().unwrap_or(dataset));
+        let mut site = Site {
+            mount: Path::new(MOUNT),
+            into: &into,
+            dataset: &material.prepared,
+            staged: material.staged.as_ref(),
+            ledger: &mut self.ledger,
+        };
+        let mut running = self.meter.start(&phase.name, self.cache)?;
+        let done = operation.run(&mut site)?;
+        running.returned()?;
+        stack.sync()?;
+        running.durable()?;
+        let reads = matches!(operation.name(), "tree.read" | "stream.read");
+        let (bytes_read, bytes_written) = if reads { (done.logical_bytes, 0) } else { (0, done.logical_bytes) };
+        let work = WorkDone {
+            bytes_read,
+            bytes_written,
+            files: done.files,
+            histograms: done.histograms,
+            main_call: Some(done.main_call.to_owned()),
+            tool: None,
+        };
+        stack.sink.observation(running.finish(work, Some(Path::new(MOUNT)))?);
+        Ok(operation.verify(&mut site)?)
+    }
+
+    fn command(&mut self, stack: &mut Stack<'_>, phase: &Phase, line: &str) -> Result<(), TrialError> {
+        let device = stack.top();
+        let surroundings = Surroundings {
+            mount: Path::new(MOUNT),
+            device: &device,
+            scratch: Path::new(SCRATCH),
+            datasets: &self.variables,
+            limit: self.spec.limit,
+        };
+        let ready = command(line, &surroundings).prepare()?;
+        let mut running = self.meter.start(&phase.name, self.cache)?;
+        let record = ready.run(&phase.name)?;
+        running.returned()?;
+        stack.sync()?;
+        running.durable()?;
+        stack.sink.command(&record);
+        succeeded(record)?;
+        let totals = phase.dataset.as_deref().map(|name| self.materials.get(name)).transpose()?;
+        let totals = totals.and_then(|material| material.staged.as_ref().map(crate::dataset::Staged::totals));
+        let work = WorkDone { files: totals.map_or(0, |totals| totals.files), ..WorkDone::default() };
+        stack.sink.observation(running.finish(work, Some(Path::new(MOUNT)))?);
+        // A command may have done anything to what lies there.
+        self.ledger.doubt();
+        self.compare(phase)
+    }
+
+    /// Compares what a command left behind with the dataset that must be there.
+    fn compare(&mut self, phase: &Phase) -> Result<(), TrialError> {
+        let Some(expected) = &phase.verify else { return Ok(()) };
+        let material = self.materials.get(&expected.dataset)?;
+        let manifest = Manifest::of(&material.prepared, material.staged.as_ref(), 0)?;
+        // rsync -a and cp -R without further options make copies of hard links.
+        manifest.compare(&Path::new(MOUNT).join(&expected.at), HardLinks::MayBeCopies).map_err(|difference| {
+            TrialError::Different { phase: phase.name.clone(), difference: difference.to_string() }
+        })?;
+        self.ledger.found(Path::new(&expected.at), &expected.dataset);
+        Ok(())
+    }
+
+    /// Checks the unmounted filesystem with its own checker, timed under this name.
+    pub(super) fn check(&mut self, stack: &mut Stack<'_>, name: &str) -> Result<(), TrialError> {
+        let filesystem = stack.filesystem();
+        let Some(argv) = filesystem.fsck_argv(&stack.top().to_string_lossy()) else {
+            stack.sink.caution(name, format!("{} has no checker: nothing was checked or timed", filesystem.name));
+            return Ok(());
+        };
+        let mut running = self.meter.start(name, "cold")?;
+        let record = stack.tool(name, argv)?;
+        running.returned()?;
+        stack.sync_device()?;
+        running.durable()?;
+        stack.sink.observation(running.finish(WorkDone::default(), None)?);
+        let meaning = record.exit.and_then(|status| filesystem.fsck_meaning(status));
+        if meaning.is_some_and(|meaning| meaning == crate::filesystem::Meaning::Clean) {
+            return Ok(());
+        }
+        let words = meaning.map_or("no answer", crate::filesystem::Meaning::words);
+        let said = format!("{}{}", record.stdout, record.stderr);
+        Err(TrialError::Damaged(format!("{} found the filesystem not clean after the work ({words}):\n{}", record.argv.join(" "), said.trim())))
+    }
+
+    /// Waits until the device is quiet. What a busy machine makes of it is told, not hidden.
+    pub(super) fn settle(&mut self, stack: &mut Stack<'_>, phase: &str) {
+        match settle(&Root::new("/"), Some(&stack.device_name()), &SettleLimits::default()) {
+            Ok(settled) => {
+                if let Some(caution) = settled.caution(phase) {
+                    stack.sink.send(&Event::Caution(caution));
+                }
+            }
+            Err(error) => stack.sink.caution(phase, format!("could not tell whether the device was quiet: {error}")),
+        }
+    }
+
+    /// Times a step that is not a phase: mkfs, mount, umount.
+    pub(super) fn timed<'s>(
+        &mut self,
+        stack: &mut Stack<'s>,
+        name: &str,
+        work: impl FnOnce(&mut Stack<'s>) -> Result<(), TrialError>,
+        make_durable: impl FnOnce(&Stack<'s>) -> Result<(), TrialError>,
+    ) -> Result<(), TrialError> {
+        stack.sink.step(name);
+        let mut running = self.meter.start(name, self.cache)?;
+        work(stack)?;
+        running.returned()?;
+        make_durable(stack)?;
+        running.durable()?;
+        let observation = running.finish(WorkDone::default(), None)?;
+        stack.sink.observation(observation);
+        Ok(())
+    }
+}

@@ -1,0 +1,56 @@
+//! A trial told as command lines, for `--dry-run`: what the agent would run, in order.
+
+use crate::plan::{Candidate, Phase, Work};
+
+use super::phase::FSCK;
+use super::stack::MOUNT;
+
+/// The command lines of one trial; steps that are no programs are described in brackets.
+pub fn command_lines(candidate: &Candidate, phases: &[Phase]) -> Vec<String> {
+    let (Some(filesystem), Some(encryption)) =
+        (crate::filesystem::find(&candidate.filesystem), crate::layer::find_encryption(&candidate.encryption))
+    else {
+        return Vec::new();
+    };
+    let device = if encryption.is_none() { "$DEVICE" } else { "/dev/mapper/fsverdict-$DEVICE" };
+    let line = |argv: Vec<String>| argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    let mount = || line(filesystem.mount(&candidate.mount).argv(device, MOUNT));
+    let unmount = format!("umount -i {MOUNT}");
+    let check = |name: &str| match filesystem.fsck_argv(device) {
+        Some(argv) => format!("{}    [timed as {name}]", line(argv)),
+        None => format!("[{} has no checker]", filesystem.name),
+    };
+    let mut lines = vec!["[discard the device]".to_owned()];
+    lines.extend(candidate.scheduler.iter().map(|scheduler| format!("[I/O scheduler {scheduler}]")));
+    lines.extend(encryption.format_argv("$DEVICE", "$KEY").map(line));
+    lines.extend(encryption.open_argv("$DEVICE", "fsverdict-$DEVICE", "$KEY").map(line));
+    lines.push(format!("{}    [timed as mkfs]", line(filesystem.mkfs_argv(device, &candidate.mkfs))));
+    lines.push(format!("{}    [timed as mount]", mount()));
+    for phase in phases {
+        if phase.cold {
+            lines.push(format!("[sync]; {unmount}; [drop caches]; {}", mount()));
+        }
+        lines.push(match &phase.work {
+            Work::Operation(name) if name == FSCK => format!("{unmount}; {}; {}", check(&phase.name), mount()),
+            Work::Operation(name) => {
+                let dataset = phase.dataset.as_deref().unwrap_or("nothing");
+                format!("[{name} on {dataset}]; [syncfs]    [timed as {}]", phase.name)
+            }
+            Work::Command(command) => format!("{command}; [syncfs]    [timed as {}]", phase.name),
+            Work::Adapter { name, options } => format!("{name} {options}; [syncfs]    [timed as {}]", phase.name),
+        });
+    }
+    lines.push(format!("{unmount}    [timed as umount]"));
+    let last_is_check = matches!(phases.last(), Some(Phase { work: Work::Operation(name), .. }) if name == FSCK);
+    if !last_is_check {
+        lines.push(check("fsck"));
+    }
+    lines.extend(encryption.close_argv("fsverdict-$DEVICE").map(line));
+    lines
+}
+
+/// A word as a shell would need it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=,:+@%^$".contains(c);
+    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}

@@ -1,0 +1,52 @@
+//! Where the agent's events go: JSON lines to the conductor.
+
+use std::io::Write;
+
+use crate::journal::{Caution, CommandRecord, Event, Facts, Observation};
+
+/// Sends events. A conductor that is gone is not an error here: the agent is about to be ended with it.
+pub struct Sink {
+    output: Box<dyn Write>,
+}
+
+impl Sink {
+    /// A sink that writes lines to `output`.
+    pub fn new(output: impl Write + 'static) -> Self {
+        Sink { output: Box::new(output) }
+    }
+
+    /// Sends one event.
+    pub fn send(&mut self, event: &Event) {
+        if let Ok(mut line) = serde_json::to_vec(event) {
+            line.push(b'\n');
+            let _ = self.output.write_all(&line).and_then(|()| self.output.flush());
+        }
+    }
+
+    /// A step begins.
+    pub fn step(&mut self, step: &str) {
+        self.send(&Event::StepStarted { step: step.to_owned() });
+    }
+
+    /// A program was run.
+    pub fn command(&mut self, record: &CommandRecord) {
+        self.send(&Event::Command(record.clone()));
+    }
+
+    /// A phase was measured.
+    pub fn observation(&mut self, observation: Observation) {
+        self.send(&Event::Observation(observation));
+    }
+
+    /// Something a reader must know; `phase` is empty for the whole trial.
+    pub fn caution(&mut self, phase: &str, text: impl Into<String>) {
+        self.send(&Event::Caution(Caution { phase: phase.to_owned(), text: text.into() }));
+    }
+
+    /// Facts about this trial.
+    pub fn facts(&mut self, facts: Facts) {
+        if !facts.is_empty() {
+            self.send(&Event::Facts { facts });
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What the conductor tells the agent: one resolved trial, as JSON on the agent's standard input.
+
+use std::collections::BTreeMap;
+use std::os::fd::RawFd;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::host::guard::Ticket;
+use crate::journal::TrialId;
+use crate::plan::{Candidate, Dataset, Phase};
+
+/// One resolved trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialSpec {
+    /// Which trial this is.
+    pub trial: TrialId,
+    /// Seed of the generated data: the same for every trial of a run, so that all write the same bytes.
+    pub seed: u64,
+    /// What is tried.
+    pub candidate: Candidate,
+    /// The datasets the phases name.
+    pub datasets: BTreeMap<String, Dataset>,
+    /// The workload.
+    pub phases: Vec<Phase>,
+    /// What is formatted.
+    pub device: TrialDevice,
+    /// No single program of the trial may take longer than this.
+    pub limit: Duration,
+    /// The kernel modules a guest must load first; a native kernel finds its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modules: Option<Modules>,
+}
+
+/// Kernel modules for a guest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Modules {
+    /// The folder that holds `modules.dep`, named for the kernel's version.
+    pub folder: PathBuf,
+    /// Their names, in the order to load them.
+    pub names: Vec<String>,
+}
+
+/// What is formatted, as the agent finds it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialDevice {
+    /// An unlinked scratch image, inherited as an open descriptor; the agent attaches it to a loop device.
+    Image {
+        /// The descriptor's number.
+        descriptor: RawFd,
+    },
+    /// A block device the conductor has cleared for writing.
+    Block {
+        /// The permission to write it, checked again right before the first write.
+        ticket: Ticket,
+    },
+    /// The one disk of a guest, which is nobody else's.
+    Guest {
+        /// Its path in the guest.
+        path: PathBuf,
+    },
+}
+
+/// Whether a shell line mentions a variable, as `$NAME` or `${NAME`.
+pub fn mentions(line: &str, variable: &str) -> bool {
+    line.match_indices('$').any(|(at, _)| {
+        let rest = &line[at + 1..];
+        let rest = rest.strip_prefix('{').unwrap_or(rest);
+        rest.strip_prefix(variable)
+            .is_some_and(|after| !after.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mentions;
+
+    #[test]
+    fn variables_are_found_as_a_shell_would() {
+        assert!(mentions("rsync -a \"$USR/\" x", "USR") && mentions("cp ${USR}/a b", "USR"));
+        assert!(!mentions("echo $USRX", "USR") && !mentions("echo USR", "USR"));
+    }
+}

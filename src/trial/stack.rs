@@ -1,0 +1,235 @@
+//! From the bare device up to the mounted filesystem, step by step, and down again.
+//!
+//! Whatever was put up is remembered, so that it can be taken down in reverse order whatever happened; every error
+//! on the way down is reported and none hides the cause.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::filesystem::Filesystem;
+use crate::host::program::{Program, succeeded};
+use crate::host::procfs::processes_named;
+use crate::host::root::Root;
+use crate::host::{caches, mounts};
+use crate::journal::CommandRecord;
+use crate::layer::Encryption;
+use crate::plan::Candidate;
+
+use super::error::TrialError;
+use super::sink::Sink;
+
+/// Where the filesystem under test is mounted, below the agent's own tmpfs.
+pub(super) const MOUNT: &str = "/tmp/fsverdict/mount";
+/// The folder tools start in.
+const EMPTY: &str = "/tmp/fsverdict/empty";
+/// The key of encrypted layers. It protects nothing: the data are ours and go with the trial.
+const KEY_FILE: &str = "/tmp/fsverdict/key";
+
+/// A candidate's stack of device, encryption and filesystem.
+pub(super) struct Stack<'a> {
+    pub(super) sink: &'a mut Sink,
+    candidate: &'a Candidate,
+    filesystem: &'static Filesystem,
+    encryption: &'static Encryption,
+    limit: Duration,
+    /// The device the guard cleared, or the loop device on top of the image.
+    bottom: PathBuf,
+    mapping: String,
+    /// The kernel's own node of the opened mapping: the one below /dev/mapper goes when its removal is asked for.
+    opened: Option<PathBuf>,
+    mounted: bool,
+    cleaner: bool,
+    held: Option<File>,
+}
+
+impl<'a> Stack<'a> {
+    pub(super) fn new(
+        sink: &'a mut Sink,
+        candidate: &'a Candidate,
+        bottom: PathBuf,
+        limit: Duration,
+    ) -> Result<Self, TrialError> {
+        let unknown = |what: &str, name: &str| TrialError::Unknown(format!("{what} `{name}`"));
+        let filesystem = crate::filesystem::find(&candidate.filesystem)
+            .ok_or_else(|| unknown("filesystem", &candidate.filesystem))?;
+        let encryption = crate::layer::find_encryption(&candidate.encryption)
+            .ok_or_else(|| unknown("encryption", &candidate.encryption))?;
+        for folder in [MOUNT, EMPTY] {
+            std::fs::create_dir_all(folder).map_err(TrialError::io("make the mount point"))?;
+        }
+        // Unique on the machine, so that `fsverdict clean` can tell ours and two runs do not collide.
+        let mapping = format!("fsverdict-{}", bottom.file_name().unwrap_or_default().to_string_lossy());
+        Ok(Stack { sink, candidate, filesystem, encryption, limit, bottom, mapping, opened: None, mounted: false, cleaner: false, held: None })
+    }
+
+    pub(super) fn filesystem(&self) -> &'static Filesystem {
+        self.filesystem
+    }
+
+    /// The device the filesystem lies on.
+    pub(super) fn top(&self) -> PathBuf {
+        self.opened.clone().unwrap_or_else(|| self.bottom.clone())
+    }
+
+    /// Name of the bottom device in `/sys/class/block`.
+    pub(super) fn device_name(&self) -> String {
+        let real = std::fs::canonicalize(&self.bottom).unwrap_or_else(|_| self.bottom.clone());
+        real.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Runs one program of the trial, traced, within the time limit.
+    pub(super) fn tool(&mut self, step: &str, argv: Vec<String>) -> Result<CommandRecord, TrialError> {
+        // In an empty folder: a stray word among a plan's mkfs options must not name a file.
+        let record = Program::new(argv).limit(self.limit).folder(Path::new(EMPTY)).run(step)?;
+        self.sink.command(&record);
+        Ok(record)
+    }
+
+    fn must(&mut self, step: &str, argv: Option<Vec<String>>) -> Result<(), TrialError> {
+        match argv {
+            Some(argv) => succeeded(self.tool(step, argv)?).map(drop).map_err(TrialError::from),
+            None => Ok(()),
+        }
+    }
+
+    /// Encrypts the device and opens it.
+    pub(super) fn encrypt(&mut self) -> Result<(), TrialError> {
+        if self.encryption.is_none() {
+            return Ok(());
+        }
+        std::fs::write(KEY_FILE, "fsverdict: not a secret").map_err(TrialError::io("write the key file"))?;
+        let bottom = self.bottom.to_string_lossy().into_owned();
+        self.must("encrypt", self.encryption.format_argv(&bottom, KEY_FILE))?;
+        self.must("open encryption", self.encryption.open_argv(&bottom, &self.mapping, KEY_FILE))?;
+        let node = mapping_node(&self.mapping)
+            .ok_or_else(|| TrialError::Host(format!("cryptsetup made no device `{}`", self.mapping)))?;
+        self.opened = Some(node);
+        // Held open here and marked for removal with its last user: a crash leaves nothing, an unmount changes nothing.
+        self.held = Some(File::open(self.top()).map_err(TrialError::io("hold the encrypted device"))?);
+        self.must("mark encryption for removal", self.encryption.close_deferred_argv(&self.mapping))?;
+        if let Some(argv) = self.encryption.status_argv(&self.mapping) {
+            self.tool("describe encryption", argv)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn mkfs(&mut self) -> Result<(), TrialError> {
+        let argv = self.filesystem.mkfs_argv(&self.top().to_string_lossy(), &self.candidate.mkfs);
+        self.must("mkfs", Some(argv))
+    }
+
+    pub(super) fn mount(&mut self) -> Result<(), TrialError> {
+        let mount = self.filesystem.mount(&self.candidate.mount);
+        let device = self.top().to_string_lossy().into_owned();
+        self.must("mount", Some(mount.argv(&device, MOUNT)))?;
+        self.mounted = true;
+        if let Some(cleaner) = mount.cleaner {
+            self.must("start the cleaner", Some(cleaner.argv(&device, MOUNT)))?;
+            self.cleaner = true;
+        }
+        Ok(())
+    }
+
+    pub(super) fn unmount(&mut self) -> Result<(), TrialError> {
+        if self.cleaner {
+            self.stop_cleaner();
+        }
+        // Without helpers, as it was mounted: a helper would look for a cleaner that fsverdict started itself.
+        self.must("unmount", Some(["umount", "-i", MOUNT].map(str::to_owned).into()))?;
+        self.mounted = false;
+        Ok(())
+    }
+
+    /// Ends the cleaner, which keeps the filesystem busy, and waits for its end.
+    fn stop_cleaner(&mut self) {
+        let name = self.filesystem.cleaner.map_or("", |cleaner| cleaner.tool.program);
+        for _ in 0..100 {
+            let cleaners = processes_named(&Root::new("/"), name);
+            if cleaners.is_empty() {
+                break;
+            }
+            for process in cleaners {
+                let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.cleaner = false;
+    }
+
+    /// Unmounts, forgets what is cached, mounts again.
+    pub(super) fn make_cold(&mut self) -> Result<(), TrialError> {
+        rustix::fs::sync();
+        self.unmount()?;
+        caches::drop_caches(&Root::new("/")).map_err(|error| TrialError::Host(error.to_string()))?;
+        self.mount()
+    }
+
+    /// Makes everything written to the mounted filesystem durable: syncfs, and then a flush of the device itself,
+    /// because some filesystems (jfs, and ext2 with its own driver) sync without flushing the device's cache.
+    pub(super) fn sync(&self) -> Result<(), TrialError> {
+        let folder = open_folder(Path::new(MOUNT))?;
+        rustix::fs::syncfs(&folder).map_err(|errno| TrialError::io("make the data durable")(errno.into()))?;
+        self.sync_device()
+    }
+
+    /// Makes everything written to the device itself durable.
+    pub(super) fn sync_device(&self) -> Result<(), TrialError> {
+        let device = File::open(self.top()).map_err(TrialError::io("open the device"))?;
+        device.sync_all().map_err(TrialError::io("make the device's data durable"))
+    }
+
+    /// Whether the filesystem's cleaner was started and not stopped.
+    pub(super) fn cleaner_runs(&self) -> bool {
+        self.cleaner
+    }
+
+    /// The mount as the kernel resolved it.
+    pub(super) fn resolved_mount(&self) -> Option<crate::host::procfs::Mount> {
+        mounts::at(Path::new(MOUNT))
+    }
+
+    /// Takes down whatever is still up. Everything that fails is told; nothing is left out because of it.
+    pub(super) fn take_down(&mut self) -> Vec<String> {
+        let mut complaints = Vec::new();
+        if self.mounted
+            && let Err(error) = self.unmount()
+        {
+            complaints.push(format!("unmount: {error}"));
+        }
+        // The mapping goes with its last user, which is this descriptor.
+        self.held = None;
+        if self.opened.is_some() && !gone_within(&self.mapping, Duration::from_secs(5)) {
+            complaints.push(format!("the encrypted device {} is still there", self.mapping));
+        }
+        complaints
+    }
+}
+
+/// Whether the kernel removes a mapping in time.
+fn gone_within(mapping: &str, limit: Duration) -> bool {
+    let deadline = Instant::now() + limit;
+    while mapping_node(mapping).is_some() {
+        if Instant::now() > deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    true
+}
+
+/// The kernel's node (`/dev/dm-N`) of the mapping of this name.
+fn mapping_node(mapping: &str) -> Option<PathBuf> {
+    let devices = std::fs::read_dir("/sys/block").ok()?.flatten();
+    let named = |device: &std::fs::DirEntry| {
+        std::fs::read_to_string(device.path().join("dm/name")).is_ok_and(|name| name.trim() == mapping)
+    };
+    devices.into_iter().find(named).map(|device| Path::new("/dev").join(device.file_name()))
+}
+
+fn open_folder(path: &Path) -> Result<OwnedFd, TrialError> {
+    use rustix::fs::{Mode, OFlags, open};
+    open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|errno| TrialError::io("open the mount point")(errno.into()))
+}

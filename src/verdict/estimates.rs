@@ -1,0 +1,88 @@
+//! The table everything is judged from: for each candidate, phase and metric the median over blocks.
+
+use std::collections::HashMap;
+
+use crate::journal::{Run, Trial, Unit};
+
+/// A point with its interval: the currency from statistics onward.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The median.
+    pub point: f64,
+    /// Lower end of the interval; `None` where the sample is too small to have one.
+    pub low: Option<f64>,
+    /// Upper end of the interval.
+    pub high: Option<f64>,
+    /// Size of the sample.
+    pub n: usize,
+}
+
+/// An estimate of one metric of one phase for one candidate, with the extremes of its sample.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PhaseEstimate {
+    /// Name of the candidate.
+    pub candidate: String,
+    /// Name of the phase.
+    pub phase: String,
+    /// Name of the metric.
+    pub metric: String,
+    /// Unit of the numbers.
+    pub unit: Unit,
+    /// The median and its interval.
+    pub estimate: Estimate,
+    /// The smallest value of the sample.
+    pub min: f64,
+    /// The largest value of the sample.
+    pub max: f64,
+}
+
+/// The metrics of one phase of one candidate in the order they were first met, with their values.
+type Samples<'a> = Vec<(&'a str, Unit, Vec<f64>)>;
+
+/// Estimates everything the given trials measured: candidates in the run's order, phases and metrics in the order
+/// they were first measured.
+pub fn estimate_all<'a>(run: &Run, trials: impl Iterator<Item = &'a Trial>) -> Vec<PhaseEstimate> {
+    let mut phases: Vec<&str> = Vec::new();
+    let mut cells: HashMap<(&str, &str), Samples<'_>> = HashMap::new();
+    for trial in trials {
+        for observation in &trial.observations {
+            if !phases.contains(&observation.phase.as_str()) {
+                phases.push(&observation.phase);
+            }
+            let samples = cells.entry((&trial.id.candidate, &observation.phase)).or_default();
+            for found in &observation.measurements {
+                match samples.iter_mut().find(|(metric, ..)| *metric == found.metric) {
+                    Some((_, _, values)) => values.push(found.value),
+                    None => samples.push((&found.metric, found.unit, vec![found.value])),
+                }
+            }
+        }
+    }
+    let mut estimates = Vec::new();
+    for candidate in &run.candidates {
+        for phase in &phases {
+            for (metric, unit, mut values) in
+                cells.remove(&(candidate.name.as_str(), *phase)).unwrap_or_default()
+            {
+                values.sort_by(f64::total_cmp);
+                let (Some(&min), Some(&max)) = (values.first(), values.last()) else { continue };
+                estimates.push(PhaseEstimate {
+                    candidate: candidate.name.clone(),
+                    phase: (*phase).to_owned(),
+                    metric: metric.to_owned(),
+                    unit,
+                    estimate: Estimate { point: middle(&values), low: None, high: None, n: values.len() },
+                    min,
+                    max,
+                });
+            }
+        }
+    }
+    estimates
+}
+
+/// The median of sorted values, of which there is at least one.
+fn middle(sorted: &[f64]) -> f64 {
+    let half = sorted.len() / 2;
+    if sorted.len() % 2 == 1 { sorted[half] } else { f64::midpoint(sorted[half - 1], sorted[half]) }
+}

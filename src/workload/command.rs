@@ -1,0 +1,42 @@
+//! A command line of the user's, shut in a cell: it can write to the filesystem under test and to its own scratch
+//! folder, and to nothing else.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::host::cell::{Cell, Walls};
+use crate::host::program::Program;
+
+/// Where a command finds what it works on.
+#[derive(Debug, Clone)]
+pub struct Surroundings<'a> {
+    /// The mount point of the filesystem under test: `$MOUNT`.
+    pub mount: &'a Path,
+    /// The device under it: `$DEVICE`. A name only: the command cannot open it.
+    pub device: &'a Path,
+    /// A folder in memory that lasts as long as the trial: `$SCRATCH`.
+    pub scratch: &'a Path,
+    /// One variable per staged dataset.
+    pub datasets: &'a [(String, OsString)],
+    /// When to give it up.
+    pub limit: Duration,
+}
+
+/// The program that runs `line` with `/bin/sh` in such surroundings.
+pub fn command(line: &str, surroundings: &Surroundings<'_>) -> Program {
+    let mut cell = Cell::new(Walls::Namespaces, [""; 0]);
+    cell.writable = vec![surroundings.scratch.to_owned(), surroundings.mount.to_owned()];
+    cell.bare_devices = true;
+    cell.powerless = true;
+    let program = Program::new(["/bin/sh", "-c", line])
+        .inside(cell)
+        .limit(surroundings.limit)
+        .folder(surroundings.mount)
+        .variable("MOUNT", surroundings.mount)
+        .variable("DEVICE", surroundings.device)
+        .variable("SCRATCH", surroundings.scratch)
+        .variable("TMPDIR", surroundings.scratch)
+        .variable("HOME", surroundings.scratch);
+    surroundings.datasets.iter().fold(program, |program, (name, path)| program.variable(name, path))
+}

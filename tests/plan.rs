@@ -1,0 +1,376 @@
+//! Plans as users write them: what a right one resolves to, and what a wrong one is told.
+//!
+//! Expected results lie beside the plans in `tests/plans/`, to be read and reviewed as text.
+
+use std::path::Path;
+
+use fsverdict::plan::{
+    Blocks, Bytes, Dataset, DeviceSource, KEYS, LabChoice, Overrides, Plan, Vocabulary, digest, preset,
+    presets, read, read_with,
+};
+use proptest::prelude::{prop_assert, proptest};
+
+const VOCABULARY: Vocabulary<'static> = Vocabulary {
+    filesystems: &["ext2", "ext3", "ext4", "xfs", "btrfs", "jfs", "reiserfs", "reiser4", "nilfs2", "f2fs"],
+    encryptions: &["none", "luks1", "luks2"],
+    operations: &[
+        ("tree.write", &["tree"]),
+        ("tree.read", &["tree"]),
+        ("tree.overwrite", &["tree"]),
+        ("tree.remove", &["tree"]),
+        ("stream.write", &["file"]),
+        ("stream.read", &["file"]),
+        ("stream.rewrite", &["file"]),
+        ("directory.fill", &["flat"]),
+        ("directory.list", &["flat"]),
+        ("directory.empty", &["flat"]),
+        ("fsck", &[]),
+    ],
+    adapters: &["bonnie++", "fio"],
+    profiles: &["mixed", "source"],
+    metrics: &["durable", "returned", "cpu", "space_used"],
+};
+
+const BASE: &str = include_str!("plans/base.toml");
+
+fn base() -> Result<Plan, String> {
+    changed(&Overrides::default())
+}
+
+fn changed(overrides: &Overrides) -> Result<Plan, String> {
+    read_with(BASE, "base.toml", overrides, &VOCABULARY).map_err(|error| error.to_string())
+}
+
+fn set(settings: &[&str]) -> Overrides {
+    Overrides { set: settings.iter().map(|setting| (*setting).to_owned()).collect(), ..Overrides::default() }
+}
+
+fn names(plan: &Plan) -> Vec<&str> {
+    plan.candidates.iter().map(|candidate| candidate.name.as_str()).collect()
+}
+
+fn snapshot(name: &str, text: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("plans");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}
+
+#[test]
+fn right_plans_resolve_to_everything_spelled_out() {
+    for name in ["base", "smallest"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/plans/{name}.toml"));
+        let plan = read(&std::fs::read_to_string(path).unwrap(), name, &VOCABULARY).unwrap();
+        snapshot(name, &serde_json::to_string_pretty(&plan).unwrap());
+    }
+}
+
+#[test]
+fn a_resolved_plan_survives_json() {
+    let json = serde_json::to_string(&base().unwrap()).unwrap();
+    assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), base().unwrap());
+}
+
+/// What is made wrong in the base plan: a piece of it, and what stands there instead.
+const WRONG: &[(&str, &str)] = &[
+    // Not TOML.
+    ("seed    = 7", "seed    = "),
+    ("lab   = \"uml\"", "lab   = \"uml\"\nlab   = \"vm\""),
+    // Unknown keys and words.
+    ("lab   = \"uml\"", "lap   = \"uml\""),
+    ("lab   = \"uml\"", "lab   = \"umll\""),
+    ("[goal]", "[gaol]"),
+    ("tie     = 0.05", "tye     = 0.05"),
+    ("max = 30", "maximum = 30"),
+    ("directories  = 400", "folders      = 400"),
+    ("filesystem = \"btrfs\"", "filesytem = \"btrfs\""),
+    ("filesystem = \"btrfs\"", "filesystem = \"brtfs\""),
+    ("\"ext4\", \"xfs\"]", "\"ext5\", \"xfs\"]"),
+    ("\"luks2\"]", "\"luks\"]"),
+    ("operation = \"directory.fill\"", "operation = \"directory.file\""),
+    ("adapter = \"bonnie++\"", "adapter = \"bonnie\""),
+    ("profile      = \"mixed\"", "profile      = \"Mixed\""),
+    ("metric  = \"durable\"", "metric  = \"duration\""),
+    ("dataset   = \"tree\"", "dataset   = \"three\""),
+    ("verify  = { dataset = \"iso\"", "verify  = { dataset = \"issue\""),
+    ("verify  = { dataset = \"iso\", at", "verify  = { dataset = \"iso\", in"),
+    ("weights = { write = 5", "weights = { wrote = 5"),
+    ("[matrix]", "[matrix]\nname = \"x\""),
+    ("command = 'cp", "comand  = 'cp"),
+    ("dataset   = \"crowd\"", "datset    = \"crowd\""),
+    // Wrong units and types.
+    ("image  = \"1GiB\"", "image  = \"1Gib\""),
+    ("image  = \"1GiB\"", "image  = 1024"),
+    ("image  = \"1GiB\"", "image  = \"0\""),
+    ("timeout = \"10m\"", "timeout = 600"),
+    ("timeout = \"10m\"", "timeout = \"10 minutes\""),
+    ("seed    = 7", "seed    = -7"),
+    ("seed    = 7", "seed    = \"7\""),
+    ("cold    = true", "cold    = \"yes\""),
+    ("files        = 5_000", "files        = 0"),
+    ("title = \"A plan that is right\"", "title = 2009-09-15"),
+    ("title = \"A plan that is right\"\n", ""),
+    ("filesystem = [\"ext4\", \"xfs\"]", "filesystem = \"ext4\""),
+    ("filesystem = [\"ext4\", \"xfs\"]", "filesystem = []"),
+    ("filesystem = [\"ext4\", \"xfs\"]\n", ""),
+    ("mkfs       = \"-m single\"", "mkfs       = \"-L 'my disk\""),
+    ("noatime, compress=zstd", "-o noatime,compress=zstd"),
+    ("[matrix]", "[[matrix]]"),
+    ("[device]", "[[device]]"),
+    ("[dataset.crowd]", "[dataset.crowd]\nsize = \"1MB\""),
+    // Impossible combinations.
+    ("lab   = \"uml\"", "lab   = \"native\""),
+    ("folder = \"/var/tmp\"", "path   = \"/dev/sdz\""),
+    ("path = \"/usr/share/doc\"", "path = \"share/doc\""),
+    ("image  = \"1GiB\"", "image  = \"100MiB\""),
+    ("min = 3", "min = 31"),
+    ("min = 3", "min = 0"),
+    ("{ min = 3, max = 30 }", "0"),
+    ("{ min = 3, max = 30 }", "\"many\""),
+    ("tie     = 0.05", "tie     = 5"),
+    ("write = 5, \"read\" = 2", "write = -5, \"read\" = 2"),
+    ("write = 5, \"read\" = 2", "write = 0, \"read\" = 0"),
+    ("compressible = 0.5", "compressible = 50"),
+    ("hard_links   = 0.05", "hard_links   = 0.95"),
+    ("[dataset.docs]", "[dataset.my-docs]"),
+    ("[dataset.docs]", "[dataset.path]"),
+    ("path = \"/usr/share/doc\"\nsize = \"20MB\"", ""),
+    ("name       = \"btrfs-zstd\"", "name       = \"btrfs zstd\""),
+    ("name       = \"btrfs-zstd\"", "name       = \"ext4\""),
+    ("mkfs       = [\"-O\", \"^dir_index\"]", "name       = \"btrfs-zstd\""),
+    ("[\"ext4\", \"xfs\"]", "[\"ext4\", \"ext4\"]"),
+    ("name      = \"again\"", "name      = \"write\""),
+    ("name      = \"again\"", "name      = \"mkfs\""),
+    ("name      = \"again\"\n", ""),
+    (
+        "operation = \"directory.fill\"\ndataset   = \"crowd\"",
+        "operation = \"directory.fill\"\ndataset   = \"iso\"",
+    ),
+    ("operation = \"directory.fill\"\ndataset   = \"crowd\"", "operation = \"directory.fill\""),
+    ("operation = \"fsck\"", "operation = \"fsck\"\ndataset   = \"tree\""),
+    ("operation = \"fsck\"", "operation = \"fsck\"\ncommand   = \"true\""),
+    ("operation = \"fsck\"", ""),
+    ("operation = \"fsck\"", "operation = \"fsck\"\noptions   = \"-f\""),
+    ("into      = \"copies/docs\"", "into      = \"../docs\""),
+    ("into      = \"copies/docs\"", "verify    = { dataset = \"docs\", at = \"docs\" }"),
+    ("at = \"iso\"", "at = \"/iso\""),
+    ("cold    = true", "into    = \"tree\""),
+];
+
+#[test]
+fn wrong_plans_are_told_where_what_and_what_instead() {
+    let mut told = String::new();
+    for (right, wrong) in WRONG {
+        assert_eq!(BASE.matches(right).count(), usize::from(BASE.contains(right)), "ambiguous: {right}");
+        let text = BASE.replacen(right, wrong, 1);
+        assert_ne!(text, BASE, "not in the plan: {right}");
+        let error = match read(&text, "plan.toml", &VOCABULARY) {
+            Ok(_) => panic!("accepted: {wrong}"),
+            Err(error) => error,
+        };
+        told.push_str(&format!("{error}\n\n"));
+    }
+    for (text, what) in [
+        ("title = \"x\"\n[[phase]]\nname = \"a\"\ncommand = \"true\"", "candidate"),
+        ("title = \"x\"\n[[candidate]]\nfilesystem = \"ext4\"", "phase"),
+        ("title = \"x\"\n[candidate]\nfilesystem = \"ext4\"", "candidate as table"),
+        ("title = \"x\"\n[[candidates]]\nfilesystem = \"ext4\"", "candidate"),
+        ("title = \"x\"\nphase = []\n[[candidate]]\nfilesystem = \"ext4\"", "empty list"),
+        ("", "everything"),
+    ] {
+        match read(text, "plan.toml", &VOCABULARY) {
+            Ok(_) => panic!("accepted without {what}"),
+            Err(error) => told.push_str(&format!("{error}\n\n")),
+        }
+    }
+    snapshot("wrong", &told);
+}
+
+proptest! {
+    /// Whatever is typed, the answer is a plan or an error that can be shown.
+    #[test]
+    fn no_text_makes_reading_fail_otherwise(
+        cut in 0..BASE.len(), length in 0_usize..40, insert in "[a-z0-9\\[\\]{}=\".,ü\u{1F4BE}\n\r\t -]{0,8}",
+        setting in "[a-z0-9.=\"{}ü ]{0,12}",
+    ) {
+        let end = (cut + length).min(BASE.len());
+        let text = format!("{}{insert}{}", &BASE[..cut], &BASE[end..]);
+        if let Err(error) = read(&text, "plan.toml", &VOCABULARY) {
+            prop_assert!(!error.to_string().is_empty() && error.culprit.line.is_some());
+        }
+        for key in ["", "protocol.", "phase.write.", "candidate.1.", "dataset.tree."] {
+            if let Err(error) = changed(&set(&[&format!("{key}{setting}")])) {
+                prop_assert!(!error.is_empty());
+            }
+        }
+    }
+}
+
+#[test]
+fn settings_change_the_plan_before_it_is_typed() {
+    let plan = changed(&set(&[
+        "protocol.blocks=5",
+        "protocol.timeout=20m",
+        "phase.read.cold=false",
+        "candidate.2.mount=noatime,data=journal",
+        "goal.weights.crowd=1",
+        "dataset.docs.path=/usr/share/man",
+        "title=Another, with blanks",
+    ]))
+    .unwrap();
+    assert_eq!(plan.protocol.blocks, Blocks { min: 5, max: 5 });
+    assert_eq!(plan.protocol.timeout.as_secs(), 1200);
+    assert!(plan.phases.iter().any(|phase| phase.name == "read" && !phase.cold));
+    assert_eq!(plan.candidates[1].mount, ["noatime", "data=journal"]);
+    assert_eq!(plan.goal.weights.len(), 3);
+    assert_eq!(plan.title, "Another, with blanks");
+    let replaced = changed(&set(&["goal.weights = { crowd = 1 }"])).unwrap();
+    assert_eq!(replaced.goal.weights.len(), 1);
+    let matrix = changed(&set(&["matrix.filesystem = [\"jfs\"]", "matrix.scheduler = [\"\"]"])).unwrap();
+    assert_eq!(names(&matrix), ["btrfs-zstd", "ext3:^dir_index", "jfs", "jfs+luks2"]);
+    let added = read_with(
+        include_str!("plans/smallest.toml"),
+        "smallest.toml",
+        &set(&["device.path=/dev/sdz", "protocol.budget=1h"]),
+        &VOCABULARY,
+    )
+    .unwrap();
+    assert_eq!(added.device.source, DeviceSource::Path("/dev/sdz".into()));
+}
+
+#[test]
+fn wrong_changes_are_told_like_wrong_plans() {
+    let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect();
+    let mut told = String::new();
+    for overrides in [
+        set(&["protocol.blocks"]),
+        set(&["protocol.block=5"]),
+        set(&["protocol.blocks=many"]),
+        set(&["protocol.blocks={ min = 3"]),
+        set(&["=5"]),
+        set(&["\"=ü"]), // once cut the letter in two
+        set(&["phase.reed.cold=true"]),
+        set(&["candidate.9.mount=noatime"]),
+        set(&["device.image=1 Gib"]),
+        set(&["device.path=/dev/sdz"]),
+        Overrides { filesystems: words(&["ext4", "xsf"]), ..Overrides::default() },
+        Overrides { filesystems: words(&["zfs"]), ..Overrides::default() },
+        Overrides { lab: Some(LabChoice::Native), ..Overrides::default() },
+        Overrides { scale: Some(10.0), ..Overrides::default() },
+        Overrides { device: Some(DeviceSource::Image(Bytes(64 << 20))), ..Overrides::default() },
+    ] {
+        match changed(&overrides) {
+            Ok(_) => panic!("accepted: {overrides:?}"),
+            Err(error) => told.push_str(&format!("{error}\n\n")),
+        }
+    }
+    let whole = set(&["dataset.all.path=/usr"]);
+    let error = changed(&Overrides { scale: Some(0.1), ..whole }).unwrap_err();
+    snapshot("wrong-changes", &format!("{told}{error}\n"));
+}
+
+#[test]
+fn candidates_are_picked_by_name_or_filesystem() {
+    let keep = |words: &[&str]| {
+        let filesystems = words.iter().map(|word| (*word).to_owned()).collect();
+        changed(&Overrides { filesystems, ..Overrides::default() }).unwrap()
+    };
+    assert_eq!(names(&keep(&["ext4"])), ["ext4", "ext4@mq-deadline", "ext4+luks2", "ext4+luks2@mq-deadline"]);
+    assert_eq!(names(&keep(&["xfs+luks2", "btrfs-zstd"])), ["btrfs-zstd", "xfs+luks2"]);
+}
+
+#[test]
+fn scale_shrinks_the_data_and_nothing_else() {
+    let scaled = changed(&Overrides { scale: Some(0.01), ..Overrides::default() }).unwrap();
+    let Dataset::Tree(tree) = &scaled.datasets["tree"] else { panic!("not a tree") };
+    assert_eq!((tree.files, tree.directories, tree.size), (50, 4, Bytes(2 << 20)));
+    assert_eq!(scaled.datasets["crowd"], Dataset::Flat { files: 600, file_size: Bytes(1024) });
+    assert_eq!(
+        scaled.datasets["docs"],
+        Dataset::Folder { path: "/usr/share/doc".into(), size: Some(Bytes(200_000)) }
+    );
+    let whole = base().unwrap();
+    assert_eq!(scaled, Plan { datasets: scaled.datasets.clone(), ..whole });
+}
+
+#[test]
+fn data_and_device_may_shrink_together() {
+    // The whole data would not fit into 10 MiB: only the final state is checked.
+    let small = Overrides {
+        device: Some(DeviceSource::Image(Bytes(10 << 20))),
+        scale: Some(0.01),
+        lab: Some(LabChoice::Vm),
+        blocks: Some(Blocks { min: 1, max: 1 }),
+        ..Overrides::default()
+    };
+    let plan = changed(&small).unwrap();
+    assert_eq!(plan.device.source, DeviceSource::Image(Bytes(10 << 20)));
+    assert_eq!((plan.lab, plan.protocol.blocks.max), (LabChoice::Vm, 1));
+}
+
+#[test]
+fn a_real_device_replaces_image_and_folder() {
+    let path = DeviceSource::Path("/dev/sdz".into());
+    let plan = changed(&Overrides { device: Some(path.clone()), ..Overrides::default() }).unwrap();
+    assert_eq!((plan.device.source, plan.device.folder), (path, None));
+}
+
+#[test]
+fn the_digest_is_stable_and_sees_every_change() {
+    assert_eq!(digest(&base().unwrap()), digest(&base().unwrap()));
+    // The same on every machine and in every later version, or old runs could not be resumed.
+    assert_eq!(digest(&base().unwrap()), "ff17089c231fde44");
+    for change in ["protocol.seed=8", "protocol.tie=0.04", "phase.read.cold=false", "title=x"] {
+        assert_ne!(digest(&changed(&set(&[change])).unwrap()), digest(&base().unwrap()), "{change}");
+    }
+}
+
+#[test]
+fn presets_are_right_and_unique() {
+    for found in presets() {
+        let plan = read(found.toml, found.name, &VOCABULARY).unwrap();
+        assert!(!plan.title.is_empty() && !found.summary.is_empty());
+        assert!(found.toml.starts_with("# "), "{} does not say what it is", found.name);
+        assert_eq!(presets().iter().filter(|other| other.name == found.name).count(), 1);
+    }
+    assert!(preset("nonsense").is_none());
+    let study = read(preset("usb-backup").unwrap().toml, "usb-backup", &VOCABULARY).unwrap();
+    let demo = read(preset("demo").unwrap().toml, "demo", &VOCABULARY).unwrap();
+    assert_eq!(study.candidates.len(), 16);
+    assert_eq!((&demo.candidates, &demo.phases, &demo.goal), (&study.candidates, &study.phases, &study.goal));
+}
+
+#[test]
+fn examples_are_right() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/plans");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        read(&std::fs::read_to_string(&path).unwrap(), &path.display().to_string(), &VOCABULARY)
+            .unwrap_or_else(|error| panic!("{error}"));
+        seen += 1;
+    }
+    assert!(seen >= 3);
+}
+
+#[test]
+fn the_reference_covers_every_key_and_its_plans_are_right() {
+    let reference = include_str!("../docs/plan-format.md");
+    for (section, keys) in KEYS {
+        for key in *keys {
+            let row = format!("| `{key}` |");
+            assert!(reference.contains(&row), "docs/plan-format.md does not describe `{key}` of {section}");
+        }
+    }
+    let mut plans = 0;
+    for block in reference.split("```toml\n").skip(1) {
+        let block = block.split("```").next().unwrap();
+        // Whole plans have a title; the other blocks show a few lines.
+        if block.starts_with("title") {
+            read(block, "docs/plan-format.md", &VOCABULARY).unwrap_or_else(|error| panic!("{error}"));
+            plans += 1;
+        }
+    }
+    assert!(plans > 0);
+}
