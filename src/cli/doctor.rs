@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use clap::Args;
-use comfy_table::Table;
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{Table, TableStyle};
 
-use crate::lab::{Lab, LabError, Obstacle, every};
+use crate::lab::{Candidacy, Lab, Obstacle, every};
 use crate::plan::{Candidate, Overrides, Plan};
 
 use super::vocabulary::read_plan;
@@ -20,7 +19,7 @@ pub(super) struct Arguments {
     plan: Option<String>,
 }
 
-type Labs = [(&'static str, Result<Box<dyn Lab>, LabError>); 3];
+type Labs = [Candidacy; 3];
 
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     let plan = match &arguments.plan {
@@ -67,7 +66,7 @@ type Reasons = BTreeMap<(String, String), (usize, &'static str)>;
 fn compare(plan: &Plan, labs: &Labs) -> (Table, Reasons) {
     let mut reasons = Reasons::new();
     let mut table = Table::new();
-    table.load_preset(UTF8_HORIZONTAL_ONLY);
+    table.load_style(TableStyle::new());
     let usable: Vec<(&'static str, &dyn Lab)> =
         labs.iter().filter_map(|(name, lab)| Some((*name, lab.as_ref().ok()?.as_ref()))).collect();
     table.set_header(["candidate"].into_iter().chain(usable.iter().map(|(name, _)| *name)));
@@ -100,6 +99,7 @@ fn everything() -> Result<Plan, CliError> {
         scheduler: None,
     };
     let names = crate::filesystem::names();
-    plan.candidates = names.iter().flat_map(|name| [candidate(name, "none"), candidate(name, "luks2")]).collect();
+    plan.candidates =
+        names.iter().flat_map(|name| [candidate(name, "none"), candidate(name, "luks2")]).collect();
     Ok(plan)
 }

@@ -1,10 +1,22 @@
-//! The one place that touches the machine: programs, namespaces, devices, mounts, and what the kernel tells about
-//! itself. It knows no filesystem by name.
+//! The one place that touches the machine: programs, namespaces, devices, mounts, what the kernel tells about itself,
+//! and the guard that stands before a real disk. It knows no filesystem by name.
 
+pub mod block_device;
 pub mod caches;
 pub mod cell;
+pub mod environment;
+pub mod guard;
+pub mod identity;
+pub mod image;
+pub mod leftovers;
+pub mod loop_device;
+pub mod mount_table;
 pub mod mounts;
+pub mod process_key;
 pub mod procfs;
 pub mod program;
 pub mod root;
+pub mod signature;
+pub mod syscall;
 pub mod sysfs;
+pub mod system_root;

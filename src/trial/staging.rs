@@ -43,7 +43,7 @@ impl Materials {
             } else {
                 None
             };
-            let notes = prepared.notes().iter().cloned().chain(staged.iter().flat_map(Staged::notes));
+            let notes = prepared.notes().iter().chain(staged.iter().flat_map(Staged::notes)).cloned();
             notes.for_each(|note| sink.caution("", note));
             by_name.insert(name.clone(), Material { prepared, staged });
         }
@@ -56,7 +56,8 @@ impl Materials {
 
     /// The environment variables by which commands find the staged ones.
     pub(super) fn variables(&self) -> Vec<(String, OsString)> {
-        let staged = self.by_name.iter().filter_map(|(name, material)| Some((name, material.staged.as_ref()?)));
+        let staged =
+            self.by_name.iter().filter_map(|(name, material)| Some((name, material.staged.as_ref()?)));
         staged.map(|(name, staged)| (variable(name), staged.path().as_os_str().to_owned())).collect()
     }
 }

@@ -1,0 +1,398 @@
+//! What the kernel knows of a block device, without opening it: number, size, partitions, names of its hardware.
+
+use std::fmt;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::identity::{Identity, NameKind};
+use super::system_root::{SystemRoot, read_trimmed};
+use crate::plan::Bytes;
+
+/// Major and minor number: what the kernel calls the device, however its path is spelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct DeviceNumber {
+    /// The driver.
+    pub major: u32,
+    /// The device of that driver.
+    pub minor: u32,
+}
+
+impl fmt::Display for DeviceNumber {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.major, self.minor)
+    }
+}
+
+impl DeviceNumber {
+    pub(crate) fn from_raw(raw: u64) -> Self {
+        DeviceNumber { major: rustix::fs::major(raw), minor: rustix::fs::minor(raw) }
+    }
+
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (major, minor) = text.trim().split_once(':')?;
+        Some(DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? })
+    }
+}
+
+/// Why a path could not be inspected.
+#[derive(Debug, thiserror::Error)]
+pub enum InspectError {
+    /// Nothing is there.
+    #[error("{} does not exist", path.display())]
+    Missing {
+        /// The path as it was given.
+        path: PathBuf,
+    },
+    /// Something else is there.
+    #[error("{} is {kind}, not a block device", path.display())]
+    NotBlock {
+        /// The path as it was given.
+        path: PathBuf,
+        /// What it is, with its article.
+        kind: &'static str,
+    },
+    /// The kernel would not say.
+    #[error("cannot inspect {}: {source}", path.display())]
+    Unreadable {
+        /// The path that could not be read.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// A block device as the kernel describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockDevice {
+    /// The path as the user gave it.
+    pub given: PathBuf,
+    /// The same without symbolic links.
+    pub path: PathBuf,
+    /// Its number.
+    pub number: DeviceNumber,
+    /// The kernel's name (`sda1`, `nvme0n1`, `loop3`, `dm-0`).
+    pub name: String,
+    /// Its folder in sysfs.
+    pub sysfs: PathBuf,
+    /// Size in bytes.
+    pub size: u64,
+    /// Bytes of the smallest addressable unit; 512 where the kernel does not say.
+    pub logical_block: u64,
+    /// Whether the kernel refuses writes to it.
+    pub read_only: bool,
+    /// The whole disk this is a partition of.
+    pub whole: Option<DeviceNumber>,
+    /// Kernel names and numbers of the partitions on it, by name.
+    pub partitions: Vec<(String, DeviceNumber)>,
+    /// Grows with every disk the kernel meets (Linux 5.15 and later): another disk under the same name has another one.
+    pub sequence: Option<u64>,
+    /// Maker and model, for people.
+    pub model: Option<String>,
+    /// The file behind a loop device, as the kernel names it (` (deleted)` included).
+    pub backing_file: Option<String>,
+    /// Every name under /dev/disk and /dev/mapper that leads here.
+    pub links: Vec<PathBuf>,
+    /// Names that stay with the device or partition itself, whatever is written on it. Best first.
+    pub hardware: Identity,
+}
+
+impl BlockDevice {
+    /// Inspects the block device at `path`, symbolic links followed. Opens nothing.
+    ///
+    /// # Errors
+    /// When nothing or something else is there, or sysfs does not describe it.
+    pub fn inspect(root: &SystemRoot, path: &Path) -> Result<Self, InspectError> {
+        let unreadable = |source| InspectError::Unreadable { path: path.to_owned(), source };
+        let metadata = match std::fs::metadata(path) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(InspectError::Missing { path: path.to_owned() });
+            }
+            Err(error) => return Err(unreadable(error)),
+        };
+        if !metadata.file_type().is_block_device() {
+            return Err(InspectError::NotBlock {
+                path: path.to_owned(),
+                kind: kind_of(metadata.file_type()),
+            });
+        }
+        let canonical = path.canonicalize().map_err(unreadable)?;
+        Self::describe(root, path, canonical, DeviceNumber::from_raw(metadata.rdev()))
+    }
+
+    /// Describes the device of a known number.
+    ///
+    /// # Errors
+    /// When sysfs does not describe it.
+    pub(crate) fn describe(
+        root: &SystemRoot,
+        given: &Path,
+        path: PathBuf,
+        number: DeviceNumber,
+    ) -> Result<Self, InspectError> {
+        let link = root.path(format!("/sys/dev/block/{number}"));
+        let sysfs =
+            link.canonicalize().map_err(|source| InspectError::Unreadable { path: link.clone(), source })?;
+        let attribute = |name: &str| read_trimmed(&sysfs.join(name)).filter(|text| !text.is_empty());
+        let required = |name: &str| {
+            attribute(name).and_then(|text| text.parse::<u64>().ok()).ok_or_else(|| {
+                InspectError::Unreadable {
+                    path: sysfs.join(name),
+                    source: io::Error::new(io::ErrorKind::InvalidData, "not a number"),
+                }
+            })
+        };
+        // A file that is called `partition` is what makes a folder of sysfs a partition; its parent is the disk.
+        let parent = attribute("partition").and_then(|_| sysfs.parent());
+        let disk = parent.unwrap_or(&sysfs);
+        let whole = parent.and_then(|parent| DeviceNumber::parse(&read_trimmed(&parent.join("dev"))?));
+        let links = links_to(root, number);
+        Ok(BlockDevice {
+            given: given.to_owned(),
+            path,
+            number,
+            name: kernel_name(&sysfs),
+            size: required("size")?.saturating_mul(512),
+            logical_block: read_trimmed(&disk.join("queue/logical_block_size"))
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(512),
+            read_only: required("ro")? != 0,
+            whole,
+            partitions: partitions_of(&sysfs),
+            sequence: read_trimmed(&disk.join("diskseq")).and_then(|text| text.parse().ok()),
+            model: model_of(disk),
+            backing_file: attribute("loop/backing_file"),
+            hardware: hardware_names(&sysfs, disk, parent.is_some(), &links),
+            links,
+            sysfs,
+        })
+    }
+
+    /// One line for people: path, model, size.
+    pub fn describe_for_people(&self) -> String {
+        let model = self.model.as_deref().map(|model| format!("{model}, ")).unwrap_or_default();
+        format!("{} ({model}{})", self.path.display(), size_for_people(self.size))
+    }
+
+    /// The size as the plan writes sizes.
+    pub fn bytes(&self) -> Bytes {
+        Bytes(self.size)
+    }
+}
+
+/// The number of the device a path leads to: a device node, or (in a made-up tree) any file with the kernel's name of a device.
+pub(crate) fn number_of(root: &SystemRoot, path: &Path) -> Option<DeviceNumber> {
+    let path = path.canonicalize().ok()?;
+    let metadata = std::fs::metadata(&path).ok()?;
+    if metadata.file_type().is_block_device() {
+        return Some(DeviceNumber::from_raw(metadata.rdev()));
+    }
+    if !path.starts_with(root.path("/dev")) {
+        return None;
+    }
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    DeviceNumber::parse(&root.read(format!("/sys/class/block/{name}/dev"))?)
+}
+
+/// A size with a binary unit, to three digits.
+pub(crate) fn size_for_people(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64;
+    let mut unit = "B";
+    for larger in UNITS {
+        if value < 1023.5 {
+            break;
+        }
+        value /= 1024.0;
+        unit = larger;
+    }
+    let decimals = if value < 9.995 && value.fract() > 0.004 {
+        2
+    } else {
+        usize::from(value < 99.95 && value.fract() > 0.04)
+    };
+    format!("{value:.decimals$} {unit}")
+}
+
+fn kind_of(kind: std::fs::FileType) -> &'static str {
+    if kind.is_dir() {
+        "a directory"
+    } else if kind.is_file() {
+        "a regular file"
+    } else if kind.is_char_device() {
+        "a character device"
+    } else {
+        "a pipe or socket"
+    }
+}
+
+/// sysfs writes `!` where the kernel's name has `/`.
+fn kernel_name(sysfs: &Path) -> String {
+    sysfs.file_name().map(|name| name.to_string_lossy().replace('!', "/")).unwrap_or_default()
+}
+
+fn partitions_of(sysfs: &Path) -> Vec<(String, DeviceNumber)> {
+    let Ok(entries) = std::fs::read_dir(sysfs) else { return Vec::new() };
+    let mut partitions: Vec<_> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|folder| folder.join("partition").is_file())
+        .filter_map(|folder| {
+            Some((kernel_name(&folder), DeviceNumber::parse(&read_trimmed(&folder.join("dev"))?)?))
+        })
+        .collect();
+    partitions.sort();
+    partitions
+}
+
+fn model_of(disk: &Path) -> Option<String> {
+    let words: Vec<String> = ["device/vendor", "device/model"]
+        .iter()
+        .filter_map(|name| read_trimmed(&disk.join(name)))
+        // virtio gives a PCI number here, which tells nobody anything.
+        .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+        .filter(|text| !text.is_empty() && !text.starts_with("0x"))
+        .collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+fn links_to(root: &SystemRoot, number: DeviceNumber) -> Vec<PathBuf> {
+    let mut folders = vec![root.path("/dev/mapper")];
+    if let Ok(entries) = std::fs::read_dir(root.path("/dev/disk")) {
+        folders.extend(entries.flatten().map(|entry| entry.path()));
+    }
+    let mut links: Vec<PathBuf> = folders
+        .iter()
+        .filter_map(|folder| std::fs::read_dir(folder).ok())
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| number_of(root, path) == Some(number))
+        .collect();
+    links.sort();
+    links
+}
+
+fn hardware_names(sysfs: &Path, disk: &Path, is_partition: bool, links: &[PathBuf]) -> Identity {
+    let mut identity = Identity::default();
+    let in_folder = |folder: &str| {
+        let folder = folder.to_owned();
+        links.iter().filter(move |link| link.parent().is_some_and(|parent| parent.ends_with(&folder)))
+    };
+    for link in in_folder("disk/by-id") {
+        if let Some(name) = link.file_name() {
+            identity.add(NameKind::ById, &name.to_string_lossy());
+        }
+    }
+    for link in in_folder("disk/by-partuuid") {
+        if let Some(name) = link.file_name() {
+            identity.add(NameKind::PartitionUuid, &name.to_string_lossy());
+        }
+    }
+    // The names of a disk do not say which of its partitions is meant.
+    if !is_partition {
+        for attribute in ["wwid", "device/wwid"] {
+            identity.add_if_some(NameKind::Wwn, read_trimmed(&disk.join(attribute)));
+        }
+        for attribute in ["serial", "device/serial"] {
+            identity.add_if_some(NameKind::Serial, read_trimmed(&disk.join(attribute)));
+        }
+        identity.add_if_some(NameKind::Serial, scsi_serial(disk));
+        identity.add_if_some(NameKind::MapperUuid, read_trimmed(&sysfs.join("dm/uuid")));
+        identity.add_if_some(NameKind::BackingFile, read_trimmed(&sysfs.join("loop/backing_file")));
+    }
+    identity
+}
+
+/// The unit serial number page of a SCSI disk: four bytes of header, then the text.
+fn scsi_serial(disk: &Path) -> Option<String> {
+    let page = std::fs::read(disk.join("device/vpd_pg80")).ok()?;
+    let text = String::from_utf8_lossy(page.get(4..)?)
+        .trim_matches(|c: char| c.is_whitespace() || c == '\0')
+        .to_owned();
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BlockDevice, DeviceNumber, InspectError, size_for_people};
+    use crate::host::guard::fake::FakeMachine;
+    use crate::host::system_root::SystemRoot;
+    use std::path::Path;
+
+    #[test]
+    fn a_disk_is_described_with_all_its_names() {
+        let machine = FakeMachine::new();
+        machine.disk("sdb", "8:16", 2_000_000);
+        machine.attribute("sdb", "device/vendor", "Acme    ");
+        machine.attribute("sdb", "device/model", "Spinner 3000 ");
+        machine.attribute("sdb", "device/wwid", "naa.5000c500a1b2c3d4");
+        machine.attribute("sdb", "device/vpd_pg80", "\0\u{1}\0\u{8} ZX81ABCD");
+        machine.attribute("sdb", "diskseq", "42");
+        machine.link("disk/by-id/ata-Acme_Spinner_ZX81ABCD", "sdb");
+        machine.link("disk/by-path/pci-0000:00:1f.2-ata-1", "sdb");
+        machine.link("disk/by-id/ata-Other", "sda");
+        machine.partition("sdb", "sdb1", "8:17", 1_000_000);
+        let device = machine.describe("sdb");
+        assert_eq!(device.number, DeviceNumber { major: 8, minor: 16 });
+        assert_eq!((device.size, device.read_only, device.whole), (2_000_000 * 512, false, None));
+        assert_eq!(device.model.as_deref(), Some("Acme Spinner 3000"));
+        assert_eq!(device.sequence, Some(42));
+        assert_eq!(device.partitions, [("sdb1".to_owned(), DeviceNumber { major: 8, minor: 17 })]);
+        assert_eq!(device.links.len(), 2);
+        for name in ["ata-Acme_Spinner_ZX81ABCD", "naa.5000c500a1b2c3d4", "ZX81ABCD"] {
+            assert!(device.hardware.accepts(name), "{name}");
+        }
+        assert_eq!(device.hardware.preferred(), Some("ata-Acme_Spinner_ZX81ABCD"));
+        assert_eq!(
+            device.describe_for_people(),
+            format!("{} (Acme Spinner 3000, 977 MiB)", device.path.display())
+        );
+    }
+
+    #[test]
+    fn a_partition_does_not_answer_to_the_serial_of_its_disk() {
+        let machine = FakeMachine::new();
+        machine.disk("sdb", "8:16", 2_000_000);
+        machine.attribute("sdb", "serial", "ZX81ABCD");
+        machine.partition("sdb", "sdb1", "8:17", 1_000_000);
+        machine.link("disk/by-partuuid/1234abcd-01", "sdb1");
+        let partition = machine.describe("sdb1");
+        assert_eq!(partition.whole, Some(DeviceNumber { major: 8, minor: 16 }));
+        assert!(!partition.hardware.accepts("ZX81ABCD"));
+        assert!(partition.hardware.accepts("1234abcd-01"));
+    }
+
+    #[test]
+    fn other_things_are_called_what_they_are() {
+        let root = SystemRoot::default();
+        let folder = tempfile::tempdir().unwrap();
+        let error = BlockDevice::inspect(&root, folder.path()).unwrap_err();
+        assert!(matches!(error, InspectError::NotBlock { kind: "a directory", .. }), "{error}");
+        let error = BlockDevice::inspect(&root, Path::new("/dev/null")).unwrap_err();
+        assert!(error.to_string().contains("is a character device, not a block device"), "{error}");
+        let error = BlockDevice::inspect(&root, &folder.path().join("none")).unwrap_err();
+        assert!(matches!(error, InspectError::Missing { .. }), "{error}");
+    }
+
+    #[test]
+    fn sizes_are_short() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1 KiB"),
+            (1536, "1.50 KiB"),
+            (256 << 30, "256 GiB"),
+            (1_000_204_886_016, "932 GiB"),
+            (1024 * 1024 - 1, "1 MiB"),
+        ] {
+            assert_eq!(size_for_people(bytes), text);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The guard: nothing but the device the user named, and means, is ever written.
+//!
+//! [`examine`] looks at a device in the order of what can do harm: first the kernel's tables (no open at all), then
+//! an exclusive open for reading, then what is written on it. [`Cleared`] keeps that open, so that nobody else can
+//! mount or claim the device meanwhile. Its [`Ticket`] goes to whoever will write; [`Ticket::redeem`] checks again,
+//! on the very descriptor the writing begins with, that device, identity and contents are still those examined.
+
+mod refusal;
+mod ticket;
+mod usage;
+
+#[cfg(test)]
+pub(crate) mod fake;
+#[cfg(test)]
+mod loop_tests;
+
+use std::fs::File;
+use std::path::Path;
+
+pub use refusal::{Refusal, SignedDevice};
+pub use ticket::{Claim, Ticket};
+
+use super::block_device::{BlockDevice, DeviceNumber, number_of, size_for_people};
+use super::identity::Identity;
+use super::signature::{self, Contents};
+use super::syscall;
+use super::system_root::SystemRoot;
+
+/// A device that may be written, held open exclusively until this is dropped or turned into its ticket.
+#[derive(Debug)]
+pub struct Cleared {
+    device: BlockDevice,
+    contents: Contents,
+    ticket: Ticket,
+    cautions: Vec<String>,
+    held: File,
+}
+
+impl Cleared {
+    /// The device as it was examined.
+    pub fn device(&self) -> &BlockDevice {
+        &self.device
+    }
+
+    /// What was on it.
+    pub fn contents(&self) -> &Contents {
+        &self.contents
+    }
+
+    /// Its stable names, best first.
+    pub fn identity(&self) -> Identity {
+        self.device.hardware.with(&self.contents.names())
+    }
+
+    /// What a reader of the numbers must know of this device.
+    pub fn cautions(&self) -> &[String] {
+        &self.cautions
+    }
+
+    /// Checks once more, on the descriptor held, that it is still the same device with the same contents, and free.
+    ///
+    /// # Errors
+    /// [`Refusal::Changed`] with what changed, or the reason it may not be written any more.
+    pub fn recheck(&self, root: &SystemRoot) -> Result<(), Refusal> {
+        self.ticket.check(root, &self.held).map(|_| ())
+    }
+
+    /// A copy of the ticket; it can be redeemed when this `Cleared` is gone.
+    pub fn ticket(&self) -> &Ticket {
+        &self.ticket
+    }
+
+    /// Lets go of the device, so that the bearer of the ticket can claim it.
+    pub fn into_ticket(self) -> Ticket {
+        self.ticket
+    }
+}
+
+/// Examines the device at `path`: may `needed` bytes of it be written?
+///
+/// A device that bears something is cleared only when `erase` is exactly one of its stable names. A name that is
+/// not its own is refused even when the device is blank: the user means another one.
+///
+/// # Errors
+/// The reason for refusing; when in doubt, it refuses.
+pub fn examine(root: &SystemRoot, path: &Path, needed: u64, erase: Option<&str>) -> Result<Cleared, Refusal> {
+    let device = BlockDevice::inspect(root, path)?;
+    check_tables(root, &device, needed)?;
+    let held = open_exclusively(&device, false)?;
+    let size = check_open(&device, &held, needed)?;
+    let contents = signature::read(&held, size)
+        .map_err(|source| Refusal::Unknown { device: device.describe_for_people(), source })?;
+    check_consent(root, &device, &contents, erase)?;
+    let cautions = cautions(root, &device);
+    let ticket = Ticket::new(&device, size, needed, &contents);
+    Ok(Cleared { device, contents, ticket, cautions, held })
+}
+
+/// Everything that can be known without opening the device.
+fn check_tables(root: &SystemRoot, device: &BlockDevice, needed: u64) -> Result<(), Refusal> {
+    usage::check(root, device)?;
+    if device.read_only {
+        return Err(Refusal::ReadOnly { device: device.describe_for_people() });
+    }
+    check_size(device, device.size, needed)
+}
+
+/// Opens the device for nobody else to mount, claim or open exclusively (the kernel's meaning of `O_EXCL` here).
+fn open_exclusively(device: &BlockDevice, write: bool) -> Result<File, Refusal> {
+    use rustix::fs::{Mode, OFlags};
+    let access = if write { OFlags::RDWR } else { OFlags::RDONLY };
+    // Non-blocking, so that a drive without a medium answers at once; the kernel has no other use for it here.
+    let flags = access | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    match rustix::fs::open(&device.path, flags, Mode::empty()) {
+        Ok(descriptor) => Ok(File::from(descriptor)),
+        Err(rustix::io::Errno::BUSY) => Err(Refusal::Busy { device: device.describe_for_people() }),
+        Err(rustix::io::Errno::ROFS) => Err(Refusal::ReadOnly { device: device.describe_for_people() }),
+        Err(error) => Err(Refusal::CannotOpen { device: device.describe_for_people(), source: error.into() }),
+    }
+}
+
+/// The open descriptor must be of the device that was examined, as large, and writable. Returns its size.
+fn check_open(device: &BlockDevice, held: &File, needed: u64) -> Result<u64, Refusal> {
+    let failed = |error: rustix::io::Errno| Refusal::CannotOpen {
+        device: device.describe_for_people(),
+        source: error.into(),
+    };
+    let status = rustix::fs::fstat(held).map_err(failed)?;
+    let number = DeviceNumber::from_raw(status.st_rdev);
+    if number != device.number {
+        return Err(Refusal::changed(
+            device,
+            format!("its path now leads to device {number}, not {}", device.number),
+        ));
+    }
+    if syscall::block_device_is_read_only(held).map_err(failed)? {
+        return Err(Refusal::ReadOnly { device: device.describe_for_people() });
+    }
+    let size = syscall::block_device_size(held).map_err(failed)?;
+    check_size(device, size, needed)?;
+    Ok(size)
+}
+
+fn check_size(device: &BlockDevice, size: u64, needed: u64) -> Result<(), Refusal> {
+    if size == 0 || size < needed {
+        return Err(Refusal::TooSmall { device: device.describe_for_people(), size, needed });
+    }
+    Ok(())
+}
+
+fn check_consent(
+    root: &SystemRoot,
+    device: &BlockDevice,
+    contents: &Contents,
+    erase: Option<&str>,
+) -> Result<(), Refusal> {
+    let blank = contents.blank && contents.signatures.is_empty() && device.partitions.is_empty();
+    let identity = device.hardware.with(&contents.names());
+    match erase {
+        Some(name) if identity.accepts(name) => Ok(()),
+        None if blank => Ok(()),
+        given => Err(Refusal::Signed(Box::new(SignedDevice {
+            device: device.describe_for_people(),
+            given: given.map(str::to_owned),
+            blank,
+            marks: describe_contents(root, device, contents),
+            identity,
+        }))),
+    }
+}
+
+/// What is on the device and on its partitions, one line each.
+fn describe_contents(root: &SystemRoot, device: &BlockDevice, contents: &Contents) -> Vec<String> {
+    let mut lines: Vec<String> = contents.signatures.iter().map(signature::Signature::describe).collect();
+    for (name, number) in &device.partitions {
+        let path = root.path(format!("/dev/{name}"));
+        let found = BlockDevice::describe(root, &path, path.clone(), *number).ok().map(|partition| {
+            // The disk is held exclusively, so its partitions are nobody else's; what cannot be read is just not told.
+            let file = (number_of(root, &path) == Some(*number)).then(|| File::open(&path).ok()).flatten();
+            let marks = file.and_then(|file| signature::read(&file, partition.size).ok());
+            let marks: Vec<String> = marks
+                .map(|found| found.signatures.iter().map(signature::Signature::describe).collect())
+                .unwrap_or_default();
+            let marks = if marks.is_empty() { String::new() } else { format!(": {}", marks.join(", ")) };
+            format!("partition {name}, {}{marks}", size_for_people(partition.size))
+        });
+        lines.push(found.unwrap_or_else(|| format!("partition {name}")));
+    }
+    if lines.is_empty() && !contents.blank {
+        lines.push("data that no known signature explains".to_owned());
+    }
+    lines
+}
+
+fn cautions(root: &SystemRoot, device: &BlockDevice) -> Vec<String> {
+    let mut cautions = Vec::new();
+    if let Some(mount) = usage::system_mount_beside(root, device) {
+        cautions.push(format!(
+            "{} is a partition of the disk that also holds {}: other work on that disk disturbs the times",
+            device.path.display(),
+            mount.display()
+        ));
+    }
+    if let Some(file) = &device.backing_file {
+        cautions.push(format!(
+            "{} is a loop device over {file}: the times are those of the filesystem below, not of a disk",
+            device.path.display()
+        ));
+    }
+    cautions
+}

@@ -1,0 +1,254 @@
+//! Why a device may not be written, told so that the reader knows what to do.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use crate::host::block_device::{BlockDevice, InspectError, size_for_people};
+use crate::host::identity::Identity;
+use crate::host::signature::SignatureError;
+
+/// Why a device was refused. `device` is always one line for people: path, model, size.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// It is not a block device, or cannot be inspected.
+    #[error(transparent)]
+    Inspect(#[from] InspectError),
+    /// One of the kernel's tables could not be read, so nothing is known.
+    #[error("cannot tell whether {device} is in use: {source}")]
+    TableUnreadable {
+        /// The device.
+        device: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// It holds a part of the running system.
+    #[error("{device} is the system's disk: {part} is mounted on {}", point.display())]
+    System {
+        /// The device.
+        device: String,
+        /// The filesystem's device.
+        part: String,
+        /// Where it is mounted.
+        point: PathBuf,
+    },
+    /// It, or a partition of it, is mounted.
+    #[error("{device} is in use: {part} is mounted on {}", point.display())]
+    Mounted {
+        /// The device.
+        device: String,
+        /// What of it is mounted.
+        part: String,
+        /// Where.
+        point: PathBuf,
+    },
+    /// It, or a partition of it, is swap space.
+    #[error("{device} is in use: {part} is swap space")]
+    Swap {
+        /// The device.
+        device: String,
+        /// What of it is swap.
+        part: String,
+    },
+    /// Another device or filesystem stands on it.
+    #[error("{device} is in use: {part} is held by {holder}")]
+    Held {
+        /// The device.
+        device: String,
+        /// What of it is held.
+        part: String,
+        /// What holds it: `dm-0 (vg-home)`, `md127` …
+        holder: String,
+    },
+    /// It is a loop device over another block device, which nothing protects.
+    #[error("{device} is a loop device over the block device {backing}")]
+    LoopOverDevice {
+        /// The device.
+        device: String,
+        /// What it stands on.
+        backing: String,
+    },
+    /// The same hardware is in use by another path.
+    #[error(
+        "{device} is the same disk as {other} (world-wide name {name}), and that one is in use: {reason}"
+    )]
+    SameDisk {
+        /// The device.
+        device: String,
+        /// The other path to it.
+        other: String,
+        /// The name they share.
+        name: String,
+        /// How the other is used.
+        reason: String,
+    },
+    /// It does not take writes.
+    #[error("{device} is read-only")]
+    ReadOnly {
+        /// The device.
+        device: String,
+    },
+    /// It is smaller than the plan needs.
+    #[error("{device} is too small: {} is there, {} is needed", size_for_people(*size), size_for_people(*needed))]
+    TooSmall {
+        /// The device.
+        device: String,
+        /// Its size in bytes.
+        size: u64,
+        /// What the plan needs, in bytes.
+        needed: u64,
+    },
+    /// Somebody has it open exclusively.
+    #[error("{device} is busy: a program or a mount elsewhere holds it exclusively")]
+    Busy {
+        /// The device.
+        device: String,
+    },
+    /// It cannot be opened.
+    #[error("cannot open {device}: {source}")]
+    CannotOpen {
+        /// The device.
+        device: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// What is on it could not be found out.
+    #[error("cannot tell what is on {device}: {source}")]
+    Unknown {
+        /// The device.
+        device: String,
+        /// Why.
+        source: SignatureError,
+    },
+    /// Something is on it (or it is not the one that was named).
+    #[error("{0}")]
+    Signed(Box<SignedDevice>),
+    /// It is not as it was examined any more.
+    #[error("{device} changed since it was examined: {change}; nothing was written")]
+    Changed {
+        /// The device.
+        device: String,
+        /// What changed.
+        change: String,
+    },
+}
+
+/// A device with something on it, and the names by which the user may give it up.
+#[derive(Debug)]
+pub struct SignedDevice {
+    /// One line for people.
+    pub device: String,
+    /// What the user gave as its identity, if anything.
+    pub given: Option<String>,
+    /// Nothing is on it: only the name given is wrong.
+    pub blank: bool,
+    /// What is on it, one line each.
+    pub marks: Vec<String>,
+    /// Every name that would be accepted, best first.
+    pub identity: Identity,
+}
+
+impl fmt::Display for SignedDevice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.given {
+            Some(given) => write!(formatter, "`{given}` is not the identity of {}", self.device)?,
+            None => write!(formatter, "{} is not empty", self.device)?,
+        }
+        if !self.blank {
+            write!(formatter, "; it bears:")?;
+            for mark in &self.marks {
+                write!(formatter, "\n  {mark}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Refusal {
+    pub(super) fn changed(device: &BlockDevice, change: impl Into<String>) -> Self {
+        Refusal::Changed { device: device.describe_for_people(), change: change.into() }
+    }
+
+    /// The identity that, given as `--erase IDENTITY` or typed, would lift this refusal.
+    pub fn erase_identity(&self) -> Option<&str> {
+        match self {
+            Refusal::Signed(signed) if !signed.blank => signed.identity.preferred(),
+            _ => None,
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Refusal::Inspect(InspectError::Missing { .. }) => {
+                "`lsblk -o PATH,SIZE,MODEL,SERIAL,FSTYPE,MOUNTPOINTS` lists the devices there are".to_owned()
+            }
+            Refusal::Inspect(InspectError::NotBlock { kind: "a regular file", .. }) => {
+                "for a scratch image give its size instead: --device image:4GiB".to_owned()
+            }
+            Refusal::Mounted { point, .. } => {
+                format!("if it may be erased, unmount it first: umount {}", shell_word(&point.to_string_lossy()))
+            }
+            Refusal::Swap { part, .. } => {
+                format!("if it may be erased, take it out of use first: swapoff {}", shell_word(part))
+            }
+            Refusal::Held { .. } => "if it may be erased, take that apart first; `lsblk` shows what stands on it".to_owned(),
+            Refusal::LoopOverDevice { backing, .. } => format!("name that device itself: {backing}"),
+            Refusal::SameDisk { other, .. } => {
+                format!("a disk with two paths is used through multipath only; see `lsblk {other}`")
+            }
+            Refusal::Busy { device } => {
+                let path = device.split(" (").next().unwrap_or(device);
+                format!(
+                    "find who holds it: `lsblk {path}`, `fuser -v {path}`; it may also be mounted in a container"
+                )
+            }
+            Refusal::CannotOpen { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                "testing a real device needs root: sudo fsverdict …, or use a scratch image: --device image:4GiB"
+                    .to_owned()
+            }
+            Refusal::System { .. } => "fsverdict never writes to it; name another disk, or use a scratch image: --device image:4GiB".to_owned(),
+            Refusal::Unknown { source, .. } => return source.hint(),
+            Refusal::Signed(signed) if signed.blank => "nothing is on it: leave --erase away".to_owned(),
+            Refusal::Signed(signed) => return signed.hint(),
+            Refusal::Changed { .. } => "look at the device again, then start again".to_owned(),
+            Refusal::ReadOnly { .. } => {
+                "a write-protect switch, or `blockdev --setro`? `lsblk -o PATH,RO` shows it".to_owned()
+            }
+            Refusal::TooSmall { .. } => "take a larger device, or a smaller --scale".to_owned(),
+            Refusal::Inspect(_) | Refusal::TableUnreadable { .. } | Refusal::CannotOpen { .. } => return None,
+        };
+        Some(hint)
+    }
+}
+
+impl SignedDevice {
+    fn hint(&self) -> Option<String> {
+        let (kind, name) = self.identity.names().next()?;
+        Some(format!(
+            "if all of it may be erased for good, name it: --erase {} (its {kind})",
+            shell_word(name)
+        ))
+    }
+}
+
+/// Quoted where a shell would take it apart.
+fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shell_word;
+
+    #[test]
+    fn hints_can_be_pasted_into_a_shell() {
+        assert_eq!(shell_word("ata-Acme_ZX81"), "ata-Acme_ZX81");
+        assert_eq!(shell_word("/a b/it's (deleted)"), r"'/a b/it'\''s (deleted)'");
+    }
+}

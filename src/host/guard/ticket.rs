@@ -1,0 +1,128 @@
+//! What was cleared, in a form that can be handed to another process, and checked there right before the first write.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::refusal::Refusal;
+use super::{check_open, check_tables, open_exclusively};
+use crate::host::block_device::{BlockDevice, DeviceNumber};
+use crate::host::identity::Identity;
+use crate::host::signature::{self, Contents};
+use crate::host::syscall;
+use crate::host::system_root::SystemRoot;
+
+/// The permission to write one device, for as long as it stays that device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ticket {
+    /// The device's path without symbolic links.
+    pub path: PathBuf,
+    /// Its number.
+    pub number: DeviceNumber,
+    /// Its size in bytes.
+    pub size: u64,
+    needed: u64,
+    #[serde(default)]
+    sequence: Option<u64>,
+    hardware: Identity,
+    /// Digest of what was on it; `None` once it holds only what fsverdict wrote.
+    #[serde(default)]
+    contents: Option<String>,
+}
+
+impl Ticket {
+    pub(super) fn new(device: &BlockDevice, size: u64, needed: u64, contents: &Contents) -> Self {
+        Ticket {
+            path: device.path.clone(),
+            number: device.number,
+            size,
+            needed,
+            sequence: device.sequence,
+            hardware: device.hardware.clone(),
+            contents: Some(contents.digest.clone()),
+        }
+    }
+
+    /// The same permission after the first write: what is on the device is ours now and need not stay as it was.
+    pub fn after_first_write(&self) -> Self {
+        Ticket { contents: None, ..self.clone() }
+    }
+
+    /// Claims the device for writing. Everything is checked again on the descriptor that is returned, and the kernel
+    /// lets nobody else mount or claim the device while that is open: there is no moment between check and write.
+    ///
+    /// # Errors
+    /// [`Refusal::Changed`] with what changed, or the reason it may not be written any more.
+    pub fn redeem(&self, root: &SystemRoot) -> Result<Claim, Refusal> {
+        let device = self.inspect(root)?;
+        check_tables(root, &device, self.needed)?;
+        let file = open_exclusively(&device, true)?;
+        let device = self.check(root, &file)?;
+        Ok(Claim { device, file })
+    }
+
+    /// Whether the open device is still the one this ticket is for, and free.
+    pub(super) fn check(&self, root: &SystemRoot, held: &File) -> Result<BlockDevice, Refusal> {
+        let device = self.inspect(root)?;
+        check_tables(root, &device, self.needed)?;
+        let size = check_open(&device, held, self.needed)?;
+        if size != self.size {
+            return Err(Refusal::changed(&device, format!("its size was {} B and is {size} B", self.size)));
+        }
+        if let Some(expected) = &self.contents {
+            let contents = signature::read(held, size)
+                .map_err(|source| Refusal::Unknown { device: device.describe_for_people(), source })?;
+            if contents.digest != *expected {
+                return Err(Refusal::changed(&device, "what is on it is not what was on it"));
+            }
+        }
+        Ok(device)
+    }
+
+    fn inspect(&self, root: &SystemRoot) -> Result<BlockDevice, Refusal> {
+        let device = BlockDevice::inspect(root, &self.path)?;
+        if device.number != self.number {
+            let change = format!("its path now leads to device {}, not {}", device.number, self.number);
+            return Err(Refusal::changed(&device, change));
+        }
+        if device.sequence != self.sequence {
+            return Err(Refusal::changed(&device, "another disk was attached under its name"));
+        }
+        if !self.hardware.still_holds(&device.hardware) {
+            return Err(Refusal::changed(&device, "its serial number or other hardware name is another"));
+        }
+        Ok(device)
+    }
+}
+
+/// A device open for writing that nobody else can mount or claim; dropping it lets go.
+#[derive(Debug)]
+pub struct Claim {
+    device: BlockDevice,
+    file: File,
+}
+
+impl Claim {
+    /// The device as it was checked.
+    pub fn device(&self) -> &BlockDevice {
+        &self.device
+    }
+
+    /// The device, open for reading and writing.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Tells the device that nothing on it is needed any more. `false` when it cannot be told so.
+    ///
+    /// # Errors
+    /// Any error but that the device does not support it.
+    pub fn discard(&self) -> std::io::Result<bool> {
+        match syscall::discard_range(&self.file, 0, self.device.size) {
+            Ok(()) => Ok(true),
+            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOTTY) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

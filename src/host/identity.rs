@@ -1,0 +1,147 @@
+//! The names by which one device, and no other, can be meant.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Where a name comes from, the best for people first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NameKind {
+    /// A name in /dev/disk/by-id: model and serial number, as udev composed them.
+    ById,
+    /// World-wide name of the hardware.
+    Wwn,
+    /// Serial number of the hardware.
+    Serial,
+    /// UUID of a device-mapper device.
+    MapperUuid,
+    /// UUID of a partition, from the table it stands in.
+    PartitionUuid,
+    /// UUID of the filesystem, LUKS, LVM, md or swap area on it.
+    FilesystemUuid,
+    /// UUID of the partition table on it.
+    TableUuid,
+    /// The file behind a loop device.
+    BackingFile,
+    /// A digest of what is on it: the last resort for a device without any name.
+    Contents,
+}
+
+impl fmt::Display for NameKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            NameKind::ById => "by-id name",
+            NameKind::Wwn => "world-wide name",
+            NameKind::Serial => "serial number",
+            NameKind::MapperUuid => "device-mapper UUID",
+            NameKind::PartitionUuid => "partition UUID",
+            NameKind::FilesystemUuid => "filesystem UUID",
+            NameKind::TableUuid => "partition table UUID",
+            NameKind::BackingFile => "backing file",
+            NameKind::Contents => "digest of its contents",
+        })
+    }
+}
+
+/// The stable names of a device, best first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Identity {
+    names: Vec<(NameKind, String)>,
+}
+
+impl Identity {
+    /// Adds a name, unless it is one of the empty or all-zero ones that cheap hardware gives.
+    pub fn add(&mut self, kind: NameKind, name: &str) {
+        let name = name.trim();
+        let tail = name.rsplit(['.', ' ']).next().unwrap_or(name);
+        let says_nothing = tail.len() < 4 || tail.chars().all(|c| matches!(c, '0' | '-'));
+        let entry = (kind, name.to_owned());
+        if !says_nothing && !self.names.contains(&entry) {
+            self.names.push(entry);
+            self.names.sort_by_key(|(kind, name)| (*kind, is_bare_number(name), name.clone()));
+        }
+    }
+
+    pub(crate) fn add_if_some(&mut self, kind: NameKind, name: Option<String>) {
+        if let Some(name) = name {
+            self.add(kind, &name);
+        }
+    }
+
+    /// These names and those of `other`.
+    pub fn with(&self, other: &Identity) -> Identity {
+        let mut both = self.clone();
+        for (kind, name) in &other.names {
+            both.add(*kind, name);
+        }
+        both
+    }
+
+    /// Whether `text` is exactly one of the names; a by-id name may be written as its path.
+    pub fn accepts(&self, text: &str) -> bool {
+        let text = text.trim();
+        let text = text.strip_prefix("/dev/disk/by-id/").unwrap_or(text);
+        self.names.iter().any(|(_, name)| name == text)
+    }
+
+    /// The name to ask the user for.
+    pub fn preferred(&self) -> Option<&str> {
+        self.names.first().map(|(_, name)| name.as_str())
+    }
+
+    /// Every name with its kind, best first.
+    pub fn names(&self) -> impl Iterator<Item = (NameKind, &str)> {
+        self.names.iter().map(|(kind, name)| (*kind, name.as_str()))
+    }
+
+    /// Whether every name of `self` that the kernel itself gives is also one of `now`. Names udev makes come and go
+    /// with what is on the device and are not asked for.
+    pub(crate) fn still_holds(&self, now: &Identity) -> bool {
+        let lasting = |kind: NameKind| {
+            matches!(kind, NameKind::Wwn | NameKind::Serial | NameKind::MapperUuid | NameKind::BackingFile)
+        };
+        self.names.iter().filter(|(kind, _)| lasting(*kind)).all(|name| now.names.contains(name))
+    }
+}
+
+/// by-id names such as `wwn-0x5000…` tell people less than those that carry the model.
+fn is_bare_number(name: &str) -> bool {
+    ["wwn-", "scsi-", "nvme-eui.", "nvme-uuid.", "nvme-nvme.", "lvm-pv-uuid-", "dm-uuid-", "md-uuid-"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Identity, NameKind};
+
+    #[test]
+    fn the_readable_name_is_asked_for_and_every_name_is_accepted_exactly() {
+        let mut identity = Identity::default();
+        identity.add(NameKind::FilesystemUuid, "0f1e-22");
+        identity.add(NameKind::ById, "wwn-0x5000c500a1b2c3d4");
+        identity.add(NameKind::ById, "ata-Acme_ZX81");
+        identity.add(NameKind::Serial, " ZX81ABCD ");
+        assert_eq!(identity.preferred(), Some("ata-Acme_ZX81"));
+        for text in ["ata-Acme_ZX81", "/dev/disk/by-id/ata-Acme_ZX81", "ZX81ABCD", "0f1e-22", "0f1e-22\n"] {
+            assert!(identity.accepts(text), "{text}");
+        }
+        for text in ["", "ata-Acme", "ata-Acme_ZX811", "zx81abcd", "yes", "/dev/sdb"] {
+            assert!(!identity.accepts(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_that_name_nothing_are_not_kept() {
+        let mut identity = Identity::default();
+        for name in
+            ["", "   ", "0", "000000000000", "eui.0000000000000000", "00000000-0000-0000-0000-000000000000"]
+        {
+            identity.add(NameKind::Serial, name);
+        }
+        assert_eq!(identity.preferred(), None);
+        assert!(!identity.accepts(""));
+    }
+}

@@ -1,0 +1,291 @@
+//! Scratch images: sparse files without a name, so that nothing of them can be left behind.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::fs::{FallocateFlags, Mode, OFlags};
+
+use super::block_device::size_for_people;
+use super::process_key::ProcessKey;
+use super::system_root::SystemRoot;
+
+/// Free space below which the folder's filesystem is never filled up, in bytes.
+const MARGIN: u64 = 64 << 20;
+const TMPFS: i64 = 0x0102_1994;
+const RAMFS: i64 = 0x8584_58f6_u32 as i64;
+
+/// Why there is no scratch folder or image.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageError {
+    /// The folder cannot be made or used.
+    #[error("cannot use {} for scratch images: {source}", folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Somebody else could reach into the folder.
+    #[error("{} is not safe for scratch images: {reason}", folder.display())]
+    Unsafe {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Not enough room.
+    #[error(
+        "a scratch image of {} does not fit into {}: {} is free there",
+        size_for_people(*wanted), folder.display(), size_for_people(*free)
+    )]
+    NoSpace {
+        /// Bytes wanted.
+        wanted: u64,
+        /// Bytes free.
+        free: u64,
+        /// Where.
+        folder: PathBuf,
+    },
+    /// The image cannot be made.
+    #[error("cannot make a scratch image of {} in {}: {source}", size_for_people(*wanted), folder.display())]
+    Create {
+        /// Bytes wanted.
+        wanted: u64,
+        /// Where.
+        folder: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl ImageError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            ImageError::NoSpace { .. } => {
+                "make room, choose a smaller image (--device image:SIZE), or name another folder in the plan: [device] folder = \"…\"".to_owned()
+            }
+            ImageError::Folder { .. } | ImageError::Create { .. } => {
+                "name a folder of yours in the plan: [device] folder = \"…\"".to_owned()
+            }
+            ImageError::Unsafe { folder, .. } => {
+                format!("look at it, and remove it if it is not needed: ls -ld {}", folder.display())
+            }
+        })
+    }
+}
+
+/// The folder for scratch images: the user's choice, else `$XDG_CACHE_HOME/fsverdict` or `~/.cache/fsverdict`, else
+/// `/var/tmp/fsverdict-UID`. It is made where it is missing, for its owner alone.
+///
+/// # Errors
+/// When it cannot be made, or is a symbolic link or another user's (except one the user chose).
+pub fn scratch_folder(choice: Option<&Path>) -> Result<PathBuf, ImageError> {
+    if let Some(folder) = choice {
+        return private_folder(folder, true);
+    }
+    let candidates = default_folders(
+        std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from),
+        std::env::var_os("HOME").map(PathBuf::from),
+    );
+    let mut last = None;
+    for folder in candidates {
+        match private_folder(&folder, false) {
+            Ok(folder) => return Ok(folder),
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(last.unwrap_or(ImageError::Folder { folder: PathBuf::new(), source: io::ErrorKind::NotFound.into() }))
+}
+
+/// The folders that are tried when the user chose none, best first. `clean` looks into all of them.
+pub fn default_folders(cache: Option<PathBuf>, home: Option<PathBuf>) -> Vec<PathBuf> {
+    let cache = cache.filter(|folder| folder.is_absolute());
+    let home = home.filter(|folder| folder.is_absolute() && folder.is_dir());
+    let cache = cache.or_else(|| home.map(|home| home.join(".cache")));
+    let uid = rustix::process::getuid().as_raw();
+    cache
+        .map(|cache| cache.join("fsverdict"))
+        .into_iter()
+        .chain([PathBuf::from(format!("/var/tmp/fsverdict-{uid}"))])
+        .collect()
+}
+
+fn private_folder(folder: &Path, chosen: bool) -> Result<PathBuf, ImageError> {
+    let failed = |source| ImageError::Folder { folder: folder.to_owned(), source };
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(folder).map_err(failed)?;
+    // In /var/tmp anybody may have made it before us: neither their folder nor their link is ours.
+    let metadata = fs::symlink_metadata(folder).map_err(failed)?;
+    let unsafe_because = |reason: String| ImageError::Unsafe { folder: folder.to_owned(), reason };
+    if !chosen {
+        if !metadata.is_dir() {
+            return Err(unsafe_because("it is a symbolic link".to_owned()));
+        }
+        if metadata.uid() != rustix::process::getuid().as_raw() {
+            return Err(unsafe_because(format!("it belongs to user {}", metadata.uid())));
+        }
+        if metadata.mode() & 0o022 != 0 {
+            return Err(unsafe_because("others may write into it".to_owned()));
+        }
+    }
+    rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).map_err(|error| failed(error.into()))?;
+    folder.canonicalize().map_err(failed)
+}
+
+/// Makes a sparse image of `size` bytes without a name, open for reading and writing.
+///
+/// # Errors
+/// When the folder's filesystem has less than `size` (and a small margin) free, or does not take such a file.
+pub fn create(folder: &Path, size: u64) -> Result<OwnedFd, ImageError> {
+    let failed = |source| ImageError::Create { wanted: size, folder: folder.to_owned(), source };
+    let room = rustix::fs::statvfs(folder).map_err(|error| failed(error.into()))?;
+    let free = room.f_bavail.saturating_mul(room.f_frsize);
+    if free < size.saturating_add(MARGIN) {
+        return Err(ImageError::NoSpace { wanted: size, free, folder: folder.to_owned() });
+    }
+    let file = File::from(nameless(folder).map_err(failed)?);
+    file.set_len(size).map_err(failed)?;
+    Ok(file.into())
+}
+
+fn nameless(folder: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    let mode = Mode::RUSR | Mode::WUSR;
+    match rustix::fs::open(folder, flags | OFlags::TMPFILE, mode) {
+        Ok(descriptor) => return Ok(descriptor),
+        // Filesystems without O_TMPFILE answer one of these.
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR | rustix::io::Errno::NOENT) => {}
+        Err(error) => return Err(error.into()),
+    }
+    create_and_unlink(folder)
+}
+
+/// Named for an instant; the name tells `clean` whose it was should we be killed in that instant.
+fn create_and_unlink(folder: &Path) -> io::Result<OwnedFd> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let key = ProcessKey::current(&SystemRoot::default())
+        .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "/proc/self/stat cannot be read"))?;
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let path = folder.join(format!("{SCRATCH_PREFIX}{key}-{count}"));
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+    let descriptor = rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR)?;
+    fs::remove_file(&path)?;
+    Ok(descriptor)
+}
+
+/// How the names of scratch files begin; the owner's process key and a number follow.
+pub const SCRATCH_PREFIX: &str = "scratch-";
+
+/// Makes an image blank again: its blocks are given back to the folder's filesystem, or zeroed where that cannot.
+///
+/// # Errors
+/// When neither works.
+pub fn blank(image: impl AsFd, size: u64) -> io::Result<()> {
+    let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    match rustix::fs::fallocate(&image, punch, 0, size) {
+        Ok(()) => return Ok(()),
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let file = File::from(image.as_fd().try_clone_to_owned()?);
+    let zeros = vec![0; 1 << 20];
+    let mut place = 0;
+    while place < size {
+        let part = &zeros[..zeros.len().min(usize::try_from(size - place).unwrap_or(usize::MAX))];
+        file.write_all_at(part, place)?;
+        place += part.len() as u64;
+    }
+    Ok(())
+}
+
+/// A sentence for the reader of the numbers when the folder lies in memory.
+///
+/// # Errors
+/// When the folder's filesystem cannot be asked.
+pub fn tmpfs_caution(folder: &Path) -> io::Result<Option<String>> {
+    let kind = rustix::fs::statfs(folder)?.f_type as i64;
+    Ok(matches!(kind, TMPFS | RAMFS).then(|| {
+        format!(
+            "the scratch image lies in memory ({} is on tmpfs): the times are those of a RAM disk, and it takes its size of memory",
+            folder.display()
+        )
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        ImageError, blank, create, create_and_unlink, default_folders, private_folder, scratch_folder,
+        tmpfs_caution,
+    };
+    use std::fs::{self, File};
+    use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
+    use std::path::{Path, PathBuf};
+
+    #[test]
+    fn an_image_is_sparse_and_leaves_no_name() {
+        let folder = tempfile::tempdir().unwrap();
+        for descriptor in [create(folder.path(), 1 << 30).unwrap(), create_and_unlink(folder.path()).unwrap()]
+        {
+            let metadata = File::from(descriptor).metadata().unwrap();
+            assert!(metadata.blocks() < 64, "{} blocks", metadata.blocks());
+            assert_eq!(metadata.nlink(), 0);
+            assert_eq!(metadata.mode() & 0o777, 0o600);
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        }
+    }
+
+    #[test]
+    fn a_written_image_can_be_made_blank_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = File::from(create(folder.path(), 4 << 20).unwrap());
+        file.write_all_at(&[7; 4096], 1 << 20).unwrap();
+        blank(&file, 4 << 20).unwrap();
+        let mut page = [1; 4096];
+        file.read_exact_at(&mut page, 1 << 20).unwrap();
+        assert_eq!(page, [0; 4096]);
+        assert_eq!(file.metadata().unwrap().len(), 4 << 20);
+    }
+
+    #[test]
+    fn an_image_larger_than_the_free_space_says_how_much_there_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = create(folder.path(), 1 << 60).unwrap_err();
+        assert!(matches!(error, ImageError::NoSpace { wanted, .. } if wanted == 1 << 60), "{error}");
+        assert!(error.to_string().contains("1 EiB") && error.hint().is_some(), "{error}");
+    }
+
+    #[test]
+    fn a_scratch_folder_is_made_private_and_links_and_open_folders_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = private_folder(&folder.path().join("a/b"), false).unwrap();
+        assert_eq!(fs::metadata(&own).unwrap().mode() & 0o777, 0o700);
+        let link = folder.path().join("link");
+        symlink(&own, &link).unwrap();
+        let error = private_folder(&link, false).unwrap_err();
+        assert!(error.to_string().contains("symbolic link"), "{error}");
+        fs::set_permissions(&own, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(matches!(private_folder(&own, false), Err(ImageError::Unsafe { .. })));
+        assert_eq!(scratch_folder(Some(&own)).unwrap(), own.canonicalize().unwrap());
+    }
+
+    #[test]
+    fn the_cache_comes_before_var_tmp_and_relative_settings_count_for_nothing() {
+        let folders = default_folders(Some(PathBuf::from("/c")), Some(PathBuf::from("/")));
+        assert_eq!(folders[0], Path::new("/c/fsverdict"));
+        let folders = default_folders(Some(PathBuf::from("c")), Some(PathBuf::from("/")));
+        assert_eq!(folders[0], Path::new("/.cache/fsverdict"));
+        assert_eq!(default_folders(None, None).len(), 1);
+    }
+
+    #[test]
+    fn memory_is_told_from_disk() {
+        assert!(tmpfs_caution(Path::new("/dev/shm")).unwrap().is_some());
+        assert_eq!(tmpfs_caution(Path::new("/proc")).unwrap(), None);
+    }
+}

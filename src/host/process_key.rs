@@ -1,0 +1,105 @@
+//! A process named so that no other process, later or elsewhere, is ever taken for it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::system_root::SystemRoot;
+
+/// A process id with the moment that process started; ids are used again, the pair is not (until a reboot).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ProcessKey {
+    /// Process id, in the PID namespace of /proc.
+    pub pid: u32,
+    /// Clock ticks between boot and the start of the process (field 22 of `/proc/PID/stat`).
+    pub start: u64,
+}
+
+impl ProcessKey {
+    /// The key of this process; `None` without a readable /proc.
+    pub fn current(root: &SystemRoot) -> Option<Self> {
+        parse_stat(&root.read("/proc/self/stat")?)
+    }
+
+    /// The key of the process that has this id now; `None` when there is none, or only its remains (a zombie).
+    pub fn of(root: &SystemRoot, pid: u32) -> Option<Self> {
+        parse_stat(&root.read(format!("/proc/{pid}/stat"))?)
+    }
+
+    /// Whether that very process still runs.
+    pub fn is_alive(&self, root: &SystemRoot) -> bool {
+        Self::of(root, self.pid) == Some(*self)
+    }
+}
+
+/// `PID-START`: the form that goes into names of scratch files, dm devices and loop devices.
+impl fmt::Display for ProcessKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}-{}", self.pid, self.start)
+    }
+}
+
+/// A text that is not `PID-START`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not of the form PID-START")]
+pub struct NotAProcessKey(String);
+
+/// Reads `PID-START`, with or without more behind a further `-`.
+impl FromStr for ProcessKey {
+    type Err = NotAProcessKey;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut parts = text.split('-');
+        let pid = parts.next().and_then(|part| part.parse().ok());
+        let start = parts.next().and_then(|part| part.parse().ok());
+        match (pid, start) {
+            (Some(pid), Some(start)) => Ok(ProcessKey { pid, start }),
+            _ => Err(NotAProcessKey(text.to_owned())),
+        }
+    }
+}
+
+fn parse_stat(stat: &str) -> Option<ProcessKey> {
+    // The name in parentheses may itself hold spaces and parentheses: the last one ends it.
+    let (before, after) = stat.rsplit_once(')')?;
+    let pid = before.split_whitespace().next()?.parse().ok()?;
+    let fields: Vec<&str> = after.split_whitespace().collect();
+    if matches!(fields.first(), Some(&"Z" | &"X" | &"x")) {
+        return None;
+    }
+    // Field 3 (state) is fields[0], so field 22 is fields[19].
+    let start = fields.get(19)?.parse().ok()?;
+    Some(ProcessKey { pid, start })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ProcessKey, parse_stat};
+    use crate::host::system_root::SystemRoot;
+
+    #[test]
+    fn this_process_is_alive_and_an_earlier_one_with_its_id_is_not() {
+        let root = SystemRoot::default();
+        let key = ProcessKey::current(&root).unwrap();
+        assert_eq!(key.pid, std::process::id());
+        assert!(key.is_alive(&root));
+        assert!(!ProcessKey { start: key.start.wrapping_sub(1), ..key }.is_alive(&root));
+    }
+
+    #[test]
+    fn a_hostile_process_name_does_not_move_the_fields() {
+        let tail = "S 1 7 7 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 98765 1000 1";
+        let key = parse_stat(&format!("7 (a ) b (c) 1 2) {tail}")).unwrap();
+        assert_eq!(key, ProcessKey { pid: 7, start: 98765 });
+        assert_eq!(parse_stat(&format!("7 (gone) {}", tail.replacen('S', "Z", 1))), None);
+    }
+
+    #[test]
+    fn keys_survive_being_written_into_a_name() {
+        let key = ProcessKey { pid: 12, start: 345 };
+        assert_eq!(key.to_string().parse(), Ok(key));
+        assert_eq!("12-345-0".parse(), Ok(key));
+        assert!("luks".parse::<ProcessKey>().is_err());
+    }
+}

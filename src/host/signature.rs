@@ -1,0 +1,362 @@
+//! What is written on a device: filesystems, partition tables, LUKS, LVM, md, swap, or data nobody recognises.
+//!
+//! libblkid knows the marks of everything Linux can hold, so `wipefs` and `blkid` (util-linux) are asked, both only
+//! to look. They cannot know raw data; a sample of the device is read for that and digested, so that a later
+//! change is noticed.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::identity::{Identity, NameKind};
+
+const EDGE: u64 = 1 << 20;
+const PAGE: u64 = 4096;
+const PAGES_BETWEEN: u64 = 254;
+
+/// One mark found on a device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signature {
+    /// libblkid's word for it (`ext4`, `crypto_LUKS`, `LVM2_member`, `linux_raid_member`, `swap`, `gpt`, `dos` …).
+    pub kind: String,
+    /// `filesystem`, `partition-table`, `raid`, `crypto` or `other`.
+    #[serde(default)]
+    pub usage: Option<String>,
+    /// Its label.
+    #[serde(default)]
+    pub label: Option<String>,
+    /// Its UUID.
+    #[serde(default)]
+    pub uuid: Option<String>,
+}
+
+impl Signature {
+    /// For people: `ext4 "backup" (uuid 0f1e…)`.
+    pub fn describe(&self) -> String {
+        let what = match (self.usage.as_deref(), self.kind.as_str()) {
+            (Some("partition-table"), kind) => format!("{kind} partition table"),
+            (_, kind) => kind.to_owned(),
+        };
+        let label = self.label.as_deref().map(|label| format!(" \"{label}\"")).unwrap_or_default();
+        let uuid = self.uuid.as_deref().map(|uuid| format!(" (uuid {uuid})")).unwrap_or_default();
+        format!("{what}{label}{uuid}")
+    }
+}
+
+/// Everything found on a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contents {
+    /// The marks, in the order of their place.
+    pub signatures: Vec<Signature>,
+    /// Whether a sample (both ends and pages evenly between) holds nothing but zeros, or nothing but ones.
+    pub blank: bool,
+    /// Digest of the marks and the sample, 16 hexadecimal digits.
+    pub digest: String,
+}
+
+impl Contents {
+    /// The names what is on the device gives it.
+    pub fn names(&self) -> Identity {
+        let mut identity = Identity::default();
+        for signature in &self.signatures {
+            let kind = match signature.usage.as_deref() {
+                Some("partition-table") => NameKind::TableUuid,
+                _ => NameKind::FilesystemUuid,
+            };
+            identity.add_if_some(kind, signature.uuid.clone());
+        }
+        identity.add(NameKind::Contents, &format!("contents-{}", self.digest));
+        identity
+    }
+}
+
+/// Why it could not be found out what is on a device.
+#[derive(Debug, thiserror::Error)]
+pub enum SignatureError {
+    /// A tool is not installed.
+    #[error("`{program}` is not installed, so it cannot be known what is on the device")]
+    ToolMissing {
+        /// Its name.
+        program: &'static str,
+    },
+    /// A tool failed.
+    #[error("`{command}` failed ({status}): {stderr}")]
+    ToolFailed {
+        /// The command line.
+        command: String,
+        /// How it ended.
+        status: String,
+        /// What it said.
+        stderr: String,
+    },
+    /// A tool's answer was not understood.
+    #[error("the answer of `{command}` was not understood: {reason}")]
+    ToolUnclear {
+        /// The command line.
+        command: String,
+        /// What was wrong with it.
+        reason: String,
+    },
+    /// The device could not be read.
+    #[error("it could not be read: {0}")]
+    Unreadable(#[from] io::Error),
+}
+
+impl SignatureError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            SignatureError::ToolMissing { program } => {
+                Some(format!("install util-linux, which brings `{program}`"))
+            }
+            SignatureError::Unreadable(_) => {
+                Some("a device that cannot be read may be broken; see `dmesg`".to_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Finds out what is on an open device (or image file) of `size` bytes. Reads only.
+///
+/// # Errors
+/// When a tool is missing or fails, or the device cannot be read; never taken for "nothing there".
+pub fn read(device: &File, size: u64) -> Result<Contents, SignatureError> {
+    let mut signatures = marks(device.as_fd())?;
+    if signatures.iter().any(|mark| mark.usage.as_deref() == Some("partition-table") && mark.uuid.is_none()) {
+        let table = table_uuid(device.as_fd())?;
+        for mark in signatures.iter_mut().filter(|mark| mark.usage.as_deref() == Some("partition-table")) {
+            mark.uuid.clone_from(&table);
+        }
+    }
+    let (blank, sample) = sample(device, size)?;
+    let mut hasher = Xxh3::new();
+    for signature in &signatures {
+        hasher.update(signature.describe().as_bytes());
+        hasher.update(&[0]);
+    }
+    hasher.update(&sample.to_le_bytes());
+    Ok(Contents { signatures, blank, digest: format!("{:016x}", hasher.digest()) })
+}
+
+#[derive(Deserialize)]
+struct WipefsAnswer {
+    #[serde(default)]
+    signatures: Vec<WipefsMark>,
+}
+
+#[derive(Deserialize)]
+struct WipefsMark {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    usage: Option<String>,
+    #[serde(default)]
+    label: Option<String>,
+    #[serde(default)]
+    uuid: Option<String>,
+}
+
+fn marks(device: BorrowedFd<'_>) -> Result<Vec<Signature>, SignatureError> {
+    // Without --all or --offset, wipefs only lists; --no-act is there so that no slip can make it act.
+    let arguments = ["--no-act", "--json", "--output", "OFFSET,TYPE,USAGE,UUID,LABEL"];
+    let (command, output) = ask("wipefs", &arguments, device)?;
+    if !output.status.success() {
+        return Err(failed(command, &output));
+    }
+    parse_wipefs(&output.stdout).map_err(|reason| SignatureError::ToolUnclear { command, reason })
+}
+
+/// wipefs says nothing at all, not even `{}`, in some versions when there is nothing.
+fn parse_wipefs(answer: &[u8]) -> Result<Vec<Signature>, String> {
+    if answer.trim_ascii().is_empty() {
+        return Ok(Vec::new());
+    }
+    let answer: WipefsAnswer = serde_json::from_slice(answer).map_err(|error| error.to_string())?;
+    let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let mut signatures: Vec<Signature> = Vec::new();
+    for mark in answer.signatures {
+        let signature = Signature {
+            kind: mark.kind,
+            usage: filled(mark.usage),
+            label: filled(mark.label),
+            uuid: filled(mark.uuid),
+        };
+        // Backup copies (GPT's second header, btrfs' mirrors) are the same thing once more.
+        if !signatures.contains(&signature) {
+            signatures.push(signature);
+        }
+    }
+    Ok(signatures)
+}
+
+fn table_uuid(device: BorrowedFd<'_>) -> Result<Option<String>, SignatureError> {
+    let (command, output) = ask("blkid", &["--probe", "--output", "export"], device)?;
+    // 2: nothing found; 8: several things at once. Both leave the table without a UUID, no more.
+    match output.status.code() {
+        Some(0 | 2 | 8) => {}
+        _ => return Err(failed(command, &output)),
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().find_map(|line| line.strip_prefix("PTUUID=")).map(str::to_owned))
+}
+
+fn ask(
+    program: &'static str,
+    arguments: &[&str],
+    device: BorrowedFd<'_>,
+) -> Result<(String, Output), SignatureError> {
+    let path = find_program(program).ok_or(SignatureError::ToolMissing { program })?;
+    // The device is handed over open, so that the tool sees that very device and not what its path has become.
+    let output = Command::new(path)
+        .args(arguments)
+        .arg("/proc/self/fd/0")
+        .env("LC_ALL", "C")
+        .stdin(Stdio::from(device.try_clone_to_owned()?))
+        .output()?;
+    Ok((format!("{program} {} /proc/self/fd/0", arguments.join(" ")), output))
+}
+
+fn failed(command: String, output: &Output) -> SignatureError {
+    let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    SignatureError::ToolFailed { command, status: output.status.to_string(), stderr }
+}
+
+/// Administrators' tools lie in folders that are not in everybody's PATH.
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let usual = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(PathBuf::from);
+    std::env::split_paths(&path)
+        .filter(|folder| folder.is_absolute())
+        .chain(usual)
+        .map(|folder| folder.join(name))
+        .find(|candidate| is_executable(candidate))
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// Whether the sample is blank, and its digest.
+fn sample(device: &File, size: u64) -> io::Result<(bool, u64)> {
+    // What another path to the same bytes wrote must be seen, so nothing may come from this device's cache.
+    // Advice that is not taken is no error: then the cache is the kernel's to keep right.
+    let _ = rustix::fs::fadvise(device, 0, None, rustix::fs::Advice::DontNeed);
+    let mut hasher = Xxh3::new();
+    let mut seen = [false; 256];
+    let mut buffer = vec![0; EDGE as usize];
+    let mut take = |start: u64, length: u64| -> io::Result<()> {
+        let part = &mut buffer[..length.min(EDGE) as usize];
+        device.read_exact_at(part, start)?;
+        hasher.update(part);
+        for byte in part.iter() {
+            seen[usize::from(*byte)] = true;
+        }
+        Ok(())
+    };
+    if size <= 2 * EDGE + PAGES_BETWEEN * PAGE {
+        let mut start = 0;
+        while start < size {
+            take(start, EDGE.min(size - start))?;
+            start += EDGE;
+        }
+    } else {
+        take(0, EDGE)?;
+        let stride = (size - 2 * EDGE) / PAGES_BETWEEN;
+        for page in 0..PAGES_BETWEEN {
+            take((EDGE + page * stride) / PAGE * PAGE, PAGE)?;
+        }
+        take(size - EDGE, EDGE)?;
+    }
+    let values: Vec<usize> = (0..256).filter(|value| seen[*value]).collect();
+    Ok((matches!(values.as_slice(), [] | [0] | [255]), hasher.digest()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Signature, SignatureError, parse_wipefs, read};
+    use std::fs::File;
+    use std::os::unix::fs::FileExt;
+    use std::process::Command;
+
+    fn image(size: u64) -> File {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(size).unwrap();
+        file
+    }
+
+    #[test]
+    fn a_blank_image_is_blank_and_a_single_byte_anywhere_sampled_is_seen() {
+        let size = 300 << 20;
+        let file = image(size);
+        let contents = read(&file, size).unwrap();
+        assert!(contents.blank && contents.signatures.is_empty());
+        for place in [0, 511, (1 << 20) - 1, size - 1] {
+            file.write_all_at(b"x", place).unwrap();
+            let marked = read(&file, size).unwrap();
+            assert!(!marked.blank, "a byte at {place}");
+            assert_ne!(marked.digest, contents.digest);
+            file.write_all_at(&[0], place).unwrap();
+        }
+        assert_eq!(read(&file, size).unwrap(), contents);
+    }
+
+    #[test]
+    fn a_filesystem_in_an_image_is_named_with_label_and_uuid() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image");
+        File::create(&path).unwrap().set_len(8 << 20).unwrap();
+        let uuid = "0c2f6b3e-5d0f-4f0b-9a39-6f1d2f3a4b5c";
+        let status = Command::new("/usr/sbin/mkfs.ext4")
+            .args(["-q", "-L", "backup", "-U", uuid])
+            .arg(&path)
+            .status()
+            .unwrap();
+        assert!(status.success());
+        let contents = read(&File::open(&path).unwrap(), 8 << 20).unwrap();
+        assert_eq!(contents.signatures.len(), 1);
+        assert_eq!(contents.signatures[0].describe(), format!("ext4 \"backup\" (uuid {uuid})"));
+        assert!(contents.names().accepts(uuid));
+        assert_eq!(contents.names().preferred(), Some(uuid));
+    }
+
+    #[test]
+    fn a_partition_table_brings_its_own_uuid() {
+        let size = 8 << 20;
+        let file = image(size);
+        crate::host::guard::fake::write_partition_table(&file, 0xfeed_beef, 2048, 8192);
+        let contents = read(&file, size).unwrap();
+        assert_eq!(contents.signatures[0].describe(), "dos partition table (uuid feedbeef)");
+        assert!(contents.names().accepts("feedbeef"));
+    }
+
+    #[test]
+    fn answers_of_wipefs_are_read_strictly() {
+        assert_eq!(parse_wipefs(b"").unwrap(), []);
+        assert_eq!(parse_wipefs(b"{\"signatures\": [\n\n]}").unwrap(), []);
+        let twice = br#"{"signatures": [
+            {"offset":"0x10040", "type":"btrfs", "usage":"filesystem", "uuid":"u-1", "label":null},
+            {"offset":"0x4010040", "type":"btrfs", "usage":"filesystem", "uuid":"u-1", "label":null}]}"#;
+        let btrfs = Signature {
+            kind: "btrfs".to_owned(),
+            usage: Some("filesystem".to_owned()),
+            label: None,
+            uuid: Some("u-1".to_owned()),
+        };
+        assert_eq!(parse_wipefs(twice).unwrap(), [btrfs]);
+        assert!(parse_wipefs(b"wipefs: cannot").is_err());
+        assert!(parse_wipefs(br#"{"signatures": [{"offset": "0x0"}]}"#).is_err());
+    }
+
+    #[test]
+    fn a_device_shorter_than_it_says_is_an_error_not_blank() {
+        let error = read(&image(4096), 8192).unwrap_err();
+        assert!(matches!(error, SignatureError::Unreadable(_)), "{error}");
+    }
+}

@@ -1,0 +1,199 @@
+//! System calls that rustix does not know or does not call safe, as safe functions. The one module of the program that may use `unsafe`.
+//!
+//! Numbers and layouts are those of the kernel's `linux/fs.h` and `linux/loop.h`; each structure's size is
+//! checked when this is compiled.
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+use rustix::io::Result;
+use rustix::ioctl::{Getter, IntegerSetter, Ioctl, IoctlOutput, Opcode, Setter, ioctl, opcode};
+use rustix::thread::UnshareFlags;
+
+const BLKROGET: Opcode = opcode::none(0x12, 94);
+const BLKGETSIZE64: Opcode = opcode::read::<usize>(0x12, 114);
+const BLKDISCARD: Opcode = opcode::none(0x12, 119);
+const LOOP_CLR_FD: Opcode = 0x4C01;
+const LOOP_GET_STATUS64: Opcode = 0x4C05;
+const LOOP_CONFIGURE: Opcode = 0x4C0A;
+const LOOP_CTL_GET_FREE: Opcode = 0x4C82;
+
+/// The loop device refuses writes.
+pub const LO_FLAGS_READ_ONLY: u32 = 1;
+/// The loop device is cleared when its last user closes it.
+pub const LO_FLAGS_AUTOCLEAR: u32 = 4;
+/// The loop device bypasses the page cache of the backing file.
+pub const LO_FLAGS_DIRECT_IO: u32 = 16;
+
+/// `struct loop_info64` of linux/loop.h.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct LoopInfo {
+    /// Device number of the filesystem the backing file is on.
+    pub device: u64,
+    /// Inode number of the backing file.
+    pub inode: u64,
+    /// Device number of the backing file if that is itself a device.
+    pub raw_device: u64,
+    /// First byte of the backing file that is used.
+    pub offset: u64,
+    /// Bytes used; 0 means up to the end.
+    pub size_limit: u64,
+    /// Number of the loop device.
+    pub number: u32,
+    encrypt_type: u32,
+    encrypt_key_size: u32,
+    /// `LO_FLAGS_…`.
+    pub flags: u32,
+    /// A name for people, ended by a zero byte.
+    pub file_name: [u8; 64],
+    crypt_name: [u8; 64],
+    encrypt_key: [u8; 32],
+    init: [u64; 2],
+}
+
+/// `struct loop_config` of linux/loop.h.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct LoopConfig {
+    fd: u32,
+    block_size: u32,
+    info: LoopInfo,
+    reserved: [u64; 8],
+}
+
+const _: () = assert!(size_of::<LoopInfo>() == 232);
+const _: () = assert!(size_of::<LoopConfig>() == 304);
+
+/// The one ioctl here that answers with its return value.
+struct GetFreeLoop;
+
+// SAFETY: LOOP_CTL_GET_FREE takes no argument, writes no memory of ours and returns a non-negative number.
+unsafe impl Ioctl for GetFreeLoop {
+    type Output = u32;
+
+    const IS_MUTATING: bool = false;
+
+    fn opcode(&self) -> Opcode {
+        LOOP_CTL_GET_FREE
+    }
+
+    fn as_ptr(&mut self) -> *mut c_void {
+        std::ptr::null_mut()
+    }
+
+    unsafe fn output_from_ptr(out: IoctlOutput, _: *mut c_void) -> Result<u32> {
+        u32::try_from(out).map_err(|_| rustix::io::Errno::RANGE)
+    }
+}
+
+/// The size of an open block device in bytes.
+///
+/// # Errors
+/// Whatever the kernel answers; `ENOTTY` when it is not a block device.
+pub fn block_device_size(device: impl AsFd) -> Result<u64> {
+    // SAFETY: BLKGETSIZE64 writes one u64 (its number encodes size_t for historical reasons).
+    unsafe { ioctl(device, Getter::<BLKGETSIZE64, u64>::new()) }
+}
+
+/// Whether an open block device refuses writes.
+///
+/// # Errors
+/// Whatever the kernel answers; `ENOTTY` when it is not a block device.
+pub fn block_device_is_read_only(device: impl AsFd) -> Result<bool> {
+    // SAFETY: BLKROGET writes one int.
+    unsafe { ioctl(device, Getter::<BLKROGET, i32>::new()) }.map(|flag| flag != 0)
+}
+
+/// Tells an open block device that the bytes from `start` on, `length` of them, are no longer needed.
+///
+/// # Errors
+/// `EOPNOTSUPP` when the device cannot discard; `EBADF` when it is not open for writing.
+pub fn discard_range(device: impl AsFd, start: u64, length: u64) -> Result<()> {
+    // SAFETY: BLKDISCARD reads two u64.
+    unsafe { ioctl(device, Setter::<BLKDISCARD, [u64; 2]>::new([start, length])) }
+}
+
+/// The number of a loop device that is free just now; somebody else may take it first.
+///
+/// # Errors
+/// Whatever the kernel answers; `EACCES` or `EPERM` without the right to set up loop devices.
+pub fn free_loop_number(control: impl AsFd) -> Result<u32> {
+    // SAFETY: see `GetFreeLoop`.
+    unsafe { ioctl(control, GetFreeLoop) }
+}
+
+/// Attaches an open file to an open, free loop device in one step (Linux 5.8 and later).
+///
+/// `name` is kept with the device (63 bytes at most, the rest is cut off).
+///
+/// # Errors
+/// `EBUSY` when somebody else took the device; `EINVAL` on kernels without this call or for options they refuse.
+pub fn configure_loop(
+    device: impl AsFd,
+    file: BorrowedFd<'_>,
+    block_size: u32,
+    flags: u32,
+    name: &str,
+) -> Result<()> {
+    let fd = u32::try_from(file.as_raw_fd()).map_err(|_| rustix::io::Errno::BADF)?;
+    let mut file_name = [0u8; 64];
+    for (slot, byte) in file_name.iter_mut().take(63).zip(name.bytes()) {
+        *slot = byte;
+    }
+    let info = LoopInfo {
+        device: 0,
+        inode: 0,
+        raw_device: 0,
+        offset: 0,
+        size_limit: 0,
+        number: 0,
+        encrypt_type: 0,
+        encrypt_key_size: 0,
+        flags,
+        file_name,
+        crypt_name: [0; 64],
+        encrypt_key: [0; 32],
+        init: [0; 2],
+    };
+    let config = LoopConfig { fd, block_size, info, reserved: [0; 8] };
+    // SAFETY: LOOP_CONFIGURE reads one `struct loop_config`; `file` is open for as long as the call lasts.
+    unsafe { ioctl(device, Setter::<LOOP_CONFIGURE, LoopConfig>::new(config)) }
+}
+
+/// What an open loop device is attached to.
+///
+/// # Errors
+/// `ENXIO` when it is attached to nothing.
+pub fn loop_status(device: impl AsFd) -> Result<LoopInfo> {
+    // SAFETY: LOOP_GET_STATUS64 writes one `struct loop_info64`.
+    unsafe { ioctl(device, Getter::<LOOP_GET_STATUS64, LoopInfo>::new()) }
+}
+
+/// Detaches an open loop device; one that is in use detaches itself when its last user closes it.
+///
+/// # Errors
+/// `ENXIO` when it is attached to nothing.
+pub fn clear_loop(device: impl AsFd) -> Result<()> {
+    // SAFETY: LOOP_CLR_FD takes an unused integer argument.
+    unsafe { ioctl(device, IntegerSetter::<LOOP_CLR_FD>::new_usize(0)) }
+}
+
+/// Takes over a descriptor that this process inherited by number, and that nothing else in it uses.
+///
+/// Standard streams are refused; a number that is not open is refused by the first system call on it.
+pub fn own(descriptor: RawFd) -> Option<OwnedFd> {
+    // SAFETY: the number was told by the process that opened it for us, and each caller asks for its own once.
+    (descriptor > 2).then(|| unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// Moves this process into namespaces of its own (unshare(2)).
+///
+/// # Errors
+/// Whatever the kernel answers; `EPERM` without the right, `EINVAL` when it has several threads.
+pub fn unshare(namespaces: UnshareFlags) -> Result<()> {
+    // SAFETY: what is unsafe is to unshare the table of open files behind the back of other threads; that flag is
+    // taken out.
+    unsafe { rustix::thread::unshare_unsafe(namespaces.difference(UnshareFlags::FILES)) }
+}
