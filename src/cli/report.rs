@@ -28,6 +28,8 @@ pub(super) struct Arguments {
 pub(super) enum FormatArgument {
     /// A page of text
     Terminal,
+    /// One self-contained page with pictures, to be kept and sent
+    Html,
     /// Tables for a pull request or a forum
     Markdown,
     /// One row per observation and metric
@@ -43,6 +45,7 @@ impl FormatArgument {
                 Format::Terminal(Look::suited(false, None, true, |_| None))
             }
             FormatArgument::Terminal => Format::Terminal(Look::of_stdout(true)),
+            FormatArgument::Html => Format::Html,
             FormatArgument::Markdown => Format::Markdown,
             FormatArgument::Csv => Format::Csv,
             FormatArgument::Json => Format::Json,
@@ -71,7 +74,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
 pub(super) fn show_result(folder: &RunFolder, plan: &Plan) -> Result<Outcome, CliError> {
     let run = read_run(folder, plan)?;
     let report = Report::new(plan, &run, Some(folder.path().to_owned()));
-    for (name, format) in [("report.md", Format::Markdown), ("report.json", Format::Json)] {
+    for (name, format) in [("report.html", Format::Html), ("report.md", Format::Markdown), ("report.json", Format::Json)] {
         let mut file = std::fs::File::create(folder.path().join(name))?;
         write_out(&report, format, &mut file)?;
     }

@@ -1,7 +1,9 @@
 "use strict";
 // The charts: each function gives the traces and the layout of one, from the data and the state of its controls.
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const narrow = () => window.innerWidth < 640;
+// A chart is drawn for the width it has; its function is told by the caller.
+let width = 1000;
+const narrow = () => width < 520;
 const visible = () => [...data.candidates.keys()].filter((candidate) => data.candidates[candidate].measured && chosen.has(candidate));
 // Okabe and Ito's colours, readable for colour-blind people; dash and symbol change with them.
 const hues = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6BB1", "#7F7F7F"];
@@ -21,6 +23,18 @@ function layout(extra) {
     hoverlabel: { bgcolor: css("--card"), bordercolor: css("--line"), font: { color: css("--ink") }, align: "left" },
     legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", font: { size: narrow() ? 10 : 12 } },
   }, extra, { xaxis: merged(extra.xaxis), yaxis: merged(extra.yaxis) });
+}
+
+// Ticks of a logarithmic axis at 1, 2 and 5, told in full; fewer where there are many decades.
+function logTicks(values) {
+  const usable = values.filter((value) => value > 0);
+  if (!usable.length) return {};
+  const from = Math.floor(Math.log10(Math.min(...usable))) - 1;
+  const to = Math.ceil(Math.log10(Math.max(...usable)));
+  const steps = to - from > 4 ? [1] : to - from > 3 ? [1, 3] : [1, 2, 5];
+  const ticks = [];
+  for (let decade = from; decade <= to; decade++) for (const step of steps) ticks.push(step * 10 ** decade);
+  return { tickvals: ticks, ticktext: ticks.map((tick) => String(Number(tick.toPrecision(1)))) };
 }
 
 // The same wobble for the same trial each time, so that points on top of one another come apart.
@@ -60,15 +74,24 @@ function phaseChart(state, phase) {
     const own = points[0].filter((point) => point.trial.c === candidate).map((point) => point.value);
     return own.length > 1 ? [Math.min(...own), Math.max(...own)] : [found.point, found.point];
   });
+  const certain = medians.map(([, found]) => found.low !== null);
+  const bar = (wanted, thickness, color) => ({
+    type: "data", symmetric: false, color, thickness, width: wanted ? 4 : 0,
+    array: medians.map(([, found], at) => certain[at] === wanted ? (ends[at][1] - found.point) / scale.divisor : 0),
+    arrayminus: medians.map(([, found], at) => certain[at] === wanted ? (found.point - ends[at][0]) / scale.divisor : 0),
+  });
+  if (certain.includes(false)) {
+    traces.unshift({
+      name: "range", type: "scatter", mode: "markers", hoverinfo: "skip", marker: { size: 0.1, color: css("--soft") },
+      x: medians.map(([, found]) => found.point / scale.divisor), y: medians.map(([candidate]) => row.get(candidate)),
+      error_x: bar(false, 1, css("--soft")),
+    });
+  }
   traces.push({
-    name: "median, interval", type: "scatter", mode: "markers",
+    name: certain.includes(true) ? "median, 95% interval" : "median", type: "scatter", mode: "markers",
     x: medians.map(([, found]) => found.point / scale.divisor),
-    y: medians.map(([candidate]) => row.get(candidate) - 0.02),
-    error_x: {
-      type: "data", symmetric: false, color: css("--ink"), thickness: 1.6, width: 3,
-      array: medians.map(([, found], at) => (ends[at][1] - found.point) / scale.divisor),
-      arrayminus: medians.map(([, found], at) => (found.point - ends[at][0]) / scale.divisor),
-    },
+    y: medians.map(([candidate]) => row.get(candidate)),
+    error_x: bar(true, 2, css("--ink")),
     text: medians.map(([candidate, found], at) => `<b>${safe(data.candidates[candidate].name)}</b><br>median ${withUnit(found.point, unit)}, n = ${found.n}<br>`
       + (found.low !== null ? "95% interval " : found.n > 1 ? "range (too few trials for an interval) " : "one trial ")
       + (found.n > 1 ? `${withUnit(ends[at][0], unit)} to ${withUnit(ends[at][1], unit)}` : "")),
@@ -79,8 +102,8 @@ function phaseChart(state, phase) {
     traces,
     log,
     layout: layout({
-      height: 90 + 27 * Math.max(candidates.length, 1),
-      xaxis: { type: log ? "log" : "linear", rangemode: "tozero", title: { text: state.metric + (scale.label ? `, ${scale.label}` : "") }, ...(log ? { dtick: "D2" } : {}) },
+      height: (state.legend ? 95 : 62) + 27 * Math.max(candidates.length, 1), showlegend: state.legend,
+      xaxis: { type: log ? "log" : "linear", rangemode: "tozero", title: { text: metrics.length > 1 ? scale.label : state.metric + (scale.label ? `, ${scale.label}` : "") }, ...(log ? logTicks(values.map((value) => value / scale.divisor)) : {}) },
       yaxis: {
         tickvals: candidates.map((_, at) => at), autorange: false, range: [candidates.length - 0.4, -0.6], zeroline: false, showgrid: true,
         ticktext: candidates.map((candidate) => safe(short(data.candidates[candidate].name, narrow() ? 14 : 28))),
@@ -108,7 +131,7 @@ function latencyChart(state, phase, call) {
     layout: layout({
       height: narrow() ? 380 : 400, showlegend: true,
       xaxis: { type: "log", tickvals: ticks.map((tick) => tick[0]), ticktext: ticks.map((tick) => tick[1]), title: { text: "this share of the calls was faster" } },
-      yaxis: { type: log ? "log" : "linear", rangemode: "tozero", title: { text: scale.label } },
+      yaxis: { type: log ? "log" : "linear", rangemode: "tozero", title: { text: scale.label }, ...(log ? logTicks(found.flatMap((curve) => curve.curve.map((point) => point[1] / scale.divisor))) : {}) },
     }),
   };
 }
@@ -151,7 +174,7 @@ function driftChart(state) {
     layout: layout({
       height: narrow() ? 380 : 400, showlegend: true,
       xaxis: { title: { text: `${label} since the run began` }, rangemode: "tozero" },
-      yaxis: { type: log ? "log" : "linear", title: { text: "× its own median" }, ...(log ? { dtick: "D1" } : {}) },
+      yaxis: { type: log ? "log" : "linear", title: { text: "× its own median" }, ...(log ? logTicks(points.map((point) => point.value / typical.get(point.trial.c))) : {}) },
       shapes: [...borders.values()].map((at) => ({ type: "line", x0: at / divisor, x1: at / divisor, y0: 0, y1: 1, yref: "paper", line: { color: css("--soft"), width: 1, dash: "dot" }, layer: "below" })),
     }),
   };

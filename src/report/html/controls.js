@@ -5,8 +5,10 @@ const figures = [...document.querySelectorAll("figure.chart")].map((figure) => (
   kind: figure.dataset.chart,
   phase: figure.dataset.phase === undefined ? null : Number(figure.dataset.phase),
   call: figure.dataset.call,
-  state: { log: null, metric: null, phase: "all" },
+  state: { log: null, metric: null, phase: "all", legend: false },
 }));
+// Alike charts that follow one another share the legend of the first.
+figures.forEach((chart, at) => { chart.state.legend = at === 0 || chart.kind !== "phase"; });
 
 function built({ kind, phase, call, state }) {
   if (kind === "phase") return phaseChart(state, phase);
@@ -15,9 +17,10 @@ function built({ kind, phase, call, state }) {
 }
 
 function draw(chart) {
-  const { traces, layout, log } = built(chart);
   const plot = chart.figure.querySelector(".plot");
-  chart.figure.querySelectorAll("[data-log]").forEach((button) =>
+  width = plot.clientWidth || 1000;
+  const { traces, layout, log } = built(chart);
+  chart.bar.querySelectorAll("[data-log]").forEach((button) =>
     button.setAttribute("aria-pressed", String((button.dataset.log === "true") === log)));
   const first = plot.querySelector(".waiting");
   if (first) first.remove();
@@ -63,9 +66,11 @@ function addControls(chart) {
   }
   bar.append(group("axis", [
     { text: "linear", pressed: false, key: "log", value: false },
-    { text: "logarithmic", pressed: false, key: "log", value: true },
+    { text: "log", pressed: false, key: "log", value: true },
   ], (log) => { chart.state.log = log; draw(chart); }));
-  chart.figure.prepend(bar);
+  chart.bar = bar;
+  const head = chart.figure.parentElement.querySelector(".head");
+  if (head) head.append(bar); else chart.figure.prepend(bar);
 }
 
 // The candidates to be shown, for the whole page.

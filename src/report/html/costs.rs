@@ -42,7 +42,16 @@ const BY_PHASE: [&str; 9] = [
 
 /// The section.
 pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
-    let columns: Vec<Column> = COSTS.iter().filter_map(|cost| column(report, index, *cost)).collect();
+    let mut columns: Vec<Column> = COSTS.iter().filter_map(|cost| column(report, index, *cost)).collect();
+    // Tool and kernel stand side by side to be added up.
+    if let [tool, kernel, ..] = columns.as_mut_slice()
+        && tool.title.starts_with("CPU")
+        && kernel.title.starts_with("CPU")
+    {
+        let both = tool.values.iter().chain(&kernel.values).flatten().copied();
+        let scale = Scale::suited(Unit::Seconds, both);
+        (tool.scale, kernel.scale) = (scale, scale);
+    }
     html! {
         section #costs aria-labelledby="costs-title" {
             h2 #costs-title { "What it cost" }

@@ -63,17 +63,17 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
                     "Left the typical call, right the rare slow ones: at 99.9% one call in a thousand took longer. Both axes are "
                     "logarithmic; the lowest line is best. All trials of a candidate are added up."
                 }
-                @for (phase, call) in groups {
+                div.phases { @for (phase, call) in groups {
                     @let name = &report.phases[phase].name;
                     article.phase {
-                        h3 { (one_line(name)) ": " code { (one_line(call)) } }
+                        div.head { h3 { (one_line(name)) ": " code { (one_line(call)) } } }
                         (chart("latency", Some(phase), call, &format!("Latency of {} in {} by percentile; the table below has the numbers", one_line(call), one_line(name))))
                         details {
                             summary { "Numbers of " (one_line(name)) ": " (one_line(call)) }
                             (table(report, index, &sums, phase, call))
                         }
                     }
-                }
+                } }
             }
         }
     }

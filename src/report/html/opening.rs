@@ -8,7 +8,7 @@ use crate::report::{Report, TrialBasis, sentence};
 use crate::verdict::{Outcome, weights};
 
 /// Cautions beyond this many are folded.
-const CAUTIONS_SHOWN: usize = 5;
+const CAUTIONS_SHOWN: usize = 4;
 
 /// Title, verdict, goal, fidelity, cautions.
 pub(super) fn opening(report: &Report<'_>) -> Markup {
@@ -66,9 +66,10 @@ fn goal(report: &Report<'_>) -> Markup {
     html! {
         b { (one_line(&goal.metric)) }
         @if !meaning.is_empty() { " (" (meaning) ")" }
-        @if !phases.is_empty() {
-            @if even { ", every phase alike: " } @else { ", weighted: " }
-            (phases.join(", "))
+        @match phases.len() {
+            0 => {}
+            many if even && many > 5 => { ", all " (many) " phases alike" }
+            _ => { @if even { ", every phase alike: " } @else { ", weighted: " } (phases.join(", ")) }
         }
     }
 }

@@ -24,10 +24,11 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>, thinned: Option<&T
             h2 #phases-title { "Phase by phase" }
             p.lead {
                 "Every trial is a point: " b { "● durable" } ", when the work had also reached the device, and " b { "◇ returned" }
-                ", when the program said it was done. The bar through the upright is the median with its interval."
+                ", when the program said it was done. " b { "┃" } " is the median of the durable times, the bar through it its 95% interval; with fewer than 6 trials there is "
+                "none, and a thin line shows the range."
             }
             @if let Some(thinned) = thinned { p.note { (thinned.sentence()) } }
-            @for phase in phases { (one(report, index, phase)) }
+            div.phases { @for phase in phases { (one(report, index, phase)) } }
         }
     }
 }
@@ -40,7 +41,7 @@ pub(super) fn steps(report: &Report<'_>, index: &Index<'_>) -> Markup {
             section #steps aria-labelledby="steps-title" {
                 h2 #steps-title { "Around the work" }
                 p.lead { "The steps every trial takes before and after its phases: making, mounting, unmounting, checking." }
-                @for step in steps { (one(report, index, step)) }
+                div.phases { @for step in steps { (one(report, index, step)) } }
             }
         }
     }
@@ -78,8 +79,10 @@ fn one(report: &Report<'_>, index: &Index<'_>, phase: &PhaseEntry) -> Markup {
     let name = one_line(&phase.name);
     html! {
         article.phase {
-            h3 { (name) }
-            @if let Some(planned) = planned { p.work { (work(planned)) } }
+            div.head {
+                h3 { (name) }
+                @if let Some(planned) = planned { p.work { (work(planned)) } }
+            }
             @if index.measured.iter().all(|candidate| index.get(candidate, &phase.name, "durable").is_none() && index.get(candidate, &phase.name, &report.plan.goal.metric).is_none()) {
                 p.none { "Not measured for any candidate." }
             } @else {
