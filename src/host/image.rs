@@ -11,7 +11,7 @@ use rustix::fs::{FallocateFlags, Mode, OFlags};
 
 use super::block_device::size_for_people;
 use super::process_key::ProcessKey;
-use super::system_root::SystemRoot;
+use super::root::Root;
 
 /// Free space below which the folder's filesystem is never filled up, in bytes.
 const MARGIN: u64 = 64 << 20;
@@ -168,7 +168,7 @@ fn nameless(folder: &Path) -> io::Result<OwnedFd> {
 /// Named for an instant; the name tells `clean` whose it was should we be killed in that instant.
 fn create_and_unlink(folder: &Path) -> io::Result<OwnedFd> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    let key = ProcessKey::current(&SystemRoot::default())
+    let key = ProcessKey::current(&Root::default())
         .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "/proc/self/stat cannot be read"))?;
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let path = folder.join(format!("{SCRATCH_PREFIX}{key}-{count}"));

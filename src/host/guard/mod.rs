@@ -22,9 +22,9 @@ pub use ticket::{Claim, Ticket};
 
 use super::block_device::{BlockDevice, DeviceNumber, number_of, size_for_people};
 use super::identity::Identity;
+use super::root::Root;
 use super::signature::{self, Contents};
 use super::syscall;
-use super::system_root::SystemRoot;
 
 /// A device that may be written, held open exclusively until this is dropped or turned into its ticket.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Cleared {
     ///
     /// # Errors
     /// [`Refusal::Changed`] with what changed, or the reason it may not be written any more.
-    pub fn recheck(&self, root: &SystemRoot) -> Result<(), Refusal> {
+    pub fn recheck(&self, root: &Root) -> Result<(), Refusal> {
         self.ticket.check(root, &self.held).map(|_| ())
     }
 
@@ -83,7 +83,7 @@ impl Cleared {
 ///
 /// # Errors
 /// The reason for refusing; when in doubt, it refuses.
-pub fn examine(root: &SystemRoot, path: &Path, needed: u64, erase: Option<&str>) -> Result<Cleared, Refusal> {
+pub fn examine(root: &Root, path: &Path, needed: u64, erase: Option<&str>) -> Result<Cleared, Refusal> {
     let device = BlockDevice::inspect(root, path)?;
     check_tables(root, &device, needed)?;
     let held = open_exclusively(&device, false)?;
@@ -97,7 +97,7 @@ pub fn examine(root: &SystemRoot, path: &Path, needed: u64, erase: Option<&str>)
 }
 
 /// Everything that can be known without opening the device.
-fn check_tables(root: &SystemRoot, device: &BlockDevice, needed: u64) -> Result<(), Refusal> {
+fn check_tables(root: &Root, device: &BlockDevice, needed: u64) -> Result<(), Refusal> {
     usage::check(root, device)?;
     if device.read_only {
         return Err(Refusal::ReadOnly { device: device.describe_for_people() });
@@ -149,7 +149,7 @@ fn check_size(device: &BlockDevice, size: u64, needed: u64) -> Result<(), Refusa
 }
 
 fn check_consent(
-    root: &SystemRoot,
+    root: &Root,
     device: &BlockDevice,
     contents: &Contents,
     erase: Option<&str>,
@@ -170,10 +170,10 @@ fn check_consent(
 }
 
 /// What is on the device and on its partitions, one line each.
-fn describe_contents(root: &SystemRoot, device: &BlockDevice, contents: &Contents) -> Vec<String> {
+fn describe_contents(root: &Root, device: &BlockDevice, contents: &Contents) -> Vec<String> {
     let mut lines: Vec<String> = contents.signatures.iter().map(signature::Signature::describe).collect();
     for (name, number) in &device.partitions {
-        let path = root.path(format!("/dev/{name}"));
+        let path = root.path(format!("dev/{name}"));
         let found = BlockDevice::describe(root, &path, path.clone(), *number).ok().map(|partition| {
             // The disk is held exclusively, so its partitions are nobody else's; what cannot be read is just not told.
             let file = (number_of(root, &path) == Some(*number)).then(|| File::open(&path).ok()).flatten();
@@ -192,7 +192,7 @@ fn describe_contents(root: &SystemRoot, device: &BlockDevice, contents: &Content
     lines
 }
 
-fn cautions(root: &SystemRoot, device: &BlockDevice) -> Vec<String> {
+fn cautions(root: &Root, device: &BlockDevice) -> Vec<String> {
     let mut cautions = Vec::new();
     if let Some(mount) = usage::system_mount_beside(root, device) {
         cautions.push(format!(

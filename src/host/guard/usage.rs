@@ -3,25 +3,27 @@
 //! Mounts of other mount namespaces are not in these tables; the exclusive open that follows fails for those.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::refusal::Refusal;
-use crate::host::block_device::{BlockDevice, DeviceNumber, number_of};
+use crate::host::block_device::{BlockDevice, DeviceNumber, number_of, read_trimmed};
 use crate::host::identity::NameKind;
-use crate::host::mount_table::{self, Mount};
-use crate::host::system_root::SystemRoot;
+use crate::host::procfs::{Mount, mounts, unescape};
+use crate::host::root::Root;
 
 /// Mount points whose device is called the system's disk.
 const SYSTEM_POINTS: [&str; 11] =
     ["/", "/boot", "/boot/efi", "/efi", "/usr", "/home", "/var", "/etc", "/opt", "/root", "/srv"];
 
 /// Refuses a device that is used, or by whose writing something used would be overwritten.
-pub(super) fn check(root: &SystemRoot, device: &BlockDevice) -> Result<(), Refusal> {
+pub(super) fn check(root: &Root, device: &BlockDevice) -> Result<(), Refusal> {
     let unreadable = |source| Refusal::TableUnreadable { device: device.describe_for_people(), source };
-    let mounts = mount_table::read(root).map_err(unreadable)?;
+    let mounts = mounts(root).map_err(|error| unreadable(io::Error::other(error)))?;
     let parts = parts(root, device);
     check_mounts(root, device, &parts, &mounts)?;
     check_swap(root, device, &parts)?;
@@ -32,18 +34,18 @@ pub(super) fn check(root: &SystemRoot, device: &BlockDevice) -> Result<(), Refus
 }
 
 /// A system mount on another partition of the disk that `device` is a partition of.
-pub(super) fn system_mount_beside(root: &SystemRoot, device: &BlockDevice) -> Option<PathBuf> {
+pub(super) fn system_mount_beside(root: &Root, device: &BlockDevice) -> Option<PathBuf> {
     let whole = device.whole?;
-    let mounts = mount_table::read(root).ok()?;
+    let mounts = mounts(root).ok()?;
     mounts.iter().filter(|mount| is_system(mount)).find_map(|mount| {
         let below = stack_below(root, mount);
         let beside = below.iter().any(|number| whole_of(root, *number) == Some(whole));
-        beside.then(|| mount.point.clone())
+        beside.then(|| mount.target.clone())
     })
 }
 
 /// The device, its partitions, and the disk it is a partition of: all the numbers under which its bytes are reached.
-fn parts(root: &SystemRoot, device: &BlockDevice) -> Vec<(String, DeviceNumber)> {
+fn parts(root: &Root, device: &BlockDevice) -> Vec<(String, DeviceNumber)> {
     let mut parts = vec![(device.name.clone(), device.number)];
     parts.extend(device.partitions.iter().cloned());
     if let Some(whole) = device.whole {
@@ -57,14 +59,14 @@ fn part_with(parts: &[(String, DeviceNumber)], number: DeviceNumber) -> Option<S
 }
 
 fn check_mounts(
-    root: &SystemRoot,
+    root: &Root,
     device: &BlockDevice,
     parts: &[(String, DeviceNumber)],
     mounts: &[Mount],
 ) -> Result<(), Refusal> {
     let hit = |mount: &Mount, numbers: BTreeSet<DeviceNumber>| {
         let part = numbers.into_iter().find_map(|number| part_with(parts, number))?;
-        Some((device.describe_for_people(), part, mount.point.clone()))
+        Some((device.describe_for_people(), part, mount.target.clone()))
     };
     for mount in mounts.iter().filter(|mount| is_system(mount)) {
         if let Some((device, part, point)) = hit(mount, stack_below(root, mount)) {
@@ -79,20 +81,16 @@ fn check_mounts(
     Ok(())
 }
 
-fn check_swap(
-    root: &SystemRoot,
-    device: &BlockDevice,
-    parts: &[(String, DeviceNumber)],
-) -> Result<(), Refusal> {
-    let table = match fs::read_to_string(root.path("/proc/swaps")) {
+fn check_swap(root: &Root, device: &BlockDevice, parts: &[(String, DeviceNumber)]) -> Result<(), Refusal> {
+    let table = match fs::read_to_string(root.path("proc/swaps")) {
         Ok(table) => table,
         // A kernel without swap has no such table.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(source) => return Err(Refusal::TableUnreadable { device: device.describe_for_people(), source }),
     };
     for line in table.lines().skip(1) {
-        let path = mount_table::unescape(line.split_whitespace().next().unwrap_or_default());
-        let part = number_of(root, &root.path(&path)).and_then(|number| part_with(parts, number));
+        let path = path_from(line.split_whitespace().next().unwrap_or_default());
+        let part = number_of(root, &root.absolute(&path)).and_then(|number| part_with(parts, number));
         if let Some(part) = part {
             return Err(Refusal::Swap { device: device.describe_for_people(), part });
         }
@@ -101,25 +99,21 @@ fn check_swap(
 }
 
 /// Device-mapper, md and bcache devices are listed as holders in sysfs; btrfs lists the devices of what is mounted.
-fn check_holders(
-    root: &SystemRoot,
-    device: &BlockDevice,
-    parts: &[(String, DeviceNumber)],
-) -> Result<(), Refusal> {
+fn check_holders(root: &Root, device: &BlockDevice, parts: &[(String, DeviceNumber)]) -> Result<(), Refusal> {
     let held = |part: String, holder: String| {
         Err(Refusal::Held { device: device.describe_for_people(), part, holder })
     };
     for (name, number) in parts {
         if let Some(holder) =
-            names_in(&root.path(format!("/sys/dev/block/{number}/holders"))).into_iter().next()
+            names_in(&root.path(format!("sys/dev/block/{number}/holders"))).into_iter().next()
         {
-            let mapped = root.read(format!("/sys/class/block/{holder}/dm/name"));
+            let mapped = read_trimmed(&root.path(format!("sys/class/block/{holder}/dm/name")));
             let holder = mapped.map_or(holder.clone(), |mapped| format!("{holder} ({mapped})"));
             return held(format!("/dev/{name}"), holder);
         }
     }
-    for uuid in names_in(&root.path("/sys/fs/btrfs")) {
-        for member in names_in(&root.path(format!("/sys/fs/btrfs/{uuid}/devices"))) {
+    for uuid in names_in(&root.path("sys/fs/btrfs")) {
+        for member in names_in(&root.path(format!("sys/fs/btrfs/{uuid}/devices"))) {
             let number = number_by_name(root, &member);
             if let Some(part) = number.and_then(|number| part_with(parts, number)) {
                 return held(part, format!("the btrfs filesystem {uuid}"));
@@ -130,14 +124,13 @@ fn check_holders(
 }
 
 /// A loop device neither holds nor excludes what it stands on, so both directions are looked at here.
-fn check_loops(
-    root: &SystemRoot,
-    device: &BlockDevice,
-    parts: &[(String, DeviceNumber)],
-) -> Result<(), Refusal> {
-    for name in names_in(&root.path("/sys/class/block")) {
-        let Some(backing) = root.read(format!("/sys/class/block/{name}/loop/backing_file")) else { continue };
-        let Some(below) = number_of(root, &root.path(&backing)) else { continue };
+fn check_loops(root: &Root, device: &BlockDevice, parts: &[(String, DeviceNumber)]) -> Result<(), Refusal> {
+    for name in names_in(&root.path("sys/class/block")) {
+        let Some(backing) = read_trimmed(&root.path(format!("sys/class/block/{name}/loop/backing_file")))
+        else {
+            continue;
+        };
+        let Some(below) = number_of(root, &root.absolute(Path::new(&backing))) else { continue };
         if number_by_name(root, &name).is_some_and(|number| part_with(parts, number).is_some()) {
             return Err(Refusal::LoopOverDevice { device: device.describe_for_people(), backing });
         }
@@ -149,17 +142,13 @@ fn check_loops(
 }
 
 /// Programs that have the device open for writing without claiming it, as a virtual machine or a database may.
-fn check_writers(
-    root: &SystemRoot,
-    device: &BlockDevice,
-    parts: &[(String, DeviceNumber)],
-) -> Result<(), Refusal> {
+fn check_writers(root: &Root, device: &BlockDevice, parts: &[(String, DeviceNumber)]) -> Result<(), Refusal> {
     let ours = std::process::id().to_string();
-    for pid in names_in(&root.path("/proc")) {
+    for pid in names_in(&root.path("proc")) {
         if pid == ours || !pid.bytes().all(|byte| byte.is_ascii_digit()) {
             continue;
         }
-        let process = root.path(format!("/proc/{pid}"));
+        let process = root.path(format!("proc/{pid}"));
         for descriptor in names_in(&process.join("fd")) {
             let Ok(metadata) = fs::metadata(process.join("fd").join(&descriptor)) else { continue };
             if !metadata.file_type().is_block_device() {
@@ -167,7 +156,7 @@ fn check_writers(
             }
             let part = part_with(parts, DeviceNumber::from_raw(metadata.rdev()));
             let Some(part) = part.filter(|_| is_open_for_writing(&process, &descriptor)) else { continue };
-            let program = root.read(process.join("comm")).unwrap_or_default();
+            let program = read_trimmed(&process.join("comm")).unwrap_or_default();
             let holder = format!("the program {program} (process {pid}), which has it open for writing");
             return Err(Refusal::Held { device: device.describe_for_people(), part, holder });
         }
@@ -184,7 +173,7 @@ fn is_open_for_writing(process: &Path, descriptor: &str) -> bool {
 }
 
 /// The same hardware by another path (two cables, no multipath set up): its use does not show under this name.
-fn check_other_paths(root: &SystemRoot, device: &BlockDevice, mounts: &[Mount]) -> Result<(), Refusal> {
+fn check_other_paths(root: &Root, device: &BlockDevice, mounts: &[Mount]) -> Result<(), Refusal> {
     let disk = match device.whole {
         None => device.clone(),
         Some(whole) => match BlockDevice::describe(root, &device.given, device.path.clone(), whole) {
@@ -197,12 +186,12 @@ fn check_other_paths(root: &SystemRoot, device: &BlockDevice, mounts: &[Mount]) 
     if wide.is_empty() {
         return Ok(());
     }
-    for name in names_in(&root.path("/sys/class/block")) {
-        let folder = format!("/sys/class/block/{name}");
-        let wwid = ["wwid", "device/wwid"].iter().find_map(|file| root.read(format!("{folder}/{file}")));
+    for name in names_in(&root.path("sys/class/block")) {
+        let folder = root.path(format!("sys/class/block/{name}"));
+        let wwid = ["wwid", "device/wwid"].iter().find_map(|file| read_trimmed(&folder.join(file)));
         let Some(wwid) = wwid.filter(|wwid| wide.contains(&wwid.trim())) else { continue };
         // The paths below a native NVMe multipath device are hidden: nothing can use them.
-        let hidden = root.read(format!("{folder}/hidden")).is_some_and(|text| text == "1");
+        let hidden = read_trimmed(&folder.join("hidden")).is_some_and(|text| text == "1");
         let Some(number) = number_by_name(root, &name).filter(|number| *number != disk.number && !hidden)
         else {
             continue;
@@ -226,25 +215,26 @@ fn check_other_paths(root: &SystemRoot, device: &BlockDevice, mounts: &[Mount]) 
 }
 
 fn is_system(mount: &Mount) -> bool {
-    SYSTEM_POINTS.iter().any(|point| mount.point == Path::new(point))
+    SYSTEM_POINTS.iter().any(|point| mount.target == Path::new(point))
 }
 
 /// The devices a mount stands on directly: its number, those its source names (btrfs has no number of its own), and
 /// the other members of the same btrfs.
-fn numbers_of(root: &SystemRoot, mount: &Mount) -> BTreeSet<DeviceNumber> {
+fn numbers_of(root: &Root, mount: &Mount) -> BTreeSet<DeviceNumber> {
     let mut numbers = BTreeSet::new();
-    if mount.number.0 != 0 {
-        numbers.insert(DeviceNumber { major: mount.number.0, minor: mount.number.1 });
+    if mount.device.0 != 0 {
+        numbers.insert(DeviceNumber { major: mount.device.0, minor: mount.device.1 });
     }
     // bcachefs names all its members, with colons between; a device path may hold colons itself.
-    let whole = std::iter::once(mount.source.as_str());
-    for source in whole.chain(mount.source.split(':')).filter(|source| source.starts_with('/')) {
-        numbers.extend(number_of(root, &root.path(source)));
+    let source = mount.source.to_string_lossy();
+    for source in std::iter::once(&*source).chain(source.split(':')).filter(|source| source.starts_with('/'))
+    {
+        numbers.extend(number_of(root, &root.absolute(Path::new(source))));
     }
     if mount.filesystem == "btrfs" {
-        for uuid in names_in(&root.path("/sys/fs/btrfs")) {
+        for uuid in names_in(&root.path("sys/fs/btrfs")) {
             let members: BTreeSet<DeviceNumber> =
-                names_in(&root.path(format!("/sys/fs/btrfs/{uuid}/devices")))
+                names_in(&root.path(format!("sys/fs/btrfs/{uuid}/devices")))
                     .iter()
                     .filter_map(|name| number_by_name(root, name))
                     .collect();
@@ -257,7 +247,7 @@ fn numbers_of(root: &SystemRoot, mount: &Mount) -> BTreeSet<DeviceNumber> {
 }
 
 /// The devices a mount stands on, with all those below (what dm and md devices are made of).
-fn stack_below(root: &SystemRoot, mount: &Mount) -> BTreeSet<DeviceNumber> {
+fn stack_below(root: &Root, mount: &Mount) -> BTreeSet<DeviceNumber> {
     let mut found = BTreeSet::new();
     let mut open: Vec<DeviceNumber> = numbers_of(root, mount).into_iter().collect();
     while let Some(number) = open.pop() {
@@ -266,28 +256,32 @@ fn stack_below(root: &SystemRoot, mount: &Mount) -> BTreeSet<DeviceNumber> {
         }
         // A partition has no slaves of its own: they are those of the disk (an md device with partitions).
         let disk = whole_of(root, number).unwrap_or(number);
-        for slave in names_in(&root.path(format!("/sys/dev/block/{disk}/slaves"))) {
+        for slave in names_in(&root.path(format!("sys/dev/block/{disk}/slaves"))) {
             open.extend(number_by_name(root, &slave));
         }
     }
     found
 }
 
-fn number_by_name(root: &SystemRoot, name: &str) -> Option<DeviceNumber> {
-    DeviceNumber::parse(&root.read(format!("/sys/class/block/{name}/dev"))?)
+fn number_by_name(root: &Root, name: &str) -> Option<DeviceNumber> {
+    DeviceNumber::parse(&read_trimmed(&root.path(format!("sys/class/block/{name}/dev")))?)
 }
 
-fn whole_of(root: &SystemRoot, number: DeviceNumber) -> Option<DeviceNumber> {
-    let folder = root.path(format!("/sys/dev/block/{number}")).canonicalize().ok()?;
+fn whole_of(root: &Root, number: DeviceNumber) -> Option<DeviceNumber> {
+    let folder = root.path(format!("sys/dev/block/{number}")).canonicalize().ok()?;
     if !folder.join("partition").is_file() {
         return None;
     }
     DeviceNumber::parse(&fs::read_to_string(folder.parent()?.join("dev")).ok()?)
 }
 
-fn name_of(root: &SystemRoot, number: DeviceNumber) -> String {
-    let folder = root.path(format!("/sys/dev/block/{number}")).canonicalize().unwrap_or_default();
+fn name_of(root: &Root, number: DeviceNumber) -> String {
+    let folder = root.path(format!("sys/dev/block/{number}")).canonicalize().unwrap_or_default();
     folder.file_name().map(|name| name.to_string_lossy().replace('!', "/")).unwrap_or_default()
+}
+
+fn path_from(word: &str) -> PathBuf {
+    OsString::from_vec(unescape(word.as_bytes())).into()
 }
 
 fn names_in(folder: &Path) -> Vec<String> {
