@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use clap::Args;
-use comfy_table::Table;
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{Table, TableStyle};
 
 use crate::lab::{Lab, LabError, Obstacle, every};
 use crate::plan::{Candidate, Overrides, Plan};
@@ -67,7 +66,7 @@ type Reasons = BTreeMap<(String, String), (usize, &'static str)>;
 fn compare(plan: &Plan, labs: &Labs) -> (Table, Reasons) {
     let mut reasons = Reasons::new();
     let mut table = Table::new();
-    table.load_preset(UTF8_HORIZONTAL_ONLY);
+    table.load_style(TableStyle::new());
     let usable: Vec<(&'static str, &dyn Lab)> =
         labs.iter().filter_map(|(name, lab)| Some((*name, lab.as_ref().ok()?.as_ref()))).collect();
     table.set_header(["candidate"].into_iter().chain(usable.iter().map(|(name, _)| *name)));

@@ -4,6 +4,7 @@
 pub mod block_device;
 pub mod caches;
 pub mod cell;
+pub mod environment;
 pub mod guard;
 pub mod identity;
 pub mod image;

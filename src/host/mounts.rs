@@ -70,14 +70,17 @@ pub fn make_private() -> Result<(), MountError> {
 /// # Errors
 /// When a mount that can be reached and written stays so.
 pub fn make_read_only(spared: &[PathBuf]) -> Result<(), MountError> {
-    let mounts =
-        current().map_err(|source| MountError { what: "read the mounts of", path: "/".into(), source })?;
-    for mount in mounts {
-        if spared.contains(&mount.point) || mount.options.iter().any(|option| option == "ro") {
+    let all = mounts(&Root::default()).map_err(|error| MountError {
+        what: "read the mounts below",
+        path: "/".into(),
+        source: std::io::Error::other(error.to_string()),
+    })?;
+    for mount in all {
+        if spared.contains(&mount.target) || mount.options.split(',').any(|option| option == "ro") {
             continue;
         }
         let flags = MountFlags::BIND | MountFlags::RDONLY | kept_flags(&mount.options);
-        match rustix::mount::mount_remount(&mount.point, flags, "") {
+        match rustix::mount::mount_remount(&mount.target, flags, "") {
             // A mount hidden beneath another, or below a folder we may not enter, cannot be written either.
             Ok(()) | Err(rustix::io::Errno::NOENT | rustix::io::Errno::ACCESS | rustix::io::Errno::INVAL) => {
             }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::host::cell::own;
 use crate::host::loop_device::{LoopDevice, LoopOptions};
+use crate::host::environment::device_facts;
 use crate::host::root::Root;
 use crate::host::sysfs::queue_settings;
 use crate::host::system_root::SystemRoot;
@@ -48,9 +49,7 @@ impl Claim {
         };
         let real = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if let Ok(queue) = queue_settings(&Root::new("/"), &name) {
-            facts.extend(queue.facts());
-        }
+        facts.extend(device_facts(&Root::default(), &name));
         sink.facts(facts);
         Ok(Claim { path, name, _attached: attached, former_scheduler: None })
     }
@@ -71,7 +70,7 @@ impl Claim {
                 available.join(", ")
             )));
         }
-        self.former_scheduler = queue.scheduler.and_then(|scheduler| scheduler.active);
+        self.former_scheduler = queue.scheduler.map(|scheduler| scheduler.current);
         self.write_scheduler(wanted)
     }
 

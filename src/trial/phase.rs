@@ -100,7 +100,7 @@ impl Trial<'_> {
         let work = WorkDone { files: totals.map_or(0, |totals| totals.files), ..WorkDone::default() };
         stack.sink.observation(running.finish(work, Some(Path::new(MOUNT)))?);
         // A command may have done anything to what lies there.
-        self.ledger.forget();
+        self.ledger.doubt();
         self.compare(phase)
     }
 
@@ -151,12 +151,12 @@ impl Trial<'_> {
     }
 
     /// Times a step that is not a phase: mkfs, mount, umount.
-    pub(super) fn timed(
+    pub(super) fn timed<'s>(
         &mut self,
-        stack: &mut Stack<'_>,
+        stack: &mut Stack<'s>,
         name: &str,
-        work: impl FnOnce(&mut Stack<'_>) -> Result<(), TrialError>,
-        make_durable: impl FnOnce(&Stack<'_>) -> Result<(), TrialError>,
+        work: impl FnOnce(&mut Stack<'s>) -> Result<(), TrialError>,
+        make_durable: impl FnOnce(&Stack<'s>) -> Result<(), TrialError>,
     ) -> Result<(), TrialError> {
         stack.sink.step(name);
         let mut running = self.meter.start(name, self.cache)?;

@@ -43,7 +43,7 @@ impl Materials {
             } else {
                 None
             };
-            let notes = prepared.notes().iter().cloned().chain(staged.iter().flat_map(Staged::notes));
+            let notes = prepared.notes().iter().chain(staged.iter().flat_map(Staged::notes)).cloned();
             notes.for_each(|note| sink.caution("", note));
             by_name.insert(name.clone(), Material { prepared, staged });
         }
