@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 
 use crate::host::leftovers;
-use crate::host::system_root::SystemRoot;
+use crate::host::root::Root;
 
 use super::{CliError, Outcome};
 
@@ -17,7 +17,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
-    let found = leftovers::find(&SystemRoot::default());
+    let found = leftovers::find(&Root::default());
     let mut out = anstream::stdout().lock();
     if found.is_empty() {
         writeln!(out, "nothing was left behind")?;

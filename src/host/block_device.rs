@@ -174,10 +174,10 @@ impl BlockDevice {
     /// One line for people: path, model, size.
     pub fn describe_for_people(&self) -> String {
         let model = self.model.as_deref().map(|model| format!("{model}, ")).unwrap_or_default();
-        format!("{} ({model}{})", self.path.display(), size_for_people(self.size))
+        format!("{} ({model}{})", self.path.display(), self.bytes())
     }
 
-    /// The size as the plan writes sizes.
+    /// The size as people write sizes.
     pub fn bytes(&self) -> Bytes {
         Bytes(self.size)
     }
@@ -201,29 +201,6 @@ pub(crate) fn number_of(root: &Root, path: &Path) -> Option<DeviceNumber> {
     }
     let name = path.file_name()?.to_string_lossy().into_owned();
     DeviceNumber::parse(&read_trimmed(&root.path(format!("sys/class/block/{name}/dev")))?)
-}
-
-/// A size with a binary unit, to three digits.
-pub(crate) fn size_for_people(bytes: u64) -> String {
-    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    if bytes < 1024 {
-        return format!("{bytes} B");
-    }
-    let mut value = bytes as f64;
-    let mut unit = "B";
-    for larger in UNITS {
-        if value < 1023.5 {
-            break;
-        }
-        value /= 1024.0;
-        unit = larger;
-    }
-    let decimals = if value < 9.995 && value.fract() > 0.004 {
-        2
-    } else {
-        usize::from(value < 99.95 && value.fract() > 0.04)
-    };
-    format!("{value:.decimals$} {unit}")
 }
 
 fn kind_of(kind: std::fs::FileType) -> &'static str {
@@ -327,7 +304,7 @@ fn scsi_serial(disk: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{BlockDevice, DeviceNumber, InspectError, size_for_people};
+    use super::{BlockDevice, DeviceNumber, InspectError};
     use crate::host::guard::fake::FakeMachine;
     use crate::host::root::Root;
     use std::path::Path;
@@ -358,7 +335,7 @@ mod tests {
         assert_eq!(device.hardware.preferred(), Some("ata-Acme_Spinner_ZX81ABCD"));
         assert_eq!(
             device.describe_for_people(),
-            format!("{} (Acme Spinner 3000, 977 MiB)", device.path.display())
+            format!("{} (Acme Spinner 3000, 1.024 GB)", device.path.display())
         );
     }
 
@@ -385,20 +362,5 @@ mod tests {
         assert!(error.to_string().contains("is a character device, not a block device"), "{error}");
         let error = BlockDevice::inspect(&root, &folder.path().join("none")).unwrap_err();
         assert!(matches!(error, InspectError::Missing { .. }), "{error}");
-    }
-
-    #[test]
-    fn sizes_are_short() {
-        for (bytes, text) in [
-            (0, "0 B"),
-            (1023, "1023 B"),
-            (1024, "1 KiB"),
-            (1536, "1.50 KiB"),
-            (256 << 30, "256 GiB"),
-            (1_000_204_886_016, "932 GiB"),
-            (1024 * 1024 - 1, "1 MiB"),
-        ] {
-            assert_eq!(size_for_people(bytes), text);
-        }
     }
 }

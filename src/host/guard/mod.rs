@@ -20,7 +20,7 @@ use std::path::Path;
 pub use refusal::{Refusal, SignedDevice};
 pub use ticket::{Claim, Ticket};
 
-use super::block_device::{BlockDevice, DeviceNumber, number_of, size_for_people};
+use super::block_device::{BlockDevice, DeviceNumber, number_of};
 use super::identity::Identity;
 use super::root::Root;
 use super::signature::{self, Contents};
@@ -111,7 +111,8 @@ fn open_exclusively(device: &BlockDevice, write: bool) -> Result<File, Refusal> 
     let access = if write { OFlags::RDWR } else { OFlags::RDONLY };
     // Non-blocking, so that a drive without a medium answers at once; the kernel has no other use for it here.
     let flags = access | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
-    match rustix::fs::open(&device.path, flags, Mode::empty()) {
+    // A device given free a moment ago may still be held by a child of its last user that is about to exec.
+    match usage::patiently(|| rustix::fs::open(&device.path, flags, Mode::empty())) {
         Ok(descriptor) => Ok(File::from(descriptor)),
         Err(rustix::io::Errno::BUSY) => Err(Refusal::Busy { device: device.describe_for_people() }),
         Err(rustix::io::Errno::ROFS) => Err(Refusal::ReadOnly { device: device.describe_for_people() }),
@@ -182,7 +183,7 @@ fn describe_contents(root: &Root, device: &BlockDevice, contents: &Contents) -> 
                 .map(|found| found.signatures.iter().map(signature::Signature::describe).collect())
                 .unwrap_or_default();
             let marks = if marks.is_empty() { String::new() } else { format!(": {}", marks.join(", ")) };
-            format!("partition {name}, {}{marks}", size_for_people(partition.size))
+            format!("partition {name}, {}{marks}", partition.bytes())
         });
         lines.push(found.unwrap_or_else(|| format!("partition {name}")));
     }

@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::refusal::Refusal;
 use crate::host::block_device::{BlockDevice, DeviceNumber, number_of, read_trimmed};
@@ -142,7 +143,30 @@ fn check_loops(root: &Root, device: &BlockDevice, parts: &[(String, DeviceNumber
 }
 
 /// Programs that have the device open for writing without claiming it, as a virtual machine or a database may.
+///
+/// One that lets go within a moment is none of these: a child of any program, ours included, holds copies of all its
+/// parent's descriptors between its fork and its exec.
 fn check_writers(root: &Root, device: &BlockDevice, parts: &[(String, DeviceNumber)]) -> Result<(), Refusal> {
+    let found = patiently(|| match writer(root, parts) {
+        Some(found) => Err(found),
+        None => Ok(()),
+    });
+    found.map_err(|(part, holder)| Refusal::Held { device: device.describe_for_people(), part, holder })
+}
+
+/// Tries again for half a second before it gives up.
+pub(super) fn patiently<T, E>(mut attempt: impl FnMut() -> Result<T, E>) -> Result<T, E> {
+    for _ in 0..10 {
+        if let Ok(value) = attempt() {
+            return Ok(value);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    attempt()
+}
+
+/// The part that some program has open for writing, and which program.
+fn writer(root: &Root, parts: &[(String, DeviceNumber)]) -> Option<(String, String)> {
     let ours = std::process::id().to_string();
     for pid in names_in(&root.path("proc")) {
         if pid == ours || !pid.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -155,13 +179,14 @@ fn check_writers(root: &Root, device: &BlockDevice, parts: &[(String, DeviceNumb
                 continue;
             }
             let part = part_with(parts, DeviceNumber::from_raw(metadata.rdev()));
-            let Some(part) = part.filter(|_| is_open_for_writing(&process, &descriptor)) else { continue };
-            let program = read_trimmed(&process.join("comm")).unwrap_or_default();
-            let holder = format!("the program {program} (process {pid}), which has it open for writing");
-            return Err(Refusal::Held { device: device.describe_for_people(), part, holder });
+            if let Some(part) = part.filter(|_| is_open_for_writing(&process, &descriptor)) {
+                let program = read_trimmed(&process.join("comm")).unwrap_or_default();
+                let holder = format!("the program {program} (process {pid}), which has it open for writing");
+                return Some((part, holder));
+            }
         }
     }
-    Ok(())
+    None
 }
 
 fn is_open_for_writing(process: &Path, descriptor: &str) -> bool {
@@ -176,10 +201,7 @@ fn is_open_for_writing(process: &Path, descriptor: &str) -> bool {
 fn check_other_paths(root: &Root, device: &BlockDevice, mounts: &[Mount]) -> Result<(), Refusal> {
     let disk = match device.whole {
         None => device.clone(),
-        Some(whole) => match BlockDevice::describe(root, &device.given, device.path.clone(), whole) {
-            Ok(disk) => disk,
-            Err(error) => return Err(error.into()),
-        },
+        Some(whole) => BlockDevice::describe(root, &device.given, device.path.clone(), whole)?,
     };
     let wide: Vec<&str> =
         disk.hardware.names().filter(|(kind, _)| *kind == NameKind::Wwn).map(|(_, name)| name).collect();
