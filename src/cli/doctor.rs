@@ -99,6 +99,7 @@ fn everything() -> Result<Plan, CliError> {
         scheduler: None,
     };
     let names = crate::filesystem::names();
-    plan.candidates = names.iter().flat_map(|name| [candidate(name, "none"), candidate(name, "luks2")]).collect();
+    plan.candidates =
+        names.iter().flat_map(|name| [candidate(name, "none"), candidate(name, "luks2")]).collect();
     Ok(plan)
 }

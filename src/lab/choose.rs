@@ -45,7 +45,9 @@ fn uml(plan: &Plan) -> Result<Box<dyn Lab>, LabError> {
 fn choose_freely(plan: &Plan) -> Result<Choice, LabError> {
     let (native, uml) = match (native(plan), uml(plan)) {
         (Ok(native), Ok(uml)) => (native, uml),
-        (Ok(lab), Err(why)) => return Ok(Choice { lab, reason: format!("uml cannot be used: {}", first_line(&why)) }),
+        (Ok(lab), Err(why)) => {
+            return Ok(Choice { lab, reason: format!("uml cannot be used: {}", first_line(&why)) });
+        }
         (Err(why), Ok(lab)) => {
             return Ok(Choice { lab, reason: format!("native cannot be used: {}", first_line(&why)) });
         }

@@ -100,7 +100,8 @@ mod tests {
 
     #[test]
     fn a_module_without_module_files_is_absent() {
-        let configuration = parse_configuration("# CONFIG_A is not set\nCONFIG_EXT4_FS=y\nCONFIG_F2FS_FS=m\n");
+        let configuration =
+            parse_configuration("# CONFIG_A is not set\nCONFIG_EXT4_FS=y\nCONFIG_F2FS_FS=m\n");
         let mut kernel = Kernel { path: "/k".into(), release: "6.1".into(), modules: None, configuration };
         assert_eq!(kernel.provides("CONFIG_EXT4_FS"), Provision::Builtin);
         assert_eq!(kernel.provides("CONFIG_F2FS_FS"), Provision::Absent);

@@ -40,6 +40,13 @@ impl Native {
     }
 }
 
+/// Whether the kernel itself offers the device mapper; a node below `/dev/mapper` proves nothing.
+fn has_device_mapper() -> bool {
+    Root::default()
+        .text("proc/misc")
+        .is_ok_and(|text| text.lines().any(|line| line.ends_with(" device-mapper")))
+}
+
 /// Whether this kernel could load the module; asking changes nothing.
 fn loadable(module: &str) -> bool {
     let probe = crate::host::program::Program::new(["modprobe", "--dry-run", "--quiet", module]).run("probe");
@@ -71,8 +78,7 @@ impl Lab for Native {
                 hint: sandbox.to_owned(),
             });
         }
-        let encrypted = candidate.encryption != "none";
-        if encrypted && !std::path::Path::new("/dev/mapper/control").exists() && !loadable("dm-crypt") {
+        if candidate.encryption != "none" && !has_device_mapper() && !loadable("dm-crypt") {
             return Some(Obstacle {
                 reason: format!("this kernel has no device mapper, which {} needs", candidate.encryption),
                 hint: sandbox.to_owned(),
@@ -85,7 +91,12 @@ impl Lab for Native {
         ["fsverdict", "agent"].map(str::to_owned).into()
     }
 
-    fn run(&self, mut spec: TrialSpec, disk: &Disk, watch: &mut dyn FnMut(Event)) -> Result<TrialEnd, LabError> {
+    fn run(
+        &self,
+        mut spec: TrialSpec,
+        disk: &Disk,
+        watch: &mut dyn FnMut(Event),
+    ) -> Result<TrialEnd, LabError> {
         let mut inherited: Vec<OwnedFd> = Vec::new();
         spec.device = match disk {
             Disk::Image { .. } => {
@@ -96,9 +107,10 @@ impl Lab for Native {
             }
             Disk::Device { ticket, .. } => TrialDevice::Block { ticket: ticket.clone() },
         };
-        let (events, sender) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
+        let (events, sender) =
+            rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
         let (reader, writer) = std::io::pipe()?;
-        let mut command = agent_cell(&spec, Walls::Namespaces)?.command()?;
+        let mut command = agent_cell(&spec).command()?;
         // Standard output is the console; events go their own way.
         command.env(crate::trial::EVENTS_VARIABLE, inherit(sender.as_fd())?.to_string()).stdin(reader);
         inherited.push(sender);

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use crate::host::cell::{Cell, CellError, Walls, inherit, possible_walls, this_program};
+use crate::host::cell::{Cell, CellError, Walls, inherit, possible_walls};
 use crate::host::program::locate;
 use crate::journal::Event;
 use crate::plan::{Candidate, Dataset, Plan};
@@ -22,6 +22,8 @@ use super::{Disk, Lab, LabError, Obstacle, missing_tools};
 const PROGRAM: &str = "linux.uml";
 /// Where the guest's memory lies: it must be possible to execute from there (SANDBOX), and be fast.
 const MEMORY_FOLDER: &str = "/dev/shm";
+/// The description's disk is a multiple of this; the kernel looks for partition tables that far into a disk.
+const DESCRIPTION_SIZE: usize = 64 * 1024;
 /// Guest memory beyond what staged datasets take, in bytes.
 const BASE_MEMORY: u64 = 1 << 30;
 
@@ -55,18 +57,23 @@ impl Uml {
     /// The modules a candidate needs, or what this kernel lacks for it.
     fn modules(&self, candidate: &Candidate) -> Result<Vec<String>, Obstacle> {
         let lacks = |symbol: &str| Obstacle {
-            reason: format!("the kernel {} ({}) has no {symbol}", self.kernel.path.display(), self.kernel.release),
+            reason: format!(
+                "the kernel {} ({}) has no {symbol}",
+                self.kernel.path.display(),
+                self.kernel.release
+            ),
             hint: format!(
                 "to run it, name a User-Mode-Linux kernel that has it: `kernel = \"/path/to/linux\"` beside `lab = \"uml\"` in the plan (build with {symbol}=y, ARCH=um)"
             ),
         };
         let mut names = Vec::new();
         if let Some(filesystem) = crate::filesystem::find(&candidate.filesystem) {
-            let provided = filesystem.drivers.iter().find_map(|driver| match self.kernel.provides(driver.config) {
-                Provision::Builtin => Some(&[][..]),
-                Provision::Module => Some(driver.modules),
-                Provision::Absent => None,
-            });
+            let provided =
+                filesystem.drivers.iter().find_map(|driver| match self.kernel.provides(driver.config) {
+                    Provision::Builtin => Some(&[][..]),
+                    Provision::Module => Some(driver.modules),
+                    Provision::Absent => None,
+                });
             let first = filesystem.drivers.first().map_or("driver for it", |driver| driver.config);
             names.extend(provided.ok_or_else(|| lacks(first))?.iter().map(|name| (*name).to_owned()));
         }
@@ -83,7 +90,9 @@ impl Uml {
                 names.extend(encryption.modules.iter().map(|name| (*name).to_owned()));
             }
         }
-        if candidate.scheduler.as_deref() == Some("bfq") && self.kernel.provides("CONFIG_IOSCHED_BFQ") == Provision::Module {
+        if candidate.scheduler.as_deref() == Some("bfq")
+            && self.kernel.provides("CONFIG_IOSCHED_BFQ") == Provision::Module
+        {
             names.push("bfq".to_owned());
         }
         Ok(names)
@@ -104,6 +113,7 @@ impl Uml {
             "con=null".into(),
             "con0=null,fd:1".into(),
             format!("ssl0=null,fd:{events}"),
+            format!("uml_dir={MEMORY_FOLDER}/"),
             "quiet".into(),
             "--".into(),
             "guest".into(),
@@ -121,7 +131,11 @@ fn staged_bytes(plan: &Plan) -> u64 {
         Dataset::Folder { size, .. } => size.map_or(1 << 30, |size| size.0),
     };
     let all_files = plan.phases.iter().any(|phase| !matches!(phase.work, crate::plan::Work::Operation(_)));
-    plan.datasets.values().filter(|dataset| all_files || matches!(dataset, Dataset::Folder { .. })).map(wanted).sum()
+    plan.datasets
+        .values()
+        .filter(|dataset| all_files || matches!(dataset, Dataset::Folder { .. }))
+        .map(wanted)
+        .sum()
 }
 
 impl Lab for Uml {
@@ -154,25 +168,35 @@ impl Lab for Uml {
 
     fn command_line(&self) -> Vec<String> {
         // The numbers differ from trial to trial; a reader who repeats it by hand names files instead.
-        let program = this_program().unwrap_or_else(|_| PathBuf::from("fsverdict"));
+        let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("fsverdict"));
         self.argv(&program, 3, 4, 5)
     }
 
-    fn run(&self, mut spec: TrialSpec, disk: &Disk, watch: &mut dyn FnMut(Event)) -> Result<TrialEnd, LabError> {
+    fn run(
+        &self,
+        mut spec: TrialSpec,
+        disk: &Disk,
+        watch: &mut dyn FnMut(Event),
+    ) -> Result<TrialEnd, LabError> {
         let names = self.modules(&spec.candidate).unwrap_or_default();
         if let (Some(folder), false) = (&self.kernel.modules, names.is_empty()) {
             spec.modules = Some(Modules { folder: folder.clone(), names });
         }
         spec.device = TrialDevice::Guest { path: "/dev/ubda".into() };
-        let program = this_program()?;
+        let program = std::env::current_exe()?;
         if program.to_string_lossy().contains(char::is_whitespace) {
             return Err(LabError::BlankInPath(program));
         }
         let disk = disk.open()?;
         let description = describe(&spec)?;
-        let (events, sender) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
-        let argv =
-            self.argv(&program, inherit(disk.as_fd())?, inherit(description.as_fd())?, inherit(sender.as_fd())?);
+        let (events, sender) =
+            rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
+        let argv = self.argv(
+            &program,
+            inherit(disk.as_fd())?,
+            inherit(description.as_fd())?,
+            inherit(sender.as_fd())?,
+        );
         let mut cell = Cell::new(self.walls, argv);
         cell.memory = vec![PathBuf::from(MEMORY_FOLDER)];
         let mut command = cell.command()?;
@@ -184,12 +208,13 @@ impl Lab for Uml {
 
 /// The trial's description as a disk: JSON and then zeros up to a whole number of sectors.
 fn describe(spec: &TrialSpec) -> Result<OwnedFd, CellError> {
-    let failed = |source: std::io::Error| CellError::System { what: "describe the trial to the guest", source };
+    let failed =
+        |source: std::io::Error| CellError::System { what: "describe the trial to the guest", source };
     let descriptor = rustix::fs::memfd_create("fsverdict-trial", rustix::fs::MemfdFlags::CLOEXEC)
         .map_err(|errno| failed(errno.into()))?;
     let mut file = std::fs::File::from(descriptor);
     let mut bytes = serde_json::to_vec(spec).map_err(|error| failed(error.into()))?;
-    bytes.resize((bytes.len() + 1).next_multiple_of(4096), 0);
+    bytes.resize((bytes.len() + 1).next_multiple_of(DESCRIPTION_SIZE), 0);
     file.write_all(&bytes).map_err(failed)?;
     Ok(file.into())
 }

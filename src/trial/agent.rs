@@ -38,7 +38,9 @@ pub fn agent() -> u8 {
     let spec: TrialSpec = match serde_json::from_reader(std::io::stdin().lock()) {
         Ok(spec) => spec,
         Err(error) => {
-            eprintln!("fsverdict agent: no trial on standard input ({error}); the conductor starts agents, not people");
+            eprintln!(
+                "fsverdict agent: no trial on standard input ({error}); the conductor starts agents, not people"
+            );
             return 2;
         }
     };
@@ -66,17 +68,21 @@ fn run(spec: &TrialSpec, sink: &mut Sink) -> Result<(), String> {
     sink.step("claim");
     let mut claim = Claim::take(&spec.device, sink).map_err(|error| error.to_string())?;
     claim.set_scheduler(spec.candidate.scheduler.as_deref()).map_err(|error| error.to_string())?;
-    let mut stack =
-        Stack::new(sink, &spec.candidate, claim.path().to_owned(), spec.limit).map_err(|error| error.to_string())?;
+    let mut stack = Stack::new(sink, &spec.candidate, claim.path().to_owned(), spec.limit)
+        .map_err(|error| error.to_string())?;
     let result = work(spec, &mut stack);
     let mut complaints = stack.take_down();
     complaints.extend(claim.release().err().map(|error| error.to_string()));
     let complaints = complaints.join("; ");
     match (result, complaints.is_empty()) {
         (Ok(()), true) => Ok(()),
-        (Ok(()), false) => Err(format!("the work was done, but not everything could be taken down: {complaints}")),
+        (Ok(()), false) => {
+            Err(format!("the work was done, but not everything could be taken down: {complaints}"))
+        }
         (Err(error), true) => Err(error.to_string()),
-        (Err(error), false) => Err(format!("{error}\nafter that, not everything could be taken down: {complaints}")),
+        (Err(error), false) => {
+            Err(format!("{error}\nafter that, not everything could be taken down: {complaints}"))
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::dataset::{HardLinks, Manifest};
 use crate::host::program::succeeded;
 use crate::host::root::Root;
+use crate::journal::Event;
 use crate::measure::{Meter, SettleLimits, WorkDone, settle};
 use crate::plan::{Phase, Work};
 use crate::workload::{Ledger, Site, Surroundings, command, operation};
@@ -65,7 +66,8 @@ impl Trial<'_> {
         stack.sync()?;
         running.durable()?;
         let reads = matches!(operation.name(), "tree.read" | "stream.read");
-        let (bytes_read, bytes_written) = if reads { (done.logical_bytes, 0) } else { (0, done.logical_bytes) };
+        let (bytes_read, bytes_written) =
+            if reads { (done.logical_bytes, 0) } else { (0, done.logical_bytes) };
         let work = WorkDone {
             bytes_read,
             bytes_written,
@@ -110,9 +112,12 @@ impl Trial<'_> {
         let material = self.materials.get(&expected.dataset)?;
         let manifest = Manifest::of(&material.prepared, material.staged.as_ref(), 0)?;
         // rsync -a and cp -R without further options make copies of hard links.
-        manifest.compare(&Path::new(MOUNT).join(&expected.at), HardLinks::MayBeCopies).map_err(|difference| {
-            TrialError::Different { phase: phase.name.clone(), difference: difference.to_string() }
-        })?;
+        manifest.compare(&Path::new(MOUNT).join(&expected.at), HardLinks::MayBeCopies).map_err(
+            |difference| TrialError::Different {
+                phase: phase.name.clone(),
+                difference: difference.to_string(),
+            },
+        )?;
         self.ledger.found(Path::new(&expected.at), &expected.dataset);
         Ok(())
     }
@@ -121,7 +126,9 @@ impl Trial<'_> {
     pub(super) fn check(&mut self, stack: &mut Stack<'_>, name: &str) -> Result<(), TrialError> {
         let filesystem = stack.filesystem();
         let Some(argv) = filesystem.fsck_argv(&stack.top().to_string_lossy()) else {
-            stack.sink.caution(name, format!("{} has no checker: nothing was checked or timed", filesystem.name));
+            stack
+                .sink
+                .caution(name, format!("{} has no checker: nothing was checked or timed", filesystem.name));
             return Ok(());
         };
         let mut running = self.meter.start(name, "cold")?;
@@ -136,17 +143,24 @@ impl Trial<'_> {
         }
         let words = meaning.map_or("no answer", crate::filesystem::Meaning::words);
         let said = format!("{}{}", record.stdout, record.stderr);
-        Err(TrialError::Damaged(format!("{} found the filesystem not clean after the work ({words}):\n{}", record.argv.join(" "), said.trim())))
+        Err(TrialError::Damaged(format!(
+            "{} found the filesystem not clean after the work ({words}):\n{}",
+            record.argv.join(" "),
+            said.trim()
+        )))
     }
 
     /// Waits until the device is quiet. What a busy machine makes of it is told, not hidden.
     pub(super) fn settle(&mut self, stack: &mut Stack<'_>, phase: &str) {
         match settle(&Root::new("/"), Some(&stack.device_name()), &SettleLimits::default()) {
-            Ok(settled) if settled.timed_out => {
-                stack.sink.caution(phase, format!("the device was not quiet within {:.0} s after this phase", settled.seconds));
+            Ok(settled) => {
+                if let Some(caution) = settled.caution(phase) {
+                    stack.sink.send(&Event::Caution(caution));
+                }
             }
-            Ok(_) => {}
-            Err(error) => stack.sink.caution(phase, format!("could not tell whether the device was quiet: {error}")),
+            Err(error) => {
+                stack.sink.caution(phase, format!("could not tell whether the device was quiet: {error}"))
+            }
         }
     }
 
