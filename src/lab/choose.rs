@@ -28,8 +28,11 @@ pub fn choose(plan: &Plan) -> Result<Choice, LabError> {
     }
 }
 
+/// A lab by name, or why it cannot be used here.
+pub type Candidacy = (&'static str, Result<Box<dyn Lab>, LabError>);
+
 /// Every lab with what it says of itself here, for `doctor` and `list`.
-pub fn every(plan: &Plan) -> [(&'static str, Result<Box<dyn Lab>, LabError>); 3] {
+pub fn every(plan: &Plan) -> [Candidacy; 3] {
     [("native", native(plan)), ("uml", uml(plan)), ("vm", Err(LabError::NoVm))]
 }
 

@@ -34,7 +34,7 @@ pub struct TrialEnd {
 ///
 /// # Errors
 /// When it cannot be started; whatever happens later is the end of the trial, not an error.
-pub fn drive(
+pub(super) fn drive(
     mut command: Command,
     events: OwnedFd,
     limit: Duration,

@@ -16,7 +16,7 @@ use crate::journal::{Event, Facts};
 use crate::plan::Candidate;
 use crate::trial::TrialSpec;
 
-pub use choose::{Choice, choose, every};
+pub use choose::{Candidacy, Choice, choose, every};
 pub use disk::Disk;
 pub use drive::TrialEnd;
 pub use guest::main as guest;
@@ -105,8 +105,9 @@ pub enum LabError {
 
 /// The obstacle of programs that are not installed.
 fn missing_tools(candidate: &Candidate) -> Option<Obstacle> {
-    let filesystem =
-        crate::filesystem::find(&candidate.filesystem).into_iter().flat_map(|filesystem| filesystem.tools());
+    let filesystem = crate::filesystem::find(&candidate.filesystem)
+        .into_iter()
+        .flat_map(crate::filesystem::Filesystem::tools);
     let layers = crate::layer::find_encryption(&candidate.encryption).into_iter();
     let missing: Vec<_> = filesystem
         .chain(layers.flat_map(|layer| layer.tools.iter().copied()))

@@ -14,7 +14,7 @@ use super::{Disk, Lab, LabError, Obstacle, missing_tools};
 
 /// This machine's kernel.
 #[derive(Debug)]
-pub struct Native {
+pub(super) struct Native {
     known: Vec<String>,
     on_image: bool,
 }
@@ -24,7 +24,7 @@ impl Native {
     ///
     /// # Errors
     /// Without root, or where namespaces are forbidden even to root.
-    pub fn prepare(on_image: bool) -> Result<Self, LabError> {
+    pub(super) fn prepare(on_image: bool) -> Result<Self, LabError> {
         if !rustix::process::geteuid().is_root() {
             return Err(LabError::NotRoot);
         }

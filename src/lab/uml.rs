@@ -15,7 +15,7 @@ use crate::plan::{Candidate, Dataset, Plan};
 use crate::trial::{Modules, TrialDevice, TrialSpec};
 
 use super::drive::{TrialEnd, drive};
-use super::kernel::{Kernel, KernelError, Provision};
+use super::kernel::{Kernel, Provision};
 use super::{Disk, Lab, LabError, Obstacle, missing_tools};
 
 /// The kernel's name where a distribution packages it.
@@ -29,7 +29,7 @@ const BASE_MEMORY: u64 = 1 << 30;
 
 /// User-Mode Linux, ready to run trials.
 #[derive(Debug)]
-pub struct Uml {
+pub(super) struct Uml {
     kernel: Kernel,
     walls: Walls,
     memory: u64,
@@ -40,7 +40,7 @@ impl Uml {
     ///
     /// # Errors
     /// When there is none, or it cannot be used.
-    pub fn prepare(plan: &Plan) -> Result<Self, LabError> {
+    pub(super) fn prepare(plan: &Plan) -> Result<Self, LabError> {
         let path = match &plan.kernel {
             Some(path) => path.clone(),
             None => locate(PROGRAM).ok_or(LabError::NoKernel)?,

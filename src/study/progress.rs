@@ -98,10 +98,10 @@ impl Observer for Bar {
         match (trial, event) {
             (Some(id), Event::TrialStarted {}) => self.bar.set_message(id.candidate.clone()),
             (Some(id), Event::StepStarted { step }) => {
-                self.bar.set_message(format!("{}: {step}", id.candidate))
+                self.bar.set_message(format!("{}: {step}", id.candidate));
             }
             (Some(id), Event::TrialFinished { status, reason, wall }) => {
-                self.trial_ended(id, *status, reason, *wall)
+                self.trial_ended(id, *status, reason, *wall);
             }
             (_, Event::CandidateSkipped { candidate, reason, hint }) => {
                 self.say(&format!("skipped {candidate}: {reason}\nhint: {hint}"));

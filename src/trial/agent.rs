@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use crate::host::root::Root;
@@ -45,13 +44,13 @@ pub fn agent() -> u8 {
         }
     };
     let number = std::env::var(EVENTS_VARIABLE).ok().and_then(|number| number.parse().ok());
-    let Some(events) = number.and_then(crate::host::cell::own) else {
+    let Some(events) = number.and_then(crate::host::syscall::own) else {
         eprintln!("fsverdict agent: {EVENTS_VARIABLE} names no open descriptor");
         return 2;
     };
     // Programs that the trial starts have no business with it.
     let _ = rustix::io::fcntl_setfd(&events, rustix::io::FdFlags::CLOEXEC);
-    let mut sink = Sink::new(File::from(OwnedFd::from(events)));
+    let mut sink = Sink::new(File::from(events));
     let (status, reason) = match run(&spec, &mut sink) {
         Ok(()) => (Status::Ok, String::new()),
         Err(reason) => (Status::Failed, reason),

@@ -3,10 +3,10 @@
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use crate::host::cell::own;
 use crate::host::environment::device_facts;
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::root::Root;
+use crate::host::syscall::own;
 use crate::host::sysfs::queue_settings;
 use crate::journal::Facts;
 

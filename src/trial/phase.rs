@@ -6,9 +6,9 @@ use crate::dataset::{HardLinks, Manifest};
 use crate::host::program::succeeded;
 use crate::host::root::Root;
 use crate::journal::Event;
-use crate::measure::{Meter, SettleLimits, WorkDone, settle};
+use crate::measure::{SettleLimits, WorkDone, settle};
 use crate::plan::{Phase, Work};
-use crate::workload::{Ledger, Site, Surroundings, command, operation};
+use crate::workload::{Site, Surroundings, command, operation};
 
 use super::agent::Trial;
 use super::error::TrialError;
@@ -77,7 +77,7 @@ impl Trial<'_> {
             tool: None,
         };
         stack.sink.observation(running.finish(work, Some(Path::new(MOUNT)))?);
-        Ok(operation.verify(&mut site)?)
+        Ok(operation.verify(&site)?)
     }
 
     fn command(&mut self, stack: &mut Stack<'_>, phase: &Phase, line: &str) -> Result<(), TrialError> {
@@ -159,7 +159,7 @@ impl Trial<'_> {
                 }
             }
             Err(error) => {
-                stack.sink.caution(phase, format!("could not tell whether the device was quiet: {error}"))
+                stack.sink.caution(phase, format!("could not tell whether the device was quiet: {error}"));
             }
         }
     }
