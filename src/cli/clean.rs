@@ -1,6 +1,8 @@
 //! x
-use clap::Args;
 use super::{CliError, Outcome};
+use clap::Args;
 #[derive(Debug, Args)]
 pub(super) struct Arguments {}
-pub(super) fn run(_a: &Arguments) -> Result<Outcome, CliError> { Ok(Outcome::Done) }
+pub(super) fn run(_a: &Arguments) -> Result<Outcome, CliError> {
+    Ok(Outcome::Done)
+}

@@ -58,9 +58,15 @@ fn entries(what: What) -> Vec<(String, String)> {
             .map(|operation| own(operation.name(), operation.summary()))
             .chain([own(crate::trial::FSCK, "check the unmounted filesystem with its own checker")])
             .collect(),
-        What::Presets => crate::plan::presets().iter().map(|preset| own(preset.name, preset.summary)).collect(),
-        What::Profiles => crate::dataset::PROFILES.iter().map(|profile| own(profile.name, profile.summary)).collect(),
-        What::Metrics => crate::journal::METRICS.iter().map(|metric| own(metric.name, metric.meaning)).collect(),
+        What::Presets => {
+            crate::plan::presets().iter().map(|preset| own(preset.name, preset.summary)).collect()
+        }
+        What::Profiles => {
+            crate::dataset::PROFILES.iter().map(|profile| own(profile.name, profile.summary)).collect()
+        }
+        What::Metrics => {
+            crate::journal::METRICS.iter().map(|metric| own(metric.name, metric.meaning)).collect()
+        }
         What::Labs => vec![
             own("native", "this machine's kernel, as root: on a real device or a scratch image"),
             own("uml", "a Linux kernel as an ordinary process: no root, no real disk"),

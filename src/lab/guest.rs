@@ -53,7 +53,8 @@ fn live() -> Result<(), Box<dyn std::error::Error>> {
     tcsetattr(&events, OptionalActions::Now, &line)?;
     let (reader, writer) = std::io::pipe()?;
     let cell = agent_cell(&spec);
-    let mut agent = cell.command()?
+    let mut agent = cell
+        .command()?
         .env("PATH", path)
         .env(EVENTS_VARIABLE, inherit(events.as_fd())?.to_string())
         .stdin(reader)

@@ -6,9 +6,9 @@ use crate::dataset::{HardLinks, Manifest};
 use crate::host::program::succeeded;
 use crate::host::root::Root;
 use crate::journal::Event;
-use crate::measure::{Meter, SettleLimits, WorkDone, settle};
+use crate::measure::{SettleLimits, WorkDone, settle};
 use crate::plan::{Phase, Work};
-use crate::workload::{Ledger, Site, Surroundings, command, operation};
+use crate::workload::{Site, Surroundings, command, operation};
 
 use super::agent::Trial;
 use super::error::TrialError;
@@ -66,7 +66,8 @@ impl Trial<'_> {
         stack.sync()?;
         running.durable()?;
         let reads = matches!(operation.name(), "tree.read" | "stream.read");
-        let (bytes_read, bytes_written) = if reads { (done.logical_bytes, 0) } else { (0, done.logical_bytes) };
+        let (bytes_read, bytes_written) =
+            if reads { (done.logical_bytes, 0) } else { (0, done.logical_bytes) };
         let work = WorkDone {
             bytes_read,
             bytes_written,
@@ -76,7 +77,7 @@ impl Trial<'_> {
             tool: None,
         };
         stack.sink.observation(running.finish(work, Some(Path::new(MOUNT)))?);
-        Ok(operation.verify(&mut site)?)
+        Ok(operation.verify(&site)?)
     }
 
     fn command(&mut self, stack: &mut Stack<'_>, phase: &Phase, line: &str) -> Result<(), TrialError> {
@@ -111,9 +112,12 @@ impl Trial<'_> {
         let material = self.materials.get(&expected.dataset)?;
         let manifest = Manifest::of(&material.prepared, material.staged.as_ref(), 0)?;
         // rsync -a and cp -R without further options make copies of hard links.
-        manifest.compare(&Path::new(MOUNT).join(&expected.at), HardLinks::MayBeCopies).map_err(|difference| {
-            TrialError::Different { phase: phase.name.clone(), difference: difference.to_string() }
-        })?;
+        manifest.compare(&Path::new(MOUNT).join(&expected.at), HardLinks::MayBeCopies).map_err(
+            |difference| TrialError::Different {
+                phase: phase.name.clone(),
+                difference: difference.to_string(),
+            },
+        )?;
         self.ledger.found(Path::new(&expected.at), &expected.dataset);
         Ok(())
     }
@@ -122,7 +126,9 @@ impl Trial<'_> {
     pub(super) fn check(&mut self, stack: &mut Stack<'_>, name: &str) -> Result<(), TrialError> {
         let filesystem = stack.filesystem();
         let Some(argv) = filesystem.fsck_argv(&stack.top().to_string_lossy()) else {
-            stack.sink.caution(name, format!("{} has no checker: nothing was checked or timed", filesystem.name));
+            stack
+                .sink
+                .caution(name, format!("{} has no checker: nothing was checked or timed", filesystem.name));
             return Ok(());
         };
         let mut running = self.meter.start(name, "cold")?;
@@ -137,7 +143,11 @@ impl Trial<'_> {
         }
         let words = meaning.map_or("no answer", crate::filesystem::Meaning::words);
         let said = format!("{}{}", record.stdout, record.stderr);
-        Err(TrialError::Damaged(format!("{} found the filesystem not clean after the work ({words}):\n{}", record.argv.join(" "), said.trim())))
+        Err(TrialError::Damaged(format!(
+            "{} found the filesystem not clean after the work ({words}):\n{}",
+            record.argv.join(" "),
+            said.trim()
+        )))
     }
 
     /// Waits until the device is quiet. What a busy machine makes of it is told, not hidden.
@@ -148,7 +158,9 @@ impl Trial<'_> {
                     stack.sink.send(&Event::Caution(caution));
                 }
             }
-            Err(error) => stack.sink.caution(phase, format!("could not tell whether the device was quiet: {error}")),
+            Err(error) => {
+                stack.sink.caution(phase, format!("could not tell whether the device was quiet: {error}"));
+            }
         }
     }
 

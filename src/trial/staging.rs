@@ -56,7 +56,8 @@ impl Materials {
 
     /// The environment variables by which commands find the staged ones.
     pub(super) fn variables(&self) -> Vec<(String, OsString)> {
-        let staged = self.by_name.iter().filter_map(|(name, material)| Some((name, material.staged.as_ref()?)));
+        let staged =
+            self.by_name.iter().filter_map(|(name, material)| Some((name, material.staged.as_ref()?)));
         staged.map(|(name, staged)| (variable(name), staged.path().as_os_str().to_owned())).collect()
     }
 }
