@@ -1,5 +1,7 @@
 //! The built-in operations on ordinary folders: what they leave behind, what they refuse, what their verification finds.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
+
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::host::guard::{Refusal, examine};
 use crate::host::image::scratch_folder;
-use crate::host::system_root::SystemRoot;
+use crate::host::root::Root;
 use crate::lab::Disk;
 use crate::plan::{DeviceSource, Plan};
 
@@ -37,7 +37,7 @@ pub(super) fn claim(plan: &Plan, erase: Option<&str>) -> Result<Disk, CliError> 
 }
 
 fn cleared(path: &Path, needed: u64, erase: Option<&str>) -> Result<Disk, Refusal> {
-    let cleared = examine(&SystemRoot::default(), path, needed, erase)?;
+    let cleared = examine(&Root::default(), path, needed, erase)?;
     let device = cleared.device();
     let mut facts = crate::journal::Facts::new();
     facts.insert("device.description".to_owned(), device.describe_for_people());

@@ -8,7 +8,6 @@ use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::root::Root;
 use crate::host::syscall::own;
 use crate::host::sysfs::queue_settings;
-use crate::host::system_root::SystemRoot;
 use crate::journal::Facts;
 
 use super::error::TrialError;
@@ -42,7 +41,7 @@ impl Claim {
             }
             TrialDevice::Block { ticket } => {
                 // Everything the guard saw is looked at again here, right before the first write.
-                let claim = ticket.redeem(&SystemRoot::default()).map_err(|error| host(&error))?;
+                let claim = ticket.redeem(&Root::default()).map_err(|error| host(&error))?;
                 let discarded = claim.discard().map_err(TrialError::io("discard the device"))?;
                 facts.insert("device.discarded".to_owned(), discarded.to_string());
                 // mkfs and mount claim it themselves from here on.

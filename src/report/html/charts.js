@@ -80,14 +80,14 @@ function phaseChart(state, phase) {
     array: medians.map(([, found], at) => certain[at] === wanted ? (ends[at][1] - found.point) / scale.divisor : 0),
     arrayminus: medians.map(([, found], at) => certain[at] === wanted ? (found.point - ends[at][0]) / scale.divisor : 0),
   });
-  if (certain.includes(false)) {
+  if (medians.some(([, found], at) => !certain[at] && found.n > 1)) {
     traces.unshift({
       name: "range", type: "scatter", mode: "markers", hoverinfo: "skip", marker: { size: 0.1, color: css("--soft") },
       x: medians.map(([, found]) => found.point / scale.divisor), y: medians.map(([candidate]) => row.get(candidate)),
       error_x: bar(false, 1, css("--soft")),
     });
   }
-  traces.push({
+  if (medians.some(([, found]) => found.n > 1)) traces.push({
     name: certain.includes(true) ? "median, 95% interval" : "median", type: "scatter", mode: "markers",
     x: medians.map(([, found]) => found.point / scale.divisor),
     y: medians.map(([candidate]) => row.get(candidate)),
@@ -102,7 +102,7 @@ function phaseChart(state, phase) {
     traces,
     log,
     layout: layout({
-      height: (state.legend ? 95 : 62) + 27 * Math.max(candidates.length, 1), showlegend: state.legend,
+      height: 62 + 27 * Math.max(candidates.length, 1), showlegend: false,
       xaxis: { type: log ? "log" : "linear", rangemode: "tozero", title: { text: metrics.length > 1 ? scale.label : state.metric + (scale.label ? `, ${scale.label}` : "") }, ...(log ? logTicks(values.map((value) => value / scale.divisor)) : {}) },
       yaxis: {
         tickvals: candidates.map((_, at) => at), autorange: false, range: [candidates.length - 0.4, -0.6], zeroline: false, showgrid: true,

@@ -5,10 +5,8 @@ const figures = [...document.querySelectorAll("figure.chart")].map((figure) => (
   kind: figure.dataset.chart,
   phase: figure.dataset.phase === undefined ? null : Number(figure.dataset.phase),
   call: figure.dataset.call,
-  state: { log: null, metric: null, phase: "all", legend: false },
+  state: { log: null, metric: null, phase: "all" },
 }));
-// Alike charts that follow one another share the legend of the first.
-figures.forEach((chart, at) => { chart.state.legend = at === 0 || chart.kind !== "phase"; });
 
 function built({ kind, phase, call, state }) {
   if (kind === "phase") return phaseChart(state, phase);

@@ -48,9 +48,9 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
         && tool.title.starts_with("CPU")
         && kernel.title.starts_with("CPU")
     {
-        let both = tool.values.iter().chain(&kernel.values).flatten().copied();
-        let scale = Scale::suited(Unit::Seconds, both);
-        (tool.scale, kernel.scale) = (scale, scale);
+        let most = tool.most.max(kernel.most);
+        let scale = Scale::suited(Unit::Seconds, std::iter::once(most));
+        (tool.scale, tool.most, kernel.scale, kernel.most) = (scale, most, scale, most);
     }
     html! {
         section #costs aria-labelledby="costs-title" {
@@ -70,6 +70,7 @@ struct Column {
     title: &'static str,
     meaning: &'static str,
     scale: Scale,
+    most: f64,
     /// In the order of the measured candidates.
     values: Vec<Option<f64>>,
 }
@@ -87,10 +88,9 @@ fn column(
             median(trials.filter_map(|trial| of_trial(report, trial, total)).collect())
         })
         .collect();
-    let scale = Scale::suited(unit, values.iter().flatten().copied());
+    let most = values.iter().flatten().copied().fold(0.0, f64::max);
     // A cost nobody had is no column: flushes where the device cannot count them.
-    let any = values.iter().flatten().any(|value| *value > 0.0);
-    any.then_some(Column { title, meaning, scale, values })
+    (most > 0.0).then(|| Column { title, meaning, scale: Scale::suited(unit, std::iter::once(most)), most, values })
 }
 
 fn of_trial(report: &Report<'_>, trial: &Trial, total: Total) -> Option<f64> {
@@ -144,13 +144,20 @@ fn table(index: &Index<'_>, columns: &[Column]) -> Markup {
 }
 
 fn cell(column: &Column, at: usize) -> Markup {
-    let most = column.values.iter().flatten().copied().fold(0.0, f64::max);
     html! {
         @match column.values[at] {
-            Some(value) => { (in_scale(value, column.scale, Some(0.02))) (bar(value / most)) }
+            Some(value) => { (told(value, column)) (bar(value / column.most)) }
             None => { "–" }
         }
     }
+}
+
+/// Next to the largest of its column; what is lost beside that is nothing (CPU time less a baseline is never exactly 0).
+fn told(value: f64, column: &Column) -> String {
+    if value.abs() < column.most / 2000.0 {
+        return "0".to_owned();
+    }
+    in_scale(value, column.scale, Some(if value < column.most / 10.0 { 0.1 } else { 0.02 }))
 }
 
 fn by_phase(report: &Report<'_>, index: &Index<'_>) -> Markup {

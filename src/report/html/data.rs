@@ -104,8 +104,8 @@ pub(super) fn embedded(report: &Report<'_>) -> Result<Embedded, ReportError> {
         metrics,
         latency: latency_parts(report),
     };
-    // Within a script element only `<` could end it.
-    let json = serde_json::to_string(&data)?.replace('<', "\\u003c");
+    // Within a script element only `<` could end it. (JSON leaves the second range of control characters as they are.)
+    let json = serde_json::to_string(&data)?.replace('<', "\\u003c").replace('\u{9b}', "\\u009b");
     Ok(Embedded { json, thinned })
 }
 

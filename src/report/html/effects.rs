@@ -52,6 +52,7 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
         .map(|effect| effect.median.max(1.0 / effect.median))
         .fold(NARROWEST, f64::max)
         .min(WIDEST);
+    let single = rows.iter().flat_map(|(_, effects)| effects.iter().flatten()).all(|effect| effect.blocks < 2);
     html! {
         @if !rows.is_empty() {
             section #effects aria-labelledby="effects-title" {
@@ -70,7 +71,8 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
                 } }
                 p.note {
                     "The upright in the middle is no effect; the edges are " (times(1.0 / reach)) "× and " (times(reach)) "×. "
-                    "► better, ◄ worse, ≈ within the tie of this plan."
+                    @if single { "There is one block: how far a repetition would differ is not known. " }
+                    @else { "► better in every block, ◄ worse in every block, ≈ within the tie in every block, ? blocks differ." }
                 }
             }
         }
@@ -97,15 +99,26 @@ fn row(
     }
 }
 
+impl Effect {
+    /// What the blocks say: class, sign, words. One block says nothing, and blocks that point both ways neither.
+    fn seen(&self, tie: f64) -> (&'static str, &'static str, &'static str) {
+        let (small, large) = (1.0 / (1.0 + tie), 1.0 + tie);
+        if self.blocks < 2 {
+            ("once", "", "in one block: ")
+        } else if self.low >= small && self.high <= large {
+            ("tied", "≈", "no practical difference: ")
+        } else if self.high < 1.0 && self.median < small {
+            ("best", "►", "better: ")
+        } else if self.low > 1.0 && self.median > large {
+            ("behind", "◄", "worse: ")
+        } else {
+            ("unclear", "?", "unclear: ")
+        }
+    }
+}
+
 fn cell(report: &Report<'_>, effect: &Effect, reach: f64) -> Markup {
-    let tie = 1.0 + report.plan.protocol.tie;
-    let (class, sign, words) = if effect.median < 1.0 / tie {
-        ("best", "►", "better: ")
-    } else if effect.median <= tie {
-        ("tied", "≈", "no practical difference: ")
-    } else {
-        ("behind", "◄", "worse: ")
-    };
+    let (class, sign, words) = effect.seen(report.plan.protocol.tie);
     let at = |ratio: f64| place(ratio, 1.0 / reach, reach);
     let heat = place(effect.median.max(1.0), 1.0, reach);
     let told = format!(
@@ -197,8 +210,18 @@ fn single_change(base: &Candidate, changed: &Candidate) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::single_change;
+    use super::{Effect, single_change};
     use crate::plan::Candidate;
+
+    #[test]
+    fn an_effect_is_only_claimed_where_every_block_agrees() {
+        let sign = |low, median, high, blocks| Effect { median, low, high, blocks }.seen(0.03).1;
+        assert_eq!(sign(1.1, 1.2, 1.4, 5), "◄");
+        assert_eq!(sign(0.5, 0.6, 0.9, 5), "►");
+        assert_eq!(sign(0.98, 1.0, 1.02, 5), "≈");
+        assert_eq!(sign(0.9, 1.2, 1.4, 5), "?");
+        assert_eq!(sign(1.4, 1.4, 1.4, 1), "");
+    }
 
     fn candidate(encryption: &str, mount: &[&str]) -> Candidate {
         Candidate {

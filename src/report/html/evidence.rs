@@ -86,7 +86,7 @@ fn plan(report: &Report<'_>) -> Markup {
                 }
             }
         }
-        details { summary { "The resolved plan as JSON" } pre tabindex="0" { (resolved(plan)) } }
+        details { summary { "The resolved plan as JSON" } pre tabindex="0" { (commands::harmless(&resolved(plan))) } }
     }
 }
 

@@ -22,6 +22,7 @@ mod tests;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use self::index::Index;
+use super::text::one_line;
 use super::{Report, ReportError};
 use crate::journal::CandidateStatus;
 
@@ -52,7 +53,7 @@ pub(super) fn render(report: &Report<'_>) -> Result<String, ReportError> {
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="generator" content=(concat!("fsverdict ", env!("CARGO_PKG_VERSION")));
                 meta name="color-scheme" content="light dark";
-                title { (report.run.header.title) " – fsverdict" }
+                title { (one_line(&report.run.header.title)) " – fsverdict" }
                 style { (PreEscaped(STYLE)) }
             }
             body {

@@ -58,9 +58,12 @@ fn goal(report: &Report<'_>) -> Markup {
     let meaning = metric(&goal.metric).map_or("", |known| known.meaning);
     let weights = weights(report.plan);
     let even = weights.values().all(|weight| *weight == 1.0);
-    let phases: Vec<String> = weights
-        .iter()
-        .filter(|(_, weight)| **weight > 0.0)
+    // In the order of the work; what was never measured comes last.
+    let place = |name: &str| report.phases.iter().position(|phase| phase.name == name).unwrap_or(usize::MAX);
+    let mut weighed: Vec<(&String, &f64)> = weights.iter().filter(|(_, weight)| **weight > 0.0).collect();
+    weighed.sort_by_key(|(phase, _)| place(phase));
+    let phases: Vec<String> = weighed
+        .into_iter()
         .map(|(phase, weight)| if even { one_line(phase) } else { format!("{} ×{weight}", one_line(phase)) })
         .collect();
     html! {

@@ -3,6 +3,7 @@
 
 use maud::{Markup, html};
 
+use super::commands::harmless;
 use super::figures::{ends, in_scale, spread};
 use super::index::Index;
 use super::thinning::Thinned;
@@ -97,10 +98,10 @@ fn work(phase: &Phase) -> Markup {
     html! {
         @match &phase.work {
             Work::Operation(name) => { "built-in operation " code { (name) } }
-            Work::Command(line) => { "command " code { (line) } }
-            Work::Adapter { name, options } => { code { (name) " " (options) } }
+            Work::Command(line) => { "command " code { (harmless(line)) } }
+            Work::Adapter { name, options } => { code { (one_line(name)) " " (harmless(options)) } }
         }
-        @if let Some(dataset) = &phase.dataset { " on dataset " code { (dataset) } }
+        @if let Some(dataset) = &phase.dataset { " on dataset " code { (one_line(dataset)) } }
         @if phase.cold { ", with cold caches (unmounted, dropped, mounted again)" }
     }
 }

@@ -77,6 +77,7 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
                 }
                 p.switch hidden { button type="button" data-absolute="" aria-pressed="false" { "Show absolute numbers" } }
             }
+            p.swipe.note { "The table scrolls sideways." }
             div.scroll {
                 table.picture {
                     caption.unseen { "Candidates by phase, as multiples of the best of each phase" }
