@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::dataset::{HardLinks, Manifest};
 use crate::host::program::succeeded;
 use crate::host::root::Root;
-use crate::journal::Event;
+use crate::journal::{Event, Measurement, Observation};
 use crate::measure::{SettleLimits, WorkDone, settle};
 use crate::plan::{Phase, Work};
 use crate::workload::{Site, Surroundings, command, operation};
@@ -37,18 +37,24 @@ impl Trial<'_> {
             stack.make_cold()?;
             self.cache = "cold";
         }
-        match &phase.work {
+        let mut observation = match &phase.work {
             Work::Operation(name) => self.operation(stack, phase, name)?,
             Work::Command(line) => self.command(stack, phase, line)?,
             Work::Adapter { name, .. } => return Err(TrialError::Unknown(format!("adapter `{name}`"))),
-        }
+        };
         self.cache = "warm";
         self.checked = false;
-        self.settle(stack, &phase.name);
+        observation.measurements.extend(self.settle(stack, &phase.name));
+        stack.sink.observation(observation);
         Ok(())
     }
 
-    fn operation(&mut self, stack: &mut Stack<'_>, phase: &Phase, name: &str) -> Result<(), TrialError> {
+    fn operation(
+        &mut self,
+        stack: &mut Stack<'_>,
+        phase: &Phase,
+        name: &str,
+    ) -> Result<Observation, TrialError> {
         let operation = operation(name).ok_or_else(|| TrialError::Unknown(format!("operation `{name}`")))?;
         let dataset = phase.dataset.as_deref().unwrap_or_default();
         let material = self.materials.get(dataset)?;
@@ -76,11 +82,17 @@ impl Trial<'_> {
             main_call: Some(done.main_call.to_owned()),
             tool: None,
         };
-        stack.sink.observation(running.finish(work, Some(Path::new(MOUNT)))?);
-        Ok(operation.verify(&site)?)
+        let observation = running.finish(work, Some(Path::new(MOUNT)))?;
+        operation.verify(&site)?;
+        Ok(observation)
     }
 
-    fn command(&mut self, stack: &mut Stack<'_>, phase: &Phase, line: &str) -> Result<(), TrialError> {
+    fn command(
+        &mut self,
+        stack: &mut Stack<'_>,
+        phase: &Phase,
+        line: &str,
+    ) -> Result<Observation, TrialError> {
         let device = stack.top();
         let surroundings = Surroundings {
             mount: Path::new(MOUNT),
@@ -100,10 +112,11 @@ impl Trial<'_> {
         let totals = phase.dataset.as_deref().map(|name| self.materials.get(name)).transpose()?;
         let totals = totals.and_then(|material| material.staged.as_ref().map(crate::dataset::Staged::totals));
         let work = WorkDone { files: totals.map_or(0, |totals| totals.files), ..WorkDone::default() };
-        stack.sink.observation(running.finish(work, Some(Path::new(MOUNT)))?);
+        let observation = running.finish(work, Some(Path::new(MOUNT)))?;
         // A command may have done anything to what lies there.
         self.ledger.doubt();
-        self.compare(phase)
+        self.compare(phase)?;
+        Ok(observation)
     }
 
     /// Compares what a command left behind with the dataset that must be there.
@@ -151,15 +164,17 @@ impl Trial<'_> {
     }
 
     /// Waits until the device is quiet. What a busy machine makes of it is told, not hidden.
-    pub(super) fn settle(&mut self, stack: &mut Stack<'_>, phase: &str) {
-        match settle(&Root::new("/"), Some(&stack.device_name()), &SettleLimits::default()) {
+    pub(super) fn settle(&mut self, stack: &mut Stack<'_>, phase: &str) -> Option<Measurement> {
+        match settle(&Root::default(), Some(&stack.device_name()), &SettleLimits::default()) {
             Ok(settled) => {
                 if let Some(caution) = settled.caution(phase) {
                     stack.sink.send(&Event::Caution(caution));
                 }
+                Some(settled.measurement())
             }
             Err(error) => {
                 stack.sink.caution(phase, format!("could not tell whether the device was quiet: {error}"));
+                None
             }
         }
     }
