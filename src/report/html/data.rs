@@ -104,9 +104,22 @@ pub(super) fn embedded(report: &Report<'_>) -> Result<Embedded, ReportError> {
         metrics,
         latency: latency_parts(report),
     };
-    // Within a script element only `<` could end it. (JSON leaves the second range of control characters as they are.)
-    let json = serde_json::to_string(&data)?.replace('<', "\\u003c").replace('\u{9b}', "\\u009b");
+    let json = harmless(&serde_json::to_string(&data)?);
     Ok(Embedded { json, thinned })
+}
+
+/// JSON that can neither end its script element nor hide anything: `<` and the control characters JSON leaves as they
+/// are become escapes.
+fn harmless(json: &str) -> String {
+    let mut safe = String::with_capacity(json.len() + 1024);
+    for character in json.chars() {
+        if character == '<' || character.is_control() {
+            safe.push_str(&format!("\\u{:04x}", u32::from(character)));
+        } else {
+            safe.push(character);
+        }
+    }
+    safe
 }
 
 /// Every metric the trials have, in the order they are first met.
