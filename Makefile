@@ -5,6 +5,7 @@ SHELL := /bin/sh
 
 # Where `make install` puts the program; DESTDIR is for packagers.
 PREFIX ?= /usr/local
+SHARE = $(DESTDIR)$(PREFIX)/share
 
 help: ## say what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
@@ -31,11 +32,17 @@ lint: ## format and lints, as .ci/run enforces them
 	fi
 
 install: ## build and install into PREFIX (/usr/local)
-	@binary=$$(scripts/binary) && install -D -m 755 "$$binary" "$(DESTDIR)$(PREFIX)/bin/fsverdict"
-	@echo "installed $(DESTDIR)$(PREFIX)/bin/fsverdict"
+	@binary=$$(scripts/binary) && install -D -m 755 "$$binary" "$(DESTDIR)$(PREFIX)/bin/fsverdict" && \
+		mkdir -p "$(SHARE)/man/man1" "$(SHARE)/bash-completion/completions" "$(SHARE)/zsh/site-functions" "$(SHARE)/fish/vendor_completions.d" && \
+		"$$binary" man "$(SHARE)/man/man1" && \
+		"$$binary" completions bash >"$(SHARE)/bash-completion/completions/fsverdict" && \
+		"$$binary" completions zsh >"$(SHARE)/zsh/site-functions/_fsverdict" && \
+		"$$binary" completions fish >"$(SHARE)/fish/vendor_completions.d/fsverdict.fish"
+	@echo "installed $(DESTDIR)$(PREFIX)/bin/fsverdict, its man pages and completions"
 
 uninstall: ## remove what `make install` installed
-	rm -f "$(DESTDIR)$(PREFIX)/bin/fsverdict"
+	rm -f "$(DESTDIR)$(PREFIX)/bin/fsverdict" "$(SHARE)/man/man1/fsverdict.1" "$(SHARE)"/man/man1/fsverdict-*.1
+	rm -f "$(SHARE)/bash-completion/completions/fsverdict" "$(SHARE)/zsh/site-functions/_fsverdict" "$(SHARE)/fish/vendor_completions.d/fsverdict.fish"
 
 clean: ## remove what the build made (runs/ stays: it is evidence)
 	scripts/cargo clean

@@ -73,7 +73,8 @@ fn look(browser: &Path, run: &Path, width: u32, more: &[&str]) -> Value {
     let folder = tempfile::tempdir().unwrap();
     report(run, folder.path());
     let probe = folder.path().join("probe.html");
-    std::fs::write(&probe, PROBE.replace("PAGE", "report.html").replace("WIDTH", &width.to_string())).unwrap();
+    std::fs::write(&probe, PROBE.replace("PAGE", "report.html").replace("WIDTH", &width.to_string()))
+        .unwrap();
     let opened = open(browser, &probe, more);
     assert_eq!(opened.complaints, Vec::<String>::new());
     let (_, rest) = opened.document.split_once("<pre id=\"seen\">").unwrap();
@@ -96,10 +97,17 @@ fn the_page_of_a_real_run_opens_without_a_complaint() {
     let opened = open(&browser, &page, &[]);
     assert_eq!(opened.complaints, Vec::<String>::new());
     let document = &opened.document;
-    let json = Command::new(env!("CARGO_BIN_EXE_fsverdict")).arg("report").arg(demo()).args(["--format", "json"]).output();
+    let json = Command::new(env!("CARGO_BIN_EXE_fsverdict"))
+        .arg("report")
+        .arg(demo())
+        .args(["--format", "json"])
+        .output();
     let json: Value = serde_json::from_slice(&json.unwrap().stdout).unwrap();
     assert!(document.contains(json["run"]["title"].as_str().unwrap()));
-    assert!(document.contains("id=\"verdict\" class=\"sentence\"") || document.contains("class=\"sentence\" id=\"verdict\""));
+    assert!(
+        document.contains("id=\"verdict\" class=\"sentence\"")
+            || document.contains("class=\"sentence\" id=\"verdict\"")
+    );
     // Four phases, mkfs, mount and umount, and the drift.
     assert!(document.contains("data-ready=\"8\""), "{}", &document[..300]);
     assert!(!document.contains("data-error"));
@@ -132,7 +140,9 @@ fn a_phone_need_not_scroll_sideways() {
 #[test]
 fn the_page_is_dark_where_the_reader_wants_it() {
     let Some(browser) = browser_or_skip("the_page_is_dark_where_the_reader_wants_it") else { return };
-    let sum = |seen: &Value, name: &str| -> u64 { seen[name].as_array().unwrap().iter().filter_map(Value::as_u64).sum() };
+    let sum = |seen: &Value, name: &str| -> u64 {
+        seen[name].as_array().unwrap().iter().filter_map(Value::as_u64).sum()
+    };
     let light = look(&browser, &demo(), 1200, &["--blink-settings=preferredColorScheme=1"]);
     let dark = look(&browser, &demo(), 1200, &["--blink-settings=preferredColorScheme=0"]);
     assert!(sum(&light, "paper") > 700 && sum(&light, "ink") < 150, "{light}");

@@ -25,9 +25,19 @@ enum Total {
 /// A column: heading, unit, what it is made of, the metrics it explains.
 const COSTS: [(&str, Unit, Total, &str); 8] = [
     ("CPU, tool", Unit::Seconds, Total::Sum("cpu"), "CPU time of the tools that did the work"),
-    ("CPU, kernel", Unit::Seconds, Total::Sum("cpu_kernel"), "CPU time beyond the tools', less the idle baseline: kernel threads working on their behalf"),
+    (
+        "CPU, kernel",
+        Unit::Seconds,
+        Total::Sum("cpu_kernel"),
+        "CPU time beyond the tools', less the idle baseline: kernel threads working on their behalf",
+    ),
     ("written", Unit::Bytes, Total::Sum("device_written"), "bytes the device was asked to write"),
-    ("× logical", Unit::Ratio, Total::Amplification, "write amplification: bytes written to the device per logical byte, over the phases that write"),
+    (
+        "× logical",
+        Unit::Ratio,
+        Total::Amplification,
+        "write amplification: bytes written to the device per logical byte, over the phases that write",
+    ),
     ("read", Unit::Bytes, Total::Sum("device_read"), "bytes the device was asked to read"),
     ("flushes", Unit::Count, Total::Sum("device_flushes"), "cache flushes completed by the device"),
     ("space", Unit::Bytes, Total::Most("space_used"), "most blocks in use on the filesystem after a phase"),
@@ -36,8 +46,15 @@ const COSTS: [(&str, Unit, Total, &str); 8] = [
 
 /// Metrics shown phase by phase, where they were measured.
 const BY_PHASE: [&str; 9] = [
-    "cpu", "cpu_kernel", "device_written", "write_amplification", "device_read", "device_flushes", "space_used",
-    "dirty_peak", "memory_peak",
+    "cpu",
+    "cpu_kernel",
+    "device_written",
+    "write_amplification",
+    "device_read",
+    "device_flushes",
+    "space_used",
+    "dirty_peak",
+    "memory_peak",
 ];
 
 /// The section.
@@ -90,7 +107,13 @@ fn column(
         .collect();
     let most = values.iter().flatten().copied().fold(0.0, f64::max);
     // A cost nobody had is no column: flushes where the device cannot count them.
-    (most > 0.0).then(|| Column { title, meaning, scale: Scale::suited(unit, std::iter::once(most)), most, values })
+    (most > 0.0).then(|| Column {
+        title,
+        meaning,
+        scale: Scale::suited(unit, std::iter::once(most)),
+        most,
+        values,
+    })
 }
 
 fn of_trial(report: &Report<'_>, trial: &Trial, total: Total) -> Option<f64> {
@@ -164,7 +187,9 @@ fn by_phase(report: &Report<'_>, index: &Index<'_>) -> Markup {
     let tables: Vec<(&str, Matrix)> = BY_PHASE
         .into_iter()
         .filter_map(|metric| Some((metric, Matrix::of(report, metric, |phase| report.is_headline(phase))?)))
-        .filter(|(_, matrix)| matrix.rows.iter().any(|row| row.cells.iter().flatten().any(|cell| cell.value != 0.0)))
+        .filter(|(_, matrix)| {
+            matrix.rows.iter().any(|row| row.cells.iter().flatten().any(|cell| cell.value != 0.0))
+        })
         .collect();
     html! {
         @if !tables.is_empty() {

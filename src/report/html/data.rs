@@ -12,8 +12,8 @@ use crate::verdict::better_of;
 
 /// Percentiles of the latency curves, as one call in so many that took longer: equal steps on the chart's axis.
 const ONE_IN: [f64; 22] = [
-    1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 35.0, 50.0, 100.0, 200.0, 350.0, 500.0, 1e3, 2e3, 5e3, 1e4,
-    1e5, 1e6,
+    1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 35.0, 50.0, 100.0, 200.0, 350.0, 500.0, 1e3, 2e3,
+    5e3, 1e4, 1e5, 1e6,
 ];
 
 /// The data as text that is safe within a script element.
@@ -142,13 +142,21 @@ fn metrics<'a>(trials: &[&'a Trial]) -> Vec<MetricPart<'a>> {
     metrics
 }
 
-fn trial_part<'a>(report: &Report<'_>, metrics: &[MetricPart<'_>], trial: &'a Trial) -> Option<TrialPart<'a>> {
+fn trial_part<'a>(
+    report: &Report<'_>,
+    metrics: &[MetricPart<'_>],
+    trial: &'a Trial,
+) -> Option<TrialPart<'a>> {
     let since = trial.started.duration_since(report.run.header.started);
     let observations = trial.observations.iter().map(|observation| {
         let mut values: Vec<Option<f64>> = metrics
             .iter()
             .map(|metric| {
-                observation.measurements.iter().find(|found| found.metric == metric.name).map(|found| found.value)
+                observation
+                    .measurements
+                    .iter()
+                    .find(|found| found.metric == metric.name)
+                    .map(|found| found.value)
             })
             .collect();
         while values.last() == Some(&None) {

@@ -52,7 +52,8 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
         .map(|effect| effect.median.max(1.0 / effect.median))
         .fold(NARROWEST, f64::max)
         .min(WIDEST);
-    let single = rows.iter().flat_map(|(_, effects)| effects.iter().flatten()).all(|effect| effect.blocks < 2);
+    let single =
+        rows.iter().flat_map(|(_, effects)| effects.iter().flatten()).all(|effect| effect.blocks < 2);
     html! {
         @if !rows.is_empty() {
             section #effects aria-labelledby="effects-title" {
@@ -192,7 +193,11 @@ fn single_change(base: &Candidate, changed: &Candidate) -> Option<String> {
         return None;
     }
     let differences = [
-        (base.encryption != changed.encryption, base.encryption == "none", format!("encryption {}", changed.encryption)),
+        (
+            base.encryption != changed.encryption,
+            base.encryption == "none",
+            format!("encryption {}", changed.encryption),
+        ),
         (base.mkfs != changed.mkfs, base.mkfs.is_empty(), format!("mkfs {}", changed.mkfs.join(" "))),
         (base.mount != changed.mount, base.mount.is_empty(), format!("mount {}", changed.mount.join(","))),
         (
@@ -239,7 +244,10 @@ mod tests {
         let change = |base, changed| single_change(&base, &changed);
         let plain = || candidate("none", &[]);
         assert_eq!(change(plain(), candidate("luks2", &[])), Some("encryption luks2".to_owned()));
-        assert_eq!(change(plain(), candidate("none", &["noatime", "ssd"])), Some("mount noatime,ssd".to_owned()));
+        assert_eq!(
+            change(plain(), candidate("none", &["noatime", "ssd"])),
+            Some("mount noatime,ssd".to_owned())
+        );
         assert_eq!(change(candidate("luks2", &[]), plain()), None);
         assert_eq!(change(plain(), candidate("luks2", &["noatime"])), None);
         assert_eq!(change(plain(), plain()), None);

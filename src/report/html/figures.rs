@@ -48,7 +48,11 @@ pub(super) fn told(found: &PhaseEstimate) -> String {
     match ends(found) {
         Some((low, high)) => {
             let what = if found.estimate.low.is_some() { "95% interval" } else { "range" };
-            format!("{point} ({what} {} to {}, n = {n})", in_scale(low, scale, share), in_scale(high, scale, share))
+            format!(
+                "{point} ({what} {} to {}, n = {n})",
+                in_scale(low, scale, share),
+                in_scale(high, scale, share)
+            )
         }
         None => format!("{point} (n = {n})"),
     }

@@ -22,7 +22,12 @@ impl<'a> Index<'a> {
         };
         Self {
             estimates: report.estimates.iter().map(key).collect(),
-            numbers: report.candidates.iter().enumerate().map(|(number, entry)| (entry.name, number)).collect(),
+            numbers: report
+                .candidates
+                .iter()
+                .enumerate()
+                .map(|(number, entry)| (entry.name, number))
+                .collect(),
             measured: report.with_status(CandidateStatus::Ok).map(|entry| entry.name).collect(),
         }
     }

@@ -8,8 +8,8 @@ use super::figures::alone;
 use super::index::Index;
 use super::phases::chart;
 use crate::journal::Unit;
-use crate::report::text::one_line;
 use crate::report::Report;
+use crate::report::text::one_line;
 
 /// Percentiles of the table.
 const TOLD: [(f64, &str); 4] = [(0.5, "median"), (0.95, "95%"), (0.99, "99%"), (0.999, "99.9%")];
@@ -21,11 +21,14 @@ pub(super) type Counts = BTreeMap<u64, u64>;
 pub(super) fn collect<'a>(report: &'a Report<'_>) -> BTreeMap<(usize, &'a str, usize), Counts> {
     let mut sums: BTreeMap<(usize, &str, usize), Counts> = BTreeMap::new();
     for trial in report.used_trials() {
-        let Some(candidate) = report.candidates.iter().position(|entry| entry.name == trial.id.candidate) else {
+        let Some(candidate) = report.candidates.iter().position(|entry| entry.name == trial.id.candidate)
+        else {
             continue;
         };
         for observation in &trial.observations {
-            let Some(phase) = report.phases.iter().position(|phase| phase.name == observation.phase) else { continue };
+            let Some(phase) = report.phases.iter().position(|phase| phase.name == observation.phase) else {
+                continue;
+            };
             for histogram in &observation.histograms {
                 let counts = sums.entry((phase, &histogram.call, candidate)).or_default();
                 for (nanoseconds, count) in &histogram.buckets {
@@ -79,7 +82,13 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
     }
 }
 
-fn table(report: &Report<'_>, index: &Index<'_>, sums: &BTreeMap<(usize, &str, usize), Counts>, phase: usize, call: &str) -> Markup {
+fn table(
+    report: &Report<'_>,
+    index: &Index<'_>,
+    sums: &BTreeMap<(usize, &str, usize), Counts>,
+    phase: usize,
+    call: &str,
+) -> Markup {
     html! {
         div.scroll { table.numbers {
             thead { tr {

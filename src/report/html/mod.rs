@@ -28,14 +28,14 @@ use crate::journal::CandidateStatus;
 
 const STYLE: &str = include_str!("style.css");
 /// Our own scripts: what every part uses, then the charts, then the controls that start them.
-const SCRIPTS: [&str; 3] =
-    [include_str!("base.js"), include_str!("charts.js"), include_str!("controls.js")];
+const SCRIPTS: [&str; 3] = [include_str!("base.js"), include_str!("charts.js"), include_str!("controls.js")];
 /// plotly.js, compressed and as text (see build.rs).
 const PLOTLY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.js.gz.base64"));
 const PLOTLY_VERSION: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.version"));
 
 /// Nothing from anywhere: the page may run what is in it, and load nothing.
-const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
+const POLICY: &str =
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
 
 /// The page.
 ///

@@ -63,7 +63,8 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
         .filter(|phase| report.is_headline(phase) && index.best(&phase.name, goal).is_some())
         .collect();
     let farthest = farthest(report, index, &phases);
-    let what = metric(goal).map_or(goal, |known| if known.name == "durable" { "time until durable" } else { goal });
+    let what =
+        metric(goal).map_or(goal, |known| if known.name == "durable" { "time until durable" } else { goal });
     html! {
         section #picture aria-labelledby="picture-title" {
             h2 #picture-title { "The picture" }

@@ -42,8 +42,18 @@ fn text(page: &str) -> String {
 #[test]
 fn every_part_is_there_in_its_order() {
     let page = page(demo(3).finish());
-    let parts = ["id=\"verdict\"", "id=\"picture\"", "id=\"phases\"", "id=\"costs\"", "id=\"effects\"", "id=\"steps\"", "id=\"drift\"", "id=\"evidence\""];
-    let places: Vec<usize> = parts.iter().map(|part| page.find(part).unwrap_or_else(|| panic!("{part}"))).collect();
+    let parts = [
+        "id=\"verdict\"",
+        "id=\"picture\"",
+        "id=\"phases\"",
+        "id=\"costs\"",
+        "id=\"effects\"",
+        "id=\"steps\"",
+        "id=\"drift\"",
+        "id=\"evidence\"",
+    ];
+    let places: Vec<usize> =
+        parts.iter().map(|part| page.find(part).unwrap_or_else(|| panic!("{part}"))).collect();
     assert!(places.is_sorted(), "{places:?}");
     // Four phases, mkfs and mount, and the drift.
     assert_eq!(page.matches("<figure class=\"chart\"").count(), 4 + 2 + 1);
@@ -82,10 +92,21 @@ fn commands_can_be_read_and_repeated() {
     story.tell(Some(&trial), Event::TrialStarted {});
     let argv = ["sh", "-c", "echo \"a'b\" >'$MOUNT/<x>'\n&& true"].map(str::to_owned).to_vec();
     let (stdout, stderr) = (String::new(), "</pre><script>alert(2)</script>".to_owned());
-    let record = CommandRecord { step: "write".to_owned(), argv, exit: Some(3), signal: None, seconds: 0.25, stdout, stderr };
+    let record = CommandRecord {
+        step: "write".to_owned(),
+        argv,
+        exit: Some(3),
+        signal: None,
+        seconds: 0.25,
+        stdout,
+        stderr,
+    };
     story.tell(Some(&trial), Event::Command(record));
     let reason = "write: exit 3".to_owned();
-    story.tell(Some(&trial), Event::TrialFinished { status: crate::journal::Status::Failed, reason, wall: 1.0 });
+    story.tell(
+        Some(&trial),
+        Event::TrialFinished { status: crate::journal::Status::Failed, reason, wall: 1.0 },
+    );
     story.close_block(1, 1, None).finish();
     let page = page(&story);
     let shown = "sh -c 'echo &quot;a'\\''b&quot; &gt;'\\''$MOUNT/&lt;x&gt;'\\''\n&amp;&amp; true'</pre>";
@@ -98,7 +119,10 @@ fn commands_can_be_read_and_repeated() {
 fn failed_and_skipped_candidates_say_why() {
     let shown = text(&page(&mishaps()));
     assert!(shown.contains("jfs failed : read: 3 files differ from what was written"), "{shown}");
-    assert!(shown.contains("reiser4 skipped : no driver in this kernel hint: name a kernel that has it"), "{shown}");
+    assert!(
+        shown.contains("reiser4 skipped : no driver in this kernel hint: name a kernel that has it"),
+        "{shown}"
+    );
     assert!(shown.contains("nilfs2 not tried yet"), "{shown}");
     assert!(shown.contains("block 1 (attempt 1) was thrown out"), "{shown}");
 }
@@ -130,7 +154,8 @@ fn every_number_of_every_trial_is_in_the_data() {
     let data = data(&page(&story));
     let trials = data["trials"].as_array().unwrap();
     assert_eq!(trials.len(), 32);
-    let durable = data["metrics"].as_array().unwrap().iter().position(|metric| metric["name"] == "durable").unwrap();
+    let durable =
+        data["metrics"].as_array().unwrap().iter().position(|metric| metric["name"] == "durable").unwrap();
     let run = story.run();
     let first = trials[0]["o"].as_array().unwrap();
     for (found, observation) in first.iter().zip(&run.trials[0].observations) {
@@ -145,11 +170,19 @@ fn latencies_of_all_trials_are_added_up() {
         story.open_block(block, 1, &["ext4"]);
         let trial = id(block, "ext4");
         story.tell(Some(&trial), Event::TrialStarted {});
-        let measurements = vec![Measurement { metric: "durable".to_owned(), unit: Unit::Seconds, value: 1.0 }];
-        let histograms = vec![Histogram { call: "create".to_owned(), buckets: vec![(1_000, 99), (u64::from(block) * 2_000_000, 1)] }];
-        let observation = Observation { phase: "write".to_owned(), measurements, histograms, cache: "fresh".to_owned() };
+        let measurements =
+            vec![Measurement { metric: "durable".to_owned(), unit: Unit::Seconds, value: 1.0 }];
+        let histograms = vec![Histogram {
+            call: "create".to_owned(),
+            buckets: vec![(1_000, 99), (u64::from(block) * 2_000_000, 1)],
+        }];
+        let observation =
+            Observation { phase: "write".to_owned(), measurements, histograms, cache: "fresh".to_owned() };
         story.tell(Some(&trial), Event::Observation(observation));
-        story.tell(Some(&trial), Event::TrialFinished { status: crate::journal::Status::Ok, reason: String::new(), wall: 1.0 });
+        story.tell(
+            Some(&trial),
+            Event::TrialFinished { status: crate::journal::Status::Ok, reason: String::new(), wall: 1.0 },
+        );
         story.close_block(block, 1, None);
     }
     let page = page(&story);

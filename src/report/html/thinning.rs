@@ -39,8 +39,11 @@ pub(super) fn choose<'a>(report: &'a Report<'_>) -> (Vec<&'a Trial>, Option<Thin
 
 fn choose_within<'a>(report: &'a Report<'_>, limit: usize) -> (Vec<&'a Trial>, Option<Thinned>) {
     let trials = &report.run.trials;
-    let numbers: usize =
-        trials.iter().flat_map(|trial| &trial.observations).map(|observation| observation.measurements.len()).sum();
+    let numbers: usize = trials
+        .iter()
+        .flat_map(|trial| &trial.observations)
+        .map(|observation| observation.measurements.len())
+        .sum();
     if numbers <= limit {
         return (trials.iter().collect(), None);
     }
