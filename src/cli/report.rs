@@ -88,8 +88,7 @@ pub(super) fn show_result(folder: &RunFolder, plan: &Plan) -> Result<Outcome, Cl
 }
 
 pub(super) fn read_run(folder: &RunFolder, plan: &Plan) -> Result<Run, CliError> {
-    let journal = crate::journal::read(&folder.journal()).map_err(CliError::failed)?;
-    Run::derive(plan, &journal).map_err(CliError::failed)
+    Run::read(plan, &folder.journal()).map_err(CliError::failed)
 }
 
 pub(super) fn write_out(report: &Report<'_>, format: Format, out: &mut dyn Write) -> Result<(), CliError> {

@@ -20,7 +20,8 @@ pub use event::{
 pub use metric::{Better, METRICS, MetricInfo, Unit, metric};
 pub use reader::{Journal, read};
 pub use run::{
-    BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Run, Standing, Trial, TrialCommands,
+    BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Latencies, Run, Standing, Trial,
+    TrialCommands,
 };
 pub use writer::Writer;
 

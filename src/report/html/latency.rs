@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::figures::alone;
 use super::index::Index;
 use super::phases::chart;
-use crate::journal::Unit;
+use crate::journal::{CandidateStatus, Unit};
 use crate::report::Report;
 use crate::report::text::one_line;
 
@@ -20,13 +20,22 @@ pub(super) type Counts = BTreeMap<u64, u64>;
 /// Every histogram of the trials in use, added up by phase, call and candidate.
 pub(super) fn collect<'a>(report: &'a Report<'_>) -> BTreeMap<(usize, &'a str, usize), Counts> {
     let mut sums: BTreeMap<(usize, &str, usize), Counts> = BTreeMap::new();
+    let candidate_at = |name: &str| {
+        report.candidates.iter().position(|entry| entry.name == name && entry.status == CandidateStatus::Ok)
+    };
+    let phase_at = |name: &str| report.phases.iter().position(|phase| phase.name == name);
+    for known in &report.run.latencies {
+        if let Some((candidate, phase)) = candidate_at(&known.candidate).zip(phase_at(&known.phase)) {
+            sums.insert((phase, &known.call, candidate), known.counts.clone());
+        }
+    }
+    // Those of a block that has not ended are still with their trials.
     for trial in report.used_trials() {
-        let Some(candidate) = report.candidates.iter().position(|entry| entry.name == trial.id.candidate)
-        else {
-            continue;
-        };
-        for observation in &trial.observations {
-            let Some(phase) = report.phases.iter().position(|phase| phase.name == observation.phase) else {
+        for observation in trial.observations.iter().filter(|observation| !observation.histograms.is_empty())
+        {
+            let Some((candidate, phase)) =
+                candidate_at(&trial.id.candidate).zip(phase_at(&observation.phase))
+            else {
                 continue;
             };
             for histogram in &observation.histograms {

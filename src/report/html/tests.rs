@@ -170,8 +170,7 @@ fn latencies_of_all_trials_are_added_up() {
         story.open_block(block, 1, &["ext4"]);
         let trial = id(block, "ext4");
         story.tell(Some(&trial), Event::TrialStarted {});
-        let measurements =
-            vec![Measurement { metric: "durable".to_owned(), unit: Unit::Seconds, value: 1.0 }];
+        let measurements = vec![Measurement { metric: "durable".into(), unit: Unit::Seconds, value: 1.0 }];
         let histograms = vec![Histogram {
             call: "create".to_owned(),
             buckets: vec![(1_000, 99), (u64::from(block) * 2_000_000, 1)],
