@@ -6,8 +6,8 @@
 mod model;
 
 pub use model::{
-    Blocks, Candidate, Dataset, Device, DeviceSource, Goal, LabChoice, Phase, Plan, Protocol, TreeShape, Verify,
-    Vocabulary, Work,
+    Blocks, Candidate, Dataset, Device, DeviceSource, Goal, LabChoice, Phase, Plan, Protocol, TreeShape,
+    Verify, Vocabulary, Work,
 };
 pub use units::Bytes;
 
