@@ -140,7 +140,9 @@ fn loop_the_json_report_has_the_fields_of_the_contract() {
     let durable = of("write", "durable").unwrap();
     assert_eq!(names(durable), ["candidate", "high", "low", "metric", "n", "phase", "point", "unit"]);
     assert_eq!((&durable["unit"], &durable["n"]), (&"s".into(), &2.into()));
-    assert!(durable["point"].as_f64().unwrap() >= of("write", "returned").unwrap()["point"].as_f64().unwrap());
+    assert!(
+        durable["point"].as_f64().unwrap() >= of("write", "returned").unwrap()["point"].as_f64().unwrap()
+    );
     // What is known exactly must be right: 40 files of 1 MiB together.
     assert_eq!(of("write", "logical_bytes").unwrap()["point"], 1_048_576.0);
     assert_eq!(of("fill", "files").unwrap()["point"], 50.0);
@@ -183,10 +185,13 @@ fn loop_a_device_that_bears_a_filesystem_is_erased_only_by_its_identity() {
     let before = disk.bytes();
     let plan = one_write("");
 
-    place
-        .run(&plan, &["--device", &disk.device])
-        .exits(1)
-        .says(&["is not empty", "ext4", UUID, "hint:", "--erase"]);
+    place.run(&plan, &["--device", &disk.device]).exits(1).says(&[
+        "is not empty",
+        "ext4",
+        UUID,
+        "hint:",
+        "--erase",
+    ]);
     place
         .run(&plan, &["--device", &disk.device, "--erase", "5eed0f5e-0000-4000-8000-00000000dead"])
         .exits(1)
@@ -195,10 +200,12 @@ fn loop_a_device_that_bears_a_filesystem_is_erased_only_by_its_identity() {
     assert!(disk.bytes() == before, "a refused device was written");
 
     let mounted = Mounted::new(&place, &disk);
-    place
-        .run(&plan, &["--device", &disk.device, "--erase", UUID])
-        .exits(1)
-        .says(&["is in use", "is mounted on", "hint:", "umount"]);
+    place.run(&plan, &["--device", &disk.device, "--erase", UUID]).exits(1).says(&[
+        "is in use",
+        "is mounted on",
+        "hint:",
+        "umount",
+    ]);
     drop(mounted);
     // Mounting is a write of its own; what counts is what a run does.
     let before = disk.bytes();
