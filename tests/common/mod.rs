@@ -5,7 +5,12 @@
 
 #![allow(dead_code, reason = "no test binary uses all of it")]
 #![allow(unreachable_pub, reason = "a module of several test binaries")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic in its helpers too")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test may panic in its helpers too"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -192,6 +197,18 @@ impl Place {
         found
     }
 
+    /// The process that does a trial's work: the first below a cell whose command line has this word (`agent`,
+    /// `linux.uml`).
+    #[track_caller]
+    pub fn worker(&self, word: &str) -> u32 {
+        let processes = self.processes();
+        let is_cell = |line: &[String]| line.get(1).is_some_and(|word| word == "cell");
+        let below_a_cell = |pid: u32| is_cell(&command_line(parent(pid)));
+        let does = |line: &[String]| line.iter().take(2).any(|given| given.ends_with(word));
+        let found = processes.iter().find(|(pid, line)| does(line) && !is_cell(line) && below_a_cell(*pid));
+        found.unwrap_or_else(|| panic!("no {word} is running: {processes:#?}")).0
+    }
+
     /// The loop devices over a file in this place.
     pub fn loop_devices(&self) -> Vec<String> {
         let devices = fs::read_dir("/sys/block").unwrap().flatten();
@@ -235,6 +252,17 @@ fn command_line(pid: u32) -> Vec<String> {
     let text = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = text.split(|byte| *byte == 0).filter(|word| !word.is_empty());
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
+fn parent(pid: u32) -> u32 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+    line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+}
+
+/// kill -9.
+pub fn kill(pid: u32) {
+    tool(&["kill", "-9", &pid.to_string()]);
 }
 
 /// A run under way; killed when it goes out of scope.
@@ -320,11 +348,7 @@ pub fn is_root() -> bool {
 
 /// A lab that can be used here by whoever runs the tests.
 pub fn usable_lab() -> Option<&'static str> {
-    if is_root() {
-        Some("native")
-    } else {
-        has_uml().then_some("uml")
-    }
+    if is_root() { Some("native") } else { has_uml().then_some("uml") }
 }
 
 /// Whether the packaged User-Mode-Linux kernel is there.
