@@ -1,10 +1,11 @@
 # Two commands start here: `make demo` and `make test`. Everything else about the build is cargo's business.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint install uninstall clean
+.PHONY: help setup build demo test lint picture install uninstall clean
 SHELL := /bin/sh
 
 # Where `make install` puts the program; DESTDIR is for packagers.
 PREFIX ?= /usr/local
+SHARE = $(DESTDIR)$(PREFIX)/share
 
 help: ## say what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
@@ -30,12 +31,30 @@ lint: ## format and lints, as .ci/run enforces them
 		echo "shellcheck is not installed: the scripts were not checked" >&2; \
 	fi
 
-install: ## build and install into PREFIX (/usr/local)
-	@binary=$$(scripts/binary) && install -D -m 755 "$$binary" "$(DESTDIR)$(PREFIX)/bin/fsverdict"
-	@echo "installed $(DESTDIR)$(PREFIX)/bin/fsverdict"
+# The recorded run whose report is pictured; make picture RUN=runs/mine pictures another.
+RUN ?= tests/runs/demo
 
-uninstall: ## remove what `make install` installed
-	rm -f "$(DESTDIR)$(PREFIX)/bin/fsverdict"
+picture: ## render docs/pictures/report.png, the README's picture of a real report (needs chromium)
+	@binary=$$(scripts/binary) && scripts/picture "$$binary" "$(RUN)" docs/pictures/report.png
+
+install: ## build and install into PREFIX (/usr/local)
+	@binary=$$(scripts/binary) && install -D -m 755 "$$binary" "$(DESTDIR)$(PREFIX)/bin/fsverdict" && \
+		mkdir -p "$(SHARE)/man/man1" "$(SHARE)/bash-completion/completions" "$(SHARE)/zsh/site-functions" "$(SHARE)/fish/vendor_completions.d" && \
+		"$$binary" man "$(SHARE)/man/man1" && \
+		"$$binary" completions bash >"$(SHARE)/bash-completion/completions/fsverdict" && \
+		"$$binary" completions zsh >"$(SHARE)/zsh/site-functions/_fsverdict" && \
+		"$$binary" completions fish >"$(SHARE)/fish/vendor_completions.d/fsverdict.fish"
+	@echo "installed $(DESTDIR)$(PREFIX)/bin/fsverdict, its man pages and completions"
+
+un# The recorded run whose report is pictured; make picture RUN=runs/mine pictures another.
+RUN ?= tests/runs/demo
+
+picture: ## render docs/pictures/report.png, the README's picture of a real report (needs chromium)
+	@binary=$$(scripts/binary) && scripts/picture "$$binary" "$(RUN)" docs/pictures/report.png
+
+install: ## remove what `make install` installed
+	rm -f "$(DESTDIR)$(PREFIX)/bin/fsverdict" "$(SHARE)/man/man1/fsverdict.1" "$(SHARE)"/man/man1/fsverdict-*.1
+	rm -f "$(SHARE)/bash-completion/completions/fsverdict" "$(SHARE)/zsh/site-functions/_fsverdict" "$(SHARE)/fish/vendor_completions.d/fsverdict.fish"
 
 clean: ## remove what the build made (runs/ stays: it is evidence)
 	scripts/cargo clean

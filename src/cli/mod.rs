@@ -7,6 +7,8 @@ mod dry_run;
 mod environment;
 mod error;
 mod list;
+mod live;
+mod manual;
 mod report;
 mod resume;
 mod run;
@@ -50,6 +52,10 @@ enum Command {
     Show(show::Arguments),
     /// Find and undo whatever an earlier crash left behind
     Clean(clean::Arguments),
+    /// Print the manual page, or write one for every command
+    Man(manual::ManArguments),
+    /// Print a completion script for a shell
+    Completions(manual::CompletionsArguments),
 }
 
 /// Runs the program.
@@ -73,6 +79,8 @@ pub fn main() -> ExitCode {
         Command::List(arguments) => list::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Clean(arguments) => clean::run(&arguments),
+        Command::Man(arguments) => manual::man(&arguments),
+        Command::Completions(arguments) => manual::completions(&arguments),
     };
     match outcome {
         Ok(outcome) => ExitCode::from(outcome.code()),

@@ -28,6 +28,8 @@ pub(super) struct Arguments {
 pub(super) enum FormatArgument {
     /// A page of text
     Terminal,
+    /// One self-contained page with pictures, to be kept and sent
+    Html,
     /// Tables for a pull request or a forum
     Markdown,
     /// One row per observation and metric
@@ -43,6 +45,7 @@ impl FormatArgument {
                 Format::Terminal(Look::suited(false, None, true, |_| None))
             }
             FormatArgument::Terminal => Format::Terminal(Look::of_stdout(true)),
+            FormatArgument::Html => Format::Html,
             FormatArgument::Markdown => Format::Markdown,
             FormatArgument::Csv => Format::Csv,
             FormatArgument::Json => Format::Json,
@@ -67,11 +70,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     Ok(outcome(&run))
 }
 
+/// The name of the page in the run's folder.
+pub(super) const PAGE: &str = "report.html";
+
 /// The table on standard output, after a run; the reports in its folder.
 pub(super) fn show_result(folder: &RunFolder, plan: &Plan) -> Result<Outcome, CliError> {
     let run = read_run(folder, plan)?;
     let report = Report::new(plan, &run, Some(folder.path().to_owned()));
-    for (name, format) in [("report.md", Format::Markdown), ("report.json", Format::Json)] {
+    for (name, format) in
+        [(PAGE, Format::Html), ("report.md", Format::Markdown), ("report.json", Format::Json)]
+    {
         let mut file = std::fs::File::create(folder.path().join(name))?;
         write_out(&report, format, &mut file)?;
     }
@@ -79,12 +87,11 @@ pub(super) fn show_result(folder: &RunFolder, plan: &Plan) -> Result<Outcome, Cl
     Ok(outcome(&run))
 }
 
-fn read_run(folder: &RunFolder, plan: &Plan) -> Result<Run, CliError> {
-    let journal = crate::journal::read(&folder.journal()).map_err(CliError::failed)?;
-    Run::derive(plan, &journal).map_err(CliError::failed)
+pub(super) fn read_run(folder: &RunFolder, plan: &Plan) -> Result<Run, CliError> {
+    Run::read(plan, &folder.journal()).map_err(CliError::failed)
 }
 
-fn write_out(report: &Report<'_>, format: Format, out: &mut dyn Write) -> Result<(), CliError> {
+pub(super) fn write_out(report: &Report<'_>, format: Format, out: &mut dyn Write) -> Result<(), CliError> {
     crate::report::write(report, format, out).map_err(|error| match error {
         ReportError::Io(error) => CliError::Output(error),
         ReportError::Json(error) => CliError::failed(error),

@@ -10,6 +10,7 @@ use crate::plan::{Blocks, DeviceSource, LabChoice, Overrides, Plan};
 use crate::study::{Bar, Observer, RunFolder, Silent, Study, StudyError};
 
 use super::environment::environment;
+use super::live::Live;
 use super::report::show_result;
 use super::vocabulary::read_plan;
 use super::{CliError, Outcome, device, dry_run};
@@ -118,7 +119,8 @@ pub(super) fn conduct(
     so_far: Option<&Run>,
     folder: &RunFolder,
 ) -> Result<Outcome, CliError> {
-    let mut study = Study { plan, lab: choice.lab.as_ref(), disk, journal, observer };
+    let mut live = Live { inner: observer, folder, plan };
+    let mut study = Study { plan, lab: choice.lab.as_ref(), disk, journal, observer: &mut live };
     let ended = study.conduct(so_far);
     drop(study);
     match ended {

@@ -2,12 +2,16 @@
 //!
 //! A block may be repeated, a trial interrupted and begun again; this is where it is decided which of them count.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::run::{BlockState, CandidateState, CandidateStatus, Header, Run, Standing, Trial};
-use super::{Event, Facts, Journal, JournalError, Record, Status, TrialId};
+use super::reader::read_each;
+use super::run::{
+    BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, Standing, Trial, TrialCommands,
+};
+use super::{CommandRecord, Event, Facts, Journal, JournalError, Record, Status, TrialId};
 use crate::plan::Plan;
 
 impl Run {
@@ -16,86 +20,143 @@ impl Run {
     /// # Errors
     /// [`JournalError::NoRun`] when the journal does not begin with the start of a run.
     pub fn derive(plan: &Plan, journal: &Journal) -> Result<Self, JournalError> {
-        let mut records = journal.records.iter();
-        let mut run = records
-            .next()
-            .and_then(begin)
-            .ok_or_else(|| JournalError::NoRun { path: journal.path.clone() })?;
-        run.torn = journal.torn;
-        run.candidates = plan.candidates.iter().map(|candidate| untried(&candidate.name)).collect();
-        let mut open: Option<Trial> = None;
-        for record in records {
-            run.last = record.at;
-            run.take(record, &mut open);
+        let mut deriving = Deriving::new(plan);
+        for record in &journal.records {
+            deriving.take(record.clone());
         }
-        run.interrupted = open.map(|trial| trial.id);
-        run.settle_standings();
-        run.settle_candidates();
-        Ok(run)
+        deriving.end(&journal.path, journal.torn)
     }
 
-    fn take(&mut self, record: &Record, open: &mut Option<Trial>) {
-        match &record.event {
-            Event::TrialStarted {} => *open = record.trial.clone().map(|id| fresh_trial(id, record.at)),
+    /// Derives the run from the journal at `path`, record by record: a long journal need not fit into memory.
+    ///
+    /// # Errors
+    /// When it cannot be read (see [`read`](super::read)) or does not begin with the start of a run.
+    pub fn read(plan: &Plan, path: &Path) -> Result<Self, JournalError> {
+        let mut deriving = Deriving::new(plan);
+        let torn = read_each(path, |record| deriving.take(record))?;
+        deriving.end(path, torn)
+    }
+
+    fn take(&mut self, record: Record, open: &mut Option<OpenTrial>) {
+        let Record { at, trial: id, event } = record;
+        match event {
+            Event::TrialStarted {} => *open = id.map(|id| fresh_trial(id, at)),
+            Event::Command(command) => {
+                if let Some(open) = same(open, id.as_ref()) {
+                    open.commands.push(command);
+                }
+            }
             Event::TrialFinished { status, reason, wall } => {
                 // The end is only believed of the trial that is open: anything else has lost its observations.
-                if let Some(mut trial) = open.take_if(|trial| record.trial.as_ref() == Some(&trial.id)) {
-                    trial.status = *status;
-                    trial.reason.clone_from(reason);
-                    trial.wall = *wall;
+                if let Some(OpenTrial { mut trial, commands }) =
+                    open.take_if(|open| id.as_ref() == Some(&open.trial.id))
+                {
+                    trial.status = status;
+                    trial.reason = reason;
+                    trial.wall = wall;
+                    trial.observations.shrink_to_fit();
+                    self.keep_commands(&trial, commands);
                     self.end(trial);
                 }
             }
-            Event::Observation(observation) => {
-                if let Some(trial) = same(open, record) {
-                    trial.observations.push(observation.clone());
+            Event::Observation(mut observation) => {
+                if let Some(OpenTrial { trial, .. }) = same(open, id.as_ref()) {
+                    observation.measurements.shrink_to_fit();
+                    trial.observations.push(observation);
                 }
             }
             Event::Facts { facts } => {
-                if let Some(trial) = same(open, record) {
-                    trial.facts.extend(facts.clone());
+                if let Some(OpenTrial { trial, .. }) = same(open, id.as_ref()) {
+                    trial.facts.extend(facts);
                 }
             }
             Event::Caution(caution) => {
                 // What the conductor notices after a trial's end still belongs to that trial.
-                let owner = match same(open, record) {
-                    Some(trial) => Some(trial),
-                    None => self.trials.iter_mut().rfind(|trial| record.trial.as_ref() == Some(&trial.id)),
+                let owner = match same(open, id.as_ref()) {
+                    Some(open) => Some(&mut open.trial),
+                    None => self.trials.iter_mut().rfind(|trial| id.as_ref() == Some(&trial.id)),
                 };
                 match owner {
-                    Some(trial) => trial.cautions.push(caution.clone()),
-                    None => self.cautions.push(caution.clone()),
+                    Some(trial) => trial.cautions.push(caution),
+                    None => self.cautions.push(caution),
                 }
             }
             Event::CandidateSkipped { candidate, reason, hint } => {
-                let state = self.candidate(candidate);
+                let state = self.candidate(&candidate);
                 state.status = CandidateStatus::Skipped;
-                state.reason.clone_from(reason);
-                state.hint.clone_from(hint);
+                state.reason = reason;
+                state.hint = hint;
             }
             Event::CandidateDropped { candidate, reason } => {
-                self.candidate(candidate).dropped = Some(reason.clone());
+                self.candidate(&candidate).dropped = Some(reason);
             }
             Event::BlockStarted { block, attempt, order } => self.blocks.push(BlockState {
-                block: *block,
-                attempt: *attempt,
-                order: order.clone(),
+                block,
+                attempt,
+                order,
                 done: Vec::new(),
                 finished: false,
                 invalid: None,
             }),
             Event::BlockFinished { block, attempt, invalid } => {
-                if let Some(found) = self.blocks.iter_mut().rfind(|state| state.is(*block, *attempt)) {
+                self.add_latencies(block, attempt, invalid.is_none());
+                if let Some(found) = self.blocks.iter_mut().rfind(|state| state.is(block, attempt)) {
                     found.finished = true;
-                    found.invalid.clone_from(invalid);
+                    found.invalid = invalid;
                 }
             }
             Event::RunResumed {} => {
                 self.resumed += 1;
                 self.finished = None;
             }
-            Event::RunFinished { reason } => self.finished = Some(reason.clone()),
-            Event::RunStarted { .. } | Event::StepStarted { .. } | Event::Command(_) => {}
+            Event::RunFinished { reason } => self.finished = Some(reason),
+            Event::RunStarted { .. } | Event::StepStarted { .. } => {}
+        }
+    }
+
+    /// Adds up the latencies of a block that has ended, of each candidate from the last trial begun, and lets go of the
+    /// histograms: they are the greater part of a journal.
+    fn add_latencies(&mut self, block: u32, attempt: u32, valid: bool) {
+        let mut seen: Vec<&str> = Vec::new();
+        let trials = self
+            .trials
+            .iter_mut()
+            .rev()
+            .take_while(|trial| (trial.id.block, trial.id.attempt) == (block, attempt));
+        for Trial { id, status, observations, .. } in trials {
+            let counts = valid && *status == Status::Ok && !seen.contains(&id.candidate.as_str());
+            seen.push(&id.candidate);
+            for observation in observations {
+                for histogram in std::mem::take(&mut observation.histograms).into_iter().filter(|_| counts) {
+                    let own = |known: &Latencies| {
+                        known.call == histogram.call
+                            && known.phase == observation.phase
+                            && known.candidate == id.candidate
+                    };
+                    let at = self.latencies.iter().position(own).unwrap_or_else(|| {
+                        self.latencies.push(Latencies {
+                            candidate: id.candidate.clone(),
+                            phase: observation.phase.clone(),
+                            call: histogram.call.clone(),
+                            counts: BTreeMap::new(),
+                        });
+                        self.latencies.len() - 1
+                    });
+                    for (nanoseconds, calls) in histogram.buckets {
+                        *self.latencies[at].counts.entry(nanoseconds).or_default() += calls;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Of each candidate one trial's commands are kept: they are many, and alike.
+    fn keep_commands(&mut self, trial: &Trial, commands: Vec<CommandRecord>) {
+        let own = TrialCommands { trial: trial.id.clone(), status: trial.status, commands };
+        match self.commands.iter_mut().find(|kept| kept.trial.candidate == trial.id.candidate) {
+            None => self.commands.push(own),
+            Some(kept) if kept.status == Status::Ok && own.status == Status::Failed => *kept = own,
+            Some(_) => {}
         }
     }
 
@@ -171,9 +232,53 @@ impl Run {
     }
 }
 
+/// A run in the making: record after record is taken in.
+struct Deriving<'a> {
+    plan: &'a Plan,
+    /// `None` before the first record, and when that did not begin a run.
+    run: Option<Run>,
+    begun: bool,
+    open: Option<OpenTrial>,
+}
+
+impl<'a> Deriving<'a> {
+    fn new(plan: &'a Plan) -> Self {
+        Self { plan, run: None, begun: false, open: None }
+    }
+
+    fn take(&mut self, record: Record) {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.run = begin(&record);
+            if let Some(run) = &mut self.run {
+                run.candidates =
+                    self.plan.candidates.iter().map(|candidate| untried(&candidate.name)).collect();
+            }
+        } else if let Some(run) = &mut self.run {
+            run.last = record.at;
+            run.take(record, &mut self.open);
+        }
+    }
+
+    fn end(self, path: &Path, torn: bool) -> Result<Run, JournalError> {
+        let mut run = self.run.ok_or_else(|| JournalError::NoRun { path: path.to_path_buf() })?;
+        run.torn = torn;
+        run.interrupted = self.open.map(|open| open.trial.id);
+        run.trials.shrink_to_fit();
+        run.settle_standings();
+        run.settle_candidates();
+        Ok(run)
+    }
+}
+
+/// The trial that has begun and not ended.
+struct OpenTrial {
+    trial: Trial,
+    commands: Vec<CommandRecord>,
+}
+
 /// The trial that is open, if the record belongs to it.
-fn same<'a>(open: &'a mut Option<Trial>, record: &Record) -> Option<&'a mut Trial> {
-    open.as_mut().filter(|trial| record.trial.as_ref() == Some(&trial.id))
+fn same<'a>(open: &'a mut Option<OpenTrial>, id: Option<&TrialId>) -> Option<&'a mut OpenTrial> {
+    open.as_mut().filter(|open| id == Some(&open.trial.id))
 }
 
 fn begin(record: &Record) -> Option<Run> {
@@ -195,6 +300,8 @@ fn begin(record: &Record) -> Option<Run> {
         },
         candidates: Vec::new(),
         trials: Vec::new(),
+        commands: Vec::new(),
+        latencies: Vec::new(),
         blocks: Vec::new(),
         cautions: Vec::new(),
         interrupted: None,
@@ -215,8 +322,8 @@ fn untried(name: &str) -> CandidateState {
     }
 }
 
-fn fresh_trial(id: TrialId, started: Timestamp) -> Trial {
-    Trial {
+fn fresh_trial(id: TrialId, started: Timestamp) -> OpenTrial {
+    let trial = Trial {
         id,
         started,
         status: Status::Failed,
@@ -226,5 +333,6 @@ fn fresh_trial(id: TrialId, started: Timestamp) -> Trial {
         observations: Vec::new(),
         facts: Facts::new(),
         cautions: Vec::new(),
-    }
+    };
+    OpenTrial { trial, commands: Vec::new() }
 }

@@ -67,7 +67,7 @@ fn id(block: u32, attempt: u32, candidate: &str) -> Option<TrialId> {
 }
 
 fn measured(id: Option<&TrialId>, value: f64) -> (Option<TrialId>, Event) {
-    let measurements = vec![Measurement { metric: "durable".to_owned(), unit: Unit::Seconds, value }];
+    let measurements = vec![Measurement { metric: "durable".into(), unit: Unit::Seconds, value }];
     let phase = "write".to_owned();
     let cache = "cold".to_owned();
     (id.cloned(), Event::Observation(Observation { phase, measurements, histograms: Vec::new(), cache }))

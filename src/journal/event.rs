@@ -1,5 +1,6 @@
 //! The events of a run. The agent sends them as JSON lines; the conductor stamps and appends them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -178,8 +179,9 @@ pub struct Observation {
 /// One number with its unit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// Name of the metric; a built-in one (see [`METRICS`](super::METRICS)) or an adapter's own.
-    pub metric: String,
+    /// Name of the metric; a built-in one (see [`METRICS`](super::METRICS)), which is never copied, or an adapter's own.
+    #[serde(deserialize_with = "super::metric::name")]
+    pub metric: Cow<'static, str>,
     /// Unit of `value`.
     pub unit: Unit,
     /// The number.

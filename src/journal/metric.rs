@@ -1,6 +1,8 @@
 //! The built-in metrics: name, unit, which way is better, what it means.
 
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -145,4 +147,21 @@ pub const METRICS: &[MetricInfo] = &[
 /// The built-in metric of this name.
 pub fn metric(name: &str) -> Option<&'static MetricInfo> {
     METRICS.iter().find(|known| known.name == name)
+}
+
+/// Reads the name of a metric. A journal repeats the built-in ones by the hundred thousand: those are not copied.
+pub(super) fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Cow<'static, str>, D::Error> {
+    struct Name;
+    impl serde::de::Visitor<'_> for Name {
+        type Value = Cow<'static, str>;
+
+        fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            formatter.write_str("the name of a metric")
+        }
+
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
+            Ok(metric(text).map_or_else(|| Cow::Owned(text.to_owned()), |known| Cow::Borrowed(known.name)))
+        }
+    }
+    from.deserialize_str(Name)
 }

@@ -19,7 +19,10 @@ pub use event::{
 };
 pub use metric::{Better, METRICS, MetricInfo, Unit, metric};
 pub use reader::{Journal, read};
-pub use run::{BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Run, Standing, Trial};
+pub use run::{
+    BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Latencies, Run, Standing, Trial,
+    TrialCommands,
+};
 pub use writer::Writer;
 
 /// The version of the journal's schema that this program writes, and the latest it can read.

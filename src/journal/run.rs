@@ -1,8 +1,10 @@
 //! What a journal says: the run as a whole, and the questions that are asked of it.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
-use super::{Caution, Facts, Observation, Status, TrialId};
+use super::{Caution, CommandRecord, Facts, Observation, Status, TrialId};
 
 /// A run, as far as its journal goes.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +15,10 @@ pub struct Run {
     pub candidates: Vec<CandidateState>,
     /// Every trial that ended, in the order of their beginnings; [`Trial::counts`] tells which to use.
     pub trials: Vec<Trial>,
+    /// The commands of one trial per candidate: of the first that failed, or else of the first that ended.
+    pub commands: Vec<TrialCommands>,
+    /// Latencies of the trials that went well in a complete and valid block, added up.
+    pub latencies: Vec<Latencies>,
     /// Every attempt at a block, in order.
     pub blocks: Vec<BlockState>,
     /// Cautions that belong to no trial.
@@ -132,12 +138,36 @@ pub struct Trial {
     pub wall: f64,
     /// Whether it may be used.
     pub standing: Standing,
-    /// What its phases measured, in order.
+    /// What its phases measured, in order. Once its block has ended, its histograms are in [`Run::latencies`] only.
     pub observations: Vec<Observation>,
     /// Facts about it.
     pub facts: Facts,
     /// Cautions about it.
     pub cautions: Vec<Caution>,
+}
+
+/// The latencies of one kind of call, of one candidate in one phase.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Latencies {
+    /// Name of the candidate.
+    pub candidate: String,
+    /// Name of the phase.
+    pub phase: String,
+    /// What was timed.
+    pub call: String,
+    /// How many calls took how many nanoseconds.
+    pub counts: BTreeMap<u64, u64>,
+}
+
+/// The commands of a trial, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialCommands {
+    /// Which trial.
+    pub trial: TrialId,
+    /// How it ended.
+    pub status: Status,
+    /// What was run.
+    pub commands: Vec<CommandRecord>,
 }
 
 impl Trial {

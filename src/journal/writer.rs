@@ -163,7 +163,7 @@ mod tests {
     fn observation(value: f64) -> Event {
         Event::Observation(Observation {
             phase: "write".to_owned(),
-            measurements: vec![Measurement { metric: "durable".to_owned(), unit: Unit::Seconds, value }],
+            measurements: vec![Measurement { metric: "durable".into(), unit: Unit::Seconds, value }],
             histograms: vec![Histogram { call: "open".to_owned(), buckets: vec![(u64::MAX, 1)] }],
             cache: "cold".to_owned(),
         })

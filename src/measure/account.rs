@@ -144,11 +144,11 @@ fn latencies(list: &mut List, work: &WorkDone) {
 struct List(Vec<Measurement>);
 
 impl List {
-    fn push(&mut self, metric: &str, unit: Unit, value: f64) {
-        self.0.push(Measurement { metric: metric.to_owned(), unit, value });
+    fn push(&mut self, metric: &'static str, unit: Unit, value: f64) {
+        self.0.push(Measurement { metric: metric.into(), unit, value });
     }
 
-    fn seconds(&mut self, metric: &str, value: Duration) {
+    fn seconds(&mut self, metric: &'static str, value: Duration) {
         self.push(metric, Unit::Seconds, value.as_secs_f64());
     }
 }
@@ -269,7 +269,7 @@ mod tests {
         poor.before.stalled = None;
         poor.space_used = None;
         let list = measurements(&poor, &WorkDone::default());
-        let names: Vec<_> = list.iter().map(|one| one.metric.as_str()).collect();
+        let names: Vec<_> = list.iter().map(|one| &*one.metric).collect();
         assert_eq!(names, ["durable", "returned", "cpu", "cpu_kernel", "cpu_stolen", "dirty_peak"]);
         let mut old = readings();
         if let Some(device) = &mut old.after.device {

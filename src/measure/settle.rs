@@ -55,7 +55,7 @@ pub struct Settled {
 impl Settled {
     /// The `settle` metric.
     pub fn measurement(&self) -> Measurement {
-        Measurement { metric: "settle".to_owned(), unit: Unit::Seconds, value: self.seconds }
+        Measurement { metric: "settle".into(), unit: Unit::Seconds, value: self.seconds }
     }
 
     /// What a reader of the numbers after this must know, if anything.
@@ -200,10 +200,7 @@ mod tests {
         assert!(quiet.seconds <= 0.06, "{}", quiet.seconds);
         assert!(!quiet.timed_out);
         assert_eq!(quiet.caution("write"), None);
-        assert_eq!(
-            (quiet.measurement().metric.as_str(), quiet.measurement().value),
-            ("settle", quiet.seconds)
-        );
+        assert_eq!((&*quiet.measurement().metric, quiet.measurement().value), ("settle", quiet.seconds));
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub(super) fn render(report: &Report<'_>, out: &mut dyn io::Write) -> Result<(),
 }
 
 /// One word for whether a row may be used, and why not.
-fn status(trial: &Trial) -> &'static str {
+pub(super) fn status(trial: &Trial) -> &'static str {
     match (trial.standing, trial.status) {
         (Standing::Discarded, _) => "discarded",
         (_, Status::Failed) => "failed",

@@ -117,7 +117,7 @@ fn observation(phase: &str, cache: &str, seconds: f64) -> Observation {
         phase: phase.to_owned(),
         measurements: numbers
             .into_iter()
-            .map(|(metric, unit, value)| Measurement { metric: metric.to_owned(), unit, value })
+            .map(|(metric, unit, value)| Measurement { metric: metric.into(), unit, value })
             .collect(),
         histograms: Vec::new(),
         cache: cache.to_owned(),

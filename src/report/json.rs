@@ -12,8 +12,9 @@ use crate::verdict::{Outcome, weights};
 /// Version of the format: raised when a field changes its meaning or goes, not when one is added.
 pub const SCHEMA: u32 = 1;
 
+/// The whole document; the HTML report carries it too.
 #[derive(Serialize)]
-struct Document<'a> {
+pub(super) struct Document<'a> {
     schema: u32,
     run: RunPart<'a>,
     candidates: Vec<CandidatePart<'a>>,
@@ -92,7 +93,8 @@ pub(super) fn render(report: &Report<'_>, out: &mut dyn io::Write) -> Result<(),
     Ok(out.write_all(b"\n")?)
 }
 
-fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
+/// The report as data.
+pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
     let (run, verdict) = (report.run, &report.verdict);
     let mut environment = run.header.environment.clone();
     if let Some(harness) = report.harness {

@@ -4,6 +4,7 @@ mod csv;
 #[cfg(test)]
 mod fixtures;
 mod harness;
+mod html;
 mod json;
 mod markdown;
 mod matrix;
@@ -35,6 +36,8 @@ pub enum Format {
     Csv,
     /// Tables for a pull request or a forum.
     Markdown,
+    /// One self-contained page with pictures.
+    Html,
 }
 
 /// A report that could not be written.
@@ -57,6 +60,7 @@ pub fn write(report: &Report<'_>, format: Format, out: &mut dyn io::Write) -> Re
         Format::Terminal(look) => Ok(out.write_all(terminal::render(report, look).as_bytes())?),
         Format::Json => json::render(report, out),
         Format::Csv => csv::render(report, out),
+        Format::Html => Ok(out.write_all(html::render(report)?.as_bytes())?),
         Format::Markdown => Ok(out.write_all(markdown::render(report).as_bytes())?),
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::{Harness, Note, notes, sentence};
 use crate::journal::{CandidateStatus, Run, Standing, Status, Trial};
 use crate::plan::{Candidate, Phase, Plan};
+use crate::study::is_twin;
 use crate::verdict::{PhaseEstimate, Verdict, estimate_all, judge};
 
 /// Everything a report tells.
@@ -84,13 +85,11 @@ impl<'a> Report<'a> {
         );
         let states = run.candidates.iter().filter(|state| state.status == CandidateStatus::Ok);
         let measured: Vec<&str> = states
-            .clone()
             .map(|state| state.name.as_str())
             .filter(|name| estimates.iter().any(|found| found.candidate == *name))
             .collect();
-        let dropped: Vec<&str> =
-            states.filter(|state| state.dropped.is_some()).map(|state| state.name.as_str()).collect();
-        let verdict = judge(plan, &measured, &dropped, &estimates);
+        let contestants: Vec<&str> = measured.iter().copied().filter(|name| !is_twin(name)).collect();
+        let verdict = judge(plan, run, &contestants, &estimates);
         let mut report = Self {
             plan,
             run,
@@ -112,6 +111,13 @@ impl<'a> Report<'a> {
     /// Whether a phase belongs in the first table: the plan names it, or its goal does (fsck, say).
     pub(super) fn is_headline(&self, phase: &PhaseEntry) -> bool {
         phase.planned || self.plan.goal.weights.get(&phase.name).is_some_and(|weight| *weight > 0.0)
+    }
+
+    /// The trials that the numbers are made from.
+    pub(super) fn used_trials(&self) -> impl Iterator<Item = &'a Trial> {
+        let basis = self.basis;
+        let ok = |name: &str| self.with_status(CandidateStatus::Ok).any(|entry| entry.name == name);
+        self.run.trials.iter().filter(move |trial| used(trial, basis) && ok(&trial.id.candidate))
     }
 
     /// How many trials each measured candidate has at least and at most.

@@ -20,7 +20,7 @@ fn widest(page: &str) -> usize {
 }
 
 /// A run in which every kind of mishap occurs.
-fn mishaps() -> Story {
+pub(super) fn mishaps() -> Story {
     let mut story = Story::new(&["ext4", "xfs", "jfs", "reiser4", "nilfs2"], &["write", "read"]);
     story.skip(
         "reiser4",
@@ -122,7 +122,7 @@ fn many_phases_become_several_tables() {
 }
 
 /// Names and outputs that would break a page, a table, a data file or a terminal.
-fn hostile() -> Story {
+pub(super) fn hostile() -> Story {
     const SCRIPT: &str = "<script>alert(1)</script>";
     const TABLE: &str = "a|b,\"c\"\n@all";
     let mut story = Story::new(&[SCRIPT, TABLE, "\x1b[31mred"], &["wr|ite\n", "=1+1"]);
@@ -177,7 +177,7 @@ fn a_closed_pipe_is_recognised() {
     let story = demo(1);
     let run = story.run();
     let report = Report::new(&story.plan, &run, None);
-    for format in [Format::Terminal(PLAIN), Format::Json, Format::Csv, Format::Markdown] {
+    for format in [Format::Terminal(PLAIN), Format::Json, Format::Csv, Format::Markdown, Format::Html] {
         match write(&report, format, &mut Closed) {
             Err(super::ReportError::Io(error)) => assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe),
             other => panic!("{format:?}: {other:?}"),

@@ -1,0 +1,76 @@
+//! The report as the run goes: after each block the page in the run's folder shows what is known so far.
+
+use std::io::Write;
+
+use crate::journal::{Event, TrialId};
+use crate::plan::Plan;
+use crate::report::{Format, Report};
+use crate::study::{Observer, RunFolder};
+
+use super::CliError;
+use super::report::{PAGE, read_run, write_out};
+
+/// Writes the page after each block, and passes on what it hears.
+pub(super) struct Live<'a> {
+    pub(super) inner: &'a mut dyn Observer,
+    pub(super) folder: &'a RunFolder,
+    pub(super) plan: &'a Plan,
+}
+
+impl Observer for Live<'_> {
+    fn expect(&mut self, trials: u64) {
+        self.inner.expect(trials);
+    }
+
+    fn event(&mut self, trial: Option<&TrialId>, event: &Event) {
+        self.inner.event(trial, event);
+    }
+
+    fn block_ended(&mut self) {
+        self.inner.block_ended();
+        // The journal is the record; a page that cannot be written now is written, or told of, at the end.
+        let _ = write_page(self.folder, self.plan);
+    }
+}
+
+/// Replaces the page in one step, for somebody may be looking at it; and puts it on disk before the next block begins,
+/// lest its writing be measured.
+fn write_page(folder: &RunFolder, plan: &Plan) -> Result<(), CliError> {
+    let run = read_run(folder, plan)?;
+    let report = Report::new(plan, &run, Some(folder.path().to_owned()));
+    let unfinished = folder.path().join(format!(".{PAGE}.new"));
+    let mut file = std::fs::File::create(&unfinished)?;
+    write_out(&report, Format::Html, &mut file)?;
+    file.flush()?;
+    file.sync_all()?;
+    std::fs::rename(&unfinished, folder.path().join(PAGE))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::write_page;
+    use crate::study::RunFolder;
+
+    #[test]
+    fn the_page_is_replaced_and_nothing_else_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let plan: crate::plan::Plan =
+            serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
+        let folder = RunFolder::create(place.path(), &plan).unwrap();
+        let recorded = include_str!("../../tests/runs/demo/journal.jsonl");
+        std::fs::write(folder.journal(), recorded.lines().next().unwrap().to_owned() + "\n").unwrap();
+        write_page(&folder, &plan).unwrap();
+        let page = || std::fs::read_to_string(place.path().join("report.html")).unwrap();
+        assert!(page().contains("No result yet"));
+        std::fs::write(folder.journal(), recorded).unwrap();
+        write_page(&folder, &plan).unwrap();
+        assert!(!page().contains("No result yet") && page().contains("reiserfs"));
+        let mut names: Vec<String> = std::fs::read_dir(place.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names, ["journal.jsonl", "plan.json", "report.html"]);
+    }
+}

@@ -1,0 +1,70 @@
+"use strict";
+// What every part of the page uses: the data, names made safe for the charts, numbers with units, unpacking plotly.js.
+const data = JSON.parse(document.getElementById("data").textContent);
+const estimates = new Map(data.report.estimates.map((found) =>
+  [JSON.stringify([found.candidate, found.phase, found.metric]), found]));
+const metricAt = new Map(data.metrics.map((metric, at) => [metric.name, at]));
+const chosen = new Set(data.candidates.keys());
+
+const estimate = (candidate, phase, metric) =>
+  estimates.get(JSON.stringify([data.candidates[candidate].name, data.phases[phase].name, metric]));
+
+// plotly.js reads a little HTML in its texts: foreign names must stay text.
+const safe = (text) => String(text).replace(/\s+/g, " ")
+  .replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u206f]/g, "·")
+  .replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+const short = (text, length) => text.length > length ? text.slice(0, length - 1) + "…" : text;
+
+const scales = {
+  "s": [[1e-6, "µs"], [1e-3, "ms"], [1, "s"], [60, "min"]],
+  "B": [[1, "B"], [1024, "KiB"], [1048576, "MiB"], [1073741824, "GiB"]],
+  "B/s": [[1, "B/s"], [1e3, "kB/s"], [1e6, "MB/s"], [1e9, "GB/s"]],
+  "1/s": [[1, "1/s"]],
+};
+// One unit for numbers that stand together: the largest in which their geometric middle is not small.
+function scaleFor(unit, values) {
+  const steps = scales[unit] || [[1, ""]];
+  const usable = values.filter((value) => value > 0);
+  if (!usable.length) return { divisor: 1, label: unit === "s" || unit === "B" ? unit : "" };
+  const middle = Math.sqrt(Math.min(...usable)) * Math.sqrt(Math.max(...usable));
+  const fit = steps.filter(([divisor, label]) => middle >= divisor * (label === "min" ? 20 : 0.5)).pop() || steps[0];
+  return { divisor: fit[0], label: fit[1] };
+}
+const digits = (value) => value === 0 ? "0" : Number(value.toPrecision(value >= 1000 ? 4 : 3)).toLocaleString("en", { maximumSignificantDigits: 4 });
+const withUnit = (value, unit) => {
+  const scale = scaleFor(unit, [value]);
+  return digits(value / scale.divisor) + (scale.label ? " " + scale.label : "");
+};
+const median = (values) => {
+  const sorted = [...values].sort((one, other) => one - other);
+  const half = sorted.length >> 1;
+  return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+};
+// A trial's value of a metric in a phase.
+function valueOf(trial, phase, metric) {
+  const found = trial.o.find((observation) => observation[0] === phase);
+  const value = found && found[2][metricAt.get(metric)];
+  return value === undefined ? null : value;
+}
+
+function make(name, attributes, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes || {})) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
+function trouble(error) {
+  document.documentElement.dataset.error = String(error && error.message || error);
+}
+window.addEventListener("error", (event) => trouble(event.error || event.message));
+window.addEventListener("unhandledrejection", (event) => trouble(event.reason));
+
+// plotly.js lies compressed in the page.
+async function unpackPlotly() {
+  const packed = Uint8Array.from(atob(document.getElementById("plotly").textContent), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const script = document.createElement("script");
+  script.textContent = await new Response(stream).text();
+  document.head.append(script);
+}

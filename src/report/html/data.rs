@@ -1,0 +1,191 @@
+//! The data in the page: the JSON report, every trial's numbers in a compact form, latencies, blocks. The charts are
+//! drawn from it, and it can be saved from the page as CSV and JSON.
+
+use serde::Serialize;
+
+use super::latency;
+use super::thinning::{self, Thinned};
+use crate::journal::{Trial, metric};
+use crate::report::json::{self, Document};
+use crate::report::{Report, ReportError, csv};
+use crate::verdict::better_of;
+
+/// Percentiles of the latency curves, as one call in so many that took longer: equal steps on the chart's axis.
+const ONE_IN: [f64; 22] = [
+    1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 35.0, 50.0, 100.0, 200.0, 350.0, 500.0, 1e3, 2e3,
+    5e3, 1e4, 1e5, 1e6,
+];
+
+/// The data as text that is safe within a script element.
+#[derive(Debug)]
+pub(super) struct Embedded {
+    pub(super) json: String,
+    pub(super) thinned: Option<Thinned>,
+}
+
+#[derive(Serialize)]
+struct Data<'a> {
+    report: Document<'a>,
+    goal: &'a str,
+    candidates: Vec<CandidatePart<'a>>,
+    phases: Vec<PhasePart<'a>>,
+    metrics: Vec<MetricPart<'a>>,
+    trials: Vec<TrialPart<'a>>,
+    latency: Vec<LatencyPart<'a>>,
+}
+
+#[derive(Serialize)]
+struct CandidatePart<'a> {
+    name: &'a str,
+    measured: bool,
+}
+
+#[derive(Serialize)]
+struct PhasePart<'a> {
+    name: &'a str,
+    headline: bool,
+}
+
+#[derive(Serialize)]
+struct MetricPart<'a> {
+    name: &'a str,
+    unit: &'static str,
+    better: &'static str,
+    meaning: &'static str,
+}
+
+/// A trial: candidate, block, attempt, seconds since the run began, seconds it took, standing, observations (phase,
+/// cache, the values in the order of the metrics).
+#[derive(Serialize)]
+struct TrialPart<'a> {
+    c: usize,
+    b: u32,
+    a: u32,
+    t: f64,
+    w: f64,
+    s: &'static str,
+    o: Vec<(usize, &'a str, Vec<Option<f64>>)>,
+}
+
+#[derive(Serialize)]
+struct LatencyPart<'a> {
+    phase: usize,
+    call: &'a str,
+    candidate: usize,
+    calls: u64,
+    /// (One call in so many took longer, than so many seconds.)
+    curve: Vec<(f64, f64)>,
+}
+
+/// Gathers the data.
+///
+/// # Errors
+/// When a number cannot be written as JSON.
+pub(super) fn embedded(report: &Report<'_>) -> Result<Embedded, ReportError> {
+    let (trials, thinned) = thinning::choose(report);
+    let metrics = metrics(&trials);
+    let data = Data {
+        report: json::document(report),
+        goal: &report.plan.goal.metric,
+        candidates: report
+            .candidates
+            .iter()
+            .map(|entry| CandidatePart {
+                name: entry.name,
+                measured: entry.status == crate::journal::CandidateStatus::Ok,
+            })
+            .collect(),
+        phases: report
+            .phases
+            .iter()
+            .map(|phase| PhasePart { name: &phase.name, headline: report.is_headline(phase) })
+            .collect(),
+        trials: trials.iter().filter_map(|trial| trial_part(report, &metrics, trial)).collect(),
+        metrics,
+        latency: latency_parts(report),
+    };
+    let json = harmless(&serde_json::to_string(&data)?);
+    Ok(Embedded { json, thinned })
+}
+
+/// JSON that can neither end its script element nor hide anything: `<` and the control characters JSON leaves as they
+/// are become escapes.
+fn harmless(json: &str) -> String {
+    let mut safe = String::with_capacity(json.len() + 1024);
+    for character in json.chars() {
+        if character == '<' || character.is_control() {
+            safe.push_str(&format!("\\u{:04x}", u32::from(character)));
+        } else {
+            safe.push(character);
+        }
+    }
+    safe
+}
+
+/// Every metric the trials have, in the order they are first met.
+fn metrics<'a>(trials: &[&'a Trial]) -> Vec<MetricPart<'a>> {
+    let mut metrics: Vec<MetricPart<'a>> = Vec::new();
+    for found in trials.iter().flat_map(|trial| &trial.observations).flat_map(|found| &found.measurements) {
+        if !metrics.iter().any(|known| known.name == found.metric) {
+            metrics.push(MetricPart {
+                name: &found.metric,
+                unit: found.unit.sign(),
+                better: match better_of(&found.metric, found.unit) {
+                    crate::journal::Better::Lower => "lower",
+                    crate::journal::Better::Higher => "higher",
+                    crate::journal::Better::Neither => "neither",
+                },
+                meaning: metric(&found.metric).map_or("", |known| known.meaning),
+            });
+        }
+    }
+    metrics
+}
+
+fn trial_part<'a>(
+    report: &Report<'_>,
+    metrics: &[MetricPart<'_>],
+    trial: &'a Trial,
+) -> Option<TrialPart<'a>> {
+    let since = trial.started.duration_since(report.run.header.started);
+    let observations = trial.observations.iter().map(|observation| {
+        let mut values: Vec<Option<f64>> = metrics
+            .iter()
+            .map(|metric| {
+                observation
+                    .measurements
+                    .iter()
+                    .find(|found| found.metric == metric.name)
+                    .map(|found| found.value)
+            })
+            .collect();
+        while values.last() == Some(&None) {
+            values.pop();
+        }
+        let phase = report.phases.iter().position(|phase| phase.name == observation.phase)?;
+        Some((phase, observation.cache.as_str(), values))
+    });
+    Some(TrialPart {
+        c: report.candidates.iter().position(|entry| entry.name == trial.id.candidate)?,
+        b: trial.id.block,
+        a: trial.id.attempt,
+        t: since.as_secs_f64(),
+        w: trial.wall,
+        s: csv::status(trial),
+        o: observations.flatten().collect(),
+    })
+}
+
+fn latency_parts<'a>(report: &'a Report<'_>) -> Vec<LatencyPart<'a>> {
+    latency::collect(report)
+        .into_iter()
+        .map(|((phase, call, candidate), counts)| {
+            let calls: u64 = counts.values().sum();
+            // A percentile finer than the calls can tell is none.
+            let told = ONE_IN.into_iter().filter(|one_in| *one_in <= calls as f64);
+            let curve =
+                told.filter_map(|one_in| Some((one_in, latency::at(&counts, 1.0 - 1.0 / one_in)?))).collect();
+            LatencyPart { phase, call, candidate, calls, curve }
+        })
+        .collect()
+}

@@ -1,0 +1,140 @@
+//! What everything above rests on: the environment, the plan, the commands, the method, and the data to take away.
+
+use maud::{Markup, html};
+
+use super::commands;
+use super::thinning::Thinned;
+use crate::plan::{Dataset, DeviceSource, Plan};
+use crate::report::Report;
+use crate::report::number::percent;
+use crate::report::text::{count, one_line};
+
+/// Where the method comes from: what, and where it can be read.
+const SOURCES: [(&str, &str); 4] = [
+    (
+        "Traeger, Zadok, Joukov, Wright: A nine year study of file system and storage benchmarking (ACM TOS 2008)",
+        "https://doi.org/10.1145/1367829.1367831",
+    ),
+    (
+        "Cao and others: On the performance variation in modern storage stacks (FAST 2017)",
+        "https://www.usenix.org/conference/fast17/technical-sessions/presentation/cao",
+    ),
+    (
+        "Maricq and others: Taming performance variability (OSDI 2018)",
+        "https://www.usenix.org/conference/osdi18/presentation/maricq",
+    ),
+    (
+        "Hoefler, Belli: Scientific benchmarking of parallel computing systems (SC 2015)",
+        "https://doi.org/10.1145/2807591.2807644",
+    ),
+];
+
+/// The section.
+pub(super) fn section(report: &Report<'_>, thinned: Option<&Thinned>) -> Markup {
+    html! {
+        section #evidence aria-labelledby="evidence-title" {
+            h2 #evidence-title { "The evidence" }
+            (downloads(report, thinned))
+            details { summary { "Plan: what was asked" } (plan(report)) }
+            details { summary { "Environment: where it ran" } (environment(report)) }
+            (commands::folded(report))
+            details #method { summary { "Method: why these numbers can be trusted, and how far" } (method(report)) }
+        }
+    }
+}
+
+fn downloads(report: &Report<'_>, thinned: Option<&Thinned>) -> Markup {
+    html! {
+        p.downloads hidden {
+            button type="button" data-save="csv" { "Save every observation (CSV)" } " "
+            button type="button" data-save="json" { "Save the estimates and the verdict (JSON)" }
+        }
+        @if let Some(thinned) = thinned { p.note { "The CSV saved here holds the trials in the page only. " (thinned.sentence()) } }
+        p.note {
+            "Run " code { (one_line(&report.run.header.id)) } ", plan digest " code { (one_line(&report.run.header.plan_digest)) } ". "
+            "The journal " code { (crate::journal::FILE_NAME) } " in the run's folder holds every event; this page can be made from it again with "
+            code { "fsverdict report RUN --format html" } "."
+        }
+    }
+}
+
+fn plan(report: &Report<'_>) -> Markup {
+    let plan = report.plan;
+    let protocol = &plan.protocol;
+    let device = match &plan.device.source {
+        DeviceSource::Image(size) => format!("a scratch image of {size}"),
+        DeviceSource::Path(path) => path.display().to_string(),
+    };
+    let blocks = match (protocol.blocks.min, protocol.blocks.max) {
+        (min, max) if min == max => count(min as usize, "block"),
+        (min, max) => format!("{min} to {max} blocks"),
+    };
+    html! {
+        dl.facts {
+            dt { "Device" } dd { (one_line(&device)) }
+            dt { "Blocks" } dd { (blocks) ", order drawn with seed " (protocol.seed) }
+            dt { "Tie" } dd { "differences below " (percent(protocol.tie)) " do not matter" }
+            @for (name, dataset) in &plan.datasets { dt { "Dataset " code { (one_line(name)) } } dd { (one_line(&dataset_told(dataset))) } }
+            @for candidate in &plan.candidates {
+                dt { code { (one_line(&candidate.name)) } }
+                dd {
+                    (one_line(&candidate.filesystem))
+                    @if candidate.encryption != "none" { " on " (one_line(&candidate.encryption)) }
+                    @if !candidate.mkfs.is_empty() { ", mkfs " code { (one_line(&candidate.mkfs.join(" "))) } }
+                    @if !candidate.mount.is_empty() { ", mount " code { "-o " (one_line(&candidate.mount.join(","))) } }
+                    @if let Some(scheduler) = &candidate.scheduler { ", scheduler " code { (one_line(scheduler)) } }
+                }
+            }
+        }
+        details { summary { "The resolved plan as JSON" } pre tabindex="0" { (commands::harmless(&resolved(plan))) } }
+    }
+}
+
+fn resolved(plan: &Plan) -> String {
+    serde_json::to_string_pretty(plan).unwrap_or_else(|error| error.to_string())
+}
+
+fn dataset_told(dataset: &Dataset) -> String {
+    match dataset {
+        Dataset::Tree(shape) => format!(
+            "a tree of {} files in {} directories, {}, profile {}",
+            shape.files, shape.directories, shape.size, shape.profile
+        ),
+        Dataset::Flat { files, file_size } => format!("one directory of {files} files of {file_size} each"),
+        Dataset::File { size, compressible } => {
+            format!("one file of {size}, {} of it compressible", percent(*compressible))
+        }
+        Dataset::Folder { path, size: Some(size) } => format!("about {size} of {}", path.display()),
+        Dataset::Folder { path, size: None } => path.display().to_string(),
+    }
+}
+
+fn environment(report: &Report<'_>) -> Markup {
+    html! {
+        dl.facts {
+            @for (name, value) in &report.run.header.environment {
+                dt { code { (one_line(name)) } } dd { (one_line(value)) }
+            }
+            @if let Some(harness) = report.harness {
+                dt { code { "harness" } }
+                dd { (percent(harness.share)) " of the trials' wall time was outside the measured steps, " (percent(harness.settle)) " waiting for the device to be quiet" }
+            }
+        }
+    }
+}
+
+fn method(report: &Report<'_>) -> Markup {
+    html! {
+        ul {
+            li { b { "Two clocks." } " Each phase is timed until the work returned and until it was durable (the work and syncfs). The second is the headline: a filesystem that buffers more must not look faster." }
+            li { b { "Fresh." } " Every trial begins with discard and mkfs; cold phases begin after unmounting, dropping caches and mounting again." }
+            li { b { "Randomised blocks." } " Every candidate is tried once per block, in random order, so that a machine that grows slower favours nobody. A block is thrown out only by a rule fixed in advance, never by its result." }
+            li { b { "Verified." } " What was written is read back and compared, outside the clock: fast but wrong fails." }
+            li { b { "Medians." } " A point is the median of its trials; its 95% interval is made from order statistics and exists from 6 trials on. Candidates are compared by ratios within blocks." }
+            li { b { "Ties." } " Differences below " (percent(report.plan.protocol.tie)) " do not matter, by this plan's own word: such candidates are tied, and a tie is an answer." }
+        }
+        p { "Where the method comes from:" }
+        ul { @for (title, address) in SOURCES { li { a href=(address) rel="noreferrer" { (title) } } } }
+        p { "How to read each part of this page: " code { "docs/reading-a-report.md" } " in fsverdict's source." }
+    }
+}

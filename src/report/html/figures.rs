@@ -1,0 +1,83 @@
+//! Numbers as the page shows them, and the small bars that are drawn beside them without any script.
+
+use maud::{Markup, html};
+
+use crate::journal::Unit;
+use crate::report::number::{Scale, decimals, fixed};
+use crate::verdict::PhaseEstimate;
+
+/// The ends of an estimate: its interval, or else the range of its sample.
+pub(super) fn ends(found: &PhaseEstimate) -> Option<(f64, f64)> {
+    match (found.estimate.low, found.estimate.high) {
+        (Some(low), Some(high)) => Some((low, high)),
+        _ if found.estimate.n > 1 => Some((found.min, found.max)),
+        _ => None,
+    }
+}
+
+/// Half the distance of the ends as a share of the point.
+pub(super) fn spread(found: &PhaseEstimate) -> Option<f64> {
+    let (low, high) = ends(found)?;
+    (found.estimate.point != 0.0).then(|| (high - low) / 2.0 / found.estimate.point.abs())
+}
+
+/// A number with its unit, in the unit that suits it alone.
+pub(super) fn alone(value: f64, unit: Unit, spread: Option<f64>) -> String {
+    let scale = Scale::suited(unit, std::iter::once(value));
+    with_unit(value, scale, spread)
+}
+
+/// A number in a given scale, with its unit.
+pub(super) fn with_unit(value: f64, scale: Scale, spread: Option<f64>) -> String {
+    let text = in_scale(value, scale, spread);
+    if scale.label.is_empty() { text } else { format!("{text}\u{202f}{}", scale.label) }
+}
+
+/// A number in a given scale, without its unit.
+pub(super) fn in_scale(value: f64, scale: Scale, spread: Option<f64>) -> String {
+    let scaled = value / scale.divisor;
+    fixed(scaled, decimals(scaled, spread))
+}
+
+/// An estimate for a tooltip or a table: `1.31 s (1.28 to 1.35, n = 10)`.
+pub(super) fn told(found: &PhaseEstimate) -> String {
+    let scale = Scale::suited(found.unit, std::iter::once(found.estimate.point));
+    let share = spread(found);
+    let point = with_unit(found.estimate.point, scale, share);
+    let n = found.estimate.n;
+    match ends(found) {
+        Some((low, high)) => {
+            let what = if found.estimate.low.is_some() { "95% interval" } else { "range" };
+            format!(
+                "{point} ({what} {} to {}, n = {n})",
+                in_scale(low, scale, share),
+                in_scale(high, scale, share)
+            )
+        }
+        None => format!("{point} (n = {n})"),
+    }
+}
+
+/// Where a ratio lies on a logarithmic axis that begins at `from` and ends at `to`, 0 to 100.
+pub(super) fn place(ratio: f64, from: f64, to: f64) -> f64 {
+    let span = libm::log(to / from);
+    (libm::log(ratio / from) / span * 100.0).clamp(0.0, 100.0)
+}
+
+/// A dot with its interval on a strip; places in per cent. Beyond the end a wedge says that it goes on.
+pub(super) fn strip(dot: f64, range: Option<(f64, f64)>, beyond: bool, origin: Option<f64>) -> Markup {
+    html! {
+        span.strip aria-hidden="true" {
+            @if let Some(origin) = origin { i.origin style=(format!("left:{origin:.1}%")) {} }
+            @if let Some((low, high)) = range {
+                i.range style=(format!("left:{low:.1}%;width:{:.1}%", (high - low).max(0.0))) {}
+            }
+            @if beyond { i.beyond {} } @else { i.dot style=(format!("left:{dot:.1}%")) {} }
+        }
+    }
+}
+
+/// A bar from zero; `share` is its length, 0 to 1.
+pub(super) fn bar(share: f64) -> Markup {
+    html! { span.bar aria-hidden="true" { i style=(format!("width:{:.1}%", (share * 100.0).clamp(0.0, 100.0))) {} } }
+}

@@ -1,0 +1,68 @@
+//! Estimates by candidate, phase and metric: a page asks for each several times.
+
+use std::collections::HashMap;
+
+use crate::journal::{Better, CandidateStatus};
+use crate::report::Report;
+use crate::verdict::{PhaseEstimate, better_of};
+
+/// The estimates of a report, to be looked up.
+#[derive(Debug)]
+pub(super) struct Index<'a> {
+    estimates: HashMap<(&'a str, &'a str, &'a str), &'a PhaseEstimate>,
+    numbers: HashMap<&'a str, usize>,
+    /// Measured candidates, best first.
+    pub(super) measured: Vec<&'a str>,
+}
+
+impl<'a> Index<'a> {
+    pub(super) fn of(report: &'a Report<'a>) -> Self {
+        let key = |found: &'a PhaseEstimate| {
+            ((found.candidate.as_str(), found.phase.as_str(), found.metric.as_str()), found)
+        };
+        Self {
+            estimates: report.estimates.iter().map(key).collect(),
+            numbers: report
+                .candidates
+                .iter()
+                .enumerate()
+                .map(|(number, entry)| (entry.name, number))
+                .collect(),
+            measured: report.with_status(CandidateStatus::Ok).map(|entry| entry.name).collect(),
+        }
+    }
+
+    pub(super) fn get(&self, candidate: &str, phase: &str, metric: &str) -> Option<&'a PhaseEstimate> {
+        self.estimates.get(&(candidate, phase, metric)).copied()
+    }
+
+    /// The number by which the page knows a candidate: names are foreign text and no identifiers.
+    pub(super) fn number(&self, candidate: &str) -> Option<usize> {
+        self.numbers.get(candidate).copied()
+    }
+
+    /// The estimates of a metric in a phase, of the measured candidates in their order.
+    pub(super) fn column(&self, phase: &str, metric: &str) -> Vec<&'a PhaseEstimate> {
+        self.measured.iter().filter_map(|name| self.get(name, phase, metric)).collect()
+    }
+
+    /// The best point of a metric in a phase; `None` where the metric is not one to be ranked.
+    pub(super) fn best(&self, phase: &str, metric: &str) -> Option<f64> {
+        let column = self.column(phase, metric);
+        let points = column.iter().map(|found| found.estimate.point);
+        match better_of(metric, column.first()?.unit) {
+            Better::Lower => points.min_by(f64::total_cmp),
+            Better::Higher => points.max_by(f64::total_cmp),
+            Better::Neither => None,
+        }
+    }
+}
+
+/// How many times worse than the best: 1 for the best itself, whichever way the metric is better.
+pub(super) fn times_worse(found: &PhaseEstimate, value: f64, best: f64) -> Option<f64> {
+    let ratio = match better_of(&found.metric, found.unit) {
+        Better::Higher => best / value,
+        Better::Lower | Better::Neither => value / best,
+    };
+    (ratio.is_finite() && ratio > 0.0).then_some(ratio)
+}

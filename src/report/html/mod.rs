@@ -1,0 +1,98 @@
+//! `--format html`: the whole report as one page that needs nothing else: no network, no server, no second file.
+//!
+//! What must be seen at once (verdict, picture, costs, effects) is plain HTML and shows without scripts, in print and
+//! in a screen reader. Where a reader wants to look closer, plotly.js draws every trial from the data in the page.
+
+mod commands;
+mod costs;
+mod data;
+mod effects;
+mod evidence;
+mod figures;
+mod index;
+mod latency;
+mod opening;
+mod phases;
+mod picture;
+mod thinning;
+
+#[cfg(test)]
+mod tests;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use self::index::Index;
+use super::text::one_line;
+use super::{Report, ReportError};
+use crate::journal::CandidateStatus;
+
+const STYLE: &str = include_str!("style.css");
+/// Our own scripts: what every part uses, then the charts, then the controls that start them.
+const SCRIPTS: [&str; 3] = [include_str!("base.js"), include_str!("charts.js"), include_str!("controls.js")];
+/// plotly.js, compressed and as text (see build.rs).
+const PLOTLY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.js.gz.base64"));
+const PLOTLY_VERSION: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.version"));
+
+/// Nothing from anywhere: the page may run what is in it, and load nothing.
+const POLICY: &str =
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
+
+/// The page.
+///
+/// # Errors
+/// When the data in it cannot be written as JSON.
+pub(super) fn render(report: &Report<'_>) -> Result<String, ReportError> {
+    let index = Index::of(report);
+    let data = data::embedded(report)?;
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="generator" content=(concat!("fsverdict ", env!("CARGO_PKG_VERSION")));
+                meta name="color-scheme" content="light dark";
+                title { (one_line(&report.run.header.title)) " – fsverdict" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a.skip href="#picture" { "Skip to the picture" }
+                main { (parts(report, &index, &data)) }
+                (foot())
+                script type="application/json" id="data" { (PreEscaped(&data.json)) }
+                script type="text/plain" id="plotly" { (PLOTLY) }
+                @for script in SCRIPTS { script { (PreEscaped(script)) } }
+            }
+        }
+    };
+    Ok(page.into_string())
+}
+
+fn parts(report: &Report<'_>, index: &Index<'_>, data: &data::Embedded) -> Markup {
+    let measured = report.with_status(CandidateStatus::Ok).count() > 0 && !report.estimates.is_empty();
+    html! {
+        (opening::opening(report))
+        (picture::section(report, index))
+        @if measured {
+            (phases::section(report, index, data.thinned.as_ref()))
+            (costs::section(report, index))
+            (effects::section(report, index))
+            (phases::steps(report, index))
+            (latency::section(report, index))
+            (phases::drift(report))
+        }
+        (evidence::section(report, data.thinned.as_ref()))
+    }
+}
+
+fn foot() -> Markup {
+    html! {
+        footer {
+            p {
+                "Made by fsverdict " (env!("CARGO_PKG_VERSION")) ". This file holds everything it shows and loads nothing. "
+                "Charts: " (PLOTLY_VERSION) ", © Plotly, Inc., MIT licence."
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Phase by phase: every trial as a point, with the numbers as a table beside the chart; the steps around the
+//! work (mkfs, mount, fsck) in the same way; and the results over the time of the run.
+
+use maud::{Markup, html};
+
+use super::commands::harmless;
+use super::figures::{ends, in_scale, spread};
+use super::index::Index;
+use super::thinning::Thinned;
+use crate::journal::{Unit, metric};
+use crate::plan::{Phase, Work};
+use crate::report::number::Scale;
+use crate::report::text::one_line;
+use crate::report::{PhaseEntry, Report};
+use crate::verdict::PhaseEstimate;
+
+/// The metrics of the tables, where they were measured: the goal's own comes first.
+const SHOWN: [&str; 4] = ["durable", "returned", "throughput", "file_rate"];
+
+/// The phases of the plan, and what else the goal weighs.
+pub(super) fn section(report: &Report<'_>, index: &Index<'_>, thinned: Option<&Thinned>) -> Markup {
+    let phases: Vec<&PhaseEntry> = report.phases.iter().filter(|phase| report.is_headline(phase)).collect();
+    html! {
+        section #phases aria-labelledby="phases-title" {
+            h2 #phases-title { "Phase by phase" }
+            p.lead {
+                "Every trial is a point: " b { "● durable" } ", when the work had also reached the device, and " b { "◇ returned" }
+                ", when the program said it was done. " b { "┃" } " is the median of the durable times, the bar through it its 95% interval; with fewer than 6 trials there is "
+                "none, and a thin line shows the range."
+            }
+            @if let Some(thinned) = thinned { p.note { (thinned.sentence()) } }
+            div.phases { @for phase in phases { (one(report, index, phase)) } }
+        }
+    }
+}
+
+/// mkfs, mount, umount, fsck and what else surrounds the work.
+pub(super) fn steps(report: &Report<'_>, index: &Index<'_>) -> Markup {
+    let steps: Vec<&PhaseEntry> = report.phases.iter().filter(|phase| !report.is_headline(phase)).collect();
+    html! {
+        @if !steps.is_empty() {
+            section #steps aria-labelledby="steps-title" {
+                h2 #steps-title { "Around the work" }
+                p.lead { "The steps every trial takes before and after its phases: making, mounting, unmounting, checking." }
+                div.phases { @for step in steps { (one(report, index, step)) } }
+            }
+        }
+    }
+}
+
+/// The results over the run's time.
+pub(super) fn drift(report: &Report<'_>) -> Markup {
+    html! {
+        section #drift aria-labelledby="drift-title" {
+            h2 #drift-title { "Was the machine steady?" }
+            p.lead {
+                "Each trial's time as a multiple of its own candidate's median, over the time of the run. A level band means a "
+                "steady machine; a slope or a step means that it changed. Uprights are the borders of blocks; trials of blocks "
+                "that were thrown out are hollow."
+            }
+            (chart("drift", None, "", &format!(
+                "Times of {} trials relative to their candidate's median, by the time at which they began",
+                report.run.trials.len()
+            )))
+        }
+    }
+}
+
+/// The place of a chart, with what it says in words.
+pub(super) fn chart(kind: &str, phase: Option<usize>, call: &str, words: &str) -> Markup {
+    html! {
+        figure.chart data-chart=(kind) data-phase=[phase] data-call=(call) role="group" aria-label=(words) {
+            div.plot { p.waiting { "The chart needs JavaScript; its numbers are in the tables." } }
+        }
+    }
+}
+
+fn one(report: &Report<'_>, index: &Index<'_>, phase: &PhaseEntry) -> Markup {
+    let planned = report.plan.phases.iter().find(|planned| planned.name == phase.name);
+    let name = one_line(&phase.name);
+    html! {
+        article.phase {
+            div.head {
+                h3 { (name) }
+                @if let Some(planned) = planned { p.work { (work(planned)) } }
+            }
+            @if index.measured.iter().all(|candidate| index.get(candidate, &phase.name, "durable").is_none() && index.get(candidate, &phase.name, &report.plan.goal.metric).is_none()) {
+                p.none { "Not measured for any candidate." }
+            } @else {
+                (chart("phase", report.phases.iter().position(|known| known == phase), "", &format!("Every trial of {name}, by candidate; the table below has the numbers")))
+                details { summary { "Numbers of " (name) } (table(report, index, phase)) }
+            }
+        }
+    }
+}
+
+fn work(phase: &Phase) -> Markup {
+    html! {
+        @match &phase.work {
+            Work::Operation(name) => { "built-in operation " code { (name) } }
+            Work::Command(line) => { "command " code { (harmless(line)) } }
+            Work::Adapter { name, options } => { code { (one_line(name)) " " (harmless(options)) } }
+        }
+        @if let Some(dataset) = &phase.dataset { " on dataset " code { (one_line(dataset)) } }
+        @if phase.cold { ", with cold caches (unmounted, dropped, mounted again)" }
+    }
+}
+
+fn table(report: &Report<'_>, index: &Index<'_>, phase: &PhaseEntry) -> Markup {
+    let goal = report.plan.goal.metric.as_str();
+    let mut metrics: Vec<&str> = vec![goal];
+    metrics.extend(SHOWN.into_iter().filter(|shown| *shown != goal));
+    let columns: Vec<(&str, Scale)> = metrics
+        .into_iter()
+        .filter_map(|metric| {
+            let found = index.column(&phase.name, metric);
+            let unit: Unit = found.first()?.unit;
+            Some((metric, Scale::suited(unit, found.iter().map(|found| found.estimate.point))))
+        })
+        .collect();
+    html! {
+        div.scroll {
+            table.numbers {
+                thead { tr {
+                    th scope="col" { "candidate" }
+                    @for (name, scale) in &columns {
+                        th scope="col" title=(metric(name).map_or("", |known| known.meaning)) {
+                            (name) @if !scale.label.is_empty() { small { (scale.label) } }
+                        }
+                    }
+                    th scope="col" { "trials" }
+                } }
+                tbody {
+                    @for candidate in &index.measured {
+                        tr data-candidate=[index.number(candidate)] {
+                            th scope="row" { (one_line(candidate)) }
+                            @for (metric, scale) in &columns {
+                                td { (cell(index.get(candidate, &phase.name, metric), *scale)) }
+                            }
+                            td { (index.get(candidate, &phase.name, columns.first().map_or("", |column| column.0)).map_or(0, |found| found.estimate.n)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn cell(found: Option<&PhaseEstimate>, scale: Scale) -> Markup {
+    let Some(found) = found else { return html! { "–" } };
+    let share = spread(found);
+    html! {
+        (in_scale(found.estimate.point, scale, share))
+        @if let Some((low, high)) = ends(found) {
+            small { (in_scale(low, scale, share)) "–" (in_scale(high, scale, share)) }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Opens the HTML report of a recorded run in a real browser: every chart is drawn, nothing is complained of, and it
+//! fits a phone and the dark. Without chromium these tests say so and check nothing.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// Runs in tests/runs: what was measured, as the journal has it.
+const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs");
+const PROBE: &str = include_str!("browser/probe.html");
+const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+fn browser() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let places: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    BROWSERS.iter().find_map(|name| places.iter().map(|place| place.join(name)).find(|file| file.is_file()))
+}
+
+/// The browser, or a word on standard error that is seen even where tests pass.
+fn browser_or_skip(test: &str) -> Option<PathBuf> {
+    let found = browser();
+    if found.is_none() {
+        let line = format!("SKIPPED {test}: there is no {} on the PATH\n", BROWSERS.join(", "));
+        std::io::stderr().write_all(line.as_bytes()).unwrap();
+    }
+    found
+}
+
+/// The page of a recorded run, made by the program itself.
+fn report(run: &Path, folder: &Path) -> PathBuf {
+    let page = folder.join("report.html");
+    let made = Command::new(env!("CARGO_BIN_EXE_fsverdict"))
+        .arg("report")
+        .arg(run)
+        .args(["--format", "html", "--output"])
+        .arg(&page)
+        .output()
+        .unwrap();
+    assert!(page.is_file(), "{}", String::from_utf8_lossy(&made.stderr));
+    page
+}
+
+/// What the browser has on the page in the end, and what it complained of.
+struct Opened {
+    document: String,
+    complaints: Vec<String>,
+}
+
+fn open(browser: &Path, page: &Path, more: &[&str]) -> Opened {
+    let profile = tempfile::tempdir().unwrap();
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .args(["--enable-logging=stderr", "--hide-scrollbars", "--window-size=1280,900"])
+        .args(["--allow-file-access-from-files", "--virtual-time-budget=30000", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .args(more)
+        .arg(format!("file://{}", page.display()))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    Opened {
+        document: String::from_utf8_lossy(&output.stdout).into_owned(),
+        complaints: said.lines().filter(|line| line.contains(":CONSOLE")).map(str::to_owned).collect(),
+    }
+}
+
+/// What a reader sees in a frame of this width.
+fn look(browser: &Path, run: &Path, width: u32, more: &[&str]) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    report(run, folder.path());
+    let probe = folder.path().join("probe.html");
+    std::fs::write(&probe, PROBE.replace("PAGE", "report.html").replace("WIDTH", &width.to_string()))
+        .unwrap();
+    let opened = open(browser, &probe, more);
+    assert_eq!(opened.complaints, Vec::<String>::new());
+    let (_, rest) = opened.document.split_once("<pre id=\"seen\">").unwrap();
+    let (seen, _) = rest.split_once("</pre>").unwrap();
+    let seen: Value = serde_json::from_str(seen).unwrap_or_else(|error| panic!("{error}: {seen}"));
+    assert_eq!(seen["error"], "", "{seen}");
+    seen
+}
+
+fn demo() -> PathBuf {
+    Path::new(RECORDED).join("demo")
+}
+
+#[test]
+fn the_page_of_a_real_run_opens_without_a_complaint() {
+    let Some(browser) = browser_or_skip("the_page_of_a_real_run_opens_without_a_complaint") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let page = report(&demo(), folder.path());
+    assert!(std::fs::metadata(&page).unwrap().len() < 6_000_000);
+    let opened = open(&browser, &page, &[]);
+    assert_eq!(opened.complaints, Vec::<String>::new());
+    let document = &opened.document;
+    let json = Command::new(env!("CARGO_BIN_EXE_fsverdict"))
+        .arg("report")
+        .arg(demo())
+        .args(["--format", "json"])
+        .output();
+    let json: Value = serde_json::from_slice(&json.unwrap().stdout).unwrap();
+    assert!(document.contains(json["run"]["title"].as_str().unwrap()));
+    assert!(
+        document.contains("id=\"verdict\" class=\"sentence\"")
+            || document.contains("class=\"sentence\" id=\"verdict\"")
+    );
+    // Four phases, mkfs, mount and umount, and the drift.
+    assert!(document.contains("data-ready=\"8\""), "{}", &document[..300]);
+    assert!(!document.contains("data-error"));
+}
+
+#[test]
+fn every_chart_is_drawn_and_its_controls_work() {
+    let Some(browser) = browser_or_skip("every_chart_is_drawn_and_its_controls_work") else { return };
+    let seen = look(&browser, &demo(), 1200, &[]);
+    assert_eq!(seen["figures"], 8, "{seen}");
+    assert_eq!(seen["drawn"], seen["figures"], "{seen}");
+    assert_eq!(seen["unnamed"], 0, "{seen}");
+    assert_eq!((seen["rows"].as_u64(), seen["rows_less"].as_u64()), (Some(16), Some(15)), "{seen}");
+    assert_eq!((seen["ticks"].as_u64(), seen["ticks_less"].as_u64()), (Some(16), Some(15)), "{seen}");
+    assert_eq!(seen["axis_changed"], true, "{seen}");
+    let cell = seen["cell"].as_str().unwrap();
+    assert!(cell.ends_with('s') && !cell.contains('×'), "{seen}");
+}
+
+#[test]
+fn a_phone_need_not_scroll_sideways() {
+    let Some(browser) = browser_or_skip("a_phone_need_not_scroll_sideways") else { return };
+    let seen = look(&browser, &demo(), 412, &[]);
+    assert_eq!(seen["page_width"], 412, "{seen}");
+    assert_eq!(seen["content_width"], 412, "{seen}");
+    assert_eq!(seen["too_wide"], 0, "{seen}");
+    assert_eq!(seen["drawn"], seen["figures"], "{seen}");
+}
+
+#[test]
+fn the_page_is_dark_where_the_reader_wants_it() {
+    let Some(browser) = browser_or_skip("the_page_is_dark_where_the_reader_wants_it") else { return };
+    let sum = |seen: &Value, name: &str| -> u64 {
+        seen[name].as_array().unwrap().iter().filter_map(Value::as_u64).sum()
+    };
+    let light = look(&browser, &demo(), 1200, &["--blink-settings=preferredColorScheme=1"]);
+    let dark = look(&browser, &demo(), 1200, &["--blink-settings=preferredColorScheme=0"]);
+    assert!(sum(&light, "paper") > 700 && sum(&light, "ink") < 150, "{light}");
+    assert!(sum(&dark, "paper") < 100 && sum(&dark, "ink") > 600, "{dark}");
+    assert_eq!(dark["drawn"], dark["figures"], "{dark}");
+}
+
+#[test]
+fn a_run_without_a_trial_opens_too() {
+    let Some(browser) = browser_or_skip("a_run_without_a_trial_opens_too") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let journal = std::fs::read_to_string(demo().join("journal.jsonl")).unwrap();
+    let first = journal.lines().next().unwrap();
+    std::fs::write(folder.path().join("journal.jsonl"), format!("{first}\n")).unwrap();
+    std::fs::copy(demo().join("plan.json"), folder.path().join("plan.json")).unwrap();
+    let opened = open(&browser, &report(folder.path(), folder.path()), &[]);
+    assert_eq!(opened.complaints, Vec::<String>::new());
+    assert!(opened.document.contains("No result yet") && opened.document.contains("data-ready=\"0\""));
+}
