@@ -65,8 +65,8 @@ fn run(spec: &TrialSpec, sink: &mut Sink) -> Result<(), String> {
     // A tmpfs of its own, so that commands see it read-only while /tmp around it is theirs.
     crate::host::mounts::memory(Path::new(ROOM), "755").map_err(|error| error.to_string())?;
     sink.step("claim");
-    let mut claim = Claim::take(&spec.device, sink).map_err(|error| error.to_string())?;
-    claim.set_scheduler(spec.candidate.scheduler.as_deref()).map_err(|error| error.to_string())?;
+    let claim = Claim::take(&spec.device, spec.candidate.scheduler.as_deref(), sink)
+        .map_err(|error| error.to_string())?;
     let mut stack = Stack::new(sink, &spec.candidate, claim.path().to_owned(), spec.limit)
         .map_err(|error| error.to_string())?;
     let result = work(spec, &mut stack);

@@ -7,7 +7,7 @@ use crate::host::environment::device_facts;
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::root::Root;
 use crate::host::syscall::own;
-use crate::host::sysfs::queue_settings;
+use crate::host::sysfs::{partition_parent, queue_settings};
 use crate::journal::Facts;
 
 use super::error::TrialError;
@@ -24,8 +24,12 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    /// Makes sure that the device is ours and bare.
-    pub(super) fn take(device: &TrialDevice, sink: &mut Sink) -> Result<Self, TrialError> {
+    /// Makes sure that the device is ours and bare, and sets its I/O scheduler, remembering the one before.
+    pub(super) fn take(
+        device: &TrialDevice,
+        scheduler: Option<&str>,
+        sink: &mut Sink,
+    ) -> Result<Self, TrialError> {
         let host = |error: &dyn std::fmt::Display| TrialError::Host(error.to_string());
         let mut facts = Facts::new();
         let (path, attached) = match device {
@@ -50,17 +54,19 @@ impl Claim {
         };
         let real = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        facts.extend(device_facts(&Root::default(), &name));
+        let mut claim = Claim { path, name, _attached: attached, former_scheduler: None };
+        claim.set_scheduler(scheduler)?;
+        // Told last: a reader wants the settings of the trial, not those before it.
+        facts.extend(device_facts(&Root::default(), &claim.name));
         sink.facts(facts);
-        Ok(Claim { path, name, _attached: attached, former_scheduler: None })
+        Ok(claim)
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Sets the I/O scheduler, remembering the one before.
-    pub(super) fn set_scheduler(&mut self, scheduler: Option<&str>) -> Result<(), TrialError> {
+    fn set_scheduler(&mut self, scheduler: Option<&str>) -> Result<(), TrialError> {
         let Some(wanted) = scheduler else { return Ok(()) };
         let queue = queue_settings(&Root::new("/"), &self.name)
             .map_err(|error| TrialError::Host(error.to_string()))?;
@@ -78,7 +84,9 @@ impl Claim {
     }
 
     fn write_scheduler(&self, scheduler: &str) -> Result<(), TrialError> {
-        let file = Path::new("/sys/class/block").join(&self.name).join("queue/scheduler");
+        // A partition has no queue of its own.
+        let disk = partition_parent(&Root::default(), &self.name).unwrap_or_else(|| self.name.clone());
+        let file = Path::new("/sys/class/block").join(disk).join("queue/scheduler");
         std::fs::write(file, scheduler).map_err(TrialError::io("set the I/O scheduler"))
     }
 

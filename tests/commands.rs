@@ -1,0 +1,368 @@
+//! Every command as a user gives it, and everything a user can get wrong: exit status, the words that help, and that
+//! nothing was touched.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use common::{Place, has_uml, is_root, usable_lab};
+
+/// A sound plan, to be spoilt.
+const PLAN: &str = r#"title = "A plan"
+[device]
+image = "64MiB"
+[[candidate]]
+filesystem = "ext4"
+[[phase]]
+name    = "nothing"
+command = "true"
+"#;
+
+#[test]
+fn a_plan_with_a_mistake_is_told_where_and_how_it_is_written_right() {
+    let place = Place::new();
+    let wrong = |from: &str, to: &str, words: &[&str]| {
+        assert!(PLAN.contains(from));
+        let path = place.plan("wrong", &PLAN.replace(from, to));
+        let seen = place.fsverdict(&["run", &path, "--dry-run"]).exits(2).says(words);
+        assert_eq!(seen.stdout, "", "an error belongs on standard error");
+        assert!(seen.stderr.starts_with("error: "), "{seen:#?}");
+        // Where the TOML itself is broken, its reader's own words are all there is.
+        assert!(seen.stderr.contains("hint:") || seen.stderr.contains("not TOML"), "{seen:#?}");
+    };
+    wrong("image", "imgae", &["wrong.toml:3:1", "unknown key `imgae`", "did you mean `image`?"]);
+    wrong("64MiB", "64MiX", &["wrong.toml:3:", "`MiX`", "not a unit of size", "MiB"]);
+    wrong("\"64MiB\"", "64", &["wrong.toml:3:"]);
+    wrong("ext4", "ext5", &["wrong.toml:5:", "`ext5`", "ext4"]);
+    wrong("command = \"true\"", "operation = \"tree.wriet\"", &["wrong.toml:8:", "tree.write"]);
+    wrong("command = \"true\"", "operation = \"tree.write\"", &["wrong.toml:", "dataset"]);
+    wrong("title = \"A plan\"", "", &["the plan lacks `title`"]);
+    wrong("[[candidate]]", "[[candidate]", &["wrong.toml:4:", "not TOML"]);
+}
+
+#[test]
+fn a_wrong_command_line_exits_with_2_and_says_what_was_meant() {
+    let place = Place::new();
+    let cases: [(&[&str], &[&str]); 13] = [
+        (&["run", "quik"], &["there is no preset and no file `quik`", "hint: did you mean `quick`?"]),
+        (&["run", "nosuch.toml"], &["cannot read the plan nosuch.toml", "hint:"]),
+        (&["run", "quick", "--fs", "ext5"], &["`ext5`", "hint: did you mean `ext4`?"]),
+        (&["run", "quick", "--set", "protocol.sed=1"], &["unknown key `sed`", "hint: did you mean `seed`?"]),
+        (&["run", "quick", "--set", "dataset.tree.size=4Q"], &["not a unit of size", "hint:"]),
+        (&["run", "quick", "--device", "image:4GB7"], &["`GB7`", "not a unit of size", "hint:"]),
+        (&["run", "quick", "--blocks", "0"], &["--blocks"]),
+        (&["run", "quick", "--lab", "vmm"], &["'vmm'", "native, uml, vm"]),
+        (&["show", "quik"], &["there is no preset `quik`", "hint: did you mean `quick`?"]),
+        (&["report", "."], &["is not the folder of a run", "hint:"]),
+        (&["resume", "no-such-run"], &["no-such-run is not the folder of a run", "hint:"]),
+        (&["list", "filesystem"], &["filesystems"]),
+        (&["frobnicate"], &["frobnicate"]),
+    ];
+    for (arguments, words) in cases {
+        let seen = place.fsverdict(arguments).exits(2).says(words);
+        assert_eq!(seen.stdout, "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_folder_of_a_dataset_that_is_not_there_is_found_out_at_once() {
+    let place = Place::new();
+    let Some(lab) = usable_lab() else { return skipped("no lab can be used here") };
+    let text = format!("{PLAN}dataset = \"docs\"\n[dataset.docs]\npath = \"/no/such/folder\"\n");
+    let plan = place.plan("plan", &text);
+    place.fsverdict(&["run", &plan, "--lab", lab]).exits(2).says(&[
+        "/no/such/folder",
+        "`docs`",
+        "hint:",
+        "dataset.docs.path",
+    ]);
+    assert!(!place.path().join("runs").exists());
+}
+
+#[test]
+fn the_vm_lab_is_told_to_be_missing() {
+    Place::new().fsverdict(&["run", "quick", "--lab", "vm"]).exits(1).says(&["vm lab", "hint:", "--lab uml"]);
+}
+
+#[test]
+fn native_is_refused_to_an_ordinary_user_who_is_told_the_way_out() {
+    Place::new().unprivileged(&["run", "quick", "--lab", "native"]).exits(1).says(&[
+        "only root may",
+        "hint:",
+        "--lab uml",
+    ]);
+}
+
+#[test]
+fn a_disk_that_is_none_or_too_small_for_it_is_refused_before_anything_is_made() {
+    let place = Place::new();
+    let Some(lab) = usable_lab() else { return skipped("no lab can be used here") };
+    let file = place.path().join("file");
+    fs::write(&file, "mine").unwrap();
+    let refused = |device: &str, words: &[&str]| {
+        place.fsverdict(&["run", "quick", "--lab", lab, "--device", device]).exits(1).says(words);
+    };
+    refused("/dev/no-such-disk", &["/dev/no-such-disk does not exist", "hint:", "lsblk"]);
+    refused("/dev/null", &["is a character device"]);
+    refused(file.to_str().unwrap(), &["is a regular file", "hint:", "--device image:"]);
+    refused("/dev", &["is a directory"]);
+    refused("image:1000000TiB", &["does not fit", "is free there", "hint:", "--device image:SIZE"]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+    assert!(!place.path().join("runs").exists());
+    assert!(place.leftovers().is_empty(), "{:?}", place.leftovers());
+}
+
+/// The disk under `/`, by its path; none where `/` lies on something else (overlay, zfs, a network).
+fn system_disk() -> Option<String> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let fields: Vec<&str> = mounts.lines().map(|line| line.split(' ').collect()).find(root_mount)?;
+    let node = fs::canonicalize(format!("/sys/dev/block/{}", fields[2])).ok()?;
+    let path = Path::new("/dev").join(node.file_name()?);
+    path.exists().then(|| path.to_str().map(str::to_owned))?
+}
+
+fn root_mount(fields: &Vec<&str>) -> bool {
+    fields.get(4) == Some(&"/")
+}
+
+#[test]
+fn the_disk_of_the_running_system_is_refused_without_being_opened() {
+    let Some(disk) = system_disk() else { return skipped("/ does not lie on a block device") };
+    let place = Place::new();
+    // As an ordinary user, who could not open it: that it is the system's is known all the same.
+    if has_uml() {
+        let arguments = ["run", "quick", "--lab", "uml", "--device", &disk];
+        place.unprivileged(&arguments).exits(1).says(&[&disk, "is the system's disk", "hint:"]);
+    }
+    if let Some(lab) = usable_lab() {
+        // Not even an identity lifts it.
+        let arguments = ["run", "quick", "--lab", lab, "--device", &disk, "--erase", &disk];
+        place.fsverdict(&arguments).exits(1).says(&[&disk, "is the system's disk", "is mounted on", "hint:"]);
+    }
+}
+
+#[test]
+fn an_out_folder_that_cannot_be_made_or_is_taken_is_refused() {
+    let place = Place::new();
+    let Some(lab) = usable_lab() else { return skipped("no lab can be used here") };
+    let plan = place.plan("plan", PLAN);
+    // Not even root can make a folder there.
+    place.fsverdict(&["run", &plan, "--lab", lab, "--out", "/proc/run"]).exits(1).says(&[
+        "cannot make the folder of the run /proc/run",
+        "hint:",
+        "--out DIR",
+    ]);
+    fs::create_dir(place.path().join("taken")).unwrap();
+    fs::write(place.path().join("taken/plan.json"), "{}").unwrap();
+    place.fsverdict(&["run", &plan, "--lab", lab, "--out", "taken"]).exits(1).says(&[
+        "already holds a run",
+        "hint:",
+        "fsverdict resume taken",
+    ]);
+    assert_eq!(fs::read_to_string(place.path().join("taken/plan.json")).unwrap(), "{}");
+    place.fsverdict(&["report", "taken"]).exits(2).says(&["is not the folder of a run"]);
+}
+
+#[test]
+fn list_knows_every_kind() {
+    let place = Place::new();
+    let kinds: [(&str, &[&str]); 7] = [
+        (
+            "filesystems",
+            &["ext2", "ext3", "ext4", "xfs", "btrfs", "jfs", "reiserfs", "reiser4", "nilfs2", "f2fs"],
+        ),
+        ("operations", &["tree.write", "stream.rewrite", "directory.list", "fsck"]),
+        ("presets", &["demo", "quick", "usb-backup"]),
+        ("labs", &["native", "uml"]),
+        ("layers", &["none", "luks1", "luks2", "mq-deadline"]),
+        ("profiles", &["mixed", "media"]),
+        ("metrics", &["durable", "write_amplification"]),
+    ];
+    let everything = place.fsverdict(&["list"]).exits(0);
+    for (kind, names) in kinds {
+        let seen = place.fsverdict(&["list", kind]).exits(0);
+        let listed: Vec<&str> =
+            seen.stdout.lines().filter_map(|line| line.split_whitespace().next()).collect();
+        assert!(names.iter().all(|name| listed.contains(name)), "{kind}: {listed:?}");
+        assert!(seen.stdout.lines().all(|line| line.split_whitespace().count() > 1), "{kind}: undocumented");
+        assert!(everything.stdout.contains(seen.stdout.trim_end()), "`list` lacks {kind}");
+    }
+}
+
+#[test]
+fn every_preset_is_shown_as_a_plan_that_can_be_run() {
+    if usable_lab().is_none() {
+        return skipped("no lab can be used here");
+    }
+    let place = Place::new();
+    let listed = place.fsverdict(&["list", "presets"]).exits(0).stdout;
+    let presets: Vec<&str> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(presets.len() >= 3);
+    for preset in presets {
+        let shown = place.fsverdict(&["show", preset]).exits(0).stdout;
+        let path = place.plan("shown", &shown);
+        let of_file = place.fsverdict(&["run", &path, "--dry-run"]).exits(0);
+        let of_preset = place.fsverdict(&["run", preset, "--dry-run"]).exits(0);
+        assert_eq!(of_file.stdout, of_preset.stdout, "{preset}");
+    }
+}
+
+#[test]
+fn a_dry_run_prints_every_command_line_and_writes_nothing() {
+    let Some(lab) = usable_lab() else { return skipped("no lab can be used here") };
+    let place = Place::new();
+    let seen = place.fsverdict(&[
+        "run",
+        "quick",
+        "--dry-run",
+        "--lab",
+        lab,
+        "--fs",
+        "ext4,xfs",
+        "--set",
+        "device.folder=\"/no/such/folder\"",
+    ]);
+    let seen = seen.exits(0).shows(&[
+        "mkfs.ext4 ",
+        "mount -i -t ext4 $DEVICE",
+        "e2fsck -f -n $DEVICE",
+        "mkfs.xfs ",
+        "xfs_repair",
+        "[tree.write on tree]; [syncfs]    [timed as tree-write]",
+        "umount ",
+        "block 1: ",
+        "block 3: ",
+    ]);
+    assert!(!seen.stdout.contains("btrfs"), "--fs left it in");
+    assert!(!Path::new("/no/such/folder").exists());
+    let made = walk(place.path());
+    assert_eq!(made, ["cache", "home"], "a dry run made something");
+}
+
+/// Every path below a folder, sorted.
+fn walk(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(path) = open.pop() {
+        for entry in fs::read_dir(path).unwrap().flatten() {
+            let path = entry.path();
+            found.push(path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned());
+            if path.is_dir() {
+                open.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn doctor_names_reiser4_and_the_way_out() {
+    let place = Place::new();
+    let seen = place.fsverdict(&["doctor"]);
+    if usable_lab().is_none() {
+        seen.exits(1).shows(&["native", "hint:", "uml"]);
+        return;
+    }
+    // Done, but not everything can run here.
+    let seen = seen.exits(3).shows(&["reiser4", "CONFIG", "hint:", "candidates can run here."]);
+    if has_uml() {
+        seen.shows(&["CONFIG_REISER4_FS", "kernel = \"/path/to/linux\"", "lab = \"uml\""]);
+    }
+    place.fsverdict(&["doctor", "no-such-plan"]).exits(2).says(&["hint:"]);
+}
+
+#[test]
+fn clean_finds_nothing_of_this_place() {
+    let place = Place::new();
+    let seen = place.fsverdict(&["clean", "--dry-run"]).exits(0);
+    assert!(!seen.stdout.contains(place.path().to_str().unwrap()), "{seen:#?}");
+}
+
+#[test]
+fn help_and_version_are_results() {
+    let place = Place::new();
+    let commands = ["run", "resume", "report", "doctor", "list", "show", "clean"];
+    let seen = place.fsverdict(&["--help"]).exits(0).shows(&commands).shows(&["Exit status: 0 done;"]);
+    assert_eq!(seen.stderr, "");
+    for inner in ["cell", "agent", "guest"] {
+        assert!(!seen.stdout.lines().any(|line| line.trim_start().starts_with(inner)), "{inner} is shown");
+    }
+    for command in commands {
+        place.fsverdict(&[command, "--help"]).exits(0).shows(&["Usage: fsverdict"]);
+    }
+    place.fsverdict(&["--version"]).exits(0).shows(&[env!("CARGO_PKG_VERSION")]);
+    place.fsverdict(&[]).exits(2).says(&["Usage: fsverdict"]);
+}
+
+#[test]
+fn a_reader_who_has_seen_enough_is_no_failure() {
+    let place = Place::new();
+    let mut commands: Vec<&[&str]> =
+        vec![&["list"], &["show", "quick"], &["--help"], &["clean", "--dry-run"]];
+    if usable_lab().is_some() {
+        commands.extend([&["doctor"][..], &["run", "quick", "--dry-run"]]);
+    }
+    for arguments in commands {
+        let (reader, writer) = std::io::pipe().unwrap();
+        // Gone before the first byte.
+        drop(reader);
+        let output = place.command(arguments).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {output:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+    }
+    // A full disk is.
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = place.command(&["list"]).stdout(full).stderr(Stdio::piped()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write the result"), "{output:?}");
+}
+
+#[test]
+fn uml_a_run_can_be_reported_in_every_format() {
+    let place = Place::new();
+    place.run(PLAN, &["--lab", "uml", "--blocks", "1", "--set", "title=\"A | title\""]).exits(0).shows(&[
+        "A | title",
+        "ext4",
+        "Fidelity",
+        "sandbox",
+    ]);
+    let report = |format: &str| place.fsverdict(&["report", "run", "--format", format]).exits(0).stdout;
+    assert!(report("terminal").contains("nothing"));
+    assert!(report("markdown").contains("| ext4 |"), "{}", report("markdown"));
+    let json: serde_json::Value = serde_json::from_str(&report("json")).unwrap();
+    assert_eq!(json["run"]["title"], "A | title");
+    assert_eq!(json["run"]["complete"], true);
+    let csv = report("csv");
+    let mut rows = csv.lines();
+    let header: Vec<&str> = rows.next().unwrap().split(',').collect();
+    assert!(
+        ["candidate", "phase", "metric", "unit", "value"].iter().all(|name| header.contains(name)),
+        "{csv}"
+    );
+    assert!(rows.all(|row| row.split(',').count() == header.len()), "{csv}");
+    assert!(csv.contains("nothing"), "{csv}");
+
+    place.fsverdict(&["report", "run", "--format", "markdown", "-o", "out.md"]).exits(0);
+    assert_eq!(fs::read_to_string(place.path().join("out.md")).unwrap(), report("markdown"));
+    assert_eq!(fs::read_to_string(place.path().join("run/report.md")).unwrap(), report("markdown"));
+    place.fsverdict(&["report", "run", "-o", "/proc/out.md"]).exits(1).says(&["cannot write /proc/out.md"]);
+    place.fsverdict(&["report", "run", "--format", "pdf"]).exits(2).says(&["markdown", "csv", "json"]);
+
+    // A torn last line is what a crash leaves; a torn line before it is damage.
+    let path = place.path().join("run/journal.jsonl");
+    let journal = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{journal}{{\"at\":\"2026-")).unwrap();
+    place.fsverdict(&["report", "run"]).exits(0);
+    fs::write(&path, journal.replacen("\"event\"", "\"evnt\"", 3)).unwrap();
+    place.fsverdict(&["report", "run"]).exits(1).says(&["journal.jsonl"]);
+    place.is_left_clean();
+}
+
+fn skipped(reason: &str) {
+    eprintln!("SKIPPED: {reason} (root: {})", is_root());
+}

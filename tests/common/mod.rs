@@ -1,0 +1,398 @@
+//! What the tests of the real binary share: a place of its own for each run, its journal, and what it left behind.
+//!
+//! Other runs may be under way on the same machine, so nothing here looks at the machine as a whole: processes are
+//! told by a variable in their environment, loop devices by the folder of the file behind them.
+
+#![allow(dead_code, reason = "no test binary uses all of it")]
+#![allow(unreachable_pub, reason = "a module of several test binaries")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test may panic in its helpers too"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Every process of a run bears it in its environment, with the place as its value.
+const MARK: &str = "FSVERDICT_TEST_PLACE";
+
+/// The binary under test.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_fsverdict");
+
+/// A folder with a home and a cache of its own; what runs in it can be told from everything else.
+pub struct Place {
+    folder: TempDir,
+}
+
+/// How a command ended, as a user saw it.
+#[derive(Debug)]
+pub struct Seen {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Seen {
+    fn of(output: &std::process::Output) -> Seen {
+        Seen {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// The exit status must be this; everything said is shown when it is not.
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Seen {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        self
+    }
+
+    /// Standard error must hold each of these.
+    #[track_caller]
+    pub fn says(self, words: &[&str]) -> Seen {
+        for word in words {
+            assert!(self.stderr.contains(word), "`{word}` is missing: {self:#?}");
+        }
+        self
+    }
+
+    /// Standard output must hold each of these.
+    #[track_caller]
+    pub fn shows(self, words: &[&str]) -> Seen {
+        for word in words {
+            assert!(self.stdout.contains(word), "`{word}` is missing: {self:#?}");
+        }
+        self
+    }
+}
+
+impl Place {
+    pub fn new() -> Place {
+        // Not in /tmp, which may be memory and which cells cover; the guest's root is the host's, so it is seen there.
+        let folder = tempfile::Builder::new().prefix("fsverdict-it-").tempdir_in("/var/tmp").unwrap();
+        for name in ["home", "cache"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        Place { folder }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn furnished(&self, mut command: Command) -> Command {
+        command
+            .current_dir(self.path())
+            .env("HOME", self.path().join("home"))
+            .env("XDG_CACHE_HOME", self.path().join("cache"))
+            .env(MARK, self.path())
+            .env("NO_COLOR", "1")
+            .env("LC_ALL", "C")
+            .env_remove("COLUMNS")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// `fsverdict` with these arguments, not started yet.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.furnished(Command::new(PROGRAM));
+        command.args(arguments);
+        command
+    }
+
+    /// `fsverdict` with these arguments, to its end.
+    pub fn fsverdict(&self, arguments: &[&str]) -> Seen {
+        let output = assert_cmd::Command::from_std(self.command(arguments))
+            .timeout(Duration::from_secs(300))
+            .output()
+            .unwrap();
+        Seen::of(&output)
+    }
+
+    /// The same as an ordinary user: whoever runs the tests, or `nobody` when that is root.
+    pub fn unprivileged(&self, arguments: &[&str]) -> Seen {
+        if !is_root() {
+            return self.fsverdict(arguments);
+        }
+        let mut command = self.furnished(Command::new("setpriv"));
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]);
+        // The binary may lie below a folder that is root's alone.
+        let program = self.path().join("fsverdict");
+        fs::copy(PROGRAM, &program).unwrap();
+        let open = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
+        fs::set_permissions(self.path(), open).unwrap();
+        command.arg(&program).args(arguments);
+        let seen = Seen::of(&command.output().unwrap());
+        fs::remove_file(&program).unwrap();
+        seen
+    }
+
+    /// Writes a plan and returns its path.
+    pub fn plan(&self, name: &str, text: &str) -> String {
+        let path = self.path().join(format!("{name}.toml"));
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    /// Runs a plan into the folder `run`.
+    pub fn run(&self, plan: &str, more: &[&str]) -> Seen {
+        let path = self.plan("plan", plan);
+        let arguments: Vec<&str> =
+            ["run", path.as_str(), "--out", "run"].into_iter().chain(more.iter().copied()).collect();
+        self.fsverdict(&arguments)
+    }
+
+    /// Starts a plan in the background, into the folder `run`.
+    pub fn start(&self, plan: &str, more: &[&str]) -> Running<'_> {
+        let path = self.plan("plan", plan);
+        let mut command = self.command(&["run", &path, "--out", "run", "--quiet"]);
+        let child = command.args(more).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        Running { place: self, child }
+    }
+
+    /// The journal of the folder `run`, as far as it goes.
+    pub fn journal(&self) -> Journal {
+        let text = fs::read_to_string(self.path().join("run/journal.jsonl")).unwrap_or_default();
+        // A line that is being written just now is not there yet.
+        Journal(text.lines().map_while(|line| serde_json::from_str(line).ok()).collect())
+    }
+
+    /// The JSON report of the folder `run`.
+    pub fn report(&self) -> Value {
+        let seen = self.fsverdict(&["report", "run", "--format", "json"]);
+        serde_json::from_str(&seen.stdout).unwrap_or_else(|error| panic!("{error}: {seen:#?}"))
+    }
+
+    /// Status and reason of a candidate in the JSON report.
+    pub fn status(&self, candidate: &str) -> (String, String) {
+        let report = self.report();
+        let found = report["candidates"].as_array().unwrap().iter().find(|entry| entry["name"] == candidate);
+        let found = found.unwrap_or_else(|| panic!("no candidate {candidate}: {report:#}"));
+        let text = |field: &str| found[field].as_str().unwrap_or_default().to_owned();
+        (text("status"), text("reason"))
+    }
+
+    /// The processes of this place, by pid, with their command lines. Zombies have neither and are nobody.
+    pub fn processes(&self) -> Vec<(u32, Vec<String>)> {
+        let mark = format!("{MARK}={}", self.path().display());
+        let mut found: Vec<(u32, Vec<String>)> = fs::read_dir("/proc")
+            .unwrap()
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_string_lossy().parse().ok())
+            .filter(|pid| {
+                let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+                environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+            })
+            .map(|pid| (pid, command_line(pid)))
+            .collect();
+        found.sort_unstable();
+        found
+    }
+
+    /// The process that does a trial's work: the first below a cell whose command line has this word (`agent`,
+    /// `linux.uml`).
+    #[track_caller]
+    pub fn worker(&self, word: &str) -> u32 {
+        let processes = self.processes();
+        let is_cell = |line: &[String]| line.get(1).is_some_and(|word| word == "cell");
+        let below_a_cell = |pid: u32| is_cell(&command_line(parent(pid)));
+        let does = |line: &[String]| line.iter().take(2).any(|given| given.ends_with(word));
+        let found = processes.iter().find(|(pid, line)| does(line) && !is_cell(line) && below_a_cell(*pid));
+        found.unwrap_or_else(|| panic!("no {word} is running: {processes:#?}")).0
+    }
+
+    /// The loop devices over a file in this place.
+    pub fn loop_devices(&self) -> Vec<String> {
+        let devices = fs::read_dir("/sys/block").unwrap().flatten();
+        let ours = devices.filter(|device| {
+            fs::read_to_string(device.path().join("loop/backing_file"))
+                .is_ok_and(|file| Path::new(file.trim()).starts_with(self.path()))
+        });
+        ours.map(|device| device.file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    /// Whatever of this place's runs is still there: processes, loop devices, mounts, scratch files.
+    pub fn leftovers(&self) -> Vec<String> {
+        let mut left: Vec<String> =
+            self.processes().into_iter().map(|(pid, line)| format!("process {pid}: {line:?}")).collect();
+        left.extend(self.loop_devices().into_iter().map(|name| format!("loop device {name}")));
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let folder = self.path().to_str().unwrap();
+        left.extend(mounts.lines().filter(|line| line.contains(folder)).map(|line| format!("mount {line}")));
+        let scratch = self.path().join("cache/fsverdict");
+        let files = fs::read_dir(scratch).into_iter().flatten().flatten();
+        left.extend(files.map(|file| format!("file {}", file.path().display())));
+        left
+    }
+
+    /// Nothing of this place's runs may be there, at the latest in a few seconds.
+    #[track_caller]
+    pub fn is_left_clean(&self) {
+        let patience = Instant::now() + Duration::from_secs(5);
+        loop {
+            let left = self.leftovers();
+            if left.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < patience, "left behind: {left:#?}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+fn command_line(pid: u32) -> Vec<String> {
+    let text = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = text.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+    words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
+fn parent(pid: u32) -> u32 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+    line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+}
+
+/// kill -9.
+pub fn kill(pid: u32) {
+    tool(&["kill", "-9", &pid.to_string()]);
+}
+
+/// A run under way; killed when it goes out of scope.
+pub struct Running<'a> {
+    pub place: &'a Place,
+    pub child: Child,
+}
+
+impl Running<'_> {
+    /// Waits until the journal is as wanted; the run must not end before that.
+    #[track_caller]
+    pub fn wait_for(&mut self, what: &str, is: impl Fn(&Journal) -> bool) -> Journal {
+        let patience = Instant::now() + Duration::from_secs(90);
+        loop {
+            let journal = self.place.journal();
+            if is(&journal) {
+                return journal;
+            }
+            let ended = self.child.try_wait().unwrap();
+            assert!(ended.is_none(), "the run ended ({ended:?}) before {what}: {journal:#?}");
+            assert!(Instant::now() < patience, "never saw {what}: {journal:#?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// kill -9.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// The exit status, when it has ended by itself.
+    pub fn end(&mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The events of a run.
+#[derive(Debug)]
+pub struct Journal(pub Vec<Value>);
+
+impl Journal {
+    /// The events of this kind.
+    pub fn all<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> + 'a {
+        self.0.iter().filter(move |event| event["event"] == kind)
+    }
+
+    /// How many trials have ended.
+    pub fn finished(&self) -> usize {
+        self.all("trial_finished").count()
+    }
+
+    /// The step that is under way.
+    pub fn step(&self) -> &str {
+        let last = self.0.iter().rev().find(|event| event["event"] == "step_started");
+        last.and_then(|event| event["step"].as_str()).unwrap_or_default()
+    }
+
+    /// The program that was run in this step; there must be one.
+    pub fn program(&self, step: &str) -> &Value {
+        let found = self.all("command").find(|event| event["step"] == step);
+        found.unwrap_or_else(|| panic!("no program was run in `{step}`: {self:#?}"))
+    }
+
+    /// The facts told of a trial, by name.
+    pub fn fact(&self, name: &str) -> Vec<String> {
+        let told = self.all("facts").filter_map(|event| event["facts"][name].as_str());
+        told.map(str::to_owned).collect()
+    }
+}
+
+/// Are we root?
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// A lab that can be used here by whoever runs the tests.
+pub fn usable_lab() -> Option<&'static str> {
+    if is_root() { Some("native") } else { has_uml().then_some("uml") }
+}
+
+/// Whether the packaged User-Mode-Linux kernel is there.
+pub fn has_uml() -> bool {
+    ["/usr/bin/linux.uml", "/usr/local/bin/linux.uml"].iter().any(|path| Path::new(path).exists())
+}
+
+/// Runs a tool of the test's own; it must succeed. Its standard output.
+#[track_caller]
+pub fn tool(argv: &[&str]) -> String {
+    let output = Command::new(argv[0]).args(&argv[1..]).stdin(Stdio::null()).output();
+    let output = output.unwrap_or_else(|error| panic!("{argv:?}: {error}"));
+    assert!(output.status.success(), "{argv:?}: {output:?}");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// A file with a loop device on top: to a program a real block device. Both go when it does.
+pub struct Disk {
+    pub file: PathBuf,
+    pub device: String,
+}
+
+impl Disk {
+    pub fn new(place: &Place, name: &str, bytes: u64) -> Disk {
+        let file = place.path().join(name);
+        fs::File::create(&file).unwrap().set_len(bytes).unwrap();
+        let device = tool(&["losetup", "--find", "--show", file.to_str().unwrap()]);
+        Disk { file, device }
+    }
+
+    /// `loop7`.
+    pub fn name(&self) -> &str {
+        self.device.trim_start_matches("/dev/")
+    }
+
+    /// Every byte of it, as it lies in the file.
+    pub fn bytes(&self) -> Vec<u8> {
+        tool(&["blockdev", "--flushbufs", &self.device]);
+        fs::read(&self.file).unwrap()
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.device]).status();
+    }
+}

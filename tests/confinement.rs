@@ -1,0 +1,127 @@
+//! A phase tries to break out of its cell, in each lab, with the conductor as root and as an ordinary user: it must be
+//! able to write to the filesystem under test and its scratch folder, and to nothing else.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
+
+mod common;
+
+use std::fs;
+
+use common::{Disk, Place, is_root};
+
+/// What the phase tries. A line `BROKE …` is a success it must not have; nothing in it would harm this machine if it had.
+///
+/// OUTSIDE is a file in a folder of the test's that whoever runs it may write to; VICTIM a block device of the test's.
+const ATTEMPTS: &str = r#"
+broke() { echo "BROKE $*"; }
+exec 2>/dev/null
+touch OUTSIDE-plain && broke write outside
+touch /etc/fsverdict-was-here && broke write /etc
+mount -o remount,rw / && broke remount
+mount -o remount,bind,rw / && broke remount as a bind mount
+touch OUTSIDE-remounted && broke write outside after a remount
+umount /proc && broke unmount /proc
+umount -l /dev && broke unmount /dev
+mkdir "$SCRATCH/m"
+for type in devtmpfs proc sysfs tmpfs; do mount -t $type none "$SCRATCH/m" && broke mount $type; done
+mount -t hostfs -o / none "$SCRATCH/m" && broke mount the host
+mount --bind / "$SCRATCH/m" && broke bind
+for device in VICTIM "$DEVICE" /dev/ubda /dev/ubdb; do
+    if dd if=/dev/zero of=$device bs=4096 count=1 conv=nocreat; then broke write $device; fi
+done
+mknod "$SCRATCH/node" b VICTIM_MAJOR VICTIM_MINOR && broke mknod in the scratch folder
+mknod "$MOUNT/node" b VICTIM_MAJOR VICTIM_MINOR && broke mknod in the filesystem under test
+dd if=/dev/zero of="$SCRATCH/node" bs=4096 count=1 conv=nocreat && broke write a node of its own
+dd if=/dev/zero of="$MOUNT/node" bs=4096 count=1 conv=nocreat && broke write a node of its own
+unshare --mount true && broke unshare mounts
+unshare --user --map-root-user --mount sh -c 'mount -o remount,bind,rw / && touch OUTSIDE-unshared' && broke unshare
+nsenter --target 1 --mount true && broke nsenter
+chroot /proc/1/root touch OUTSIDE-chroot && broke chroot
+touch /proc/1/root/OUTSIDE-root && broke write through /proc/1/root
+for descriptor in /proc/[0-9]*/fd/*; do
+    case $(readlink "$descriptor") in
+    pipe:* | /dev/null | /proc/* | "") ;;
+    *) broke keep a descriptor of "$(readlink "$descriptor")" ;;
+    esac
+done
+same=$(cat /proc/sys/vm/swappiness) && echo "$same" >/proc/sys/vm/swappiness && broke write /proc/sys
+for file in /sys/block/*/queue/nomerges; do
+    same=$(cat "$file") && echo "$same" >"$file" && broke write $file
+done
+for file in /sys/fs/cgroup /sys/kernel/debug /dev; do mkdir "$file/fsverdict-was-here" && broke write $file; done
+touch "$MOUNT/own" && echo may write the filesystem
+touch "$SCRATCH/own" && echo may write the scratch folder
+echo end of attempts
+"#;
+
+fn plan(lab: &str, attempts: &str) -> String {
+    format!(
+        r#"
+title = "What a phase may write"
+lab   = "{lab}"
+[device]
+image = "64MiB"
+[protocol]
+blocks  = 1
+timeout = "60s"
+[[candidate]]
+filesystem = "ext4"
+[[phase]]
+name    = "escape"
+command = '''{attempts}'''
+"#
+    )
+}
+
+/// The names in a folder.
+fn names(folder: &std::path::Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+fn tries_to_break_out(lab: &str) {
+    let place = Place::new();
+    let outside = place.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    // A victim with a known content, which the attempts would zero.
+    let victim = is_root().then(|| {
+        let disk = Disk::new(&place, "victim", 1 << 20);
+        fs::write(&disk.device, vec![0xa5; 1 << 20]).unwrap();
+        (disk.bytes(), disk)
+    });
+    let device = victim.as_ref().map_or("/dev/loop0", |(_, disk)| disk.device.as_str());
+    let number = fs::read_to_string(format!("/sys/block/{}/dev", device.trim_start_matches("/dev/")));
+    let number = number.unwrap_or_else(|_| "7:0".to_owned());
+    let (major, minor) = number.trim().split_once(':').unwrap();
+    let attempts = ATTEMPTS
+        .replace("VICTIM_MAJOR", major)
+        .replace("VICTIM_MINOR", minor)
+        .replace("VICTIM", device)
+        .replace("OUTSIDE", outside.join("file").to_str().unwrap());
+
+    place.run(&plan(lab, &attempts), &[]).exits(0);
+    let journal = place.journal();
+    let said = journal.program("escape")["stdout"].as_str().unwrap().to_owned();
+    assert!(!said.contains("BROKE"), "{said}");
+    for word in ["may write the filesystem", "may write the scratch folder", "end of attempts"] {
+        assert!(said.contains(word), "`{word}` is missing: {said}");
+    }
+    assert_eq!(names(&outside), [""; 0]);
+    assert!(!std::path::Path::new("/etc/fsverdict-was-here").exists());
+    if let Some((before, disk)) = &victim {
+        assert!(before.iter().all(|byte| *byte == 0xa5));
+        assert!(disk.bytes() == *before, "the victim was written");
+    }
+    drop(victim);
+    place.is_left_clean();
+}
+
+#[test]
+fn loop_a_phase_cannot_break_out_of_the_native_lab() {
+    tries_to_break_out("native");
+}
+
+#[test]
+fn uml_a_phase_cannot_break_out_of_a_guest() {
+    tries_to_break_out("uml");
+}

@@ -1,0 +1,170 @@
+//! kill -9, of the conductor and of what it started, in the middle of a phase: nothing is left behind, nothing that was
+//! measured is lost, and `resume` carries on where it stopped.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
+
+mod common;
+
+use common::{Journal, Place, Running};
+
+/// Guests take seconds each, so there are fewer of them.
+fn filesystems(lab: &str) -> &'static [&'static str] {
+    if lab == "uml" { &["ext2", "ext4"] } else { &["ext2", "ext3", "ext4"] }
+}
+
+/// A plan whose phase `hold` waits for ever while the file `hold` is there when it begins.
+fn plan(place: &Place, lab: &str) -> String {
+    format!(
+        r#"
+title = "To be interrupted"
+lab   = "{lab}"
+[device]
+image = "64MiB"
+[protocol]
+blocks  = 2
+seed    = 11
+timeout = "120s"
+[dataset.tree]
+profile     = "mixed"
+files       = 10
+directories = 2
+size        = "64KiB"
+[matrix]
+filesystem = {filesystems:?}
+[[phase]]
+name      = "write"
+operation = "tree.write"
+dataset   = "tree"
+[[phase]]
+name    = "hold"
+command = '''test ! -e {hold} || sleep 1000'''
+"#,
+        filesystems = filesystems(lab),
+        hold = place.path().join("hold").display()
+    )
+}
+
+fn hold(place: &Place) {
+    std::fs::write(place.path().join("hold"), "").unwrap();
+}
+
+fn let_go(place: &Place) {
+    std::fs::remove_file(place.path().join("hold")).unwrap();
+}
+
+/// A run that has finished at least one trial and is held in the middle of another.
+fn held<'a>(place: &'a Place, lab: &str) -> (Running<'a>, Journal) {
+    let mut running = place.start(&plan(place, lab), &[]);
+    running.wait_for("the first trial's end", |journal| journal.finished() > 0);
+    hold(place);
+    let journal = running.wait_for("the held phase", |journal| {
+        let last = journal.0.last().unwrap();
+        last["event"] == "step_started" && last["step"] == "hold" && still_held(journal)
+    });
+    (running, journal)
+}
+
+/// A phase that began just before the file was there passes by; one that is held has been so for a while.
+fn still_held(journal: &Journal) -> bool {
+    let began: jiff::Timestamp = journal.0.last().unwrap()["at"].as_str().unwrap().parse().unwrap();
+    jiff::Timestamp::now().duration_since(began).as_millis() > 700
+}
+
+/// Candidates in the order they were tried to the end, per block.
+fn tried(journal: &Journal, block: u32) -> Vec<String> {
+    let ends = journal.all("trial_finished").filter(|end| end["trial"]["block"] == block);
+    ends.map(|end| end["trial"]["candidate"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The order of a block, as a dry run announces it.
+fn announced(place: &Place, block: u32) -> Vec<String> {
+    let plan = place.path().join("plan.toml");
+    let seen = place.fsverdict(&["run", plan.to_str().unwrap(), "--dry-run"]).exits(0);
+    let line = seen.stdout.lines().find_map(|line| line.strip_prefix(&format!("block {block}: ")));
+    line.unwrap_or_else(|| panic!("{seen:#?}")).split(' ').map(str::to_owned).collect()
+}
+
+fn conductor_is_killed(lab: &str) {
+    let place = Place::new();
+    let (mut running, before) = held(&place, lab);
+    assert!(place.processes().len() > 2, "nothing to kill");
+    running.kill();
+    place.is_left_clean();
+
+    let after = place.journal();
+    assert_eq!(after.0[..before.0.len()], before.0[..], "what was in the journal is not any more");
+    let seen = place.fsverdict(&["report", "run"]);
+    assert!([Some(0), Some(3)].contains(&seen.code), "{seen:#?}");
+
+    let_go(&place);
+    place.fsverdict(&["resume", "run", "--quiet"]).exits(0);
+    let journal = place.journal();
+    assert_eq!(journal.all("run_started").count(), 1);
+    assert_eq!(journal.all("run_resumed").count(), 1);
+    assert_eq!(journal.0.last().unwrap()["event"], "run_finished");
+    assert!(journal.all("trial_finished").all(|end| end["status"] == "ok"), "{journal:#?}");
+    for block in [1, 2] {
+        let order = announced(&place, block);
+        assert_eq!(order.len(), filesystems(lab).len());
+        assert_eq!(tried(&journal, block), order, "block {block}");
+    }
+    assert!(filesystems(lab).iter().all(|name| place.status(name).0 == "ok"));
+    place.fsverdict(&["resume", "run"]).exits(0).says(&["this run is complete"]);
+    place.is_left_clean();
+}
+
+fn worker_is_killed(lab: &str, worker: &str) {
+    let place = Place::new();
+    let (mut running, before) = held(&place, lab);
+    let victims: Vec<u32> =
+        place.processes().iter().map(|(pid, _)| *pid).filter(|pid| *pid != running.child.id()).collect();
+    common::kill(place.worker(worker));
+    let journal = running.wait_for("the trial's end", |journal| journal.finished() > before.finished());
+    let end = journal.all("trial_finished").last().unwrap();
+    assert_eq!(end["status"], "failed");
+    assert!(end["reason"].as_str().unwrap().contains("signal 9"), "{end:#}");
+    let_go(&place);
+    let processes = place.processes();
+    let survivors: Vec<_> = processes.iter().filter(|(pid, _)| victims.contains(pid)).collect();
+    assert!(survivors.is_empty(), "{survivors:?}");
+    // The run goes on with its own next trial, on a device of its own.
+    assert!(place.loop_devices().len() <= 1, "{:?}", place.loop_devices());
+
+    assert_eq!(running.end(), Some(3));
+    let journal = place.journal();
+    assert_eq!(journal.finished(), 2 * filesystems(lab).len());
+    assert_eq!(journal.all("trial_finished").filter(|end| end["status"] == "failed").count(), 1);
+    assert_eq!(journal.0[..before.0.len()], before.0[..]);
+    place.is_left_clean();
+}
+
+#[test]
+fn loop_a_killed_conductor_leaves_nothing_and_the_run_can_be_resumed() {
+    conductor_is_killed("native");
+}
+
+#[test]
+fn loop_a_killed_conductor_leaves_nothing_at_whatever_step() {
+    for step in ["claim", "mkfs", "mount", "write", "umount", "fsck"] {
+        let place = Place::new();
+        let mut running = place.start(&plan(&place, "native"), &[]);
+        running.wait_for(step, |journal| journal.all("step_started").any(|event| event["step"] == step));
+        running.kill();
+        place.is_left_clean();
+    }
+}
+
+#[test]
+fn loop_a_killed_agent_is_one_failed_trial() {
+    worker_is_killed("native", "agent");
+}
+
+#[test]
+fn uml_a_killed_conductor_leaves_nothing_and_the_run_can_be_resumed() {
+    conductor_is_killed("uml");
+}
+
+#[test]
+fn uml_a_killed_guest_is_one_failed_trial() {
+    worker_is_killed("uml", "linux.uml");
+}

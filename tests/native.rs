@@ -1,0 +1,319 @@
+//! Native trials with this kernel's own filesystems: on scratch images, and on a block device named by its path.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::{Disk, Place, tool};
+
+/// Every built-in operation, a command, its verification and a check.
+const EVERYTHING: &str = r#"
+title = "Every operation once"
+lab   = "native"
+[device]
+image = "384MiB"
+[protocol]
+blocks  = 1
+seed    = 5
+timeout = "60s"
+[dataset.tree]
+profile     = "mixed"
+files       = 40
+directories = 6
+size        = "1MiB"
+[dataset.big]
+file = "1MiB"
+[dataset.crowd]
+flat      = 50
+file_size = "100B"
+[matrix]
+filesystem = ["ext2", "ext3", "ext4", "xfs", "btrfs"]
+[[phase]]
+name      = "write"
+operation = "tree.write"
+dataset   = "tree"
+[[phase]]
+name      = "read"
+operation = "tree.read"
+dataset   = "tree"
+cold      = true
+[[phase]]
+name      = "overwrite"
+operation = "tree.overwrite"
+dataset   = "tree"
+[[phase]]
+name    = "copy"
+command = 'cp -a "$TREE" "$MOUNT/copy"'
+dataset = "tree"
+verify  = { dataset = "tree", at = "copy" }
+[[phase]]
+name      = "remove"
+operation = "tree.remove"
+dataset   = "tree"
+[[phase]]
+name      = "stream-write"
+operation = "stream.write"
+dataset   = "big"
+[[phase]]
+name      = "stream-read"
+operation = "stream.read"
+dataset   = "big"
+[[phase]]
+name      = "stream-rewrite"
+operation = "stream.rewrite"
+dataset   = "big"
+[[phase]]
+name      = "fill"
+operation = "directory.fill"
+dataset   = "crowd"
+[[phase]]
+name      = "list"
+operation = "directory.list"
+dataset   = "crowd"
+[[phase]]
+name      = "empty"
+operation = "directory.empty"
+dataset   = "crowd"
+[[phase]]
+name      = "check"
+operation = "fsck"
+"#;
+
+const FILESYSTEMS: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "btrfs"];
+
+#[test]
+fn loop_every_operation_works_on_every_filesystem_and_nothing_is_left() {
+    let place = Place::new();
+    place.run(EVERYTHING, &[]).exits(0).shows(&FILESYSTEMS).says(&["trial 5/5"]);
+    let journal = place.journal();
+    assert_eq!(journal.0.first().unwrap()["event"], "run_started");
+    assert_eq!(journal.0.last().unwrap()["event"], "run_finished");
+    assert_eq!(journal.all("trial_started").count(), 5);
+    assert!(journal.all("trial_finished").all(|end| end["status"] == "ok"), "{journal:#?}");
+    let phases: Vec<&str> =
+        EVERYTHING.lines().filter_map(|line| line.strip_prefix("name ")).map(unquoted).collect();
+    assert_eq!(phases.len(), 12);
+    for filesystem in FILESYSTEMS {
+        let seen: BTreeSet<&str> = journal
+            .all("observation")
+            .filter(|event| event["trial"]["candidate"] == filesystem)
+            .map(|event| event["phase"].as_str().unwrap())
+            .collect();
+        for phase in phases.iter().copied().chain(["mkfs", "mount", "umount"]) {
+            assert!(seen.contains(phase), "{filesystem} has no observation of {phase}: {seen:?}");
+        }
+    }
+    assert!(journal.fact("device.loop.auto_clear").iter().all(|fact| fact == "true"));
+    place.is_left_clean();
+}
+
+fn unquoted(definition: &str) -> &str {
+    definition.trim_start_matches([' ', '=']).trim_matches('"')
+}
+
+#[test]
+fn loop_the_json_report_has_the_fields_of_the_contract() {
+    let place = Place::new();
+    place.run(EVERYTHING, &["--fs", "ext4,ext2", "--blocks", "2"]).exits(0);
+    let report = place.report();
+    let names = |value: &serde_json::Value| -> Vec<String> {
+        value.as_object().unwrap_or_else(|| panic!("{value}")).keys().cloned().collect()
+    };
+    assert_eq!(names(&report), ["candidates", "estimates", "run", "schema", "verdict"]);
+    assert_eq!(report["schema"], 1);
+    for field in ["id", "title", "lab", "fidelity", "blocks", "environment"] {
+        assert!(!report["run"][field].is_null(), "run.{field}");
+    }
+    assert_eq!((&report["run"]["lab"], &report["run"]["blocks"]), (&"native".into(), &2.into()));
+    for candidate in report["candidates"].as_array().unwrap() {
+        assert_eq!((&candidate["status"], &candidate["reason"]), (&"ok".into(), &"".into()), "{candidate}");
+        assert!(candidate["name"] == candidate["filesystem"]);
+    }
+    let estimates = report["estimates"].as_array().unwrap();
+    let of = |phase: &str, metric: &str| {
+        estimates.iter().find(|estimate| {
+            estimate["candidate"] == "ext4" && estimate["phase"] == phase && estimate["metric"] == metric
+        })
+    };
+    let durable = of("write", "durable").unwrap();
+    assert_eq!(names(durable), ["candidate", "high", "low", "metric", "n", "phase", "point", "unit"]);
+    assert_eq!((&durable["unit"], &durable["n"]), (&"s".into(), &2.into()));
+    assert!(
+        durable["point"].as_f64().unwrap() >= of("write", "returned").unwrap()["point"].as_f64().unwrap()
+    );
+    // What is known exactly must be right: 40 files of 1 MiB together.
+    assert_eq!(of("write", "logical_bytes").unwrap()["point"], 1_048_576.0);
+    assert_eq!(of("fill", "files").unwrap()["point"], 50.0);
+    let verdict = &report["verdict"];
+    let wanted = ["best", "cautions", "goal", "outcome", "ruled_out", "tied", "undecided"];
+    assert_eq!(names(verdict), wanted);
+}
+
+/// A plan for one ext4 candidate and one phase that writes.
+fn one_write(candidate: &str) -> String {
+    format!(
+        r#"
+title = "One write"
+lab   = "native"
+[protocol]
+blocks  = 1
+timeout = "60s"
+[dataset.tree]
+profile     = "mixed"
+files       = 20
+directories = 3
+size        = "256KiB"
+[[candidate]]
+filesystem = "ext4"
+{candidate}
+[[phase]]
+name      = "write"
+operation = "tree.write"
+dataset   = "tree"
+"#
+    )
+}
+
+#[test]
+fn loop_a_device_that_bears_a_filesystem_is_erased_only_by_its_identity() {
+    const UUID: &str = "5eed0f5e-0000-4000-8000-00000000beef";
+    let place = Place::new();
+    let disk = Disk::new(&place, "disk", 64 << 20);
+    tool(&["mkfs.ext4", "-q", "-F", "-U", UUID, &disk.device]);
+    let before = disk.bytes();
+    let plan = one_write("");
+
+    place.run(&plan, &["--device", &disk.device]).exits(1).says(&[
+        "is not empty",
+        "ext4",
+        UUID,
+        "hint:",
+        "--erase",
+    ]);
+    place
+        .run(&plan, &["--device", &disk.device, "--erase", "5eed0f5e-0000-4000-8000-00000000dead"])
+        .exits(1)
+        .says(&["is not the identity of", &disk.device, UUID]);
+    assert!(!place.path().join("run").exists(), "a refused device makes no run");
+    assert!(disk.bytes() == before, "a refused device was written");
+
+    let mounted = Mounted::new(&place, &disk);
+    place.run(&plan, &["--device", &disk.device, "--erase", UUID]).exits(1).says(&[
+        "is in use",
+        "is mounted on",
+        "hint:",
+        "umount",
+    ]);
+    drop(mounted);
+    // Mounting is a write of its own; what counts is what a run does.
+    let before = disk.bytes();
+    place.run(&plan, &["--device", &disk.device, "--dry-run"]).exits(0).shows(&["would be destroyed"]);
+    assert!(disk.bytes() == before, "a dry run wrote");
+
+    place.run(&plan, &["--device", &disk.device, "--erase", UUID]).exits(0);
+    assert!(disk.bytes() != before, "nothing was written: where did the trial happen?");
+    let journal = place.journal();
+    assert_eq!(journal.program("mkfs")["argv"].as_array().unwrap().last().unwrap(), &disk.device);
+    let environment = &journal.0[0]["environment"];
+    assert_eq!(environment["device.path"], disk.device.as_str());
+    assert!(journal.0[0]["fidelity"].as_str().unwrap().contains("real device"));
+    drop(disk);
+    place.is_left_clean();
+}
+
+struct Mounted(String);
+
+impl Mounted {
+    fn new(place: &Place, disk: &Disk) -> Mounted {
+        let point = place.path().join("mounted");
+        std::fs::create_dir(&point).unwrap();
+        let point = point.to_str().unwrap().to_owned();
+        tool(&["mount", &disk.device, &point]);
+        Mounted(point)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        tool(&["umount", &self.0]);
+    }
+}
+
+#[test]
+fn loop_a_scheduler_is_set_for_the_trial_and_put_back() {
+    let place = Place::new();
+    let disk = Disk::new(&place, "disk", 64 << 20);
+    let setting = format!("/sys/block/{}/queue/scheduler", disk.name());
+    let before = std::fs::read_to_string(&setting).unwrap();
+    let other = before.split_whitespace().find(|name| !name.starts_with('['));
+    let Some(other) = other else {
+        eprintln!("SKIPPED: this kernel offers loop devices one scheduler only: {before}");
+        return;
+    };
+    let plan = one_write(&format!("scheduler = \"{other}\""));
+    place.run(&plan, &["--device", &disk.device]).exits(0);
+    let during = place.journal().fact("device.queue.scheduler");
+    assert!(during.iter().any(|fact| fact == other), "wanted {other}: {during:?}");
+    assert_eq!(std::fs::read_to_string(&setting).unwrap(), before);
+}
+
+#[test]
+fn loop_a_candidate_that_fails_says_why_and_the_others_go_on() {
+    let place = Place::new();
+    let plan = r#"
+title = "Failures"
+lab   = "native"
+[device]
+image = "64MiB"
+[protocol]
+blocks  = 1
+timeout = "60s"
+[dataset.tree]
+profile     = "mixed"
+files       = 10
+directories = 2
+size        = "64KiB"
+[[candidate]]
+filesystem = "ext4"
+[[candidate]]
+filesystem = "ext4"
+mount      = "nosuchoption"
+name       = "bad-option"
+[[candidate]]
+filesystem = "ext2"
+[[candidate]]
+filesystem = "ext3"
+[[phase]]
+name    = "copy"
+command = '''
+cp -a "$TREE" "$MOUNT/copy"
+if grep -q " $MOUNT ext2 " /proc/mounts; then echo no such luck >&2; exit 7; fi
+if grep -q " $MOUNT ext3 " /proc/mounts; then
+    victim=$(find "$MOUNT/copy" -type f -size +1 | sort | head -n 1)
+    printf '\377\376\375\374' | dd of="$victim" conv=notrunc status=none
+    echo "spoilt ${victim#"$MOUNT/copy/"}"
+fi
+'''
+dataset = "tree"
+verify  = { dataset = "tree", at = "copy" }
+"#;
+    place.run(plan, &[]).exits(3).says(&["warning: bad-option failed"]).shows(&["no such luck"]);
+    let failed = |candidate: &str| {
+        let (status, reason) = place.status(candidate);
+        assert_eq!(status, "failed", "{candidate}: {reason}");
+        reason
+    };
+    assert_eq!(place.status("ext4").0, "ok");
+    let reason = failed("bad-option");
+    assert!(reason.contains("mount") && reason.contains("bad option"), "{reason}");
+    let reason = failed("ext2");
+    assert!(reason.contains("status 7") && reason.contains("no such luck"), "{reason}");
+    let journal = place.journal();
+    let said = journal.all("command").filter_map(|event| event["stdout"].as_str());
+    let spoilt = said.flat_map(str::lines).find_map(|line| line.strip_prefix("spoilt ")).unwrap();
+    let reason = failed("ext3");
+    assert!(reason.contains(spoilt), "`{spoilt}` is not named: {reason}");
+    place.is_left_clean();
+}

@@ -1,0 +1,115 @@
+//! Trials in a Linux kernel that is an ordinary process: every filesystem, with and without encryption, and guests that
+//! hang or are killed. All of it must work for root and for an ordinary user.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
+
+mod common;
+
+use common::Place;
+
+#[test]
+fn uml_every_filesystem_runs_plain_and_encrypted_but_reiser4_which_says_how() {
+    let place = Place::new();
+    let plan = r#"
+title = "Every filesystem"
+lab   = "uml"
+[device]
+image = "384MiB"
+[protocol]
+blocks  = 1
+timeout = "120s"
+[dataset.tree]
+profile     = "mixed"
+files       = 20
+directories = 4
+size        = "256KiB"
+[matrix]
+filesystem = ["ext2", "ext3", "ext4", "xfs", "btrfs", "jfs", "reiserfs", "reiser4", "nilfs2", "f2fs"]
+encryption = ["none", "luks2"]
+[[phase]]
+name      = "write"
+operation = "tree.write"
+dataset   = "tree"
+[[phase]]
+name      = "read"
+operation = "tree.read"
+dataset   = "tree"
+cold      = true
+[[phase]]
+name      = "check"
+operation = "fsck"
+"#;
+    place.run(plan, &[]).exits(3).says(&["skipped reiser4", "CONFIG_REISER4_FS", "hint:", "kernel = "]);
+    let report = place.report();
+    let candidates = report["candidates"].as_array().unwrap();
+    assert_eq!(candidates.len(), 20);
+    for candidate in candidates {
+        let wanted = if candidate["filesystem"] == "reiser4" { "skipped" } else { "ok" };
+        assert_eq!(candidate["status"], wanted, "{candidate:#}");
+        if wanted == "skipped" {
+            assert!(candidate["hint"].as_str().unwrap().contains("kernel = "), "{candidate:#}");
+        }
+    }
+    let journal = place.journal();
+    let encrypted = journal.all("command").filter(|event| event["step"] == "open encryption").count();
+    assert_eq!(encrypted, 9);
+    // What a guest runs, it runs on its own kernel.
+    let kernel = journal.0[0]["environment"]["lab.kernel_release"].as_str().unwrap().to_owned();
+    assert!(journal.0[0]["fidelity"].as_str().unwrap().contains(&kernel));
+    place.is_left_clean();
+}
+
+/// Two blocks of one candidate with one command.
+fn two_trials(command: &str, timeout: &str) -> String {
+    format!(
+        r#"
+title = "Two trials"
+lab   = "uml"
+[device]
+image = "64MiB"
+[protocol]
+blocks  = 2
+timeout = "{timeout}"
+[[candidate]]
+filesystem = "ext2"
+[[phase]]
+name    = "wait"
+command = '''{command}'''
+"#
+    )
+}
+
+#[test]
+fn uml_a_phase_that_hangs_is_a_failed_trial_within_the_time_limit() {
+    let place = Place::new();
+    let seen = place.run(&two_trials("sleep 1000", "8s"), &["--blocks", "1"]).exits(1);
+    let (status, reason) = place.status("ext2");
+    assert_eq!(status, "failed");
+    assert!(reason.contains("8 s"), "{reason}");
+    assert!(seen.stdout.contains("8 s"), "{seen:#?}");
+    let journal = place.journal();
+    assert_eq!(journal.step(), "wait");
+    assert_eq!(journal.0.last().unwrap()["event"], "run_finished");
+    place.is_left_clean();
+}
+
+#[test]
+fn uml_a_guest_killed_from_outside_is_a_failed_trial_and_the_run_goes_on() {
+    let place = Place::new();
+    let hold = place.path().join("hold");
+    std::fs::write(&hold, "").unwrap();
+    // The guest sees the host's tree: the first one waits, the second does not.
+    let command = format!("test ! -e {} || sleep 1000", hold.display());
+    let mut running = place.start(&two_trials(&command, "120s"), &[]);
+    running.wait_for("the phase", |journal| journal.step() == "wait");
+    common::kill(place.worker("linux.uml"));
+    std::fs::remove_file(&hold).unwrap();
+    assert_eq!(running.end(), Some(1));
+    let journal = place.journal();
+    let ends: Vec<&serde_json::Value> = journal.all("trial_finished").collect();
+    assert_eq!(ends.len(), 2, "{journal:#?}");
+    assert_eq!((&ends[0]["status"], &ends[1]["status"]), (&"failed".into(), &"ok".into()));
+    let reason = ends[0]["reason"].as_str().unwrap();
+    assert!(reason.contains("ended from outside") && reason.contains("signal 9"), "{reason}");
+    place.is_left_clean();
+}
