@@ -47,16 +47,28 @@ pub fn chi_squared_tail(x: f64, degrees: f64) -> f64 {
 
 /// P(B ≤ `successes`) for `trials` tosses of a fair coin.
 pub fn coin_cumulative(successes: usize, trials: usize) -> f64 {
+    coin_shares(trials).take(successes.min(trials) + 1).sum()
+}
+
+/// The most heads for which [`coin_cumulative`] is at most `tail`; `None` where already no heads at all is likelier.
+/// One pass: asking for each number of heads in turn costs the square of `trials`.
+pub(super) fn coin_cut(trials: usize, tail: f64) -> Option<usize> {
+    let mut sum = 0.0;
+    let within = coin_shares(trials).take_while(|share| {
+        sum += share;
+        sum <= tail
+    });
+    within.count().checked_sub(1)
+}
+
+/// The probabilities of no heads, one, two … in `trials` throws of a fair coin.
+fn coin_shares(trials: usize) -> impl Iterator<Item = f64> {
     let trials_real = trials as f64;
-    (0..=successes.min(trials))
-        .map(|heads| {
-            let heads = heads as f64;
-            exp(lgamma(trials_real + 1.0)
-                - lgamma(heads + 1.0)
-                - lgamma(trials_real - heads + 1.0)
-                - trials_real * std::f64::consts::LN_2)
-        })
-        .sum()
+    let all = lgamma(trials_real + 1.0) - trials_real * std::f64::consts::LN_2;
+    (0..=trials).map(move |heads| {
+        let heads = heads as f64;
+        exp(all - lgamma(heads + 1.0) - lgamma(trials_real - heads + 1.0))
+    })
 }
 
 /// Inverts the upper tail of a distribution that is symmetric about 0, by bisection (never diverges).
@@ -176,7 +188,7 @@ pub(super) fn root(value: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{chi_squared_tail, coin_cumulative, normal_quantile, student_quantile, student_tail};
+    use super::{chi_squared_tail, coin_cumulative, coin_cut, normal_quantile, student_quantile, student_tail};
 
     #[test]
     fn textbook_values() {
@@ -184,6 +196,10 @@ mod tests {
         assert!((student_quantile(0.975, 4.0) - 2.776_445_105_197_793).abs() < 1e-9);
         assert!((chi_squared_tail(5.991_464_547_107_979, 2.0) - 0.05).abs() < 1e-12);
         assert!((coin_cumulative(0, 6) - 1.0 / 64.0).abs() < 1e-15);
+        for trials in 1..80 {
+            let cut = (0..=trials).take_while(|heads| coin_cumulative(*heads, trials) <= 0.025).last();
+            assert_eq!(coin_cut(trials, 0.025), cut, "{trials}");
+        }
     }
 
     #[test]

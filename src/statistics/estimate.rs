@@ -3,7 +3,7 @@
 use libm::exp;
 use serde::{Deserialize, Serialize};
 
-use super::distribution::coin_cumulative;
+use super::distribution::{coin_cumulative, coin_cut};
 use super::rank::walsh_interval;
 use super::sample::{median, sorted};
 
@@ -65,7 +65,7 @@ pub fn median_estimate(values: &[f64], confidence: f64) -> Option<Estimate> {
     let ordered = sorted(values);
     let (n, tail) = (ordered.len(), 0.5 * (1.0 - confidence));
     // The widest cut such that the median lies beyond it with probability at most `tail` on each side.
-    let cut = (0..n).take_while(|cut| coin_cumulative(*cut, n) <= tail).last();
+    let cut = coin_cut(n, tail);
     let (low, high) = match cut {
         Some(cut) => (ordered.get(cut).copied(), ordered.get(n - 1 - cut).copied()),
         None => (None, None),

@@ -10,6 +10,7 @@ use crate::report::Report;
 use crate::report::matrix::{Mark, Matrix};
 use crate::report::number::{Scale, fixed};
 use crate::report::text::one_line;
+use crate::statistics::median;
 
 /// How a cost of the phases becomes one of the trial.
 #[derive(Clone, Copy)]
@@ -102,7 +103,7 @@ fn column(
         .iter()
         .map(|candidate| {
             let trials = report.used_trials().filter(|trial| trial.id.candidate == *candidate);
-            median(trials.filter_map(|trial| of_trial(report, trial, total)).collect())
+            median(&trials.filter_map(|trial| of_trial(report, trial, total)).collect::<Vec<f64>>())
         })
         .collect();
     let most = values.iter().flatten().copied().fold(0.0, f64::max);
@@ -129,16 +130,6 @@ fn of_trial(report: &Report<'_>, trial: &Trial, total: Total) -> Option<f64> {
             let logical = sum("logical_bytes");
             (logical > 0.0).then(|| sum("device_written") / logical)
         }
-    }
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let half = values.len() / 2;
-    match values.len() {
-        0 => None,
-        odd if odd % 2 == 1 => Some(values[half]),
-        _ => Some(f64::midpoint(values[half - 1], values[half])),
     }
 }
 
@@ -232,17 +223,5 @@ fn phase_table(matrix: &Matrix, index: &Index<'_>) -> Markup {
                 }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::median;
-
-    #[test]
-    fn the_median_of_an_even_number_lies_between_the_middle_two() {
-        assert_eq!(median(vec![3.0, 1.0, 2.0, 10.0]), Some(2.5));
-        assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
-        assert_eq!(median(Vec::new()), None);
     }
 }

@@ -11,7 +11,8 @@ use crate::plan::Candidate;
 use crate::report::number::times;
 use crate::report::text::{count, one_line};
 use crate::report::{PhaseEntry, Report};
-use crate::verdict::better_of;
+use crate::statistics::ratio_estimate;
+use crate::verdict::{CONFIDENCE, Estimate, better_of};
 
 /// The strips of effects show at least this factor and at most the other, to either side.
 const NARROWEST: f64 = 1.25;
@@ -27,10 +28,10 @@ struct Pair<'a> {
 
 /// The ratios of a pair in one phase, paired within blocks.
 struct Effect {
-    median: f64,
+    ratio: Estimate,
+    /// The interval, or with too few blocks for one the range of the blocks.
     low: f64,
     high: f64,
-    blocks: usize,
 }
 
 /// The section; nothing where no two candidates differ in just one option.
@@ -49,18 +50,19 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
     let reach = rows
         .iter()
         .flat_map(|(_, effects)| effects.iter().flatten())
-        .map(|effect| effect.median.max(1.0 / effect.median))
+        .map(|effect| effect.ratio.point.max(1.0 / effect.ratio.point))
         .fold(NARROWEST, f64::max)
         .min(WIDEST);
     let single =
-        rows.iter().flat_map(|(_, effects)| effects.iter().flatten()).all(|effect| effect.blocks < 2);
+        rows.iter().flat_map(|(_, effects)| effects.iter().flatten()).all(|effect| effect.ratio.n < 2);
     html! {
         @if !rows.is_empty() {
             section #effects aria-labelledby="effects-title" {
                 h2 #effects-title { "What an option does" }
                 p.lead {
                     "Pairs of candidates that differ in one option only: how many times as much (" (goal) ") with it as without. "
-                    "Compared within each block, then the median over blocks; the line is the range of the blocks."
+                    "Compared within each block, then estimated over the blocks (Hodges and Lehmann); the line is the 95% interval, or the range "
+                    "of the blocks where there are fewer than six."
                 }
                 div.scroll { table.picture.effects {
                     caption.unseen { "Effect of one option by phase, as a ratio" }
@@ -73,7 +75,7 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
                 p.note {
                     "The upright in the middle is no effect; the edges are " (times(1.0 / reach)) "× and " (times(reach)) "×. "
                     @if single { "There is one block: how far a repetition would differ is not known. " }
-                    @else { "► better in every block, ◄ worse in every block, ≈ within the tie in every block, ? blocks differ." }
+                    @else { "► certainly better, ◄ certainly worse, ≈ within the tie, ? the line points both ways. Each cell is judged alone." }
                 }
             }
         }
@@ -101,16 +103,16 @@ fn row(
 }
 
 impl Effect {
-    /// What the blocks say: class, sign, words. One block says nothing, and blocks that point both ways neither.
+    /// What the interval says: class, sign, words. One block says nothing, and an interval that points both ways neither.
     fn seen(&self, tie: f64) -> (&'static str, &'static str, &'static str) {
         let (small, large) = (1.0 / (1.0 + tie), 1.0 + tie);
-        if self.blocks < 2 {
+        if self.ratio.n < 2 {
             ("once", "", "in one block: ")
         } else if self.low >= small && self.high <= large {
             ("tied", "≈", "no practical difference: ")
-        } else if self.high < 1.0 && self.median < small {
+        } else if self.high < 1.0 && self.ratio.point < small {
             ("best", "►", "better: ")
-        } else if self.low > 1.0 && self.median > large {
+        } else if self.low > 1.0 && self.ratio.point > large {
             ("behind", "◄", "worse: ")
         } else {
             ("unclear", "?", "unclear: ")
@@ -121,19 +123,19 @@ impl Effect {
 fn cell(report: &Report<'_>, effect: &Effect, reach: f64) -> Markup {
     let (class, sign, words) = effect.seen(report.plan.protocol.tie);
     let at = |ratio: f64| place(ratio, 1.0 / reach, reach);
-    let heat = place(effect.median.max(1.0), 1.0, reach);
+    let heat = place(effect.ratio.point.max(1.0), 1.0, reach);
     let told = format!(
         "{}× over {}, from {}× to {}×",
-        times(effect.median),
-        count(effect.blocks, "block"),
+        times(effect.ratio.point),
+        count(effect.ratio.n, "block"),
         times(effect.low),
         times(effect.high)
     );
-    let range = (effect.blocks > 1).then(|| (at(effect.low), at(effect.high)));
+    let range = (effect.ratio.n > 1).then(|| (at(effect.low), at(effect.high)));
     html! {
         td.cell.(class) style=(format!("--heat:{heat:.0}%")) title=(told) {
-            span.value { span.sign aria-hidden="true" { (sign) } span.unseen { (words) } (times(effect.median)) "×" }
-            (strip(at(effect.median), range, effect.median > reach, Some(50.0)))
+            span.value { span.sign aria-hidden="true" { (sign) } span.unseen { (words) } (times(effect.ratio.point)) "×" }
+            (strip(at(effect.ratio.point), range, effect.ratio.point > reach, Some(50.0)))
         }
     }
 }
@@ -158,19 +160,20 @@ fn effect(report: &Report<'_>, values: &Values<'_>, pair: &Pair<'_>, phase: &str
     let (base, changed) = (values.get(&(pair.base, phase))?, values.get(&(pair.changed, phase))?);
     let unit = report.estimates.iter().find(|found| found.metric == report.plan.goal.metric)?.unit;
     let higher = better_of(&report.plan.goal.metric, unit) == crate::journal::Better::Higher;
-    let mut ratios: Vec<f64> = changed
+    let ratios: Vec<f64> = changed
         .iter()
         .filter_map(|(block, with)| Some((with, base.get(block)?)))
         .map(|(with, without)| if higher { without / with } else { with / without })
         .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
         .collect();
-    ratios.sort_by(f64::total_cmp);
-    let (low, high) = (*ratios.first()?, *ratios.last()?);
-    let half = ratios.len() / 2;
-    // Ratios multiply: the middle of two is their geometric mean.
-    let median =
-        if ratios.len() % 2 == 1 { ratios[half] } else { libm::sqrt(ratios[half - 1] * ratios[half]) };
-    Some(Effect { median, low, high, blocks: ratios.len() })
+    let logs: Vec<f64> = ratios.iter().map(|ratio| libm::log(*ratio)).collect();
+    let ratio = ratio_estimate(&logs, CONFIDENCE)?;
+    let range = || {
+        let ends = ratios.iter().copied();
+        (ends.clone().fold(f64::INFINITY, f64::min), ends.fold(0.0, f64::max))
+    };
+    let (low, high) = ratio.low.zip(ratio.high).unwrap_or_else(range);
+    Some(Effect { ratio, low, high })
 }
 
 /// Candidates that differ in one option, from the one that leaves it at its default.
@@ -215,12 +218,14 @@ fn single_change(base: &Candidate, changed: &Candidate) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Effect, single_change};
+    use super::{Effect, Estimate, single_change};
     use crate::plan::Candidate;
 
     #[test]
-    fn an_effect_is_only_claimed_where_every_block_agrees() {
-        let sign = |low, median, high, blocks| Effect { median, low, high, blocks }.seen(0.03).1;
+    fn an_effect_is_only_claimed_where_its_whole_interval_agrees() {
+        let sign = |low, point, high, n| {
+            Effect { ratio: Estimate { point, low: None, high: None, n }, low, high }.seen(0.03).1
+        };
         assert_eq!(sign(1.1, 1.2, 1.4, 5), "◄");
         assert_eq!(sign(0.5, 0.6, 0.9, 5), "►");
         assert_eq!(sign(0.98, 1.0, 1.02, 5), "≈");

@@ -3,6 +3,7 @@
 
 use maud::{Markup, html};
 
+use super::certainty;
 use super::figures::{alone, ends, place, spread, strip, told};
 use super::index::{Index, times_worse};
 use crate::journal::{CandidateStatus, metric};
@@ -25,6 +26,8 @@ struct Cell<'a> {
 enum Mark {
     Best,
     Tied,
+    /// Its line overlaps that of the best: the difference may be chance.
+    Unsure,
     Behind,
 }
 
@@ -33,6 +36,7 @@ impl Mark {
         match self {
             Mark::Best => "►",
             Mark::Tied => "≈",
+            Mark::Unsure => "~",
             Mark::Behind => "",
         }
     }
@@ -41,6 +45,7 @@ impl Mark {
         match self {
             Mark::Best => "best",
             Mark::Tied => "tied",
+            Mark::Unsure => "unsure",
             Mark::Behind => "behind",
         }
     }
@@ -49,6 +54,7 @@ impl Mark {
         match self {
             Mark::Best => "best of its phase: ",
             Mark::Tied => "tied with the best: ",
+            Mark::Unsure => "not certainly behind the best: ",
             Mark::Behind => "",
         }
     }
@@ -72,8 +78,11 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
                 p.lead { "Nothing was measured that could be compared." }
             } @else {
                 p.lead {
-                    "How many times the best of each phase (" (what) "). Rows are ordered by the goal. "
+                    "How many times the best of each phase (" (what) "). Rows are ordered by the goal."
+                }
+                p.keys {
                     b.key.best { "► best" } " " b.key.tied { "≈ within " (percent(report.plan.protocol.tie)) }
+                    " " b.key.unsure { "~ may be chance: lines overlap" }
                     " " b.key.behind { "the deeper, the slower" }
                 }
                 p.switch hidden { button type="button" data-absolute="" aria-pressed="false" { "Show absolute numbers" } }
@@ -90,6 +99,7 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
             }
             @if !phases.is_empty() {
                 p.note { (legend(report, index, &phases, farthest)) }
+                (certainty::folded(report, index))
             }
         }
     }
@@ -144,7 +154,7 @@ fn row(
                 @if !phases.is_empty() {
                     td.goal {
                         @match entry.score.zip(leader) {
-                            Some((own, leader)) => { b { (times(own / leader)) "×" } }
+                            Some((own, leader)) => { b { (times(own / leader)) "×" } (certainty::interval(report, entry.name)) }
                             None => { span title="it lacks a phase of the goal" { "–" } }
                         }
                     }
@@ -204,10 +214,21 @@ fn cell<'a>(report: &Report<'_>, index: &Index<'a>, phase: &PhaseEntry, candidat
         Mark::Best
     } else if ratio <= 1.0 + report.plan.protocol.tie {
         Mark::Tied
+    } else if overlaps(found, &index.column(&phase.name, goal), best) {
+        Mark::Unsure
     } else {
         Mark::Behind
     };
     Some(Cell { found, ratio, mark })
+}
+
+/// Whether the interval (or range) of an estimate reaches that of the best of its phase.
+fn overlaps(found: &PhaseEstimate, column: &[&PhaseEstimate], best: f64) -> bool {
+    let leader = column.iter().find(|other| other.estimate.point == best);
+    match (ends(found), leader.and_then(|leader| ends(leader))) {
+        (Some((low, high)), Some((best_low, best_high))) => low <= best_high && best_low <= high,
+        _ => false,
+    }
 }
 
 fn shown(cell: &Cell<'_>, farthest: f64) -> Markup {

@@ -1,0 +1,74 @@
+//! How certain the order is: every candidate against the leader, the noise floor, and what was spent on looking.
+
+use maud::{Markup, html};
+
+use super::index::Index;
+use crate::report::Report;
+use crate::report::number::{percent, times};
+use crate::report::text::{count, one_line};
+use crate::verdict::{Relation, Standing};
+
+/// The interval of a candidate's ratio to the leader, under that ratio.
+pub(super) fn interval(report: &Report<'_>, candidate: &str) -> Markup {
+    let standing = report.verdict.standings.iter().find(|standing| standing.candidate == candidate);
+    let ends = standing.and_then(|standing| standing.ratio.low.zip(standing.ratio.high));
+    html! { @if let Some((low, high)) = ends { small { (times(low)) "–" (times(high)) } } }
+}
+
+/// The whole comparison, folded; nothing where nothing was compared.
+pub(super) fn folded(report: &Report<'_>, index: &Index<'_>) -> Markup {
+    let verdict = &report.verdict;
+    let mut standings: Vec<&Standing> = verdict.standings.iter().collect();
+    standings.sort_by(|one, other| one.ratio.point.total_cmp(&other.ratio.point));
+    html! {
+        @if !standings.is_empty() {
+            details #certainty {
+                summary { "How certain is the order" }
+                p.note {
+                    "Each candidate against the leader, paired within blocks, for the whole goal. The interval and p are of this pair "
+                    "alone; the conclusion is corrected for all comparisons and all looks at the data."
+                    @if let Some(floor) = &verdict.floor {
+                        " The noise floor of this run is " (percent(floor.floor)) ": smaller differences are noise."
+                    }
+                    " Of the 5% chance of a wrong elimination, " (format!("{:.1}%", verdict.spent * 100.0)) " is spent after "
+                    (count(verdict.blocks, "block")) "."
+                }
+                div.scroll { table.numbers {
+                    thead { tr {
+                        th scope="col" { "candidate" }
+                        th scope="col" { "× the leader" }
+                        th scope="col" { "95% interval" }
+                        th scope="col" { "p" }
+                        th scope="col" { "blocks" }
+                        th scope="col" { "conclusion" }
+                    } }
+                    tbody { @for standing in standings {
+                        tr data-candidate=[index.number(&standing.candidate)] {
+                            th scope="row" { (one_line(&standing.candidate)) }
+                            td { (times(standing.ratio.point)) }
+                            td { (standing.ratio.low.zip(standing.ratio.high).map_or("–".to_owned(), |(low, high)| format!("{}–{}", times(low), times(high)))) }
+                            td { (p_value(standing.p)) }
+                            td { (standing.ratio.n) }
+                            td { (conclusion(standing.relation)) }
+                        }
+                    } }
+                } }
+            }
+        }
+    }
+}
+
+fn p_value(p: f64) -> String {
+    match p {
+        small if small < 0.0001 => "< 0.0001".to_owned(),
+        other => format!("{other:.4}"),
+    }
+}
+
+fn conclusion(relation: Relation) -> &'static str {
+    match relation {
+        Relation::RuledOut => "✕ ruled out",
+        Relation::Tied => "≈ tied",
+        Relation::Open => "? open",
+    }
+}
