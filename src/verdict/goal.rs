@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use super::PhaseEstimate;
 use crate::journal::{Better, Unit, metric};
 use crate::plan::Plan;
+use crate::workload::adapter_metric;
 
 /// A candidate with its score.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,9 +26,9 @@ pub fn weights(plan: &Plan) -> BTreeMap<String, f64> {
     plan.goal.weights.clone()
 }
 
-/// Which way a metric is better; of an adapter's own metric the unit tells: rates are better when higher.
+/// Which way a metric is better; of one that nobody knows any more the unit tells: rates are better when higher.
 pub fn better_of(name: &str, unit: Unit) -> Better {
-    match (metric(name), unit) {
+    match (metric(name).or_else(|| adapter_metric(name)), unit) {
         (Some(known), _) => known.better,
         (None, Unit::BytesPerSecond | Unit::PerSecond) => Better::Higher,
         (None, Unit::Seconds | Unit::Bytes) => Better::Lower,
