@@ -148,19 +148,14 @@ impl Cell {
     /// # Errors
     /// When this binary cannot be found again.
     pub fn command(&self) -> Result<Command, CellError> {
-        let mut command = Command::new(this_program()?);
+        let mut command = Command::new(THIS_PROGRAM);
         command.arg("cell").env(SPEC, serde_json::to_string(self).unwrap_or_default());
         Ok(command)
     }
 }
 
-/// The path of this binary.
-///
-/// # Errors
-/// When `/proc` is not mounted.
-pub fn this_program() -> Result<PathBuf, CellError> {
-    std::env::current_exe().map_err(system("find this program again"))
-}
+/// This binary, for a process of it to start again: its own path may be covered by a cell's mounts.
+pub const THIS_PROGRAM: &str = "/proc/self/exe";
 
 /// Walls an ordinary user, or root, can have here.
 pub fn possible_walls() -> Walls {

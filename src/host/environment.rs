@@ -1,4 +1,4 @@
-//! The facts of a machine that a reader of results must know: kernel, processor, memory, device, tools.
+//! The facts of a machine that a reader of results must know: kernel, processor, memory, device.
 //!
 //! Recording them must not stop a run: what cannot be read is recorded as such, with the reason.
 
@@ -59,37 +59,6 @@ pub fn device_facts(root: &Root, name: &str) -> Facts {
         Err(error) => put(&mut facts, "device.below", unreadable(&error)),
     }
     facts
-}
-
-/// Versions of tools as `tool.NAME`. `run` runs an argv and gives what it printed, standard output before
-/// standard error whatever its exit status; or why it could not be run.
-pub fn tool_facts<E: Display>(
-    tools: &[(&str, Vec<String>)],
-    mut run: impl FnMut(&[String]) -> Result<String, E>,
-) -> Facts {
-    let mut facts = Facts::new();
-    for (name, argv) in tools {
-        let version = match run(argv) {
-            Ok(printed) => tool_version(&printed).unwrap_or_else(|| "prints no version".to_owned()),
-            Err(error) => unreadable(&error),
-        };
-        put(&mut facts, &format!("tool.{name}"), version);
-    }
-    facts
-}
-
-/// The version in what a tool printed: the first word that looks like one, else the first line with a digit.
-pub fn tool_version(printed: &str) -> Option<String> {
-    let line = printed.lines().map(str::trim).find(|line| line.contains(|c: char| c.is_ascii_digit()))?;
-    let versions = line.split_ascii_whitespace().filter_map(|word| {
-        let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-        // btrfs-progs says v6.2, fio says fio-3.33.
-        let digits = word.find(|c: char| c.is_ascii_digit())?;
-        let (before, version) = word.split_at(digits);
-        let plain = before.is_empty() || before == "v" || before.ends_with(['-', ':']);
-        (plain && version.contains('.')).then(|| version.to_owned())
-    });
-    versions.into_iter().next().or_else(|| Some(line.to_owned()))
 }
 
 fn describe(facts: &mut Facts, root: &Root, prefix: &str, name: &str) {
@@ -188,10 +157,10 @@ fn unreadable(error: &impl Display) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{device_facts, environment, tool_facts, tool_version};
+    use super::{device_facts, environment};
     use crate::host::root::{Root, fake_root};
 
-    fn machine() -> Vec<(&'static str, &'static str)> {
+    fn files() -> Vec<(&'static str, &'static str)> {
         vec![
             ("proc/sys/kernel/osrelease", "6.1.176\n"),
             ("proc/sys/kernel/version", "#1 SMP\n"),
@@ -211,7 +180,7 @@ mod tests {
 
     #[test]
     fn gathers_the_machine() {
-        let (_folder, root) = fake_root(&machine());
+        let (_folder, root) = fake_root(&files());
         let facts = environment(&root);
         let expected = [
             ("cpu.count", "1"),
@@ -236,20 +205,20 @@ mod tests {
         let guest = ("proc/cpuinfo", "flags\t: fpu hypervisor\n");
         let bare = ("proc/cpuinfo", "flags\t: fpu\n");
         let marker = (".dockerenv", "");
-        for (files, expected) in [
+        for (given, expected) in [
             (vec![bare], "none seen"),
             (vec![guest], "virtual machine"),
             (vec![bare, marker], "container"),
             (vec![guest, marker], "container in a virtual machine"),
         ] {
-            let (_folder, root) = fake_root(&files);
+            let (_folder, root) = fake_root(&given);
             assert_eq!(environment(&root)["virtualisation"], expected);
         }
     }
 
     #[test]
     fn what_cannot_be_read_is_recorded_and_stops_nothing() {
-        let mut files = machine();
+        let mut files = files();
         files.retain(|(path, _)| *path != "proc/meminfo");
         let (_folder, root) = fake_root(&files);
         let facts = environment(&root);
@@ -280,40 +249,6 @@ mod tests {
         assert_eq!(facts["device.below.loop3.queue.rotational"], "false");
         assert_eq!(facts["device.below.loop3.loop.direct_io"], "true");
         assert!(!facts.contains_key("device.queue.scheduler"));
-    }
-
-    #[test]
-    fn finds_the_version_among_the_words() {
-        for (printed, version) in [
-            ("mke2fs 1.47.0 (5-Feb-2023)\n\tUsing EXT2FS Library version 1.47.0\n", "1.47.0"),
-            ("mkfs.xfs version 6.1.0\n", "6.1.0"),
-            ("mkfs.btrfs, part of btrfs-progs v6.2\n", "6.2"),
-            ("\nrsync  version 3.2.7  protocol version 31\n", "3.2.7"),
-            ("mkfs.nilfs2 (nilfs-utils 2.2.9)\n", "2.2.9"),
-            ("fio-3.33\n", "3.33"),
-            ("mkfs.f2fs 1.15.0 (2022-05-20)\n", "1.15.0"),
-            ("mkfs.jfs version 1.1.15, 04-Mar-2011\n", "1.1.15"),
-            ("sha1sum (GNU coreutils) 9.1\n", "9.1"),
-            ("tool release 7\n", "tool release 7"),
-        ] {
-            assert_eq!(tool_version(printed).as_deref(), Some(version), "{printed}");
-        }
-        assert_eq!(tool_version("usage: tool\n"), None);
-    }
-
-    #[test]
-    fn asks_each_tool() {
-        let tools =
-            [("mkfs.xfs", vec!["mkfs.xfs".to_owned(), "-V".to_owned()]), ("none", vec!["none".to_owned()])];
-        let facts = tool_facts(&tools, |argv| {
-            match argv {
-                [program, flag] if program == "mkfs.xfs" && flag == "-V" => Ok("mkfs.xfs version 6.1.0"),
-                _ => Err("not found"),
-            }
-            .map(str::to_owned)
-        });
-        assert_eq!(facts["tool.mkfs.xfs"], "6.1.0");
-        assert_eq!(facts["tool.none"], "unknown: not found");
     }
 
     #[test]

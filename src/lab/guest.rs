@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
-use crate::host::cell::{Walls, inherit};
+use crate::host::cell::inherit;
 use crate::host::mounts;
 use crate::host::program::{Program, succeeded};
 use crate::trial::{EVENTS_VARIABLE, Modules, TrialSpec, agent_cell};
@@ -52,7 +52,7 @@ fn live() -> Result<(), Box<dyn std::error::Error>> {
     line.make_raw();
     tcsetattr(&events, OptionalActions::Now, &line)?;
     let (reader, writer) = std::io::pipe()?;
-    let cell = agent_cell(&spec, Walls::Namespaces)?;
+    let cell = agent_cell(&spec);
     let mut agent = cell.command()?
         .env("PATH", path)
         .env(EVENTS_VARIABLE, inherit(events.as_fd())?.to_string())

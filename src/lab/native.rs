@@ -98,7 +98,7 @@ impl Lab for Native {
         };
         let (events, sender) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
         let (reader, writer) = std::io::pipe()?;
-        let mut command = agent_cell(&spec, Walls::Namespaces)?.command()?;
+        let mut command = agent_cell(&spec).command()?;
         // Standard output is the console; events go their own way.
         command.env(crate::trial::EVENTS_VARIABLE, inherit(sender.as_fd())?.to_string()).stdin(reader);
         inherited.push(sender);

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use crate::host::cell::{Cell, CellError, Walls, inherit, possible_walls, this_program};
+use crate::host::cell::{Cell, CellError, Walls, inherit, possible_walls};
 use crate::host::program::locate;
 use crate::journal::Event;
 use crate::plan::{Candidate, Dataset, Plan};
@@ -22,6 +22,8 @@ use super::{Disk, Lab, LabError, Obstacle, missing_tools};
 const PROGRAM: &str = "linux.uml";
 /// Where the guest's memory lies: it must be possible to execute from there (SANDBOX), and be fast.
 const MEMORY_FOLDER: &str = "/dev/shm";
+/// The description's disk is a multiple of this; the kernel looks for partition tables that far into a disk.
+const DESCRIPTION_SIZE: usize = 64 * 1024;
 /// Guest memory beyond what staged datasets take, in bytes.
 const BASE_MEMORY: u64 = 1 << 30;
 
@@ -104,6 +106,7 @@ impl Uml {
             "con=null".into(),
             "con0=null,fd:1".into(),
             format!("ssl0=null,fd:{events}"),
+            format!("uml_dir={MEMORY_FOLDER}/"),
             "quiet".into(),
             "--".into(),
             "guest".into(),
@@ -154,7 +157,7 @@ impl Lab for Uml {
 
     fn command_line(&self) -> Vec<String> {
         // The numbers differ from trial to trial; a reader who repeats it by hand names files instead.
-        let program = this_program().unwrap_or_else(|_| PathBuf::from("fsverdict"));
+        let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("fsverdict"));
         self.argv(&program, 3, 4, 5)
     }
 
@@ -164,7 +167,7 @@ impl Lab for Uml {
             spec.modules = Some(Modules { folder: folder.clone(), names });
         }
         spec.device = TrialDevice::Guest { path: "/dev/ubda".into() };
-        let program = this_program()?;
+        let program = std::env::current_exe()?;
         if program.to_string_lossy().contains(char::is_whitespace) {
             return Err(LabError::BlankInPath(program));
         }
@@ -189,7 +192,7 @@ fn describe(spec: &TrialSpec) -> Result<OwnedFd, CellError> {
         .map_err(|errno| failed(errno.into()))?;
     let mut file = std::fs::File::from(descriptor);
     let mut bytes = serde_json::to_vec(spec).map_err(|error| failed(error.into()))?;
-    bytes.resize((bytes.len() + 1).next_multiple_of(4096), 0);
+    bytes.resize((bytes.len() + 1).next_multiple_of(DESCRIPTION_SIZE), 0);
     file.write_all(&bytes).map_err(failed)?;
     Ok(file.into())
 }

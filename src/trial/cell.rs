@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::host::cell::{Cell, CellError, Walls};
+use crate::host::cell::{Cell, THIS_PROGRAM, Walls};
 use crate::plan::Dataset;
 
 use super::spec::TrialSpec;
@@ -11,12 +11,8 @@ use super::staging::REAL;
 /// The agent's cell for this trial: `fsverdict agent`, which reads `spec` on its standard input.
 ///
 /// `/dev`, `/run` and `/sys` stay writable for mkfs, cryptsetup and the I/O scheduler; `/tmp` is fresh memory.
-///
-/// # Errors
-/// When this program cannot find itself.
-pub fn agent_cell(spec: &TrialSpec, walls: Walls) -> Result<Cell, CellError> {
-    let program = crate::host::cell::this_program()?;
-    let mut cell = Cell::new(walls, [program.to_string_lossy().into_owned(), "agent".to_owned()]);
+pub fn agent_cell(spec: &TrialSpec) -> Cell {
+    let mut cell = Cell::new(Walls::Namespaces, [THIS_PROGRAM, "agent"]);
     cell.writable = ["/dev", "/run", "/sys"].map(PathBuf::from).into();
     cell.memory = vec![PathBuf::from("/tmp")];
     cell.shown = spec
@@ -27,5 +23,5 @@ pub fn agent_cell(spec: &TrialSpec, walls: Walls) -> Result<Cell, CellError> {
             _ => None,
         })
         .collect();
-    Ok(cell)
+    cell
 }

@@ -6,7 +6,7 @@ use crate::dataset::{HardLinks, Manifest};
 use crate::host::procfs::memory;
 use crate::host::program::{Program, ProgramError, locate, succeeded};
 use crate::host::root::Root;
-use crate::journal::CommandRecord;
+use crate::journal::{CommandRecord, Event};
 use crate::measure::{Running, SettleLimits, WorkDone, settle};
 use crate::plan::{Phase, Work};
 use crate::workload::{FOLDER, Site, Surroundings, adapter, command, operation};
@@ -199,10 +199,11 @@ impl Trial<'_> {
     /// Waits until the device is quiet. What a busy machine makes of it is told, not hidden.
     pub(super) fn settle(&mut self, stack: &mut Stack<'_>, phase: &str) {
         match settle(&Root::new("/"), Some(&stack.device_name()), &SettleLimits::default()) {
-            Ok(settled) if settled.timed_out => {
-                stack.sink.caution(phase, format!("the device was not quiet within {:.0} s after this phase", settled.seconds));
+            Ok(settled) => {
+                if let Some(caution) = settled.caution(phase) {
+                    stack.sink.send(&Event::Caution(caution));
+                }
             }
-            Ok(_) => {}
             Err(error) => stack.sink.caution(phase, format!("could not tell whether the device was quiet: {error}")),
         }
     }
