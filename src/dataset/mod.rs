@@ -1,1 +1,40 @@
-//! (to be filled)
+//! Datasets: what phases work on, generated from a seed or taken from a real folder, and how to tell they are intact.
+//!
+//! Generated data depend on the plan and the seed alone: the same bytes on every machine, in every lab, in every
+//! trial. [`prepare`] lays a dataset out in memory, [`stage`] makes it real in a folder for command phases, and a
+//! [`Manifest`] says exactly what must be found afterwards.
+
+mod compare;
+mod content;
+mod copy;
+mod descriptor;
+mod error;
+mod folder;
+mod generate;
+#[cfg(test)]
+mod generate_tests;
+mod list;
+mod manifest;
+mod names;
+mod prepare;
+mod profile;
+mod random;
+mod sizes;
+mod stage;
+mod tree;
+mod write;
+
+pub use compare::{CompareError, HardLinks};
+pub use copy::Skipped;
+pub use error::{DatasetError, IoFailure};
+pub use manifest::Manifest;
+pub use prepare::{Kind, Prepared, prepare};
+pub use profile::{PROFILES, Profile, profile};
+pub use stage::{Staged, stage};
+pub use tree::Totals;
+
+pub(crate) use content::{Body, TRANSFER};
+pub(crate) use descriptor::{Listing, Stopped, look, open_below, open_directory, open_path, type_of};
+pub(crate) use prepare::Origin;
+pub(crate) use tree::Tree;
+pub(crate) use write::{Call, Manner, Probe, Source, read_some, write_tree};

@@ -1,0 +1,295 @@
+//! Comparing what lies in a folder with what must: every difference counted, the first few told precisely.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, Statx};
+use rustix::io::Errno;
+use thiserror::Error;
+
+use super::content::{Body, TRANSFER};
+use super::descriptor::{Listing, Stopped, is_mount_root, look, open_directory, open_path, type_of};
+use super::error::IoFailure;
+use super::manifest::{Contents, Manifest, digest_of, open_to_read};
+use super::tree::{Directory, Entry, EntryKind, Tree};
+use super::write::read_some;
+
+/// How many differences are spelled out.
+const SHOWN: usize = 5;
+
+/// Whether hard links must have stayed hard links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HardLinks {
+    /// The same names must be the same file, and there must be no others.
+    Exact,
+    /// Each name may be a file of its own, as after `cp -R` or `rsync -a` without `-H`.
+    MayBeCopies,
+}
+
+/// Why a comparison did not come out equal.
+#[derive(Debug, Error)]
+pub enum CompareError {
+    /// Something is not as it must be.
+    #[error("{path} is not what was written: {}{}", differences.join("; "), more(*.total, differences.len()))]
+    Different {
+        /// What was compared.
+        path: String,
+        /// The first few differences.
+        differences: Vec<String>,
+        /// How many there are.
+        total: u64,
+    },
+    /// The comparison could not be made.
+    #[error("cannot verify: {0}")]
+    Io(#[from] IoFailure),
+}
+
+fn more(total: u64, shown: usize) -> String {
+    match total.saturating_sub(shown as u64) {
+        0 => String::new(),
+        rest => format!("; and {rest} more"),
+    }
+}
+
+/// A comparison under way.
+pub(crate) struct Comparison<'a> {
+    manifest: &'a Manifest,
+    hard_links: HardLinks,
+    /// How many further links each file must have.
+    links: HashMap<u32, u32>,
+    /// Inode found for each of those files.
+    inodes: HashMap<u32, u64>,
+    buffer: Vec<u8>,
+    differences: Vec<String>,
+    total: u64,
+}
+
+impl<'a> Comparison<'a> {
+    pub(crate) fn of(manifest: &'a Manifest, hard_links: HardLinks) -> Self {
+        Self {
+            manifest,
+            hard_links,
+            links: manifest.hard_links(),
+            inodes: HashMap::new(),
+            buffer: vec![0; TRANSFER],
+            differences: Vec::new(),
+            total: 0,
+        }
+    }
+
+    /// Compares with what lies at `path`.
+    pub(crate) fn run(mut self, path: &Path) -> Result<(), CompareError> {
+        self.look_at(path).map_err(|errno| IoFailure::new("open", path.display().to_string(), errno))?;
+        if self.total == 0 {
+            return Ok(());
+        }
+        let Self { differences, total, .. } = self;
+        Err(CompareError::Different { path: path.display().to_string(), differences, total })
+    }
+
+    fn different(&mut self, say: impl FnOnce(&Tree) -> String) {
+        self.total += 1;
+        if self.differences.len() < SHOWN {
+            self.differences.push(say(&self.manifest.tree));
+        }
+    }
+
+    fn look_at(&mut self, path: &Path) -> Result<(), Errno> {
+        let tree = Arc::clone(&self.manifest.tree);
+        if self.manifest.is_file {
+            let status = rustix::fs::statx(
+                CWD,
+                path,
+                rustix::fs::AtFlags::SYMLINK_NOFOLLOW,
+                rustix::fs::StatxFlags::BASIC_STATS,
+            )?;
+            let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let above =
+                rustix::fs::open(above, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+            let name = path.file_name().unwrap_or_default();
+            let name = std::ffi::CString::new(name.as_encoded_bytes()).map_err(|_| Errno::INVAL)?;
+            if let Some(entry) = tree.entries.first() {
+                self.entry(above.as_fd(), 0, entry, &name, Ok(status));
+            }
+            return Ok(());
+        }
+        let root = open_path(path)?;
+        let mut directories = HashSet::new();
+        for directory in tree.directories.iter().skip(1) {
+            directories.insert((directory.parent, tree.name(directory.name)));
+        }
+        let mut listing = Listing::new();
+        let mut open: Vec<OwnedFd> = Vec::new();
+        let mut missing_below = None; // depth of a directory that is not there
+        for (number, directory) in tree.directories.iter().enumerate() {
+            if missing_below.is_some_and(|depth| directory.depth > depth) {
+                continue;
+            }
+            missing_below = None;
+            open.truncate(usize::from(directory.depth).saturating_sub(1));
+            if number == 0 {
+                self.directory(root.as_fd(), number, directory, &directories, &mut listing);
+                continue;
+            }
+            let parent = open.last().map_or(root.as_fd(), OwnedFd::as_fd);
+            match open_directory(parent, tree.name(directory.name)) {
+                Ok(here) => {
+                    self.directory(here.as_fd(), number, directory, &directories, &mut listing);
+                    open.push(here);
+                }
+                Err(errno) => {
+                    missing_below = Some(directory.depth);
+                    self.different(|tree| {
+                        let path = tree.directory_path(number);
+                        match errno {
+                            Errno::NOENT => format!("{path}/ is missing"),
+                            Errno::NOTDIR | Errno::LOOP => format!("{path} is not a directory"),
+                            errno => format!("{path}/ cannot be opened ({errno})"),
+                        }
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn directory(
+        &mut self,
+        here: BorrowedFd<'_>,
+        number: usize,
+        directory: &Directory,
+        directories: &HashSet<(u32, &CStr)>,
+        listing: &mut Listing,
+    ) {
+        let tree = Arc::clone(&self.manifest.tree);
+        let entries = tree.entries_of(directory);
+        let names: HashSet<&CStr> = entries.iter().map(|entry| tree.name(entry.name)).collect();
+        let spare = number == 0 && is_mount_root(here);
+        let read = listing.each::<Errno>(here, |name, _| {
+            let known = names.contains(name) || directories.contains(&(number as u32, name));
+            let nobodys = spare && name == c"lost+found";
+            if !known && !nobodys {
+                let path = Path::new(&tree.directory_path(number))
+                    .join(&*name.to_string_lossy())
+                    .display()
+                    .to_string();
+                self.different(|_| format!("{path} should not be there"));
+            }
+            Ok(())
+        });
+        if let Err(Stopped::Reading(errno) | Stopped::Entry(errno)) = read {
+            self.different(|tree| format!("{}/ cannot be listed ({errno})", tree.directory_path(number)));
+        }
+        for (place, entry) in entries.iter().enumerate() {
+            let name = tree.name(entry.name);
+            self.entry(here, directory.first as usize + place, entry, name, look(here, name));
+        }
+    }
+
+    fn entry(
+        &mut self,
+        here: BorrowedFd<'_>,
+        number: usize,
+        entry: &Entry,
+        name: &CStr,
+        status: Result<Statx, Errno>,
+    ) {
+        let shown = name.to_string_lossy().into_owned();
+        let path = |tree: &Tree| if self.manifest.is_file { shown.clone() } else { tree.entry_path(number) };
+        let problem = match status {
+            Err(Errno::NOENT) => Some("is missing".to_string()),
+            Err(errno) => Some(format!("cannot be looked at ({errno})")),
+            Ok(status) => self.judge(here, number, entry, name, &status),
+        };
+        if let Some(problem) = problem {
+            let path = path(&self.manifest.tree);
+            self.different(|_| format!("{path} {problem}"));
+        }
+    }
+
+    /// What is wrong with an entry that is there.
+    fn judge(
+        &mut self,
+        here: BorrowedFd<'_>,
+        number: usize,
+        entry: &Entry,
+        name: &CStr,
+        status: &Statx,
+    ) -> Option<String> {
+        let kind = type_of(status);
+        if entry.kind == EntryKind::Symlink {
+            if kind != FileType::Symlink {
+                return Some("is not a symbolic link".into());
+            }
+            let meant = self.manifest.tree.name(entry.what);
+            return match rustix::fs::readlinkat(here, name, Vec::new()) {
+                Ok(target) if target.as_c_str() == meant => None,
+                Ok(target) => Some(format!(
+                    "points to {} instead of {}",
+                    target.to_string_lossy(),
+                    meant.to_string_lossy()
+                )),
+                Err(errno) => Some(format!("cannot be read as a link ({errno})")),
+            };
+        }
+        if kind != FileType::RegularFile {
+            return Some("is not a regular file".into());
+        }
+        if status.stx_size != entry.size {
+            return Some(format!("has {} bytes instead of {}", status.stx_size, entry.size));
+        }
+        let file = if entry.kind == EntryKind::HardLink { entry.what } else { number as u32 };
+        if self.hard_links == HardLinks::Exact {
+            let links = 1 + self.links.get(&file).copied().unwrap_or(0);
+            if status.stx_nlink != links {
+                return Some(format!("has {} hard links instead of {links}", status.stx_nlink));
+            }
+            if links > 1 {
+                let first = *self.inodes.entry(file).or_insert(status.stx_ino);
+                if first != status.stx_ino {
+                    let other = self.manifest.tree.entry_path(file as usize);
+                    return Some(format!("is not the same file as {other}"));
+                }
+            }
+            if entry.kind == EntryKind::HardLink {
+                return None; // the file itself is compared under its first name
+            }
+        }
+        let original = self.manifest.tree.entries.get(file as usize)?;
+        match open_to_read(here, name)
+            .and_then(|opened| self.content(opened.as_fd(), file as usize, original))
+        {
+            Ok(problem) => problem,
+            Err(errno) => Some(format!("cannot be read ({errno})")),
+        }
+    }
+
+    fn content(
+        &mut self,
+        file: BorrowedFd<'_>,
+        number: usize,
+        entry: &Entry,
+    ) -> Result<Option<String>, Errno> {
+        let Contents::Generated { content, generation } = &self.manifest.contents else {
+            let (digest, _) = digest_of(file, &mut self.buffer)?;
+            let same = digest == self.manifest.content_digest(number, entry);
+            return Ok((!same).then(|| "has other content".into()));
+        };
+        let body = Body { identity: entry.what, generation: *generation, size: entry.size };
+        let mut position = 0;
+        loop {
+            let count = read_some(file, &mut self.buffer)?;
+            if count == 0 {
+                let short = position < entry.size;
+                return Ok(short.then(|| format!("ends after {position} of {} bytes", entry.size)));
+            }
+            if let Some(at) = content.first_difference(&body, position, &self.buffer[..count]) {
+                return Ok(Some(format!("has other content from byte {at} on")));
+            }
+            position += count as u64;
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What can go wrong with a dataset, told so that a reader knows what to do.
+
+use rustix::io::Errno;
+use thiserror::Error;
+
+/// A system call that failed, and on what.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{call} {path}: {errno}{}", hint(*.errno))]
+pub struct IoFailure {
+    /// What was attempted, as a verb: `create`, `write` …
+    pub call: &'static str,
+    /// On which path.
+    pub path: String,
+    /// Why it failed.
+    pub errno: Errno,
+}
+
+impl IoFailure {
+    /// Puts the three together.
+    pub(crate) fn new(call: &'static str, path: impl Into<String>, errno: Errno) -> Self {
+        Self { call, path: path.into(), errno }
+    }
+
+    /// The same failure, its path seen from `above`.
+    pub(crate) fn below(mut self, above: &std::path::Path) -> Self {
+        self.path = above.join(&self.path).display().to_string();
+        self
+    }
+}
+
+fn hint(errno: Errno) -> &'static str {
+    match errno {
+        Errno::NOSPC => {
+            "; hint: the filesystem is full; take a larger device or image, or a smaller dataset (--scale)"
+        }
+        Errno::DQUOT => "; hint: a quota is used up; take a smaller dataset (--scale)",
+        Errno::MFILE => "; hint: the tree is deeper than this process may have files open; raise `ulimit -n`",
+        Errno::ROFS => {
+            "; hint: the filesystem is read-only; it may have become so after an error (see the kernel's log)"
+        }
+        Errno::MLINK => {
+            "; hint: the filesystem allows fewer hard links to a file, or fewer directories in a directory"
+        }
+        Errno::FBIG => "; hint: the file is larger than this filesystem allows",
+        _ => "",
+    }
+}
+
+/// Why a dataset cannot be had.
+#[derive(Debug, Error)]
+pub enum DatasetError {
+    /// The plan names a profile that does not exist.
+    #[error(
+        "dataset `{dataset}`: there is no profile `{profile}`; hint: `fsverdict list profiles` shows those there are"
+    )]
+    UnknownProfile {
+        /// The dataset.
+        dataset: String,
+        /// The profile.
+        profile: String,
+    },
+    /// The shape cannot be had.
+    #[error("dataset `{dataset}`: {problem}; hint: {hint}")]
+    Impossible {
+        /// The dataset.
+        dataset: String,
+        /// What cannot be.
+        problem: String,
+        /// What to change.
+        hint: &'static str,
+    },
+    /// A folder that is not one, or cannot be opened.
+    #[error(
+        "dataset `{dataset}`: cannot use the folder {path}: {errno}; hint: `path` must name a directory this user may read"
+    )]
+    Folder {
+        /// The dataset.
+        dataset: String,
+        /// The folder.
+        path: String,
+        /// Why.
+        errno: Errno,
+    },
+    /// A folder dataset that was not staged first.
+    #[error("dataset `{dataset}` is a real folder and has not been staged")]
+    NotStaged {
+        /// The dataset.
+        dataset: String,
+    },
+    /// Staging failed.
+    #[error("dataset `{dataset}`: cannot stage it: {failure}")]
+    Staging {
+        /// The dataset.
+        dataset: String,
+        /// What failed.
+        failure: IoFailure,
+    },
+}

@@ -1,0 +1,235 @@
+//! What must be found in a folder, and the comparison with what is found: names, types, sizes, contents, links.
+
+use std::collections::HashMap;
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+use super::compare::{CompareError, Comparison, HardLinks};
+use super::content::{Body, Content, TRANSFER};
+use super::descriptor::{open_directory, open_path};
+use super::error::{DatasetError, IoFailure};
+use super::list::{list, single};
+use super::prepare::{Kind, Origin, Prepared};
+use super::stage::Staged;
+use super::tree::{Entry, EntryKind, Totals, Tree};
+use super::write::read_some;
+
+/// What the files must hold.
+#[derive(Debug)]
+pub(crate) enum Contents {
+    Generated {
+        content: Arc<Content>,
+        generation: u32,
+    },
+    /// Digest of each entry that is a file.
+    Digests(Arc<Vec<u64>>),
+}
+
+/// Everything that must be found, and nothing else.
+#[derive(Debug)]
+pub struct Manifest {
+    pub(crate) tree: Arc<Tree>,
+    pub(crate) contents: Contents,
+    pub(crate) is_file: bool,
+}
+
+impl Manifest {
+    /// What a dataset must look like after it was written and then overwritten `generation` times.
+    ///
+    /// Costs nothing for generated datasets; reads a staged folder once.
+    ///
+    /// # Errors
+    /// [`DatasetError::NotStaged`] for a folder without `staged`; [`DatasetError::Staging`] when that cannot be read.
+    pub fn of(prepared: &Prepared, staged: Option<&Staged>, generation: u32) -> Result<Self, DatasetError> {
+        match (prepared.origin(), staged) {
+            (Origin::Generated { tree, content }, _) => Ok(Self {
+                tree: Arc::clone(tree),
+                contents: Contents::Generated { content: Arc::clone(content), generation },
+                is_file: prepared.kind() == Kind::File,
+            }),
+            (Origin::Folder { .. }, Some(staged)) => {
+                let digests = match staged.digests().get() {
+                    Some(digests) => Arc::clone(digests),
+                    None => Arc::new(digests_below(staged.tree(), staged.path()).map_err(|failure| {
+                        DatasetError::Staging { dataset: prepared.name().into(), failure }
+                    })?),
+                };
+                let digests = Arc::clone(staged.digests().get_or_init(|| digests));
+                Ok(Self {
+                    tree: Arc::clone(staged.tree()),
+                    contents: Contents::Digests(digests),
+                    is_file: false,
+                })
+            }
+            (Origin::Folder { .. }, None) => Err(DatasetError::NotStaged { dataset: prepared.name().into() }),
+        }
+    }
+
+    /// Whatever lies at `path` now: a directory or a regular file.
+    ///
+    /// # Errors
+    /// When something there cannot be read.
+    pub fn of_path(path: &Path) -> Result<Self, IoFailure> {
+        let failed = |call, errno| IoFailure::new(call, path.display().to_string(), errno);
+        match open_path(path) {
+            Ok(_) => {
+                let tree = Arc::new(list(path)?);
+                let contents = Contents::Digests(Arc::new(digests_below(&tree, path)?));
+                Ok(Self { tree, contents, is_file: false })
+            }
+            Err(Errno::NOTDIR) => {
+                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let file =
+                    rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| failed("open", errno))?;
+                let (digest, size) =
+                    digest_of(file.as_fd(), &mut vec![0; TRANSFER]).map_err(|errno| failed("read", errno))?;
+                let contents = Contents::Digests(Arc::new(vec![digest]));
+                Ok(Self { tree: Arc::new(single(size, 0o644)), contents, is_file: true })
+            }
+            Err(errno) => Err(failed("open", errno)),
+        }
+    }
+
+    /// How much there is of everything.
+    pub fn totals(&self) -> Totals {
+        self.tree.totals()
+    }
+
+    /// The digest of the content of one entry that is a file.
+    pub(crate) fn content_digest(&self, number: usize, entry: &Entry) -> u64 {
+        match &self.contents {
+            Contents::Digests(digests) => digests.get(number).copied().unwrap_or_default(),
+            Contents::Generated { content, generation } => {
+                let mut digest = Xxh3::new();
+                let body = Body { identity: entry.what, generation: *generation, size: entry.size };
+                content.pieces(&body, |piece| digest.update(piece));
+                digest.digest()
+            }
+        }
+    }
+
+    /// What a reader of the whole tree, in whatever order, must arrive at: the number of bytes under all names of
+    /// files, and the sum (wrapping) of their digests.
+    pub(crate) fn sums(&self) -> (u64, u64) {
+        let linked = self.hard_links();
+        let (mut bytes, mut sum) = (0u64, 0u64);
+        for (number, entry) in self.tree.entries.iter().enumerate() {
+            if entry.kind == EntryKind::File {
+                let names = 1 + u64::from(linked.get(&(number as u32)).copied().unwrap_or(0));
+                bytes += names * entry.size;
+                sum = sum.wrapping_add(self.content_digest(number, entry).wrapping_mul(names));
+            }
+        }
+        (bytes, sum)
+    }
+
+    /// One number for all names, types, sizes, contents and links: the same exactly when the data are.
+    pub fn digest(&self) -> u64 {
+        let mut whole = Xxh3::new();
+        let mut add = |parts: &[&[u8]]| {
+            for part in parts {
+                whole.update(&(part.len() as u64).to_le_bytes());
+                whole.update(part);
+            }
+        };
+        for directory in &self.tree.directories {
+            add(&[b"directory", self.tree.name(directory.name).to_bytes(), &directory.depth.to_le_bytes()]);
+            for (place, entry) in self.tree.entries_of(directory).iter().enumerate() {
+                let name = self.tree.name(entry.name).to_bytes();
+                let number = directory.first as usize + place;
+                match entry.kind {
+                    EntryKind::File => {
+                        let content = self.content_digest(number, entry);
+                        add(&[b"file", name, &entry.size.to_le_bytes(), &content.to_le_bytes()]);
+                    }
+                    EntryKind::HardLink => {
+                        add(&[
+                            b"link",
+                            name,
+                            &xxh3_64(self.tree.entry_path(entry.what as usize).as_bytes()).to_le_bytes(),
+                        ]);
+                    }
+                    EntryKind::Symlink => add(&[b"symlink", name, self.tree.name(entry.what).to_bytes()]),
+                }
+            }
+        }
+        whole.digest()
+    }
+
+    /// How many further links each file has that has any.
+    pub(crate) fn hard_links(&self) -> HashMap<u32, u32> {
+        let mut links = HashMap::new();
+        for entry in self.tree.entries.iter().filter(|entry| entry.kind == EntryKind::HardLink) {
+            *links.entry(entry.what).or_insert(0) += 1;
+        }
+        links
+    }
+
+    /// Compares with what lies at `path`. Symbolic links are compared, never followed; permission bits, owners and
+    /// times are not looked at; `lost+found` at the root of a mounted filesystem is nobody's data.
+    ///
+    /// # Errors
+    /// [`CompareError::Different`] names the first few differences; [`CompareError::Io`] when `path` itself cannot
+    /// be opened. A file inside that cannot be read is a difference.
+    pub fn compare(&self, path: &Path, hard_links: HardLinks) -> Result<(), CompareError> {
+        Comparison::of(self, hard_links).run(path)
+    }
+}
+
+/// Reads every file of the tree, which lies at `path`.
+fn digests_below(tree: &Tree, path: &Path) -> Result<Vec<u64>, IoFailure> {
+    let mut digests = vec![0; tree.entries.len()];
+    let mut buffer = vec![0; TRANSFER];
+    let root = open_path(path).map_err(|errno| IoFailure::new("open", path.display().to_string(), errno))?;
+    let mut open: Vec<OwnedFd> = Vec::new();
+    for (number, directory) in tree.directories.iter().enumerate() {
+        open.truncate(usize::from(directory.depth).saturating_sub(1));
+        if number > 0 {
+            let parent = open.last().map_or(root.as_fd(), OwnedFd::as_fd);
+            let here = open_directory(parent, tree.name(directory.name))
+                .map_err(|errno| IoFailure::new("open", tree.directory_path(number), errno).below(path))?;
+            open.push(here);
+        }
+        let here = if number == 0 { Some(root.as_fd()) } else { open.last().map(OwnedFd::as_fd) };
+        let Some(here) = here else { continue };
+        for (place, entry) in tree.entries_of(directory).iter().enumerate() {
+            if entry.kind == EntryKind::File {
+                let at = directory.first as usize + place;
+                let (digest, _) = open_to_read(here, tree.name(entry.name))
+                    .and_then(|file| digest_of(file.as_fd(), &mut buffer))
+                    .map_err(|errno| IoFailure::new("read", tree.entry_path(at), errno).below(path))?;
+                digests[at] = digest;
+            }
+        }
+    }
+    Ok(digests)
+}
+
+/// Opens a file to read it, leaving its access time alone where that is allowed.
+pub(crate) fn open_to_read(here: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    match rustix::fs::openat(here, name, flags | OFlags::NOATIME, Mode::empty()) {
+        Err(Errno::PERM) => rustix::fs::openat(here, name, flags, Mode::empty()),
+        other => other,
+    }
+}
+
+/// Digest and length of all that can be read.
+pub(crate) fn digest_of(file: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<(u64, u64), Errno> {
+    let (mut digest, mut length) = (Xxh3::new(), 0);
+    loop {
+        match read_some(file, buffer)? {
+            0 => return Ok((digest.digest(), length)),
+            count => {
+                digest.update(&buffer[..count]);
+                length += count as u64;
+            }
+        }
+    }
+}

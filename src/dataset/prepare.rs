@@ -1,0 +1,189 @@
+//! From the plan's words to a dataset laid out in memory.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::plan::{Dataset, TreeShape};
+
+use super::content::Content;
+use super::error::DatasetError;
+use super::generate::{Shape, flat, generate, repeats};
+use super::list::single;
+use super::profile::profile;
+use super::sizes::LARGEST_SHARE;
+use super::tree::{Totals, Tree};
+
+/// The kinds of datasets, as operations ask for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A generated tree.
+    Tree,
+    /// One directory of small files.
+    Flat,
+    /// One big file.
+    File,
+    /// A real folder of the user's.
+    Folder,
+}
+
+impl Kind {
+    /// Its word in plans and messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tree => "tree",
+            Self::Flat => "flat",
+            Self::File => "file",
+            Self::Folder => "folder",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// Where the data come from.
+#[derive(Debug)]
+pub(crate) enum Origin {
+    /// Made up.
+    Generated { tree: Arc<Tree>, content: Arc<Content> },
+    /// Copied.
+    Folder { path: PathBuf, wanted: Option<u64> },
+}
+
+/// A dataset laid out in memory (generated), or found to be there (a real folder).
+#[derive(Debug)]
+pub struct Prepared {
+    name: String,
+    kind: Kind,
+    origin: Origin,
+    notes: Vec<String>,
+}
+
+impl Prepared {
+    /// Its name in the plan.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What kind it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// How much there is of everything; `None` for a real folder, where it is known once staged.
+    pub fn totals(&self) -> Option<Totals> {
+        match &self.origin {
+            Origin::Generated { tree, .. } => Some(tree.totals()),
+            Origin::Folder { .. } => None,
+        }
+    }
+
+    /// What a reader of the numbers must know about it, in sentences.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Whether built-in operations need it staged first, as those on a real folder do.
+    pub fn needs_staging(&self) -> bool {
+        self.kind == Kind::Folder
+    }
+}
+
+/// Lays out the dataset `name`. Generated ones follow from `name`, `spec` and `seed` alone and touch no disk.
+///
+/// # Errors
+/// [`DatasetError::UnknownProfile`], [`DatasetError::Impossible`] when the shape contradicts itself or is too big,
+/// [`DatasetError::Folder`] when a real folder cannot be opened.
+pub fn prepare(name: &str, spec: &Dataset, seed: u64) -> Result<Prepared, DatasetError> {
+    let seed = super::random::Stream::new(seed, name).next();
+    let impossible = |problem, hint| DatasetError::Impossible { dataset: name.into(), problem, hint };
+    let too_many = || impossible("more than 4 GiB of names".into(), "ask for fewer files");
+    let count = |what, number: u64| {
+        u32::try_from(number)
+            .map_err(|_| impossible(format!("{number} {what} are more than {}", u32::MAX), "ask for fewer"))
+    };
+    let share = |what, value: f64| {
+        let good = (0.0..=1.0).contains(&value);
+        let wrong = || impossible(format!("{what} = {value} is not a share"), "give a number from 0 to 1");
+        good.then_some(value).ok_or_else(wrong)
+    };
+    let mut notes = Vec::new();
+    let generated = |tree, compressible| Origin::Generated {
+        tree: Arc::new(tree),
+        content: Arc::new(Content::new(seed, compressible)),
+    };
+    let (kind, origin) = match spec {
+        Dataset::Tree(asked) => {
+            let known = profile(&asked.profile).ok_or_else(|| DatasetError::UnknownProfile {
+                dataset: name.into(),
+                profile: asked.profile.clone(),
+            })?;
+            let shape = Shape {
+                profile: known,
+                files: count("files", asked.files)?,
+                directories: count("directories", asked.directories)?,
+                bytes: asked.size.0,
+                duplicates: share("duplicates", asked.duplicates.unwrap_or(known.duplicates))?,
+                hard_links: share("hard_links", asked.hard_links.unwrap_or(known.hard_links))?,
+            };
+            if let Some((problem, hint)) = contradiction(asked, &shape) {
+                return Err(impossible(problem, hint));
+            }
+            let compressible = share("compressible", asked.compressible.unwrap_or(known.compressible))?;
+            let made = generate(&shape, seed).ok_or_else(too_many)?;
+            if made.capped > 0 {
+                notes.push(format!(
+                    "dataset `{name}`: {} of its largest files were cut to {:.0} % of all bytes, so that no single file decides",
+                    made.capped,
+                    LARGEST_SHARE * 100.0
+                ));
+            }
+            (Kind::Tree, generated(made.tree, compressible))
+        }
+        Dataset::Flat { files, file_size } => {
+            let tree = flat(count("files", *files)?, file_size.0, seed).ok_or_else(too_many)?;
+            (Kind::Flat, generated(tree, 0.0))
+        }
+        Dataset::File { size, compressible } => {
+            (Kind::File, generated(single(size.0, 0o644), share("compressible", *compressible)?))
+        }
+        Dataset::Folder { path, size } => {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| DatasetError::Folder {
+                dataset: name.into(),
+                path: path.display().to_string(),
+                errno,
+            })?;
+            (Kind::Folder, Origin::Folder { path: path.clone(), wanted: size.map(|size| size.0) })
+        }
+    };
+    Ok(Prepared { name: name.into(), kind, origin, notes })
+}
+
+/// What cannot be true of one tree at once, and what to change.
+fn contradiction(asked: &TreeShape, shape: &Shape) -> Option<(String, &'static str)> {
+    let (links, copies) = repeats(shape.files, shape.duplicates, shape.hard_links);
+    if shape.directories == 0 {
+        return Some(("a tree has at least one directory, its root".into(), "directories = 1"));
+    }
+    if shape.files == 0 && asked.size.0 > 0 {
+        return Some((format!("{} bytes in no files", asked.size.0), "ask for files, or for size = \"0B\""));
+    }
+    if shape.files > 0 && u64::from(links) + u64::from(copies) >= u64::from(shape.files) {
+        return Some((
+            "copies and hard links leave no file to be copied or linked to".into(),
+            "duplicates and hard_links together must be well below 1",
+        ));
+    }
+    None
+}

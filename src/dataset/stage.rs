@@ -1,0 +1,135 @@
+//! Making a dataset real in a folder outside the filesystem under test: what command phases find as `$TREE`.
+
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use rustix::fs::{Mode, OFlags};
+
+use super::content::Body;
+use super::copy::{Skipped, copy_folder};
+use super::descriptor::open_path;
+use super::error::{DatasetError, IoFailure};
+use super::folder::{Selection, select};
+use super::list::list;
+use super::prepare::{Kind, Origin, Prepared};
+use super::tree::{Totals, Tree};
+use super::write::{Manner, Source, Untimed, write_tree};
+
+/// A dataset that lies in a folder.
+#[derive(Debug)]
+pub struct Staged {
+    path: PathBuf,
+    tree: Arc<Tree>,
+    skipped: Skipped,
+    notes: Vec<String>,
+    digests: OnceLock<Arc<Vec<u64>>>,
+}
+
+impl Staged {
+    /// Where it lies: a directory, or for a file dataset the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How much there is of everything.
+    pub fn totals(&self) -> Totals {
+        self.tree.totals()
+    }
+
+    /// What of a real folder was left out.
+    pub fn skipped(&self) -> &Skipped {
+        &self.skipped
+    }
+
+    /// What a reader of the numbers must know about it, in sentences.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Where the digests of its files are kept once they have been read.
+    pub(crate) fn digests(&self) -> &OnceLock<Arc<Vec<u64>>> {
+        &self.digests
+    }
+
+    pub(crate) fn tree(&self) -> &Arc<Tree> {
+        &self.tree
+    }
+}
+
+/// Makes the dataset real at `destination`, which must not exist; its parent must.
+///
+/// Trees, flat directories and folders become a directory, a file dataset a regular file.
+///
+/// # Errors
+/// [`DatasetError::Folder`] when a real folder cannot be opened, [`DatasetError::Staging`] when `destination` cannot be written.
+pub fn stage(prepared: &Prepared, destination: &Path) -> Result<Staged, DatasetError> {
+    let staging = |failure| DatasetError::Staging { dataset: prepared.name().into(), failure };
+    let failed = |call, errno| staging(IoFailure::new(call, destination.display().to_string(), errno));
+    let ready = |tree| Staged {
+        path: destination.into(),
+        tree,
+        skipped: Skipped::default(),
+        notes: Vec::new(),
+        digests: OnceLock::new(),
+    };
+    if prepared.kind() == Kind::File {
+        let Origin::Generated { tree, content } = prepared.origin() else {
+            return Err(DatasetError::NotStaged { dataset: prepared.name().into() });
+        };
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = rustix::fs::open(destination, flags, Mode::from_raw_mode(0o644))
+            .map_err(|errno| failed("create", errno))?;
+        let size = tree.totals().bytes;
+        content
+            .write_all(file.as_fd(), &Body { identity: 0, generation: 0, size })
+            .map_err(|errno| failed("write", errno))?;
+        return Ok(ready(Arc::clone(tree)));
+    }
+    rustix::fs::mkdir(destination, Mode::from_raw_mode(0o755))
+        .map_err(|errno| failed("make the directory", errno))?;
+    let target = open_path(destination).map_err(|errno| failed("open the directory", errno))?;
+    match prepared.origin() {
+        Origin::Generated { tree, content } => {
+            let source = Source::Generated { content, generation: 0 };
+            write_tree(tree, source, target.as_fd(), Manner::Create, &mut Untimed)
+                .map_err(|failure| staging(failure.below(destination)))?;
+            Ok(ready(Arc::clone(tree)))
+        }
+        Origin::Folder { path, wanted } => {
+            let unusable = |errno| DatasetError::Folder {
+                dataset: prepared.name().into(),
+                path: path.display().to_string(),
+                errno,
+            };
+            // The folder itself may be reached through symbolic links; only inside are they data.
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let source = rustix::fs::open(path, flags, Mode::empty()).map_err(unusable)?;
+            let selection = match wanted {
+                Some(wanted) => select(source.as_fd(), *wanted).map_err(unusable)?,
+                None => Selection::All,
+            };
+            let skipped = copy_folder(source.as_fd(), target.as_fd(), &selection)
+                .map_err(|failure| staging(failure.below(destination)))?;
+            let tree = list(destination).map_err(staging)?;
+            let mut staged = Staged { skipped, ..ready(Arc::new(tree)) };
+            staged.notes = notes(prepared, &staged, *wanted);
+            Ok(staged)
+        }
+    }
+}
+
+fn notes(prepared: &Prepared, staged: &Staged, wanted: Option<u64>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let name = prepared.name();
+    if !staged.skipped.is_empty() {
+        notes.push(format!("dataset `{name}`: {}", staged.skipped));
+    }
+    let bytes = staged.totals().bytes;
+    if let Some(wanted) = wanted.filter(|wanted| bytes < wanted - wanted / 5 || bytes > wanted + wanted / 5) {
+        notes.push(format!(
+            "dataset `{name}`: {wanted} bytes were asked for, but whole subdirectories of the folder made {bytes}"
+        ));
+    }
+    notes
+}

@@ -1,0 +1,99 @@
+//! Latency histograms: one pair of clock reads per sample, two significant digits.
+
+use std::time::Instant;
+
+use hdrhistogram::{CreationError, Histogram};
+
+use crate::dataset::{Call, Probe};
+use crate::journal;
+
+/// The longest latency told apart: an hour, in nanoseconds.
+const LONGEST: u64 = 3_600_000_000_000;
+
+/// The latencies of one kind of call.
+pub(crate) struct Latency {
+    call: &'static str,
+    histogram: Histogram<u64>,
+}
+
+impl Latency {
+    pub(crate) fn new(call: &'static str) -> Result<Self, CreationError> {
+        Ok(Self { call, histogram: Histogram::new_with_bounds(1, LONGEST, 2)? })
+    }
+
+    /// Records the time since `start`.
+    pub(crate) fn since(&mut self, start: Instant) {
+        self.histogram.saturating_record(start.elapsed().as_nanos() as u64);
+    }
+
+    /// The form the journal keeps; `None` when nothing was recorded.
+    fn finish(&self) -> Option<journal::Histogram> {
+        let buckets: Vec<(u64, u64)> = self
+            .histogram
+            .iter_recorded()
+            .map(|bucket| (bucket.value_iterated_to(), bucket.count_since_last_iteration()))
+            .collect();
+        (!buckets.is_empty()).then(|| journal::Histogram { call: self.call.into(), buckets })
+    }
+}
+
+/// The journal's form of those in which something was recorded.
+pub(crate) fn finish(latencies: &[&Latency]) -> Vec<journal::Histogram> {
+    latencies.iter().filter_map(|latency| latency.finish()).collect()
+}
+
+/// The clock around the calls that write a tree.
+pub(crate) struct WriteClock {
+    started: Instant,
+    file: Latency,
+    directory: Latency,
+    link: Latency,
+}
+
+impl WriteClock {
+    /// `file` is what writing one file is called.
+    pub(crate) fn new(file: &'static str) -> Result<Self, CreationError> {
+        Ok(Self {
+            started: Instant::now(),
+            file: Latency::new(file)?,
+            directory: Latency::new("mkdir")?,
+            link: Latency::new("link")?,
+        })
+    }
+
+    pub(crate) fn finish(&self) -> Vec<journal::Histogram> {
+        finish(&[&self.file, &self.directory, &self.link])
+    }
+}
+
+impl Probe for WriteClock {
+    fn begin(&mut self) {
+        self.started = Instant::now();
+    }
+
+    fn end(&mut self, call: Call) {
+        match call {
+            Call::WriteFile => self.file.since(self.started),
+            Call::MakeDirectory => self.directory.since(self.started),
+            Call::Link => self.link.since(self.started),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Latency, finish};
+
+    #[test]
+    fn every_sample_is_counted_in_a_bucket_within_one_percent() {
+        let mut latency = Latency::new("test").unwrap();
+        for value in [0, 1_000, 1_000, 123_456, 7_000_000_000] {
+            latency.histogram.saturating_record(value);
+        }
+        let [histogram] = &finish(&[&latency, &Latency::new("unused").unwrap()])[..] else { panic!() };
+        assert_eq!(histogram.buckets.iter().map(|(_, count)| count).sum::<u64>(), 5);
+        let near =
+            |wanted: u64| histogram.buckets.iter().any(|(value, _)| value.abs_diff(wanted) * 100 <= wanted);
+        assert!(near(1_000) && near(123_456) && near(7_000_000_000), "{:?}", histogram.buckets);
+    }
+}

@@ -1,0 +1,72 @@
+//! Looking again, outside any clock: is everything that must be there still there, and what must be gone gone?
+
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use rustix::io::Errno;
+
+use crate::dataset::{IoFailure, Listing, Manifest, Prepared, Staged, Stopped, open_path};
+
+use super::{Ledger, Remains, WorkError};
+
+/// Compares everything the ledger is sure of with what is there: the last step of a trial, after fsck and a fresh mount.
+///
+/// `dataset` finds a dataset, and its staged folder if there is one, by name; what it does not know is passed over.
+///
+/// # Errors
+/// The first folder that is not as it must be.
+pub fn verify_written<'a>(
+    mount: &Path,
+    ledger: &Ledger,
+    dataset: impl Fn(&str) -> Option<(&'a Prepared, Option<&'a Staged>)>,
+) -> Result<(), WorkError> {
+    for (into, written) in ledger.written().filter(|(_, written)| written.sure) {
+        let Some((prepared, staged)) = dataset(&written.dataset) else { continue };
+        let at = mount.join(into);
+        match written.remains {
+            Remains::Everything => Manifest::of(prepared, staged, written.generation)?
+                .compare(&at, written.hard_links)
+                .map_err(|problem| WorkError::Wrong { operation: "verify", problem })?,
+            Remains::EmptyDirectory => empty("verify", &at)?,
+            Remains::Nothing => absent("verify", &at)?,
+        }
+    }
+    Ok(())
+}
+
+/// The directory must be there and empty.
+pub(crate) fn empty(operation: &'static str, at: &Path) -> Result<(), WorkError> {
+    let failed = |call, errno| WorkError::Io {
+        operation,
+        failure: IoFailure::new(call, at.display().to_string(), errno),
+    };
+    let directory = open_path(at).map_err(|errno| failed("open", errno))?;
+    Listing::new().each(directory.as_fd(), |name, _| Err(name.to_string_lossy().into_owned())).map_err(
+        |stopped| match stopped {
+            Stopped::Reading(errno) => failed("list", errno),
+            Stopped::Entry(name) => WorkError::Miscounted {
+                operation,
+                at: at.display().to_string(),
+                saw: format!("`{name}`"),
+                expected: "nothing".into(),
+            },
+        },
+    )
+}
+
+/// Nothing must be there.
+pub(crate) fn absent(operation: &'static str, at: &Path) -> Result<(), WorkError> {
+    match rustix::fs::lstat(at) {
+        Err(Errno::NOENT) => Ok(()),
+        Err(errno) => Err(WorkError::Io {
+            operation,
+            failure: IoFailure::new("look at", at.display().to_string(), errno),
+        }),
+        Ok(_) => Err(WorkError::Miscounted {
+            operation,
+            at: at.display().to_string(),
+            saw: "something".into(),
+            expected: "nothing".into(),
+        }),
+    }
+}

@@ -1,0 +1,306 @@
+//! `tree.read` and `tree.remove`: walking a tree as a program does that does not know it, in the order the
+//! filesystem lists it.
+//!
+//! The walk keeps one descriptor per level and the names of directories still to visit in one arena; it allocates
+//! nothing for a file.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Instant;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+use crate::dataset::{IoFailure, Kind, Listing, Stopped, TRANSFER, look, open_directory, read_some, type_of};
+
+use super::latency::{Latency, finish};
+use super::site::{Remains, Seen, Written};
+use super::tree::TREES;
+use super::{Done, Operation, Site, WorkError};
+
+/// How often a directory is read again for entries the filesystem had not shown before.
+const PASSES: u8 = 4;
+
+/// What is done on the way.
+trait Visitor {
+    /// The verb of [`file`](Self::file), for messages.
+    const VERB: &'static str;
+
+    /// Something that is not a directory.
+    fn file(&mut self, directory: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Result<(), Errno>;
+
+    /// A directory whose content has been visited.
+    fn leave(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno>;
+}
+
+/// A directory being visited.
+struct Level {
+    directory: OwnedFd,
+    /// Where the names of its subdirectories begin in the arena.
+    start: usize,
+    /// Where the one being visited begins, and where the next.
+    current: usize,
+    next: usize,
+    /// How often the current one was visited.
+    passes: u8,
+}
+
+struct Walk<'a, V> {
+    visitor: &'a mut V,
+    listing: Listing,
+    /// NUL-terminated names of subdirectories, level after level.
+    names: Vec<u8>,
+    levels: Vec<Level>,
+}
+
+/// Visits all below `root`; the paths of failures are relative to it.
+fn walk<V: Visitor>(root: OwnedFd, visitor: &mut V) -> Result<(), IoFailure> {
+    let mut walk = Walk { visitor, listing: Listing::new(), names: Vec::new(), levels: Vec::new() };
+    walk.enter(root)?;
+    while let Some(level) = walk.levels.last_mut() {
+        if level.next == walk.names.len() {
+            let start = level.start;
+            walk.levels.pop();
+            walk.names.truncate(start);
+            walk.leave()?;
+            continue;
+        }
+        level.current = level.next;
+        level.next += name_at(&walk.names, level.current).count_bytes() + 1;
+        level.passes = 0;
+        walk.descend()?;
+    }
+    Ok(())
+}
+
+fn name_at(names: &[u8], at: usize) -> &CStr {
+    names.get(at..).and_then(|rest| CStr::from_bytes_until_nul(rest).ok()).unwrap_or_default()
+}
+
+impl<V: Visitor> Walk<'_, V> {
+    /// Visits the files of a directory and remembers its subdirectories.
+    fn enter(&mut self, directory: OwnedFd) -> Result<(), IoFailure> {
+        let start = self.names.len();
+        let (visitor, names) = (&mut *self.visitor, &mut self.names);
+        let read = self.listing.each(directory.as_fd(), |name, kind| {
+            let trouble =
+                |call: &'static str| move |errno| (call, name.to_string_lossy().into_owned(), errno);
+            let kind = match kind {
+                // Some filesystems do not say what an entry is when they list it.
+                FileType::Unknown => look(directory.as_fd(), name)
+                    .map(|status| type_of(&status))
+                    .map_err(trouble("look at"))?,
+                kind => kind,
+            };
+            if kind == FileType::Directory {
+                names.extend_from_slice(name.to_bytes_with_nul());
+                return Ok(());
+            }
+            visitor.file(directory.as_fd(), name, kind).map_err(trouble(V::VERB))
+        });
+        match read {
+            Ok(()) => {
+                self.levels.push(Level { directory, start, current: start, next: start, passes: 0 });
+                Ok(())
+            }
+            Err(Stopped::Reading(errno)) => Err(self.failed("list", "", errno)),
+            Err(Stopped::Entry((call, name, errno))) => Err(self.failed(call, &name, errno)),
+        }
+    }
+
+    /// Goes into the current subdirectory of the deepest level.
+    fn descend(&mut self) -> Result<(), IoFailure> {
+        let Some(level) = self.levels.last_mut() else { return Ok(()) };
+        level.passes += 1;
+        let opened = open_directory(level.directory.as_fd(), name_at(&self.names, level.current));
+        match opened {
+            Ok(directory) => self.enter(directory),
+            Err(errno) => Err(self.failed("open the directory", "", errno)),
+        }
+    }
+
+    /// Takes leave of the current subdirectory of the deepest level.
+    fn leave(&mut self) -> Result<(), IoFailure> {
+        let Some(level) = self.levels.last() else { return Ok(()) };
+        match self.visitor.leave(level.directory.as_fd(), name_at(&self.names, level.current)) {
+            Ok(()) => Ok(()),
+            Err(Errno::NOTEMPTY | Errno::EXIST) if level.passes < PASSES => self.descend(),
+            Err(errno) => Err(self.failed("leave the directory", "", errno)),
+        }
+    }
+
+    fn failed(&self, call: &'static str, name: &str, errno: Errno) -> IoFailure {
+        let mut path = String::new();
+        for level in self.levels.iter().filter(|level| level.next > level.start) {
+            path.push_str(&name_at(&self.names, level.current).to_string_lossy());
+            path.push('/');
+        }
+        path.push_str(name);
+        IoFailure::new(call, path, errno)
+    }
+}
+
+/// `tree.read`.
+pub(crate) struct Read;
+
+struct Reader {
+    latency: Latency,
+    buffer: Vec<u8>,
+    seen: Seen,
+}
+
+impl Visitor for Reader {
+    const VERB: &'static str = "read";
+
+    fn file(&mut self, directory: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Result<(), Errno> {
+        if kind != FileType::RegularFile {
+            return Ok(());
+        }
+        let start = Instant::now();
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(directory, name, flags, Mode::empty())?;
+        let mut count = read_some(file.as_fd(), &mut self.buffer)?;
+        let mut bytes = count as u64;
+        // Less than was asked for is the end of a regular file.
+        let digest = if count < self.buffer.len() {
+            xxh3_64(&self.buffer[..count])
+        } else {
+            let mut digest = Xxh3::new();
+            while count > 0 {
+                digest.update(&self.buffer[..count]);
+                count = read_some(file.as_fd(), &mut self.buffer)?;
+                bytes += count as u64;
+            }
+            digest.digest()
+        };
+        drop(file);
+        self.latency.since(start);
+        self.seen.files += 1;
+        self.seen.bytes += bytes;
+        self.seen.digests = self.seen.digests.wrapping_add(digest);
+        Ok(())
+    }
+
+    fn leave(&mut self, _: BorrowedFd<'_>, _: &CStr) -> Result<(), Errno> {
+        Ok(())
+    }
+}
+
+impl Operation for Read {
+    fn name(&self) -> &'static str {
+        "tree.read"
+    }
+
+    fn summary(&self) -> &'static str {
+        "reads every file of a tree in the order its directories list them, and checksums it"
+    }
+
+    fn datasets(&self) -> &'static [Kind] {
+        TREES
+    }
+
+    fn run(&self, site: &mut Site<'_>) -> Result<Done, WorkError> {
+        site.check(self)?;
+        let root = site.open_target(self.name())?;
+        let mut reader =
+            Reader { latency: Latency::new("read_file")?, buffer: vec![0; TRANSFER], seen: Seen::default() };
+        walk(root, &mut reader).map_err(|failure| site.failed_below(self.name(), failure))?;
+        let Reader { latency, seen, .. } = reader;
+        site.note_seen(seen);
+        let histograms = finish(&[&latency]);
+        Ok(Done { logical_bytes: seen.bytes, files: seen.files, histograms, main_call: "read_file" })
+    }
+
+    fn verify(&self, site: &Site<'_>) -> Result<(), WorkError> {
+        let seen = site.seen();
+        let mut expected = None;
+        for manifest in site.possible()? {
+            let (bytes, digests) = manifest.sums();
+            let must = Seen { files: manifest.totals().files, bytes, digests };
+            if must == seen {
+                return Ok(());
+            }
+            expected = expected.or(Some(must));
+        }
+        // What is wrong is told best by looking again; if it has gone, the first reading was wrong.
+        site.compare(self.name())?;
+        let tell = |seen: Seen| {
+            format!("{} files, {} bytes, sum of digests {:016x}", seen.files, seen.bytes, seen.digests)
+        };
+        Err(WorkError::Miscounted {
+            operation: self.name(),
+            at: site.shown(),
+            saw: tell(seen),
+            expected: tell(expected.unwrap_or_default()),
+        })
+    }
+}
+
+/// `tree.remove`.
+pub(crate) struct Remove;
+
+struct Remover {
+    file: Latency,
+    directory: Latency,
+    files: u64,
+}
+
+impl Visitor for Remover {
+    const VERB: &'static str = "remove";
+
+    fn file(&mut self, directory: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Result<(), Errno> {
+        let start = Instant::now();
+        rustix::fs::unlinkat(directory, name, AtFlags::empty())?;
+        self.file.since(start);
+        self.files += u64::from(kind == FileType::RegularFile);
+        Ok(())
+    }
+
+    fn leave(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
+        let start = Instant::now();
+        rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?;
+        self.directory.since(start);
+        Ok(())
+    }
+}
+
+impl Operation for Remove {
+    fn name(&self) -> &'static str {
+        "tree.remove"
+    }
+
+    fn summary(&self) -> &'static str {
+        "removes a tree and its folder in the order its directories list it, as rm -r does"
+    }
+
+    fn datasets(&self) -> &'static [Kind] {
+        TREES
+    }
+
+    fn run(&self, site: &mut Site<'_>) -> Result<Done, WorkError> {
+        site.check(self)?;
+        let (above, name) = site.open_above(self.name(), false)?;
+        let mut remover =
+            Remover { file: Latency::new("unlink")?, directory: Latency::new("rmdir")?, files: 0 };
+        let mut passes = 0;
+        loop {
+            let root = site.open_target(self.name())?;
+            walk(root, &mut remover).map_err(|failure| site.failed_below(self.name(), failure))?;
+            passes += 1;
+            match remover.leave(above.as_fd(), &name) {
+                Ok(()) => break,
+                Err(Errno::NOTEMPTY | Errno::EXIST) if passes < PASSES => {}
+                Err(errno) => return Err(site.failed(self.name(), "remove", errno)),
+            }
+        }
+        let known = site.known();
+        site.note(Written { remains: Remains::Nothing, sure: true, ..known });
+        let histograms = finish(&[&remover.file, &remover.directory]);
+        Ok(Done { logical_bytes: 0, files: remover.files, histograms, main_call: "unlink" })
+    }
+
+    fn verify(&self, site: &Site<'_>) -> Result<(), WorkError> {
+        super::verify::absent(self.name(), &site.target())
+    }
+}
