@@ -83,15 +83,12 @@ pub const METRICS: &[MetricInfo] = &[
         Better::Lower,
         "CPU time of the machine beyond the tool's own, less the idle baseline: kernel threads working on its behalf",
     ),
-<<<<<<< HEAD
     info(
         "cpu_stolen",
         Unit::Seconds,
         Better::Neither,
         "CPU time the machine wanted and its hypervisor gave to others (steal)",
     ),
-=======
->>>>>>> dataset
     info("device_read", Unit::Bytes, Better::Lower, "bytes the device was asked to read"),
     info("device_written", Unit::Bytes, Better::Lower, "bytes the device was asked to write"),
     info("device_reads", Unit::Count, Better::Lower, "read requests completed by the device"),
