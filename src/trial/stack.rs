@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::filesystem::Filesystem;
 use crate::host::program::{Program, succeeded};
@@ -37,7 +37,8 @@ pub(super) struct Stack<'a> {
     /// The device the guard cleared, or the loop device on top of the image.
     bottom: PathBuf,
     mapping: String,
-    opened: bool,
+    /// The kernel's own node of the opened mapping: the one below /dev/mapper goes when its removal is asked for.
+    opened: Option<PathBuf>,
     mounted: bool,
     cleaner: bool,
     held: Option<File>,
@@ -60,8 +61,7 @@ impl<'a> Stack<'a> {
         }
         // Unique on the machine, so that `fsverdict clean` can tell ours and two runs do not collide.
         let mapping = format!("fsverdict-{}", bottom.file_name().unwrap_or_default().to_string_lossy());
-        let (opened, mounted, cleaner) = (false, false, false);
-        Ok(Stack { sink, candidate, filesystem, encryption, limit, bottom, mapping, opened, mounted, cleaner, held: None })
+        Ok(Stack { sink, candidate, filesystem, encryption, limit, bottom, mapping, opened: None, mounted: false, cleaner: false, held: None })
     }
 
     pub(super) fn filesystem(&self) -> &'static Filesystem {
@@ -70,7 +70,7 @@ impl<'a> Stack<'a> {
 
     /// The device the filesystem lies on.
     pub(super) fn top(&self) -> PathBuf {
-        if self.encryption.is_none() { self.bottom.clone() } else { Path::new("/dev/mapper").join(&self.mapping) }
+        self.opened.clone().unwrap_or_else(|| self.bottom.clone())
     }
 
     /// Name of the bottom device in `/sys/class/block`.
@@ -103,7 +103,9 @@ impl<'a> Stack<'a> {
         let bottom = self.bottom.to_string_lossy().into_owned();
         self.must("encrypt", self.encryption.format_argv(&bottom, KEY_FILE))?;
         self.must("open encryption", self.encryption.open_argv(&bottom, &self.mapping, KEY_FILE))?;
-        self.opened = true;
+        let node = mapping_node(&self.mapping)
+            .ok_or_else(|| TrialError::Host(format!("cryptsetup made no device `{}`", self.mapping)))?;
+        self.opened = Some(node);
         // Held open here and marked for removal with its last user: a crash leaves nothing, an unmount changes nothing.
         self.held = Some(File::open(self.top()).map_err(TrialError::io("hold the encrypted device"))?);
         self.must("mark encryption for removal", self.encryption.close_deferred_argv(&self.mapping))?;
@@ -198,19 +200,18 @@ impl<'a> Stack<'a> {
         }
         // The mapping goes with its last user, which is this descriptor.
         self.held = None;
-        if self.opened && !gone_within(&self.top(), Duration::from_secs(5)) {
-            complaints.push(format!("{} is still there", self.top().display()));
+        if self.opened.is_some() && !gone_within(&self.mapping, Duration::from_secs(5)) {
+            complaints.push(format!("the encrypted device {} is still there", self.mapping));
         }
         complaints
     }
 }
 
-/// Whether the kernel removes a mapping's node in time; without udev nobody removes the node itself.
-fn gone_within(mapping: &Path, limit: Duration) -> bool {
-    let name = mapping.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let deadline = std::time::Instant::now() + limit;
-    while mapping_exists(&name) {
-        if std::time::Instant::now() > deadline {
+/// Whether the kernel removes a mapping in time.
+fn gone_within(mapping: &str, limit: Duration) -> bool {
+    let deadline = Instant::now() + limit;
+    while mapping_node(mapping).is_some() {
+        if Instant::now() > deadline {
             return false;
         }
         std::thread::sleep(Duration::from_millis(10));
@@ -218,10 +219,13 @@ fn gone_within(mapping: &Path, limit: Duration) -> bool {
     true
 }
 
-fn mapping_exists(name: &str) -> bool {
-    let devices = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
-    let names = devices.filter_map(|device| std::fs::read_to_string(device.path().join("dm/name")).ok());
-    names.into_iter().any(|found| found.trim() == name)
+/// The kernel's node (`/dev/dm-N`) of the mapping of this name.
+fn mapping_node(mapping: &str) -> Option<PathBuf> {
+    let devices = std::fs::read_dir("/sys/block").ok()?.flatten();
+    let named = |device: &std::fs::DirEntry| {
+        std::fs::read_to_string(device.path().join("dm/name")).is_ok_and(|name| name.trim() == mapping)
+    };
+    devices.into_iter().find(named).map(|device| Path::new("/dev").join(device.file_name()))
 }
 
 fn open_folder(path: &Path) -> Result<OwnedFd, TrialError> {
