@@ -31,7 +31,7 @@ pub use model::{
 };
 pub use preset::{Preset, preset, presets};
 pub use read::{KEYS, read, read_with};
-pub use read_dataset::variable;
+pub use read_dataset::{measure_variable, variable};
 pub use scale::scale;
 pub use suggest::{nearest, suggest};
 pub use units::{Bytes, duration_text, parse_duration};

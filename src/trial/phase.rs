@@ -94,7 +94,7 @@ impl Trial<'_> {
         let work = WorkDone { files: totals.map_or(0, |totals| totals.files), ..WorkDone::default() };
         stack.sink.observation(running.finish(work, Some(Path::new(MOUNT)))?);
         // A command may have done anything to what lies there.
-        self.ledger.forget();
+        self.ledger.doubt();
         self.compare(phase)
     }
 
@@ -131,7 +131,7 @@ impl Trial<'_> {
         if let Some(note) = reading.working_set.and_then(cached) {
             stack.sink.caution(&phase.name, format!("{name} {note}"));
         }
-        self.ledger.forget();
+        self.ledger.doubt();
         self.compare(phase)
     }
 
