@@ -1,6 +1,44 @@
-//! x
+//! `fsverdict clean`: find and undo whatever an earlier crash left behind.
+
+use std::io::Write;
+
 use clap::Args;
+
+use crate::host::leftovers;
+use crate::host::root::Root;
+
 use super::{CliError, Outcome};
+
 #[derive(Debug, Args)]
-pub(super) struct Arguments {}
-pub(super) fn run(_a: &Arguments) -> Result<Outcome, CliError> { Ok(Outcome::Done) }
+pub(super) struct Arguments {
+    /// Only name what would be undone
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
+    let found = leftovers::find(&Root::default());
+    let mut out = anstream::stdout().lock();
+    if found.is_empty() {
+        writeln!(out, "nothing was left behind")?;
+        return Ok(Outcome::Done);
+    }
+    let mut stayed = 0;
+    for leftover in &found {
+        if arguments.dry_run {
+            writeln!(out, "would remove {leftover}")?;
+            continue;
+        }
+        match leftovers::undo(leftover) {
+            Ok(()) => writeln!(out, "removed {leftover}")?,
+            Err(error) => {
+                stayed += 1;
+                writeln!(out, "could not remove {leftover}: {error}")?;
+            }
+        }
+    }
+    if stayed > 0 {
+        return Err(CliError::Failed(format!("{stayed} of {} could not be removed\nhint: as root, `sudo fsverdict clean` may do more", found.len())));
+    }
+    Ok(Outcome::Done)
+}

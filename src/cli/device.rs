@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::host::guard::{Refusal, examine};
 use crate::host::image::scratch_folder;
-use crate::host::system_root::SystemRoot;
+use crate::host::root::Root;
 use crate::lab::Disk;
 use crate::plan::{DeviceSource, Plan};
 
@@ -15,7 +15,8 @@ use super::CliError;
 pub(super) fn claim(plan: &Plan, erase: Option<&str>) -> Result<Disk, CliError> {
     match &plan.device.source {
         DeviceSource::Image(size) => {
-            let folder = scratch_folder(plan.device.folder.as_deref()).map_err(|error| told(&error, error.hint()))?;
+            let folder =
+                scratch_folder(plan.device.folder.as_deref()).map_err(|error| told(&error, error.hint()))?;
             // Found out now, not in the first trial: is there room, and may we write there?
             crate::host::image::create(&folder, size.0).map_err(|error| told(&error, error.hint()))?;
             Ok(Disk::Image { folder, size: size.0 })
@@ -24,7 +25,9 @@ pub(super) fn claim(plan: &Plan, erase: Option<&str>) -> Result<Disk, CliError> 
             let needed = smallest(plan);
             match cleared(path, needed, erase) {
                 Err(refusal) => match ask(&refusal)? {
-                    Some(typed) => cleared(path, needed, Some(&typed)).map_err(|refusal| told(&refusal, refusal.hint())),
+                    Some(typed) => {
+                        cleared(path, needed, Some(&typed)).map_err(|refusal| told(&refusal, refusal.hint()))
+                    }
                     None => Err(told(&refusal, refusal.hint())),
                 },
                 Ok(disk) => Ok(disk),
@@ -34,7 +37,7 @@ pub(super) fn claim(plan: &Plan, erase: Option<&str>) -> Result<Disk, CliError> 
 }
 
 fn cleared(path: &Path, needed: u64, erase: Option<&str>) -> Result<Disk, Refusal> {
-    let cleared = examine(&SystemRoot::default(), path, needed, erase)?;
+    let cleared = examine(&Root::default(), path, needed, erase)?;
     let device = cleared.device();
     let mut facts = crate::journal::Facts::new();
     facts.insert("device.description".to_owned(), device.describe_for_people());
@@ -67,7 +70,8 @@ fn ask(refusal: &Refusal) -> Result<Option<String>, CliError> {
 /// What the most demanding filesystem of the plan needs, in bytes.
 fn smallest(plan: &Plan) -> u64 {
     let of = |candidate: &crate::plan::Candidate| {
-        let filesystem = crate::filesystem::find(&candidate.filesystem).map_or(0, |filesystem| filesystem.minimum_size);
+        let filesystem =
+            crate::filesystem::find(&candidate.filesystem).map_or(0, |filesystem| filesystem.minimum_size);
         filesystem + crate::layer::find_encryption(&candidate.encryption).map_or(0, |layer| layer.header)
     };
     plan.candidates.iter().map(of).max().unwrap_or(0)

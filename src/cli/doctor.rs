@@ -6,7 +6,7 @@ use std::io::Write;
 use clap::Args;
 use comfy_table::{Table, TableStyle};
 
-use crate::lab::{Lab, LabError, Obstacle, every};
+use crate::lab::{Candidacy, Lab, Obstacle, every};
 use crate::plan::{Candidate, Overrides, Plan};
 
 use super::vocabulary::read_plan;
@@ -19,7 +19,7 @@ pub(super) struct Arguments {
     plan: Option<String>,
 }
 
-type Labs = [(&'static str, Result<Box<dyn Lab>, LabError>); 3];
+type Labs = [Candidacy; 3];
 
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     let plan = match &arguments.plan {
@@ -99,6 +99,7 @@ fn everything() -> Result<Plan, CliError> {
         scheduler: None,
     };
     let names = crate::filesystem::names();
-    plan.candidates = names.iter().flat_map(|name| [candidate(name, "none"), candidate(name, "luks2")]).collect();
+    plan.candidates =
+        names.iter().flat_map(|name| [candidate(name, "none"), candidate(name, "luks2")]).collect();
     Ok(plan)
 }

@@ -22,7 +22,9 @@ pub(super) fn environment(plan: &Plan) -> Facts {
 
 fn tools(plan: &Plan) -> BTreeMap<&'static str, Tool> {
     let of_candidate = plan.candidates.iter().flat_map(|candidate| {
-        let filesystem = crate::filesystem::find(&candidate.filesystem).into_iter().flat_map(|found| found.tools());
+        let filesystem = crate::filesystem::find(&candidate.filesystem)
+            .into_iter()
+            .flat_map(crate::filesystem::Filesystem::tools);
         let layer = crate::layer::find_encryption(&candidate.encryption).into_iter();
         filesystem.chain(layer.flat_map(|layer| layer.tools.iter().copied()))
     });

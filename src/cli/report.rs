@@ -39,7 +39,9 @@ pub(super) enum FormatArgument {
 impl FormatArgument {
     fn format(self, to_file: bool) -> Format {
         match self {
-            FormatArgument::Terminal if to_file => Format::Terminal(Look::suited(false, None, true, |_| None)),
+            FormatArgument::Terminal if to_file => {
+                Format::Terminal(Look::suited(false, None, true, |_| None))
+            }
             FormatArgument::Terminal => Format::Terminal(Look::of_stdout(true)),
             FormatArgument::Markdown => Format::Markdown,
             FormatArgument::Csv => Format::Csv,
@@ -55,7 +57,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     match &arguments.output {
         None => write_out(&report, arguments.format.format(false), &mut std::io::stdout().lock())?,
         Some(path) => {
-            let failed = |error: std::io::Error| CliError::Failed(format!("cannot write {}: {error}", path.display()));
+            let failed =
+                |error: std::io::Error| CliError::Failed(format!("cannot write {}: {error}", path.display()));
             let mut file = std::io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);
             write_out(&report, arguments.format.format(true), &mut file)?;
             file.flush().map_err(failed)?;

@@ -35,7 +35,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     plan.lab = match so_far.header.lab.as_str() {
         "native" => crate::plan::LabChoice::Native,
         "uml" => crate::plan::LabChoice::Uml,
-        other => return Err(CliError::Failed(format!("this run was made in the lab `{other}`, which this version does not have"))),
+        other => {
+            return Err(CliError::Failed(format!(
+                "this run was made in the lab `{other}`, which this version does not have"
+            )));
+        }
     };
     let choice = crate::lab::choose(&plan).map_err(CliError::failed)?;
     let disk = device::claim(&plan, arguments.erase.as_deref())?;

@@ -95,8 +95,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     }
     check_datasets(&plan)?;
     let disk = device::claim(&plan, arguments.erase.as_deref())?;
-    let folder = RunFolder::create(&arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.plan)), &plan)
-        .map_err(CliError::failed)?;
+    let folder =
+        RunFolder::create(&arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.plan)), &plan)
+            .map_err(CliError::failed)?;
     let journal = begin(&plan, &choice, &disk, &folder)?;
     let mut observer = observer(arguments.quiet);
     conduct(&plan, &choice, disk, journal, observer.as_mut(), None, &folder)
@@ -164,7 +165,9 @@ fn check_datasets(plan: &Plan) -> Result<(), CliError> {
             && let Err(error) = std::fs::read_dir(path)
         {
             let path = path.display();
-            return Err(CliError::Usage(format!("cannot read the folder {path} of dataset `{name}`: {error}\nhint: name another with --set dataset.{name}.path=/some/folder")));
+            return Err(CliError::Usage(format!(
+                "cannot read the folder {path} of dataset `{name}`: {error}\nhint: name another with --set dataset.{name}.path=/some/folder"
+            )));
         }
     }
     Ok(())

@@ -17,7 +17,11 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     let found = preset(&arguments.preset).ok_or_else(|| {
         let names: Vec<&str> = presets().iter().map(|preset| preset.name).collect();
-        CliError::Usage(format!("there is no preset `{}`\nhint: {}", arguments.preset, suggest(&arguments.preset, &names)))
+        CliError::Usage(format!(
+            "there is no preset `{}`\nhint: {}",
+            arguments.preset,
+            suggest(&arguments.preset, &names)
+        ))
     })?;
     std::io::stdout().lock().write_all(found.toml.as_bytes())?;
     Ok(Outcome::Done)

@@ -14,8 +14,11 @@ pub(super) fn with_vocabulary<T>(use_it: impl FnOnce(&Vocabulary<'_>) -> T) -> T
         .iter()
         .map(|operation| (operation.name(), operation.datasets().iter().map(|kind| kind.name()).collect()))
         .collect();
-    let operations: Vec<(&str, &[&str])> =
-        kinds.iter().map(|(name, kinds)| (*name, kinds.as_slice())).chain([(crate::trial::FSCK, &[][..])]).collect();
+    let operations: Vec<(&str, &[&str])> = kinds
+        .iter()
+        .map(|(name, kinds)| (*name, kinds.as_slice()))
+        .chain([(crate::trial::FSCK, &[][..])])
+        .collect();
     let profiles: Vec<&str> = crate::dataset::PROFILES.iter().map(|profile| profile.name).collect();
     let adapters: Vec<&str> = crate::workload::adapters().iter().map(|adapter| adapter.name()).collect();
     let of_adapters = crate::workload::adapters().iter().flat_map(|adapter| adapter.metrics());

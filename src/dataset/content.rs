@@ -67,7 +67,7 @@ impl Content {
         let which = mix(self.seed ^ mix((u64::from(body.identity) << 32) | u64::from(body.generation)));
         let place = mix(which.wrapping_add(chunk.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         let mut stamp = [0; STAMP];
-        stamp[..8].copy_from_slice(&which.to_le_bytes());
+        stamp[..8].copy_from_slice(&place.to_le_bytes());
         stamp[8..].copy_from_slice(&((u64::from(body.generation) << 40) ^ chunk).to_le_bytes());
         Head { stamp, offset: scale(place, POOL) as usize }
     }

@@ -94,7 +94,9 @@ impl Picker {
     /// Names and types in a directory, types asked for where the filesystem does not volunteer them.
     fn entries(&mut self, here: BorrowedFd<'_>) -> Result<Vec<(CString, FileType)>, Errno> {
         let mut entries = Vec::new();
-        let read = self.listing.each::<Errno>(here, |name, kind| {
+        // Opened anew: a descriptor that was read once stands at the end of its directory.
+        let fresh = open_directory(here, c".")?;
+        let read = self.listing.each::<Errno>(fresh.as_fd(), |name, kind| {
             entries.push((name.to_owned(), kind));
             Ok(())
         });

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, SeekFrom};
 
 use super::content::Body;
 use super::copy::{Skipped, copy_folder};
@@ -106,7 +106,12 @@ pub fn stage(prepared: &Prepared, destination: &Path) -> Result<Staged, DatasetE
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let source = rustix::fs::open(path, flags, Mode::empty()).map_err(unusable)?;
             let selection = match wanted {
-                Some(wanted) => select(source.as_fd(), *wanted).map_err(unusable)?,
+                Some(wanted) => {
+                    let selection = select(source.as_fd(), *wanted).map_err(unusable)?;
+                    // Listing moved the directory's position to its end; the copy lists it again.
+                    rustix::fs::seek(&source, SeekFrom::Start(0)).map_err(unusable)?;
+                    selection
+                }
                 None => Selection::All,
             };
             let skipped = copy_folder(source.as_fd(), target.as_fd(), &selection)

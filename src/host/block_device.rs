@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::identity::{Identity, NameKind};
-use super::system_root::{SystemRoot, read_trimmed};
+use super::root::Root;
 use crate::plan::Bytes;
 
 /// Major and minor number: what the kernel calls the device, however its path is spelled.
@@ -104,7 +104,7 @@ impl BlockDevice {
     ///
     /// # Errors
     /// When nothing or something else is there, or sysfs does not describe it.
-    pub fn inspect(root: &SystemRoot, path: &Path) -> Result<Self, InspectError> {
+    pub fn inspect(root: &Root, path: &Path) -> Result<Self, InspectError> {
         let unreadable = |source| InspectError::Unreadable { path: path.to_owned(), source };
         let metadata = match std::fs::metadata(path) {
             Ok(metadata) => metadata,
@@ -128,12 +128,12 @@ impl BlockDevice {
     /// # Errors
     /// When sysfs does not describe it.
     pub(crate) fn describe(
-        root: &SystemRoot,
+        root: &Root,
         given: &Path,
         path: PathBuf,
         number: DeviceNumber,
     ) -> Result<Self, InspectError> {
-        let link = root.path(format!("/sys/dev/block/{number}"));
+        let link = root.path(format!("sys/dev/block/{number}"));
         let sysfs =
             link.canonicalize().map_err(|source| InspectError::Unreadable { path: link.clone(), source })?;
         let attribute = |name: &str| read_trimmed(&sysfs.join(name)).filter(|text| !text.is_empty());
@@ -174,50 +174,33 @@ impl BlockDevice {
     /// One line for people: path, model, size.
     pub fn describe_for_people(&self) -> String {
         let model = self.model.as_deref().map(|model| format!("{model}, ")).unwrap_or_default();
-        format!("{} ({model}{})", self.path.display(), size_for_people(self.size))
+        format!("{} ({model}{})", self.path.display(), self.bytes())
     }
 
-    /// The size as the plan writes sizes.
+    /// The size as people write sizes.
     pub fn bytes(&self) -> Bytes {
         Bytes(self.size)
     }
 }
 
+/// The text of an attribute of sysfs, without its final white space and zero bytes; `None` when there is none.
+pub(crate) fn read_trimmed(path: &Path) -> Option<String> {
+    let text = std::fs::read(path).ok()?;
+    Some(String::from_utf8_lossy(&text).trim_end_matches(|c: char| c.is_whitespace() || c == '\0').to_owned())
+}
+
 /// The number of the device a path leads to: a device node, or (in a made-up tree) any file with the kernel's name of a device.
-pub(crate) fn number_of(root: &SystemRoot, path: &Path) -> Option<DeviceNumber> {
+pub(crate) fn number_of(root: &Root, path: &Path) -> Option<DeviceNumber> {
     let path = path.canonicalize().ok()?;
     let metadata = std::fs::metadata(&path).ok()?;
     if metadata.file_type().is_block_device() {
         return Some(DeviceNumber::from_raw(metadata.rdev()));
     }
-    if !path.starts_with(root.path("/dev")) {
+    if !path.starts_with(root.path("dev")) {
         return None;
     }
     let name = path.file_name()?.to_string_lossy().into_owned();
-    DeviceNumber::parse(&root.read(format!("/sys/class/block/{name}/dev"))?)
-}
-
-/// A size with a binary unit, to three digits.
-pub(crate) fn size_for_people(bytes: u64) -> String {
-    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    if bytes < 1024 {
-        return format!("{bytes} B");
-    }
-    let mut value = bytes as f64;
-    let mut unit = "B";
-    for larger in UNITS {
-        if value < 1023.5 {
-            break;
-        }
-        value /= 1024.0;
-        unit = larger;
-    }
-    let decimals = if value < 9.995 && value.fract() > 0.004 {
-        2
-    } else {
-        usize::from(value < 99.95 && value.fract() > 0.04)
-    };
-    format!("{value:.decimals$} {unit}")
+    DeviceNumber::parse(&read_trimmed(&root.path(format!("sys/class/block/{name}/dev")))?)
 }
 
 fn kind_of(kind: std::fs::FileType) -> &'static str {
@@ -262,9 +245,9 @@ fn model_of(disk: &Path) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-fn links_to(root: &SystemRoot, number: DeviceNumber) -> Vec<PathBuf> {
-    let mut folders = vec![root.path("/dev/mapper")];
-    if let Ok(entries) = std::fs::read_dir(root.path("/dev/disk")) {
+fn links_to(root: &Root, number: DeviceNumber) -> Vec<PathBuf> {
+    let mut folders = vec![root.path("dev/mapper")];
+    if let Ok(entries) = std::fs::read_dir(root.path("dev/disk")) {
         folders.extend(entries.flatten().map(|entry| entry.path()));
     }
     let mut links: Vec<PathBuf> = folders
@@ -321,9 +304,9 @@ fn scsi_serial(disk: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{BlockDevice, DeviceNumber, InspectError, size_for_people};
+    use super::{BlockDevice, DeviceNumber, InspectError};
     use crate::host::guard::fake::FakeMachine;
-    use crate::host::system_root::SystemRoot;
+    use crate::host::root::Root;
     use std::path::Path;
 
     #[test]
@@ -352,7 +335,7 @@ mod tests {
         assert_eq!(device.hardware.preferred(), Some("ata-Acme_Spinner_ZX81ABCD"));
         assert_eq!(
             device.describe_for_people(),
-            format!("{} (Acme Spinner 3000, 977 MiB)", device.path.display())
+            format!("{} (Acme Spinner 3000, 1.024 GB)", device.path.display())
         );
     }
 
@@ -371,7 +354,7 @@ mod tests {
 
     #[test]
     fn other_things_are_called_what_they_are() {
-        let root = SystemRoot::default();
+        let root = Root::default();
         let folder = tempfile::tempdir().unwrap();
         let error = BlockDevice::inspect(&root, folder.path()).unwrap_err();
         assert!(matches!(error, InspectError::NotBlock { kind: "a directory", .. }), "{error}");
@@ -379,20 +362,5 @@ mod tests {
         assert!(error.to_string().contains("is a character device, not a block device"), "{error}");
         let error = BlockDevice::inspect(&root, &folder.path().join("none")).unwrap_err();
         assert!(matches!(error, InspectError::Missing { .. }), "{error}");
-    }
-
-    #[test]
-    fn sizes_are_short() {
-        for (bytes, text) in [
-            (0, "0 B"),
-            (1023, "1023 B"),
-            (1024, "1 KiB"),
-            (1536, "1.50 KiB"),
-            (256 << 30, "256 GiB"),
-            (1_000_204_886_016, "932 GiB"),
-            (1024 * 1024 - 1, "1 MiB"),
-        ] {
-            assert_eq!(size_for_people(bytes), text);
-        }
     }
 }

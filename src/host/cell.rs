@@ -7,16 +7,17 @@
 //! ancestor and the kernel ends all processes of the cell and undoes its mounts (pid_namespaces(7)).
 
 use std::io::{Read, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::process::{Signal, set_parent_process_death_signal};
-use rustix::thread::{CapabilitySet, UnshareFlags, unshare};
+use rustix::thread::{CapabilitySet, UnshareFlags};
 use serde::{Deserialize, Serialize};
 
 use super::mounts;
+use super::syscall::{own, unshare};
 
 /// Environment variable that carries the cell's description to the two steps.
 const SPEC: &str = "FSVERDICT_CELL";
@@ -299,13 +300,6 @@ fn open_folder(path: &Path) -> Result<OwnedFd, CellError> {
     use rustix::fs::{Mode, OFlags, open};
     open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
         .map_err(system("open a folder to show"))
-}
-
-/// Takes over a descriptor that was inherited by number.
-#[allow(unsafe_code)] // The number was put into the description by the step that opened it; nobody else here has it.
-pub fn own(descriptor: RawFd) -> Option<OwnedFd> {
-    // SAFETY: as above; a negative or closed number is refused by the first system call on it.
-    (descriptor > 2).then(|| unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
 /// Covers `/dev`; returns the one folder in it that stays writable, for shared memory.

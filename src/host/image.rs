@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 
-use super::block_device::size_for_people;
 use super::process_key::ProcessKey;
-use super::system_root::SystemRoot;
+use super::root::Root;
+use crate::plan::Bytes;
 
 /// Free space below which the folder's filesystem is never filled up, in bytes.
 const MARGIN: u64 = 64 << 20;
@@ -40,7 +40,7 @@ pub enum ImageError {
     /// Not enough room.
     #[error(
         "a scratch image of {} does not fit into {}: {} is free there",
-        size_for_people(*wanted), folder.display(), size_for_people(*free)
+        Bytes(*wanted), folder.display(), Bytes(*free)
     )]
     NoSpace {
         /// Bytes wanted.
@@ -51,7 +51,7 @@ pub enum ImageError {
         folder: PathBuf,
     },
     /// The image cannot be made.
-    #[error("cannot make a scratch image of {} in {}: {source}", size_for_people(*wanted), folder.display())]
+    #[error("cannot make a scratch image of {} in {}: {source}", Bytes(*wanted), folder.display())]
     Create {
         /// Bytes wanted.
         wanted: u64,
@@ -168,7 +168,7 @@ fn nameless(folder: &Path) -> io::Result<OwnedFd> {
 /// Named for an instant; the name tells `clean` whose it was should we be killed in that instant.
 fn create_and_unlink(folder: &Path) -> io::Result<OwnedFd> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    let key = ProcessKey::current(&SystemRoot::default())
+    let key = ProcessKey::current(&Root::default())
         .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "/proc/self/stat cannot be read"))?;
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let path = folder.join(format!("{SCRATCH_PREFIX}{key}-{count}"));
@@ -257,7 +257,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = create(folder.path(), 1 << 60).unwrap_err();
         assert!(matches!(error, ImageError::NoSpace { wanted, .. } if wanted == 1 << 60), "{error}");
-        assert!(error.to_string().contains("1 EiB") && error.hint().is_some(), "{error}");
+        assert!(error.to_string().contains("1048576 TiB") && error.hint().is_some(), "{error}");
     }
 
     #[test]

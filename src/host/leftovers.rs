@@ -1,1 +1,286 @@
-//! x
+//! What a crash may have left behind, and how it is undone: `fsverdict clean`.
+//!
+//! Cells, auto-clear loop devices and nameless images leave nothing where the kernel does its part; this is for
+//! machines that forbid namespaces, and for the moments in between. Only what bears our mark and is used by no
+//! living run is touched: a loop device named by us or over a file in our scratch folder, a dm device called
+//! `fsverdict-…`, a mount of one of these, a scratch file whose maker is gone, a guest kernel or agent of ours
+//! without a conductor above it.
+
+mod processes;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+
+use processes::{end_process, stray_processes};
+
+use super::block_device::{DeviceNumber, number_of, read_trimmed};
+use super::image::{SCRATCH_PREFIX, default_folders};
+use super::loop_device;
+use super::process_key::ProcessKey;
+use super::procfs::mounts;
+use super::program::{Program, ProgramError, succeeded};
+use super::root::Root;
+use super::syscall;
+
+/// How the names of our dm devices begin.
+const MAPPING_PREFIX: &str = "fsverdict-";
+
+/// One thing that was left behind.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Leftover {
+    /// A guest kernel or an agent without a conductor.
+    Process {
+        /// Which.
+        key: ProcessKey,
+        /// What it is, for people.
+        what: String,
+    },
+    /// A mount in this mount namespace.
+    Mount {
+        /// Where.
+        point: PathBuf,
+        /// Of what.
+        source: PathBuf,
+    },
+    /// A device-mapper device.
+    Mapping {
+        /// Its name.
+        name: String,
+    },
+    /// A loop device.
+    Loop {
+        /// Its path.
+        path: PathBuf,
+        /// The file behind it, as the kernel names it.
+        backing: String,
+    },
+    /// A scratch file.
+    File {
+        /// Its path.
+        path: PathBuf,
+    },
+}
+
+impl fmt::Display for Leftover {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Leftover::Process { key, what } => write!(formatter, "process {} ({what})", key.pid),
+            Leftover::Mount { point, source } => {
+                write!(formatter, "mount {} (of {})", point.display(), source.display())
+            }
+            Leftover::Mapping { name } => write!(formatter, "device mapping {name}"),
+            Leftover::Loop { path, backing } => {
+                write!(formatter, "loop device {} (of {backing})", path.display())
+            }
+            Leftover::File { path } => write!(formatter, "scratch file {}", path.display()),
+        }
+    }
+}
+
+/// Why a leftover stayed.
+#[derive(Debug, thiserror::Error)]
+pub enum LeftoverError {
+    /// The kernel refused.
+    #[error(transparent)]
+    System(#[from] io::Error),
+    /// dmsetup failed.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// It is not what it was any more.
+    #[error("it is something else by now; look again")]
+    Changed,
+}
+
+/// What was left behind, in the order in which it can be undone. What cannot be looked at (other users' things,
+/// when not root) is not reported.
+pub fn find(root: &Root) -> Vec<Leftover> {
+    let folders = default_folders(
+        std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from),
+        std::env::var_os("HOME").map(PathBuf::from),
+    );
+    find_in(root, &folders)
+}
+
+/// The same, with these scratch folders.
+pub fn find_in(root: &Root, folders: &[PathBuf]) -> Vec<Leftover> {
+    let mut found = stray_processes(root);
+    let loops = our_loops(root, folders);
+    let mappings = our_mappings(root);
+    let ours: BTreeSet<DeviceNumber> =
+        loops.iter().map(|(number, _)| *number).chain(mappings.iter().map(|(number, _)| *number)).collect();
+    let (mounts, mounted) = our_mounts(root, &ours, folders);
+    found.extend(mounts);
+    let open = open_devices(root);
+    for (number, leftover) in mappings.into_iter().chain(loops) {
+        // A mount that is undone first does not keep it; an open descriptor does, and so does a mount elsewhere.
+        let free = mounted.contains(&number) || has_holders(root, number) || can_be_claimed(root, number);
+        if !open.contains(&number) && free {
+            found.push(leftover);
+        }
+    }
+    found.extend(folders.iter().flat_map(|folder| scratch_files(root, folder)));
+    found
+}
+
+/// Undoes one leftover, having made sure that it still is what was found.
+///
+/// # Errors
+/// When the kernel or a tool refuses, or it has become something else.
+pub fn undo(leftover: &Leftover) -> Result<(), LeftoverError> {
+    let root = Root::default();
+    match leftover {
+        Leftover::Process { key, .. } => end_process(&root, *key),
+        Leftover::Mount { point, .. } => {
+            let flags = rustix::mount::UnmountFlags::NOFOLLOW;
+            Ok(rustix::mount::unmount(point, flags).map_err(io::Error::from)?)
+        }
+        Leftover::Mapping { name } => {
+            succeeded(Program::new(["dmsetup", "remove", "--retry", name]).run("clean")?)?;
+            Ok(())
+        }
+        Leftover::Loop { path, backing } => clear_loop(&root, path, backing),
+        Leftover::File { path } => Ok(fs::remove_file(path)?),
+    }
+}
+
+fn clear_loop(root: &Root, path: &Path, backing: &str) -> Result<(), LeftoverError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let now = || read_trimmed(&root.path(format!("sys/class/block/{name}/loop/backing_file")));
+    let device = match rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(device) => device,
+        // Detached itself meanwhile, as the mount before it was undone.
+        Err(_) if now().is_none() => return Ok(()),
+        Err(error) => return Err(io::Error::from(error).into()),
+    };
+    // Looked at with the device open: from here on it stays attached to what it is attached to.
+    match now() {
+        None => Ok(()),
+        Some(now) if now == backing => Ok(syscall::clear_loop(&device).map_err(io::Error::from)?),
+        Some(_) => Err(LeftoverError::Changed),
+    }
+}
+
+fn our_loops(root: &Root, folders: &[PathBuf]) -> Vec<(DeviceNumber, Leftover)> {
+    let mut loops = Vec::new();
+    for name in names_in(&root.path("sys/class/block")) {
+        let Some(backing) = read_trimmed(&root.path(format!("sys/class/block/{name}/loop/backing_file")))
+        else {
+            continue;
+        };
+        let path = root.path(format!("dev/{name}"));
+        let in_folder = folders.iter().any(|folder| Path::new(&backing).starts_with(folder));
+        let named = || File::open(&path).is_ok_and(|device| loop_device::is_ours(&device));
+        if let (Some(number), true) = (number_by_name(root, &name), in_folder || named()) {
+            loops.push((number, Leftover::Loop { path, backing }));
+        }
+    }
+    loops
+}
+
+fn our_mappings(root: &Root) -> Vec<(DeviceNumber, Leftover)> {
+    let mappings = names_in(&root.path("sys/class/block")).into_iter().filter_map(|device| {
+        let name = read_trimmed(&root.path(format!("sys/class/block/{device}/dm/name")))?;
+        let ours = name.starts_with(MAPPING_PREFIX);
+        ours.then_some(())?;
+        Some((number_by_name(root, &device)?, Leftover::Mapping { name }))
+    });
+    mappings.collect()
+}
+
+/// Mounts of our devices and below our folders, uppermost first; and the devices so mounted.
+fn our_mounts(
+    root: &Root,
+    ours: &BTreeSet<DeviceNumber>,
+    folders: &[PathBuf],
+) -> (Vec<Leftover>, BTreeSet<DeviceNumber>) {
+    let mut mounted = BTreeSet::new();
+    let mut leftovers = Vec::new();
+    // A table that cannot be read shows no leftovers; what else there is can still be undone.
+    for mount in mounts(root).unwrap_or_default().into_iter().rev() {
+        let by_source =
+            mount.source.file_name().and_then(|name| number_by_name(root, &name.to_string_lossy()));
+        let by_number = DeviceNumber { major: mount.device.0, minor: mount.device.1 };
+        let of_ours = [Some(by_number), by_source].into_iter().flatten().find(|number| ours.contains(number));
+        let within = folders.iter().any(|folder| mount.target.starts_with(folder) && mount.target != *folder);
+        mounted.extend(of_ours);
+        if of_ours.is_some() || within {
+            leftovers.push(Leftover::Mount { point: mount.target, source: mount.source });
+        }
+    }
+    (leftovers, mounted)
+}
+
+/// The block devices that some process has open.
+fn open_devices(root: &Root) -> BTreeSet<DeviceNumber> {
+    let ourselves = std::process::id().to_string();
+    let mut open = BTreeSet::new();
+    for pid in names_in(&root.path("proc")) {
+        if pid == ourselves || !pid.bytes().all(|byte| byte.is_ascii_digit()) {
+            continue;
+        }
+        let folder = root.path(format!("proc/{pid}/fd"));
+        for descriptor in names_in(&folder) {
+            let metadata = fs::metadata(folder.join(descriptor));
+            if let Ok(metadata) = metadata
+                && metadata.file_type().is_block_device()
+            {
+                open.insert(DeviceNumber::from_raw(metadata.rdev()));
+            }
+        }
+    }
+    open
+}
+
+fn has_holders(root: &Root, number: DeviceNumber) -> bool {
+    let holders = names_in(&root.path(format!("sys/dev/block/{number}/holders")));
+    // Held by a mapping of ours that is undone before it; by anybody else's, it stays.
+    !holders.is_empty()
+        && holders.iter().all(|holder| {
+            read_trimmed(&root.path(format!("sys/class/block/{holder}/dm/name")))
+                .is_some_and(|name| name.starts_with(MAPPING_PREFIX))
+        })
+}
+
+/// Whether nobody, in whatever mount namespace, has it mounted or claimed.
+fn can_be_claimed(root: &Root, number: DeviceNumber) -> bool {
+    let folder = root.path(format!("sys/dev/block/{number}")).canonicalize().unwrap_or_default();
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    // Without udev, a mapping has its node only under its own name.
+    let mapped = read_trimmed(&folder.join("dm/name")).map(|name| root.path(format!("dev/mapper/{name}")));
+    let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let mut nodes = std::iter::once(root.path(format!("dev/{name}"))).chain(mapped);
+    nodes.any(|node| {
+        number_of(root, &node) == Some(number) && rustix::fs::open(&node, flags, Mode::empty()).is_ok()
+    })
+}
+
+fn scratch_files(root: &Root, folder: &Path) -> Vec<Leftover> {
+    let stale = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let key = name.strip_prefix(SCRATCH_PREFIX).and_then(|rest| rest.parse::<ProcessKey>().ok());
+        key.is_some_and(|key| !key.is_alive(root))
+            && fs::symlink_metadata(path).is_ok_and(|file| file.is_file())
+    };
+    let paths = names_in(folder).into_iter().map(|name| folder.join(name));
+    paths.filter(stale).map(|path| Leftover::File { path }).collect()
+}
+
+fn number_by_name(root: &Root, name: &str) -> Option<DeviceNumber> {
+    DeviceNumber::parse(&read_trimmed(&root.path(format!("sys/class/block/{name}/dev")))?)
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}

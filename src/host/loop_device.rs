@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::process_key::ProcessKey;
+use super::block_device::read_trimmed;
+use super::root::Root;
 use super::syscall;
-use super::system_root::SystemRoot;
 
 /// How often a free device is asked for when others take the one we were told of.
 const ATTEMPTS: u32 = 64;
-/// How the name kept with our loop devices begins; the owner's process key follows.
-pub(crate) const NAME_PREFIX: &str = "fsverdict-";
+/// The name the kernel keeps with our loop devices.
+const NAME: &str = "fsverdict";
 
 /// How an image is attached.
 #[derive(Debug, Clone, Copy)]
@@ -27,13 +27,11 @@ pub struct LoopOptions {
     pub block_size: u32,
     /// Refuse writes.
     pub read_only: bool,
-    /// Whose it is, for `fsverdict clean`: the conductor, which outlives agents.
-    pub owner: Option<ProcessKey>,
 }
 
 impl Default for LoopOptions {
     fn default() -> Self {
-        LoopOptions { direct_io: true, block_size: 512, read_only: false, owner: None }
+        LoopOptions { direct_io: true, block_size: 512, read_only: false }
     }
 }
 
@@ -140,20 +138,18 @@ impl LoopDevice {
         };
         let read_only = if options.read_only { syscall::LO_FLAGS_READ_ONLY } else { 0 };
         let flags = syscall::LO_FLAGS_AUTOCLEAR | read_only;
-        let owner = options.owner.or_else(|| ProcessKey::current(&SystemRoot::default()));
-        let name = owner.map(|key| format!("{NAME_PREFIX}{key}")).unwrap_or_default();
         let direct = if options.direct_io { syscall::LO_FLAGS_DIRECT_IO } else { 0 };
-        let mut outcome = syscall::configure_loop(&file, image, options.block_size, flags | direct, &name);
+        let mut outcome = syscall::configure_loop(&file, image, options.block_size, flags | direct, NAME);
         if direct != 0 && outcome == Err(Errno::INVAL) {
             // Newer kernels refuse where older ones silently left direct I/O away.
-            outcome = syscall::configure_loop(&file, image, options.block_size, flags, &name);
+            outcome = syscall::configure_loop(&file, image, options.block_size, flags, NAME);
         }
         match outcome {
             Ok(()) => {}
             Err(Errno::BUSY) => return Ok(None),
             Err(error) => return Err(LoopError::Configure { path, source: error.into() }),
         }
-        let direct_io = direct_io_of(&SystemRoot::default(), &path);
+        let direct_io = direct_io_of(&Root::default(), &path);
         let caution = (options.direct_io && !direct_io).then(|| {
             format!(
                 "the kernel declined direct I/O for {}: data are cached twice, so the times may be too good",
@@ -184,25 +180,22 @@ impl LoopDevice {
     }
 }
 
-/// The process key kept with a loop device of ours; `None` for those of others, and for free ones.
-pub(crate) fn owner_of(device: impl AsFd) -> Option<ProcessKey> {
-    let status = syscall::loop_status(device).ok()?;
-    let name: Vec<u8> = status.file_name.iter().copied().take_while(|byte| *byte != 0).collect();
-    String::from_utf8(name).ok()?.strip_prefix(NAME_PREFIX)?.parse().ok()
+/// Whether an open loop device was attached by fsverdict; false for those of others, and for free ones.
+pub(crate) fn is_ours(device: impl AsFd) -> bool {
+    let status = syscall::loop_status(device);
+    status.is_ok_and(|status| status.file_name.split(|byte| *byte == 0).next() == Some(NAME.as_bytes()))
 }
 
-fn direct_io_of(root: &SystemRoot, path: &Path) -> bool {
+fn direct_io_of(root: &Root, path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    root.read(format!("/sys/block/{name}/loop/dio")).is_some_and(|text| text == "1")
+    read_trimmed(&root.path(format!("sys/block/{name}/loop/dio"))).is_some_and(|text| text == "1")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LoopDevice, LoopOptions, owner_of};
+    use super::{LoopDevice, LoopOptions, is_ours};
     use crate::host::image;
-    use crate::host::process_key::ProcessKey;
     use crate::host::syscall;
-    use crate::host::system_root::SystemRoot;
     use std::os::fd::AsFd;
     use std::os::unix::fs::FileExt;
     use std::path::Path;
@@ -234,7 +227,7 @@ mod tests {
             assert_ne!(status.flags & syscall::LO_FLAGS_AUTOCLEAR, 0);
             assert_eq!(status.flags & syscall::LO_FLAGS_DIRECT_IO != 0, device.direct_io());
             assert_eq!(device.direct_io(), device.caution().is_none());
-            assert_eq!(owner_of(device.file()), ProcessKey::current(&SystemRoot::default()));
+            assert!(is_ours(device.file()));
             device.file().write_all_at(&[1; 4096], 4096).unwrap();
             let path = device.path().to_owned();
             assert!(attached(&path));

@@ -90,6 +90,15 @@ pub fn make_read_only(spared: &[PathBuf]) -> Result<(), MountError> {
     Ok(())
 }
 
+/// Makes set-user-ID bits below a read-only mount point mean nothing.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn forbid_set_user_id(point: &Path) -> Result<(), MountError> {
+    let flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID;
+    rustix::mount::mount_remount(point, flags, "").map_err(failed("forbid set-user-ID programs below", point))
+}
+
 /// A remount forgets what is not named, and in a user namespace may not forget these.
 fn kept_flags(options: &str) -> MountFlags {
     options.split(',').fold(MountFlags::empty(), |flags, option| {

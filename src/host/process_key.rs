@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::system_root::SystemRoot;
+use super::block_device::read_trimmed;
+use super::root::Root;
 
 /// A process id with the moment that process started; ids are used again, the pair is not (until a reboot).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -18,17 +19,17 @@ pub struct ProcessKey {
 
 impl ProcessKey {
     /// The key of this process; `None` without a readable /proc.
-    pub fn current(root: &SystemRoot) -> Option<Self> {
-        parse_stat(&root.read("/proc/self/stat")?)
+    pub fn current(root: &Root) -> Option<Self> {
+        parse_stat(&read_trimmed(&root.path("proc/self/stat"))?)
     }
 
     /// The key of the process that has this id now; `None` when there is none, or only its remains (a zombie).
-    pub fn of(root: &SystemRoot, pid: u32) -> Option<Self> {
-        parse_stat(&root.read(format!("/proc/{pid}/stat"))?)
+    pub fn of(root: &Root, pid: u32) -> Option<Self> {
+        parse_stat(&read_trimmed(&root.path(format!("proc/{pid}/stat")))?)
     }
 
     /// Whether that very process still runs.
-    pub fn is_alive(&self, root: &SystemRoot) -> bool {
+    pub fn is_alive(&self, root: &Root) -> bool {
         Self::of(root, self.pid) == Some(*self)
     }
 }
@@ -76,11 +77,11 @@ fn parse_stat(stat: &str) -> Option<ProcessKey> {
 #[cfg(test)]
 mod tests {
     use super::{ProcessKey, parse_stat};
-    use crate::host::system_root::SystemRoot;
+    use crate::host::root::Root;
 
     #[test]
     fn this_process_is_alive_and_an_earlier_one_with_its_id_is_not() {
-        let root = SystemRoot::default();
+        let root = Root::default();
         let key = ProcessKey::current(&root).unwrap();
         assert_eq!(key.pid, std::process::id());
         assert!(key.is_alive(&root));

@@ -9,5 +9,5 @@ mod processes;
 pub use cpu::{CpuTimes, children_ticks, cpu_count, cpu_times};
 pub use kernel::{CpuModel, DirtyLimits, cpu_model, dirty_limits, known_filesystems, runs_under_hypervisor};
 pub use memory::{Memory, io_pressure, memory};
-pub use mounts::{Mount, mounts};
+pub use mounts::{Mount, mounts, unescape};
 pub use processes::processes_named;

@@ -32,6 +32,11 @@ impl Root {
         self.0.join(relative)
     }
 
+    /// Where a path that names itself from the root (`/dev/sda`, as the kernel writes them) lies.
+    pub fn absolute(&self, path: &Path) -> PathBuf {
+        self.0.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
     /// The bytes of a file.
     ///
     /// # Errors

@@ -6,19 +6,24 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::identity::{Identity, NameKind};
+use super::program::{Program, ProgramError, succeeded};
+use crate::journal::CommandRecord;
 
 const EDGE: u64 = 1 << 20;
 const PAGE: u64 = 4096;
 const PAGES_BETWEEN: u64 = 254;
+/// A tool that takes longer is stuck on a broken device.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How much of an answer is kept: more than any device with marks can fill.
+const ANSWER: usize = 1 << 20;
 
 /// One mark found on a device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,25 +84,12 @@ impl Contents {
 /// Why it could not be found out what is on a device.
 #[derive(Debug, thiserror::Error)]
 pub enum SignatureError {
-    /// A tool is not installed.
-    #[error("`{program}` is not installed, so it cannot be known what is on the device")]
-    ToolMissing {
-        /// Its name.
-        program: &'static str,
-    },
-    /// A tool failed.
-    #[error("`{command}` failed ({status}): {stderr}")]
-    ToolFailed {
-        /// The command line.
-        command: String,
-        /// How it ended.
-        status: String,
-        /// What it said.
-        stderr: String,
-    },
+    /// A tool is missing or failed.
+    #[error(transparent)]
+    Tool(#[from] ProgramError),
     /// A tool's answer was not understood.
     #[error("the answer of `{command}` was not understood: {reason}")]
-    ToolUnclear {
+    Unclear {
         /// The command line.
         command: String,
         /// What was wrong with it.
@@ -112,13 +104,13 @@ impl SignatureError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            SignatureError::ToolMissing { program } => {
+            SignatureError::Tool(ProgramError::Missing { program }) => {
                 Some(format!("install util-linux, which brings `{program}`"))
             }
             SignatureError::Unreadable(_) => {
                 Some("a device that cannot be read may be broken; see `dmesg`".to_owned())
             }
-            _ => None,
+            SignatureError::Tool(_) | SignatureError::Unclear { .. } => None,
         }
     }
 }
@@ -165,12 +157,10 @@ struct WipefsMark {
 
 fn marks(device: BorrowedFd<'_>) -> Result<Vec<Signature>, SignatureError> {
     // Without --all or --offset, wipefs only lists; --no-act is there so that no slip can make it act.
-    let arguments = ["--no-act", "--json", "--output", "OFFSET,TYPE,USAGE,UUID,LABEL"];
-    let (command, output) = ask("wipefs", &arguments, device)?;
-    if !output.status.success() {
-        return Err(failed(command, &output));
-    }
-    parse_wipefs(&output.stdout).map_err(|reason| SignatureError::ToolUnclear { command, reason })
+    let arguments = ["wipefs", "--no-act", "--json", "--output", "OFFSET,TYPE,USAGE,UUID,LABEL"];
+    let record = succeeded(ask(&arguments, device)?)?;
+    parse_wipefs(record.stdout.as_bytes())
+        .map_err(|reason| SignatureError::Unclear { command: record.argv.join(" "), reason })
 }
 
 /// wipefs says nothing at all, not even `{}`, in some versions when there is nothing.
@@ -197,50 +187,18 @@ fn parse_wipefs(answer: &[u8]) -> Result<Vec<Signature>, String> {
 }
 
 fn table_uuid(device: BorrowedFd<'_>) -> Result<Option<String>, SignatureError> {
-    let (command, output) = ask("blkid", &["--probe", "--output", "export"], device)?;
+    let record = ask(&["blkid", "--probe", "--output", "export"], device)?;
     // 2: nothing found; 8: several things at once. Both leave the table without a UUID, no more.
-    match output.status.code() {
-        Some(0 | 2 | 8) => {}
-        _ => return Err(failed(command, &output)),
-    }
-    let text = String::from_utf8_lossy(&output.stdout);
-    Ok(text.lines().find_map(|line| line.strip_prefix("PTUUID=")).map(str::to_owned))
+    let record = if matches!(record.exit, Some(2 | 8)) { record } else { succeeded(record)? };
+    Ok(record.stdout.lines().find_map(|line| line.strip_prefix("PTUUID=")).map(str::to_owned))
 }
 
-fn ask(
-    program: &'static str,
-    arguments: &[&str],
-    device: BorrowedFd<'_>,
-) -> Result<(String, Output), SignatureError> {
-    let path = find_program(program).ok_or(SignatureError::ToolMissing { program })?;
-    // The device is handed over open, so that the tool sees that very device and not what its path has become.
-    let output = Command::new(path)
-        .args(arguments)
-        .arg("/proc/self/fd/0")
-        .env("LC_ALL", "C")
-        .stdin(Stdio::from(device.try_clone_to_owned()?))
-        .output()?;
-    Ok((format!("{program} {} /proc/self/fd/0", arguments.join(" ")), output))
-}
-
-fn failed(command: String, output: &Output) -> SignatureError {
-    let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    SignatureError::ToolFailed { command, status: output.status.to_string(), stderr }
-}
-
-/// Administrators' tools lie in folders that are not in everybody's PATH.
-pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let usual = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(PathBuf::from);
-    std::env::split_paths(&path)
-        .filter(|folder| folder.is_absolute())
-        .chain(usual)
-        .map(|folder| folder.join(name))
-        .find(|candidate| is_executable(candidate))
-}
-
-fn is_executable(path: &Path) -> bool {
-    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+fn ask(arguments: &[&str], device: BorrowedFd<'_>) -> Result<CommandRecord, SignatureError> {
+    // By way of our descriptor the tool sees the very device that is open, not what its path may have become.
+    let ourselves = std::fs::read_link("/proc/self")?;
+    let path = format!("/proc/{}/fd/{}", ourselves.display(), device.as_raw_fd());
+    let argv = arguments.iter().copied().chain([path.as_str()]);
+    Ok(Program::new(argv).limit(PATIENCE).keep(ANSWER).run("examine the device")?)
 }
 
 /// Whether the sample is blank, and its digest.

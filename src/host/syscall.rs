@@ -1,14 +1,15 @@
-//! The ioctls that rustix does not know, as safe functions. The one module of the program that may use `unsafe`.
+//! System calls that rustix does not know or does not call safe, as safe functions. The one module of the program that may use `unsafe`.
 //!
 //! Numbers and layouts are those of the kernel's `linux/fs.h` and `linux/loop.h`; each structure's size is
 //! checked when this is compiled.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use rustix::io::Result;
 use rustix::ioctl::{Getter, IntegerSetter, Ioctl, IoctlOutput, Opcode, Setter, ioctl, opcode};
+use rustix::thread::UnshareFlags;
 
 const BLKROGET: Opcode = opcode::none(0x12, 94);
 const BLKGETSIZE64: Opcode = opcode::read::<usize>(0x12, 114);
@@ -177,4 +178,22 @@ pub fn loop_status(device: impl AsFd) -> Result<LoopInfo> {
 pub fn clear_loop(device: impl AsFd) -> Result<()> {
     // SAFETY: LOOP_CLR_FD takes an unused integer argument.
     unsafe { ioctl(device, IntegerSetter::<LOOP_CLR_FD>::new_usize(0)) }
+}
+
+/// Takes over a descriptor that this process inherited by number, and that nothing else in it uses.
+///
+/// Standard streams are refused; a number that is not open is refused by the first system call on it.
+pub fn own(descriptor: RawFd) -> Option<OwnedFd> {
+    // SAFETY: the number was told by the process that opened it for us, and each caller asks for its own once.
+    (descriptor > 2).then(|| unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// Moves this process into namespaces of its own (unshare(2)).
+///
+/// # Errors
+/// Whatever the kernel answers; `EPERM` without the right, `EINVAL` when it has several threads.
+pub fn unshare(namespaces: UnshareFlags) -> Result<()> {
+    // SAFETY: what is unsafe is to unshare the table of open files behind the back of other threads; that flag is
+    // taken out.
+    unsafe { rustix::thread::unshare_unsafe(namespaces.difference(UnshareFlags::FILES)) }
 }

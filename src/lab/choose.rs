@@ -28,8 +28,11 @@ pub fn choose(plan: &Plan) -> Result<Choice, LabError> {
     }
 }
 
+/// A lab by name, or why it cannot be used here.
+pub type Candidacy = (&'static str, Result<Box<dyn Lab>, LabError>);
+
 /// Every lab with what it says of itself here, for `doctor` and `list`.
-pub fn every(plan: &Plan) -> [(&'static str, Result<Box<dyn Lab>, LabError>); 3] {
+pub fn every(plan: &Plan) -> [Candidacy; 3] {
     [("native", native(plan)), ("uml", uml(plan)), ("vm", Err(LabError::NoVm))]
 }
 
@@ -45,7 +48,9 @@ fn uml(plan: &Plan) -> Result<Box<dyn Lab>, LabError> {
 fn choose_freely(plan: &Plan) -> Result<Choice, LabError> {
     let (native, uml) = match (native(plan), uml(plan)) {
         (Ok(native), Ok(uml)) => (native, uml),
-        (Ok(lab), Err(why)) => return Ok(Choice { lab, reason: format!("uml cannot be used: {}", first_line(&why)) }),
+        (Ok(lab), Err(why)) => {
+            return Ok(Choice { lab, reason: format!("uml cannot be used: {}", first_line(&why)) });
+        }
         (Err(why), Ok(lab)) => {
             return Ok(Choice { lab, reason: format!("native cannot be used: {}", first_line(&why)) });
         }

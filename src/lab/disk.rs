@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::host::guard::{Refusal, Ticket};
 use crate::host::image::{self, ImageError};
-use crate::host::system_root::SystemRoot;
+use crate::host::root::Root;
 use crate::journal::{Caution, Facts};
 
 /// A disk for trials.
@@ -49,7 +49,7 @@ impl Disk {
         match self {
             Disk::Image { folder, size } => Ok(image::create(folder, *size)?),
             Disk::Device { ticket, .. } => {
-                let claim = ticket.redeem(&SystemRoot::default())?;
+                let claim = ticket.redeem(&Root::default())?;
                 claim.discard()?;
                 Ok(claim.file().try_clone()?.into())
             }

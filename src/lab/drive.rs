@@ -34,7 +34,7 @@ pub struct TrialEnd {
 ///
 /// # Errors
 /// When it cannot be started; whatever happens later is the end of the trial, not an error.
-pub fn drive(
+pub(super) fn drive(
     mut command: Command,
     events: OwnedFd,
     limit: Duration,
@@ -76,7 +76,10 @@ pub fn drive(
     let wall = started.elapsed().as_secs_f64();
     let (status, reason) = match told {
         Some(verdict) => verdict,
-        None if late => (Status::Failed, with_console(&format!("not finished within {:.0} s", limit.as_secs_f64()), &console)),
+        None if late => (
+            Status::Failed,
+            with_console(&format!("not finished within {:.0} s", limit.as_secs_f64()), &console),
+        ),
         None => (Status::Failed, with_console(&how_it_ended(ended), &console)),
     };
     Ok(TrialEnd { status, reason, wall })
@@ -84,7 +87,9 @@ pub fn drive(
 
 fn how_it_ended(status: Option<ExitStatus>) -> String {
     match status.and_then(|status| status.code().or(status.signal().map(|signal| 128 + signal))) {
-        Some(code) if code > 128 => format!("the trial was ended from outside, or crashed (signal {})", code - 128),
+        Some(code) if code > 128 => {
+            format!("the trial was ended from outside, or crashed (signal {})", code - 128)
+        }
         Some(code) => format!("the trial ended without a result (exit status {code})"),
         None => "the trial ended without a result".to_owned(),
     }
@@ -92,7 +97,11 @@ fn how_it_ended(status: Option<ExitStatus>) -> String {
 
 fn with_console(reason: &str, console: &mpsc::Receiver<Vec<String>>) -> String {
     let lines = console.recv_timeout(Duration::from_secs(2)).unwrap_or_default();
-    if lines.is_empty() { reason.to_owned() } else { format!("{reason}; its console's last lines:\n{}", lines.join("\n")) }
+    if lines.is_empty() {
+        reason.to_owned()
+    } else {
+        format!("{reason}; its console's last lines:\n{}", lines.join("\n"))
+    }
 }
 
 fn lines_of(events: impl Read + Send + 'static) -> mpsc::Receiver<String> {
@@ -152,4 +161,3 @@ impl Drop for Warden {
         let _ = self.end();
     }
 }
-

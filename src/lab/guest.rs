@@ -39,6 +39,9 @@ fn live() -> Result<(), Box<dyn std::error::Error>> {
     if !Path::new(EVENTS).exists() {
         mounts::kernel("devtmpfs", Path::new("/dev"))?;
     }
+    // The host's set-user-ID programs belong to the host's root, who in an ordinary user's guest is somebody else:
+    // mount(8) would lose the rights it was started with.
+    mounts::forbid_set_user_id(Path::new("/"))?;
     mounts::memory(Path::new("/run"), "755")?;
     // A guest starts with an empty environment; tools look for their helpers along it.
     let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -53,7 +56,8 @@ fn live() -> Result<(), Box<dyn std::error::Error>> {
     tcsetattr(&events, OptionalActions::Now, &line)?;
     let (reader, writer) = std::io::pipe()?;
     let cell = agent_cell(&spec);
-    let mut agent = cell.command()?
+    let mut agent = cell
+        .command()?
         .env("PATH", path)
         .env(EVENTS_VARIABLE, inherit(events.as_fd())?.to_string())
         .stdin(reader)

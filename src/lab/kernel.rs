@@ -26,7 +26,7 @@ pub enum KernelError {
 
 /// A User-Mode-Linux kernel, as it describes itself.
 #[derive(Debug, Clone)]
-pub struct Kernel {
+pub(super) struct Kernel {
     /// The executable.
     pub path: PathBuf,
     /// Its release, e.g. `6.1.176`.
@@ -38,7 +38,7 @@ pub struct Kernel {
 
 /// How a kernel provides something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Provision {
+pub(super) enum Provision {
     /// Built in.
     Builtin,
     /// As a module.
@@ -52,7 +52,7 @@ impl Kernel {
     ///
     /// # Errors
     /// When it cannot be run or answers strangely.
-    pub fn inspect(path: &Path) -> Result<Self, KernelError> {
+    pub(super) fn inspect(path: &Path) -> Result<Self, KernelError> {
         let ask = |question: &'static str| -> Result<String, KernelError> {
             let program = Program::new([path.to_string_lossy().into_owned(), question.to_owned()])
                 .keep(4 << 20)
@@ -77,7 +77,7 @@ impl Kernel {
     }
 
     /// How this kernel provides what a configuration symbol (`CONFIG_…`) stands for.
-    pub fn provides(&self, symbol: &str) -> Provision {
+    pub(super) fn provides(&self, symbol: &str) -> Provision {
         match self.configuration.get(symbol).map(String::as_str) {
             Some("y") => Provision::Builtin,
             Some("m") if self.modules.is_some() => Provision::Module,
@@ -100,7 +100,8 @@ mod tests {
 
     #[test]
     fn a_module_without_module_files_is_absent() {
-        let configuration = parse_configuration("# CONFIG_A is not set\nCONFIG_EXT4_FS=y\nCONFIG_F2FS_FS=m\n");
+        let configuration =
+            parse_configuration("# CONFIG_A is not set\nCONFIG_EXT4_FS=y\nCONFIG_F2FS_FS=m\n");
         let mut kernel = Kernel { path: "/k".into(), release: "6.1".into(), modules: None, configuration };
         assert_eq!(kernel.provides("CONFIG_EXT4_FS"), Provision::Builtin);
         assert_eq!(kernel.provides("CONFIG_F2FS_FS"), Provision::Absent);

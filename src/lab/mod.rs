@@ -16,7 +16,7 @@ use crate::journal::{Event, Facts};
 use crate::plan::Candidate;
 use crate::trial::TrialSpec;
 
-pub use choose::{Choice, choose, every};
+pub use choose::{Candidacy, Choice, choose, every};
 pub use disk::Disk;
 pub use drive::TrialEnd;
 pub use guest::main as guest;
@@ -58,13 +58,19 @@ pub struct Obstacle {
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// The native lab is for root.
-    #[error("the native lab formats and mounts, which only root may\nhint: run it with sudo, or take `--lab uml`, which needs no root")]
+    #[error(
+        "the native lab formats and mounts, which only root may\nhint: run it with sudo, or take `--lab uml`, which needs no root"
+    )]
     NotRoot,
     /// Containers may forbid what cells need.
-    #[error("this machine lets not even root make PID and mount namespaces (a container?)\nhint: `--lab uml` can do without")]
+    #[error(
+        "this machine lets not even root make PID and mount namespaces (a container?)\nhint: `--lab uml` can do without"
+    )]
     NoNamespaces,
     /// No User-Mode-Linux kernel is installed.
-    #[error("there is no User-Mode-Linux kernel here (linux.uml)\nhint: install the package user-mode-linux (Debian, Ubuntu), or name one you built: `kernel = \"/path/to/linux\"` in the plan")]
+    #[error(
+        "there is no User-Mode-Linux kernel here (linux.uml)\nhint: install the package user-mode-linux (Debian, Ubuntu), or name one you built: `kernel = \"/path/to/linux\"` in the plan"
+    )]
     NoKernel,
     /// A kernel that cannot carry a guest.
     #[error("the kernel {} was built without {symbol}, which a guest needs\nhint: build it with {symbol}=y", path.display())]
@@ -99,7 +105,9 @@ pub enum LabError {
 
 /// The obstacle of programs that are not installed.
 fn missing_tools(candidate: &Candidate) -> Option<Obstacle> {
-    let filesystem = crate::filesystem::find(&candidate.filesystem).into_iter().flat_map(|filesystem| filesystem.tools());
+    let filesystem = crate::filesystem::find(&candidate.filesystem)
+        .into_iter()
+        .flat_map(crate::filesystem::Filesystem::tools);
     let layers = crate::layer::find_encryption(&candidate.encryption).into_iter();
     let missing: Vec<_> = filesystem
         .chain(layers.flat_map(|layer| layer.tools.iter().copied()))

@@ -14,7 +14,7 @@ use super::{Disk, Lab, LabError, Obstacle, missing_tools};
 
 /// This machine's kernel.
 #[derive(Debug)]
-pub struct Native {
+pub(super) struct Native {
     known: Vec<String>,
     on_image: bool,
 }
@@ -24,7 +24,7 @@ impl Native {
     ///
     /// # Errors
     /// Without root, or where namespaces are forbidden even to root.
-    pub fn prepare(on_image: bool) -> Result<Self, LabError> {
+    pub(super) fn prepare(on_image: bool) -> Result<Self, LabError> {
         if !rustix::process::geteuid().is_root() {
             return Err(LabError::NotRoot);
         }
@@ -38,6 +38,13 @@ impl Native {
     fn has_driver(&self, filesystem: &str) -> bool {
         self.known.iter().any(|known| known == filesystem) || loadable(filesystem)
     }
+}
+
+/// Whether the kernel itself offers the device mapper; a node below `/dev/mapper` proves nothing.
+fn has_device_mapper() -> bool {
+    Root::default()
+        .text("proc/misc")
+        .is_ok_and(|text| text.lines().any(|line| line.ends_with(" device-mapper")))
 }
 
 /// Whether this kernel could load the module; asking changes nothing.
@@ -71,8 +78,7 @@ impl Lab for Native {
                 hint: sandbox.to_owned(),
             });
         }
-        let encrypted = candidate.encryption != "none";
-        if encrypted && !std::path::Path::new("/dev/mapper/control").exists() && !loadable("dm-crypt") {
+        if candidate.encryption != "none" && !has_device_mapper() && !loadable("dm-crypt") {
             return Some(Obstacle {
                 reason: format!("this kernel has no device mapper, which {} needs", candidate.encryption),
                 hint: sandbox.to_owned(),
@@ -85,7 +91,12 @@ impl Lab for Native {
         ["fsverdict", "agent"].map(str::to_owned).into()
     }
 
-    fn run(&self, mut spec: TrialSpec, disk: &Disk, watch: &mut dyn FnMut(Event)) -> Result<TrialEnd, LabError> {
+    fn run(
+        &self,
+        mut spec: TrialSpec,
+        disk: &Disk,
+        watch: &mut dyn FnMut(Event),
+    ) -> Result<TrialEnd, LabError> {
         let mut inherited: Vec<OwnedFd> = Vec::new();
         spec.device = match disk {
             Disk::Image { .. } => {
@@ -96,7 +107,8 @@ impl Lab for Native {
             }
             Disk::Device { ticket, .. } => TrialDevice::Block { ticket: ticket.clone() },
         };
-        let (events, sender) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
+        let (events, sender) =
+            rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
         let (reader, writer) = std::io::pipe()?;
         let mut command = agent_cell(&spec).command()?;
         // Standard output is the console; events go their own way.

@@ -15,7 +15,7 @@ use crate::plan::{Candidate, Dataset, Plan};
 use crate::trial::{Modules, TrialDevice, TrialSpec};
 
 use super::drive::{TrialEnd, drive};
-use super::kernel::{Kernel, KernelError, Provision};
+use super::kernel::{Kernel, Provision};
 use super::{Disk, Lab, LabError, Obstacle, missing_tools};
 
 /// The kernel's name where a distribution packages it.
@@ -29,7 +29,7 @@ const BASE_MEMORY: u64 = 1 << 30;
 
 /// User-Mode Linux, ready to run trials.
 #[derive(Debug)]
-pub struct Uml {
+pub(super) struct Uml {
     kernel: Kernel,
     walls: Walls,
     memory: u64,
@@ -40,7 +40,7 @@ impl Uml {
     ///
     /// # Errors
     /// When there is none, or it cannot be used.
-    pub fn prepare(plan: &Plan) -> Result<Self, LabError> {
+    pub(super) fn prepare(plan: &Plan) -> Result<Self, LabError> {
         let path = match &plan.kernel {
             Some(path) => path.clone(),
             None => locate(PROGRAM).ok_or(LabError::NoKernel)?,
@@ -57,18 +57,23 @@ impl Uml {
     /// The modules a candidate needs, or what this kernel lacks for it.
     fn modules(&self, candidate: &Candidate) -> Result<Vec<String>, Obstacle> {
         let lacks = |symbol: &str| Obstacle {
-            reason: format!("the kernel {} ({}) has no {symbol}", self.kernel.path.display(), self.kernel.release),
+            reason: format!(
+                "the kernel {} ({}) has no {symbol}",
+                self.kernel.path.display(),
+                self.kernel.release
+            ),
             hint: format!(
                 "to run it, name a User-Mode-Linux kernel that has it: `kernel = \"/path/to/linux\"` beside `lab = \"uml\"` in the plan (build with {symbol}=y, ARCH=um)"
             ),
         };
         let mut names = Vec::new();
         if let Some(filesystem) = crate::filesystem::find(&candidate.filesystem) {
-            let provided = filesystem.drivers.iter().find_map(|driver| match self.kernel.provides(driver.config) {
-                Provision::Builtin => Some(&[][..]),
-                Provision::Module => Some(driver.modules),
-                Provision::Absent => None,
-            });
+            let provided =
+                filesystem.drivers.iter().find_map(|driver| match self.kernel.provides(driver.config) {
+                    Provision::Builtin => Some(&[][..]),
+                    Provision::Module => Some(driver.modules),
+                    Provision::Absent => None,
+                });
             let first = filesystem.drivers.first().map_or("driver for it", |driver| driver.config);
             names.extend(provided.ok_or_else(|| lacks(first))?.iter().map(|name| (*name).to_owned()));
         }
@@ -85,7 +90,9 @@ impl Uml {
                 names.extend(encryption.modules.iter().map(|name| (*name).to_owned()));
             }
         }
-        if candidate.scheduler.as_deref() == Some("bfq") && self.kernel.provides("CONFIG_IOSCHED_BFQ") == Provision::Module {
+        if candidate.scheduler.as_deref() == Some("bfq")
+            && self.kernel.provides("CONFIG_IOSCHED_BFQ") == Provision::Module
+        {
             names.push("bfq".to_owned());
         }
         Ok(names)
@@ -124,7 +131,11 @@ fn staged_bytes(plan: &Plan) -> u64 {
         Dataset::Folder { size, .. } => size.map_or(1 << 30, |size| size.0),
     };
     let all_files = plan.phases.iter().any(|phase| !matches!(phase.work, crate::plan::Work::Operation(_)));
-    plan.datasets.values().filter(|dataset| all_files || matches!(dataset, Dataset::Folder { .. })).map(wanted).sum()
+    plan.datasets
+        .values()
+        .filter(|dataset| all_files || matches!(dataset, Dataset::Folder { .. }))
+        .map(wanted)
+        .sum()
 }
 
 impl Lab for Uml {
@@ -161,7 +172,12 @@ impl Lab for Uml {
         self.argv(&program, 3, 4, 5)
     }
 
-    fn run(&self, mut spec: TrialSpec, disk: &Disk, watch: &mut dyn FnMut(Event)) -> Result<TrialEnd, LabError> {
+    fn run(
+        &self,
+        mut spec: TrialSpec,
+        disk: &Disk,
+        watch: &mut dyn FnMut(Event),
+    ) -> Result<TrialEnd, LabError> {
         let names = self.modules(&spec.candidate).unwrap_or_default();
         if let (Some(folder), false) = (&self.kernel.modules, names.is_empty()) {
             spec.modules = Some(Modules { folder: folder.clone(), names });
@@ -173,9 +189,14 @@ impl Lab for Uml {
         }
         let disk = disk.open()?;
         let description = describe(&spec)?;
-        let (events, sender) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
-        let argv =
-            self.argv(&program, inherit(disk.as_fd())?, inherit(description.as_fd())?, inherit(sender.as_fd())?);
+        let (events, sender) =
+            rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
+        let argv = self.argv(
+            &program,
+            inherit(disk.as_fd())?,
+            inherit(description.as_fd())?,
+            inherit(sender.as_fd())?,
+        );
         let mut cell = Cell::new(self.walls, argv);
         cell.memory = vec![PathBuf::from(MEMORY_FOLDER)];
         let mut command = cell.command()?;
@@ -187,7 +208,8 @@ impl Lab for Uml {
 
 /// The trial's description as a disk: JSON and then zeros up to a whole number of sectors.
 fn describe(spec: &TrialSpec) -> Result<OwnedFd, CellError> {
-    let failed = |source: std::io::Error| CellError::System { what: "describe the trial to the guest", source };
+    let failed =
+        |source: std::io::Error| CellError::System { what: "describe the trial to the guest", source };
     let descriptor = rustix::fs::memfd_create("fsverdict-trial", rustix::fs::MemfdFlags::CLOEXEC)
         .map_err(|errno| failed(errno.into()))?;
     let mut file = std::fs::File::from(descriptor);

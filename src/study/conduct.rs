@@ -55,7 +55,11 @@ impl Study<'_> {
         let last = self.plan.protocol.blocks.min;
         loop {
             if candidates.is_empty() {
-                return if block == 1 { Err(StudyError::Nothing) } else { self.finish("no candidate is left") };
+                return if block == 1 {
+                    Err(StudyError::Nothing)
+                } else {
+                    self.finish("no candidate is left")
+                };
             }
             if block > last {
                 return self.finish(&format!("{last} block(s), as planned"));
@@ -70,7 +74,8 @@ impl Study<'_> {
             let blocks_to_come = u64::from(last - block);
             self.observer.expect(names.len() as u64 + blocks_to_come * candidates.len() as u64);
             for name in names {
-                let Some(index) = self.plan.candidates.iter().position(|candidate| candidate.name == name) else {
+                let Some(index) = self.plan.candidates.iter().position(|candidate| candidate.name == name)
+                else {
                     continue;
                 };
                 let status = self.trial(block, attempt, &self.plan.candidates[index])?;
@@ -95,7 +100,8 @@ impl Study<'_> {
             let out = |name: &String| {
                 run.candidates.iter().any(|state| {
                     state.name == *name
-                        && (state.dropped.is_some() || state.status == crate::journal::CandidateStatus::Skipped)
+                        && (state.dropped.is_some()
+                            || state.status == crate::journal::CandidateStatus::Skipped)
                 })
             };
             return Ok(self.names().filter(|name| !out(name)).collect());
@@ -118,7 +124,12 @@ impl Study<'_> {
         self.plan.candidates.iter().map(|candidate| candidate.name.clone())
     }
 
-    fn begin_block(&mut self, block: u32, attempt: u32, candidates: &[String]) -> Result<Vec<String>, StudyError> {
+    fn begin_block(
+        &mut self,
+        block: u32,
+        attempt: u32,
+        candidates: &[String],
+    ) -> Result<Vec<String>, StudyError> {
         let order = order(self.plan.protocol.seed, block, attempt, candidates);
         self.tell(None, Event::BlockStarted { block, attempt, order: order.clone() })?;
         Ok(order)

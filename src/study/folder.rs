@@ -50,7 +50,9 @@ impl RunFolder {
         }
         let text = serde_json::to_string_pretty(plan).map_err(|error| make(error.into()))?;
         let file = std::fs::File::create(path.join(PLAN_FILE)).map_err(make)?;
-        std::io::Write::write_all(&mut &file, text.as_bytes()).and_then(|()| file.sync_all()).map_err(make)?;
+        std::io::Write::write_all(&mut &file, text.as_bytes())
+            .and_then(|()| file.sync_all())
+            .map_err(make)?;
         Ok(RunFolder { path: path.to_owned() })
     }
 
@@ -60,8 +62,8 @@ impl RunFolder {
     /// When it is not the folder of a run.
     pub fn open(path: &Path) -> Result<(Self, Plan), FolderError> {
         let not = |reason: String| FolderError::NotARun { path: path.to_owned(), reason };
-        let text =
-            std::fs::read_to_string(path.join(PLAN_FILE)).map_err(|error| not(format!("{PLAN_FILE}: {error}")))?;
+        let text = std::fs::read_to_string(path.join(PLAN_FILE))
+            .map_err(|error| not(format!("{PLAN_FILE}: {error}")))?;
         let plan = serde_json::from_str(&text).map_err(|error| not(format!("{PLAN_FILE}: {error}")))?;
         Ok((RunFolder { path: path.to_owned() }, plan))
     }

@@ -39,7 +39,9 @@ impl Bar {
     pub fn new() -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
         let plain = bar.is_hidden();
-        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} trials  {elapsed} gone, {eta} to go  {msg}") {
+        if let Ok(style) =
+            ProgressStyle::with_template("{bar:24} {pos}/{len} trials  {elapsed} gone, {eta} to go  {msg}")
+        {
             bar.set_style(style);
         }
         if !plain {
@@ -62,7 +64,10 @@ impl Bar {
             let outcome = if status == Status::Ok { "ok" } else { "FAILED" };
             eprintln!(
                 "trial {}/{length}: block {} {} {outcome} in {wall:.1} s, about {} to go",
-                self.done, id.block, id.candidate, HumanDuration(to_go)
+                self.done,
+                id.block,
+                id.candidate,
+                HumanDuration(to_go)
             );
         }
         if status == Status::Failed {
@@ -92,8 +97,12 @@ impl Observer for Bar {
     fn event(&mut self, trial: Option<&TrialId>, event: &Event) {
         match (trial, event) {
             (Some(id), Event::TrialStarted {}) => self.bar.set_message(id.candidate.clone()),
-            (Some(id), Event::StepStarted { step }) => self.bar.set_message(format!("{}: {step}", id.candidate)),
-            (Some(id), Event::TrialFinished { status, reason, wall }) => self.trial_ended(id, *status, reason, *wall),
+            (Some(id), Event::StepStarted { step }) => {
+                self.bar.set_message(format!("{}: {step}", id.candidate));
+            }
+            (Some(id), Event::TrialFinished { status, reason, wall }) => {
+                self.trial_ended(id, *status, reason, *wall);
+            }
             (_, Event::CandidateSkipped { candidate, reason, hint }) => {
                 self.say(&format!("skipped {candidate}: {reason}\nhint: {hint}"));
             }

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use crate::host::root::Root;
@@ -38,18 +37,20 @@ pub fn agent() -> u8 {
     let spec: TrialSpec = match serde_json::from_reader(std::io::stdin().lock()) {
         Ok(spec) => spec,
         Err(error) => {
-            eprintln!("fsverdict agent: no trial on standard input ({error}); the conductor starts agents, not people");
+            eprintln!(
+                "fsverdict agent: no trial on standard input ({error}); the conductor starts agents, not people"
+            );
             return 2;
         }
     };
     let number = std::env::var(EVENTS_VARIABLE).ok().and_then(|number| number.parse().ok());
-    let Some(events) = number.and_then(crate::host::cell::own) else {
+    let Some(events) = number.and_then(crate::host::syscall::own) else {
         eprintln!("fsverdict agent: {EVENTS_VARIABLE} names no open descriptor");
         return 2;
     };
     // Programs that the trial starts have no business with it.
     let _ = rustix::io::fcntl_setfd(&events, rustix::io::FdFlags::CLOEXEC);
-    let mut sink = Sink::new(File::from(OwnedFd::from(events)));
+    let mut sink = Sink::new(File::from(events));
     let (status, reason) = match run(&spec, &mut sink) {
         Ok(()) => (Status::Ok, String::new()),
         Err(reason) => (Status::Failed, reason),
@@ -66,17 +67,21 @@ fn run(spec: &TrialSpec, sink: &mut Sink) -> Result<(), String> {
     sink.step("claim");
     let mut claim = Claim::take(&spec.device, sink).map_err(|error| error.to_string())?;
     claim.set_scheduler(spec.candidate.scheduler.as_deref()).map_err(|error| error.to_string())?;
-    let mut stack =
-        Stack::new(sink, &spec.candidate, claim.path().to_owned(), spec.limit).map_err(|error| error.to_string())?;
+    let mut stack = Stack::new(sink, &spec.candidate, claim.path().to_owned(), spec.limit)
+        .map_err(|error| error.to_string())?;
     let result = work(spec, &mut stack);
     let mut complaints = stack.take_down();
     complaints.extend(claim.release().err().map(|error| error.to_string()));
     let complaints = complaints.join("; ");
     match (result, complaints.is_empty()) {
         (Ok(()), true) => Ok(()),
-        (Ok(()), false) => Err(format!("the work was done, but not everything could be taken down: {complaints}")),
+        (Ok(()), false) => {
+            Err(format!("the work was done, but not everything could be taken down: {complaints}"))
+        }
         (Err(error), true) => Err(error.to_string()),
-        (Err(error), false) => Err(format!("{error}\nafter that, not everything could be taken down: {complaints}")),
+        (Err(error), false) => {
+            Err(format!("{error}\nafter that, not everything could be taken down: {complaints}"))
+        }
     }
 }
 

@@ -3,12 +3,11 @@
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use crate::host::cell::own;
-use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::environment::device_facts;
+use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::root::Root;
+use crate::host::syscall::own;
 use crate::host::sysfs::queue_settings;
-use crate::host::system_root::SystemRoot;
 use crate::journal::Facts;
 
 use super::error::TrialError;
@@ -32,15 +31,17 @@ impl Claim {
         let (path, attached) = match device {
             TrialDevice::Guest { path } => (path.clone(), None),
             TrialDevice::Image { descriptor } => {
-                let image = own(*descriptor).ok_or_else(|| TrialError::Host("no image was handed over".to_owned()))?;
-                let attached = LoopDevice::attach(image.as_fd(), &LoopOptions::default()).map_err(|error| host(&error))?;
+                let image = own(*descriptor)
+                    .ok_or_else(|| TrialError::Host("no image was handed over".to_owned()))?;
+                let attached = LoopDevice::attach(image.as_fd(), &LoopOptions::default())
+                    .map_err(|error| host(&error))?;
                 facts.insert("device.direct_io".to_owned(), attached.direct_io().to_string());
                 attached.caution().into_iter().for_each(|caution| sink.caution("", caution));
                 (attached.path().to_owned(), Some(attached))
             }
             TrialDevice::Block { ticket } => {
                 // Everything the guard saw is looked at again here, right before the first write.
-                let claim = ticket.redeem(&SystemRoot::default()).map_err(|error| host(&error))?;
+                let claim = ticket.redeem(&Root::default()).map_err(|error| host(&error))?;
                 let discarded = claim.discard().map_err(TrialError::io("discard the device"))?;
                 facts.insert("device.discarded".to_owned(), discarded.to_string());
                 // mkfs and mount claim it themselves from here on.
@@ -61,8 +62,10 @@ impl Claim {
     /// Sets the I/O scheduler, remembering the one before.
     pub(super) fn set_scheduler(&mut self, scheduler: Option<&str>) -> Result<(), TrialError> {
         let Some(wanted) = scheduler else { return Ok(()) };
-        let queue = queue_settings(&Root::new("/"), &self.name).map_err(|error| TrialError::Host(error.to_string()))?;
-        let available = queue.scheduler.as_ref().map(|scheduler| scheduler.available.clone()).unwrap_or_default();
+        let queue = queue_settings(&Root::new("/"), &self.name)
+            .map_err(|error| TrialError::Host(error.to_string()))?;
+        let available =
+            queue.scheduler.as_ref().map(|scheduler| scheduler.available.clone()).unwrap_or_default();
         if !available.iter().any(|name| name == wanted) {
             return Err(TrialError::Host(format!(
                 "{} has no I/O scheduler `{wanted}`\nhint: it has {}",

@@ -63,6 +63,7 @@ impl Trial<'_> {
             dataset: &material.prepared,
             staged: material.staged.as_ref(),
             ledger: &mut self.ledger,
+            changed: phase.changed.unwrap_or(0.0),
         };
         let mut running = self.meter.start(&phase.name, self.cache)?;
         let done = operation.run(&mut site)?;
@@ -70,7 +71,8 @@ impl Trial<'_> {
         stack.sync()?;
         running.durable()?;
         let reads = matches!(operation.name(), "tree.read" | "stream.read");
-        let (bytes_read, bytes_written) = if reads { (done.logical_bytes, 0) } else { (0, done.logical_bytes) };
+        let (bytes_read, bytes_written) =
+            if reads { (done.logical_bytes, 0) } else { (0, done.logical_bytes) };
         let work = WorkDone {
             bytes_read,
             bytes_written,
@@ -80,7 +82,7 @@ impl Trial<'_> {
             tool: None,
         };
         stack.sink.observation(running.finish(work, Some(Path::new(MOUNT)))?);
-        Ok(operation.verify(&mut site)?)
+        Ok(operation.verify(&site)?)
     }
 
     fn command(&mut self, stack: &mut Stack<'_>, phase: &Phase, line: &str) -> Result<(), TrialError> {
@@ -167,9 +169,12 @@ impl Trial<'_> {
         let material = self.materials.get(&expected.dataset)?;
         let manifest = Manifest::of(&material.prepared, material.staged.as_ref(), 0)?;
         // rsync -a and cp -R without further options make copies of hard links.
-        manifest.compare(&Path::new(MOUNT).join(&expected.at), HardLinks::MayBeCopies).map_err(|difference| {
-            TrialError::Different { phase: phase.name.clone(), difference: difference.to_string() }
-        })?;
+        manifest.compare(&Path::new(MOUNT).join(&expected.at), HardLinks::MayBeCopies).map_err(
+            |difference| TrialError::Different {
+                phase: phase.name.clone(),
+                difference: difference.to_string(),
+            },
+        )?;
         self.ledger.found(Path::new(&expected.at), &expected.dataset);
         Ok(())
     }
@@ -178,7 +183,9 @@ impl Trial<'_> {
     pub(super) fn check(&mut self, stack: &mut Stack<'_>, name: &str) -> Result<(), TrialError> {
         let filesystem = stack.filesystem();
         let Some(argv) = filesystem.fsck_argv(&stack.top().to_string_lossy()) else {
-            stack.sink.caution(name, format!("{} has no checker: nothing was checked or timed", filesystem.name));
+            stack
+                .sink
+                .caution(name, format!("{} has no checker: nothing was checked or timed", filesystem.name));
             return Ok(());
         };
         let mut running = self.meter.start(name, "cold")?;
@@ -193,7 +200,11 @@ impl Trial<'_> {
         }
         let words = meaning.map_or("no answer", crate::filesystem::Meaning::words);
         let said = format!("{}{}", record.stdout, record.stderr);
-        Err(TrialError::Damaged(format!("{} found the filesystem not clean after the work ({words}):\n{}", record.argv.join(" "), said.trim())))
+        Err(TrialError::Damaged(format!(
+            "{} found the filesystem not clean after the work ({words}):\n{}",
+            record.argv.join(" "),
+            said.trim()
+        )))
     }
 
     /// Waits until the device is quiet. What a busy machine makes of it is told, not hidden.
@@ -204,7 +215,9 @@ impl Trial<'_> {
                     stack.sink.send(&Event::Caution(caution));
                 }
             }
-            Err(error) => stack.sink.caution(phase, format!("could not tell whether the device was quiet: {error}")),
+            Err(error) => {
+                stack.sink.caution(phase, format!("could not tell whether the device was quiet: {error}"));
+            }
         }
     }
 

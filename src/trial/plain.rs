@@ -7,9 +7,10 @@ use super::stack::MOUNT;
 
 /// The command lines of one trial; steps that are no programs are described in brackets.
 pub fn command_lines(candidate: &Candidate, phases: &[Phase]) -> Vec<String> {
-    let (Some(filesystem), Some(encryption)) =
-        (crate::filesystem::find(&candidate.filesystem), crate::layer::find_encryption(&candidate.encryption))
-    else {
+    let (Some(filesystem), Some(encryption)) = (
+        crate::filesystem::find(&candidate.filesystem),
+        crate::layer::find_encryption(&candidate.encryption),
+    ) else {
         return Vec::new();
     };
     let device = if encryption.is_none() { "$DEVICE" } else { "/dev/mapper/fsverdict-$DEVICE" };
@@ -31,17 +32,22 @@ pub fn command_lines(candidate: &Candidate, phases: &[Phase]) -> Vec<String> {
             lines.push(format!("[sync]; {unmount}; [drop caches]; {}", mount()));
         }
         lines.push(match &phase.work {
-            Work::Operation(name) if name == FSCK => format!("{unmount}; {}; {}", check(&phase.name), mount()),
+            Work::Operation(name) if name == FSCK => {
+                format!("{unmount}; {}; {}", check(&phase.name), mount())
+            }
             Work::Operation(name) => {
                 let dataset = phase.dataset.as_deref().unwrap_or("nothing");
                 format!("[{name} on {dataset}]; [syncfs]    [timed as {}]", phase.name)
             }
             Work::Command(command) => format!("{command}; [syncfs]    [timed as {}]", phase.name),
-            Work::Adapter { name, options } => format!("{name} {options}; [syncfs]    [timed as {}]", phase.name),
+            Work::Adapter { name, options } => {
+                format!("{name} {options}; [syncfs]    [timed as {}]", phase.name)
+            }
         });
     }
     lines.push(format!("{unmount}    [timed as umount]"));
-    let last_is_check = matches!(phases.last(), Some(Phase { work: Work::Operation(name), .. }) if name == FSCK);
+    let last_is_check =
+        matches!(phases.last(), Some(Phase { work: Work::Operation(name), .. }) if name == FSCK);
     if !last_is_check {
         lines.push(check("fsck"));
     }
@@ -52,5 +58,9 @@ pub fn command_lines(candidate: &Candidate, phases: &[Phase]) -> Vec<String> {
 /// A word as a shell would need it.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=,:+@%^$".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }

@@ -64,7 +64,7 @@ pub enum TrialDevice {
 }
 
 /// Whether a shell line mentions a variable, as `$NAME` or `${NAME`.
-pub fn mentions(line: &str, variable: &str) -> bool {
+pub(super) fn mentions(line: &str, variable: &str) -> bool {
     line.match_indices('$').any(|(at, _)| {
         let rest = &line[at + 1..];
         let rest = rest.strip_prefix('{').unwrap_or(rest);

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::filesystem::Filesystem;
-use crate::host::program::{Program, succeeded};
 use crate::host::procfs::processes_named;
+use crate::host::program::{Program, succeeded};
 use crate::host::root::Root;
 use crate::host::{caches, mounts};
 use crate::journal::CommandRecord;
@@ -61,7 +61,19 @@ impl<'a> Stack<'a> {
         }
         // Unique on the machine, so that `fsverdict clean` can tell ours and two runs do not collide.
         let mapping = format!("fsverdict-{}", bottom.file_name().unwrap_or_default().to_string_lossy());
-        Ok(Stack { sink, candidate, filesystem, encryption, limit, bottom, mapping, opened: None, mounted: false, cleaner: false, held: None })
+        Ok(Stack {
+            sink,
+            candidate,
+            filesystem,
+            encryption,
+            limit,
+            bottom,
+            mapping,
+            opened: None,
+            mounted: false,
+            cleaner: false,
+            held: None,
+        })
     }
 
     pub(super) fn filesystem(&self) -> &'static Filesystem {

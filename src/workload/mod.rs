@@ -9,6 +9,7 @@ mod command;
 mod directory;
 mod error;
 mod latency;
+mod rotation;
 mod site;
 mod stream;
 mod tree;
@@ -18,6 +19,7 @@ mod walk;
 pub use adapter::{Adapter, AdapterError, FOLDER, Reading, adapter, adapter_metric, adapters};
 pub use command::{Surroundings, command};
 pub use error::WorkError;
+pub use rotation::Generations;
 pub use site::{Ledger, Remains, Site, Written};
 pub use verify::verify_written;
 
@@ -72,6 +74,9 @@ const OPERATIONS: &[&dyn Operation] = &[
     &directory::Fill,
     &directory::List,
     &directory::Empty,
+    &rotation::Create,
+    &rotation::Next,
+    &rotation::Drop,
 ];
 
 /// Every built-in operation that works on a dataset. (`fsck` is a step of the trial itself.)

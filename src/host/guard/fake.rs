@@ -5,25 +5,25 @@ use std::os::unix::fs::{FileExt, symlink};
 use std::path::PathBuf;
 
 use crate::host::block_device::{BlockDevice, number_of};
-use crate::host::system_root::SystemRoot;
+use crate::host::root::Root;
 
 /// A tree in a temporary folder. Device nodes are plain files with the kernel's names.
 pub(crate) struct FakeMachine {
     folder: tempfile::TempDir,
-    root: SystemRoot,
+    root: Root,
 }
 
 impl FakeMachine {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let root = SystemRoot::at(folder.path().canonicalize().unwrap());
+        let root = Root::new(folder.path().canonicalize().unwrap());
         let machine = FakeMachine { folder, root };
         machine.write("proc/self/mountinfo", "1 0 0:21 / /proc rw - proc proc rw\n");
         machine.write("proc/swaps", "Filename\tType\tSize\tUsed\tPriority\n");
         machine
     }
 
-    pub(crate) fn root(&self) -> &SystemRoot {
+    pub(crate) fn root(&self) -> &Root {
         &self.root
     }
 
@@ -65,7 +65,7 @@ impl FakeMachine {
     }
 
     pub(crate) fn attribute(&self, name: &str, attribute: &str, text: &str) {
-        let folder = self.root.path(format!("/sys/class/block/{name}"));
+        let folder = self.root.path(format!("sys/class/block/{name}"));
         let path = folder.canonicalize().unwrap().join(attribute);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
@@ -77,7 +77,7 @@ impl FakeMachine {
     }
 
     pub(crate) fn link(&self, link: &str, name: &str) {
-        self.symlink(&format!("dev/{link}"), self.root.path(format!("/dev/{name}")));
+        self.symlink(&format!("dev/{link}"), self.root.path(format!("dev/{name}")));
     }
 
     pub(crate) fn mount(&self, number: &str, point: &str, filesystem: &str, source: &str) {
@@ -96,7 +96,7 @@ impl FakeMachine {
     }
 
     pub(crate) fn describe(&self, name: &str) -> BlockDevice {
-        let path = self.root.path(format!("/dev/{name}"));
+        let path = self.root.path(format!("dev/{name}"));
         let number = number_of(&self.root, &path).unwrap();
         BlockDevice::describe(&self.root, &path, path.clone(), number).unwrap()
     }

@@ -1,1 +1,277 @@
-//! x
+//! The guard before real devices: loop devices made for the test, and the machine's own disk, which it must refuse.
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::fake::write_partition_table;
+use super::{Cleared, Refusal, Ticket, examine};
+use crate::host::image;
+use crate::host::loop_device::{LoopDevice, LoopOptions};
+use crate::host::procfs::mounts;
+use crate::host::root::Root;
+
+const SIZE: u64 = 320 << 20;
+const UUID: &str = "7d9c2a52-3c1c-4a53-9d0c-7a0f5e2b6c11";
+
+/// A disk to examine: a scratch image on a loop device, both gone when dropped.
+struct Disk {
+    _folder: tempfile::TempDir,
+    image: File,
+    device: LoopDevice,
+}
+
+impl Disk {
+    fn new() -> Self {
+        Self::with(&LoopOptions::default(), |_| {})
+    }
+
+    /// `prepare` writes to the image before it is attached.
+    fn with(options: &LoopOptions, prepare: impl Fn(&File)) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let image = File::from(image::create(folder.path(), SIZE).unwrap());
+        prepare(&image);
+        let device = LoopDevice::attach(image.as_fd(), options).unwrap();
+        Disk { _folder: folder, image, device }
+    }
+
+    fn path(&self) -> &Path {
+        self.device.path()
+    }
+
+    fn format(&self, argv: &[&str]) {
+        let status =
+            Command::new(argv[0]).args(&argv[1..]).arg(self.path()).stdout(Stdio::null()).status().unwrap();
+        assert!(status.success(), "{argv:?}");
+    }
+
+    fn examine(&self, erase: Option<&str>) -> Result<Cleared, Refusal> {
+        examine(&Root::default(), self.path(), 1 << 20, erase)
+    }
+}
+
+/// A mount that ends with the test, whatever its outcome.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    fn new(device: &Path, point: &Path) -> Self {
+        assert!(Command::new("mount").arg(device).arg(point).status().unwrap().success());
+        Mounted(point.to_owned())
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn the_disk_this_system_runs_from_is_refused_without_being_opened() {
+    let root =
+        mounts(&Root::default()).unwrap().into_iter().find(|mount| mount.target == Path::new("/")).unwrap();
+    if !root.source.starts_with("/dev") || !root.source.exists() {
+        return; // In a container / is an overlay, and its disk cannot be named from within.
+    }
+    // An ordinary user may not open the disk at all, yet is told this: it was refused before any open.
+    let refusal = examine(&Root::default(), &root.source, 0, Some("anything")).unwrap_err();
+    assert!(matches!(&refusal, Refusal::System { point, .. } if point == Path::new("/")), "{refusal}");
+    assert_eq!(refusal.erase_identity(), None);
+}
+
+#[test]
+fn loop_blank_disk_is_cleared_and_held() {
+    let disk = Disk::new();
+    let cleared = disk.examine(None).unwrap();
+    cleared.recheck(&Root::default()).unwrap();
+    assert!(cleared.contents().blank);
+    // mkfs and mount claim the device the same way, so nobody else gets in between.
+    let refusal = disk.examine(None).unwrap_err();
+    assert!(matches!(refusal, Refusal::Busy { .. }), "{refusal}");
+    assert!(refusal.hint().unwrap().contains(&format!("fuser -v {}", disk.path().display())));
+    let ticket = cleared.into_ticket();
+    let claim = ticket.redeem(&Root::default()).unwrap();
+    assert!(matches!(ticket.redeem(&Root::default()), Err(Refusal::Busy { .. })));
+    claim.file().write_all_at(&[1; 4096], 0).unwrap();
+    assert!(claim.discard().unwrap());
+    let mut page = [1; 4096];
+    claim.file().read_exact_at(&mut page, 0).unwrap();
+    assert_eq!(page, [0; 4096]);
+}
+
+#[test]
+fn loop_every_filesystem_here_is_seen_and_asked_for_by_its_identity() {
+    for (kind, uuid) in [
+        // Each its own, and no other test's: mkfs.btrfs refuses a UUID that any device here bears.
+        ("ext4", "5b2f0e70-0d5e-4d38-8a4c-9a3c5f1e7a01"),
+        ("xfs", "5b2f0e70-0d5e-4d38-8a4c-9a3c5f1e7a02"),
+        ("btrfs", "5b2f0e70-0d5e-4d38-8a4c-9a3c5f1e7a03"),
+        ("swap", "5b2f0e70-0d5e-4d38-8a4c-9a3c5f1e7a04"),
+    ] {
+        let disk = Disk::new();
+        match kind {
+            "ext4" => disk.format(&["mkfs.ext4", "-q", "-L", "backup", "-U", uuid]),
+            "xfs" => disk.format(&["mkfs.xfs", "-q", "-L", "backup", "-m", &format!("uuid={uuid}")]),
+            "btrfs" => disk.format(&["mkfs.btrfs", "-q", "-L", "backup", "-U", uuid]),
+            _ => disk.format(&["mkswap", "-L", "backup", "-U", uuid]),
+        }
+        let refusal = disk.examine(None).unwrap_err();
+        let told = refusal.to_string();
+        assert!(told.contains("is not empty") && told.contains("320 MiB"), "{told}");
+        assert!(told.contains(&format!("{kind} \"backup\" (uuid {uuid})")), "{told}");
+        assert_eq!(refusal.erase_identity(), Some(uuid));
+        assert!(refusal.hint().unwrap().contains(&format!("--erase {uuid} ")));
+        let wrong = disk.examine(Some("5b2f0e70")).unwrap_err();
+        assert!(wrong.to_string().starts_with("`5b2f0e70` is not the identity of /dev/loop"), "{wrong}");
+        disk.examine(Some(uuid)).unwrap();
+    }
+}
+
+#[test]
+fn loop_a_wrong_identity_is_refused_even_for_a_blank_disk() {
+    let disk = Disk::new();
+    let refusal = disk.examine(Some(UUID)).unwrap_err();
+    assert!(matches!(&refusal, Refusal::Signed(signed) if signed.blank), "{refusal}");
+    assert_eq!(refusal.erase_identity(), None);
+    assert_eq!(refusal.hint().unwrap(), "nothing is on it: leave --erase away");
+}
+
+#[test]
+fn loop_partition_table_is_seen_and_asked_for() {
+    let disk =
+        Disk::with(&LoopOptions::default(), |image| write_partition_table(image, 0x00c0_ffee, 2048, 100_000));
+    let refusal = disk.examine(None).unwrap_err();
+    assert!(refusal.to_string().contains("dos partition table (uuid 00c0ffee)"), "{refusal}");
+    disk.examine(Some("00c0ffee")).unwrap();
+}
+
+#[test]
+fn loop_data_nobody_recognises_must_be_named_by_its_digest() {
+    // As a headerless encrypted disk or a database on a raw device would look.
+    let disk = Disk::with(&LoopOptions::default(), |image| image.write_all_at(b"precious", 5000).unwrap());
+    let refusal = disk.examine(None).unwrap_err();
+    assert!(refusal.to_string().contains("data that no known signature explains"), "{refusal}");
+    let backing = refusal.erase_identity().unwrap().to_owned();
+    assert!(backing.contains("(deleted)"), "a loop device answers to its file: {backing}");
+    let Refusal::Signed(signed) = &refusal else { panic!("{refusal}") };
+    let (_, digest) = signed.identity.names().last().unwrap();
+    assert!(digest.starts_with("contents-"));
+    disk.examine(Some(digest)).unwrap();
+    disk.examine(Some(&backing)).unwrap();
+    disk.image.write_all_at(b"PRECIOUS", 5000).unwrap();
+    assert!(disk.examine(Some(digest)).is_err(), "other data, other name");
+}
+
+#[test]
+fn loop_mounted_disk_is_refused_whatever_is_said() {
+    let disk = Disk::new();
+    disk.format(&["mkfs.ext4", "-q", "-U", UUID]);
+    let point = tempfile::tempdir().unwrap();
+    let mounted = Mounted::new(disk.path(), point.path());
+    let refusal = disk.examine(Some(UUID)).unwrap_err();
+    assert!(matches!(&refusal, Refusal::Mounted { point: told, .. } if told == point.path()), "{refusal}");
+    drop(mounted);
+    disk.examine(Some(UUID)).unwrap();
+}
+
+#[test]
+fn loop_mount_in_another_namespace_is_busy() {
+    let disk = Disk::new();
+    disk.format(&["mkfs.ext4", "-q", "-U", UUID]);
+    let point = tempfile::tempdir().unwrap();
+    let script = "mount \"$0\" \"$1\" && touch \"$1/there\" && echo there && read -r end";
+    let mut child = Command::new("unshare")
+        .args(["--mount", "--propagation", "private", "sh", "-c", script])
+        .args([disk.path(), point.path()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut out, &mut line).unwrap();
+    let outcome = disk.examine(Some(UUID));
+    drop(child.stdin.take());
+    let _ = child.wait();
+    assert_eq!(line, "there\n");
+    assert!(matches!(outcome, Err(Refusal::Busy { .. })), "{outcome:?}");
+}
+
+#[test]
+fn loop_disk_that_a_program_writes_to_is_refused_with_its_name() {
+    let disk = Disk::new();
+    let open = File::options().read(true).write(true).open(disk.path()).unwrap();
+    let mut child = Command::new("sleep").arg("60").stdin(open).spawn().unwrap();
+    let outcome = disk.examine(None);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let expected = format!("held by the program sleep (process {})", child.id());
+    assert!(outcome.unwrap_err().to_string().contains(&expected));
+    disk.examine(None).unwrap();
+}
+
+#[test]
+fn loop_read_only_and_too_small_are_refused() {
+    let disk = Disk::with(&LoopOptions { read_only: true, ..LoopOptions::default() }, |_| {});
+    assert!(matches!(disk.examine(None), Err(Refusal::ReadOnly { .. })));
+    let disk = Disk::new();
+    let refusal = examine(&Root::default(), disk.path(), SIZE + 1, None).unwrap_err();
+    assert!(matches!(refusal, Refusal::TooSmall { size: SIZE, .. }), "{refusal}");
+    examine(&Root::default(), disk.path(), SIZE, None).unwrap();
+}
+
+#[test]
+fn loop_symbolic_links_are_followed_and_what_they_name_is_told() {
+    let disk = Disk::new();
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("my-disk");
+    std::os::unix::fs::symlink(disk.path(), &link).unwrap();
+    let cleared = examine(&Root::default(), &link, 1, None).unwrap();
+    assert_eq!(cleared.device().path, disk.path());
+    assert!(cleared.cautions()[0].contains("is a loop device over"), "{:?}", cleared.cautions());
+}
+
+#[test]
+fn loop_contents_that_change_after_clearance_are_not_written_over() {
+    let disk = Disk::new();
+    let cleared = disk.examine(None).unwrap();
+    // By another path than the device, as a second cable to it would.
+    disk.image.write_all_at(b"precious", 40 << 10).unwrap();
+    let refusal = cleared.recheck(&Root::default()).unwrap_err();
+    assert!(matches!(refusal, Refusal::Changed { .. }), "{refusal}");
+    let ticket = cleared.into_ticket();
+    assert!(matches!(ticket.redeem(&Root::default()), Err(Refusal::Changed { .. })));
+    ticket.after_first_write().redeem(&Root::default()).unwrap();
+}
+
+#[test]
+fn loop_another_disk_under_the_same_name_is_not_written_over() {
+    let first = Disk::new();
+    let path = first.path().to_owned();
+    let ticket = first.examine(None).unwrap().into_ticket();
+    let ticket: Ticket = serde_json::from_str(&serde_json::to_string(&ticket).unwrap()).unwrap();
+    drop(first);
+    // Take free loop devices until one has the name of the first; others of this machine may use it meanwhile.
+    let others: Vec<Disk> = (0..3).map(|_| Disk::new()).collect();
+    let Some(other) = others.iter().find(|disk| disk.path() == path) else { return };
+    for ticket in [ticket.after_first_write(), ticket] {
+        let refusal = ticket.redeem(&Root::default()).unwrap_err();
+        assert!(matches!(refusal, Refusal::Changed { .. }), "{refusal}");
+    }
+    let mut page = [1; 4096];
+    other.image.read_exact_at(&mut page, 0).unwrap();
+    assert_eq!(page, [0; 4096]);
+}
+
+#[test]
+fn loop_device_mounted_after_clearance_is_not_written_over() {
+    let disk = Disk::new();
+    disk.format(&["mkfs.ext4", "-q", "-U", UUID]);
+    let ticket = disk.examine(Some(UUID)).unwrap().into_ticket();
+    let point = tempfile::tempdir().unwrap();
+    let _mounted = Mounted::new(disk.path(), point.path());
+    assert!(matches!(ticket.redeem(&Root::default()), Err(Refusal::Mounted { .. })));
+    assert!(matches!(ticket.after_first_write().redeem(&Root::default()), Err(Refusal::Mounted { .. })));
+}

@@ -20,11 +20,11 @@ use std::path::Path;
 pub use refusal::{Refusal, SignedDevice};
 pub use ticket::{Claim, Ticket};
 
-use super::block_device::{BlockDevice, DeviceNumber, number_of, size_for_people};
+use super::block_device::{BlockDevice, DeviceNumber, number_of};
 use super::identity::Identity;
+use super::root::Root;
 use super::signature::{self, Contents};
 use super::syscall;
-use super::system_root::SystemRoot;
 
 /// A device that may be written, held open exclusively until this is dropped or turned into its ticket.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Cleared {
     ///
     /// # Errors
     /// [`Refusal::Changed`] with what changed, or the reason it may not be written any more.
-    pub fn recheck(&self, root: &SystemRoot) -> Result<(), Refusal> {
+    pub fn recheck(&self, root: &Root) -> Result<(), Refusal> {
         self.ticket.check(root, &self.held).map(|_| ())
     }
 
@@ -83,7 +83,7 @@ impl Cleared {
 ///
 /// # Errors
 /// The reason for refusing; when in doubt, it refuses.
-pub fn examine(root: &SystemRoot, path: &Path, needed: u64, erase: Option<&str>) -> Result<Cleared, Refusal> {
+pub fn examine(root: &Root, path: &Path, needed: u64, erase: Option<&str>) -> Result<Cleared, Refusal> {
     let device = BlockDevice::inspect(root, path)?;
     check_tables(root, &device, needed)?;
     let held = open_exclusively(&device, false)?;
@@ -97,7 +97,7 @@ pub fn examine(root: &SystemRoot, path: &Path, needed: u64, erase: Option<&str>)
 }
 
 /// Everything that can be known without opening the device.
-fn check_tables(root: &SystemRoot, device: &BlockDevice, needed: u64) -> Result<(), Refusal> {
+fn check_tables(root: &Root, device: &BlockDevice, needed: u64) -> Result<(), Refusal> {
     usage::check(root, device)?;
     if device.read_only {
         return Err(Refusal::ReadOnly { device: device.describe_for_people() });
@@ -111,7 +111,8 @@ fn open_exclusively(device: &BlockDevice, write: bool) -> Result<File, Refusal> 
     let access = if write { OFlags::RDWR } else { OFlags::RDONLY };
     // Non-blocking, so that a drive without a medium answers at once; the kernel has no other use for it here.
     let flags = access | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
-    match rustix::fs::open(&device.path, flags, Mode::empty()) {
+    // A device given free a moment ago may still be held by a child of its last user that is about to exec.
+    match usage::patiently(|| rustix::fs::open(&device.path, flags, Mode::empty())) {
         Ok(descriptor) => Ok(File::from(descriptor)),
         Err(rustix::io::Errno::BUSY) => Err(Refusal::Busy { device: device.describe_for_people() }),
         Err(rustix::io::Errno::ROFS) => Err(Refusal::ReadOnly { device: device.describe_for_people() }),
@@ -149,7 +150,7 @@ fn check_size(device: &BlockDevice, size: u64, needed: u64) -> Result<(), Refusa
 }
 
 fn check_consent(
-    root: &SystemRoot,
+    root: &Root,
     device: &BlockDevice,
     contents: &Contents,
     erase: Option<&str>,
@@ -170,10 +171,10 @@ fn check_consent(
 }
 
 /// What is on the device and on its partitions, one line each.
-fn describe_contents(root: &SystemRoot, device: &BlockDevice, contents: &Contents) -> Vec<String> {
+fn describe_contents(root: &Root, device: &BlockDevice, contents: &Contents) -> Vec<String> {
     let mut lines: Vec<String> = contents.signatures.iter().map(signature::Signature::describe).collect();
     for (name, number) in &device.partitions {
-        let path = root.path(format!("/dev/{name}"));
+        let path = root.path(format!("dev/{name}"));
         let found = BlockDevice::describe(root, &path, path.clone(), *number).ok().map(|partition| {
             // The disk is held exclusively, so its partitions are nobody else's; what cannot be read is just not told.
             let file = (number_of(root, &path) == Some(*number)).then(|| File::open(&path).ok()).flatten();
@@ -182,7 +183,7 @@ fn describe_contents(root: &SystemRoot, device: &BlockDevice, contents: &Content
                 .map(|found| found.signatures.iter().map(signature::Signature::describe).collect())
                 .unwrap_or_default();
             let marks = if marks.is_empty() { String::new() } else { format!(": {}", marks.join(", ")) };
-            format!("partition {name}, {}{marks}", size_for_people(partition.size))
+            format!("partition {name}, {}{marks}", partition.bytes())
         });
         lines.push(found.unwrap_or_else(|| format!("partition {name}")));
     }
@@ -192,7 +193,7 @@ fn describe_contents(root: &SystemRoot, device: &BlockDevice, contents: &Content
     lines
 }
 
-fn cautions(root: &SystemRoot, device: &BlockDevice) -> Vec<String> {
+fn cautions(root: &Root, device: &BlockDevice) -> Vec<String> {
     let mut cautions = Vec::new();
     if let Some(mount) = usage::system_mount_beside(root, device) {
         cautions.push(format!(

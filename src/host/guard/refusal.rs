@@ -4,9 +4,10 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::host::block_device::{BlockDevice, InspectError, size_for_people};
+use crate::host::block_device::{BlockDevice, InspectError};
 use crate::host::identity::Identity;
 use crate::host::signature::SignatureError;
+use crate::plan::Bytes;
 
 /// Why a device was refused. `device` is always one line for people: path, model, size.
 #[derive(Debug, thiserror::Error)]
@@ -89,7 +90,7 @@ pub enum Refusal {
         device: String,
     },
     /// It is smaller than the plan needs.
-    #[error("{device} is too small: {} is there, {} is needed", size_for_people(*size), size_for_people(*needed))]
+    #[error("{device} is too small: {} is there, {} is needed", Bytes(*size), Bytes(*needed))]
     TooSmall {
         /// The device.
         device: String,

@@ -9,9 +9,9 @@ use super::refusal::Refusal;
 use super::{check_open, check_tables, open_exclusively};
 use crate::host::block_device::{BlockDevice, DeviceNumber};
 use crate::host::identity::Identity;
+use crate::host::root::Root;
 use crate::host::signature::{self, Contents};
 use crate::host::syscall;
-use crate::host::system_root::SystemRoot;
 
 /// The permission to write one device, for as long as it stays that device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ impl Ticket {
     ///
     /// # Errors
     /// [`Refusal::Changed`] with what changed, or the reason it may not be written any more.
-    pub fn redeem(&self, root: &SystemRoot) -> Result<Claim, Refusal> {
+    pub fn redeem(&self, root: &Root) -> Result<Claim, Refusal> {
         let device = self.inspect(root)?;
         check_tables(root, &device, self.needed)?;
         let file = open_exclusively(&device, true)?;
@@ -63,7 +63,7 @@ impl Ticket {
     }
 
     /// Whether the open device is still the one this ticket is for, and free.
-    pub(super) fn check(&self, root: &SystemRoot, held: &File) -> Result<BlockDevice, Refusal> {
+    pub(super) fn check(&self, root: &Root, held: &File) -> Result<BlockDevice, Refusal> {
         let device = self.inspect(root)?;
         check_tables(root, &device, self.needed)?;
         let size = check_open(&device, held, self.needed)?;
@@ -80,7 +80,7 @@ impl Ticket {
         Ok(device)
     }
 
-    fn inspect(&self, root: &SystemRoot) -> Result<BlockDevice, Refusal> {
+    fn inspect(&self, root: &Root) -> Result<BlockDevice, Refusal> {
         let device = BlockDevice::inspect(root, &self.path)?;
         if device.number != self.number {
             let change = format!("its path now leads to device {}, not {}", device.number, self.number);

@@ -83,7 +83,7 @@ fn path(word: &[u8]) -> PathBuf {
 }
 
 /// The kernel writes space, tab, newline, backslash and `#` as a backslash and three octal digits.
-fn unescape(word: &[u8]) -> Vec<u8> {
+pub fn unescape(word: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(word.len());
     let mut rest = word;
     while let Some((first, tail)) = rest.split_first() {

@@ -1,0 +1,160 @@
+//! Leftovers in made-up trees, and real ones made for the test.
+
+use super::{Leftover, find_in, undo};
+use crate::host::guard::fake::FakeMachine;
+use crate::host::image::{self, SCRATCH_PREFIX};
+use crate::host::process_key::ProcessKey;
+use crate::host::root::Root;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+fn process(machine: &FakeMachine, pid: u32, parent: u32, line: &str) {
+    machine.write(&format!("proc/{pid}/cmdline"), &line.replace(' ', "\0"));
+    machine.write(&format!("proc/{pid}/status"), &format!("Name:\tx\nPPid:\t{parent}\n"));
+    let fields = "0 ".repeat(17);
+    machine.write(&format!("proc/{pid}/stat"), &format!("{pid} (x) S {parent} {fields}{} 0", pid * 100));
+}
+
+#[test]
+fn guests_and_agents_are_strays_only_without_a_conductor_above_them() {
+    let machine = FakeMachine::new();
+    let guest = "/usr/bin/linux.uml init=/usr/bin/fsverdict ubd0=/proc/self/fd/3";
+    process(&machine, 10, 1, "/usr/bin/fsverdict run usb-backup");
+    process(&machine, 11, 10, "/usr/bin/fsverdict cell");
+    process(&machine, 12, 11, guest);
+    process(&machine, 20, 1, guest);
+    process(&machine, 21, 20, guest);
+    process(&machine, 30, 1, "/usr/bin/fsverdict agent");
+    process(&machine, 31, 30, "rsync -a /a /b");
+    let found = find_in(machine.root(), &[]);
+    let pids: Vec<u32> = found
+        .iter()
+        .map(|leftover| match leftover {
+            Leftover::Process { key, .. } => {
+                assert_eq!(key.start, u64::from(key.pid) * 100);
+                key.pid
+            }
+            other => panic!("{other}"),
+        })
+        .collect();
+    assert_eq!(pids, [20, 21, 30]);
+}
+
+#[test]
+fn only_scratch_files_of_processes_that_are_gone_are_found() {
+    let machine = FakeMachine::new();
+    process(&machine, 10, 1, "/usr/bin/fsverdict run usb-backup");
+    let folder = tempfile::tempdir().unwrap();
+    let make = |name: &str| std::fs::write(folder.path().join(name), "").unwrap();
+    for name in ["scratch-10-1000-0", "scratch-10-999-0", "scratch-77-5-1", "scratch-notes.txt", "thesis.tex"]
+    {
+        make(name);
+    }
+    let found = find_in(machine.root(), &[folder.path().to_owned()]);
+    let expected = ["scratch-10-999-0", "scratch-77-5-1"];
+    assert_eq!(found, expected.map(|name| Leftover::File { path: folder.path().join(name) }));
+    for leftover in &found {
+        undo(leftover).unwrap();
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
+}
+
+#[test]
+fn scratch_files_of_this_process_are_in_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = ProcessKey::current(&Root::default()).unwrap();
+    std::fs::write(folder.path().join(format!("{SCRATCH_PREFIX}{own}-0")), "").unwrap();
+    let found = find_in(&Root::default(), &[folder.path().to_owned()]);
+    assert!(!found.iter().any(|leftover| matches!(leftover, Leftover::File { .. })), "{found:?}");
+}
+
+#[test]
+fn a_stray_process_is_ended_and_its_successor_under_the_same_number_is_not() {
+    let root = Root::default();
+    let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+    let key = ProcessKey::of(&root, child.id()).unwrap();
+    let earlier = ProcessKey { start: key.start - 1, ..key };
+    assert!(undo(&Leftover::Process { key: earlier, what: String::new() }).is_err());
+    assert!(key.is_alive(&root));
+    undo(&Leftover::Process { key, what: String::new() }).unwrap();
+    assert!(!child.wait().unwrap().success());
+    undo(&Leftover::Process { key, what: String::new() }).unwrap();
+}
+
+fn attached(device: &Path) -> bool {
+    let name = device.file_name().unwrap().to_string_lossy().into_owned();
+    Path::new(&format!("/sys/class/block/{name}/loop/backing_file")).exists()
+}
+
+/// Attaches without auto-clear, as nothing of ours does: the state `clean` is for.
+fn leave_loop(image: &Path) -> PathBuf {
+    let output = Command::new("losetup").args(["--find", "--show"]).arg(image).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    PathBuf::from(String::from_utf8(output.stdout).unwrap().trim())
+}
+
+#[test]
+fn loop_devices_and_mounts_left_over_our_folder_are_undone_and_others_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let scratch = folder.path().join("scratch");
+    std::fs::create_dir(&scratch).unwrap();
+    let [ours, other] = [scratch.join("image"), folder.path().join("image")];
+    for image in [&ours, &other] {
+        std::fs::File::create(image).unwrap().set_len(16 << 20).unwrap();
+        let quiet = Command::new("mkfs.ext4").arg("-q").arg(image).stdout(Stdio::null()).status().unwrap();
+        assert!(quiet.success());
+    }
+    let [ours, other] = [leave_loop(&ours), leave_loop(&other)];
+    let point = folder.path().join("point");
+    std::fs::create_dir(&point).unwrap();
+    assert!(Command::new("mount").arg(&ours).arg(&point).status().unwrap().success());
+    let about = |found: Vec<Leftover>| -> Vec<Leftover> {
+        let relevant = |leftover: &Leftover| match leftover {
+            Leftover::Mount { point, .. } => point.starts_with(folder.path()),
+            Leftover::Loop { path, .. } => *path == ours || *path == other,
+            _ => false,
+        };
+        found.into_iter().filter(relevant).collect()
+    };
+    let found = about(find_in(&Root::default(), std::slice::from_ref(&scratch)));
+    let undone: Vec<bool> = found.iter().map(|leftover| undo(leftover).is_ok()).collect();
+    // A device that anybody (another test's child before its exec) still has open goes when that closes it.
+    let gone = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        about(find_in(&Root::default(), std::slice::from_ref(&scratch))).is_empty() && !attached(&ours)
+    });
+    // Whatever came out, this test leaves nothing behind.
+    let _ = Command::new("umount").arg(&point).stderr(Stdio::null()).status();
+    for device in [&ours, &other] {
+        let _ = Command::new("losetup").arg("-d").arg(device).stderr(Stdio::null()).status();
+    }
+    assert!(
+        matches!(&found[..], [Leftover::Mount { .. }, Leftover::Loop { path, .. }] if *path == ours),
+        "{found:?}"
+    );
+    assert_eq!(undone, [true, true]);
+    assert!(gone, "{} is still attached", ours.display());
+}
+
+#[test]
+fn loop_device_of_a_living_run_is_no_leftover() {
+    use crate::host::loop_device::{LoopDevice, LoopOptions};
+    let folder = tempfile::tempdir().unwrap();
+    let image = image::create(folder.path(), 1 << 20).unwrap();
+    let device = LoopDevice::attach(image.as_fd(), &LoopOptions::default()).unwrap();
+    // Another process of the run has it open; our own descriptors do not count for ourselves.
+    let mut child =
+        Command::new("sleep").arg("60").stdin(device.file().try_clone().unwrap()).spawn().unwrap();
+    let found = find_in(&Root::default(), &[folder.path().to_owned()]);
+    let path = device.path().to_owned();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(
+        !found
+            .iter()
+            .any(|leftover| matches!(leftover, Leftover::Loop { path: found, .. } if *found == path)),
+        "{found:?}"
+    );
+}
