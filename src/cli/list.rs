@@ -57,6 +57,7 @@ fn entries(what: What) -> Vec<(String, String)> {
         What::Operations => crate::workload::operations()
             .iter()
             .map(|operation| own(operation.name(), operation.summary()))
+            .chain(crate::workload::DEVICE_OPERATIONS.iter().map(|(name, summary)| own(name, summary)))
             .chain([own(crate::trial::FSCK, "check the unmounted filesystem with its own checker")])
             .collect(),
         What::Adapters => crate::workload::adapters().iter().map(|a| own(a.name(), a.summary())).collect(),

@@ -14,9 +14,11 @@ pub(super) fn with_vocabulary<T>(use_it: impl FnOnce(&Vocabulary<'_>) -> T) -> T
         .iter()
         .map(|operation| (operation.name(), operation.datasets().iter().map(|kind| kind.name()).collect()))
         .collect();
+    let on_the_device = crate::workload::DEVICE_OPERATIONS.map(|(name, _)| (name, &["file"][..]));
     let operations: Vec<(&str, &[&str])> = kinds
         .iter()
         .map(|(name, kinds)| (*name, kinds.as_slice()))
+        .chain(on_the_device)
         .chain([(crate::trial::FSCK, &[][..])])
         .collect();
     let profiles: Vec<&str> = crate::dataset::PROFILES.iter().map(|profile| profile.name).collect();

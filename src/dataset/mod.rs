@@ -33,7 +33,7 @@ pub use profile::{PROFILES, Profile, profile};
 pub use stage::{Staged, stage};
 pub use tree::Totals;
 
-pub(crate) use content::{Body, TRANSFER};
+pub(crate) use content::{Body, Content, TRANSFER};
 pub(crate) use descriptor::{Listing, Stopped, look, open_below, open_directory, open_path, type_of};
 pub(crate) use manifest::Shared;
 pub(crate) use prepare::Origin;

@@ -39,9 +39,19 @@ pub(super) fn read_phases(
     let mut phases: Vec<Phase> = Vec::new();
     for node in nodes {
         let names: Vec<String> = phases.iter().map(|phase| phase.name.clone()).collect();
-        phases.extend(read_phase(node, &names, datasets, vocabulary, problems));
+        let Some(phase) = read_phase(node, &names, datasets, vocabulary, problems) else { continue };
+        if on_bare_device(&phase) && !phases.iter().all(on_bare_device) {
+            let hint = "put it before all others: mkfs comes after it";
+            problems.add(node.at, format!("`{}` needs the bare device, but comes after other phases", phase.name), hint);
+        }
+        phases.push(phase);
     }
     phases
+}
+
+/// Whether the phase comes before mkfs.
+fn on_bare_device(phase: &Phase) -> bool {
+    matches!(&phase.work, Work::Operation(name) if name.starts_with("device."))
 }
 
 fn read_phase(

@@ -6,6 +6,7 @@
 
 mod adapter;
 mod command;
+mod device;
 mod directory;
 mod error;
 mod latency;
@@ -18,6 +19,7 @@ mod walk;
 
 pub use adapter::{Adapter, AdapterError, FOLDER, Reading, adapter, adapter_metric, adapters};
 pub use command::{Surroundings, command};
+pub use device::{DEVICE_OPERATIONS, DEVICE_READ, DEVICE_WRITE, read_device, verify_device, write_device};
 pub use error::WorkError;
 pub use rotation::Generations;
 pub use site::{Ledger, Remains, Site, Written};
