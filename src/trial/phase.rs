@@ -6,7 +6,7 @@ use crate::dataset::{HardLinks, Manifest};
 use crate::host::procfs::memory;
 use crate::host::program::{Program, ProgramError, locate, succeeded};
 use crate::host::root::Root;
-use crate::journal::{CommandRecord, Event};
+use crate::journal::{CommandRecord, Event, Measurement, Observation};
 use crate::measure::{Running, SettleLimits, WorkDone, settle};
 use crate::plan::{Phase, Work};
 use crate::workload::{FOLDER, Site, Surroundings, adapter, command, operation};
@@ -41,18 +41,24 @@ impl Trial<'_> {
             stack.make_cold()?;
             self.cache = "cold";
         }
-        match &phase.work {
+        let mut observation = match &phase.work {
             Work::Operation(name) => self.operation(stack, phase, name)?,
             Work::Command(line) => self.command(stack, phase, line)?,
             Work::Adapter { name, options } => self.adapter(stack, phase, name, options)?,
-        }
+        };
         self.cache = "warm";
         self.checked = false;
-        self.settle(stack, &phase.name);
+        observation.measurements.extend(self.settle(stack, &phase.name));
+        stack.sink.observation(observation);
         Ok(())
     }
 
-    fn operation(&mut self, stack: &mut Stack<'_>, phase: &Phase, name: &str) -> Result<(), TrialError> {
+    fn operation(
+        &mut self,
+        stack: &mut Stack<'_>,
+        phase: &Phase,
+        name: &str,
+    ) -> Result<Observation, TrialError> {
         let operation = operation(name).ok_or_else(|| TrialError::Unknown(format!("operation `{name}`")))?;
         let dataset = phase.dataset.as_deref().unwrap_or_default();
         let material = self.materials.get(dataset)?;
@@ -81,11 +87,17 @@ impl Trial<'_> {
             main_call: Some(done.main_call.to_owned()),
             tool: None,
         };
-        stack.sink.observation(running.finish(work, Some(Path::new(MOUNT)))?);
-        Ok(operation.verify(&site)?)
+        let observation = running.finish(work, Some(Path::new(MOUNT)))?;
+        operation.verify(&site)?;
+        Ok(observation)
     }
 
-    fn command(&mut self, stack: &mut Stack<'_>, phase: &Phase, line: &str) -> Result<(), TrialError> {
+    fn command(
+        &mut self,
+        stack: &mut Stack<'_>,
+        phase: &Phase,
+        line: &str,
+    ) -> Result<Observation, TrialError> {
         let device = stack.top();
         let program = command(line, &self.surroundings(&device));
         let (record, running) = self.shell(stack, phase, &program)?;
@@ -94,10 +106,11 @@ impl Trial<'_> {
         let totals = phase.dataset.as_deref().map(|name| self.materials.get(name)).transpose()?;
         let totals = totals.and_then(|material| material.staged.as_ref().map(crate::dataset::Staged::totals));
         let work = WorkDone { files: totals.map_or(0, |totals| totals.files), ..WorkDone::default() };
-        stack.sink.observation(running.finish(work, Some(Path::new(MOUNT)))?);
+        let observation = running.finish(work, Some(Path::new(MOUNT)))?;
         // A command may have done anything to what lies there.
         self.ledger.doubt();
-        self.compare(phase)
+        self.compare(phase)?;
+        Ok(observation)
     }
 
     /// Runs a benchmark program and adds its own numbers to those of the phase.
@@ -107,7 +120,7 @@ impl Trial<'_> {
         phase: &Phase,
         name: &str,
         options: &str,
-    ) -> Result<(), TrialError> {
+    ) -> Result<Observation, TrialError> {
         let adapter = adapter(name).ok_or_else(|| TrialError::Unknown(format!("adapter `{name}`")))?;
         if locate(adapter.program()).is_none() {
             return Err(ProgramError::Missing { program: adapter.program().to_owned() }.into());
@@ -128,13 +141,13 @@ impl Trial<'_> {
         };
         let mut observation = running.finish(work, Some(Path::new(MOUNT)))?;
         observation.measurements.extend(reading.measurements);
-        stack.sink.observation(observation);
         reading.notes.into_iter().for_each(|note| stack.sink.caution(&phase.name, note));
         if let Some(note) = reading.working_set.and_then(cached) {
             stack.sink.caution(&phase.name, format!("{name} {note}"));
         }
         self.ledger.doubt();
-        self.compare(phase)
+        self.compare(phase)?;
+        Ok(observation)
     }
 
     fn surroundings<'a>(&'a self, device: &'a Path) -> Surroundings<'a> {
@@ -208,15 +221,17 @@ impl Trial<'_> {
     }
 
     /// Waits until the device is quiet. What a busy machine makes of it is told, not hidden.
-    pub(super) fn settle(&mut self, stack: &mut Stack<'_>, phase: &str) {
-        match settle(&Root::new("/"), Some(&stack.device_name()), &SettleLimits::default()) {
+    pub(super) fn settle(&mut self, stack: &mut Stack<'_>, phase: &str) -> Option<Measurement> {
+        match settle(&Root::default(), Some(&stack.device_name()), &SettleLimits::default()) {
             Ok(settled) => {
                 if let Some(caution) = settled.caution(phase) {
                     stack.sink.send(&Event::Caution(caution));
                 }
+                Some(settled.measurement())
             }
             Err(error) => {
                 stack.sink.caution(phase, format!("could not tell whether the device was quiet: {error}"));
+                None
             }
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::host::caches::drop_caches;
 use crate::host::root::Root;
 use crate::host::syscall::discard_range;
-use crate::journal::Facts;
+use crate::journal::{Facts, Observation};
 use crate::measure::WorkDone;
 use crate::plan::{Phase, Work};
 use crate::workload::{DEVICE_OPERATIONS, DEVICE_READ, DEVICE_WRITE, read_device, verify_device, write_device};
@@ -30,8 +30,10 @@ impl Trial<'_> {
         let mut written = false;
         for phase in phases {
             stack.sink.step(&phase.name);
-            written |= self.raw_phase(stack, phase, &device)?;
-            self.settle(stack, &phase.name);
+            let (mut observation, wrote) = self.raw_phase(stack, phase, &device)?;
+            written |= wrote;
+            observation.measurements.extend(self.settle(stack, &phase.name));
+            stack.sink.observation(observation);
         }
         if written {
             self.discard(stack, &device)?;
@@ -40,8 +42,13 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Returns whether it has written.
-    fn raw_phase(&self, stack: &mut Stack<'_>, phase: &Phase, device: &Path) -> Result<bool, TrialError> {
+    /// Returns whether it has written, too.
+    fn raw_phase(
+        &self,
+        stack: &mut Stack<'_>,
+        phase: &Phase,
+        device: &Path,
+    ) -> Result<(Observation, bool), TrialError> {
         let material = self.materials.get(phase.dataset.as_deref().unwrap_or_default())?;
         let dataset = &material.prepared;
         let writes = matches!(&phase.work, Work::Operation(name) if name == DEVICE_WRITE);
@@ -60,14 +67,14 @@ impl Trial<'_> {
             main_call: Some(done.main_call.to_owned()),
             ..WorkDone::default()
         };
-        stack.sink.observation(running.finish(work, None)?);
+        let observation = running.finish(work, None)?;
         if writes {
             verify_device(device, dataset)?;
         } else if !self.spec.phases.iter().any(|other| writes_device(other)) {
             let text = format!("{DEVICE_READ} without {DEVICE_WRITE} before it: what a discarded device returns was never stored");
             stack.sink.caution(&phase.name, text);
         }
-        Ok(writes)
+        Ok((observation, writes))
     }
 
     /// Every filesystem gets the device as bare as one that was never measured.
