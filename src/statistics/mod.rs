@@ -1,1 +1,35 @@
-//! (to be filled)
+//! Statistics: estimates, intervals, tests, the noise floor, and the rule that decides when to stop.
+//!
+//! Pure functions of plain numbers; nothing here knows of files, devices, plans or journals. Scores are logs of
+//! times, smaller is better, and differences within a block are what is judged. The method as a whole, with its
+//! sources and its measured error rates, is in docs/methodology.md; every test and interval is checked against
+//! scipy in tests/oracle.rs.
+
+mod distribution;
+mod elimination;
+mod equivalence;
+mod estimate;
+mod floor;
+mod multiple;
+mod pooled;
+mod rank;
+mod sample;
+mod spending;
+mod stopping;
+
+pub use distribution::{
+    chi_squared_tail, coin_cumulative, normal_quantile, normal_tail, student_quantile, student_tail,
+};
+pub use equivalence::{
+    Comparison, PairedComparison, blocks_needed, compare_paired, equivalence_p, minimum_detectable_difference,
+};
+pub use estimate::{Estimate, fewest_for_interval, median_estimate, ratio_estimate, shift_estimate};
+pub use floor::{FloorSource, NoiseFloor, split_half_floor, twin_floor};
+pub use multiple::holm;
+pub use pooled::{CommonScale, Evidence, common_scale, evidence, residual_variance, trimmed_ends};
+pub use rank::{EXACT_LIMIT, TestResult, friedman, midranks, signed_rank};
+pub use sample::{
+    best_of, geometric_mean, harmonic_mean, mean, median, quantile, sorted, spread, trimmed_mean,
+};
+pub use spending::{FEWEST, PlannedLook, planned_looks};
+pub use stopping::{Look, LookComparison, Outcome, Stopping, StoppingRule};

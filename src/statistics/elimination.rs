@@ -1,0 +1,167 @@
+//! Which candidates may be ruled out at one look.
+//!
+//! Candidate a may be ruled out when every hypothesis "the set T, a in it, is tied for best" is rejected
+//! (closed testing: Marcus, Peritz & Gabriel 1976). For each size only the set hardest to reject has to be
+//! tried: the leader, a, and those closest to the leader. A set of r contenders and the leader is rejected by
+//! either of two tests, which share the look's level:
+//!
+//! - *one of them is worse than the leader*: the smallest p of its pairs with the leader, for all
+//!   (r + 1) r / 2 pairs, since the leader was chosen after the fact;
+//! - *the leader stands apart from the rest*: the differences between the median of the contenders and the
+//!   leader, for the r + 1 candidates that could have stood apart. Where one is best and the others are alike,
+//!   this borrows strength from all of them.
+
+use super::pooled::{CommonScale, Evidence, evidence};
+use super::sample::median;
+
+/// The part of a set's level that goes to the leader standing apart; the rest goes to the pairs.
+const APART: f64 = 0.8;
+
+/// Up to this many blocks, a candidate must also have been worse than the leader in every block.
+const CONSISTENT: usize = 5;
+
+/// The variance of a median over that of a mean, for many normal values.
+const MEDIAN_VARIANCE: f64 = std::f64::consts::FRAC_PI_2;
+
+/// A candidate that is compared with the leader.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Contender {
+    /// Which candidate.
+    pub candidate: usize,
+    /// Its log scores less the leader's, block by block.
+    pub differences: Vec<f64>,
+    /// What they say.
+    pub evidence: Evidence,
+    /// Two-sided p of the difference.
+    pub p: f64,
+}
+
+/// The number of comparisons among which the level is divided, at most.
+pub(super) fn most_comparisons(candidates: usize) -> f64 {
+    let k = candidates as f64;
+    (0.5 * k * (k - 1.0) / (1.0 - APART)).max(k / APART)
+}
+
+/// For each contender (closest to the leader first): may it be ruled out? It must be worse by more than
+/// `bound`, consistently so in early blocks, and every set it could be tied for best with must be rejected.
+/// `level` gives the two-sided level when it is divided among so many comparisons.
+pub(super) fn ruled_out(
+    contenders: &[Contender],
+    common: Option<CommonScale>,
+    bound: f64,
+    level: impl Fn(f64) -> f64,
+) -> Vec<bool> {
+    (0..contenders.len())
+        .map(|place| {
+            let contender = &contenders[place];
+            contender.evidence.difference > bound
+                && (contender.differences.len() > CONSISTENT
+                    || contender.differences.iter().all(|one| *one > 0.0))
+                && every_set_rejected(contenders, place, common, &level)
+        })
+        .collect()
+}
+
+fn every_set_rejected(
+    contenders: &[Contender],
+    place: usize,
+    common: Option<CommonScale>,
+    level: &impl Fn(f64) -> f64,
+) -> bool {
+    let mut set = vec![&contenders[place]];
+    let mut closest = contenders.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, one)| one);
+    loop {
+        if !rejected(&set, common, level) {
+            return false;
+        }
+        match closest.next() {
+            Some(next) => set.push(next),
+            None => return true,
+        }
+    }
+}
+
+/// Rejects "these contenders and the leader are tied for best".
+fn rejected(set: &[&Contender], common: Option<CommonScale>, level: &impl Fn(f64) -> f64) -> bool {
+    let size = set.len() as f64 + 1.0;
+    let pairs = 0.5 * size * (size - 1.0);
+    let smallest = set.iter().map(|one| one.p).fold(1.0, f64::min);
+    if set.len() == 1 {
+        return smallest <= level(pairs);
+    }
+    smallest <= level(pairs / (1.0 - APART))
+        || stands_apart(set, common).is_some_and(|found| {
+            // One-sided, for each of the candidates that could have stood apart.
+            found.difference > 0.0 && found.p_different() <= level(0.5 * size / APART)
+        })
+}
+
+/// The leader against the median of the contenders in each block.
+fn stands_apart(set: &[&Contender], common: Option<CommonScale>) -> Option<Evidence> {
+    let blocks = set.first()?.differences.len();
+    let gaps: Option<Vec<f64>> = (0..blocks)
+        .map(|block| median(&set.iter().map(|one| one.differences[block]).collect::<Vec<_>>()))
+        .collect();
+    let r = set.len() as f64;
+    // The median of two is their mean.
+    let of_rest = if set.len() == 2 { 0.5 } else { MEDIAN_VARIANCE / r };
+    let scale =
+        common.map(|common| CommonScale { variance: common.variance * 0.5 * (1.0 + of_rest), ..common });
+    evidence(&gaps?, scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pooled::evidence;
+    use super::{Contender, ruled_out};
+
+    fn contender(candidate: usize, differences: &[f64]) -> Contender {
+        let evidence = evidence(differences, None).unwrap();
+        Contender { candidate, differences: differences.to_vec(), evidence, p: evidence.p_different() }
+    }
+
+    /// As a single look with all of α: a plain Bonferroni division.
+    fn level(comparisons: f64) -> f64 {
+        0.05 / comparisons
+    }
+
+    #[test]
+    fn a_clear_loser_goes_and_its_rival_stays() {
+        let rival = contender(1, &[0.01, -0.02, 0.02, -0.01, 0.0]);
+        let loser = contender(2, &[0.50, 0.48, 0.52, 0.49, 0.51]);
+        assert_eq!(ruled_out(&[rival, loser], None, 0.03, level), [false, true]);
+    }
+
+    #[test]
+    fn early_on_one_good_block_keeps_a_candidate_in() {
+        // Significant by itself, but not worse in every block.
+        let mixed = contender(1, &[0.9, 1.0, 1.1, 1.0, -0.01]);
+        let strict = contender(1, &[0.9, 1.0, 1.1, 1.0, 0.60]);
+        let generous = |_: f64| 0.9;
+        assert_eq!(ruled_out(&[mixed], None, 0.03, generous), [false]);
+        assert_eq!(ruled_out(&[strict], None, 0.03, generous), [true]);
+    }
+
+    #[test]
+    fn certain_but_small_is_not_out() {
+        let close = contender(1, &[0.020, 0.021, 0.019, 0.020, 0.0201]);
+        assert_eq!(ruled_out(&[close], None, 0.03, level), [false]);
+    }
+
+    #[test]
+    fn many_alike_are_judged_together() {
+        // None of the pairs passes with so little α, but the leader stands apart from all of them.
+        let all: Vec<Contender> = (0..6)
+            .map(|place| {
+                let wiggle = |block: usize| f64::from(((block * 7 + place * 5) % 11) as u32) * 0.012;
+                let differences: Vec<f64> = (0..6).map(|block| 0.10 + wiggle(block)).collect();
+                contender(place + 1, &differences)
+            })
+            .collect();
+        let pairs_only = |comparisons: f64| if comparisons > 4.5 { 0.0 } else { 0.05 / comparisons };
+        assert!(ruled_out(&all, None, 0.03, level).iter().all(|out| *out));
+        assert!(ruled_out(&all, None, 0.03, pairs_only).iter().all(|out| *out));
+        let nothing = |_: f64| 0.0;
+        assert!(ruled_out(&all, None, 0.03, nothing).iter().all(|out| !*out));
+    }
+}
