@@ -353,7 +353,8 @@ fn generations_share_what_has_not_changed_and_the_oldest_goes() {
         bench.run("rotation.create").unwrap();
         for _ in 0..3 {
             let done = bench.run("rotation.next").unwrap();
-            let written: u64 = done.histograms.iter().filter(|found| found.call == "write_file").map(count).sum();
+            let written: u64 =
+                done.histograms.iter().filter(|found| found.call == "write_file").map(count).sum();
             let linked: u64 = done.histograms.iter().filter(|found| found.call == "link").map(count).sum();
             assert_eq!((done.files, written + linked), (files, files));
             assert!((20..120).contains(&written), "a tenth of 600 is about 60, not {written}");

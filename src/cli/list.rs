@@ -61,8 +61,12 @@ fn entries(what: What) -> Vec<(String, String)> {
             .chain([own(crate::trial::FSCK, "check the unmounted filesystem with its own checker")])
             .collect(),
         What::Adapters => crate::workload::adapters().iter().map(|a| own(a.name(), a.summary())).collect(),
-        What::Presets => crate::plan::presets().iter().map(|preset| own(preset.name, preset.summary)).collect(),
-        What::Profiles => crate::dataset::PROFILES.iter().map(|profile| own(profile.name, profile.summary)).collect(),
+        What::Presets => {
+            crate::plan::presets().iter().map(|preset| own(preset.name, preset.summary)).collect()
+        }
+        What::Profiles => {
+            crate::dataset::PROFILES.iter().map(|profile| own(profile.name, profile.summary)).collect()
+        }
         What::Metrics => crate::journal::METRICS
             .iter()
             .chain(crate::workload::adapters().iter().flat_map(|adapter| adapter.metrics()))

@@ -24,7 +24,8 @@ pub(super) fn with_vocabulary<T>(use_it: impl FnOnce(&Vocabulary<'_>) -> T) -> T
     let profiles: Vec<&str> = crate::dataset::PROFILES.iter().map(|profile| profile.name).collect();
     let adapters: Vec<&str> = crate::workload::adapters().iter().map(|adapter| adapter.name()).collect();
     let of_adapters = crate::workload::adapters().iter().flat_map(|adapter| adapter.metrics());
-    let metrics: Vec<&str> = crate::journal::METRICS.iter().chain(of_adapters).map(|metric| metric.name).collect();
+    let metrics: Vec<&str> =
+        crate::journal::METRICS.iter().chain(of_adapters).map(|metric| metric.name).collect();
     use_it(&Vocabulary {
         filesystems: &filesystems,
         encryptions: &encryptions,

@@ -63,7 +63,7 @@ impl Manifest {
                 tree: Arc::clone(tree),
                 contents: Contents::Generated { content: Arc::clone(content), generation },
                 is_file: prepared.kind() == Kind::File,
-                    shared: None,
+                shared: None,
             }),
             (Origin::Folder { .. }, Some(staged)) => {
                 let digests = match staged.digests().get() {

@@ -27,8 +27,8 @@ pub use change::Overrides;
 pub use digest::digest;
 pub use error::{Culprit, PlanError, ValueError};
 pub use model::{
-    Blocks, Candidate, Dataset, Device, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan, Protocol, TreeShape,
-    Verify, Vocabulary, Work,
+    Blocks, Candidate, Dataset, Device, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan, Protocol,
+    TreeShape, Verify, Vocabulary, Work,
 };
 pub use preset::{Preset, preset, presets};
 pub use published::{Claim, Published};

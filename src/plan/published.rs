@@ -10,7 +10,8 @@ use super::source::{Node, Value};
 use super::{Phase, Vocabulary};
 
 pub(super) const PUBLISHED: &[&str] = &["finding", "source", "phase", "metric", "figures", "unit", "claim"];
-pub(super) const CLAIM: &[&str] = &["better", "than", "by", "than_phase", "alike", "within", "spread", "among"];
+pub(super) const CLAIM: &[&str] =
+    &["better", "than", "by", "than_phase", "alike", "within", "spread", "among"];
 
 /// Steps of every trial that a finding may be about besides the plan's phases.
 const STEPS: [&str; 4] = ["mkfs", "mount", "umount", "fsck"];
@@ -153,7 +154,11 @@ fn read_claim(node: &Node, phases: &[&str], problems: &Problems) -> Option<Claim
     let section = Section::new("claim", node, CLAIM, problems)?;
     let has = |key: &str| section.entry(key).is_some();
     if has("alike") {
-        section.forbid(&["better", "than", "by", "than_phase", "spread", "among"], "`alike`", "it goes with `within`");
+        section.forbid(
+            &["better", "than", "by", "than_phase", "spread", "among"],
+            "`alike`",
+            "it goes with `within`",
+        );
         let alike = section.optional("alike", |node| names(node, 2));
         let within = section.required("within", "within = 0.1", share);
         return Some(Claim::Alike { alike: alike?.value, within: within?.value });
@@ -161,7 +166,8 @@ fn read_claim(node: &Node, phases: &[&str], problems: &Problems) -> Option<Claim
     if has("spread") {
         section.forbid(&["better", "than", "by", "than_phase", "within"], "`spread`", "it goes with `among`");
         let spread = section.optional("spread", factor)?.value;
-        let among = section.optional("among", |node| names(node, 2)).map(|among| among.value).unwrap_or_default();
+        let among =
+            section.optional("among", |node| names(node, 2)).map(|among| among.value).unwrap_or_default();
         return Some(Claim::Spread { among, spread });
     }
     section.forbid(&["within", "among"], "`better`", "it goes with `than`, `by` and `than_phase`");

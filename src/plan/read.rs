@@ -16,12 +16,24 @@ use super::section::{
 use super::source::{Node, Place, Problem, Table, Texts, Value, parse};
 use super::suggest::suggest;
 use super::{
-    Blocks, Bytes, Device, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan, Protocol, Vocabulary, Work, fit,
+    Blocks, Bytes, Device, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan, Protocol, Vocabulary, Work,
+    fit,
 };
 
 /// Keys at the top of a plan.
-const TOP: &[&str] =
-    &["title", "lab", "kernel", "device", "protocol", "goal", "dataset", "candidate", "matrix", "phase", "published"];
+const TOP: &[&str] = &[
+    "title",
+    "lab",
+    "kernel",
+    "device",
+    "protocol",
+    "goal",
+    "dataset",
+    "candidate",
+    "matrix",
+    "phase",
+    "published",
+];
 const DEVICE: &[&str] = &["image", "path", "folder"];
 const PROTOCOL: &[&str] = &["blocks", "seed", "tie", "timeout", "budget", "legacy"];
 const BLOCKS: &[&str] = &["min", "max"];
@@ -162,7 +174,8 @@ fn read_device(top: &Section<'_>, problems: &Problems) -> Option<(Device, Option
 }
 
 fn read_protocol(top: &Section<'_>, problems: &Problems) -> Option<Protocol> {
-    let mut protocol = Protocol { blocks: BLOCKS_DEFAULT, seed: 1, tie: TIE, timeout: TIMEOUT, budget: None, legacy: None };
+    let mut protocol =
+        Protocol { blocks: BLOCKS_DEFAULT, seed: 1, tie: TIE, timeout: TIMEOUT, budget: None, legacy: None };
     let Some(entry) = top.entry("protocol") else { return Some(protocol) };
     let section = Section::new("[protocol]", &entry.node, PROTOCOL, problems)?;
     if let Some(entry) = section.entry("blocks") {

@@ -75,7 +75,10 @@ fn check_name(entry: &Entry, problems: &Problems) {
             format!("a dataset may not be called `{name}`"),
             format!("command lines need ${} for something else; choose another name", variable(name)),
         );
-    } else if MEASURES.iter().any(|measure| name.strip_suffix(measure).is_some_and(|rest| rest.ends_with('_'))) {
+    } else if MEASURES
+        .iter()
+        .any(|measure| name.strip_suffix(measure).is_some_and(|rest| rest.ends_with('_')))
+    {
         problems.add(
             entry.key_at,
             format!("a dataset may not be called `{name}`"),

@@ -42,7 +42,11 @@ pub(super) fn read_phases(
         let Some(phase) = read_phase(node, &names, datasets, vocabulary, problems) else { continue };
         if on_bare_device(&phase) && !phases.iter().all(on_bare_device) {
             let hint = "put it before all others: mkfs comes after it";
-            problems.add(node.at, format!("`{}` needs the bare device, but comes after other phases", phase.name), hint);
+            problems.add(
+                node.at,
+                format!("`{}` needs the bare device, but comes after other phases", phase.name),
+                hint,
+            );
         }
         phases.push(phase);
     }
@@ -116,7 +120,11 @@ fn read_phase(
     let changed = section.optional("changed", share).map(|share| share.value);
     let rotates = |work: &Placed<Work>| matches!(&work.value, Work::Operation(name) if name == ROTATES);
     if !work.as_ref().is_some_and(rotates) {
-        section.forbid(&["changed"], &format!("anything but `{ROTATES}`"), "only there a part of the files changes");
+        section.forbid(
+            &["changed"],
+            &format!("anything but `{ROTATES}`"),
+            "only there a part of the files changes",
+        );
     }
     let dataset = dataset.map(|dataset| dataset.value);
     let work = work?.value;

@@ -8,7 +8,9 @@ use crate::host::syscall::discard_range;
 use crate::journal::{Facts, Observation};
 use crate::measure::WorkDone;
 use crate::plan::{Phase, Work};
-use crate::workload::{DEVICE_OPERATIONS, DEVICE_READ, DEVICE_WRITE, read_device, verify_device, write_device};
+use crate::workload::{
+    DEVICE_OPERATIONS, DEVICE_READ, DEVICE_WRITE, read_device, verify_device, write_device,
+};
 
 use super::agent::Trial;
 use super::error::TrialError;
@@ -70,8 +72,10 @@ impl Trial<'_> {
         let observation = running.finish(work, None)?;
         if writes {
             verify_device(device, dataset)?;
-        } else if !self.spec.phases.iter().any(|other| writes_device(other)) {
-            let text = format!("{DEVICE_READ} without {DEVICE_WRITE} before it: what a discarded device returns was never stored");
+        } else if !self.spec.phases.iter().any(writes_device) {
+            let text = format!(
+                "{DEVICE_READ} without {DEVICE_WRITE} before it: what a discarded device returns was never stored"
+            );
             stack.sink.caution(&phase.name, text);
         }
         Ok((observation, writes))
@@ -79,7 +83,10 @@ impl Trial<'_> {
 
     /// Every filesystem gets the device as bare as one that was never measured.
     fn discard(&self, stack: &mut Stack<'_>, device: &Path) -> Result<(), TrialError> {
-        let file = std::fs::OpenOptions::new().write(true).open(device).map_err(TrialError::io("open the device"))?;
+        let file = std::fs::OpenOptions::new()
+            .write(true)
+            .open(device)
+            .map_err(TrialError::io("open the device"))?;
         let size = rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0))
             .map_err(|errno| TrialError::io("learn the size of the device")(errno.into()))?;
         let discarded = discard_range(&file, 0, size).is_ok();

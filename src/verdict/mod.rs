@@ -2,9 +2,15 @@
 
 mod estimates;
 mod goal;
+mod legacy;
+mod raw_share;
+mod then_and_now;
 
 pub use estimates::{Estimate, PhaseEstimate, estimate_all};
 pub use goal::{Rank, better_of, rank, weights};
+pub use legacy::{LegacyEstimate, legacy_estimates, legacy_name};
+pub use raw_share::{RawShare, raw_shares};
+pub use then_and_now::{Because, Now, ThenAndNow, same_quantity, then_and_now};
 
 use serde::{Deserialize, Serialize};
 

@@ -133,7 +133,8 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_and_compared() {
-        let dataset = prepare("big", &Dataset::File { size: Bytes(1_000_001), compressible: 0.0 }, 1).unwrap();
+        let dataset =
+            prepare("big", &Dataset::File { size: Bytes(1_000_001), compressible: 0.0 }, 1).unwrap();
         let device = tempfile::NamedTempFile::new().unwrap();
         assert_eq!(write_device(device.path(), &dataset).unwrap().logical_bytes, 1_000_001);
         assert_eq!(read_device(device.path(), &dataset).unwrap().logical_bytes, 1_000_001);
@@ -142,6 +143,11 @@ mod tests {
         let told = verify_device(device.path(), &dataset).unwrap_err().to_string();
         assert!(told.contains("from byte 700000 on"), "{told}");
         device.as_file().set_len(1000).unwrap();
-        assert!(read_device(device.path(), &dataset).unwrap_err().to_string().starts_with("device.read: cannot read"));
+        assert!(
+            read_device(device.path(), &dataset)
+                .unwrap_err()
+                .to_string()
+                .starts_with("device.read: cannot read")
+        );
     }
 }

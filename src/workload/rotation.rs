@@ -54,7 +54,12 @@ impl Generations {
     }
 
     /// What one generation must look like, links included.
-    fn manifest(&self, prepared: &Prepared, staged: Option<&Staged>, generation: u32) -> Result<Manifest, WorkError> {
+    fn manifest(
+        &self,
+        prepared: &Prepared,
+        staged: Option<&Staged>,
+        generation: u32,
+    ) -> Result<Manifest, WorkError> {
         let manifest = Manifest::of(prepared, staged, 0)?;
         let count = manifest.tree.entries.len();
         let written_in: Vec<u32> = (0..count).map(|entry| self.written_in(entry, generation)).collect();
@@ -279,7 +284,8 @@ impl<'a> Maker<'a> {
                 self.fill(directory.first as usize, tree.entries_of(directory), root, from, staged_root)?;
                 continue;
             }
-            let failed = |call: &'static str| move |errno| IoFailure::new(call, tree.directory_path(number), errno);
+            let failed =
+                |call: &'static str| move |errno| IoFailure::new(call, tree.directory_path(number), errno);
             let name = tree.name(directory.name);
             let above = open.last();
             let to = above.map_or(root, |level| level.to.as_fd());
@@ -289,7 +295,8 @@ impl<'a> Maker<'a> {
             made.map_err(failed("make the directory"))?;
             let to = open_directory(to, name).map_err(failed("open the directory"))?;
             let from = above.map_or(from, |level| level.from.as_fd());
-            let from = open_directory(from, name).map_err(failed("open the directory of the generation before"))?;
+            let from =
+                open_directory(from, name).map_err(failed("open the directory of the generation before"))?;
             let staged = above.map_or(staged_root, |level| level.staged.as_ref().map(OwnedFd::as_fd));
             let staged = staged.map(|staged| open_directory(staged, name)).transpose();
             let staged = staged.map_err(failed("open the staged directory"))?;
@@ -324,9 +331,9 @@ impl<'a> Maker<'a> {
                 EntryKind::HardLink => {
                     let mut buffer = [0; PATH_LIMIT];
                     let target = self.tree.entry_path_into(entry.what as usize, &mut buffer);
-                    let linked = target.ok_or(Errno::NAMETOOLONG).and_then(|target| {
-                        rustix::fs::linkat(self.root, target, to, name, AtFlags::empty())
-                    });
+                    let linked = target
+                        .ok_or(Errno::NAMETOOLONG)
+                        .and_then(|target| rustix::fs::linkat(self.root, target, to, name, AtFlags::empty()));
                     (Call::Link, linked)
                 }
                 EntryKind::File | EntryKind::Symlink => {
@@ -355,7 +362,9 @@ impl<'a> Maker<'a> {
             (Source::Generated { content, .. }, _) => {
                 content.write_all(file.as_fd(), &Body { identity: entry.what, generation, size: entry.size })
             }
-            (Source::Folder(_), Some(staged)) => copy_file(staged, name, file.as_fd(), entry.size, &mut self.buffer),
+            (Source::Folder(_), Some(staged)) => {
+                copy_file(staged, name, file.as_fd(), entry.size, &mut self.buffer)
+            }
             (Source::Folder(_), None) => Err(Errno::BADF),
         }
     }

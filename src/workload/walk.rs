@@ -268,8 +268,7 @@ impl Visitor for Remover {
 /// Removes what lies at the site, whatever it is made of.
 pub(crate) fn remove(operation: &'static str, site: &Site<'_>) -> Result<Done, WorkError> {
     let (above, name) = site.open_above(operation, false)?;
-    let mut remover =
-        Remover { file: Latency::new("unlink")?, directory: Latency::new("rmdir")?, files: 0 };
+    let mut remover = Remover { file: Latency::new("unlink")?, directory: Latency::new("rmdir")?, files: 0 };
     let mut passes = 0;
     loop {
         let root = site.open_target(operation)?;
