@@ -5,13 +5,12 @@ use std::time::Instant;
 use crate::journal::{Event, JournalError, Run, Status, TrialId, Writer};
 use crate::lab::{Disk, Lab, LabError, TrialEnd};
 use crate::plan::{Candidate, Plan};
+use crate::statistics::Outcome;
 use crate::trial::{TrialDevice, TrialSpec};
 
+use super::deliberate::Deliberation;
 use super::progress::Observer;
 use super::schedule::order;
-
-/// A candidate is given up after this many failed trials in a row.
-const GIVE_UP_AFTER: u32 = 2;
 
 /// A study had to be given up.
 #[derive(Debug, thiserror::Error)]
@@ -49,48 +48,92 @@ impl Study<'_> {
     pub fn conduct(&mut self, so_far: Option<&Run>) -> Result<(), StudyError> {
         let started = Instant::now();
         let mut candidates = self.surviving(so_far)?;
-        let mut failures: Vec<u32> = vec![0; self.plan.candidates.len()];
+        if candidates.is_empty() {
+            return Err(StudyError::Nothing);
+        }
+        let contest = candidates.len() > 1;
         let (mut block, mut attempt) = next_block(so_far);
         let mut pending = so_far.and_then(Run::resume_point).cloned();
-        let last = self.plan.protocol.blocks.min;
+        if pending.is_none() && block > 1 && self.conclude(contest, &mut candidates)? {
+            return Ok(());
+        }
+        let blocks = self.plan.protocol.blocks;
         loop {
-            if candidates.is_empty() {
-                return if block == 1 {
-                    Err(StudyError::Nothing)
-                } else {
-                    self.finish("no candidate is left")
-                };
-            }
-            if block > last {
-                return self.finish(&format!("{last} block(s), as planned"));
-            }
-            if self.plan.protocol.budget.is_some_and(|budget| started.elapsed() >= budget) {
+            if self.plan.protocol.budget.is_some_and(|budget| block > 1 && started.elapsed() >= budget) {
                 return self.finish("the time budget is spent");
             }
             let names = match pending.take() {
                 Some(state) => state.remaining().map(str::to_owned).collect(),
                 None => self.begin_block(block, attempt, &candidates)?,
             };
-            let blocks_to_come = u64::from(last - block);
+            // What is certain to come; an adaptive run may take more.
+            let blocks_to_come = u64::from(blocks.min.saturating_sub(block));
             self.observer.expect(names.len() as u64 + blocks_to_come * candidates.len() as u64);
             for name in names {
-                let Some(index) = self.plan.candidates.iter().position(|candidate| candidate.name == name)
-                else {
-                    continue;
-                };
-                let status = self.trial(block, attempt, &self.plan.candidates[index])?;
-                failures[index] = if status == Status::Ok { 0 } else { failures[index] + 1 };
-                if failures[index] >= GIVE_UP_AFTER {
-                    let reason = format!("{GIVE_UP_AFTER} trials in a row failed");
-                    self.tell(None, Event::CandidateDropped { candidate: name.clone(), reason })?;
-                    candidates.retain(|candidate| *candidate != name);
-                }
+                self.try_candidate(block, attempt, &name, &mut candidates)?;
             }
             self.tell(None, Event::BlockFinished { block, attempt, invalid: None })?;
             self.observer.block_ended();
+            if self.conclude(contest, &mut candidates)? {
+                return Ok(());
+            }
             block += 1;
             attempt = 1;
         }
+    }
+
+    /// Runs one trial; a candidate that fails takes no further part.
+    fn try_candidate(
+        &mut self,
+        block: u32,
+        attempt: u32,
+        name: &str,
+        candidates: &mut Vec<String>,
+    ) -> Result<(), StudyError> {
+        let Some(candidate) = self.plan.candidates.iter().find(|candidate| candidate.name == name) else {
+            return Ok(());
+        };
+        if self.trial(block, attempt, candidate)? == Status::Failed {
+            let reason = "its trial failed".to_owned();
+            self.tell(None, Event::CandidateDropped { candidate: name.to_owned(), reason })?;
+            candidates.retain(|other| other != name);
+        }
+        Ok(())
+    }
+
+    /// Looks at everything measured so far: drops who is certainly out, and ends the study when nothing is left to
+    /// find out. Whether it ended.
+    fn conclude(&mut self, contest: bool, candidates: &mut Vec<String>) -> Result<bool, StudyError> {
+        let run = Run::derive(self.plan, &crate::journal::read(self.journal.path())?)?;
+        let done = run.complete_blocks() as u32;
+        let blocks = self.plan.protocol.blocks;
+        if candidates.is_empty() {
+            self.finish("no candidate is left")?;
+            return Ok(true);
+        }
+        // With nobody to compare with there is nothing to decide.
+        let deliberation = contest.then(|| Deliberation::of(self.plan, &run, false));
+        if let Some(deliberation) = &deliberation {
+            for (name, look) in deliberation.ruled_out() {
+                if candidates.iter().any(|candidate| candidate == name) {
+                    let reason = format!("certainly behind {} after {} blocks", deliberation.leader(look), look.block);
+                    self.tell(None, Event::CandidateDropped { candidate: name.to_owned(), reason })?;
+                    candidates.retain(|candidate| candidate != name);
+                }
+            }
+        }
+        let outcome = deliberation.map_or(Outcome::Continue, |deliberation| deliberation.outcome());
+        let reason = match outcome {
+            _ if done < blocks.min => None,
+            Outcome::Decided => Some(format!("decided after {done} block(s)")),
+            Outcome::Tied => Some(format!("practically tied after {done} block(s)")),
+            Outcome::Hopeless => {
+                Some(format!("undecided after {done} blocks, and those left would hardly change that"))
+            }
+            _ if done >= blocks.max || (!contest && done >= blocks.min) => Some(format!("{done} block(s), as planned")),
+            Outcome::Undecided | Outcome::Continue => None,
+        };
+        reason.map_or(Ok(false), |reason| self.finish(&reason).map(|()| true))
     }
 
     /// The candidates that can be tried here; the others are told once, at the beginning.

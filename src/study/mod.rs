@@ -3,11 +3,13 @@
 //! How a lab works and what a phase does is no business of this room.
 
 mod conduct;
+mod deliberate;
 mod folder;
 mod progress;
 mod schedule;
 
 pub use conduct::{Study, StudyError};
+pub use deliberate::{Deliberation, TWIN, better_of, full_rows, is_twin, log_ratios, log_score, weights};
 pub use folder::{FolderError, PLAN_FILE, RunFolder};
 pub use progress::{Bar, Observer, Silent};
 pub use schedule::order;

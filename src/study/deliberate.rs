@@ -1,0 +1,146 @@
+//! What the journal allows to conclude: the stopping rule, replayed over every block that counts.
+//!
+//! Conductor, `resume` and report all ask here, so that a run decides the same whether it was interrupted or not and
+//! a report never knows more than the run did.
+
+use std::collections::BTreeMap;
+
+use libm::log;
+
+use crate::journal::{Better, Run, Trial, Unit, metric};
+use crate::plan::Plan;
+use crate::workload::adapter_metric;
+use crate::statistics::{Look, Outcome, Stopping, StoppingRule};
+
+/// The plan's candidates and every look at them so far.
+#[derive(Debug, Clone)]
+pub struct Deliberation {
+    /// Names, in the order in which looks number them.
+    pub candidates: Vec<String>,
+    /// One per block that counts.
+    pub looks: Vec<Look>,
+    surviving: Vec<usize>,
+}
+
+impl Deliberation {
+    /// Replays the rule over the run. `over` is set once no more blocks will follow: then all α that is left is spent.
+    pub fn of(plan: &Plan, run: &Run, over: bool) -> Self {
+        let candidates: Vec<String> =
+            plan.candidates.iter().map(|candidate| candidate.name.clone()).filter(|name| !is_twin(name)).collect();
+        let blocks = plan.protocol.blocks;
+        let rule = StoppingRule::new(blocks.min, blocks.max, plan.protocol.tie);
+        let mut stopping = Stopping::new(rule, candidates.len());
+        let mut looks = Vec::new();
+        for row in rows(plan, run, &candidates) {
+            looks.push(stopping.block(&row));
+        }
+        let goes_on = looks.last().is_none_or(|look: &Look| look.outcome == Outcome::Continue);
+        if over && goes_on && !looks.is_empty() {
+            looks.push(stopping.close());
+        }
+        Deliberation { candidates, looks, surviving: stopping.surviving() }
+    }
+
+    /// What the last look said.
+    pub fn outcome(&self) -> Outcome {
+        self.looks.last().map_or(Outcome::Continue, |look| look.outcome)
+    }
+
+    /// Names of the candidates that are still in.
+    pub fn surviving(&self) -> impl Iterator<Item = &str> {
+        self.surviving.iter().filter_map(|&index| self.candidates.get(index)).map(String::as_str)
+    }
+
+    /// The best surviving candidate of a look.
+    pub fn leader(&self, look: &Look) -> &str {
+        look.leader.and_then(|index| self.candidates.get(index)).map_or("the others", String::as_str)
+    }
+
+    /// The last look at which anything was compared.
+    pub fn last_look(&self) -> Option<&Look> {
+        self.looks.iter().rfind(|look| look.leader.is_some())
+    }
+
+    /// Candidates that were ruled out, each with the look that did it.
+    pub fn ruled_out(&self) -> impl Iterator<Item = (&str, &Look)> {
+        self.looks.iter().flat_map(move |look| {
+            let name = |index: &usize| self.candidates.get(*index).map(String::as_str);
+            look.eliminate.iter().filter_map(name).map(move |name| (name, look)).collect::<Vec<_>>()
+        })
+    }
+}
+
+/// What is added to a candidate's name for its twin: the same configuration entered once more, to see how different
+/// two things look that are the same.
+pub const TWIN: &str = "~twin";
+
+/// Whether a candidate is a twin. Twins are measured and take no part in the contest.
+pub fn is_twin(name: &str) -> bool {
+    name.ends_with(TWIN)
+}
+
+/// Scores of two candidates in the blocks in which both count: the logs of their ratios.
+pub fn log_ratios(plan: &Plan, run: &Run, candidate: &str, other: &str) -> Vec<f64> {
+    let pair = [candidate.to_owned(), other.to_owned()];
+    rows(plan, run, &pair).into_iter().filter_map(|row| Some(row[0]? - row[1]?)).collect()
+}
+
+/// The blocks in which every one of these candidates counts, one score each; candidates without any are left out.
+pub fn full_rows(plan: &Plan, run: &Run, candidates: &[&str]) -> Vec<Vec<f64>> {
+    let owned: Vec<String> = candidates.iter().map(|name| (*name).to_owned()).collect();
+    let rows = rows(plan, run, &owned);
+    let present: Vec<usize> =
+        (0..owned.len()).filter(|&index| rows.first().is_some_and(|row| row[index].is_some())).collect();
+    rows.iter().filter_map(|row| present.iter().map(|&index| row[index]).collect()).collect()
+}
+
+/// The weights of the goal that count, by phase. No weights in a plan mean: every phase the same.
+pub fn weights(plan: &Plan) -> BTreeMap<String, f64> {
+    let every = || plan.phases.iter().map(|phase| (phase.name.clone(), 1.0)).collect();
+    let given: BTreeMap<String, f64> = if plan.goal.weights.is_empty() { every() } else { plan.goal.weights.clone() };
+    given.into_iter().filter(|(_, weight)| *weight > 0.0).collect()
+}
+
+/// Which way a metric is better; one that nobody knows any more goes by its unit.
+pub fn better_of(name: &str, unit: Unit) -> Better {
+    match (metric(name).or_else(|| adapter_metric(name)), unit) {
+        (Some(known), _) => known.better,
+        (None, Unit::BytesPerSecond | Unit::PerSecond) => Better::Higher,
+        (None, Unit::Seconds | Unit::Bytes) => Better::Lower,
+        (None, Unit::Ratio | Unit::Count) => Better::Neither,
+    }
+}
+
+/// The goal of one trial as one number, smaller is better: the weighted mean of the logs of the goal's metric.
+/// `None` when a phase that counts was not measured or measured as nothing.
+pub fn log_score(plan: &Plan, weights: &BTreeMap<String, f64>, trial: &Trial) -> Option<f64> {
+    let mut sum = 0.0;
+    for (phase, weight) in weights {
+        let observation = trial.observations.iter().find(|observation| observation.phase == *phase)?;
+        let found = observation.measurements.iter().find(|found| found.metric == plan.goal.metric)?;
+        let sign = if better_of(&found.metric, found.unit) == Better::Higher { -1.0 } else { 1.0 };
+        sum += weight * sign * Some(log(found.value)).filter(|log| log.is_finite())?;
+    }
+    let total: f64 = weights.values().sum();
+    (total > 0.0).then_some(sum / total)
+}
+
+/// One row per block that counts, one score per candidate.
+fn rows(plan: &Plan, run: &Run, candidates: &[String]) -> Vec<Vec<Option<f64>>> {
+    let weights = weights(plan);
+    let complete = run.blocks.iter().filter(|block| block.finished && block.invalid.is_none());
+    complete
+        .map(|block| {
+            let score = |name: &String| {
+                let trial = run.trials.iter().find(|trial| {
+                    trial.counts()
+                        && trial.id.block == block.block
+                        && trial.id.attempt == block.attempt
+                        && trial.id.candidate == *name
+                })?;
+                log_score(plan, &weights, trial)
+            };
+            candidates.iter().map(score).collect()
+        })
+        .collect()
+}
