@@ -26,6 +26,7 @@ mod words;
 pub use change::Overrides;
 pub use digest::digest;
 pub use error::{Culprit, PlanError, ValueError};
+pub use fit::least_space;
 pub use model::{
     Blocks, Candidate, Dataset, Device, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan, Protocol,
     TreeShape, Verify, Vocabulary, Work,
