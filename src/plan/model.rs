@@ -37,6 +37,9 @@ pub struct Plan {
     /// What a study found that the plan repeats.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Published>,
+    /// The share of its data that is used, where they were scaled from the command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
 }
 
 /// Where trials happen.

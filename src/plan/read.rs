@@ -141,6 +141,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
         candidates,
         phases,
         published,
+        scale: None,
     };
     Some((plan, device_at))
 }

@@ -53,7 +53,7 @@ fn legacy(report: &Report<'_>) -> Option<Extra> {
         phases.into_iter().filter(|name| estimates.iter().any(|found| found.phase == *name)).collect();
     let most = estimates.iter().map(|found| found.n).max()?;
     let title = format!(
-        "As the study combined its runs: {} of {}, seconds until durable. The verdict does not rest on it.",
+        "As the study combined its runs: {} (of {} each), seconds until durable. The verdict does not rest on it.",
         legacy_name(way),
         count(most, "run")
     );
@@ -108,7 +108,8 @@ pub(super) fn findings(report: &Report<'_>) -> Vec<Finding> {
 
 /// What all findings stand on, in a sentence.
 pub(super) fn standing(report: &Report<'_>) -> String {
-    format!("Now: {}", report.run.header.fidelity)
+    let data = report.plan.scale.map_or(String::new(), |scale| format!(", with {scale} of the data"));
+    format!("Now: {}{data}", report.run.header.fidelity)
 }
 
 fn told(judged: &ThenAndNow<'_>) -> Finding {

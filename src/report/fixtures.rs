@@ -146,6 +146,7 @@ fn plan(candidates: &[&str], phases: &[&str]) -> Plan {
         candidates: candidates.iter().map(|name| candidate(name)).collect(),
         phases: phases.iter().map(|name| phase(name)).collect(),
         published: Vec::new(),
+        scale: None,
     }
 }
 
