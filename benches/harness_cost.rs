@@ -23,7 +23,7 @@ const SIZE: usize = 1000;
 const ROUNDS: usize = 9;
 
 fn ours(name: &str, mount: &Path, dataset: &Prepared, ledger: &mut Ledger) -> Duration {
-    let mut site = Site { mount, into: Path::new("flat"), dataset, staged: None, ledger };
+    let mut site = Site { mount, into: Path::new("flat"), dataset, staged: None, ledger, changed: 0.0 };
     let start = Instant::now();
     operation(name).unwrap().run(&mut site).unwrap();
     start.elapsed()

@@ -54,6 +54,7 @@ impl Bench {
             dataset: &self.dataset,
             staged: self.staged.as_ref(),
             ledger: &mut self.ledger,
+            changed: 0.1,
         };
         let known = operation(name).unwrap();
         let done = known.run(&mut site)?;
@@ -340,4 +341,67 @@ fn loop_a_full_filesystem_is_told_as_such() {
     assert!(unmounted.success());
     assert!(told.starts_with("tree.write: cannot write "), "{told}");
     assert!(told.contains("the filesystem is full"), "{told}");
+}
+
+#[test]
+fn generations_share_what_has_not_changed_and_the_oldest_goes() {
+    let flat = Dataset::Flat { files: 600, file_size: Bytes(700) };
+    for (spec, files) in [(tree(600, 2 << 20), 600), (flat, 600)] {
+        let mut bench = Bench::new(&spec);
+        let names = bench.dataset.totals().unwrap().files;
+        assert_eq!(names, files);
+        bench.run("rotation.create").unwrap();
+        for _ in 0..3 {
+            let done = bench.run("rotation.next").unwrap();
+            let written: u64 =
+                done.histograms.iter().filter(|found| found.call == "write_file").map(count).sum();
+            let linked: u64 = done.histograms.iter().filter(|found| found.call == "link").map(count).sum();
+            assert_eq!((done.files, written + linked), (files, files));
+            assert!((20..120).contains(&written), "a tenth of 600 is about 60, not {written}");
+        }
+        let inodes: std::collections::HashSet<u64> =
+            bench.files().iter().map(|file| file.metadata().unwrap().ino()).collect();
+        assert_eq!(bench.files().len() as u64, 4 * files);
+        assert!(inodes.len() < 2 * files as usize, "{} files in 4 generations", inodes.len());
+        bench.verify_all().unwrap();
+        bench.run("rotation.drop").unwrap();
+        bench.run("rotation.drop").unwrap();
+        assert!(!bench.mount().join("some/where/1").exists() && bench.mount().join("some/where/2").exists());
+        bench.verify_all().unwrap();
+    }
+}
+
+fn count(histogram: &fsverdict::journal::Histogram) -> u64 {
+    histogram.buckets.iter().map(|(_, count)| count).sum()
+}
+
+#[test]
+fn a_generation_of_copies_instead_of_links_is_found() {
+    let mut bench = Bench::new(&Dataset::Flat { files: 20, file_size: Bytes(700) });
+    let told = bench.run("rotation.next").unwrap_err().to_string();
+    assert!(told.contains("rotation.create"), "{told}");
+    bench.run("rotation.create").unwrap();
+    bench.run("rotation.next").unwrap();
+    bench.verify_all().unwrap();
+    let shared = bench.files().into_iter().find(|file| file.metadata().unwrap().nlink() == 2).unwrap();
+    let copy = fs::read(&shared).unwrap();
+    fs::remove_file(&shared).unwrap();
+    fs::write(&shared, copy).unwrap();
+    let told = bench.verify_all().unwrap_err().to_string();
+    assert!(told.contains("has 1 hard links instead of 2"), "{told}");
+}
+
+#[test]
+fn a_real_folder_rotates_too() {
+    let real = tempfile::tempdir().unwrap();
+    fs::create_dir(real.path().join("below")).unwrap();
+    for number in 0..200 {
+        fs::write(real.path().join(format!("below/{number}")), vec![number as u8; 100 + number]).unwrap();
+    }
+    let mut bench = Bench::new(&Dataset::Folder { path: real.path().into(), size: None });
+    bench.stage();
+    for name in ["rotation.create", "rotation.next", "rotation.next", "rotation.drop"] {
+        bench.run(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    bench.verify_all().unwrap();
 }

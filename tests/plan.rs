@@ -24,11 +24,24 @@ const VOCABULARY: Vocabulary<'static> = Vocabulary {
         ("directory.fill", &["flat"]),
         ("directory.list", &["flat"]),
         ("directory.empty", &["flat"]),
+        ("rotation.create", &["tree", "flat"]),
+        ("rotation.next", &["tree", "flat"]),
+        ("rotation.drop", &["tree", "flat"]),
+        ("device.write", &["file"]),
+        ("device.read", &["file"]),
         ("fsck", &[]),
     ],
     adapters: &["bonnie++", "fio"],
-    profiles: &["mixed", "source"],
-    metrics: &["durable", "returned", "cpu", "space_used"],
+    profiles: &["mixed", "source", "source-code", "small-files"],
+    metrics: &[
+        "durable",
+        "returned",
+        "cpu",
+        "space_used",
+        "bonnie_block_read",
+        "bonnie_block_write",
+        "bonnie_block_write_cpu",
+    ],
 };
 
 const BASE: &str = include_str!("plans/base.toml");
@@ -337,8 +350,67 @@ fn presets_are_right_and_unique() {
     assert!(preset("nonsense").is_none());
     let study = read(preset("usb-backup").unwrap().toml, "usb-backup", &VOCABULARY).unwrap();
     let demo = read(preset("demo").unwrap().toml, "demo", &VOCABULARY).unwrap();
-    assert_eq!(study.candidates.len(), 16);
-    assert_eq!((&demo.candidates, &demo.phases, &demo.goal), (&study.candidates, &study.phases, &study.goal));
+    // The study's own, without what was asked for since.
+    let own: Vec<_> =
+        study.candidates.iter().filter(|candidate| candidate.mount.is_empty()).cloned().collect();
+    assert_eq!(own.len(), 16);
+    assert_eq!((&demo.candidates, &demo.phases, &demo.goal), (&own, &study.phases, &study.goal));
+}
+
+#[test]
+fn findings_of_presets_name_candidates_that_are_there() {
+    let mut studies = 0;
+    for found in presets() {
+        let plan = read(found.toml, found.name, &VOCABULARY).unwrap();
+        studies += usize::from(!plan.published.is_empty());
+        for published in &plan.published {
+            for name in published.candidates() {
+                assert!(
+                    names(&plan).contains(&name),
+                    "{}: `{name}` in \"{}\"",
+                    found.name,
+                    published.finding
+                );
+            }
+        }
+    }
+    assert_eq!(studies, 5);
+}
+
+/// Wrong in what is said of a study, of raw devices and of generations: the lines, and a part of what is told.
+#[test]
+fn findings_raw_devices_and_generations_are_checked() {
+    let smallest = include_str!("plans/smallest.toml");
+    for (lines, told) in [
+        (
+            "[[published]]\nfinding = \"f\"\nsource = \"s\"\nphase = \"copyy\"\nclaim = { spread = 2 }",
+            "there is no phase `copyy`",
+        ),
+        ("[[published]]\nfinding = \"f\"\nsource = \"s\"\nphase = \"mkfs\"", "lacks `claim`"),
+        (
+            "[[published]]\nfinding = \"f\"\nsource = \"s\"\nphase = \"mkfs\"\nfigures = { ext4 = 1 }\nclaim = { spread = 2 }",
+            "`figures` need a `unit`",
+        ),
+        (
+            "[[published]]\nfinding = \"f\"\nsource = \"s\"\nphase = \"mkfs\"\nclaim = { alike = [\"a\", \"b\"], within = 0.1, by = 2 }",
+            "`by` does not go with `alike`",
+        ),
+        (
+            "[[published]]\nfinding = \"f\"\nsource = \"s\"\nphase = \"mkfs\"\nclaim = { better = [\"a\"], than = [\"b\"], by = 0.5 }",
+            "a factor of 1 or more",
+        ),
+        ("[protocol]\nlegacy = \"bestof\"", "there is no legacy estimator `bestof`"),
+        ("[dataset.iso_bytes]\nfile = \"1MiB\"", "may not be called `iso_bytes`"),
+        (
+            "[dataset.iso]\nfile = \"1MiB\"\n[[phase]]\nname = \"raw\"\noperation = \"device.read\"\ndataset = \"iso\"",
+            "needs the bare device",
+        ),
+        ("[[phase]]\nname = \"x\"\ncommand = \"true\"\nchanged = 0.1", "`changed` does not go with"),
+    ] {
+        let text = format!("{smallest}\n{lines}\n");
+        let error = read(&text, "p.toml", &VOCABULARY).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
 }
 
 #[test]

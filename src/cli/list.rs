@@ -17,6 +17,7 @@ pub(super) struct Arguments {
 enum What {
     Filesystems,
     Operations,
+    Adapters,
     Presets,
     Labs,
     Layers,
@@ -25,9 +26,9 @@ enum What {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
-    use What::{Filesystems, Labs, Layers, Metrics, Operations, Presets, Profiles};
+    use What::{Adapters, Filesystems, Labs, Layers, Metrics, Operations, Presets, Profiles};
     let mut out = anstream::stdout().lock();
-    let all = [Presets, Filesystems, Layers, Operations, Profiles, Labs, Metrics];
+    let all = [Presets, Filesystems, Layers, Operations, Adapters, Profiles, Labs, Metrics];
     let wanted: Vec<What> = arguments.what.map_or(all.into(), |one| vec![one]);
     for (index, what) in wanted.iter().enumerate() {
         if wanted.len() > 1 {
@@ -56,17 +57,21 @@ fn entries(what: What) -> Vec<(String, String)> {
         What::Operations => crate::workload::operations()
             .iter()
             .map(|operation| own(operation.name(), operation.summary()))
+            .chain(crate::workload::DEVICE_OPERATIONS.iter().map(|(name, summary)| own(name, summary)))
             .chain([own(crate::trial::FSCK, "check the unmounted filesystem with its own checker")])
             .collect(),
+        What::Adapters => crate::workload::adapters().iter().map(|a| own(a.name(), a.summary())).collect(),
         What::Presets => {
             crate::plan::presets().iter().map(|preset| own(preset.name, preset.summary)).collect()
         }
         What::Profiles => {
             crate::dataset::PROFILES.iter().map(|profile| own(profile.name, profile.summary)).collect()
         }
-        What::Metrics => {
-            crate::journal::METRICS.iter().map(|metric| own(metric.name, metric.meaning)).collect()
-        }
+        What::Metrics => crate::journal::METRICS
+            .iter()
+            .chain(crate::workload::adapters().iter().flat_map(|adapter| adapter.metrics()))
+            .map(|metric| own(metric.name, metric.meaning))
+            .collect(),
         What::Labs => vec![
             own("native", "this machine's kernel, as root: on a real device or a scratch image"),
             own("uml", "a Linux kernel as an ordinary process: no root, no real disk"),

@@ -14,18 +14,23 @@ pub(super) fn with_vocabulary<T>(use_it: impl FnOnce(&Vocabulary<'_>) -> T) -> T
         .iter()
         .map(|operation| (operation.name(), operation.datasets().iter().map(|kind| kind.name()).collect()))
         .collect();
+    let on_the_device = crate::workload::DEVICE_OPERATIONS.map(|(name, _)| (name, &["file"][..]));
     let operations: Vec<(&str, &[&str])> = kinds
         .iter()
         .map(|(name, kinds)| (*name, kinds.as_slice()))
+        .chain(on_the_device)
         .chain([(crate::trial::FSCK, &[][..])])
         .collect();
     let profiles: Vec<&str> = crate::dataset::PROFILES.iter().map(|profile| profile.name).collect();
-    let metrics: Vec<&str> = crate::journal::METRICS.iter().map(|metric| metric.name).collect();
+    let adapters: Vec<&str> = crate::workload::adapters().iter().map(|adapter| adapter.name()).collect();
+    let of_adapters = crate::workload::adapters().iter().flat_map(|adapter| adapter.metrics());
+    let metrics: Vec<&str> =
+        crate::journal::METRICS.iter().chain(of_adapters).map(|metric| metric.name).collect();
     use_it(&Vocabulary {
         filesystems: &filesystems,
         encryptions: &encryptions,
         operations: &operations,
-        adapters: &[],
+        adapters: &adapters,
         profiles: &profiles,
         metrics: &metrics,
     })

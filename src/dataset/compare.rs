@@ -243,7 +243,9 @@ impl<'a> Comparison<'a> {
         }
         let file = if entry.kind == EntryKind::HardLink { entry.what } else { number as u32 };
         if self.hard_links == HardLinks::Exact {
-            let links = 1 + self.links.get(&file).copied().unwrap_or(0);
+            let names = 1 + self.links.get(&file).copied().unwrap_or(0);
+            let holders = self.manifest.shared.as_ref().and_then(|shared| shared.holders.get(file as usize));
+            let links = names * holders.copied().unwrap_or(1);
             if status.stx_nlink != links {
                 return Some(format!("has {} hard links instead of {links}", status.stx_nlink));
             }
@@ -278,7 +280,8 @@ impl<'a> Comparison<'a> {
             let same = digest == self.manifest.content_digest(number, entry);
             return Ok((!same).then(|| "has other content".into()));
         };
-        let body = Body { identity: entry.what, generation: *generation, size: entry.size };
+        let generation = self.manifest.generation_of(number, *generation);
+        let body = Body { identity: entry.what, generation, size: entry.size };
         let mut position = 0;
         loop {
             let count = read_some(file, &mut self.buffer)?;

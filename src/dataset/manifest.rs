@@ -37,6 +37,17 @@ pub struct Manifest {
     pub(crate) tree: Arc<Tree>,
     pub(crate) contents: Contents,
     pub(crate) is_file: bool,
+    /// For one of several generations that share files.
+    pub(crate) shared: Option<Shared>,
+}
+
+/// Which files of a generation are shared with others, by entry of the tree.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// The generation in which the file was last written anew.
+    pub(crate) written_in: Vec<u32>,
+    /// How many generations hold it.
+    pub(crate) holders: Vec<u32>,
 }
 
 impl Manifest {
@@ -52,6 +63,7 @@ impl Manifest {
                 tree: Arc::clone(tree),
                 contents: Contents::Generated { content: Arc::clone(content), generation },
                 is_file: prepared.kind() == Kind::File,
+                shared: None,
             }),
             (Origin::Folder { .. }, Some(staged)) => {
                 let digests = match staged.digests().get() {
@@ -65,10 +77,23 @@ impl Manifest {
                     tree: Arc::clone(staged.tree()),
                     contents: Contents::Digests(digests),
                     is_file: false,
+                    shared: None,
                 })
             }
             (Origin::Folder { .. }, None) => Err(DatasetError::NotStaged { dataset: prepared.name().into() }),
         }
+    }
+
+    /// The same tree as one of several generations that share files.
+    pub(crate) fn sharing(mut self, shared: Shared) -> Self {
+        self.shared = Some(shared);
+        self
+    }
+
+    /// The generation whose bytes a file holds.
+    pub(crate) fn generation_of(&self, number: usize, generation: u32) -> u32 {
+        let written_in = self.shared.as_ref().and_then(|shared| shared.written_in.get(number));
+        written_in.copied().unwrap_or(generation)
     }
 
     /// Whatever lies at `path` now: a directory or a regular file.
@@ -81,7 +106,7 @@ impl Manifest {
             Ok(_) => {
                 let tree = Arc::new(list(path)?);
                 let contents = Contents::Digests(Arc::new(digests_below(&tree, path)?));
-                Ok(Self { tree, contents, is_file: false })
+                Ok(Self { tree, contents, is_file: false, shared: None })
             }
             Err(Errno::NOTDIR) => {
                 let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -90,7 +115,7 @@ impl Manifest {
                 let (digest, size) =
                     digest_of(file.as_fd(), &mut vec![0; TRANSFER]).map_err(|errno| failed("read", errno))?;
                 let contents = Contents::Digests(Arc::new(vec![digest]));
-                Ok(Self { tree: Arc::new(single(size, 0o644)), contents, is_file: true })
+                Ok(Self { tree: Arc::new(single(size, 0o644)), contents, is_file: true, shared: None })
             }
             Err(errno) => Err(failed("open", errno)),
         }
@@ -107,7 +132,8 @@ impl Manifest {
             Contents::Digests(digests) => digests.get(number).copied().unwrap_or_default(),
             Contents::Generated { content, generation } => {
                 let mut digest = Xxh3::new();
-                let body = Body { identity: entry.what, generation: *generation, size: entry.size };
+                let generation = self.generation_of(number, *generation);
+                let body = Body { identity: entry.what, generation, size: entry.size };
                 content.pieces(&body, |piece| digest.update(piece));
                 digest.digest()
             }

@@ -33,8 +33,9 @@ pub use profile::{PROFILES, Profile, profile};
 pub use stage::{Staged, stage};
 pub use tree::Totals;
 
-pub(crate) use content::{Body, TRANSFER};
+pub(crate) use content::{Body, Content, TRANSFER};
 pub(crate) use descriptor::{Listing, Stopped, look, open_below, open_directory, open_path, type_of};
+pub(crate) use manifest::Shared;
 pub(crate) use prepare::Origin;
-pub(crate) use tree::Tree;
-pub(crate) use write::{Call, Manner, Probe, Source, read_some, write_tree};
+pub(crate) use tree::{Entry, EntryKind, PATH_LIMIT, Tree};
+pub(crate) use write::{Call, Manner, Probe, Source, copy_file, read_some, write_tree};

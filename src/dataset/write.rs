@@ -2,6 +2,7 @@
 //!
 //! Used with a clock by the operations and without one for staging.
 
+use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -201,17 +202,24 @@ impl Writer<'_> {
                 content.write_all(file.as_fd(), &Body { identity, generation, size: entry.size })
             }
             (Source::Folder(_), Some(from)) => {
-                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                let source = rustix::fs::openat(from, name, flags, Mode::empty())?;
-                copy(source.as_fd(), file.as_fd(), entry.size, &mut self.buffer)
+                copy_file(from, name, file.as_fd(), entry.size, &mut self.buffer)
             }
             (Source::Folder(_), None) => Err(Errno::BADF),
         }
     }
 }
 
-/// Copies exactly `size` bytes.
-fn copy(source: BorrowedFd<'_>, file: BorrowedFd<'_>, size: u64, buffer: &mut [u8]) -> Result<(), Errno> {
+/// Copies exactly `size` bytes of the file `name` of a staged directory; `buffer` has a length.
+pub(crate) fn copy_file(
+    from: BorrowedFd<'_>,
+    name: &CStr,
+    file: BorrowedFd<'_>,
+    size: u64,
+    buffer: &mut [u8],
+) -> Result<(), Errno> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let source = rustix::fs::openat(from, name, flags, Mode::empty())?;
+    let source = source.as_fd();
     let mut left = size;
     while left > 0 {
         let want = left.min(buffer.len() as u64) as usize;

@@ -67,6 +67,14 @@ impl Disk {
         }
     }
 
+    /// Its size in bytes.
+    pub fn size(&self) -> u64 {
+        match self {
+            Disk::Image { size, .. } => *size,
+            Disk::Device { ticket, .. } => ticket.size,
+        }
+    }
+
     /// What it is.
     pub fn facts(&self) -> Facts {
         match self {

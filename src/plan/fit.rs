@@ -27,8 +27,8 @@ pub(super) fn check(plan: &Plan) -> Result<(), ValueError> {
     Ok(())
 }
 
-/// What a dataset takes at least; 0 where only the disk knows.
-fn least_space(dataset: &Dataset) -> u64 {
+/// Bytes a dataset takes at least on a filesystem; 0 where only the disk knows.
+pub fn least_space(dataset: &Dataset) -> u64 {
     match dataset {
         Dataset::Tree(shape) => shape.size.0,
         Dataset::Flat { files, file_size } => {

@@ -11,6 +11,7 @@ mod error;
 mod fit;
 mod model;
 mod preset;
+mod published;
 mod read;
 mod read_candidate;
 mod read_dataset;
@@ -25,13 +26,15 @@ mod words;
 pub use change::Overrides;
 pub use digest::digest;
 pub use error::{Culprit, PlanError, ValueError};
+pub use fit::least_space;
 pub use model::{
-    Blocks, Candidate, Dataset, Device, DeviceSource, Goal, LabChoice, Phase, Plan, Protocol, TreeShape,
-    Verify, Vocabulary, Work,
+    Blocks, Candidate, Dataset, Device, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan, Protocol,
+    TreeShape, Verify, Vocabulary, Work,
 };
 pub use preset::{Preset, preset, presets};
+pub use published::{Claim, Published};
 pub use read::{KEYS, read, read_with};
-pub use read_dataset::variable;
+pub use read_dataset::{measure_variable, variable};
 pub use scale::scale;
 pub use suggest::{nearest, suggest};
 pub use units::{Bytes, duration_text, parse_duration};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Bytes;
+use super::{Bytes, Published};
 
 /// A resolved plan: everything a run needs to know, and nothing about how it will be carried out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,6 +34,12 @@ pub struct Plan {
     pub candidates: Vec<Candidate>,
     /// The workload: timed steps in order.
     pub phases: Vec<Phase>,
+    /// What a study found that the plan repeats.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Published>,
+    /// The share of its data that is used, where they were scaled from the command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
 }
 
 /// Where trials happen.
@@ -84,6 +90,21 @@ pub struct Protocol {
     /// Stop starting new blocks after this long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Duration>,
+    /// How the study that the plan repeats combined its runs; shown beside the medians, never used for the verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub legacy: Option<Legacy>,
+}
+
+/// A way to combine runs that studies have used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Legacy {
+    /// The best run.
+    BestOf,
+    /// The mean without the best and the worst run.
+    TrimmedMean,
+    /// The mean of all runs.
+    Mean,
 }
 
 /// A fixed number of blocks (`min == max`) or an adaptive range.
@@ -192,6 +213,9 @@ pub struct Phase {
     /// Start with nothing cached: sync, unmount, drop caches, mount.
     #[serde(default)]
     pub cold: bool,
+    /// For `rotation.next`: the share of files that changed since the generation before, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<f64>,
     /// After a command or adapter, outside the clock: this folder must hold exactly this dataset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Verify>,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::change::{Overrides, amend, apply};
 use super::error::{PlanError, ValueError};
+use super::published::{self, read_published};
 use super::read_candidate::{self, read_candidates};
 use super::read_dataset::{self, read_datasets};
 use super::read_phase::{self, read_phases};
@@ -15,14 +16,26 @@ use super::section::{
 use super::source::{Node, Place, Problem, Table, Texts, Value, parse};
 use super::suggest::suggest;
 use super::{
-    Blocks, Bytes, Device, DeviceSource, Goal, LabChoice, Phase, Plan, Protocol, Vocabulary, Work, fit,
+    Blocks, Bytes, Device, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan, Protocol, Vocabulary, Work,
+    fit,
 };
 
 /// Keys at the top of a plan.
-const TOP: &[&str] =
-    &["title", "lab", "kernel", "device", "protocol", "goal", "dataset", "candidate", "matrix", "phase"];
+const TOP: &[&str] = &[
+    "title",
+    "lab",
+    "kernel",
+    "device",
+    "protocol",
+    "goal",
+    "dataset",
+    "candidate",
+    "matrix",
+    "phase",
+    "published",
+];
 const DEVICE: &[&str] = &["image", "path", "folder"];
-const PROTOCOL: &[&str] = &["blocks", "seed", "tie", "timeout", "budget"];
+const PROTOCOL: &[&str] = &["blocks", "seed", "tie", "timeout", "budget", "legacy"];
 const BLOCKS: &[&str] = &["min", "max"];
 const GOAL: &[&str] = &["metric", "weights"];
 
@@ -38,6 +51,8 @@ pub const KEYS: &[(&str, &[&str])] = &[
     ("[matrix]", read_candidate::MATRIX),
     ("[[phase]]", read_phase::PHASE),
     ("verify", read_phase::VERIFY),
+    ("[[published]]", published::PUBLISHED),
+    ("claim", published::CLAIM),
 ];
 
 const IMAGE: Bytes = Bytes(4 << 30);
@@ -112,6 +127,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
     let candidates = read_candidates(&top, vocabulary, problems);
     let phases = read_phases(&top, &datasets, vocabulary, problems);
     let goal = read_goal(&top, &phases, vocabulary, problems);
+    let published = read_published(&top, &phases, vocabulary, problems);
     let datasets = datasets.into_iter().filter_map(|(name, dataset)| Some((name, dataset?.value))).collect();
     let (device, device_at) = device?;
     let plan = Plan {
@@ -124,6 +140,8 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
         datasets,
         candidates,
         phases,
+        published,
+        scale: None,
     };
     Some((plan, device_at))
 }
@@ -157,7 +175,8 @@ fn read_device(top: &Section<'_>, problems: &Problems) -> Option<(Device, Option
 }
 
 fn read_protocol(top: &Section<'_>, problems: &Problems) -> Option<Protocol> {
-    let mut protocol = Protocol { blocks: BLOCKS_DEFAULT, seed: 1, tie: TIE, timeout: TIMEOUT, budget: None };
+    let mut protocol =
+        Protocol { blocks: BLOCKS_DEFAULT, seed: 1, tie: TIE, timeout: TIMEOUT, budget: None, legacy: None };
     let Some(entry) = top.entry("protocol") else { return Some(protocol) };
     let section = Section::new("[protocol]", &entry.node, PROTOCOL, problems)?;
     if let Some(entry) = section.entry("blocks") {
@@ -167,7 +186,17 @@ fn read_protocol(top: &Section<'_>, problems: &Problems) -> Option<Protocol> {
     protocol.tie = section.optional("tie", tie).map_or(protocol.tie, |tie| tie.value);
     protocol.timeout = section.optional("timeout", time).map_or(protocol.timeout, |timeout| timeout.value);
     protocol.budget = section.optional("budget", time).map(|budget| budget.value);
+    protocol.legacy = section.optional("legacy", legacy).map(|legacy| legacy.value);
     Some(protocol)
+}
+
+fn legacy(node: &Node) -> Result<Legacy, ValueError> {
+    let known = [("best-of", Legacy::BestOf), ("trimmed-mean", Legacy::TrimmedMean), ("mean", Legacy::Mean)];
+    let word = text(node)?;
+    known.iter().find(|(name, _)| *name == word).map(|(_, legacy)| *legacy).ok_or_else(|| {
+        let names = known.map(|(name, _)| name);
+        ValueError::new(format!("there is no legacy estimator `{word}`"), suggest(&word, &names))
+    })
 }
 
 fn tie(node: &Node) -> Result<f64, ValueError> {

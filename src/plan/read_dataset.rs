@@ -35,6 +35,14 @@ pub fn variable(dataset: &str) -> String {
     dataset.to_ascii_uppercase()
 }
 
+/// What command lines are told of a dataset besides where it is: `$ISO_BYTES`, `$ISO_MIB` and `$ISO_FILES` for `iso`.
+const MEASURES: [&str; 3] = ["bytes", "mib", "files"];
+
+/// The name of the environment variable in which a command line finds one of the [`MEASURES`] of a dataset.
+pub fn measure_variable(dataset: &str, measure: &str) -> String {
+    variable(&format!("{dataset}_{measure}"))
+}
+
 /// Reads `[dataset.…]`.
 pub(super) fn read_datasets(top: &Section<'_>, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Datasets {
     let mut datasets = Datasets::new();
@@ -66,6 +74,15 @@ fn check_name(entry: &Entry, problems: &Problems) {
             entry.key_at,
             format!("a dataset may not be called `{name}`"),
             format!("command lines need ${} for something else; choose another name", variable(name)),
+        );
+    } else if MEASURES
+        .iter()
+        .any(|measure| name.strip_suffix(measure).is_some_and(|rest| rest.ends_with('_')))
+    {
+        problems.add(
+            entry.key_at,
+            format!("a dataset may not be called `{name}`"),
+            format!("${} is how large another dataset is; choose another name", variable(name)),
         );
     }
 }

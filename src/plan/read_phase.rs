@@ -1,17 +1,20 @@
 //! `[[phase]]`: the timed steps of the workload.
 
 use super::read_dataset::Datasets;
-use super::section::{Placed, Problems, Section, boolean, filled_text, inside_path, name, text};
+use super::section::{Placed, Problems, Section, boolean, filled_text, inside_path, name, share, text};
 use super::source::{Node, Value};
 use super::suggest::suggest;
 use super::{Dataset, Phase, Verify, Vocabulary, Work};
 
 pub(super) const PHASE: &[&str] =
-    &["name", "operation", "command", "adapter", "options", "dataset", "into", "cold", "verify"];
+    &["name", "operation", "command", "adapter", "options", "dataset", "into", "cold", "changed", "verify"];
 pub(super) const VERIFY: &[&str] = &["dataset", "at"];
 
 /// What a trial itself reports under these names; a phase of the same name would be confused with it.
 const TAKEN: &[&str] = &["mkfs", "mount", "umount", "unmount", "fsck"];
+
+/// The operation of which a phase may say which share of the files has changed.
+const ROTATES: &str = "rotation.next";
 
 const EXAMPLE: &str = "for example: [[phase]] name = \"write\" operation = \"tree.write\" dataset = \"tree\"";
 
@@ -36,9 +39,23 @@ pub(super) fn read_phases(
     let mut phases: Vec<Phase> = Vec::new();
     for node in nodes {
         let names: Vec<String> = phases.iter().map(|phase| phase.name.clone()).collect();
-        phases.extend(read_phase(node, &names, datasets, vocabulary, problems));
+        let Some(phase) = read_phase(node, &names, datasets, vocabulary, problems) else { continue };
+        if on_bare_device(&phase) && !phases.iter().all(on_bare_device) {
+            let hint = "put it before all others: mkfs comes after it";
+            problems.add(
+                node.at,
+                format!("`{}` needs the bare device, but comes after other phases", phase.name),
+                hint,
+            );
+        }
+        phases.push(phase);
     }
     phases
+}
+
+/// Whether the phase comes before mkfs.
+fn on_bare_device(phase: &Phase) -> bool {
+    matches!(&phase.work, Work::Operation(name) if name.starts_with("device."))
 }
 
 fn read_phase(
@@ -100,11 +117,20 @@ fn read_phase(
     if let Some(Placed { value: Work::Command(_), .. }) = &work {
         section.forbid(&["into"], "`command`", "write the folder into the command line, below \"$MOUNT\"");
     }
+    let changed = section.optional("changed", share).map(|share| share.value);
+    let rotates = |work: &Placed<Work>| matches!(&work.value, Work::Operation(name) if name == ROTATES);
+    if !work.as_ref().is_some_and(rotates) {
+        section.forbid(
+            &["changed"],
+            &format!("anything but `{ROTATES}`"),
+            "only there a part of the files changes",
+        );
+    }
     let dataset = dataset.map(|dataset| dataset.value);
     let work = work?.value;
     let default_into = if matches!(work, Work::Operation(_)) { dataset.clone() } else { None };
     let into = into.map(|into| into.value).or(default_into);
-    Some(Phase { name: name?.value, work, dataset, into, cold, verify })
+    Some(Phase { name: name?.value, work, dataset, into, cold, changed, verify })
 }
 
 fn read_work(

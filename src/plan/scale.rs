@@ -21,6 +21,7 @@ pub fn scale(plan: &mut Plan, factor: f64) -> Result<(), ValueError> {
             "the factor lies above 0 and is at most 1: 0.01 takes a hundredth of the data",
         ));
     }
+    plan.scale = Some(factor).filter(|factor| *factor < 1.0);
     for (name, dataset) in &mut plan.datasets {
         match dataset {
             Dataset::Tree(shape) => {

@@ -136,6 +136,7 @@ fn plan(candidates: &[&str], phases: &[&str]) -> Plan {
             tie: 0.03,
             timeout: Duration::from_secs(600),
             budget: None,
+            legacy: None,
         },
         goal: Goal {
             metric: "durable".to_owned(),
@@ -144,6 +145,8 @@ fn plan(candidates: &[&str], phases: &[&str]) -> Plan {
         datasets: std::collections::BTreeMap::new(),
         candidates: candidates.iter().map(|name| candidate(name)).collect(),
         phases: phases.iter().map(|name| phase(name)).collect(),
+        published: Vec::new(),
+        scale: None,
     }
 }
 
@@ -168,6 +171,7 @@ fn phase(name: &str) -> Phase {
         work: Work::Operation("tree.write".to_owned()),
         dataset: None,
         into: None,
+        changed: None,
         cold: false,
         verify: None,
     }

@@ -3,7 +3,7 @@
 use super::matrix::{Cell, Mark, Matrix, Spread};
 use super::number::{fixed, percent, times};
 use super::text::{count, one_line};
-use super::{Report, sentence};
+use super::{Report, extra, sentence};
 use crate::journal::CandidateStatus;
 
 /// The document.
@@ -30,8 +30,40 @@ pub(super) fn render(report: &Report<'_>) -> String {
     if !rows.is_empty() {
         page.push_str(&format!("| candidate | status | why |\n|:--|:--|:--|\n{rows}\n"));
     }
+    page.push_str(&repeated(report));
     page.push_str(&foot(report));
     page
+}
+
+/// What a plan that repeats a study has to say besides.
+fn repeated(report: &Report<'_>) -> String {
+    let mut text = String::new();
+    for extra in extra::tables(report) {
+        let rule = format!("|:--|{}\n", "--:|".repeat(extra.header.len().saturating_sub(1)));
+        let row = |cells: &[String]| {
+            let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        text.push_str(&format!("{}\n\n{}{rule}", escaped(&extra.title), row(&extra.header)));
+        extra.rows.iter().for_each(|cells| text.push_str(&row(cells)));
+        text.push('\n');
+    }
+    let findings = extra::findings(report);
+    if !findings.is_empty() {
+        text.push_str(&format!("### Then and now\n\n{}\n\n", escaped(&extra::standing(report))));
+        text.push_str("| finding | then | now | holds? |\n|:--|:--|:--|:--|\n");
+        for found in findings {
+            let [finding, source, then, now, why] =
+                [&found.finding, &found.source, &found.then, &found.now, &found.why]
+                    .map(|part| escaped(part));
+            text.push_str(&format!(
+                "| {finding} ({source}) | {then} | {now} | **{}**: {why} |\n",
+                found.word
+            ));
+        }
+        text.push('\n');
+    }
+    text
 }
 
 fn table(matrix: &Matrix) -> String {

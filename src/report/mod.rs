@@ -1,6 +1,7 @@
 //! What the user sees of a run: one data model, one renderer per file.
 
 mod csv;
+mod extra;
 #[cfg(test)]
 mod fixtures;
 mod harness;

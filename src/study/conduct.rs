@@ -10,6 +10,7 @@ use crate::trial::{TrialDevice, TrialSpec};
 
 use super::deliberate::Deliberation;
 use super::progress::Observer;
+use super::room::shortage;
 use super::schedule::order;
 
 /// A study had to be given up.
@@ -116,7 +117,8 @@ impl Study<'_> {
         if let Some(deliberation) = &deliberation {
             for (name, look) in deliberation.ruled_out() {
                 if candidates.iter().any(|candidate| candidate == name) {
-                    let reason = format!("certainly behind {} after {} blocks", deliberation.leader(look), look.block);
+                    let reason =
+                        format!("certainly behind {} after {} blocks", deliberation.leader(look), look.block);
                     self.tell(None, Event::CandidateDropped { candidate: name.to_owned(), reason })?;
                     candidates.retain(|candidate| candidate != name);
                 }
@@ -130,7 +132,9 @@ impl Study<'_> {
             Outcome::Hopeless => {
                 Some(format!("undecided after {done} blocks, and those left would hardly change that"))
             }
-            _ if done >= blocks.max || (!contest && done >= blocks.min) => Some(format!("{done} block(s), as planned")),
+            _ if done >= blocks.max || (!contest && done >= blocks.min) => {
+                Some(format!("{done} block(s), as planned"))
+            }
             Outcome::Undecided | Outcome::Continue => None,
         };
         reason.map_or(Ok(false), |reason| self.finish(&reason).map(|()| true))
@@ -151,7 +155,8 @@ impl Study<'_> {
         }
         let mut able = Vec::new();
         for candidate in &self.plan.candidates {
-            match self.lab.obstacle(candidate) {
+            let shortage = || shortage(self.plan, candidate, self.disk.size());
+            match self.lab.obstacle(candidate).or_else(shortage) {
                 None => able.push(candidate.name.clone()),
                 Some(obstacle) => {
                     let candidate = candidate.name.clone();

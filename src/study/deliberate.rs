@@ -10,6 +10,7 @@ use libm::log;
 use crate::journal::{Better, Run, Trial, Unit, metric};
 use crate::plan::Plan;
 use crate::statistics::{Look, Outcome, Stopping, StoppingRule};
+use crate::workload::adapter_metric;
 
 /// The plan's candidates and every look at them so far.
 #[derive(Debug, Clone)]
@@ -24,8 +25,12 @@ pub struct Deliberation {
 impl Deliberation {
     /// Replays the rule over the run. `over` is set once no more blocks will follow: then all α that is left is spent.
     pub fn of(plan: &Plan, run: &Run, over: bool) -> Self {
-        let candidates: Vec<String> =
-            plan.candidates.iter().map(|candidate| candidate.name.clone()).filter(|name| !is_twin(name)).collect();
+        let candidates: Vec<String> = plan
+            .candidates
+            .iter()
+            .map(|candidate| candidate.name.clone())
+            .filter(|name| !is_twin(name))
+            .collect();
         let blocks = plan.protocol.blocks;
         let rule = StoppingRule::new(blocks.min, blocks.max, plan.protocol.tie);
         let mut stopping = Stopping::new(rule, candidates.len());
@@ -96,13 +101,14 @@ pub fn full_rows(plan: &Plan, run: &Run, candidates: &[&str]) -> Vec<Vec<f64>> {
 /// The weights of the goal that count, by phase. No weights in a plan mean: every phase the same.
 pub fn weights(plan: &Plan) -> BTreeMap<String, f64> {
     let every = || plan.phases.iter().map(|phase| (phase.name.clone(), 1.0)).collect();
-    let given: BTreeMap<String, f64> = if plan.goal.weights.is_empty() { every() } else { plan.goal.weights.clone() };
+    let given: BTreeMap<String, f64> =
+        if plan.goal.weights.is_empty() { every() } else { plan.goal.weights.clone() };
     given.into_iter().filter(|(_, weight)| *weight > 0.0).collect()
 }
 
-/// Which way a metric is better; one of an adapter's own goes by its unit.
+/// Which way a metric is better; one that nobody knows any more goes by its unit.
 pub fn better_of(name: &str, unit: Unit) -> Better {
-    match (metric(name), unit) {
+    match (metric(name).or_else(|| adapter_metric(name)), unit) {
         (Some(known), _) => known.better,
         (None, Unit::BytesPerSecond | Unit::PerSecond) => Better::Higher,
         (None, Unit::Seconds | Unit::Bytes) => Better::Lower,

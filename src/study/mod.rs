@@ -6,6 +6,7 @@ mod conduct;
 mod deliberate;
 mod folder;
 mod progress;
+mod room;
 mod schedule;
 
 pub use conduct::{Study, StudyError};

@@ -11,6 +11,7 @@ use crate::workload::{Ledger, verify_written};
 
 use super::claim::Claim;
 use super::error::TrialError;
+use super::raw::is_raw;
 use super::sink::Sink;
 use super::spec::TrialSpec;
 use super::stack::{MOUNT, Stack};
@@ -89,17 +90,18 @@ fn work(spec: &TrialSpec, stack: &mut Stack<'_>) -> Result<(), TrialError> {
     let root = Root::new("/");
     let materials = Materials::gather(spec, stack.sink)?;
     let variables = materials.variables();
-    stack.encrypt()?;
     let idle = idle_load(&root, IDLE_WINDOW).map_err(|error| TrialError::Host(error.to_string()))?;
     let meter = Meter::new(&root, Some(&stack.device_name()), idle)?;
     meter.cautions().iter().for_each(|caution| stack.sink.caution(&caution.phase, caution.text.clone()));
     let mut trial =
         Trial { spec, materials, variables, ledger: Ledger::new(), meter, cache: "fresh", checked: false };
+    trial.raw_phases(stack)?;
+    stack.encrypt()?;
     trial.timed(stack, "mkfs", Stack::mkfs, Stack::sync_device)?;
     trial.timed(stack, "mount", Stack::mount, Stack::sync)?;
     stack.sink.facts(mount_facts(stack));
     trial.settle(stack, "mount");
-    for phase in &spec.phases {
+    for phase in spec.phases.iter().filter(|phase| !is_raw(phase)) {
         trial.phase(stack, phase)?;
     }
     trial.timed(stack, "umount", Stack::unmount, Stack::sync_device)?;

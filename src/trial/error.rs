@@ -4,7 +4,7 @@ use crate::dataset::DatasetError;
 use crate::host::cell::CellError;
 use crate::host::program::ProgramError;
 use crate::measure::MeasureError;
-use crate::workload::WorkError;
+use crate::workload::{AdapterError, WorkError};
 
 /// A trial could not go on. The text becomes the reason in the journal.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +24,9 @@ pub enum TrialError {
     /// An operation failed, or what it wrote did not read back.
     #[error(transparent)]
     Work(#[from] WorkError),
+    /// A benchmark program printed something else than it is known to.
+    #[error(transparent)]
+    Adapter(#[from] AdapterError),
     /// Something could not be measured.
     #[error(transparent)]
     Measure(#[from] MeasureError),

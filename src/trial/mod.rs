@@ -6,6 +6,7 @@ mod claim;
 mod error;
 mod phase;
 mod plain;
+mod raw;
 mod sink;
 mod spec;
 mod stack;

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::dataset::{HardLinks, Manifest};
-use crate::host::program::succeeded;
+use crate::host::procfs::memory;
+use crate::host::program::{Program, ProgramError, locate, succeeded};
 use crate::host::root::Root;
-use crate::journal::{Event, Measurement, Observation};
-use crate::measure::{SettleLimits, WorkDone, settle};
+use crate::journal::{CommandRecord, Event, Measurement, Observation};
+use crate::measure::{Running, SettleLimits, WorkDone, settle};
 use crate::plan::{Phase, Work};
-use crate::workload::{Site, Surroundings, command, operation};
+use crate::workload::{FOLDER, Site, Surroundings, adapter, command, operation};
 
 use super::agent::Trial;
 use super::error::TrialError;
@@ -19,6 +20,9 @@ pub const FSCK: &str = "fsck";
 
 /// What a command may write to besides the filesystem under test: the agent's own tmpfs.
 const SCRATCH: &str = "/tmp";
+
+/// How much is kept of what a benchmark program prints, in bytes: fio's JSON grows with its percentiles.
+const ADAPTER_OUTPUT: usize = 512 * 1024;
 
 impl Trial<'_> {
     /// Runs one phase of the workload.
@@ -40,7 +44,7 @@ impl Trial<'_> {
         let mut observation = match &phase.work {
             Work::Operation(name) => self.operation(stack, phase, name)?,
             Work::Command(line) => self.command(stack, phase, line)?,
-            Work::Adapter { name, .. } => return Err(TrialError::Unknown(format!("adapter `{name}`"))),
+            Work::Adapter { name, options } => self.adapter(stack, phase, name, options)?,
         };
         self.cache = "warm";
         self.checked = false;
@@ -65,6 +69,7 @@ impl Trial<'_> {
             dataset: &material.prepared,
             staged: material.staged.as_ref(),
             ledger: &mut self.ledger,
+            changed: phase.changed.unwrap_or(0.0),
         };
         let mut running = self.meter.start(&phase.name, self.cache)?;
         let done = operation.run(&mut site)?;
@@ -94,19 +99,8 @@ impl Trial<'_> {
         line: &str,
     ) -> Result<Observation, TrialError> {
         let device = stack.top();
-        let surroundings = Surroundings {
-            mount: Path::new(MOUNT),
-            device: &device,
-            scratch: Path::new(SCRATCH),
-            datasets: &self.variables,
-            limit: self.spec.limit,
-        };
-        let ready = command(line, &surroundings).prepare()?;
-        let mut running = self.meter.start(&phase.name, self.cache)?;
-        let record = ready.run(&phase.name)?;
-        running.returned()?;
-        stack.sync()?;
-        running.durable()?;
+        let program = command(line, &self.surroundings(&device));
+        let (record, running) = self.shell(stack, phase, &program)?;
         stack.sink.command(&record);
         succeeded(record)?;
         let totals = phase.dataset.as_deref().map(|name| self.materials.get(name)).transpose()?;
@@ -117,6 +111,69 @@ impl Trial<'_> {
         self.ledger.doubt();
         self.compare(phase)?;
         Ok(observation)
+    }
+
+    /// Runs a benchmark program and adds its own numbers to those of the phase.
+    fn adapter(
+        &mut self,
+        stack: &mut Stack<'_>,
+        phase: &Phase,
+        name: &str,
+        options: &str,
+    ) -> Result<Observation, TrialError> {
+        let adapter = adapter(name).ok_or_else(|| TrialError::Unknown(format!("adapter `{name}`")))?;
+        if locate(adapter.program()).is_none() {
+            return Err(ProgramError::Missing { program: adapter.program().to_owned() }.into());
+        }
+        let folder = phase.into.as_ref().map_or(PathBuf::from(MOUNT), |into| Path::new(MOUNT).join(into));
+        std::fs::create_dir_all(&folder).map_err(TrialError::io("make the folder of an adapter"))?;
+        let device = stack.top();
+        let program = command(&adapter.line(options), &self.surroundings(&device))
+            .variable(FOLDER, folder)
+            .keep(ADAPTER_OUTPUT);
+        let (record, running) = self.shell(stack, phase, &program)?;
+        stack.sink.command(&record);
+        let reading = adapter.read(&succeeded(record)?.stdout)?;
+        let work = WorkDone {
+            bytes_read: reading.bytes_read,
+            bytes_written: reading.bytes_written,
+            ..WorkDone::default()
+        };
+        let mut observation = running.finish(work, Some(Path::new(MOUNT)))?;
+        observation.measurements.extend(reading.measurements);
+        reading.notes.into_iter().for_each(|note| stack.sink.caution(&phase.name, note));
+        if let Some(note) = reading.working_set.and_then(cached) {
+            stack.sink.caution(&phase.name, format!("{name} {note}"));
+        }
+        self.ledger.doubt();
+        self.compare(phase)?;
+        Ok(observation)
+    }
+
+    fn surroundings<'a>(&'a self, device: &'a Path) -> Surroundings<'a> {
+        Surroundings {
+            mount: Path::new(MOUNT),
+            device,
+            scratch: Path::new(SCRATCH),
+            datasets: &self.variables,
+            limit: self.spec.limit,
+        }
+    }
+
+    /// Runs a shell line on both clocks.
+    fn shell(
+        &self,
+        stack: &Stack<'_>,
+        phase: &Phase,
+        program: &Program,
+    ) -> Result<(CommandRecord, Running<'_>), TrialError> {
+        let ready = program.prepare()?;
+        let mut running = self.meter.start(&phase.name, self.cache)?;
+        let record = ready.run(&phase.name)?;
+        running.returned()?;
+        stack.sync()?;
+        running.durable()?;
+        Ok((record, running))
     }
 
     /// Compares what a command left behind with the dataset that must be there.
@@ -197,4 +254,17 @@ impl Trial<'_> {
         stack.sink.observation(observation);
         Ok(())
     }
+}
+
+/// What is to be said of data that fit the machine's memory twice over: their reader may have asked no device.
+fn cached(working_set: u64) -> Option<String> {
+    let memory = memory(&Root::new("/")).ok()?.total;
+    let mib = |bytes: u64| bytes >> 20;
+    (working_set < memory.saturating_mul(2)).then(|| {
+        format!(
+            "worked on {} MiB, less than twice the memory of {} MiB: what it read may have come from memory, not from the device",
+            mib(working_set),
+            mib(memory)
+        )
+    })
 }

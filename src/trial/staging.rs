@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::dataset::{self, Prepared, Staged};
-use crate::plan::{Dataset, Work, variable};
+use crate::dataset::{self, Prepared, Staged, Totals};
+use crate::plan::{Dataset, Work, measure_variable, variable};
 
 use super::error::TrialError;
 use super::sink::Sink;
@@ -54,11 +54,21 @@ impl Materials {
         self.by_name.get(name).ok_or_else(|| TrialError::Unknown(format!("dataset `{name}`")))
     }
 
-    /// The environment variables by which commands find the staged ones.
+    /// The environment variables by which commands find the staged ones, and learn how large each is.
     pub(super) fn variables(&self) -> Vec<(String, OsString)> {
-        let staged =
-            self.by_name.iter().filter_map(|(name, material)| Some((name, material.staged.as_ref()?)));
-        staged.map(|(name, staged)| (variable(name), staged.path().as_os_str().to_owned())).collect()
+        let mut variables = Vec::new();
+        for (name, material) in &self.by_name {
+            if let Some(staged) = &material.staged {
+                variables.push((variable(name), staged.path().as_os_str().to_owned()));
+            }
+            let totals = material.staged.as_ref().map(Staged::totals).or(material.prepared.totals());
+            let Some(Totals { bytes, files, .. }) = totals else { continue };
+            // At least 1 MiB: 0 means "leave this test out" to the programs that take such a number.
+            for (measure, value) in [("bytes", bytes), ("mib", (bytes >> 20).max(1)), ("files", files)] {
+                variables.push((measure_variable(name, measure), value.to_string().into()));
+            }
+        }
+        variables
     }
 }
 

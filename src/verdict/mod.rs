@@ -2,11 +2,17 @@
 
 mod estimates;
 mod goal;
+mod legacy;
 mod limits;
+mod raw_share;
+mod then_and_now;
 
 pub use estimates::{CONFIDENCE, PhaseEstimate, estimate_all};
 pub use goal::{Rank, rank};
+pub use legacy::{LegacyEstimate, legacy_estimates, legacy_name};
 pub use limits::limits;
+pub use raw_share::{RawShare, raw_shares};
+pub use then_and_now::{Because, Now, ThenAndNow, same_quantity, then_and_now};
 
 pub use crate::statistics::Estimate;
 pub use crate::study::{better_of, weights};
@@ -103,9 +109,8 @@ pub fn judge(plan: &Plan, run: &Run, measured: &[&str], estimates: &[PhaseEstima
         _ => Vec::new(),
     };
     let tied = if outcome == Outcome::Tied { tied } else { Vec::new() };
-    let settled = |name: &&str| {
-        [&best, &tied, &ruled_out].iter().any(|names| names.iter().any(|known| known == name))
-    };
+    let settled =
+        |name: &&str| [&best, &tied, &ruled_out].iter().any(|names| names.iter().any(|known| known == name));
     let undecided = measured.iter().filter(|name| !settled(name)).map(|name| (*name).to_owned()).collect();
     let blocks = run.complete_blocks();
     Verdict {
@@ -130,7 +135,8 @@ fn standings(deliberation: &Deliberation, measured: &[&str]) -> Vec<Standing> {
     for look in looks {
         for comparison in &look.comparisons {
             let Some(name) = deliberation.candidates.get(comparison.candidate) else { continue };
-            standings.retain(|standing| standing.candidate != *name || standing.relation == Relation::RuledOut);
+            standings
+                .retain(|standing| standing.candidate != *name || standing.relation == Relation::RuledOut);
             let known = standings.iter().any(|standing| standing.candidate == *name);
             if !known && measured.contains(&name.as_str()) && deliberation.leader(look) != name {
                 standings.push(standing(name, look, comparison));

@@ -1,21 +1,27 @@
-//! What phases do: the built-in operations, each written once, blind to the filesystem it works on.
+//! What phases do: built-in operations, command lines, and benchmark programs, blind to the filesystem they work on.
 //!
 //! An operation runs at the speed of the system calls: names and layout lie in memory, every call is relative to an
 //! open directory, nothing is allocated for a file. The caller holds the clock and syncs; an operation times only its
 //! single calls, for the latency histograms. Afterwards, outside the clock, it reads back what it did and compares.
 
+mod adapter;
 mod command;
+mod device;
 mod directory;
 mod error;
 mod latency;
+mod rotation;
 mod site;
 mod stream;
 mod tree;
 mod verify;
 mod walk;
 
+pub use adapter::{Adapter, AdapterError, FOLDER, Reading, adapter, adapter_metric, adapters};
 pub use command::{Surroundings, command};
+pub use device::{DEVICE_OPERATIONS, DEVICE_READ, DEVICE_WRITE, read_device, verify_device, write_device};
 pub use error::WorkError;
+pub use rotation::Generations;
 pub use site::{Ledger, Remains, Site, Written};
 pub use verify::verify_written;
 
@@ -70,6 +76,9 @@ const OPERATIONS: &[&dyn Operation] = &[
     &directory::Fill,
     &directory::List,
     &directory::Empty,
+    &rotation::Create,
+    &rotation::Next,
+    &rotation::Drop,
 ];
 
 /// Every built-in operation that works on a dataset. (`fsck` is a step of the trial itself.)

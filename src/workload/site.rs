@@ -13,6 +13,7 @@ use crate::dataset::{
     open_below, open_directory, open_path,
 };
 
+use super::rotation::Generations;
 use super::{Operation, WorkError};
 
 /// What lies in a folder of the filesystem under test, as far as built-in operations put it there.
@@ -33,7 +34,7 @@ pub struct Written {
 }
 
 /// How much of a dataset is left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remains {
     /// All of it.
     Everything,
@@ -41,6 +42,8 @@ pub enum Remains {
     EmptyDirectory,
     /// Nothing, not even the directory.
     Nothing,
+    /// Several generations of it, which share files.
+    Generations(Generations),
 }
 
 /// What an operation saw on its way.
@@ -104,6 +107,8 @@ pub struct Site<'a> {
     pub staged: Option<&'a Staged>,
     /// What earlier phases left.
     pub ledger: &'a mut Ledger,
+    /// The share of files that have changed since the generation before, for operations that make generations.
+    pub changed: f64,
 }
 
 impl Site<'_> {

@@ -23,12 +23,13 @@ pub fn verify_written<'a>(
     for (into, written) in ledger.written().filter(|(_, written)| written.sure) {
         let Some((prepared, staged)) = dataset(&written.dataset) else { continue };
         let at = mount.join(into);
-        match written.remains {
+        match &written.remains {
             Remains::Everything => Manifest::of(prepared, staged, written.generation)?
                 .compare(&at, written.hard_links)
                 .map_err(|problem| WorkError::Wrong { operation: "verify", problem })?,
             Remains::EmptyDirectory => empty("verify", &at)?,
             Remains::Nothing => absent("verify", &at)?,
+            Remains::Generations(generations) => generations.verify("verify", prepared, staged, &at)?,
         }
     }
     Ok(())

@@ -265,6 +265,25 @@ impl Visitor for Remover {
     }
 }
 
+/// Removes what lies at the site, whatever it is made of.
+pub(crate) fn remove(operation: &'static str, site: &Site<'_>) -> Result<Done, WorkError> {
+    let (above, name) = site.open_above(operation, false)?;
+    let mut remover = Remover { file: Latency::new("unlink")?, directory: Latency::new("rmdir")?, files: 0 };
+    let mut passes = 0;
+    loop {
+        let root = site.open_target(operation)?;
+        walk(root, &mut remover).map_err(|failure| site.failed_below(operation, failure))?;
+        passes += 1;
+        match remover.leave(above.as_fd(), &name) {
+            Ok(()) => break,
+            Err(Errno::NOTEMPTY | Errno::EXIST) if passes < PASSES => {}
+            Err(errno) => return Err(site.failed(operation, "remove", errno)),
+        }
+    }
+    let histograms = finish(&[&remover.file, &remover.directory]);
+    Ok(Done { logical_bytes: 0, files: remover.files, histograms, main_call: "unlink" })
+}
+
 impl Operation for Remove {
     fn name(&self) -> &'static str {
         "tree.remove"
@@ -280,24 +299,10 @@ impl Operation for Remove {
 
     fn run(&self, site: &mut Site<'_>) -> Result<Done, WorkError> {
         site.check(self)?;
-        let (above, name) = site.open_above(self.name(), false)?;
-        let mut remover =
-            Remover { file: Latency::new("unlink")?, directory: Latency::new("rmdir")?, files: 0 };
-        let mut passes = 0;
-        loop {
-            let root = site.open_target(self.name())?;
-            walk(root, &mut remover).map_err(|failure| site.failed_below(self.name(), failure))?;
-            passes += 1;
-            match remover.leave(above.as_fd(), &name) {
-                Ok(()) => break,
-                Err(Errno::NOTEMPTY | Errno::EXIST) if passes < PASSES => {}
-                Err(errno) => return Err(site.failed(self.name(), "remove", errno)),
-            }
-        }
+        let done = remove(self.name(), site)?;
         let known = site.known();
         site.note(Written { remains: Remains::Nothing, sure: true, ..known });
-        let histograms = finish(&[&remover.file, &remover.directory]);
-        Ok(Done { logical_bytes: 0, files: remover.files, histograms, main_call: "unlink" })
+        Ok(done)
     }
 
     fn verify(&self, site: &Site<'_>) -> Result<(), WorkError> {

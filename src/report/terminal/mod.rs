@@ -9,17 +9,22 @@ pub use look::Look;
 use look::{ASCII, Signs, UNICODE};
 use paint::{Tone, finished, toned};
 
+use super::extra::{self, Extra};
 use super::matrix::{Matrix, Spread};
 use super::number::percent;
 use super::text::{count, listing, one_line, shorten, width, wrap};
 use super::{PhaseEntry, Report, TrialBasis, sentence};
 use crate::journal::{CandidateStatus, METRICS, Standing, metric};
 use crate::verdict::weights;
+use crate::workload::adapter_metric;
 
 /// Width of the labels at the foot of the page.
 const LABEL: usize = 10;
 /// A reason is told in this many columns; all of it is in the journal.
 const LONGEST_REASON: usize = 400;
+
+/// Width of the words on findings.
+const FINDING: usize = 21;
 
 /// Metrics told besides the goal's, on request.
 const DETAIL: [&str; 8] = [
@@ -41,6 +46,7 @@ pub(super) fn render(report: &Report<'_>, look: Look) -> String {
     page.plain(&report.sentence);
     page.blank();
     headline(report, &mut page, signs);
+    repeated(report, &mut page);
     if look.detail {
         detail(report, &mut page, signs);
     }
@@ -95,6 +101,65 @@ fn headline(report: &Report<'_>, page: &mut Page, signs: Signs) {
         unmeasured(report, page, names, signs);
     }
     page.blank();
+}
+
+/// What a plan that repeats a study has to say besides.
+fn repeated(report: &Report<'_>, page: &mut Page) {
+    for table in extra::tables(report) {
+        page.text(Tone::Strong, &table.title);
+        page.lines.extend(aligned(&table, page.look.columns));
+        page.blank();
+    }
+    let findings = extra::findings(report);
+    if findings.is_empty() {
+        return;
+    }
+    page.text(Tone::Strong, "Then and now");
+    page.plain(&extra::standing(report));
+    for found in findings {
+        page.beside(found.word, FINDING, None, &found.finding);
+        for (label, text) in [("then ", &found.then), ("now ", &found.now), ("", &found.why)] {
+            if !text.is_empty() {
+                page.beside("", FINDING, Some(Tone::Faint), &format!("{label}{text}"));
+            }
+        }
+    }
+    page.blank();
+}
+
+/// A table with its columns in line, names on the left and values on the right. Columns that do not fit go below.
+fn aligned(table: &Extra, columns: usize) -> Vec<String> {
+    let all = || [&table.header].into_iter().chain(&table.rows);
+    let widths: Vec<usize> = (0..table.header.len())
+        .map(|at| all().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or(0))
+        .collect();
+    let mut lines = Vec::new();
+    let mut first = 1;
+    while first < table.header.len() {
+        let mut room = columns.saturating_sub(widths[0]);
+        let fitting = widths[first..].iter().take_while(|width| {
+            let fits = **width + 2 <= room;
+            room = room.saturating_sub(**width + 2);
+            fits
+        });
+        let end = first + fitting.count().max(1);
+        for row in all() {
+            let mut line = pad(row.first().map_or("", String::as_str), widths[0], false);
+            for (cell, columns) in row.iter().zip(&widths).take(end).skip(first) {
+                line.push_str("  ");
+                line.push_str(&pad(cell, *columns, true));
+            }
+            lines.push(line);
+        }
+        first = end;
+    }
+    lines
+}
+
+fn pad(text: &str, columns: usize, right: bool) -> String {
+    let gap = " ".repeat(columns.saturating_sub(width(text)));
+    let text = one_line(text);
+    if right { gap + &text } else { text + &gap }
 }
 
 fn unmeasured(report: &Report<'_>, page: &mut Page, names: usize, signs: Signs) {
@@ -190,7 +255,8 @@ fn detail(report: &Report<'_>, page: &mut Page, signs: Signs) {
         .map(|matrix| ("around the phases", "wall time of the steps every trial has".to_owned(), matrix))
         .into_iter();
     let costs = shown.into_iter().filter_map(|name| {
-        let meaning = metric(name).map_or(String::new(), |known| known.meaning.to_owned());
+        let meaning = metric(name).or_else(|| adapter_metric(name));
+        let meaning = meaning.map_or(String::new(), |known| known.meaning.to_owned());
         Some((name, meaning, Matrix::of(report, name, |phase| phase.planned)?))
     });
     for (name, meaning, matrix) in tables.chain(costs) {

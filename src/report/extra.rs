@@ -1,0 +1,192 @@
+//! What stands below the headline where a plan repeats a study: its own way to combine runs, shares of the bare
+//! device's rate, and what it published, then and now. Gathered as text; the renderers lay it out.
+
+use super::number::{Scale, decimals, fixed, percent, times};
+use super::text::{count, listing};
+use super::{Report, TrialBasis};
+use crate::journal::Unit;
+use crate::plan::Published;
+use crate::verdict::{
+    Because, Now, PhaseEstimate, ThenAndNow, legacy_estimates, legacy_name, raw_shares, same_quantity,
+    then_and_now,
+};
+
+/// A small table of text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Extra {
+    pub(super) title: String,
+    pub(super) header: Vec<String>,
+    pub(super) rows: Vec<Vec<String>>,
+}
+
+/// A finding, told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub(super) word: &'static str,
+    pub(super) finding: String,
+    pub(super) source: String,
+    /// The published figures; empty where there are none.
+    pub(super) then: String,
+    /// Ours; empty where there are none.
+    pub(super) now: String,
+    pub(super) why: String,
+}
+
+/// The tables of this report, if it has any.
+pub(super) fn tables(report: &Report<'_>) -> Vec<Extra> {
+    [legacy(report), shares(report)].into_iter().flatten().collect()
+}
+
+/// Runs combined as the study did.
+fn legacy(report: &Report<'_>) -> Option<Extra> {
+    let way = report.plan.protocol.legacy?;
+    let candidates: Vec<&str> =
+        report.candidates.iter().filter(|entry| entry.score.is_some()).map(|entry| entry.name).collect();
+    let phases: Vec<&str> =
+        report.phases.iter().filter(|phase| phase.planned).map(|phase| phase.name.as_str()).collect();
+    let used = report.run.trials.iter().filter(|trial| match report.basis {
+        TrialBasis::Blocks(_) => trial.counts(),
+        _ => false,
+    });
+    let estimates = legacy_estimates(way, &candidates, &phases, &used.collect::<Vec<_>>());
+    let phases: Vec<&str> =
+        phases.into_iter().filter(|name| estimates.iter().any(|found| found.phase == *name)).collect();
+    let most = estimates.iter().map(|found| found.n).max()?;
+    let title = format!(
+        "As the study combined its runs: {} (of {} each), seconds until durable. The verdict does not rest on it.",
+        legacy_name(way),
+        count(most, "run")
+    );
+    let rows = candidates.iter().map(|candidate| {
+        let cells = phases.iter().map(|phase| {
+            let found = estimates.iter().find(|found| found.candidate == *candidate && found.phase == *phase);
+            let value = found.and_then(|found| found.value);
+            value.map_or("–".to_owned(), |value| fixed(value, decimals(value, None)))
+        });
+        [(*candidate).to_owned()].into_iter().chain(cells).collect()
+    });
+    Some(Extra { title, header: header(&phases), rows: rows.collect() })
+}
+
+fn header(columns: &[&str]) -> Vec<String> {
+    ["candidate"].iter().chain(columns).map(|text| (*text).to_owned()).collect()
+}
+
+/// Rates as shares of the bare device's.
+fn shares(report: &Report<'_>) -> Option<Extra> {
+    let shares = raw_shares(report.plan, &report.estimates);
+    let mut columns: Vec<(&str, &str)> = Vec::new();
+    for found in &shares {
+        if !columns.contains(&(found.phase.as_str(), found.metric.as_str())) {
+            columns.push((&found.phase, &found.metric));
+        }
+    }
+    if columns.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = columns.iter().map(|(phase, metric)| format!("{phase} {metric}")).collect();
+    let measured =
+        report.candidates.iter().filter(|entry| shares.iter().any(|found| found.candidate == entry.name));
+    let rows = measured.map(|entry| {
+        let cells = columns.iter().map(|(phase, metric)| {
+            let found = shares.iter().find(|found| {
+                found.candidate == entry.name && found.phase == *phase && found.metric == *metric
+            });
+            found.map_or("–".to_owned(), |found| percent(found.share))
+        });
+        [entry.name.to_owned()].into_iter().chain(cells).collect()
+    });
+    let rows = rows.collect();
+    let title = "Rates as shares of the bare device's, measured before mkfs in the same trials".to_owned();
+    Some(Extra { title, header: header(&names.iter().map(String::as_str).collect::<Vec<_>>()), rows })
+}
+
+/// What the study found, then and now.
+pub(super) fn findings(report: &Report<'_>) -> Vec<Finding> {
+    then_and_now(report.plan, &report.estimates).iter().map(told).collect()
+}
+
+/// What all findings stand on, in a sentence.
+pub(super) fn standing(report: &Report<'_>) -> String {
+    let data = report.plan.scale.map_or(String::new(), |scale| format!(", with {scale} of the data"));
+    format!("Now: {}{data}", report.run.header.fidelity)
+}
+
+fn told(judged: &ThenAndNow<'_>) -> Finding {
+    let published = judged.published;
+    let scale = judged
+        .measured
+        .first()
+        .map(|first| Scale::suited(first.unit, judged.measured.iter().map(|found| found.estimate.point)));
+    let now: Vec<String> = judged
+        .measured
+        .iter()
+        .filter_map(|found| Some(format!("{} {}", found.candidate, value(found, scale?))))
+        .collect();
+    let unit = scale.map(|scale| scale.label).filter(|label| !label.is_empty());
+    let mut now = now.join(", ");
+    if let (Some(unit), false) = (unit, now.is_empty()) {
+        now.push_str(&format!(" ({unit})"));
+    }
+    Finding {
+        word: match judged.now {
+            Now::Holds => "holds",
+            Now::NoLonger => "no longer holds",
+            Now::CannotTell => "cannot be told here",
+        },
+        finding: published.finding.clone(),
+        source: published.source.clone(),
+        then: then(published, judged.measured.first().copied()),
+        now,
+        why: why(judged),
+    }
+}
+
+fn value(found: &PhaseEstimate, scale: Scale) -> String {
+    let value = found.estimate.point / scale.divisor;
+    fixed(value, decimals(value, None))
+}
+
+/// The published figures. A quantity of another kind than ours keeps its unit all the more.
+fn then(published: &Published, ours: Option<&PhaseEstimate>) -> String {
+    let mut figures: Vec<(&String, &f64)> = published.figures.iter().collect();
+    figures.sort_by(|one, other| one.1.total_cmp(other.1));
+    let listed: Vec<String> = figures.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    if listed.is_empty() {
+        return String::new();
+    }
+    let other_kind =
+        ours.is_some_and(|ours| !same_quantity(published, ours.unit) && !published.unit.contains(' '));
+    let remark = if other_kind { ", another quantity than ours" } else { "" };
+    format!("{} ({}{remark})", listed.join(", "), published.unit)
+}
+
+fn why(judged: &ThenAndNow<'_>) -> String {
+    let missing: Vec<&str> = judged.missing.iter().map(String::as_str).collect();
+    let mut text = match &judged.because {
+        Because::Pair { one, other, ratio, bounds, limit } => {
+            let range = bounds
+                .map_or("below three trials of each nothing is told".to_owned(), |(low, high)| {
+                    format!("{} to {} times", times(low), times(high))
+                });
+            let asked = if *limit > 1.0 { format!("; {} in question", times(*limit)) } else { String::new() };
+            let (one, other) = if one == other {
+                ("it", format!("{other} in the other phase"))
+            } else {
+                (one.as_str(), other.clone())
+            };
+            let ratio = times(*ratio);
+            if judged.measured.iter().all(|found| found.unit == Unit::Seconds) {
+                format!("{other} takes {ratio} times as long as {one} ({range}{asked})")
+            } else {
+                format!("{other} is {ratio} times worse than {one} ({range}{asked})")
+            }
+        }
+        Because::NotMeasured(_) => "nothing to compare was measured".to_owned(),
+        Because::NoDirection => "nobody says which way this metric is better".to_owned(),
+    };
+    if !missing.is_empty() {
+        text.push_str(&format!("; not measured: {}", listing(&missing, 4)));
+    }
+    text
+}

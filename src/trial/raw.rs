@@ -1,0 +1,104 @@
+//! Phases on the bare device, before there is a filesystem: the rate it can be held against.
+
+use std::path::Path;
+
+use crate::host::caches::drop_caches;
+use crate::host::root::Root;
+use crate::host::syscall::discard_range;
+use crate::journal::{Facts, Observation};
+use crate::measure::WorkDone;
+use crate::plan::{Phase, Work};
+use crate::workload::{
+    DEVICE_OPERATIONS, DEVICE_READ, DEVICE_WRITE, read_device, verify_device, write_device,
+};
+
+use super::agent::Trial;
+use super::error::TrialError;
+use super::stack::Stack;
+
+/// Whether a phase works on the bare device.
+pub(super) fn is_raw(phase: &Phase) -> bool {
+    matches!(&phase.work, Work::Operation(name) if DEVICE_OPERATIONS.iter().any(|(known, _)| known == name))
+}
+
+impl Trial<'_> {
+    /// Runs the phases on the bare device, and leaves it as bare as it was.
+    pub(super) fn raw_phases(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
+        let phases: Vec<&Phase> = self.spec.phases.iter().filter(|phase| is_raw(phase)).collect();
+        if phases.is_empty() {
+            return Ok(());
+        }
+        let device = stack.top();
+        let mut written = false;
+        for phase in phases {
+            stack.sink.step(&phase.name);
+            let (mut observation, wrote) = self.raw_phase(stack, phase, &device)?;
+            written |= wrote;
+            observation.measurements.extend(self.settle(stack, &phase.name));
+            stack.sink.observation(observation);
+        }
+        if written {
+            self.discard(stack, &device)?;
+        }
+        self.cache = "fresh";
+        Ok(())
+    }
+
+    /// Returns whether it has written, too.
+    fn raw_phase(
+        &self,
+        stack: &mut Stack<'_>,
+        phase: &Phase,
+        device: &Path,
+    ) -> Result<(Observation, bool), TrialError> {
+        let material = self.materials.get(phase.dataset.as_deref().unwrap_or_default())?;
+        let dataset = &material.prepared;
+        let writes = matches!(&phase.work, Work::Operation(name) if name == DEVICE_WRITE);
+        drop_caches(&Root::new("/")).map_err(|error| TrialError::Host(error.to_string()))?;
+        let mut running = self.meter.start(&phase.name, "cold")?;
+        let done = if writes { write_device(device, dataset)? } else { read_device(device, dataset)? };
+        running.returned()?;
+        stack.sync_device()?;
+        running.durable()?;
+        let (bytes_read, bytes_written) =
+            if writes { (0, done.logical_bytes) } else { (done.logical_bytes, 0) };
+        let work = WorkDone {
+            bytes_read,
+            bytes_written,
+            histograms: done.histograms,
+            main_call: Some(done.main_call.to_owned()),
+            ..WorkDone::default()
+        };
+        let observation = running.finish(work, None)?;
+        if writes {
+            verify_device(device, dataset)?;
+        } else if !self.spec.phases.iter().any(writes_device) {
+            let text = format!(
+                "{DEVICE_READ} without {DEVICE_WRITE} before it: what a discarded device returns was never stored"
+            );
+            stack.sink.caution(&phase.name, text);
+        }
+        Ok((observation, writes))
+    }
+
+    /// Every filesystem gets the device as bare as one that was never measured.
+    fn discard(&self, stack: &mut Stack<'_>, device: &Path) -> Result<(), TrialError> {
+        let file = std::fs::OpenOptions::new()
+            .write(true)
+            .open(device)
+            .map_err(TrialError::io("open the device"))?;
+        let size = rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0))
+            .map_err(|errno| TrialError::io("learn the size of the device")(errno.into()))?;
+        let discarded = discard_range(&file, 0, size).is_ok();
+        if !discarded {
+            let text = "the device could not be discarded after its rate was measured: every filesystem finds it full of old data";
+            stack.sink.caution("", text.to_owned());
+        }
+        stack.sink.facts(Facts::from([("device.discarded_after_raw".to_owned(), discarded.to_string())]));
+        Ok(())
+    }
+}
+
+fn writes_device(phase: &Phase) -> bool {
+    matches!(&phase.work, Work::Operation(name) if name == DEVICE_WRITE)
+}

@@ -1,0 +1,304 @@
+//! bonnie++: rates, CPU and worst latencies of sequential and random work, from its line of comma-separated values.
+//!
+//! The order of the values is that of bon_csv2html(1) for 1.98 and 2.00. 1.96 and 1.97 lack the two about seeks;
+//! 1.03 has neither the first eight nor the latencies. A test that took less than half a second has pluses for a value.
+
+use crate::journal::{Better, Measurement, MetricInfo, Unit};
+
+use super::{Adapter, AdapterError, Reading, words};
+
+/// bonnie++ 1.03 to 2.00.
+pub(super) struct Bonnie;
+
+/// The three metrics of each test, tests in the order of the output.
+macro_rules! metrics {
+    ($($name:literal, $unit:ident, $meaning:literal;)*) => {
+        &[$(
+            MetricInfo { name: $name, unit: Unit::$unit, better: Better::Higher, meaning: concat!("bonnie++: ", $meaning) },
+            MetricInfo {
+                name: concat!($name, "_cpu"),
+                unit: Unit::Ratio,
+                better: Better::Lower,
+                meaning: concat!("bonnie++: share of a CPU in use during: ", $meaning),
+            },
+            MetricInfo {
+                name: concat!($name, "_latency"),
+                unit: Unit::Seconds,
+                better: Better::Lower,
+                meaning: concat!("bonnie++: longest single call of: ", $meaning),
+            },
+        )*]
+    };
+}
+
+const METRICS: &[MetricInfo] = metrics! {
+    "bonnie_char_write", BytesPerSecond, "writing byte by byte";
+    "bonnie_block_write", BytesPerSecond, "writing block by block";
+    "bonnie_rewrite", BytesPerSecond, "reading, changing and rewriting blocks";
+    "bonnie_char_read", BytesPerSecond, "reading byte by byte";
+    "bonnie_block_read", BytesPerSecond, "reading block by block";
+    "bonnie_seeks", PerSecond, "seeking and reading, one block in ten rewritten";
+    "bonnie_sequential_create", PerSecond, "creating files in order";
+    "bonnie_sequential_stat", PerSecond, "looking at files in order";
+    "bonnie_sequential_delete", PerSecond, "deleting files in order";
+    "bonnie_random_create", PerSecond, "creating files in random order";
+    "bonnie_random_stat", PerSecond, "looking at files in random order";
+    "bonnie_random_delete", PerSecond, "deleting files in random order";
+};
+
+/// Tests of a big file; the others are of many small ones.
+const OF_THE_FILE: usize = 6;
+
+/// Where things stand among the values of one version.
+struct Layout {
+    count: usize,
+    size: usize,
+    file_tests: usize,
+    small_tests: usize,
+    latencies: Option<usize>,
+}
+
+const LAYOUTS: [Layout; 3] = [
+    Layout { count: 50, size: 5, file_tests: 9, small_tests: 26, latencies: Some(38) },
+    Layout { count: 48, size: 5, file_tests: 7, small_tests: 24, latencies: Some(36) },
+    Layout { count: 27, size: 1, file_tests: 2, small_tests: 15, latencies: None },
+];
+
+impl Adapter for Bonnie {
+    fn name(&self) -> &'static str {
+        "bonnie++"
+    }
+
+    fn summary(&self) -> &'static str {
+        "bonnie++ 1.03 to 2.00: rates, CPU and worst latencies on one big file and many small ones"
+    }
+
+    fn program(&self) -> &'static str {
+        "bonnie++"
+    }
+
+    fn metrics(&self) -> &'static [MetricInfo] {
+        METRICS
+    }
+
+    fn line(&self, options: &str) -> String {
+        // It refuses to run as root unless told as whom; -q leaves nothing but the values on standard output.
+        let user = if words(options).contains("-u") { "" } else { "-u root " };
+        format!("exec bonnie++ -q -d \"$FOLDER\" {user}{options}").trim_end().to_owned()
+    }
+
+    fn read(&self, output: &str) -> Result<Reading, AdapterError> {
+        read(output).map_err(|what| AdapterError {
+            program: "bonnie++",
+            what,
+            hint: "versions 1.03 and 1.96 to 2.00 are known; try its options by hand, with -q".to_owned(),
+            output: output.to_owned(),
+        })
+    }
+}
+
+fn read(output: &str) -> Result<Reading, String> {
+    let mut lines = output.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = lines.next().ok_or("there is no line of values")?;
+    if lines.next().is_some() {
+        return Err(
+            "there is more than one line, and a phase is one run (no -x: blocks repeat it)".to_owned()
+        );
+    }
+    let values: Vec<&str> = line.split(',').map(str::trim).collect();
+    let layout = LAYOUTS
+        .iter()
+        .find(|layout| layout.count == values.len())
+        .ok_or_else(|| format!("it has {} values, not 27, 48 or 50", values.len()))?;
+    let at = |index: usize| values.get(index).copied().unwrap_or_default();
+    let mut reading = Reading { working_set: size(at(layout.size))?, ..Reading::default() };
+    let mut too_short = Vec::new();
+    for (test, metrics) in METRICS.chunks_exact(3).enumerate() {
+        let [rate, cpu, latency] = metrics else { continue };
+        let place = if test < OF_THE_FILE {
+            layout.file_tests + 2 * test
+        } else {
+            layout.small_tests + 2 * (test - OF_THE_FILE)
+        };
+        let worst = layout.latencies.map(|first| at(first + test)).unwrap_or_default();
+        let mut add = |metric: &MetricInfo, value: f64| {
+            reading.measurements.push(Measurement {
+                metric: metric.name.to_owned(),
+                unit: metric.unit,
+                value,
+            });
+        };
+        match value(at(place))? {
+            Value::Absent if at(place + 1).is_empty() && worst.is_empty() => continue,
+            Value::Absent => return Err(format!("`{}` is missing, but not what belongs to it", rate.name)),
+            Value::TooShort => too_short.push(rate.name),
+            Value::Number(number) if rate.unit == Unit::BytesPerSecond => add(rate, number * 1024.0),
+            Value::Number(number) => add(rate, number),
+        }
+        match value(at(place + 1))? {
+            Value::Absent => return Err(format!("`{}` is missing", cpu.name)),
+            Value::TooShort => {}
+            Value::Number(percent) => add(cpu, percent / 100.0),
+        }
+        match seconds(worst)? {
+            None if layout.latencies.is_some() => return Err(format!("`{}` is missing", latency.name)),
+            None => {}
+            Some(seconds) => add(latency, seconds),
+        }
+    }
+    if reading.measurements.is_empty() && too_short.is_empty() {
+        return Err("no test has a result".to_owned());
+    }
+    if !too_short.is_empty() {
+        let note = "bonnie++ gives no rate for a test of less than half a second; here: ".to_owned();
+        reading.notes.push(note + &too_short.join(", "));
+    }
+    Ok(reading)
+}
+
+enum Value {
+    Absent,
+    TooShort,
+    Number(f64),
+}
+
+fn value(text: &str) -> Result<Value, String> {
+    if text.is_empty() {
+        return Ok(Value::Absent);
+    }
+    if text.bytes().all(|byte| byte == b'+') {
+        return Ok(Value::TooShort);
+    }
+    number(text).map(Value::Number)
+}
+
+/// A decimal number: no sign, no exponent, no word for infinity.
+fn number(text: &str) -> Result<f64, String> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let parsed = text.parse::<f64>().ok().filter(|number| plain && number.is_finite());
+    parsed.ok_or_else(|| format!("\"{text}\" is not a number"))
+}
+
+/// A latency with its unit; absent where the test was not run.
+fn seconds(text: &str) -> Result<Option<f64>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let units = [("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
+    let parsed = units.iter().find_map(|(unit, scale)| Some(number(text.strip_suffix(unit)?).ok()? * scale));
+    parsed.map(Some).ok_or_else(|| format!("\"{text}\" is not a latency (us, ms or s)"))
+}
+
+/// The size of the big file: MiB, or with its unit; absent where it was not tested.
+fn size(text: &str) -> Result<Option<u64>, String> {
+    let text = text.split(':').next().unwrap_or_default();
+    if text.is_empty() || text == "0" {
+        return Ok(None);
+    }
+    let units = [("G", 30), ("M", 20), ("k", 10), ("", 20)];
+    let parsed = units.iter().find_map(|(unit, shift)| {
+        let number = text.strip_suffix(unit)?.parse::<u64>().ok()?;
+        number.checked_mul(1 << shift)
+    });
+    parsed.map(Some).ok_or_else(|| format!("\"{text}\" is not the size of a file"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, prop_assert, proptest};
+
+    use super::super::{Adapter, Reading};
+    use super::Bonnie;
+    use crate::journal::Unit;
+
+    /// Printed by bonnie++ 2.00a with -s 1024 -r 0 -n 16:1024:1024, on a tmpfs.
+    const FULL: &str = include_str!("fixtures/bonnie-2.00.csv");
+    /// With -s 64 -r 0 -n 1: most tests too short.
+    const SHORT: &str = include_str!("fixtures/bonnie-2.00-too-short.csv");
+    /// With -s 0 -n 4: no big file.
+    const FILES: &str = include_str!("fixtures/bonnie-2.00-files-only.csv");
+    /// In the order of 1.03 (format 1 of bon_csv2html(1)), the numbers made up.
+    const OLD: &str = "host,2000M,31220,92,33851,15,16401,6,40303,94,71220,11,182.5,1,16,+++++,+++,+++++,+++,+++++,+++,9120,88,+++++,+++,8210,71\n";
+
+    fn value(reading: &Reading, metric: &str) -> Option<(f64, Unit)> {
+        reading
+            .measurements
+            .iter()
+            .find(|found| found.metric == metric)
+            .map(|found| (found.value, found.unit))
+    }
+
+    #[test]
+    fn the_line_of_version_2_gives_rates_cpu_and_latencies() {
+        let reading = Bonnie.read(FULL).unwrap();
+        assert_eq!(value(&reading, "bonnie_block_write"), Some((222_901.0 * 1024.0, Unit::BytesPerSecond)));
+        assert_eq!(value(&reading, "bonnie_block_write_cpu"), Some((0.49, Unit::Ratio)));
+        assert_eq!(value(&reading, "bonnie_char_write_latency"), Some((20_963.0 * 1e-6, Unit::Seconds)));
+        assert_eq!(value(&reading, "bonnie_random_delete_latency"), Some((12_084.0 * 1e-6, Unit::Seconds)));
+        assert_eq!(value(&reading, "bonnie_block_read"), None);
+        assert_eq!(reading.working_set, Some(1 << 30));
+        assert!(reading.notes[0].contains("bonnie_block_read, bonnie_seeks"), "{}", reading.notes[0]);
+    }
+
+    #[test]
+    fn tests_left_out_or_too_short_are_left_out() {
+        let reading = Bonnie.read(SHORT).unwrap();
+        assert_eq!(reading.working_set, Some(64 << 20));
+        assert_eq!(value(&reading, "bonnie_char_read"), Some((1035.0 * 1024.0, Unit::BytesPerSecond)));
+        let reading = Bonnie.read(FILES).unwrap();
+        assert_eq!(reading.working_set, None);
+        assert!(reading.measurements.iter().all(|found| found.metric.ends_with("_latency")));
+    }
+
+    #[test]
+    fn the_line_of_version_1_has_no_latencies() {
+        let reading = Bonnie.read(OLD).unwrap();
+        assert_eq!(value(&reading, "bonnie_seeks"), Some((182.5, Unit::PerSecond)));
+        assert_eq!(value(&reading, "bonnie_block_write_cpu"), Some((0.15, Unit::Ratio)));
+        assert_eq!(value(&reading, "bonnie_random_delete"), Some((8210.0, Unit::PerSecond)));
+        assert_eq!(reading.working_set, Some(2000 << 20));
+        assert!(!reading.measurements.iter().any(|found| found.metric.ends_with("_latency")));
+    }
+
+    #[test]
+    fn anything_else_is_an_error_that_shows_it() {
+        let cut = &FULL[..FULL.len() / 2];
+        let missing = FULL.replacen("222901,49,", "222901,,", 1);
+        let word = FULL.replacen("222901", "fast", 1);
+        for (wrong, why) in [
+            ("", "no line"),
+            (cut, "values, not 27, 48 or 50"),
+            (missing.as_str(), "`bonnie_block_write_cpu` is missing"),
+            (word.as_str(), "\"fast\" is not a number"),
+            (&format!("{FULL}{FULL}"), "more than one line"),
+        ] {
+            let told = Bonnie.read(wrong).unwrap_err().to_string();
+            assert!(told.contains(why) && told.contains(wrong.trim()), "{told}");
+        }
+    }
+
+    #[test]
+    fn it_runs_as_root_only_when_nobody_says_otherwise() {
+        assert_eq!(Bonnie.line("-s 2000"), "exec bonnie++ -q -d \"$FOLDER\" -u root -s 2000");
+        assert_eq!(Bonnie.line("-u nobody"), "exec bonnie++ -q -d \"$FOLDER\" -u nobody");
+    }
+
+    proptest! {
+        #[test]
+        fn no_output_upsets_the_reader(text in any::<String>()) {
+            let _ = Bonnie.read(&text);
+        }
+
+        #[test]
+        fn a_damaged_line_is_refused_or_gives_finite_numbers(at in 0..FULL.len(), byte in 32u8..127, cut in any::<bool>()) {
+            let mut bytes = FULL.as_bytes().to_vec();
+            bytes[at] = byte;
+            if cut {
+                bytes.truncate(at);
+            }
+            if let Ok(reading) = Bonnie.read(&String::from_utf8(bytes).unwrap()) {
+                prop_assert!(reading.measurements.iter().all(|found| found.value.is_finite() && found.value >= 0.0));
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Benchmark programs whose output is understood: a shell line to run one, and what its full output says, as
+//! measurements of the phase.
+//!
+//! A new one is one file here and one line in [`adapters`].
+
+mod bonnie;
+mod fio;
+
+use std::collections::BTreeSet;
+
+use crate::journal::{Measurement, MetricInfo};
+
+/// The variable in which an adapter's line finds the folder it works in.
+pub const FOLDER: &str = "FOLDER";
+
+/// How much of an output that is not understood is shown.
+const SHOWN: usize = 2000;
+
+/// A benchmark program.
+pub trait Adapter: Sync {
+    /// Its name in plans.
+    fn name(&self) -> &'static str;
+    /// What it measures, in a line.
+    fn summary(&self) -> &'static str;
+    /// The program it runs.
+    fn program(&self) -> &'static str;
+    /// What it can measure; every metric it gives is among them.
+    fn metrics(&self) -> &'static [MetricInfo];
+    /// The line for the shell, with the plan's options; the folder to work in is in `$FOLDER`.
+    fn line(&self, options: &str) -> String;
+    /// What the program printed on its standard output, understood.
+    ///
+    /// # Errors
+    /// When anything in it is not as the program is known to print it.
+    fn read(&self, output: &str) -> Result<Reading, AdapterError>;
+}
+
+/// What an output says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reading {
+    /// The program's own numbers.
+    pub measurements: Vec<Measurement>,
+    /// What a reader of the numbers must know, in sentences.
+    pub notes: Vec<String>,
+    /// Bytes of the data it worked on, where it says so: to be held against the machine's memory.
+    pub working_set: Option<u64>,
+    /// Bytes it read, where it says so.
+    pub bytes_read: u64,
+    /// Bytes it wrote, where it says so.
+    pub bytes_written: u64,
+}
+
+/// An output that is not understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the output of {program} is not understood: {what}\n{}\nhint: {hint}", shown(.output))]
+pub struct AdapterError {
+    /// The program.
+    pub program: &'static str,
+    /// What is wrong with it.
+    pub what: String,
+    /// What to do.
+    pub hint: String,
+    /// All of it.
+    pub output: String,
+}
+
+fn shown(output: &str) -> String {
+    let output = output.trim();
+    match output.char_indices().nth(SHOWN) {
+        _ if output.is_empty() => "it printed nothing".to_owned(),
+        None => format!("it printed: {output}"),
+        Some((end, _)) => {
+            format!("it printed ({} bytes, the first {SHOWN} characters): {}", output.len(), &output[..end])
+        }
+    }
+}
+
+/// Every adapter.
+pub fn adapters() -> &'static [&'static dyn Adapter] {
+    &[&bonnie::Bonnie, &fio::Fio]
+}
+
+/// The adapter of this name.
+pub fn adapter(name: &str) -> Option<&'static dyn Adapter> {
+    adapters().iter().copied().find(|adapter| adapter.name() == name)
+}
+
+/// What is known about a metric of an adapter's.
+pub fn adapter_metric(name: &str) -> Option<&'static MetricInfo> {
+    adapters().iter().flat_map(|adapter| adapter.metrics()).find(|metric| metric.name == name)
+}
+
+/// Words of a line of options, for a quick look at which are there; the shell has the last word.
+fn words(options: &str) -> BTreeSet<&str> {
+    options.split_whitespace().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::{adapter, adapter_metric, adapters};
+    use crate::journal::{Better, METRICS, Unit};
+
+    #[test]
+    fn every_adapter_is_documented_and_every_metric_is_unique_and_has_a_direction() {
+        let mut names: HashSet<&str> = METRICS.iter().map(|metric| metric.name).collect();
+        for known in adapters() {
+            assert!(!known.summary().is_empty() && adapter(known.name()).is_some());
+            assert!(known.line("--x").contains("--x") && known.line("").contains("$FOLDER"));
+            for metric in known.metrics() {
+                assert!(names.insert(metric.name), "{}", metric.name);
+                assert!(!metric.meaning.is_empty());
+                let rate = matches!(metric.unit, Unit::BytesPerSecond | Unit::PerSecond);
+                assert_eq!(
+                    metric.better,
+                    if rate { Better::Higher } else { Better::Lower },
+                    "{}",
+                    metric.name
+                );
+            }
+        }
+        assert!(adapter("dbench").is_none() && adapter_metric("durable").is_none());
+    }
+}

@@ -1,0 +1,153 @@
+//! `device.write` and `device.read`: the rate of the bare device, as a reference for what filesystems make of it.
+//!
+//! Both go from the first byte on, before there is a filesystem, through the kernel's cache of the device as
+//! `hdparm -t` does. What was written is then compared, outside the clock.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::time::Instant;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::dataset::{Body, IoFailure, Origin, Prepared, TRANSFER, read_some};
+
+use super::latency::{Latency, finish};
+use super::{Done, WorkError};
+
+/// Writes a big file's bytes onto the bare device.
+pub const DEVICE_WRITE: &str = "device.write";
+/// Reads them back.
+pub const DEVICE_READ: &str = "device.read";
+
+/// The operations on the bare device, with what they do. They are the trial's own: there is no filesystem yet.
+pub const DEVICE_OPERATIONS: [(&str, &str); 2] = [
+    (DEVICE_WRITE, "writes the bytes of a big file to the bare device, before mkfs: a reference rate"),
+    (DEVICE_READ, "reads them back from the bare device, as hdparm -t does: a reference rate"),
+];
+
+fn failed(operation: &'static str, call: &'static str, device: &Path, errno: Errno) -> WorkError {
+    WorkError::Io { operation, failure: IoFailure::new(call, device.display().to_string(), errno) }
+}
+
+fn open(operation: &'static str, device: &Path, flags: OFlags) -> Result<OwnedFd, WorkError> {
+    rustix::fs::open(device, flags | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|errno| failed(operation, "open", device, errno))
+}
+
+/// The one file of a dataset that is a big file.
+fn body(dataset: &Prepared) -> (Body, Option<&crate::dataset::Content>) {
+    match dataset.origin() {
+        Origin::Generated { tree, content } => {
+            let (identity, size) = tree.entries.first().map_or((0, 0), |entry| (entry.what, entry.size));
+            (Body { identity, generation: 0, size }, Some(content))
+        }
+        Origin::Folder { .. } => (Body { identity: 0, generation: 0, size: 0 }, None),
+    }
+}
+
+/// Writes the dataset's bytes to the device from its first byte on. Making them durable is the caller's.
+///
+/// # Errors
+/// When the device is too small or fails.
+pub fn write_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError> {
+    let file = open(DEVICE_WRITE, device, OFlags::WRONLY)?;
+    let (body, content) = body(dataset);
+    let mut latency = Latency::new("write")?;
+    let mut position = 0;
+    while position < body.size {
+        let Some(content) = content else { break };
+        let start = Instant::now();
+        let written = content.write_some(file.as_fd(), &body, position);
+        latency.since(start);
+        position += written.map_err(|errno| failed(DEVICE_WRITE, "write", device, errno))? as u64;
+    }
+    Ok(Done { logical_bytes: position, files: 0, histograms: finish(&[&latency]), main_call: "write" })
+}
+
+/// Reads as many bytes. Dropping what is cached is the caller's.
+///
+/// # Errors
+/// When the device is too small or fails.
+pub fn read_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError> {
+    let mut latency = Latency::new("read")?;
+    let mut position = 0;
+    each_piece(DEVICE_READ, device, body(dataset).0.size, |piece, start| {
+        latency.since(start);
+        position += piece.len() as u64;
+        Ok(())
+    })?;
+    Ok(Done { logical_bytes: position, files: 0, histograms: finish(&[&latency]), main_call: "read" })
+}
+
+/// Compares what is on the device with what was written.
+///
+/// # Errors
+/// At the first byte that is not as written.
+pub fn verify_device(device: &Path, dataset: &Prepared) -> Result<(), WorkError> {
+    let (body, content) = body(dataset);
+    let Some(content) = content else { return Ok(()) };
+    let mut position = 0;
+    each_piece(DEVICE_READ, device, body.size, |piece, _| {
+        if let Some(at) = content.first_difference(&body, position, piece) {
+            return Err(WorkError::Miscounted {
+                operation: DEVICE_READ,
+                at: device.display().to_string(),
+                saw: format!("other content from byte {at} on"),
+                expected: "what device.write wrote".to_owned(),
+            });
+        }
+        position += piece.len() as u64;
+        Ok(())
+    })
+}
+
+fn each_piece(
+    operation: &'static str,
+    device: &Path,
+    size: u64,
+    mut take: impl FnMut(&[u8], Instant) -> Result<(), WorkError>,
+) -> Result<(), WorkError> {
+    let file = open(operation, device, OFlags::RDONLY)?;
+    let mut buffer = vec![0; TRANSFER];
+    let mut left = size;
+    while left > 0 {
+        let wanted = left.min(TRANSFER as u64) as usize;
+        let start = Instant::now();
+        let count = read_some(file.as_fd(), &mut buffer[..wanted])
+            .and_then(|count| if count == 0 { Err(Errno::NOSPC) } else { Ok(count) })
+            .map_err(|errno| failed(operation, "read", device, errno))?;
+        take(&buffer[..count], start)?;
+        left -= count as u64;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt;
+
+    use super::{read_device, verify_device, write_device};
+    use crate::dataset::prepare;
+    use crate::plan::{Bytes, Dataset};
+
+    #[test]
+    fn what_is_written_is_read_and_compared() {
+        let dataset =
+            prepare("big", &Dataset::File { size: Bytes(1_000_001), compressible: 0.0 }, 1).unwrap();
+        let device = tempfile::NamedTempFile::new().unwrap();
+        assert_eq!(write_device(device.path(), &dataset).unwrap().logical_bytes, 1_000_001);
+        assert_eq!(read_device(device.path(), &dataset).unwrap().logical_bytes, 1_000_001);
+        verify_device(device.path(), &dataset).unwrap();
+        device.as_file().write_at(b"!", 700_000).unwrap();
+        let told = verify_device(device.path(), &dataset).unwrap_err().to_string();
+        assert!(told.contains("from byte 700000 on"), "{told}");
+        device.as_file().set_len(1000).unwrap();
+        assert!(
+            read_device(device.path(), &dataset)
+                .unwrap_err()
+                .to_string()
+                .starts_with("device.read: cannot read")
+        );
+    }
+}
