@@ -1,11 +1,13 @@
 //! The `native` lab: this machine's kernel. The agent is a child process in a cell; root only.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::OnceLock;
 
 use crate::host::cell::{Walls, inherit, possible_walls};
 use crate::host::procfs::known_filesystems;
 use crate::host::root::Root;
 use crate::journal::Event;
+use crate::measure::{IDLE_WINDOW, idle_load};
 use crate::plan::Candidate;
 use crate::trial::{TrialDevice, TrialSpec, agent_cell};
 
@@ -17,6 +19,8 @@ use super::{Disk, Lab, LabError, Obstacle, missing_tools};
 pub(super) struct Native {
     known: Vec<String>,
     on_image: bool,
+    /// Measured once, right before the first trial.
+    idle_load: OnceLock<f64>,
 }
 
 impl Native {
@@ -32,7 +36,7 @@ impl Native {
             return Err(LabError::NoNamespaces);
         }
         let known = known_filesystems(&Root::new("/")).map_err(|error| LabError::Host(error.to_string()))?;
-        Ok(Native { known, on_image })
+        Ok(Native { known, on_image, idle_load: OnceLock::new() })
     }
 
     fn has_driver(&self, filesystem: &str) -> bool {
@@ -98,6 +102,7 @@ impl Lab for Native {
         watch: &mut dyn FnMut(Event),
     ) -> Result<TrialEnd, LabError> {
         let mut inherited: Vec<OwnedFd> = Vec::new();
+        spec.idle_load = *self.idle_load.get_or_init(|| idle_load(&Root::default(), IDLE_WINDOW).unwrap_or(0.0));
         spec.device = match disk {
             Disk::Image { .. } => {
                 let image = disk.open()?;

@@ -193,6 +193,7 @@ impl Study<'_> {
             datasets: self.plan.datasets.clone(),
             phases: self.plan.phases.clone(),
             device: TrialDevice::Guest { path: "/dev/null".into() },
+            idle_load: 0.0,
             limit: self.plan.protocol.timeout,
             modules: None,
         };

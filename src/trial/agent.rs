@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::host::root::Root;
 use crate::journal::{Event, Facts, Status};
-use crate::measure::{IDLE_WINDOW, Meter, idle_load};
+use crate::measure::Meter;
 use crate::workload::{Ledger, verify_written};
 
 use super::claim::Claim;
@@ -90,8 +90,7 @@ fn work(spec: &TrialSpec, stack: &mut Stack<'_>) -> Result<(), TrialError> {
     let root = Root::new("/");
     let materials = Materials::gather(spec, stack.sink)?;
     let variables = materials.variables();
-    let idle = idle_load(&root, IDLE_WINDOW).map_err(|error| TrialError::Host(error.to_string()))?;
-    let meter = Meter::new(&root, Some(&stack.device_name()), idle)?;
+    let meter = Meter::new(&root, Some(&stack.device_name()), spec.idle_load)?;
     meter.cautions().iter().for_each(|caution| stack.sink.caution(&caution.phase, caution.text.clone()));
     let mut trial =
         Trial { spec, materials, variables, ledger: Ledger::new(), meter, cache: "fresh", checked: false };

@@ -26,6 +26,9 @@ pub struct TrialSpec {
     pub phases: Vec<Phase>,
     /// What is formatted.
     pub device: TrialDevice,
+    /// CPU seconds per second that the machine uses without the trial; 0 in a fresh guest, where nothing else runs.
+    #[serde(default)]
+    pub idle_load: f64,
     /// No single program of the trial may take longer than this.
     pub limit: Duration,
     /// The kernel modules a guest must load first; a native kernel finds its own.
