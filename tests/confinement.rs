@@ -38,6 +38,7 @@ unshare --user --map-root-user --mount sh -c 'mount -o remount,bind,rw / && touc
 nsenter --target 1 --mount true && broke nsenter
 chroot /proc/1/root touch OUTSIDE-chroot && broke chroot
 touch /proc/1/root/OUTSIDE-root && broke write through /proc/1/root
+true </dev/tty && broke open the terminal
 echo x >&9 && broke write to a descriptor of the user
 for descriptor in /proc/[0-9]*/fd/*; do
     case $(readlink "$descriptor") in
@@ -103,9 +104,9 @@ fn tries_to_break_out(lab: &str) {
     // A descriptor that the user's shell left open, of a file the phase has no business with.
     let plan = place.plan("plan", &plan(lab, &attempts));
     let inherited = outside.join("inherited");
-    let line = "exec \"$0\" run \"$1\" --out run 9>\"$2\"";
-    let arguments = ["-c", line, PROGRAM, &plan, inherited.to_str().unwrap()];
-    place.any("sh", &arguments).exits(0);
+    let line = format!("exec {PROGRAM} run {plan} --out run 9>{}", inherited.display());
+    // On a terminal, into which a phase might type commands for the shell there (ioctl_tty(2), TIOCSTI).
+    place.any("script", &["--quiet", "--return", "--command", &line, "/dev/null"]).exits(0);
     let journal = place.journal();
     let said = journal.program("escape")["stdout"].as_str().unwrap().to_owned();
     assert!(!said.contains("BROKE"), "{said}");

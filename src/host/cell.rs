@@ -263,6 +263,8 @@ impl Cell {
         }
         if self.powerless {
             keep_standard_streams_only()?;
+            // Without a terminal: on one, a program may type commands for the shell there (ioctl_tty(2), TIOCSTI).
+            rustix::process::setsid().map_err(system("leave the terminal"))?;
         }
         Ok(())
     }
