@@ -7,7 +7,7 @@ mod common;
 
 use std::fs;
 
-use common::{Disk, Place, is_root};
+use common::{Disk, PROGRAM, Place, is_root};
 
 /// What the phase tries. A line `BROKE …` is a success it must not have; nothing in it would harm this machine if it had.
 ///
@@ -38,6 +38,8 @@ unshare --user --map-root-user --mount sh -c 'mount -o remount,bind,rw / && touc
 nsenter --target 1 --mount true && broke nsenter
 chroot /proc/1/root touch OUTSIDE-chroot && broke chroot
 touch /proc/1/root/OUTSIDE-root && broke write through /proc/1/root
+true </dev/tty && broke open the terminal
+echo x >&9 && broke write to a descriptor of the user
 for descriptor in /proc/[0-9]*/fd/*; do
     case $(readlink "$descriptor") in
     pipe:* | /dev/null | /proc/* | "") ;;
@@ -99,14 +101,20 @@ fn tries_to_break_out(lab: &str) {
         .replace("VICTIM", device)
         .replace("OUTSIDE", outside.join("file").to_str().unwrap());
 
-    place.run(&plan(lab, &attempts), &[]).exits(0);
+    // A descriptor that the user's shell left open, of a file the phase has no business with.
+    let plan = place.plan("plan", &plan(lab, &attempts));
+    let inherited = outside.join("inherited");
+    let line = format!("exec {PROGRAM} run {plan} --out run 9>{}", inherited.display());
+    // On a terminal, into which a phase might type commands for the shell there (ioctl_tty(2), TIOCSTI).
+    place.any("script", &["--quiet", "--return", "--command", &line, "/dev/null"]).exits(0);
     let journal = place.journal();
     let said = journal.program("escape")["stdout"].as_str().unwrap().to_owned();
     assert!(!said.contains("BROKE"), "{said}");
     for word in ["may write the filesystem", "may write the scratch folder", "end of attempts"] {
         assert!(said.contains(word), "`{word}` is missing: {said}");
     }
-    assert_eq!(names(&outside), [""; 0]);
+    assert_eq!(names(&outside), ["inherited"]);
+    assert_eq!(fs::read_to_string(&inherited).unwrap(), "");
     assert!(!std::path::Path::new("/etc/fsverdict-was-here").exists());
     if let Some((before, disk)) = &victim {
         assert!(before.iter().all(|byte| *byte == 0xa5));

@@ -59,7 +59,7 @@ operation = "fsck"
     place.is_left_clean();
 }
 
-/// Two blocks of one candidate with one command.
+/// Two candidates, one command.
 fn two_trials(command: &str, timeout: &str) -> String {
     format!(
         r#"
@@ -68,10 +68,10 @@ lab   = "uml"
 [device]
 image = "64MiB"
 [protocol]
-blocks  = 2
+blocks  = 1
 timeout = "{timeout}"
-[[candidate]]
-filesystem = "ext2"
+[matrix]
+filesystem = ["ext2", "ext4"]
 [[phase]]
 name    = "wait"
 command = '''{command}'''
@@ -82,7 +82,7 @@ command = '''{command}'''
 #[test]
 fn uml_a_phase_that_hangs_is_a_failed_trial_within_the_time_limit() {
     let place = Place::new();
-    let seen = place.run(&two_trials("sleep 1000", "8s"), &["--blocks", "1"]).exits(1);
+    let seen = place.run(&two_trials("sleep 1000", "8s"), &["--fs", "ext2"]).exits(1);
     let (status, reason) = place.status("ext2");
     assert_eq!(status, "failed");
     assert!(reason.contains("8 s"), "{reason}");
@@ -104,7 +104,7 @@ fn uml_a_guest_killed_from_outside_is_a_failed_trial_and_the_run_goes_on() {
     running.wait_for("the phase", |journal| journal.step() == "wait");
     common::kill(place.worker("linux.uml"));
     std::fs::remove_file(&hold).unwrap();
-    assert_eq!(running.end(), Some(1));
+    assert_eq!(running.end(), Some(3));
     let journal = place.journal();
     let ends: Vec<&serde_json::Value> = journal.all("trial_finished").collect();
     assert_eq!(ends.len(), 2, "{journal:#?}");

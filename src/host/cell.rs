@@ -7,7 +7,7 @@
 //! ancestor and the kernel ends all processes of the cell and undoes its mounts (pid_namespaces(7)).
 
 use std::io::{Read, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -261,6 +261,11 @@ impl Cell {
             // Whoever holds the other end may be gone: then there is nothing to start.
             std::fs::File::from(go).read_exact(&mut [0]).map_err(system("be told to start"))?;
         }
+        if self.powerless {
+            keep_standard_streams_only()?;
+            // Without a terminal: on one, a program may type commands for the shell there (ioctl_tty(2), TIOCSTI).
+            rustix::process::setsid().map_err(system("leave the terminal"))?;
+        }
         Ok(())
     }
 
@@ -326,6 +331,25 @@ fn bare_devices() -> Result<PathBuf, CellError> {
     std::fs::create_dir(&shared).map_err(system("make a folder for shared memory"))?;
     mounts::memory(&shared, "1777")?;
     Ok(shared)
+}
+
+/// Lets no descriptor but the standard streams through to the program: whoever called us may have left some open, and
+/// what is open for writing can be written whatever the mounts say.
+fn keep_standard_streams_only() -> Result<(), CellError> {
+    let failed = system("look at the open descriptors");
+    let names = std::fs::read_dir("/proc/self/fd").and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
+    let numbers =
+        names.map_err(failed)?.into_iter().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    for descriptor in numbers.filter_map(own) {
+        match rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC) {
+            // The folder listed was open itself, and is not any more.
+            Ok(()) | Err(rustix::io::Errno::BADF) => {}
+            Err(errno) => return Err(system("keep a descriptor from the program")(errno)),
+        }
+        // Closed by becoming the program, not here: it may be in use.
+        let _ = descriptor.into_raw_fd();
+    }
+    Ok(())
 }
 
 fn give_up_capabilities() -> Result<(), CellError> {

@@ -117,7 +117,13 @@ impl Place {
         Seen::of(&output)
     }
 
-    /// The same as an ordinary user: whoever runs the tests, or `nobody` when that is root.
+    /// Another program with these arguments, in the same surroundings, to its end.
+    pub fn any(&self, program: &str, arguments: &[&str]) -> Seen {
+        let mut command = self.furnished(Command::new(program));
+        Seen::of(&command.args(arguments).output().unwrap())
+    }
+
+    /// `fsverdict` as an ordinary user: whoever runs the tests, or `nobody` when that is root.
     pub fn unprivileged(&self, arguments: &[&str]) -> Seen {
         if !is_root() {
             return self.fsverdict(arguments);
