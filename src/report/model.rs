@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::{Harness, Note, notes, sentence};
 use crate::journal::{CandidateStatus, Run, Standing, Status, Trial};
 use crate::plan::{Candidate, Phase, Plan};
+use crate::study::is_twin;
 use crate::verdict::{PhaseEstimate, Verdict, estimate_all, judge};
 
 /// Everything a report tells.
@@ -84,13 +85,11 @@ impl<'a> Report<'a> {
         );
         let states = run.candidates.iter().filter(|state| state.status == CandidateStatus::Ok);
         let measured: Vec<&str> = states
-            .clone()
             .map(|state| state.name.as_str())
             .filter(|name| estimates.iter().any(|found| found.candidate == *name))
             .collect();
-        let dropped: Vec<&str> =
-            states.filter(|state| state.dropped.is_some()).map(|state| state.name.as_str()).collect();
-        let verdict = judge(plan, &measured, &dropped, &estimates);
+        let contestants: Vec<&str> = measured.iter().copied().filter(|name| !is_twin(name)).collect();
+        let verdict = judge(plan, run, &contestants, &estimates);
         let mut report = Self {
             plan,
             run,

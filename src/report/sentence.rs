@@ -4,21 +4,41 @@ use super::number::times;
 use super::text::{count, listing};
 use super::{Report, TrialBasis};
 use crate::journal::CandidateStatus;
-use crate::verdict::{Outcome, Rank};
+use crate::verdict::{Outcome, Rank, Relation};
 
 /// The outcome in a sentence. Names in it are as the plan has them: not yet safe for a terminal.
 pub(super) fn outcome(report: &Report<'_>) -> String {
     let names = |names: &[String]| listing(&names.iter().map(String::as_str).collect::<Vec<_>>(), 4);
     let verdict = &report.verdict;
     match verdict.outcome {
-        Outcome::Decided => format!("{} is the best for this goal.", names(&verdict.best)),
+        Outcome::Decided => {
+            let behind = nearest(report, Relation::RuledOut).unwrap_or_default();
+            format!("{} is the best for this goal{behind}.", names(&verdict.best))
+        }
         Outcome::Tied => {
             let mut leaders = verdict.best.clone();
             leaders.extend(verdict.tied.iter().filter(|name| !verdict.best.contains(name)).cloned());
-            format!("{} are practically tied for this goal.", names(&leaders))
+            let within = super::number::percent(report.plan.protocol.tie);
+            let behind = nearest(report, Relation::RuledOut).unwrap_or_default();
+            format!("{} are practically tied (within {within}) for this goal{behind}.", names(&leaders))
         }
         Outcome::Undecided => undecided(report),
     }
+}
+
+/// How far the nearest candidate of this relation is behind, with its interval, as the end of a sentence.
+fn nearest(report: &Report<'_>, relation: Relation) -> Option<String> {
+    let standing = report.verdict.standings.iter().find(|standing| standing.relation == relation)?;
+    let interval = match (standing.ratio.low, standing.ratio.high) {
+        (Some(low), Some(high)) => format!(" ({} to {})", times(low), times(high)),
+        _ => String::new(),
+    };
+    Some(format!("; the next, {}, takes {} times as long{interval}", standing.candidate, times(standing.ratio.point)))
+}
+
+fn names_are(names: &[String]) -> String {
+    let verb = if names.len() == 1 { "is" } else { "are" };
+    format!("{} {verb}", listing(&names.iter().map(String::as_str).collect::<Vec<_>>(), 4))
 }
 
 /// From how much, and how many candidates were measured, skipped, failed.
@@ -58,9 +78,12 @@ fn undecided(report: &Report<'_>) -> String {
             ended => format!("No result: {} ended, and none can be used.", count(ended, "trial")),
         };
     }
-    let pending = "statistics pending";
+    let after = match report.verdict.blocks {
+        0 => String::new(),
+        blocks => format!(" after {}", count(blocks, "block")),
+    };
     match report.verdict.ranking.as_slice() {
-        [] => format!("Undecided: no candidate was measured in every phase of the goal; {pending}."),
+        [] => format!("Undecided{after}: no candidate was measured in every phase of the goal."),
         [only] => format!("{} alone was measured: there is nothing to compare it with.", only.candidate),
         [leader, rest @ ..] => {
             let ratio = |rank: &Rank| rank.score / leader.score;
@@ -69,7 +92,7 @@ fn undecided(report: &Report<'_>) -> String {
                 .filter(|rank| ratio(rank) <= 1.0 + report.plan.protocol.tie)
                 .map(|rank| rank.candidate.as_str())
                 .collect();
-            let mut text = format!("Undecided: {} leads so far", leader.candidate);
+            let mut text = format!("Undecided{after}: {} leads so far", leader.candidate);
             if !close.is_empty() {
                 let within = super::number::percent(report.plan.protocol.tie);
                 text.push_str(&format!(", with {} within {within} of it", listing(&close, 3)));
@@ -89,7 +112,10 @@ fn undecided(report: &Report<'_>) -> String {
                     times(ratio(last))
                 )),
             }
-            format!("{text}; {pending}.")
+            match report.verdict.ruled_out.as_slice() {
+                [] => text + ".",
+                out => format!("{text}; {} ruled out.", names_are(out)),
+            }
         }
     }
 }

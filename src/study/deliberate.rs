@@ -24,7 +24,8 @@ pub struct Deliberation {
 impl Deliberation {
     /// Replays the rule over the run. `over` is set once no more blocks will follow: then all α that is left is spent.
     pub fn of(plan: &Plan, run: &Run, over: bool) -> Self {
-        let candidates: Vec<String> = plan.candidates.iter().map(|candidate| candidate.name.clone()).collect();
+        let candidates: Vec<String> =
+            plan.candidates.iter().map(|candidate| candidate.name.clone()).filter(|name| !is_twin(name)).collect();
         let blocks = plan.protocol.blocks;
         let rule = StoppingRule::new(blocks.min, blocks.max, plan.protocol.tie);
         let mut stopping = Stopping::new(rule, candidates.len());
@@ -61,10 +62,35 @@ impl Deliberation {
 
     /// Candidates that were ruled out, each with the look that did it.
     pub fn ruled_out(&self) -> impl Iterator<Item = (&str, &Look)> {
-        self.looks.iter().flat_map(|look| {
-            look.eliminate.iter().filter_map(move |&index| Some((self.candidates.get(index)?.as_str(), look)))
+        self.looks.iter().flat_map(move |look| {
+            let name = |index: &usize| self.candidates.get(*index).map(String::as_str);
+            look.eliminate.iter().filter_map(name).map(move |name| (name, look)).collect::<Vec<_>>()
         })
     }
+}
+
+/// What is added to a candidate's name for its twin: the same configuration entered once more, to see how different
+/// two things look that are the same.
+pub const TWIN: &str = "~twin";
+
+/// Whether a candidate is a twin. Twins are measured and take no part in the contest.
+pub fn is_twin(name: &str) -> bool {
+    name.ends_with(TWIN)
+}
+
+/// Scores of two candidates in the blocks in which both count: the logs of their ratios.
+pub fn log_ratios(plan: &Plan, run: &Run, candidate: &str, other: &str) -> Vec<f64> {
+    let pair = [candidate.to_owned(), other.to_owned()];
+    rows(plan, run, &pair).into_iter().filter_map(|row| Some(row[0]? - row[1]?)).collect()
+}
+
+/// The blocks in which every one of these candidates counts, one score each; candidates without any are left out.
+pub fn full_rows(plan: &Plan, run: &Run, candidates: &[&str]) -> Vec<Vec<f64>> {
+    let owned: Vec<String> = candidates.iter().map(|name| (*name).to_owned()).collect();
+    let rows = rows(plan, run, &owned);
+    let present: Vec<usize> =
+        (0..owned.len()).filter(|&index| rows.first().is_some_and(|row| row[index].is_some())).collect();
+    rows.iter().filter_map(|row| present.iter().map(|&index| row[index]).collect()).collect()
 }
 
 /// The weights of the goal that count, by phase. No weights in a plan mean: every phase the same.

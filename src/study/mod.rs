@@ -9,7 +9,7 @@ mod progress;
 mod schedule;
 
 pub use conduct::{Study, StudyError};
-pub use deliberate::{Deliberation, better_of, log_score, weights};
+pub use deliberate::{Deliberation, TWIN, better_of, full_rows, is_twin, log_ratios, log_score, weights};
 pub use folder::{FolderError, PLAN_FILE, RunFolder};
 pub use progress::{Bar, Observer, Silent};
 pub use schedule::order;

@@ -3,19 +3,10 @@
 use std::collections::HashMap;
 
 use crate::journal::{Run, Trial, Unit};
+use crate::statistics::{Estimate, median_estimate};
 
-/// A point with its interval: the currency from statistics onward.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
-    /// The median.
-    pub point: f64,
-    /// Lower end of the interval; `None` where the sample is too small to have one.
-    pub low: Option<f64>,
-    /// Upper end of the interval.
-    pub high: Option<f64>,
-    /// Size of the sample.
-    pub n: usize,
-}
+/// Of every interval, unless stated otherwise.
+pub const CONFIDENCE: f64 = 0.95;
 
 /// An estimate of one metric of one phase for one candidate, with the extremes of its sample.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,12 +57,13 @@ pub fn estimate_all<'a>(run: &Run, trials: impl Iterator<Item = &'a Trial>) -> V
             {
                 values.sort_by(f64::total_cmp);
                 let (Some(&min), Some(&max)) = (values.first(), values.last()) else { continue };
+                let Some(estimate) = median_estimate(&values, CONFIDENCE) else { continue };
                 estimates.push(PhaseEstimate {
                     candidate: candidate.name.clone(),
                     phase: (*phase).to_owned(),
                     metric: metric.to_owned(),
                     unit,
-                    estimate: Estimate { point: middle(&values), low: None, high: None, n: values.len() },
+                    estimate,
                     min,
                     max,
                 });
@@ -79,10 +71,4 @@ pub fn estimate_all<'a>(run: &Run, trials: impl Iterator<Item = &'a Trial>) -> V
         }
     }
     estimates
-}
-
-/// The median of sorted values, of which there is at least one.
-fn middle(sorted: &[f64]) -> f64 {
-    let half = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[half] } else { f64::midpoint(sorted[half - 1], sorted[half]) }
 }

@@ -2,11 +2,10 @@
 //!
 //! Geometric, because ratios multiply: twice as slow in one phase and twice as fast in an equally heavy one cancel.
 
-use std::collections::BTreeMap;
-
 use super::PhaseEstimate;
-use crate::journal::{Better, Unit, metric};
+use crate::journal::Better;
 use crate::plan::Plan;
+use crate::study::{better_of, weights};
 
 /// A candidate with its score.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,32 +16,14 @@ pub struct Rank {
     pub score: f64,
 }
 
-/// The weights of the goal: those of the plan, or 1 for each of its phases where it names none.
-pub fn weights(plan: &Plan) -> BTreeMap<String, f64> {
-    if plan.goal.weights.is_empty() {
-        return plan.phases.iter().map(|phase| (phase.name.clone(), 1.0)).collect();
-    }
-    plan.goal.weights.clone()
-}
-
-/// Which way a metric is better; of an adapter's own metric the unit tells: rates are better when higher.
-pub fn better_of(name: &str, unit: Unit) -> Better {
-    match (metric(name), unit) {
-        (Some(known), _) => known.better,
-        (None, Unit::BytesPerSecond | Unit::PerSecond) => Better::Higher,
-        (None, Unit::Seconds | Unit::Bytes) => Better::Lower,
-        (None, Unit::Ratio | Unit::Count) => Better::Neither,
-    }
-}
-
 /// Ranks the candidates for the plan's goal, best first. A candidate that lacks a phase of the goal has no score.
 pub fn rank(plan: &Plan, measured: &[&str], estimates: &[PhaseEstimate]) -> Vec<Rank> {
     let goal: Vec<&PhaseEstimate> = estimates
         .iter()
         .filter(|found| found.metric == plan.goal.metric && measured.contains(&found.candidate.as_str()))
         .collect();
-    let weights: Vec<(String, f64)> = weights(plan).into_iter().filter(|(_, weight)| *weight > 0.0).collect();
-    let total: f64 = weights.iter().map(|(_, weight)| weight).sum();
+    let weights = weights(plan);
+    let total: f64 = weights.values().sum();
     if weights.is_empty() {
         return Vec::new();
     }
@@ -75,7 +56,8 @@ fn log_ratio<'a>(own: &PhaseEstimate, all: impl Iterator<Item = &'a &'a PhaseEst
 
 #[cfg(test)]
 mod tests {
-    use super::{better_of, rank};
+    use super::rank;
+    use crate::study::better_of;
     use crate::journal::{Better, Unit};
     use crate::plan::Plan;
     use crate::verdict::{Estimate, PhaseEstimate};

@@ -2,13 +2,22 @@
 
 mod estimates;
 mod goal;
+mod limits;
 
-pub use estimates::{Estimate, PhaseEstimate, estimate_all};
-pub use goal::{Rank, better_of, rank, weights};
+pub use estimates::{CONFIDENCE, PhaseEstimate, estimate_all};
+pub use goal::{Rank, rank};
+pub use limits::limits;
 
+pub use crate::statistics::Estimate;
+pub use crate::study::{better_of, weights};
+
+use libm::exp;
 use serde::{Deserialize, Serialize};
 
+use crate::journal::Run;
 use crate::plan::Plan;
+use crate::statistics::{self, Look, NoiseFloor, split_half_floor, student_quantile, twin_floor};
+use crate::study::{Deliberation, TWIN, log_ratios};
 
 /// What may be concluded about the goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,12 +31,37 @@ pub enum Outcome {
     Undecided,
 }
 
+/// How a candidate compares with the leader, for the goal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Standing {
+    /// The candidate.
+    pub candidate: String,
+    /// How many times worse than the leader; the interval is of this pair alone.
+    pub ratio: Estimate,
+    /// Two-sided p of this pair alone, not corrected.
+    pub p: f64,
+    /// What is certain, after correction over all pairs and looks.
+    pub relation: Relation,
+}
+
+/// What is certain about a candidate and the leader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Relation {
+    /// Certainly worse.
+    RuledOut,
+    /// Certainly within δ.
+    Tied,
+    /// Neither.
+    Open,
+}
+
 /// The verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
     /// What may be concluded.
     pub outcome: Outcome,
-    /// The best candidates: one where decided, more where tied, none where undecided.
+    /// The best candidates: one where decided or tied, none where undecided.
     pub best: Vec<String>,
     /// Those practically tied with the best.
     pub tied: Vec<String>,
@@ -39,23 +73,98 @@ pub struct Verdict {
     pub cautions: Vec<String>,
     /// Candidates by their score for the goal, best first: what the sample shows, certain or not.
     pub ranking: Vec<Rank>,
+    /// The evidence: every candidate against the leader of the look that decided about it.
+    pub standings: Vec<Standing>,
+    /// Differences below this are noise.
+    pub floor: Option<NoiseFloor>,
+    /// Blocks that count.
+    pub blocks: usize,
+    /// The probability of a wrong elimination that was spent, of 5 %.
+    pub spent: f64,
 }
 
-/// Judges the candidates that were measured. Those the stopping rule dropped are ruled out on its evidence; of the
-/// others nothing is claimed yet.
-pub fn judge(plan: &Plan, measured: &[&str], dropped: &[&str], estimates: &[PhaseEstimate]) -> Verdict {
-    let (ruled_out, undecided): (Vec<&str>, Vec<&str>) =
-        measured.iter().partition(|name| dropped.contains(name));
-    let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+/// Judges the candidates that were measured: what the stopping rule concluded, and the limits of that.
+pub fn judge(plan: &Plan, run: &Run, measured: &[&str], estimates: &[PhaseEstimate]) -> Verdict {
+    let deliberation = Deliberation::of(plan, run, run.finished.is_some());
+    let ranking = rank(plan, measured, estimates);
+    let standings = standings(&deliberation, measured);
+    let with = |relation: Relation| -> Vec<String> {
+        let fitting = standings.iter().filter(|standing| standing.relation == relation);
+        fitting.map(|standing| standing.candidate.clone()).collect()
+    };
+    let outcome = match deliberation.outcome() {
+        statistics::Outcome::Decided if measured.len() > 1 => Outcome::Decided,
+        statistics::Outcome::Tied => Outcome::Tied,
+        _ => Outcome::Undecided,
+    };
+    let (tied, ruled_out) = (with(Relation::Tied), with(Relation::RuledOut));
+    let best: Vec<String> = match (outcome, deliberation.last_look()) {
+        (Outcome::Decided | Outcome::Tied, Some(look)) => vec![deliberation.leader(look).to_owned()],
+        _ => Vec::new(),
+    };
+    let tied = if outcome == Outcome::Tied { tied } else { Vec::new() };
+    let settled = |name: &&str| {
+        [&best, &tied, &ruled_out].iter().any(|names| names.iter().any(|known| known == name))
+    };
+    let undecided = measured.iter().filter(|name| !settled(name)).map(|name| (*name).to_owned()).collect();
+    let blocks = run.complete_blocks();
     Verdict {
-        outcome: Outcome::Undecided,
-        best: Vec::new(),
-        tied: Vec::new(),
-        ruled_out: owned(ruled_out),
-        undecided: owned(undecided),
-        cautions: vec![
-            "statistics pending: order and ties are those of the sample, no test has been made".to_owned(),
-        ],
-        ranking: rank(plan, measured, estimates),
+        outcome,
+        best,
+        tied,
+        ruled_out,
+        undecided,
+        cautions: limits(plan, run, outcome, blocks),
+        ranking,
+        standings,
+        floor: floor(plan, run, measured),
+        blocks,
+        spent: deliberation.looks.last().map_or(0.0, |look| look.spent_so_far),
     }
+}
+
+/// Every candidate against the leader: at the look that ruled it out, else at the last one.
+fn standings(deliberation: &Deliberation, measured: &[&str]) -> Vec<Standing> {
+    let looks = deliberation.looks.iter().filter(|look| look.leader.is_some());
+    let mut standings: Vec<Standing> = Vec::new();
+    for look in looks {
+        for comparison in &look.comparisons {
+            let Some(name) = deliberation.candidates.get(comparison.candidate) else { continue };
+            standings.retain(|standing| standing.candidate != *name || standing.relation == Relation::RuledOut);
+            let known = standings.iter().any(|standing| standing.candidate == *name);
+            if !known && measured.contains(&name.as_str()) && deliberation.leader(look) != name {
+                standings.push(standing(name, look, comparison));
+            }
+        }
+    }
+    let leader = deliberation.last_look().map(|look| deliberation.leader(look));
+    standings.retain(|standing| Some(standing.candidate.as_str()) != leader);
+    standings.sort_by(|one, other| one.ratio.point.total_cmp(&other.ratio.point));
+    standings
+}
+
+fn standing(name: &str, look: &Look, comparison: &statistics::LookComparison) -> Standing {
+    let evidence = comparison.evidence;
+    let half = student_quantile(0.5 + CONFIDENCE / 2.0, evidence.degrees) * evidence.error;
+    let ratio = Estimate {
+        point: exp(evidence.difference),
+        low: Some(exp(evidence.difference - half)).filter(|low| low.is_finite()),
+        high: Some(exp(evidence.difference + half)).filter(|high| high.is_finite()),
+        n: look.block as usize,
+    };
+    let relation = match comparison {
+        one if one.out => Relation::RuledOut,
+        one if one.tied => Relation::Tied,
+        _ => Relation::Open,
+    };
+    Standing { candidate: name.to_owned(), ratio, p: comparison.p, relation }
+}
+
+/// The noise floor: from a twin where there is one, else from halves of the run's own blocks.
+fn floor(plan: &Plan, run: &Run, measured: &[&str]) -> Option<NoiseFloor> {
+    let pairs = run.candidates.iter().filter_map(|state| Some((state.name.strip_suffix(TWIN)?, &state.name)));
+    let twins: Vec<NoiseFloor> =
+        pairs.filter_map(|(name, twin)| twin_floor(&log_ratios(plan, run, twin, name))).collect();
+    let largest = twins.into_iter().max_by(|one, other| one.floor.total_cmp(&other.floor));
+    largest.or_else(|| split_half_floor(&crate::study::full_rows(plan, run, measured)))
 }
