@@ -38,7 +38,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
         }
     }
     if stayed > 0 {
-        return Err(CliError::Failed(format!("{stayed} of {} could not be removed\nhint: as root, `sudo fsverdict clean` may do more", found.len())));
+        return Err(CliError::Failed(format!(
+            "{stayed} of {} could not be removed\nhint: as root, `sudo fsverdict clean` may do more",
+            found.len()
+        )));
     }
     Ok(Outcome::Done)
 }

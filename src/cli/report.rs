@@ -79,7 +79,7 @@ pub(super) fn show_result(folder: &RunFolder, plan: &Plan) -> Result<Outcome, Cl
     Ok(outcome(&run))
 }
 
-fn read_run(folder: &RunFolder, plan: &Plan) -> Result<Run, CliError> {
+pub(super) fn read_run(folder: &RunFolder, plan: &Plan) -> Result<Run, CliError> {
     let journal = crate::journal::read(&folder.journal()).map_err(CliError::failed)?;
     Run::derive(plan, &journal).map_err(CliError::failed)
 }

@@ -33,7 +33,11 @@ fn nearest(report: &Report<'_>, relation: Relation) -> Option<String> {
         (Some(low), Some(high)) => format!(" ({} to {})", times(low), times(high)),
         _ => String::new(),
     };
-    Some(format!("; the next, {}, takes {} times as long{interval}", standing.candidate, times(standing.ratio.point)))
+    Some(format!(
+        "; the next, {}, takes {} times as long{interval}",
+        standing.candidate,
+        times(standing.ratio.point)
+    ))
 }
 
 fn names_are(names: &[String]) -> String {

@@ -194,7 +194,11 @@ mod tests {
         assert_eq!(answer(ratio(1.10, 1.05, 1.15), 0.01), Comparison::Worse);
         assert_eq!(answer(ratio(0.90, 0.85, 0.95), 0.01), Comparison::Better);
         assert_eq!(answer(ratio(1.10, 1.05, 1.15), 0.06), Comparison::Unknown, "not after correction");
-        assert_eq!(answer(ratio(1.02, 1.01, 1.03), 0.01), Comparison::Same, "significant, but it does not matter");
+        assert_eq!(
+            answer(ratio(1.02, 1.01, 1.03), 0.01),
+            Comparison::Same,
+            "significant, but it does not matter"
+        );
         assert_eq!(answer(ratio(1.02, 1.01, 1.05), 0.01), Comparison::Unknown);
         assert_eq!(answer(Estimate { point: 1.0, low: None, high: None, n: 2 }, 1.0), Comparison::Unknown);
     }

@@ -116,7 +116,8 @@ impl Study<'_> {
         if let Some(deliberation) = &deliberation {
             for (name, look) in deliberation.ruled_out() {
                 if candidates.iter().any(|candidate| candidate == name) {
-                    let reason = format!("certainly behind {} after {} blocks", deliberation.leader(look), look.block);
+                    let reason =
+                        format!("certainly behind {} after {} blocks", deliberation.leader(look), look.block);
                     self.tell(None, Event::CandidateDropped { candidate: name.to_owned(), reason })?;
                     candidates.retain(|candidate| candidate != name);
                 }
@@ -130,7 +131,9 @@ impl Study<'_> {
             Outcome::Hopeless => {
                 Some(format!("undecided after {done} blocks, and those left would hardly change that"))
             }
-            _ if done >= blocks.max || (!contest && done >= blocks.min) => Some(format!("{done} block(s), as planned")),
+            _ if done >= blocks.max || (!contest && done >= blocks.min) => {
+                Some(format!("{done} block(s), as planned"))
+            }
             Outcome::Undecided | Outcome::Continue => None,
         };
         reason.map_or(Ok(false), |reason| self.finish(&reason).map(|()| true))

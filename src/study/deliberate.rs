@@ -24,8 +24,12 @@ pub struct Deliberation {
 impl Deliberation {
     /// Replays the rule over the run. `over` is set once no more blocks will follow: then all α that is left is spent.
     pub fn of(plan: &Plan, run: &Run, over: bool) -> Self {
-        let candidates: Vec<String> =
-            plan.candidates.iter().map(|candidate| candidate.name.clone()).filter(|name| !is_twin(name)).collect();
+        let candidates: Vec<String> = plan
+            .candidates
+            .iter()
+            .map(|candidate| candidate.name.clone())
+            .filter(|name| !is_twin(name))
+            .collect();
         let blocks = plan.protocol.blocks;
         let rule = StoppingRule::new(blocks.min, blocks.max, plan.protocol.tie);
         let mut stopping = Stopping::new(rule, candidates.len());
@@ -96,7 +100,8 @@ pub fn full_rows(plan: &Plan, run: &Run, candidates: &[&str]) -> Vec<Vec<f64>> {
 /// The weights of the goal that count, by phase. No weights in a plan mean: every phase the same.
 pub fn weights(plan: &Plan) -> BTreeMap<String, f64> {
     let every = || plan.phases.iter().map(|phase| (phase.name.clone(), 1.0)).collect();
-    let given: BTreeMap<String, f64> = if plan.goal.weights.is_empty() { every() } else { plan.goal.weights.clone() };
+    let given: BTreeMap<String, f64> =
+        if plan.goal.weights.is_empty() { every() } else { plan.goal.weights.clone() };
     given.into_iter().filter(|(_, weight)| *weight > 0.0).collect()
 }
 

@@ -57,9 +57,9 @@ fn log_ratio<'a>(own: &PhaseEstimate, all: impl Iterator<Item = &'a &'a PhaseEst
 #[cfg(test)]
 mod tests {
     use super::rank;
-    use crate::study::better_of;
     use crate::journal::{Better, Unit};
     use crate::plan::Plan;
+    use crate::study::better_of;
     use crate::verdict::{Estimate, PhaseEstimate};
 
     fn plan(metric: &str, weights: &[(&str, f64)]) -> Plan {

@@ -22,14 +22,22 @@ pub fn limits(plan: &Plan, run: &Run, outcome: Outcome, blocks: usize) -> Vec<St
     } else if outcome == Outcome::Undecided
         && let Some(smallest) = smallest_difference(plan, run, blocks)
     {
-        limits.push(format!("with {blocks} blocks a difference below {:.0} % is likely to be missed", smallest * 100.0));
+        limits.push(format!(
+            "with {blocks} blocks a difference below {:.0} % is likely to be missed",
+            smallest * 100.0
+        ));
     }
     let invalid = run.invalid_blocks().count();
     if invalid > blocks {
-        limits.push(format!("{invalid} blocks did not count, more than did: this machine is too busy to trust"));
+        limits.push(format!(
+            "{invalid} blocks did not count, more than did: this machine is too busy to trust"
+        ));
     }
     if matches!(plan.device.source, DeviceSource::Image(_)) {
-        limits.push("a scratch image, not a disk of its own: what your disk makes of it is not part of this".to_owned());
+        limits.push(
+            "a scratch image, not a disk of its own: what your disk makes of it is not part of this"
+                .to_owned(),
+        );
     }
     if let Some(data) = fits_in_memory(plan, run) {
         limits.push(format!("the data ({data}) fit in memory: only phases marked cold read from the device"));

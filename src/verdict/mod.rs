@@ -1,9 +1,11 @@
 //! From estimates to a verdict about the plan's goal: the best, those tied with it, those ruled out, and the limits.
 
+mod compare;
 mod estimates;
 mod goal;
 mod limits;
 
+pub use compare::{ALPHA, Change, Difference, Incomparable, RunComparison, Side, Subject, compare};
 pub use estimates::{CONFIDENCE, PhaseEstimate, estimate_all};
 pub use goal::{Rank, rank};
 pub use limits::limits;
@@ -103,9 +105,8 @@ pub fn judge(plan: &Plan, run: &Run, measured: &[&str], estimates: &[PhaseEstima
         _ => Vec::new(),
     };
     let tied = if outcome == Outcome::Tied { tied } else { Vec::new() };
-    let settled = |name: &&str| {
-        [&best, &tied, &ruled_out].iter().any(|names| names.iter().any(|known| known == name))
-    };
+    let settled =
+        |name: &&str| [&best, &tied, &ruled_out].iter().any(|names| names.iter().any(|known| known == name));
     let undecided = measured.iter().filter(|name| !settled(name)).map(|name| (*name).to_owned()).collect();
     let blocks = run.complete_blocks();
     Verdict {
@@ -130,7 +131,8 @@ fn standings(deliberation: &Deliberation, measured: &[&str]) -> Vec<Standing> {
     for look in looks {
         for comparison in &look.comparisons {
             let Some(name) = deliberation.candidates.get(comparison.candidate) else { continue };
-            standings.retain(|standing| standing.candidate != *name || standing.relation == Relation::RuledOut);
+            standings
+                .retain(|standing| standing.candidate != *name || standing.relation == Relation::RuledOut);
             let known = standings.iter().any(|standing| standing.candidate == *name);
             if !known && measured.contains(&name.as_str()) && deliberation.leader(look) != name {
                 standings.push(standing(name, look, comparison));
