@@ -9,6 +9,8 @@ use crate::plan::{Candidate, Plan};
 /// Something that is not the same in both runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
+    /// The candidate it concerns; `None` where it concerns all.
+    pub candidate: Option<String>,
     /// What: a fact's dotted name, or `candidate: option`.
     pub what: String,
     /// Its value before; `None` where there was none.
@@ -27,19 +29,20 @@ pub(super) fn differences(before: &Side<'_>, after: &Side<'_>, common: &[&str]) 
         let options = |plan: &Plan| {
             plan.candidates.iter().find(|candidate| candidate.name == *name).map(options).unwrap_or_default()
         };
-        found.extend(of_facts(&format!("{name}: "), &options(before.plan), &options(after.plan)));
+        found.extend(of_facts(Some(name), &options(before.plan), &options(after.plan)));
     }
-    found.extend(of_facts("", &before.run.header.environment, &after.run.header.environment));
+    found.extend(of_facts(None, &before.run.header.environment, &after.run.header.environment));
     let (one, other) = (&before.run.header.fidelity, &after.run.header.fidelity);
     if one != other {
         found.push(Difference {
+            candidate: None,
             what: "fidelity".to_owned(),
             before: Some(one.clone()),
             after: Some(other.clone()),
         });
     }
     for name in common {
-        found.extend(of_facts(&format!("{name}: "), &steady_facts(before, name), &steady_facts(after, name)));
+        found.extend(of_facts(Some(name), &steady_facts(before, name), &steady_facts(after, name)));
     }
     found
 }
@@ -72,13 +75,14 @@ fn steady_facts(side: &Side<'_>, candidate: &str) -> Facts {
     facts
 }
 
-fn of_facts(prefix: &str, before: &Facts, after: &Facts) -> Vec<Difference> {
+fn of_facts(candidate: Option<&str>, before: &Facts, after: &Facts) -> Vec<Difference> {
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     names
         .into_iter()
         .filter(|name| !ACCIDENTAL.contains(&name.as_str()) && before.get(*name) != after.get(*name))
         .map(|name| Difference {
-            what: format!("{prefix}{name}"),
+            candidate: candidate.map(str::to_owned),
+            what: candidate.map_or_else(|| name.clone(), |candidate| format!("{candidate}: {name}")),
             before: before.get(name).cloned(),
             after: after.get(name).cloned(),
         })

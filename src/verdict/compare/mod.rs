@@ -196,7 +196,7 @@ impl<'a> Roll<'a> {
                     roll.broken.push((one.name.clone(), other.reason.clone()));
                 }
                 (CandidateStatus::Ok, status) => {
-                    leave(format!("{} after{}", word(status), because(&other.reason)))
+                    leave(format!("{} after{}", word(status), because(&other.reason)));
                 }
                 (status, _) => leave(format!("{} before{}", word(status), because(&one.reason))),
             }
@@ -254,6 +254,11 @@ fn cautions(before: &Side<'_>, after: &Side<'_>, found: &RunComparison) -> Vec<S
             ));
         }
     }
+    for name in moved_without_cause(found) {
+        cautions.push(format!(
+            "{name} changed, and nothing that is recorded differs for it: suspect the machine (other load, heat, neighbours) before anything else"
+        ));
+    }
     cautions.push(
         "the runs are not randomised against each other: whatever else changed between them is in the numbers too"
             .to_owned(),
@@ -269,4 +274,19 @@ fn cautions(before: &Side<'_>, after: &Side<'_>, found: &RunComparison) -> Vec<S
         }
     }
     cautions
+}
+
+/// Candidates that changed although neither they nor what they ran on did.
+fn moved_without_cause(found: &RunComparison) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for change in &found.judged {
+        let caused = found.differences.iter().any(|difference| {
+            difference.candidate.as_deref().is_none_or(|candidate| candidate == change.candidate)
+        });
+        let moved = matches!(change.outcome, Some(Comparison::Worse | Comparison::Better));
+        if moved && !caused && !names.contains(&change.candidate.as_str()) {
+            names.push(&change.candidate);
+        }
+    }
+    names
 }

@@ -314,3 +314,18 @@ fn kernel_and_options_may_differ_and_are_listed() {
         [r#"a: mkfs None Some("-O ^has_journal")"#, r#"kernel.release Some("6.1") Some("6.12")"#]
     );
 }
+
+#[test]
+fn a_change_without_a_cause_is_suspicious() {
+    let both = [("a", [1.0, 1.0]), ("b", [1.0, 1.0])];
+    let before = Made::new(8, &both);
+    let mut after = Made::new(8, &[("a", [1.2, 1.2]), ("b", [1.2, 1.2])]);
+    after.plan["candidates"][0]["mkfs"] = json!(["-O", "^has_journal"]);
+    let suspects = |after: &Made| -> Vec<String> {
+        let found = compared(&before, after).unwrap();
+        found.cautions.into_iter().filter(|text| text.contains("suspect the machine")).collect()
+    };
+    assert!(matches!(suspects(&after).as_slice(), [only] if only.starts_with("b changed")));
+    after.environment.push(("kernel.version", "another"));
+    assert!(suspects(&after).is_empty(), "another kernel is a cause for all");
+}
