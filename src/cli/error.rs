@@ -13,6 +13,8 @@ pub enum Outcome {
     NoVerdict,
     /// Done, but some candidates were skipped or failed.
     Incomplete,
+    /// Done: something got worse, or no longer works.
+    Regression,
 }
 
 impl Outcome {
@@ -21,6 +23,7 @@ impl Outcome {
             Outcome::Done => 0,
             Outcome::NoVerdict => 1,
             Outcome::Incomplete => 3,
+            Outcome::Regression => 4,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The command line: one definition of every flag, one file per command, errors told once, exit codes.
 
 mod clean;
+mod compare;
 mod device;
 mod doctor;
 mod dry_run;
@@ -44,6 +45,8 @@ enum Command {
     Resume(resume::Arguments),
     /// Show what a run has found
     Report(report::Arguments),
+    /// Compare two runs of the same plan: what got better, what got worse
+    Compare(compare::Arguments),
     /// Tell which candidates can run in which lab here, and what to install
     Doctor(doctor::Arguments),
     /// List filesystems, operations, presets, labs, layers or profiles
@@ -75,6 +78,7 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Resume(arguments) => resume::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),

@@ -142,7 +142,7 @@ fn foot(report: &Report<'_>) -> String {
 }
 
 /// Foreign text that stays text: nothing in it is a table border, a tag, an entity, a link or emphasis.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in one_line(text).chars() {
         match character {
@@ -162,6 +162,6 @@ fn escaped(text: &str) -> String {
 }
 
 /// Foreign text within back quotes.
-fn code(text: &str) -> String {
+pub(super) fn code(text: &str) -> String {
     one_line(text).replace('`', "'")
 }

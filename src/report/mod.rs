@@ -1,5 +1,6 @@
 //! What the user sees of a run: one data model, one renderer per file.
 
+mod compare;
 mod csv;
 mod extra;
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod text;
 
 use std::io;
 
+pub use compare::{ComparisonFormat, ComparisonReport, write_comparison};
 pub use harness::Harness;
 pub use json::SCHEMA as JSON_SCHEMA;
 pub use model::{CandidateEntry, PhaseEntry, Report, TrialBasis};

@@ -10,6 +10,7 @@ mod elimination;
 mod equivalence;
 mod estimate;
 mod floor;
+mod independent;
 mod multiple;
 mod pooled;
 mod rank;
@@ -25,6 +26,9 @@ pub use equivalence::{
 };
 pub use estimate::{Estimate, fewest_for_interval, median_estimate, ratio_estimate, shift_estimate};
 pub use floor::{FloorSource, NoiseFloor, split_half_floor, twin_floor};
+pub use independent::{
+    fewest_for_rank_sum, independent_ratio, independent_shift, rank_sum, settled, smallest_rank_sum_p,
+};
 pub use multiple::holm;
 pub use pooled::{CommonScale, Evidence, common_scale, evidence, residual_variance, trimmed_ends};
 pub use rank::{EXACT_LIMIT, TestResult, friedman, midranks, signed_rank};

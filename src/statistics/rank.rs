@@ -39,7 +39,7 @@ pub fn midranks(values: &[f64]) -> Vec<f64> {
 }
 
 /// Σ(t³ − t) over groups of t equal values, the quantity of every correction for ties.
-fn tie_term(values: &[f64]) -> f64 {
+pub(super) fn tie_term(values: &[f64]) -> f64 {
     let mut ordered = values.to_vec();
     ordered.sort_by(f64::total_cmp);
     ordered

@@ -1,5 +1,6 @@
 //! From estimates to a verdict about the plan's goal: the best, those tied with it, those ruled out, and the limits.
 
+mod compare;
 mod estimates;
 mod goal;
 mod legacy;
@@ -7,6 +8,7 @@ mod limits;
 mod raw_share;
 mod then_and_now;
 
+pub use compare::{ALPHA, Change, Difference, Incomparable, RunComparison, Side, Subject, compare};
 pub use estimates::{CONFIDENCE, PhaseEstimate, estimate_all};
 pub use goal::{Rank, rank};
 pub use legacy::{LegacyEstimate, legacy_estimates, legacy_name};

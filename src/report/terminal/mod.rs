@@ -5,9 +5,8 @@ mod paint;
 mod table;
 
 pub use look::Look;
-
-use look::{ASCII, Signs, UNICODE};
-use paint::{Tone, finished, toned};
+pub(super) use look::{ASCII, Signs, UNICODE};
+pub(super) use paint::{Tone, finished, toned};
 
 use super::extra::{self, Extra};
 use super::matrix::{Matrix, Spread};
@@ -55,29 +54,29 @@ pub(super) fn render(report: &Report<'_>, look: Look) -> String {
 }
 
 /// The lines of a page, each within its columns.
-struct Page {
-    lines: Vec<String>,
-    look: Look,
+pub(super) struct Page {
+    pub(super) lines: Vec<String>,
+    pub(super) look: Look,
 }
 
 impl Page {
-    fn blank(&mut self) {
+    pub(super) fn blank(&mut self) {
         if self.lines.last().is_some_and(|line| !line.is_empty()) {
             self.lines.push(String::new());
         }
     }
 
-    fn plain(&mut self, text: &str) {
+    pub(super) fn plain(&mut self, text: &str) {
         self.lines.extend(wrap(&one_line(text), self.look.columns));
     }
 
-    fn text(&mut self, tone: Tone, text: &str) {
+    pub(super) fn text(&mut self, tone: Tone, text: &str) {
         let lines = wrap(&one_line(text), self.look.columns);
         self.lines.extend(lines.iter().map(|line| toned(tone, line)));
     }
 
     /// A text beside a label, in line with the others.
-    fn beside(&mut self, label: &str, labelled: usize, tone: Option<Tone>, text: &str) {
+    pub(super) fn beside(&mut self, label: &str, labelled: usize, tone: Option<Tone>, text: &str) {
         let room = self.look.columns.saturating_sub(labelled);
         for (at, line) in wrap(&one_line(text), room).iter().enumerate() {
             let label = if at == 0 { label } else { "" };

@@ -8,7 +8,7 @@ use super::Look;
 
 /// A style's meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tone {
+pub(in crate::report) enum Tone {
     Strong,
     Good,
     Bad,
@@ -35,13 +35,13 @@ impl Tone {
 }
 
 /// The text, marked to be shown in this tone.
-pub(super) fn toned(tone: Tone, text: &str) -> String {
+pub(in crate::report) fn toned(tone: Tone, text: &str) -> String {
     let mark = TONES.iter().find(|(known, _)| *known == tone).map_or(END, |(_, mark)| *mark);
     format!("{mark}{text}{END}")
 }
 
 /// The page as it goes out: marks become escape sequences or vanish; without Unicode every sign becomes ASCII.
-pub(super) fn finished(page: &str, look: Look) -> String {
+pub(in crate::report) fn finished(page: &str, look: Look) -> String {
     let mut out = String::with_capacity(page.len());
     for character in page.chars() {
         if character == END {

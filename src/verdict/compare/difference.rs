@@ -1,0 +1,90 @@
+//! What differs between two runs that can be compared: what the change in the numbers may come from.
+
+use std::collections::BTreeSet;
+
+use super::Side;
+use crate::journal::Facts;
+use crate::plan::{Candidate, Plan};
+
+/// Something that is not the same in both runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The candidate it concerns; `None` where it concerns all.
+    pub candidate: Option<String>,
+    /// What: a fact's dotted name, or `candidate: option`.
+    pub what: String,
+    /// Its value before; `None` where there was none.
+    pub before: Option<String>,
+    /// Its value after.
+    pub after: Option<String>,
+}
+
+/// Facts that differ from trial to trial, or follow from others, and explain nothing.
+const ACCIDENTAL: [&str; 2] = ["device.name", "device.loop.backing_file"];
+
+/// Options of the common candidates first, then machine and tools, then what the trials found.
+pub(super) fn differences(before: &Side<'_>, after: &Side<'_>, common: &[&str]) -> Vec<Difference> {
+    let mut found = Vec::new();
+    for name in common {
+        let options = |plan: &Plan| {
+            plan.candidates.iter().find(|candidate| candidate.name == *name).map(options).unwrap_or_default()
+        };
+        found.extend(of_facts(Some(name), &options(before.plan), &options(after.plan)));
+    }
+    found.extend(of_facts(None, &before.run.header.environment, &after.run.header.environment));
+    let (one, other) = (&before.run.header.fidelity, &after.run.header.fidelity);
+    if one != other {
+        found.push(Difference {
+            candidate: None,
+            what: "fidelity".to_owned(),
+            before: Some(one.clone()),
+            after: Some(other.clone()),
+        });
+    }
+    for name in common {
+        found.extend(of_facts(Some(name), &steady_facts(before, name), &steady_facts(after, name)));
+    }
+    found
+}
+
+fn options(candidate: &Candidate) -> Facts {
+    let mut facts = Facts::new();
+    let mut put = |name: &str, value: String| facts.insert(name.to_owned(), value);
+    put("filesystem", candidate.filesystem.clone());
+    if !candidate.mkfs.is_empty() {
+        put("mkfs", candidate.mkfs.join(" "));
+    }
+    if !candidate.mount.is_empty() {
+        put("mount", candidate.mount.join(","));
+    }
+    put("encryption", candidate.encryption.clone());
+    if let Some(scheduler) = &candidate.scheduler {
+        put("scheduler", scheduler.clone());
+    }
+    facts
+}
+
+/// The facts about a candidate's trials that were the same in all of them.
+fn steady_facts(side: &Side<'_>, candidate: &str) -> Facts {
+    let mut trials = side.run.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == candidate);
+    let Some(first) = trials.next() else { return Facts::new() };
+    let mut facts = first.facts.clone();
+    for trial in trials {
+        facts.retain(|name, value| trial.facts.get(name) == Some(value));
+    }
+    facts
+}
+
+fn of_facts(candidate: Option<&str>, before: &Facts, after: &Facts) -> Vec<Difference> {
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    names
+        .into_iter()
+        .filter(|name| !ACCIDENTAL.contains(&name.as_str()) && before.get(*name) != after.get(*name))
+        .map(|name| Difference {
+            candidate: candidate.map(str::to_owned),
+            what: candidate.map_or_else(|| name.clone(), |candidate| format!("{candidate}: {name}")),
+            before: before.get(name).cloned(),
+            after: after.get(name).cloned(),
+        })
+        .collect()
+}

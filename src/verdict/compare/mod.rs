@@ -1,0 +1,292 @@
+//! Two runs of the same work, before and after a change: what got better, what got worse, what stayed the same.
+//!
+//! The runs happened at different times, so nothing pairs their blocks: they are compared as independent samples.
+
+mod change;
+mod comparable;
+mod difference;
+#[cfg(test)]
+mod tests;
+
+pub use change::{Change, Subject};
+pub use comparable::Side;
+pub use difference::Difference;
+
+use std::collections::BTreeMap;
+
+use crate::journal::{CandidateStatus, Run};
+use crate::plan::Plan;
+use crate::statistics::{Comparison, fewest_for_rank_sum, holm, settled, smallest_rank_sum_p};
+use crate::study::{is_twin, weights};
+
+use change::{of_goal, of_phase};
+
+/// The probability, over all comparisons together, of calling anything different that is not.
+pub const ALPHA: f64 = 0.05;
+
+/// Metrics told beside the goal's: they inform, and decide nothing.
+const COSTS: [&str; 3] = ["cpu", "cpu_kernel", "device_written"];
+
+/// The runs cannot be compared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "these runs cannot be compared\n  {}\nhint: `compare` is for the same plan run twice: kernel, options and tool versions may differ, and nothing else",
+    reasons.join("\n  ")
+)]
+pub struct Incomparable {
+    /// Why, each in a sentence.
+    pub reasons: Vec<String>,
+}
+
+/// What comparing two runs found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunComparison {
+    /// The goal by which "better" is meant: that of the run before.
+    pub metric: String,
+    /// How much each phase counts in it.
+    pub weights: BTreeMap<String, f64>,
+    /// δ: smaller differences do not matter.
+    pub tie: f64,
+    /// For each candidate its goal, then its phases: these are judged together.
+    pub judged: Vec<Change>,
+    /// CPU, device writes, and the steps around the phases: for information.
+    pub costs: Vec<Change>,
+    /// Candidates that went well before and fail now, with the reason.
+    pub broken: Vec<(String, String)>,
+    /// Candidates that were not compared, with the reason.
+    pub left_out: Vec<(String, String)>,
+    /// What else is not the same in the two runs.
+    pub differences: Vec<Difference>,
+    /// Limits of the comparison, each a sentence.
+    pub cautions: Vec<String>,
+}
+
+impl RunComparison {
+    /// What got worse by more than δ.
+    pub fn regressions(&self) -> impl Iterator<Item = &Change> {
+        self.judged.iter().filter(|change| change.outcome == Some(Comparison::Worse))
+    }
+
+    /// Whether anything got worse by more than δ, or a candidate no longer works.
+    pub fn has_regression(&self) -> bool {
+        !self.broken.is_empty() || self.regressions().next().is_some()
+    }
+
+    /// Changes judged to be this.
+    pub fn judged_as(&self, outcome: Comparison) -> impl Iterator<Item = &Change> {
+        self.judged.iter().filter(move |change| change.outcome == Some(outcome))
+    }
+}
+
+/// Compares two runs.
+///
+/// # Errors
+/// When they cannot be compared, with every reason.
+pub fn compare(before: Side<'_>, after: Side<'_>) -> Result<RunComparison, Incomparable> {
+    let mut reasons = comparable::obstacles(&before, &after);
+    let mut roll = Roll::of(before.run, after.run);
+    if roll.common.is_empty() && roll.broken.is_empty() && reasons.is_empty() {
+        reasons.push("no candidate was measured in both; they are matched by name".to_owned());
+        reasons.extend(roll.reasons());
+    }
+    if !reasons.is_empty() {
+        return Err(Incomparable { reasons });
+    }
+    let weights = weights(before.plan);
+    let headline = headline(before.plan, &weights);
+    let metric = before.plan.goal.metric.as_str();
+    let mut judged = Vec::new();
+    let mut costs = Vec::new();
+    for candidate in &roll.common.clone() {
+        // A goal of one phase is that phase: judged once.
+        if weights.len() > 1 {
+            judged.extend(of_goal(before, after, &weights, candidate));
+        }
+        let phase = |phase: &str, metric| of_phase(before.run, after.run, candidate, phase, metric);
+        for name in &headline {
+            match phase(name, metric) {
+                Some(change) => judged.push(change),
+                None => roll.left_out.push((
+                    (*candidate).to_owned(),
+                    format!("{name}: no ratio, for {metric} was not measured in both runs, or as zero"),
+                )),
+            }
+        }
+        for (name, cost) in costs_told(before.run, &headline, metric) {
+            costs.extend(phase(name, cost));
+        }
+    }
+    if judged.is_empty() && roll.broken.is_empty() {
+        return Err(Incomparable { reasons: roll.reasons() });
+    }
+    let tie = before.plan.protocol.tie;
+    judge(&mut judged, tie);
+    let mut comparison = RunComparison {
+        metric: metric.to_owned(),
+        weights,
+        tie,
+        judged,
+        costs,
+        differences: difference::differences(&before, &after, &roll.common),
+        broken: roll.broken,
+        left_out: roll.left_out,
+        cautions: Vec::new(),
+    };
+    comparison.cautions = cautions(&before, &after, &comparison);
+    Ok(comparison)
+}
+
+/// The phases that are judged: the plan's, and a step such as fsck where the goal weighs it.
+fn headline<'a>(plan: &'a Plan, weights: &'a BTreeMap<String, f64>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = plan.phases.iter().map(|phase| phase.name.as_str()).collect();
+    names.extend(
+        weights
+            .keys()
+            .map(String::as_str)
+            .filter(|name| !plan.phases.iter().any(|phase| phase.name == *name)),
+    );
+    names
+}
+
+/// Costs of the judged phases, and the time of the steps around them.
+fn costs_told<'a>(run: &'a Run, headline: &[&'a str], goal: &str) -> Vec<(&'a str, &'static str)> {
+    let mut told: Vec<(&str, &str)> = Vec::new();
+    for name in headline {
+        told.extend(COSTS.iter().filter(|cost| **cost != goal).map(|cost| (*name, *cost)));
+    }
+    let mut steps: Vec<&str> = Vec::new();
+    for observation in run.trials.iter().flat_map(|trial| &trial.observations) {
+        let name = observation.phase.as_str();
+        if !headline.contains(&name) && !steps.contains(&name) {
+            steps.push(name);
+        }
+    }
+    told.extend(steps.into_iter().map(|name| (name, "durable")));
+    told
+}
+
+/// Holm's correction over everything that is judged, then the answer for each.
+fn judge(changes: &mut [Change], tie: f64) {
+    let p_values: Vec<f64> = changes.iter().map(|change| change.p).collect();
+    for (change, adjusted) in changes.iter_mut().zip(holm(&p_values)) {
+        change.adjusted_p = Some(adjusted);
+        change.outcome = Some(settled(&change.cost_ratio(), adjusted, ALPHA, tie));
+    }
+}
+
+/// Which candidates are compared, and which are not.
+struct Roll<'a> {
+    common: Vec<&'a str>,
+    broken: Vec<(String, String)>,
+    left_out: Vec<(String, String)>,
+}
+
+impl<'a> Roll<'a> {
+    fn of(before: &'a Run, after: &'a Run) -> Self {
+        let mut roll = Roll { common: Vec::new(), broken: Vec::new(), left_out: Vec::new() };
+        for one in before.candidates.iter().filter(|state| !is_twin(&state.name)) {
+            let mut leave = |reason: String| roll.left_out.push((one.name.clone(), reason));
+            let Some(other) = after.candidates.iter().find(|state| state.name == one.name) else {
+                leave("not in the run after".to_owned());
+                continue;
+            };
+            match (one.status, other.status) {
+                (CandidateStatus::Ok, CandidateStatus::Ok) => roll.common.push(&one.name),
+                (CandidateStatus::Ok, CandidateStatus::Failed) => {
+                    roll.broken.push((one.name.clone(), other.reason.clone()));
+                }
+                (CandidateStatus::Ok, status) => {
+                    leave(format!("{} after{}", word(status), because(&other.reason)));
+                }
+                (status, _) => leave(format!("{} before{}", word(status), because(&one.reason))),
+            }
+        }
+        for other in after.candidates.iter().filter(|state| !is_twin(&state.name)) {
+            if !before.candidates.iter().any(|state| state.name == other.name) {
+                roll.left_out.push((other.name.clone(), "not in the run before".to_owned()));
+            }
+        }
+        roll
+    }
+
+    /// Why candidates were left out.
+    fn reasons(&self) -> Vec<String> {
+        self.left_out.iter().map(|(name, reason)| format!("{name}: {reason}")).collect()
+    }
+}
+
+fn word(status: CandidateStatus) -> &'static str {
+    match status {
+        CandidateStatus::Ok => "measured",
+        CandidateStatus::Untried => "not tried yet",
+        CandidateStatus::Skipped => "skipped",
+        CandidateStatus::Failed => "failed",
+    }
+}
+
+fn because(reason: &str) -> String {
+    if reason.is_empty() { String::new() } else { format!(": {reason}") }
+}
+
+fn cautions(before: &Side<'_>, after: &Side<'_>, found: &RunComparison) -> Vec<String> {
+    let mut cautions = Vec::new();
+    let count = found.judged.len();
+    let level = ALPHA / count.max(1) as f64;
+    let sizes = found.judged.iter().map(|change| (change.before.n, change.after.n));
+    if let Some((one, other)) = sizes.min_by_key(|(one, other)| one.min(other).to_owned())
+        && smallest_rank_sum_p(one, other) > level
+    {
+        cautions.push(format!(
+            "too few blocks: with {one} before and {other} after no difference can be significant over {count} comparisons, however large; {} in each run would do",
+            fewest_for_rank_sum(level)
+        ));
+    }
+    let is_goal = |subject: &Subject| match subject {
+        Subject::Goal => true,
+        Subject::Phase(name) => found.weights.len() == 1 && found.weights.contains_key(name),
+    };
+    let goals: Vec<Option<Comparison>> =
+        found.judged.iter().filter(|change| is_goal(&change.subject)).map(|change| change.outcome).collect();
+    for (outcome, word) in [(Comparison::Worse, "worse"), (Comparison::Better, "better")] {
+        if goals.len() > 1 && goals.iter().all(|goal| *goal == Some(outcome)) {
+            cautions.push(format!(
+                "every candidate got {word}: that speaks of machine, kernel or device rather than of a filesystem"
+            ));
+        }
+    }
+    for name in moved_without_cause(found) {
+        cautions.push(format!(
+            "{name} changed, and nothing that is recorded differs for it: suspect the machine (other load, heat, neighbours) before anything else"
+        ));
+    }
+    cautions.push(
+        "the runs are not randomised against each other: whatever else changed between them is in the numbers too"
+            .to_owned(),
+    );
+    if before.plan.goal != after.plan.goal
+        || before.plan.protocol.tie.to_bits() != after.plan.protocol.tie.to_bits()
+    {
+        cautions.push("goal or tie differ between the plans: those of the run before are used".to_owned());
+    }
+    for (side, name) in [(before, "before"), (after, "after")] {
+        if side.run.finished.is_none() {
+            cautions.push(format!("the run {name} is not finished"));
+        }
+    }
+    cautions
+}
+
+/// Candidates that changed although neither they nor what they ran on did.
+fn moved_without_cause(found: &RunComparison) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for change in &found.judged {
+        let caused = found.differences.iter().any(|difference| {
+            difference.candidate.as_deref().is_none_or(|candidate| candidate == change.candidate)
+        });
+        let moved = matches!(change.outcome, Some(Comparison::Worse | Comparison::Better));
+        if moved && !caused && !names.contains(&change.candidate.as_str()) {
+            names.push(&change.candidate);
+        }
+    }
+    names
+}

@@ -1,0 +1,331 @@
+//! Hand-made journals compared: what is found, what is refused, what is left out.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::{RunComparison, Side, Subject, compare};
+use crate::journal::{Event, Journal, Measurement, Observation, Record, Run, Status, TrialId, Unit};
+use crate::plan::Plan;
+use crate::statistics::Comparison;
+
+/// A run in the making: candidates with what their phases `write` and `read` took, relative to 1 s and 2 s.
+struct Made {
+    plan: Value,
+    lab: &'static str,
+    environment: Vec<(&'static str, &'static str)>,
+    blocks: u32,
+    candidates: Vec<(&'static str, [f64; 2])>,
+    failing: &'static str,
+}
+
+impl Made {
+    fn new(blocks: u32, candidates: &[(&'static str, [f64; 2])]) -> Self {
+        let of = |(name, _): &(&str, [f64; 2])| json!({ "name": name, "filesystem": "ext4", "encryption": "none" });
+        let plan = json!({
+            "title": "t", "lab": "auto", "device": { "source": { "image": 1024 } },
+            "protocol": {
+                "blocks": { "min": 1, "max": 30 }, "seed": 1, "tie": 0.03, "timeout": { "secs": 1, "nanos": 0 }
+            },
+            "goal": { "metric": "durable", "weights": {} },
+            "datasets": { "tree": { "kind": "tree", "profile": "mixed", "files": 9, "directories": 2, "size": 99 } },
+            "candidates": candidates.iter().map(of).collect::<Vec<_>>(),
+            "phases": [
+                { "name": "write", "work": { "operation": "tree.write" }, "dataset": "tree" },
+                { "name": "read", "work": { "operation": "tree.read" }, "dataset": "tree" }
+            ]
+        });
+        Self {
+            plan,
+            lab: "native",
+            environment: vec![("kernel.release", "6.1"), ("device.name", "loop0")],
+            blocks,
+            candidates: candidates.to_vec(),
+            failing: "",
+        }
+    }
+
+    fn build(&self) -> (Plan, Run) {
+        let plan: Plan = serde_json::from_value(self.plan.clone()).unwrap();
+        let facts = self.environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let start = json!({
+            "event": "run_started", "schema": 1, "id": "x", "title": "t", "plan_digest": "d", "lab": self.lab,
+            "lab_reason": "r", "fidelity": "f",
+            "environment": facts.collect::<std::collections::BTreeMap<_, _>>()
+        });
+        let mut events: Vec<(Option<TrialId>, Event)> = vec![(None, serde_json::from_value(start).unwrap())];
+        for block in 1..=self.blocks {
+            let order = self.candidates.iter().map(|(name, _)| (*name).to_owned()).collect();
+            events.push((None, Event::BlockStarted { block, attempt: 1, order }));
+            for (at, (name, takes)) in self.candidates.iter().enumerate() {
+                let id = Some(TrialId { block, candidate: (*name).to_owned(), attempt: 1 });
+                events.push((id.clone(), Event::TrialStarted {}));
+                // A wobble of about a per cent, never twice the same.
+                let wobble = 1.0 + 0.002 * f64::from((block * 5 + at as u32) % 7) + 1e-5 * f64::from(block);
+                for (phase, seconds) in [("write", takes[0] * wobble), ("read", 2.0 * takes[1] * wobble)] {
+                    events.push((id.clone(), Event::Observation(observation(phase, seconds))));
+                }
+                events.push((id.clone(), Event::Observation(observation("umount", 0.1))));
+                let failed = *name == self.failing;
+                let status = if failed { Status::Failed } else { Status::Ok };
+                let reason = if failed { "2 files differ".to_owned() } else { String::new() };
+                events.push((id, Event::TrialFinished { status, reason, wall: 1.0 }));
+            }
+            events.push((None, Event::BlockFinished { block, attempt: 1, invalid: None }));
+        }
+        events.push((None, Event::RunFinished { reason: "done".to_owned() }));
+        let records = events
+            .into_iter()
+            .zip(1_795_000_000..)
+            .map(|((trial, event), second)| Record {
+                at: jiff::Timestamp::new(second, 0).unwrap(),
+                trial,
+                event,
+            })
+            .collect();
+        let run = Run::derive(&plan, &Journal { path: PathBuf::from("j"), records, torn: false }).unwrap();
+        (plan, run)
+    }
+}
+
+fn observation(phase: &str, seconds: f64) -> Observation {
+    let number = |metric: &str, unit, value| Measurement { metric: metric.to_owned(), unit, value };
+    Observation {
+        phase: phase.to_owned(),
+        measurements: vec![
+            number("durable", Unit::Seconds, seconds),
+            number("file_rate", Unit::PerSecond, 9.0 / seconds),
+            number("cpu", Unit::Seconds, 0.0),
+            number("device_written", Unit::Bytes, 4096.0),
+        ],
+        histograms: Vec::new(),
+        cache: "fresh".to_owned(),
+    }
+}
+
+fn compared(before: &Made, after: &Made) -> Result<RunComparison, Vec<String>> {
+    let ((one_plan, one), (other_plan, other)) = (before.build(), after.build());
+    compare(Side { plan: &one_plan, run: &one }, Side { plan: &other_plan, run: &other })
+        .map_err(|error| error.reasons)
+}
+
+fn refusal(change: impl Fn(&mut Made)) -> Vec<String> {
+    let before = Made::new(8, &[("a", [1.0, 1.0])]);
+    let mut after = Made::new(8, &[("a", [1.0, 1.0])]);
+    change(&mut after);
+    compared(&before, &after).unwrap_err()
+}
+
+fn outcomes(found: &RunComparison) -> Vec<(String, Comparison)> {
+    let name = |subject: &Subject| match subject {
+        Subject::Goal => "goal".to_owned(),
+        Subject::Phase(name) => name.clone(),
+    };
+    let told = |change: &super::Change| {
+        (format!("{} {}", change.candidate, name(&change.subject)), change.outcome.unwrap())
+    };
+    found.judged.iter().map(told).collect()
+}
+
+#[test]
+fn each_phase_and_the_goal_are_judged() {
+    let before = Made::new(8, &[("a", [1.0, 1.0]), ("b", [1.0, 1.0])]);
+    let after = Made::new(8, &[("a", [1.2, 0.7]), ("b", [1.0, 1.001])]);
+    let found = compared(&before, &after).unwrap();
+    let (better, worse, same) = (Comparison::Better, Comparison::Worse, Comparison::Same);
+    let expected = [
+        ("a goal", better),
+        ("a write", worse),
+        ("a read", better),
+        ("b goal", same),
+        ("b write", same),
+        ("b read", same),
+    ];
+    assert_eq!(outcomes(&found), expected.map(|(name, outcome)| (name.to_owned(), outcome)));
+    assert!(found.has_regression());
+    let write = found.regressions().next().unwrap();
+    assert!((write.ratio.point - 1.2).abs() < 0.01 && write.ratio.low.unwrap() > 1.18, "{write:?}");
+    // Holm: never smaller than alone, at most six times as large.
+    assert!(write.adjusted_p.unwrap() > write.p && write.adjusted_p.unwrap() <= 6.0 * write.p);
+    // The geometric mean of both phases: √(1.2 · 0.7).
+    assert!((found.judged[0].ratio.point - (1.2_f64 * 0.7).sqrt()).abs() < 0.01);
+}
+
+#[test]
+fn costs_inform_and_are_not_judged() {
+    let run = Made::new(8, &[("a", [1.0, 1.0])]);
+    let found = compared(&run, &run).unwrap();
+    let told: Vec<(&Subject, &str)> =
+        found.costs.iter().map(|change| (&change.subject, change.metric.as_str())).collect();
+    let phase = |name: &str| Subject::Phase(name.to_owned());
+    // No ratio is told of a CPU time of zero.
+    assert_eq!(
+        told,
+        [
+            (&phase("write"), "device_written"),
+            (&phase("read"), "device_written"),
+            (&phase("umount"), "durable")
+        ]
+    );
+    assert!(found.costs.iter().all(|change| change.outcome.is_none() && change.adjusted_p.is_none()));
+}
+
+#[test]
+fn a_rate_is_worse_when_it_falls() {
+    let mut before = Made::new(8, &[("a", [1.0, 1.0])]);
+    before.plan["goal"] = json!({ "metric": "file_rate", "weights": { "write": 2.0, "read": 1.0 } });
+    let mut after = Made::new(8, &[("a", [1.2, 1.2])]);
+    after.plan["goal"] = before.plan["goal"].clone();
+    let found = compared(&before, &after).unwrap();
+    assert!(
+        found
+            .judged
+            .iter()
+            .all(|change| change.outcome == Some(Comparison::Worse) && change.ratio.point < 0.9)
+    );
+    assert_eq!(found.judged.len(), 3);
+}
+
+#[test]
+fn a_goal_of_one_phase_is_judged_once() {
+    let mut run = Made::new(8, &[("a", [1.0, 1.0])]);
+    run.plan["goal"]["weights"] = json!({ "write": 1.0 });
+    let found = compared(&run, &run).unwrap();
+    let names: Vec<String> = outcomes(&found).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["a write", "a read"]);
+}
+
+#[test]
+fn too_few_blocks_decide_nothing_and_say_how_many_would() {
+    let found = compared(&Made::new(3, &[("a", [1.0, 1.0])]), &Made::new(8, &[("a", [2.0, 2.0])])).unwrap();
+    // 2 / C(11, 3) = 0.012 does for three comparisons; with three and three it would be 0.1.
+    assert!(found.has_regression());
+    let found = compared(&Made::new(3, &[("a", [1.0, 1.0])]), &Made::new(3, &[("a", [2.0, 2.0])])).unwrap();
+    assert!(found.judged.iter().all(|change| change.outcome == Some(Comparison::Unknown)));
+    assert!(
+        found.cautions[0].contains("with 3 before and 3 after")
+            && found.cautions[0].contains("; 5 in each run would do"),
+        "{:?}",
+        found.cautions
+    );
+}
+
+#[test]
+fn when_everybody_moves_the_machine_is_suspected() {
+    let before = Made::new(8, &[("a", [1.0, 1.0]), ("b", [1.0, 1.0])]);
+    let all = Made::new(8, &[("a", [1.2, 1.2]), ("b", [1.2, 1.2])]);
+    let one = Made::new(8, &[("a", [1.2, 1.2]), ("b", [1.0, 1.0])]);
+    let suspects = |after: &Made| {
+        compared(&before, after)
+            .unwrap()
+            .cautions
+            .iter()
+            .any(|text| text.starts_with("every candidate got worse"))
+    };
+    assert!(suspects(&all) && !suspects(&one));
+}
+
+#[test]
+fn runs_on_other_ground_or_of_other_work_are_refused() {
+    assert_eq!(refusal(|after| after.lab = "uml"), ["another lab: native before, uml after"]);
+    let size = refusal(|after| after.plan["device"]["source"]["image"] = json!(2048));
+    assert_eq!(size, ["another size of device: 1 KiB before, 2 KiB after"]);
+    let kind = refusal(|after| after.plan["device"]["source"] = json!({ "path": "/dev/sdx" }));
+    assert_eq!(kind, ["another kind of device: a scratch image before, a block device after"]);
+    let data = refusal(|after| after.plan["datasets"]["tree"]["files"] = json!(10));
+    assert!(
+        data.len() == 1 && data[0].starts_with("another dataset `tree`: mixed tree of 9 files"),
+        "{data:?}"
+    );
+    let seed = refusal(|after| after.plan["protocol"]["seed"] = json!(2));
+    assert!(seed.len() == 1 && seed[0].contains("--set protocol.seed=1"), "{seed:?}");
+    let work = refusal(|after| after.plan["phases"][1]["cold"] = json!(true));
+    assert_eq!(work, ["another workload: phase `read` does something else"]);
+    assert_eq!(refusal(|after| after.blocks = 0), ["no block of the run after is complete and valid"]);
+    let both = refusal(|after| {
+        after.lab = "uml";
+        after.plan["protocol"]["seed"] = json!(2);
+    });
+    assert_eq!(both.len(), 2, "every reason is told");
+}
+
+#[test]
+fn a_device_is_known_by_its_identity_not_by_its_path() {
+    let on = |path: &str, identity: &'static str| {
+        let mut made = Made::new(8, &[("a", [1.0, 1.0])]);
+        made.plan["device"]["source"] = json!({ "path": path });
+        made.environment.push(("device.size", "1048576"));
+        made.environment.push(("device.identity", identity));
+        made
+    };
+    assert!(compared(&on("/dev/sdb", "usb-1"), &on("/dev/sdc", "usb-1")).is_ok());
+    let other = compared(&on("/dev/sdb", "usb-1"), &on("/dev/sdb", "usb-2")).unwrap_err();
+    assert_eq!(other, ["another device: usb-1 before, usb-2 after"]);
+}
+
+#[test]
+fn candidates_are_matched_by_name_and_the_others_left_out() {
+    let before = Made::new(8, &[("a", [1.0, 1.0]), ("gone", [1.0, 1.0])]);
+    let after = Made::new(8, &[("a", [1.0, 1.0]), ("new", [1.0, 1.0])]);
+    let found = compared(&before, &after).unwrap();
+    assert!(found.judged.iter().all(|change| change.candidate == "a"));
+    let left = [("gone", "not in the run after"), ("new", "not in the run before")];
+    assert_eq!(found.left_out, left.map(|(name, why)| (name.to_owned(), why.to_owned())));
+    let none = compared(&Made::new(8, &[("b", [1.0, 1.0])]), &after).unwrap_err();
+    assert!(none[0].starts_with("no candidate was measured in both") && none.len() == 4, "{none:?}");
+}
+
+#[test]
+fn what_fails_only_after_is_a_regression() {
+    let run = Made::new(8, &[("a", [1.0, 1.0]), ("b", [1.0, 1.0])]);
+    let mut broken = Made::new(8, &[("a", [1.0, 1.0]), ("b", [1.0, 1.0])]);
+    broken.failing = "b";
+    let found = compared(&run, &broken).unwrap();
+    assert!(found.has_regression() && found.regressions().next().is_none());
+    assert_eq!(
+        found.broken,
+        [("b".to_owned(), "8 of 8 trials failed, first in block 1: 2 files differ".to_owned())]
+    );
+    let mended = compared(&broken, &run).unwrap();
+    assert!(!mended.has_regression());
+    assert_eq!(
+        mended.left_out,
+        [(
+            "b".to_owned(),
+            "failed before: 8 of 8 trials failed, first in block 1: 2 files differ".to_owned()
+        )]
+    );
+}
+
+#[test]
+fn kernel_and_options_may_differ_and_are_listed() {
+    let before = Made::new(8, &[("a", [1.0, 1.0])]);
+    let mut after = Made::new(8, &[("a", [1.0, 1.0])]);
+    after.plan["candidates"][0]["mkfs"] = json!(["-O", "^has_journal"]);
+    after.environment = vec![("kernel.release", "6.12"), ("device.name", "loop3")];
+    let found = compared(&before, &after).unwrap();
+    let told: Vec<String> = found
+        .differences
+        .iter()
+        .map(|found| format!("{} {:?} {:?}", found.what, found.before, found.after))
+        .collect();
+    assert_eq!(
+        told,
+        [r#"a: mkfs None Some("-O ^has_journal")"#, r#"kernel.release Some("6.1") Some("6.12")"#]
+    );
+}
+
+#[test]
+fn a_change_without_a_cause_is_suspicious() {
+    let both = [("a", [1.0, 1.0]), ("b", [1.0, 1.0])];
+    let before = Made::new(8, &both);
+    let mut after = Made::new(8, &[("a", [1.2, 1.2]), ("b", [1.2, 1.2])]);
+    after.plan["candidates"][0]["mkfs"] = json!(["-O", "^has_journal"]);
+    let suspects = |after: &Made| -> Vec<String> {
+        let found = compared(&before, after).unwrap();
+        found.cautions.into_iter().filter(|text| text.contains("suspect the machine")).collect()
+    };
+    assert!(matches!(suspects(&after).as_slice(), [only] if only.starts_with("b changed")));
+    after.environment.push(("kernel.version", "another"));
+    assert!(suspects(&after).is_empty(), "another kernel is a cause for all");
+}

@@ -1,0 +1,77 @@
+//! `fsverdict compare` on two real runs, as a user would do it.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic in its helpers too")]
+
+use std::path::Path;
+
+use assert_cmd::Command;
+
+const PLAN: &str = r#"
+title = "A tiny tree"
+lab = "native"
+[device]
+image = "64MiB"
+[protocol]
+blocks = 5
+seed = 1
+[goal]
+metric = "device_written"
+[dataset.tree]
+profile = "mixed"
+files = 40
+directories = 5
+size = "1MiB"
+[[candidate]]
+filesystem = "ext4"
+name = "ext4"
+MKFS
+[[phase]]
+name = "write"
+operation = "tree.write"
+dataset = "tree"
+[[phase]]
+name = "remove"
+operation = "tree.remove"
+dataset = "tree"
+"#;
+
+fn fsverdict(folder: &Path) -> Command {
+    let mut command = Command::cargo_bin("fsverdict").unwrap();
+    command.current_dir(folder).env("LC_ALL", "C.UTF-8");
+    command
+}
+
+fn run(folder: &Path, name: &str, mkfs: &str) {
+    let plan = format!("{name}.toml");
+    std::fs::write(folder.join(&plan), PLAN.replace("MKFS", mkfs)).unwrap();
+    fsverdict(folder).args(["run", &plan, "--quiet", "--out", name]).assert().code(0);
+}
+
+#[test]
+fn loop_compare_finds_what_a_journal_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), "plain", "mkfs = \"-O ^has_journal\"");
+    run(folder.path(), "journal", "");
+    let compare = |one: &str, other: &str| {
+        let done = fsverdict(folder.path()).args(["compare", one, other]).assert();
+        let output = done.get_output();
+        (output.status.code().unwrap(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    // What is written does not hang on how busy the machine is, as times do.
+    let (code, page) = compare("plain", "journal");
+    assert_eq!(code, 4, "{page}");
+    assert!(page.contains("Regression: worse: ") && page.contains("mkfs: -O ^has_journal → none"), "{page}");
+    let (code, page) = compare("journal", "plain");
+    assert_eq!(code, 0, "{page}");
+    assert!(page.contains("No regression was found: better: "), "{page}");
+    assert_eq!(compare("plain", "plain").0, 2);
+    assert_eq!(compare("plain", "nowhere").0, 2);
+}
+
+#[test]
+fn what_is_no_run_is_a_wrong_command_line() {
+    let folder = tempfile::tempdir().unwrap();
+    fsverdict(folder.path()).args(["compare", "a"]).assert().code(2);
+    let done = fsverdict(folder.path()).args(["compare", "a", "b"]).assert().code(2);
+    assert!(String::from_utf8_lossy(&done.get_output().stderr).contains("is not the folder of a run"));
+}
