@@ -123,7 +123,7 @@ fn read(output: &str) -> Result<Reading, String> {
         let worst = layout.latencies.map(|first| at(first + test)).unwrap_or_default();
         let mut add = |metric: &MetricInfo, value: f64| {
             reading.measurements.push(Measurement {
-                metric: metric.name.to_owned(),
+                metric: metric.name.into(),
                 unit: metric.unit,
                 value,
             });

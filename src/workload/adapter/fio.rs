@@ -214,7 +214,7 @@ fn read(output: &str) -> Result<Reading, Problem> {
 }
 
 fn add(measurements: &mut Vec<Measurement>, metric: &MetricInfo, value: f64) {
-    measurements.push(Measurement { metric: metric.name.to_owned(), unit: metric.unit, value });
+    measurements.push(Measurement { metric: metric.name.into(), unit: metric.unit, value });
 }
 
 /// Mean and longest of the whole latency; percentiles where fio was let count them, usually of completion alone.
