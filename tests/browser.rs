@@ -1,6 +1,8 @@
 //! Opens the HTML report of a recorded run in a real browser: every chart is drawn, nothing is complained of, and it
 //! fits a phone and the dark. Without chromium these tests say so and check nothing.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

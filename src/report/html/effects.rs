@@ -53,8 +53,8 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
         .map(|effect| effect.ratio.point.max(1.0 / effect.ratio.point))
         .fold(NARROWEST, f64::max)
         .min(WIDEST);
-    let single =
-        rows.iter().flat_map(|(_, effects)| effects.iter().flatten()).all(|effect| effect.ratio.n < 2);
+    let claims =
+        rows.iter().flat_map(|(_, effects)| effects.iter().flatten()).any(|effect| effect.ratio.low.is_some());
     html! {
         @if !rows.is_empty() {
             section #effects aria-labelledby="effects-title" {
@@ -74,8 +74,9 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
                 } }
                 p.note {
                     "The upright in the middle is no effect; the edges are " (times(1.0 / reach)) "× and " (times(reach)) "×. "
-                    @if single { "There is one block: how far a repetition would differ is not known. " }
-                    @else { "► certainly better, ◄ certainly worse, ≈ within the tie, ? the line points both ways. Each cell is judged alone." }
+                    @if claims {
+                        "► certainly better, ◄ certainly worse, ≈ within the tie, ? the interval points both ways. Each cell is judged alone."
+                    } @else { "With fewer than six blocks there is no interval, and nothing is claimed." }
                 }
             }
         }
@@ -103,11 +104,11 @@ fn row(
 }
 
 impl Effect {
-    /// What the interval says: class, sign, words. One block says nothing, and an interval that points both ways neither.
+    /// What the interval says: class, sign, words. Without one nothing is claimed, nor where it points both ways.
     fn seen(&self, tie: f64) -> (&'static str, &'static str, &'static str) {
         let (small, large) = (1.0 / (1.0 + tie), 1.0 + tie);
-        if self.ratio.n < 2 {
-            ("once", "", "in one block: ")
+        if self.ratio.low.is_none() {
+            ("once", "", "")
         } else if self.low >= small && self.high <= large {
             ("tied", "≈", "no practical difference: ")
         } else if self.high < 1.0 && self.ratio.point < small {
@@ -195,14 +196,26 @@ fn single_change(base: &Candidate, changed: &Candidate) -> Option<String> {
     if base.filesystem != changed.filesystem {
         return None;
     }
+    let added = |base: &[String], changed: &[String]| -> Vec<String> {
+        changed.iter().filter(|word| !base.contains(word)).cloned().collect()
+    };
+    let kept = |base: &[String], changed: &[String]| base.iter().all(|word| changed.contains(word));
     let differences = [
         (
             base.encryption != changed.encryption,
             base.encryption == "none",
             format!("encryption {}", changed.encryption),
         ),
-        (base.mkfs != changed.mkfs, base.mkfs.is_empty(), format!("mkfs {}", changed.mkfs.join(" "))),
-        (base.mount != changed.mount, base.mount.is_empty(), format!("mount {}", changed.mount.join(","))),
+        (
+            base.mkfs != changed.mkfs,
+            kept(&base.mkfs, &changed.mkfs),
+            format!("mkfs {}", added(&base.mkfs, &changed.mkfs).join(" ")),
+        ),
+        (
+            base.mount != changed.mount,
+            kept(&base.mount, &changed.mount),
+            format!("mount {}", added(&base.mount, &changed.mount).join(",")),
+        ),
         (
             base.scheduler != changed.scheduler,
             base.scheduler.is_none(),
@@ -224,13 +237,16 @@ mod tests {
     #[test]
     fn an_effect_is_only_claimed_where_its_whole_interval_agrees() {
         let sign = |low, point, high, n| {
-            Effect { ratio: Estimate { point, low: None, high: None, n }, low, high }.seen(0.03).1
+            let interval = (n >= 6).then_some((low, high));
+            let ratio =
+                Estimate { point, low: interval.map(|ends| ends.0), high: interval.map(|ends| ends.1), n };
+            Effect { ratio, low, high }.seen(0.03).1
         };
-        assert_eq!(sign(1.1, 1.2, 1.4, 5), "◄");
-        assert_eq!(sign(0.5, 0.6, 0.9, 5), "►");
-        assert_eq!(sign(0.98, 1.0, 1.02, 5), "≈");
-        assert_eq!(sign(0.9, 1.2, 1.4, 5), "?");
-        assert_eq!(sign(1.4, 1.4, 1.4, 1), "");
+        assert_eq!(sign(1.1, 1.2, 1.4, 6), "◄");
+        assert_eq!(sign(0.5, 0.6, 0.9, 6), "►");
+        assert_eq!(sign(0.98, 1.0, 1.02, 6), "≈");
+        assert_eq!(sign(0.9, 1.2, 1.4, 6), "?");
+        assert_eq!(sign(1.3, 1.4, 1.5, 5), "");
     }
 
     fn candidate(encryption: &str, mount: &[&str]) -> Candidate {
@@ -257,5 +273,9 @@ mod tests {
         assert_eq!(change(plain(), candidate("luks2", &["noatime"])), None);
         assert_eq!(change(plain(), plain()), None);
         assert_eq!(change(candidate("none", &["a"]), candidate("none", &["b"])), None);
+        assert_eq!(
+            change(candidate("none", &["a"]), candidate("none", &["a", "b"])),
+            Some("mount b".to_owned())
+        );
     }
 }

@@ -15,6 +15,7 @@ mod latency;
 mod opening;
 mod phases;
 mod picture;
+mod then;
 mod thinning;
 
 #[cfg(test)]
@@ -81,6 +82,7 @@ fn parts(report: &Report<'_>, index: &Index<'_>, data: &data::Embedded) -> Marku
             (effects::section(report, index))
             (phases::steps(report, index))
             (latency::section(report, index))
+            (then::section(report))
             (phases::drift(report))
         }
         (evidence::section(report, data.thinned.as_ref()))

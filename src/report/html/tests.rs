@@ -132,7 +132,10 @@ fn one_block_claims_nothing() {
     let page = page(demo(1).finish());
     let shown = text(&page);
     assert!(shown.contains("one trial each: how far a repetition would differ is not known"), "{shown}");
-    assert!(shown.contains("There is one block: how far a repetition would differ is not known."), "{shown}");
+    assert!(
+        shown.contains("With fewer than six blocks there is no interval, and nothing is claimed."),
+        "{shown}"
+    );
     assert!(!page.contains("class=\"range\"") && !page.contains("worse: "));
 }
 
