@@ -51,7 +51,7 @@ fn legacy(report: &Report<'_>) -> Option<Extra> {
     let estimates = legacy_estimates(way, &candidates, &phases, &used.collect::<Vec<_>>());
     let phases: Vec<&str> =
         phases.into_iter().filter(|name| estimates.iter().any(|found| found.phase == *name)).collect();
-    let most = estimates.iter().map(|found| found.n).max()?;
+    let most = estimates.iter().filter(|found| found.value.is_some()).map(|found| found.n).max()?;
     let title = format!(
         "As the study combined its runs: {} (of {} each), seconds until durable. The verdict does not rest on it.",
         legacy_name(way),
@@ -179,7 +179,7 @@ fn why(judged: &ThenAndNow<'_>) -> String {
             if judged.measured.iter().all(|found| found.unit == Unit::Seconds) {
                 format!("{other} takes {ratio} times as long as {one} ({range}{asked})")
             } else {
-                format!("{other} is {ratio} times worse than {one} ({range}{asked})")
+                format!("{other} is worse than {one} by a factor of {ratio} ({range}{asked})")
             }
         }
         Because::NotMeasured(_) => "nothing to compare was measured".to_owned(),

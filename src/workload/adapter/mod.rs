@@ -52,7 +52,7 @@ pub struct Reading {
 
 /// An output that is not understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the output of {program} is not understood: {what}\n{}\nhint: {hint}", shown(.output))]
+#[error("the output of {program} is not understood: {what}\nhint: {hint}\n{}", shown(.output))]
 pub struct AdapterError {
     /// The program.
     pub program: &'static str,
