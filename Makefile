@@ -46,13 +46,7 @@ install: ## build and install into PREFIX (/usr/local)
 		"$$binary" completions fish >"$(SHARE)/fish/vendor_completions.d/fsverdict.fish"
 	@echo "installed $(DESTDIR)$(PREFIX)/bin/fsverdict, its man pages and completions"
 
-un# The recorded run whose report is pictured; make picture RUN=runs/mine pictures another.
-RUN ?= tests/runs/demo
-
-picture: ## render docs/pictures/report.png, the README's picture of a real report (needs chromium)
-	@binary=$$(scripts/binary) && scripts/picture "$$binary" "$(RUN)" docs/pictures/report.png
-
-install: ## remove what `make install` installed
+uninstall: ## remove what `make install` installed
 	rm -f "$(DESTDIR)$(PREFIX)/bin/fsverdict" "$(SHARE)/man/man1/fsverdict.1" "$(SHARE)"/man/man1/fsverdict-*.1
 	rm -f "$(SHARE)/bash-completion/completions/fsverdict" "$(SHARE)/zsh/site-functions/_fsverdict" "$(SHARE)/fish/vendor_completions.d/fsverdict.fish"
 

@@ -102,7 +102,8 @@ impl Lab for Native {
         watch: &mut dyn FnMut(Event),
     ) -> Result<TrialEnd, LabError> {
         let mut inherited: Vec<OwnedFd> = Vec::new();
-        spec.idle_load = *self.idle_load.get_or_init(|| idle_load(&Root::default(), IDLE_WINDOW).unwrap_or(0.0));
+        spec.idle_load =
+            *self.idle_load.get_or_init(|| idle_load(&Root::default(), IDLE_WINDOW).unwrap_or(0.0));
         spec.device = match disk {
             Disk::Image { .. } => {
                 let image = disk.open()?;

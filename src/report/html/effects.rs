@@ -53,8 +53,10 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
         .map(|effect| effect.ratio.point.max(1.0 / effect.ratio.point))
         .fold(NARROWEST, f64::max)
         .min(WIDEST);
-    let claims =
-        rows.iter().flat_map(|(_, effects)| effects.iter().flatten()).any(|effect| effect.ratio.low.is_some());
+    let claims = rows
+        .iter()
+        .flat_map(|(_, effects)| effects.iter().flatten())
+        .any(|effect| effect.ratio.low.is_some());
     html! {
         @if !rows.is_empty() {
             section #effects aria-labelledby="effects-title" {

@@ -89,7 +89,7 @@ impl Made {
 }
 
 fn observation(phase: &str, seconds: f64) -> Observation {
-    let number = |metric: &str, unit, value| Measurement { metric: metric.to_owned(), unit, value };
+    let number = |metric: &str, unit, value| Measurement { metric: metric.to_owned().into(), unit, value };
     Observation {
         phase: phase.to_owned(),
         measurements: vec![
