@@ -84,7 +84,7 @@ fn a_folder_of_a_dataset_that_is_not_there_is_found_out_at_once() {
 }
 
 #[test]
-fn the_vm_lab_is_told_to_be_missing() {
+fn a_lab_of_a_later_version_is_told_to_be_missing() {
     Place::new().fsverdict(&["run", "quick", "--lab", "vm"]).exits(1).says(&["vm lab", "hint:", "--lab uml"]);
 }
 

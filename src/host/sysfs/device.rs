@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_loop_settings_back() {
+    fn reads_back_the_settings_of_a_loop() {
         let (_folder, root) = fake_root(&[
             ("sys/class/block/loop3/loop/backing_file", "/var/tmp/scratch image\n"),
             ("sys/class/block/loop3/loop/dio", "1\n"),
