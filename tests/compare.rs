@@ -36,7 +36,8 @@ dataset = "tree"
 "#;
 
 fn fsverdict(folder: &Path) -> Command {
-    let mut command = Command::cargo_bin("fsverdict").unwrap();
+    // By its path: with a runner that cargo is told of, assert_cmd would look for that below the folder of the test.
+    let mut command = Command::from_std(std::process::Command::new(env!("CARGO_BIN_EXE_fsverdict")));
     command.current_dir(folder).env("LC_ALL", "C.UTF-8");
     command
 }

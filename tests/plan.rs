@@ -304,7 +304,7 @@ fn scale_shrinks_the_data_and_nothing_else() {
         Dataset::Folder { path: "/usr/share/doc".into(), size: Some(Bytes(200_000)) }
     );
     let whole = base().unwrap();
-    assert_eq!(scaled, Plan { datasets: scaled.datasets.clone(), ..whole });
+    assert_eq!(scaled, Plan { datasets: scaled.datasets.clone(), scale: Some(0.01), ..whole });
 }
 
 #[test]
