@@ -188,7 +188,9 @@ pub(super) fn root(value: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{chi_squared_tail, coin_cumulative, coin_cut, normal_quantile, student_quantile, student_tail};
+    use super::{
+        chi_squared_tail, coin_cumulative, coin_cut, normal_quantile, student_quantile, student_tail,
+    };
 
     #[test]
     fn textbook_values() {
