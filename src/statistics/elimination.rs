@@ -3,24 +3,37 @@
 //! Candidate a may be ruled out when every hypothesis "the set T, a in it, is tied for best" is rejected
 //! (closed testing: Marcus, Peritz & Gabriel 1976). For each size only the set hardest to reject has to be
 //! tried: the leader, a, and those closest to the leader. A set of r contenders and the leader is rejected by
-//! either of two tests, which share the look's level:
+//! any of three tests, which share the look's level:
 //!
 //! - *one of them is worse than the leader*: the smallest p of its pairs with the leader, for all
 //!   (r + 1) r / 2 pairs, since the leader was chosen after the fact;
 //! - *the leader stands apart from the rest*: the differences between the median of the contenders and the
 //!   leader, for the r + 1 candidates that could have stood apart. Where one is best and the others are alike,
-//!   this borrows strength from all of them.
+//!   this borrows strength from all of them;
+//! - *the best two stand apart from the rest*: likewise for the mean of the leader and the contender closest to
+//!   it, for the (r + 1) r / 2 pairs that could have stood apart.
 
 use super::pooled::{CommonScale, Evidence, evidence};
 use super::sample::median;
 
-/// The part of a set's level that goes to the leader standing apart; the rest goes to the pairs.
-const APART: f64 = 0.8;
+/// How the level of a set is divided, by the number of contenders in it: for the leader standing apart, and for
+/// the best two standing apart; the rest is for the pairs. Chosen by simulation (docs/methodology.md).
+fn division(contenders: usize) -> (f64, f64) {
+    match contenders {
+        0 | 1 => (0.0, 0.0),
+        2 => (0.3, 0.3),
+        3 => (0.35, 0.35),
+        _ => (0.5, 0.3),
+    }
+}
+
+/// The smallest part that is left for the pairs.
+const LEAST_FOR_PAIRS: f64 = 0.2;
 
 /// Up to this many blocks, a candidate must also have been worse than the leader in every block.
 const CONSISTENT: usize = 5;
 
-/// The variance of a median over that of a mean, for many normal values.
+/// The variance of a median over that of a mean, for many normal values; π / (2 r + 1) is close for few, too.
 const MEDIAN_VARIANCE: f64 = std::f64::consts::FRAC_PI_2;
 
 /// A candidate that is compared with the leader.
@@ -39,7 +52,7 @@ pub(super) struct Contender {
 /// The number of comparisons among which the level is divided, at most.
 pub(super) fn most_comparisons(candidates: usize) -> f64 {
     let k = candidates as f64;
-    (0.5 * k * (k - 1.0) / (1.0 - APART)).max(k / APART)
+    0.5 * k * (k - 1.0) / LEAST_FOR_PAIRS
 }
 
 /// For each contender (closest to the leader first): may it be ruled out? It must be worse by more than
@@ -86,28 +99,42 @@ fn rejected(set: &[&Contender], common: Option<CommonScale>, level: &impl Fn(f64
     let size = set.len() as f64 + 1.0;
     let pairs = 0.5 * size * (size - 1.0);
     let smallest = set.iter().map(|one| one.p).fold(1.0, f64::min);
-    if set.len() == 1 {
-        return smallest <= level(pairs);
+    let (one, two) = division(set.len());
+    if smallest <= level(pairs / (1.0 - one - two)) {
+        return true;
     }
-    smallest <= level(pairs / (1.0 - APART))
-        || stands_apart(set, common).is_some_and(|found| {
-            // One-sided, for each of the candidates that could have stood apart.
-            found.difference > 0.0 && found.p_different() <= level(0.5 * size / APART)
-        })
+    // One-sided, hence half the candidates, or pairs of candidates, that could have stood apart.
+    one > 0.0 && stands_apart(set, None, common, level(0.5 * size / one))
+        || two > 0.0 && stands_apart(set, closest(set), common, level(0.5 * pairs / two))
 }
 
-/// The leader against the median of the contenders in each block.
-fn stands_apart(set: &[&Contender], common: Option<CommonScale>) -> Option<Evidence> {
-    let blocks = set.first()?.differences.len();
+/// The place of the contender closest to the leader.
+fn closest(set: &[&Contender]) -> Option<usize> {
+    (0..set.len()).min_by(|a, b| set[*a].evidence.difference.total_cmp(&set[*b].evidence.difference))
+}
+
+/// Whether the leader, or the mean of the leader and a `second`, is better than the median of the (other)
+/// contenders, block by block, at this two-sided level.
+fn stands_apart(set: &[&Contender], second: Option<usize>, common: Option<CommonScale>, level: f64) -> bool {
+    let blocks = set.first().map_or(0, |one| one.differences.len());
     let gaps: Option<Vec<f64>> = (0..blocks)
-        .map(|block| median(&set.iter().map(|one| one.differences[block]).collect::<Vec<_>>()))
+        .map(|block| {
+            let rest: Vec<f64> = (0..set.len())
+                .filter(|place| Some(*place) != second)
+                .map(|place| set[place].differences[block])
+                .collect();
+            let best = second.map_or(0.0, |place| 0.5 * set[place].differences[block]);
+            median(&rest).map(|middle| middle - best)
+        })
         .collect();
-    let r = set.len() as f64;
-    // The median of two is their mean.
-    let of_rest = if set.len() == 2 { 0.5 } else { MEDIAN_VARIANCE / r };
+    let rest = (set.len() - usize::from(second.is_some())) as f64;
+    // The median of one or two is their mean.
+    let of_rest = if rest <= 2.0 { 1.0 / rest } else { MEDIAN_VARIANCE / (rest + 0.5) };
+    let of_best = if second.is_some() { 0.5 } else { 1.0 };
     let scale =
-        common.map(|common| CommonScale { variance: common.variance * 0.5 * (1.0 + of_rest), ..common });
-    evidence(&gaps?, scale)
+        common.map(|common| CommonScale { variance: common.variance * 0.5 * (of_best + of_rest), ..common });
+    gaps.and_then(|gaps| evidence(&gaps, scale))
+        .is_some_and(|found| found.difference > 0.0 && found.p_different() <= level)
 }
 
 #[cfg(test)]

@@ -35,5 +35,5 @@ pub use rank::{EXACT_LIMIT, TestResult, friedman, midranks, signed_rank};
 pub use sample::{
     best_of, geometric_mean, harmonic_mean, mean, median, quantile, sorted, spread, trimmed_mean,
 };
-pub use spending::{FEWEST, PlannedLook, planned_looks};
+pub use spending::{FEWEST, PlannedLook, levels, planned_looks};
 pub use stopping::{Look, LookComparison, Outcome, Stopping, StoppingRule};

@@ -9,9 +9,10 @@
 use super::distribution::{chi_squared_median_ratio, root, student_tail};
 use super::sample::{mean, median, sorted};
 
-/// The largest weight, in degrees of freedom, of the common scale beside a pair's own. Five says: the
-/// variances of candidates may well differ by a factor of ten (the range of 5 / χ²₅); see docs/methodology.md.
-const COMMON_WEIGHT: f64 = 5.0;
+/// The largest weight, in degrees of freedom, of the common scale beside a pair's own. The larger, the sooner
+/// decisions come, and the more they rely on candidates being equally noisy; this much is still safe where their
+/// standard deviations differ by a factor of four (docs/methodology.md).
+const COMMON_WEIGHT: f64 = 8.0;
 
 /// The variance of one paired difference, learned from all pairs of candidates.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -114,7 +115,7 @@ pub fn evidence(differences: &[f64], common: Option<CommonScale>) -> Option<Evid
 
 /// The common scale of several samples of paired differences: the median of their variances, which neither one
 /// noisy candidate nor one outlier can move far. `weight` says how many degrees of freedom it deserves; it never
-/// gets more than five. `None` without a sample of two values.
+/// gets more than eight. `None` without a sample of two values.
 pub fn common_scale(samples: &[Vec<f64>], weight: f64) -> Option<CommonScale> {
     let mut variances = Vec::new();
     for part in samples.iter().filter_map(|sample| Trimmed::of(sample)) {

@@ -66,14 +66,14 @@ fn weight_out(block: u32) -> f64 {
         4 => 1.5,
         5 => 2.5,
         6..=8 => 2.0,
-        9..=20 => 0.8,
-        _ => 0.8,
+        9..=20 => 1.2,
+        _ => 1.2,
     }
 }
 
 /// For each look the two-sided p value at or below which it may act, such that it acts for the first time with
 /// probability at most its share. `looks` are (block, share), blocks not decreasing.
-pub(super) fn levels(looks: &[(u32, f64)]) -> Vec<f64> {
+pub fn levels(looks: &[(u32, f64)]) -> Vec<f64> {
     let mut found: Vec<f64> = Vec::with_capacity(looks.len());
     let mut before: Option<(f64, f64)> = None;
     for (block, share) in looks {

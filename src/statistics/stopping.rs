@@ -19,7 +19,7 @@ const ALONE: f64 = 0.3;
 
 /// The weight of the common scale, in degrees of freedom, per candidate beyond the pair that is judged: with few
 /// candidates it is itself poorly known.
-const WEIGHT_EACH: f64 = 1.5;
+const WEIGHT_EACH: f64 = 1.25;
 
 /// How unlikely (in standard deviations) success must be before a run is given up early: about one in twenty.
 const HOPE: f64 = 1.64;

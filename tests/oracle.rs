@@ -1,0 +1,268 @@
+//! Every test and interval of the statistics room against scipy: `oracle/golden.json` holds random inputs, ties
+//! and tiny samples among them, with scipy's answers; `oracle/generate.py` wrote it and can verify it.
+
+use std::sync::LazyLock;
+
+use fsverdict::statistics::{
+    best_of, chi_squared_tail, coin_cumulative, equivalence_p, evidence, friedman, geometric_mean,
+    harmonic_mean, holm, levels, mean, median, median_estimate, minimum_detectable_difference,
+    normal_quantile, normal_tail, quantile, residual_variance, shift_estimate, signed_rank, spread,
+    student_quantile, student_tail, trimmed_mean,
+};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+static GOLDEN: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(include_str!("oracle/golden.json")).unwrap());
+
+fn cases<T: DeserializeOwned>(name: &str) -> Vec<T> {
+    let cases: Vec<T> = serde_json::from_value(GOLDEN[name].clone()).unwrap();
+    assert!(cases.len() >= 5, "{name}: only {} cases", cases.len());
+    cases
+}
+
+#[track_caller]
+fn close(ours: f64, theirs: f64, tolerance: f64, what: &str) {
+    let scale = theirs.abs().max(1e-12);
+    assert!((ours - theirs).abs() <= tolerance * scale + 1e-13, "{what}: ours {ours}, scipy {theirs}");
+}
+
+#[track_caller]
+fn close_or_none(ours: Option<f64>, theirs: Option<f64>, what: &str) {
+    match (ours, theirs) {
+        (Some(ours), Some(theirs)) => close(ours, theirs, 1e-9, what),
+        (ours, theirs) => assert_eq!(ours, theirs, "{what}"),
+    }
+}
+
+#[derive(Deserialize)]
+struct Distribution {
+    degrees: f64,
+    x: f64,
+    share: f64,
+    trials: usize,
+    successes: usize,
+    normal_tail: f64,
+    normal_quantile: f64,
+    student_tail: f64,
+    student_quantile: f64,
+    chi_squared_tail: f64,
+    coin_cumulative: f64,
+}
+
+#[test]
+fn distributions() {
+    for case in cases::<Distribution>("distribution") {
+        let what = format!("x {} degrees {} share {}", case.x, case.degrees, case.share);
+        close(normal_tail(case.x), case.normal_tail, 1e-10, &what);
+        close(normal_quantile(case.share), case.normal_quantile, 1e-9, &what);
+        close(student_tail(case.x, case.degrees), case.student_tail, 1e-9, &what);
+        close(student_quantile(case.share, case.degrees), case.student_quantile, 1e-8, &what);
+        close(
+            chi_squared_tail(case.x * case.degrees / 4.0, case.degrees),
+            case.chi_squared_tail,
+            1e-9,
+            &what,
+        );
+        close(coin_cumulative(case.successes, case.trials), case.coin_cumulative, 1e-9, &what);
+    }
+}
+
+#[derive(Deserialize)]
+struct Test {
+    #[serde(default)]
+    values: Vec<f64>,
+    #[serde(default)]
+    table: Vec<Vec<f64>>,
+    statistic: f64,
+    p: f64,
+}
+
+#[test]
+fn signed_ranks() {
+    for case in cases::<Test>("signed_rank") {
+        let found = signed_rank(&case.values);
+        close(found.statistic, case.statistic, 1e-12, &format!("W+ of {:?}", case.values));
+        close(found.p, case.p, 1e-9, &format!("p of {:?}", case.values));
+    }
+}
+
+#[test]
+fn friedman_with_ties() {
+    for case in cases::<Test>("friedman") {
+        let found = friedman(&case.table).unwrap();
+        close(found.statistic, case.statistic, 1e-9, &format!("{:?}", case.table));
+        close(found.p, case.p, 1e-8, &format!("{:?}", case.table));
+    }
+}
+
+#[derive(Deserialize)]
+struct Shift {
+    values: Vec<f64>,
+    confidence: f64,
+    point: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+#[test]
+fn hodges_lehmann_interval_is_what_the_test_does_not_reject() {
+    for case in cases::<Shift>("hodges_lehmann") {
+        let found = shift_estimate(&case.values, case.confidence).unwrap();
+        let what = format!("{:?} at {}", case.values, case.confidence);
+        close(found.point, case.point, 1e-9, &what);
+        close_or_none(found.low, case.low, &what);
+        close_or_none(found.high, case.high, &what);
+    }
+}
+
+#[derive(Deserialize)]
+struct Summary {
+    values: Vec<f64>,
+    confidence: f64,
+    median: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+    mean: f64,
+    trimmed: Option<f64>,
+    best: f64,
+    spread: Option<f64>,
+    quartiles: [f64; 2],
+}
+
+#[test]
+fn medians_and_legacy_estimators() {
+    for case in cases::<Summary>("median") {
+        let what = format!("{:?} at {}", case.values, case.confidence);
+        let found = median_estimate(&case.values, case.confidence).unwrap();
+        close(found.point, case.median, 1e-12, &what);
+        close_or_none(found.low, case.low, &what);
+        close_or_none(found.high, case.high, &what);
+        close(median(&case.values).unwrap(), case.median, 1e-12, &what);
+        close_or_none(mean(&case.values), Some(case.mean), &what);
+        close_or_none(trimmed_mean(&case.values), case.trimmed, &what);
+        close_or_none(best_of(&case.values), Some(case.best), &what);
+        close_or_none(spread(&case.values), case.spread, &what);
+        close_or_none(quantile(&case.values, 0.25), Some(case.quartiles[0]), &what);
+        close_or_none(quantile(&case.values, 0.75), Some(case.quartiles[1]), &what);
+    }
+}
+
+#[derive(Deserialize)]
+struct Rates {
+    values: Vec<f64>,
+    weights: Vec<f64>,
+    harmonic: f64,
+    geometric: f64,
+}
+
+#[test]
+fn rates_and_ratios() {
+    for case in cases::<Rates>("rates") {
+        let what = format!("{:?}", case.values);
+        close(harmonic_mean(&case.values).unwrap(), case.harmonic, 1e-10, &what);
+        let weighted: Vec<(f64, f64)> =
+            case.values.iter().copied().zip(case.weights.iter().copied()).collect();
+        close(geometric_mean(&weighted).unwrap(), case.geometric, 1e-10, &what);
+    }
+}
+
+#[derive(Deserialize)]
+struct Several {
+    p_values: Vec<f64>,
+    adjusted: Vec<f64>,
+}
+
+#[test]
+fn holm_is_closed_bonferroni() {
+    for case in cases::<Several>("holm") {
+        for (ours, theirs) in holm(&case.p_values).into_iter().zip(&case.adjusted) {
+            close(ours, *theirs, 1e-10, &format!("{:?}", case.p_values));
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Equivalence {
+    values: Vec<f64>,
+    tie: f64,
+    p: f64,
+}
+
+#[test]
+fn two_one_sided_tests() {
+    for case in cases::<Equivalence>("equivalence") {
+        close(equivalence_p(&case.values, case.tie).unwrap(), case.p, 1e-8, &format!("{:?}", case.values));
+    }
+}
+
+#[derive(Deserialize)]
+struct TrimmedT {
+    values: Vec<f64>,
+    difference: f64,
+    error: f64,
+    p: f64,
+}
+
+#[test]
+fn trimmed_t_tests() {
+    for case in cases::<TrimmedT>("trimmed_t") {
+        let found = evidence(&case.values, None).unwrap();
+        let what = format!("{:?}", case.values);
+        close(found.difference, case.difference, 1e-9, &what);
+        close(found.error, case.error, 1e-9, &what);
+        close(found.p_different(), case.p, 1e-8, &what);
+    }
+}
+
+#[derive(Deserialize)]
+struct Detectable {
+    deviation: f64,
+    blocks: usize,
+    alpha: f64,
+    power: f64,
+    difference: f64,
+}
+
+#[test]
+fn detectable_differences() {
+    for case in cases::<Detectable>("detectable") {
+        let found =
+            minimum_detectable_difference(case.deviation, case.blocks, case.alpha, case.power).unwrap();
+        close(found, case.difference, 1e-7, &format!("{} blocks", case.blocks));
+    }
+}
+
+#[derive(Deserialize)]
+struct Residual {
+    table: Vec<Vec<f64>>,
+    variance: f64,
+    degrees: f64,
+}
+
+#[test]
+fn residuals_of_least_squares() {
+    for case in cases::<Residual>("residual") {
+        let (variance, degrees) = residual_variance(&case.table).unwrap();
+        close(variance, case.variance, 1e-8, &format!("{:?}", case.table));
+        assert_eq!(degrees, case.degrees);
+    }
+}
+
+#[derive(Deserialize)]
+struct Crossing {
+    blocks: [u32; 2],
+    shares: [f64; 2],
+    levels: [f64; 2],
+}
+
+#[test]
+fn levels_of_repeated_looks() {
+    for case in cases::<Crossing>("crossing") {
+        let looks = [(case.blocks[0], case.shares[0]), (case.blocks[1], case.shares[1])];
+        for (ours, theirs) in levels(&looks).into_iter().zip(case.levels) {
+            close(ours, theirs, 1e-4, &format!("{looks:?}"));
+        }
+    }
+}
