@@ -19,7 +19,7 @@ pub(crate) enum Noise {
     /// Normal, but one trial in twenty takes three times as long.
     TripledTimes,
     /// Normal, but one trial in twenty is three times as noisy.
-    TripledNoise,
+    Tripled,
     /// Normal, on a device that becomes slower by half a standard deviation in each block, and within it.
     Drift,
     /// Normal; the standard deviation of each candidate is drawn between half and twice the nominal one.
@@ -31,7 +31,7 @@ pub(crate) const NOISES: [(Noise, &str); 6] = [
     (Noise::Normal, "normal"),
     (Noise::HeavyTails, "heavy tails (t3)"),
     (Noise::TripledTimes, "5 % of trials x3 in time"),
-    (Noise::TripledNoise, "5 % of trials x3 in noise"),
+    (Noise::Tripled, "5 % of trials x3 in noise"),
     (Noise::Drift, "drifting device"),
     (Noise::PerCandidate, "noise differs x4 by candidate"),
 ];
@@ -98,7 +98,7 @@ impl World {
             let squares: f64 = (0..3).map(|_| self.normal()).map(|value| value * value).sum();
             // √3 of the t distribution against √3 of its standard deviation.
             normal / libm::sqrt(squares)
-        } else if self.noise == Noise::TripledNoise && self.uniform() < OUTLIERS {
+        } else if self.noise == Noise::Tripled && self.uniform() < OUTLIERS {
             3.0 * normal
         } else {
             normal
