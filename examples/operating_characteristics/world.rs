@@ -3,8 +3,8 @@
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The share of trials that are outliers.
-const OUTLIERS: f64 = 0.05;
+/// The share of trials that are odd, in the models that have odd ones.
+const ODD_SHARE: f64 = 0.05;
 
 /// How noisy a whole block is (standard deviation of the log): all candidates of it alike.
 const BLOCK_NOISE: f64 = 0.01;
@@ -17,9 +17,9 @@ pub(crate) enum Noise {
     /// Student's t with three degrees of freedom, scaled to the same standard deviation.
     HeavyTails,
     /// Normal, but one trial in twenty takes three times as long.
-    TripledTimes,
+    Outliers,
     /// Normal, but one trial in twenty is three times as noisy.
-    Tripled,
+    Bursts,
     /// Normal, on a device that becomes slower by half a standard deviation in each block, and within it.
     Drift,
     /// Normal; the standard deviation of each candidate is drawn between half and twice the nominal one.
@@ -30,8 +30,8 @@ pub(crate) enum Noise {
 pub(crate) const NOISES: [(Noise, &str); 6] = [
     (Noise::Normal, "normal"),
     (Noise::HeavyTails, "heavy tails (t3)"),
-    (Noise::TripledTimes, "5 % of trials x3 in time"),
-    (Noise::Tripled, "5 % of trials x3 in noise"),
+    (Noise::Outliers, "5 % of trials x3 in time"),
+    (Noise::Bursts, "5 % of trials x3 in noise"),
     (Noise::Drift, "drifting device"),
     (Noise::PerCandidate, "noise differs x4 by candidate"),
 ];
@@ -80,7 +80,7 @@ impl World {
         for place in 0..count {
             let candidate = self.order[place];
             let mut time = self.centres[candidate] + shared + self.deviations[candidate] * self.unit_noise();
-            if self.noise == Noise::TripledTimes && self.uniform() < OUTLIERS {
+            if self.noise == Noise::Outliers && self.uniform() < ODD_SHARE {
                 time += libm::log(3.0);
             }
             if self.noise == Noise::Drift {
@@ -98,7 +98,7 @@ impl World {
             let squares: f64 = (0..3).map(|_| self.normal()).map(|value| value * value).sum();
             // √3 of the t distribution against √3 of its standard deviation.
             normal / libm::sqrt(squares)
-        } else if self.noise == Noise::Tripled && self.uniform() < OUTLIERS {
+        } else if self.noise == Noise::Bursts && self.uniform() < ODD_SHARE {
             3.0 * normal
         } else {
             normal
