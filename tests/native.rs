@@ -260,6 +260,17 @@ fn loop_a_scheduler_is_set_for_the_trial_and_put_back() {
 }
 
 #[test]
+fn loop_a_scheduler_that_is_not_offered_is_skipped_with_those_that_are() {
+    let place = Place::new();
+    let plan = one_write("scheduler = \"cfq\"") + "[[candidate]]\nfilesystem = \"ext2\"\n";
+    place.run(&plan, &["--device", "image:64MiB"]).exits(3).says(&[
+        "skipped ext4@cfq: a loop device here has no I/O scheduler `cfq`: it offers",
+        "none",
+        "`bfq`",
+    ]);
+}
+
+#[test]
 fn loop_a_candidate_that_fails_says_why_and_the_others_go_on() {
     let place = Place::new();
     let plan = r#"

@@ -7,6 +7,7 @@ mod drive;
 mod guest;
 mod kernel;
 mod native;
+mod scheduler;
 mod uml;
 
 use std::path::PathBuf;
