@@ -37,7 +37,7 @@ pub fn every(plan: &Plan) -> [Candidacy; 3] {
 }
 
 fn native(plan: &Plan) -> Result<Box<dyn Lab>, LabError> {
-    Ok(Box::new(Native::prepare(&plan.device.source)?))
+    Ok(Box::new(Native::prepare(plan)?))
 }
 
 fn uml(plan: &Plan) -> Result<Box<dyn Lab>, LabError> {

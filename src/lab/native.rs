@@ -11,10 +11,11 @@ use crate::host::sysfs::queue_settings;
 use crate::journal::Event;
 use crate::layer::find_scheduler;
 use crate::measure::{IDLE_WINDOW, idle_load};
-use crate::plan::{Candidate, DeviceSource};
-use crate::trial::{TrialDevice, TrialSpec, agent_cell};
+use crate::plan::{Candidate, DeviceSource, Plan, StagingChoice};
+use crate::trial::{TrialDevice, TrialSpec, agent_cell, bytes_to_stage};
 
 use super::drive::{TrialEnd, drive};
+use super::held::Held;
 use super::scheduler::scheduler_obstacle;
 use super::{Disk, Lab, LabError, Obstacle, missing_tools};
 
@@ -25,8 +26,11 @@ pub(super) struct Native {
     on_image: bool,
     /// Name in sysfs of the device, or of one of its kind.
     device: String,
+    staging: StagingChoice,
     /// Measured once, right before the first trial.
     idle_load: OnceLock<f64>,
+    /// Staged once, right before the first trial that needs it.
+    held: OnceLock<Held>,
 }
 
 impl Native {
@@ -34,7 +38,7 @@ impl Native {
     ///
     /// # Errors
     /// Without root, or where namespaces are forbidden even to root.
-    pub(super) fn prepare(device: &DeviceSource) -> Result<Self, LabError> {
+    pub(super) fn prepare(plan: &Plan) -> Result<Self, LabError> {
         if !rustix::process::geteuid().is_root() {
             return Err(LabError::NotRoot);
         }
@@ -42,12 +46,35 @@ impl Native {
             return Err(LabError::NoNamespaces);
         }
         let known = known_filesystems(&Root::new("/")).map_err(|error| LabError::Host(error.to_string()))?;
-        let (on_image, device) = match device {
+        let (on_image, device) = match &plan.device.source {
             // Loop devices are all alike; the one an image gets is not known yet.
             DeviceSource::Image(_) => (true, "loop0".to_owned()),
             DeviceSource::Path(path) => (false, kernel_name(path)),
         };
-        Ok(Native { known, on_image, device, idle_load: OnceLock::new() })
+        Ok(Native {
+            known,
+            on_image,
+            device,
+            staging: plan.device.staging,
+            idle_load: OnceLock::new(),
+            held: OnceLock::new(),
+        })
+    }
+
+    /// The staged datasets of the run, if its trials need any.
+    fn held(
+        &self,
+        spec: &TrialSpec,
+        disk: &Disk,
+        watch: &mut dyn FnMut(Event),
+    ) -> Result<Option<&Held>, LabError> {
+        if self.held.get().is_none() {
+            let Some(bytes) = bytes_to_stage(&spec.datasets, &spec.phases) else { return Ok(None) };
+            watch(Event::StepStarted { step: "stage".to_owned() });
+            let held = Held::stage(spec, self.staging, bytes, &disk.scratch_folder()?)?;
+            let _ = self.held.set(held);
+        }
+        Ok(self.held.get())
     }
 
     fn has_driver(&self, filesystem: &str) -> bool {
@@ -142,10 +169,19 @@ impl Lab for Native {
             }
             Disk::Device { ticket, .. } => TrialDevice::Block { ticket: ticket.clone() },
         };
+        let lent = self.held(&spec, disk, watch)?.map(Held::lend).transpose()?;
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
         let (reader, writer) = std::io::pipe()?;
-        let mut command = agent_cell(&spec).command()?;
+        let mut joins = None;
+        if let Some((namespace, staging)) = lent {
+            spec.staging = staging;
+            joins = Some(inherit(namespace.as_fd())?);
+            inherited.push(namespace);
+        }
+        let mut cell = agent_cell(&spec);
+        cell.joins = joins;
+        let mut command = cell.command()?;
         // Standard output is the console; events go their own way.
         command.env(crate::trial::EVENTS_VARIABLE, inherit(sender.as_fd())?.to_string()).stdin(reader);
         inherited.push(sender);

@@ -16,8 +16,8 @@ use super::section::{
 use super::source::{Node, Place, Problem, Table, Texts, Value, parse};
 use super::suggest::suggest;
 use super::{
-    Blocks, Bytes, Device, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan, Protocol, Vocabulary, Work,
-    fit,
+    Blocks, Bytes, Device, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan, Protocol, StagingChoice,
+    Vocabulary, Work, fit,
 };
 
 /// Keys at the top of a plan.
@@ -34,7 +34,7 @@ const TOP: &[&str] = &[
     "phase",
     "published",
 ];
-const DEVICE: &[&str] = &["image", "path", "folder"];
+const DEVICE: &[&str] = &["image", "path", "folder", "staging"];
 const PROTOCOL: &[&str] = &["blocks", "seed", "tie", "timeout", "budget", "legacy"];
 const BLOCKS: &[&str] = &["min", "max"];
 const GOAL: &[&str] = &["metric", "weights"];
@@ -151,12 +151,14 @@ fn lab(node: &Node) -> Result<LabChoice, ValueError> {
 }
 
 fn read_device(top: &Section<'_>, problems: &Problems) -> Option<(Device, Option<Place>)> {
-    let default = Device { source: DeviceSource::Image(IMAGE), folder: None };
+    let default =
+        Device { source: DeviceSource::Image(IMAGE), folder: None, staging: StagingChoice::default() };
     let Some(entry) = top.entry("device") else { return Some((default, None)) };
     let section = Section::new("[device]", &entry.node, DEVICE, problems)?;
     let image = section.optional("image", size);
     let path: Option<Placed<PathBuf>> = section.optional("path", absolute_path);
     let folder = section.optional("folder", absolute_path);
+    let staging = section.optional("staging", |node| text(node)?.parse());
     if section.entry("path").is_some() {
         section.forbid(
             &["image", "folder"],
@@ -171,7 +173,9 @@ fn read_device(top: &Section<'_>, problems: &Problems) -> Option<(Device, Option
         (None, Some(image)) => DeviceSource::Image(image.value),
         (None, None) => default.source,
     };
-    Some((Device { source, folder: folder.map(|folder| folder.value) }, at.or(Some(entry.key_at))))
+    let folder = folder.map(|folder| folder.value);
+    let staging = staging.map_or(default.staging, |staging| staging.value);
+    Some((Device { source, folder, staging }, at.or(Some(entry.key_at))))
 }
 
 fn read_protocol(top: &Section<'_>, problems: &Problems) -> Option<Protocol> {

@@ -6,7 +6,7 @@ use crate::journal::{Event, JournalError, Run, Status, TrialId, Writer};
 use crate::lab::{Disk, Lab, LabError, TrialEnd};
 use crate::plan::{Candidate, Plan};
 use crate::statistics::Outcome;
-use crate::trial::{TrialDevice, TrialSpec};
+use crate::trial::{Staging, TrialDevice, TrialSpec};
 
 use super::deliberate::Deliberation;
 use super::progress::Observer;
@@ -193,6 +193,7 @@ impl Study<'_> {
             datasets: self.plan.datasets.clone(),
             phases: self.plan.phases.clone(),
             device: TrialDevice::Guest { path: "/dev/null".into() },
+            staging: Staging::Memory,
             idle_load: 0.0,
             limit: self.plan.protocol.timeout,
             modules: None,
