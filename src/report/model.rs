@@ -33,6 +33,8 @@ pub struct Report<'a> {
     pub notes: Vec<Note>,
     /// What the measuring cost.
     pub harness: Option<Harness>,
+    /// Whether the run goes on right now, so that a page of it should be looked at again.
+    pub live: bool,
 }
 
 /// Which trials the numbers of a report are made from.
@@ -102,6 +104,7 @@ impl<'a> Report<'a> {
             sentence: String::new(),
             notes: Vec::new(),
             harness: Harness::of(run),
+            live: false,
         };
         report.sentence = sentence::outcome(&report);
         report.notes = notes::gather(&report);
