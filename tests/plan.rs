@@ -41,6 +41,9 @@ const VOCABULARY: Vocabulary<'static> = Vocabulary {
         "bonnie_block_read",
         "bonnie_block_write",
         "bonnie_block_write_cpu",
+        "bonnie_block_read_cpu",
+        "bonnie_char_read",
+        "throughput",
     ],
 };
 
@@ -398,6 +401,14 @@ fn findings_raw_devices_and_generations_are_checked() {
         (
             "[[published]]\nfinding = \"f\"\nsource = \"s\"\nphase = \"mkfs\"\nclaim = { better = [\"a\"], than = [\"b\"], by = 0.5 }",
             "a factor of 1 or more",
+        ),
+        (
+            "[[published]]\nfinding = \"f\"\nsource = \"s\"\nphase = \"mkfs\"\nclaim = { reach = [\"a\"], share = 0.9 }",
+            "a share of what?",
+        ),
+        (
+            "[[published]]\nfinding = \"f\"\nsource = \"s\"\nphase = \"mkfs\"\nclaim = { reach = [\"a\"], share = 0.9, of_metric = \"sped\" }",
+            "there is no metric `sped`",
         ),
         ("[protocol]\nlegacy = \"bestof\"", "there is no legacy estimator `bestof`"),
         ("[dataset.iso_bytes]\nfile = \"1MiB\"", "may not be called `iso_bytes`"),

@@ -8,6 +8,7 @@ mod guest;
 mod held;
 mod kernel;
 mod native;
+mod scheduler;
 mod uml;
 
 use std::path::PathBuf;

@@ -1,18 +1,22 @@
 //! The `native` lab: this machine's kernel. The agent is a child process in a cell; root only.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::host::cell::{Walls, inherit, possible_walls};
 use crate::host::procfs::known_filesystems;
 use crate::host::root::Root;
+use crate::host::sysfs::queue_settings;
 use crate::journal::Event;
+use crate::layer::find_scheduler;
 use crate::measure::{IDLE_WINDOW, idle_load};
 use crate::plan::{Candidate, DeviceSource, Plan, StagingChoice};
 use crate::trial::{TrialDevice, TrialSpec, agent_cell, bytes_to_stage};
 
 use super::drive::{TrialEnd, drive};
 use super::held::Held;
+use super::scheduler::scheduler_obstacle;
 use super::{Disk, Lab, LabError, Obstacle, missing_tools};
 
 /// This machine's kernel.
@@ -20,6 +24,8 @@ use super::{Disk, Lab, LabError, Obstacle, missing_tools};
 pub(super) struct Native {
     known: Vec<String>,
     on_image: bool,
+    /// Name in sysfs of the device, or of one of its kind.
+    device: String,
     staging: StagingChoice,
     /// Measured once, right before the first trial.
     idle_load: OnceLock<f64>,
@@ -40,10 +46,15 @@ impl Native {
             return Err(LabError::NoNamespaces);
         }
         let known = known_filesystems(&Root::new("/")).map_err(|error| LabError::Host(error.to_string()))?;
-        let on_image = matches!(plan.device.source, DeviceSource::Image(_));
+        let (on_image, device) = match &plan.device.source {
+            // Loop devices are all alike; the one an image gets is not known yet.
+            DeviceSource::Image(_) => (true, "loop0".to_owned()),
+            DeviceSource::Path(path) => (false, kernel_name(path)),
+        };
         Ok(Native {
             known,
             on_image,
+            device,
             staging: plan.device.staging,
             idle_load: OnceLock::new(),
             held: OnceLock::new(),
@@ -69,6 +80,23 @@ impl Native {
     fn has_driver(&self, filesystem: &str) -> bool {
         self.known.iter().any(|known| known == filesystem) || loadable(filesystem)
     }
+
+    /// A scheduler that this device cannot be set to. One that cannot be asked for yet is for the trial to find out.
+    fn scheduler_obstacle(&self, wanted: &str) -> Option<Obstacle> {
+        let offered = queue_settings(&Root::default(), &self.device).ok()?.scheduler?.available;
+        // The kernel loads a module when the scheduler is set.
+        let module = find_scheduler(wanted).and_then(|scheduler| scheduler.driver);
+        if module.is_some_and(|(_, module)| loadable(module)) {
+            return None;
+        }
+        let whom = if self.on_image { "a loop device here" } else { self.device.as_str() };
+        scheduler_obstacle(wanted, whom, &offered)
+    }
+}
+
+fn kernel_name(device: &Path) -> String {
+    let real = std::fs::canonicalize(device).unwrap_or_else(|_| device.to_owned());
+    real.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Whether the kernel itself offers the device mapper; a node below `/dev/mapper` proves nothing.
@@ -115,7 +143,8 @@ impl Lab for Native {
                 hint: sandbox.to_owned(),
             });
         }
-        missing_tools(candidate)
+        let scheduler = candidate.scheduler.as_deref().and_then(|wanted| self.scheduler_obstacle(wanted));
+        scheduler.or_else(|| missing_tools(candidate))
     }
 
     fn command_line(&self) -> Vec<String> {

@@ -11,12 +11,14 @@ use std::path::{Path, PathBuf};
 use crate::host::cell::{Cell, CellError, Walls, inherit, possible_walls};
 use crate::host::program::locate;
 use crate::journal::Event;
+use crate::layer::{SCHEDULERS, Scheduler, find_scheduler};
 use crate::plan::{Candidate, Plan};
 use crate::trial::{Modules, Staging, TrialDevice, TrialSpec, bytes_to_stage};
 
 use super::drive::{TrialEnd, drive};
 use super::held::{disk_for, in_memory};
 use super::kernel::{Kernel, Provision};
+use super::scheduler::scheduler_obstacle;
 use super::{Disk, Lab, LabError, Obstacle, missing_tools};
 
 /// The kernel's name where a distribution packages it.
@@ -101,12 +103,30 @@ impl Uml {
                 names.extend(encryption.modules.iter().map(|name| (*name).to_owned()));
             }
         }
-        if candidate.scheduler.as_deref() == Some("bfq")
-            && self.kernel.provides("CONFIG_IOSCHED_BFQ") == Provision::Module
-        {
-            names.push("bfq".to_owned());
+        if let Some(wanted) = &candidate.scheduler {
+            names.extend(self.scheduler_module(wanted)?);
         }
         Ok(names)
+    }
+
+    /// The module of an I/O scheduler, where it is one; or which schedulers there are.
+    fn scheduler_module(&self, wanted: &str) -> Result<Option<String>, Obstacle> {
+        let provision = |scheduler: &Scheduler| {
+            scheduler.driver.map_or(Provision::Builtin, |(symbol, _)| self.kernel.provides(symbol))
+        };
+        let offered: Vec<String> = SCHEDULERS
+            .iter()
+            .filter(|scheduler| provision(scheduler) != Provision::Absent)
+            .map(|scheduler| scheduler.name.to_owned())
+            .collect();
+        let whom = format!("the kernel {} ({})", self.kernel.path.display(), self.kernel.release);
+        match scheduler_obstacle(wanted, &whom, &offered) {
+            Some(obstacle) => Err(obstacle),
+            None => Ok(find_scheduler(wanted)
+                .filter(|scheduler| provision(scheduler) == Provision::Module)
+                .and_then(|scheduler| scheduler.driver)
+                .map(|(_, module)| module.to_owned())),
+        }
     }
 
     /// The command line of the kernel, with descriptors by number.

@@ -5,6 +5,7 @@ use std::io;
 
 use serde::Serialize;
 
+use super::json_study::{self, FindingPart, LegacyPart, SharePart};
 use super::{CandidateEntry, Report, ReportError, TrialBasis};
 use crate::journal::{CandidateStatus, Facts, Unit};
 use crate::verdict::{Outcome, weights};
@@ -20,6 +21,9 @@ pub(super) struct Document<'a> {
     candidates: Vec<CandidatePart<'a>>,
     estimates: Vec<EstimatePart<'a>>,
     verdict: VerdictPart<'a>,
+    findings: Vec<FindingPart>,
+    legacy: Option<LegacyPart>,
+    raw_shares: Vec<SharePart>,
 }
 
 #[derive(Serialize)]
@@ -142,6 +146,9 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
             undecided: &verdict.undecided,
             cautions: report.notes.iter().map(super::Note::line).collect(),
         },
+        findings: json_study::findings(report),
+        legacy: json_study::legacy(report),
+        raw_shares: json_study::shares(report),
     }
 }
 

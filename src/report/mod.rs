@@ -8,6 +8,7 @@ mod fixtures;
 mod harness;
 mod html;
 mod json;
+mod json_study;
 mod markdown;
 mod matrix;
 mod model;

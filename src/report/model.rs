@@ -8,6 +8,9 @@ use crate::plan::{Candidate, Phase, Plan};
 use crate::study::is_twin;
 use crate::verdict::{PhaseEstimate, Verdict, estimate_all, judge};
 
+/// How a line with a remedy begins, in the errors of a trial.
+const HINT: &str = "hint: ";
+
 /// Everything a report tells.
 #[derive(Debug, Clone)]
 pub struct Report<'a> {
@@ -165,9 +168,9 @@ fn candidates<'a>(plan: &'a Plan, run: &'a Run, verdict: &Verdict) -> Vec<Candid
             status: state.status,
             reason: match &state.dropped {
                 Some(evidence) if state.reason.is_empty() => evidence.clone(),
-                _ => state.reason.clone(),
+                _ => without_hint(&state.reason),
             },
-            hint: &state.hint,
+            hint: if state.hint.is_empty() { hint_in(&state.reason) } else { &state.hint },
             score: verdict.ranking.iter().find(|rank| rank.candidate == state.name).map(|rank| rank.score),
         })
         .collect();
@@ -183,6 +186,15 @@ fn candidates<'a>(plan: &'a Plan, run: &'a Run, verdict: &Verdict) -> Vec<Candid
         place(one).cmp(&place(other)).then(score(one).total_cmp(&score(other)))
     });
     entries
+}
+
+/// What a failed trial's reason says is to be done; empty where it does not.
+fn hint_in(reason: &str) -> &str {
+    reason.lines().find_map(|line| line.strip_prefix(HINT)).unwrap_or_default()
+}
+
+fn without_hint(reason: &str) -> String {
+    reason.lines().filter(|line| !line.starts_with(HINT)).collect::<Vec<_>>().join("\n")
 }
 
 fn phases(plan: &Plan, estimates: &[PhaseEstimate]) -> Vec<PhaseEntry> {

@@ -3,6 +3,7 @@
 mod agent;
 mod cell;
 mod claim;
+mod complaint;
 mod error;
 mod hold;
 mod phase;
