@@ -82,7 +82,11 @@ impl Story {
     }
 
     pub(super) fn finish(&mut self) -> &mut Self {
-        self.tell(None, Event::RunFinished { reason: "all blocks are done".to_owned() })
+        self.finish_for("all blocks are done")
+    }
+
+    pub(super) fn finish_for(&mut self, reason: &str) -> &mut Self {
+        self.tell(None, Event::RunFinished { reason: reason.to_owned() })
     }
 
     pub(super) fn torn(&mut self) -> &mut Self {

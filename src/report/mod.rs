@@ -2,6 +2,8 @@
 
 mod compare;
 mod csv;
+#[cfg(test)]
+mod examples;
 mod extra;
 #[cfg(test)]
 mod fixtures;
@@ -11,6 +13,7 @@ mod json;
 mod markdown;
 mod matrix;
 mod model;
+mod noise;
 mod notes;
 mod number;
 mod sentence;
@@ -18,6 +21,8 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 mod text;
+#[cfg(test)]
+mod verdict_tests;
 
 use std::io;
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::journal::{Event, JournalError, Run, Status, TrialId, Writer};
 use crate::lab::{Disk, Lab, LabError, TrialEnd};
-use crate::plan::{Candidate, Plan};
+use crate::plan::{Candidate, Plan, TWIN, contestants};
 use crate::statistics::Outcome;
 use crate::trial::{TrialDevice, TrialSpec};
 
@@ -52,7 +52,8 @@ impl Study<'_> {
         if candidates.is_empty() {
             return Err(StudyError::Nothing);
         }
-        let contest = candidates.len() > 1;
+        let contesting = |name: &&String| contestants(self.plan).any(|candidate| candidate.name == **name);
+        let contest = candidates.iter().filter(contesting).count() > 1;
         let (mut block, mut attempt) = next_block(so_far);
         let mut pending = so_far.and_then(Run::resume_point).cloned();
         if pending.is_none() && block > 1 && self.conclude(contest, &mut candidates)? {
@@ -124,6 +125,7 @@ impl Study<'_> {
                 }
             }
         }
+        self.drop_lone_twins(candidates)?;
         let outcome = deliberation.map_or(Outcome::Continue, |deliberation| deliberation.outcome());
         let reason = match outcome {
             _ if done < blocks.min => None,
@@ -138,6 +140,19 @@ impl Study<'_> {
             Outcome::Undecided | Outcome::Continue => None,
         };
         reason.map_or(Ok(false), |reason| self.finish(&reason).map(|()| true))
+    }
+
+    /// A twin is there to be compared with its original, and goes with it.
+    fn drop_lone_twins(&mut self, candidates: &mut Vec<String>) -> Result<(), StudyError> {
+        let original = |twin: &String| twin.strip_suffix(TWIN).map(str::to_owned);
+        let lone = |name: &&String| original(name).is_some_and(|original| !candidates.contains(&original));
+        let gone: Vec<String> = candidates.iter().filter(lone).cloned().collect();
+        for candidate in gone {
+            candidates.retain(|name| *name != candidate);
+            let reason = "the candidate it is the twin of is no longer tried".to_owned();
+            self.tell(None, Event::CandidateDropped { candidate, reason })?;
+        }
+        Ok(())
     }
 
     /// The candidates that can be tried here; the others are told once, at the beginning.
