@@ -1,6 +1,7 @@
 //! Runs whose verdict is known: decided, tied, undecided and the like, for the tests of the verdict as people see it.
 
 use super::fixtures::{Story, id};
+use crate::journal::Ending;
 use crate::plan::Blocks;
 
 /// Seconds for write and read, and how far (as a share) they stray from block to block.
@@ -74,7 +75,7 @@ pub(super) fn tied() -> Story {
 pub(super) fn undecided() -> Story {
     let contestants = [one("ext4", 8.0, 2.7, 0.3), one("xfs", 8.6, 2.9, 0.3), one("jfs", 24.0, 9.0, 0.3)];
     let mut story = run_of(&contestants, 8);
-    story.finish_for("the time budget of 20m");
+    story.end("the time of 20m is up: another block would take about 2m30s, and 1m is left", Ending::Budget);
     story
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use serde::Serialize;
 
 use super::{CandidateEntry, Report, ReportError, TrialBasis};
-use crate::journal::{CandidateStatus, Facts, Unit};
+use crate::journal::{CandidateStatus, Ending, Facts, Unit};
 use crate::verdict::{Outcome, weights};
 
 /// Version of the format: raised when a field changes its meaning or goes, not when one is added.
@@ -36,7 +36,14 @@ struct RunPart<'a> {
     blocks_invalid: usize,
     provisional: bool,
     complete: bool,
+    ended: Option<EndPart<'a>>,
     environment: Facts,
+}
+
+#[derive(Serialize)]
+struct EndPart<'a> {
+    reason: &'a str,
+    by: Option<Ending>,
 }
 
 #[derive(Serialize)]
@@ -116,6 +123,7 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
             blocks_invalid: run.invalid_blocks().count(),
             provisional: matches!(report.basis, TrialBasis::OpenBlock(_)),
             complete: run.finished.is_some(),
+            ended: run.finished.as_deref().map(|reason| EndPart { reason, by: run.ending }),
             environment,
         },
         candidates: in_plan_order(report).map(candidate).collect(),

@@ -128,6 +128,9 @@ fn foot(report: &Report<'_>) -> String {
         escaped(&header.lab),
         escaped(&header.fidelity)
     );
+    if let Some(reason) = &report.run.finished {
+        text.push_str(&format!("- **Ended**: {}\n", escaped(reason)));
+    }
     if let Some(floor) = noise::floor(report) {
         text.push_str(&format!("- **Noise**: {}\n", escaped(&floor)));
     }

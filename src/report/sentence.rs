@@ -3,7 +3,7 @@
 use super::number::times;
 use super::text::{count, listing};
 use super::{Report, TrialBasis, noise};
-use crate::journal::CandidateStatus;
+use crate::journal::{CandidateStatus, Ending};
 use crate::verdict::{Outcome, Rank, Relation};
 
 /// The outcome in a sentence. Names in it are as the plan has them: not yet safe for a terminal.
@@ -85,9 +85,10 @@ fn undecided(report: &Report<'_>) -> String {
             ended => format!("No result: {} ended, and none can be used.", count(ended, "trial")),
         };
     }
+    let up = if report.run.ending == Some(Ending::Budget) { " when the time was up," } else { "" };
     let after = match report.verdict.blocks {
         0 => String::new(),
-        blocks => format!(" after {}", count(blocks, "block")),
+        blocks => format!("{up} after {}", count(blocks, "block")),
     };
     match report.verdict.ranking.as_slice() {
         [] => format!("Undecided{after}: no candidate was measured in every phase of the goal."),

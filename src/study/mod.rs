@@ -2,6 +2,7 @@
 //!
 //! How a lab works and what a phase does is no business of this room.
 
+mod budget;
 mod conduct;
 mod deliberate;
 mod floor;

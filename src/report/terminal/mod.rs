@@ -269,6 +269,9 @@ fn detail(report: &Report<'_>, page: &mut Page, signs: Signs) {
 fn foot(report: &Report<'_>, page: &mut Page, signs: Signs) {
     let header = &report.run.header;
     page.beside("Trials", LABEL, None, &trials(report));
+    if let Some(reason) = &report.run.finished {
+        page.beside("Ended", LABEL, None, reason);
+    }
     if let Some(floor) = noise::floor(report) {
         page.beside("Noise", LABEL, None, &floor);
     }
