@@ -21,7 +21,10 @@ pub(super) fn opening(report: &Report<'_>) -> Markup {
             section.verdict.(class) aria-labelledby="verdict" {
                 p.badge { (badge) }
                 p #verdict.sentence { (one_line(&report.sentence)) }
-                p.tally { (sentence::tally(report)) "." }
+                p.tally {
+                    (sentence::tally(report)) "."
+                    @if let Some(reason) = &report.run.finished { " Ended: " (one_line(reason)) "." }
+                }
             }
             dl.basis {
                 div { dt { "Goal" } dd { (goal(report)) } }
