@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use fsverdict::plan::{
-    Blocks, Bytes, Dataset, DeviceSource, KEYS, LabChoice, Overrides, Plan, Vocabulary, digest, preset,
-    presets, read, read_with,
+    Blocks, Bytes, Dataset, DeviceSource, KEYS, LabChoice, Overrides, Plan, Twice, Vocabulary, contestants,
+    digest, preset, presets, read, read_with,
 };
 use proptest::prelude::{prop_assert, proptest};
 
@@ -248,7 +248,7 @@ fn settings_change_the_plan_before_it_is_typed() {
     let added = read_with(
         include_str!("plans/smallest.toml"),
         "smallest.toml",
-        &set(&["device.path=/dev/sdz", "protocol.budget=1h"]),
+        &set(&["device.path=/dev/sdz", "protocol.for=1h"]),
         &VOCABULARY,
     )
     .unwrap();
@@ -274,6 +274,13 @@ fn wrong_changes_are_told_like_wrong_plans() {
         Overrides { filesystems: words(&["zfs"]), ..Overrides::default() },
         Overrides { lab: Some(LabChoice::Native), ..Overrides::default() },
         Overrides { scale: Some(10.0), ..Overrides::default() },
+        set(&["protocol.aa=3"]),
+        set(&["protocol.aa=ext5"]),
+        set(&["protocol.budget=1h"]), // its name before the first release
+        set(&["protocol.for=20"]),
+        set(&["protocol.for=0s"]),
+        set(&["candidate.2.name=a~twin"]),
+        Overrides { twice: Some(Twice::Named("btrfs".to_owned())), ..Overrides::default() },
         Overrides { device: Some(DeviceSource::Image(Bytes(64 << 20))), ..Overrides::default() },
     ] {
         match changed(&overrides) {
@@ -284,6 +291,30 @@ fn wrong_changes_are_told_like_wrong_plans() {
     let whole = set(&["dataset.all.path=/usr"]);
     let error = changed(&Overrides { scale: Some(0.1), ..whole }).unwrap_err();
     snapshot("wrong-changes", &format!("{told}{error}\n"));
+}
+
+#[test]
+fn a_candidate_can_be_entered_twice() {
+    let aa = |twice: Twice, filesystems: &[&str]| {
+        let filesystems = filesystems.iter().map(|word| (*word).to_owned()).collect();
+        changed(&Overrides { twice: Some(twice), filesystems, ..Overrides::default() })
+    };
+    let plan = aa(Twice::First, &["xfs"]).unwrap();
+    assert_eq!(names(&plan).last(), Some(&"xfs~twin"));
+    assert_eq!(contestants(&plan).count(), plan.candidates.len() - 1);
+    let (first, twin) = (&plan.candidates[0], plan.candidates.last().unwrap());
+    assert_eq!((&first.filesystem, &first.mkfs, &first.mount), (&twin.filesystem, &twin.mkfs, &twin.mount));
+    let named = aa(Twice::Named("btrfs-zstd".to_owned()), &[]).unwrap();
+    assert_eq!(names(&named).last(), Some(&"btrfs-zstd~twin"));
+    // Alone, a candidate has its twin to be compared with.
+    let alone = aa(Twice::First, &["btrfs-zstd"]).unwrap();
+    assert_eq!(contestants(&alone).count(), 2);
+    let in_the_plan = changed(&set(&["protocol.aa=btrfs-zstd"])).unwrap();
+    assert_eq!(names(&in_the_plan), names(&named));
+    assert!(
+        !names(&changed(&set(&["protocol.aa=false"])).unwrap()).iter().any(|name| name.ends_with("~twin"))
+    );
+    assert!(aa(Twice::Named("btrfs-zstd".to_owned()), &["xfs"]).is_err());
 }
 
 #[test]

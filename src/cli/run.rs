@@ -1,17 +1,19 @@
 //! `fsverdict run`: carry out a preset or a plan.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
 use crate::journal::{Event, Run, SCHEMA, Writer};
 use crate::lab::{Choice, Disk};
-use crate::plan::{Blocks, DeviceSource, LabChoice, Overrides, Plan};
+use crate::plan::{Blocks, DeviceSource, LabChoice, Overrides, Plan, Twice, parse_time};
 use crate::study::{Bar, Observer, RunFolder, Silent, Study, StudyError};
 
 use super::environment::environment;
-use super::live::Live;
-use super::report::show_result;
+use super::live::{Live, write_page};
+use super::report::{PAGE, open_page, show_result};
 use super::vocabulary::read_plan;
 use super::{CliError, Outcome, device, dry_run};
 
@@ -29,9 +31,15 @@ pub(super) struct Arguments {
     /// Keep only candidates of these filesystems or names
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     fs: Vec<String>,
-    /// Exactly this many blocks (one block is one trial of every candidate)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    blocks: Option<u32>,
+    /// This many blocks (one block is one trial of every candidate), or from MIN to MAX until the verdict is certain
+    #[arg(long, value_name = "N|MIN-MAX")]
+    blocks: Option<Blocks>,
+    /// Stop within this time: no new block starts when it could not end in it
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_time)]
+    budget: Option<Duration>,
+    /// A/A: enter a candidate twice, the first one unless named, and tell how different the two look
+    #[arg(long = "aa", value_name = "CANDIDATE", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = twice)]
+    twice: Option<Twice>,
     /// Shrink the data to this share; nothing else changes
     #[arg(long, value_name = "FACTOR")]
     scale: Option<f64>,
@@ -44,6 +52,9 @@ pub(super) struct Arguments {
     /// Allow the device's present content to be destroyed, by the identity that the refusal names
     #[arg(long, value_name = "IDENTITY")]
     erase: Option<String>,
+    /// Open the report in the browser; it shows what is known so far, block by block
+    #[arg(long)]
+    open: bool,
     /// Print every trial and every command line that would run, and run none
     #[arg(long)]
     dry_run: bool,
@@ -82,10 +93,17 @@ impl Arguments {
             filesystems: self.fs.clone(),
             lab: self.lab.map(LabChoice::from),
             device: self.device.clone(),
-            blocks: self.blocks.map(|blocks| Blocks { min: blocks, max: blocks }),
+            blocks: self.blocks,
+            budget: self.budget,
+            twice: self.twice.clone(),
             scale: self.scale,
         }
     }
+}
+
+/// A candidate's name, or nothing for the first.
+fn twice(name: &str) -> Result<Twice, Infallible> {
+    Ok(if name.is_empty() { Twice::First } else { Twice::Named(name.to_owned()) })
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
@@ -100,6 +118,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
         RunFolder::create(&arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.plan)), &plan)
             .map_err(CliError::failed)?;
     let journal = begin(&plan, &choice, &disk, &folder)?;
+    if arguments.open {
+        write_page(&folder, &plan)?;
+        open_page(&folder.path().join(PAGE));
+    }
     let mut observer = observer(arguments.quiet);
     conduct(&plan, &choice, disk, journal, observer.as_mut(), None, &folder)
 }

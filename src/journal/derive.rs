@@ -108,8 +108,12 @@ impl Run {
             Event::RunResumed {} => {
                 self.resumed += 1;
                 self.finished = None;
+                self.ending = None;
             }
-            Event::RunFinished { reason } => self.finished = Some(reason),
+            Event::RunFinished { reason, ending } => {
+                self.finished = Some(reason);
+                self.ending = ending;
+            }
             Event::RunStarted { .. } | Event::StepStarted { .. } => {}
         }
     }
@@ -254,6 +258,10 @@ impl<'a> Deriving<'a> {
                     self.plan.candidates.iter().map(|candidate| untried(&candidate.name)).collect();
             }
         } else if let Some(run) = &mut self.run {
+            if !matches!(record.event, Event::RunResumed {}) {
+                // A clock that was set back took no time away.
+                run.worked += record.at.duration_since(run.last).as_secs_f64().max(0.0);
+            }
             run.last = record.at;
             run.take(record, &mut self.open);
         }
@@ -307,6 +315,8 @@ fn begin(record: &Record) -> Option<Run> {
         interrupted: None,
         resumed: 0,
         finished: None,
+        ending: None,
+        worked: 0.0,
         torn: false,
         last: record.at,
     })

@@ -127,7 +127,26 @@ pub enum Event {
     RunFinished {
         /// Why no more blocks were run.
         reason: String,
+        /// The kind of that reason.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ending: Option<Ending>,
     },
+}
+
+/// Why a run has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// The stopping rule was satisfied: decided, tied, or hopeless.
+    Rule,
+    /// As many blocks as the plan allows.
+    Blocks,
+    /// The time that the plan allows.
+    Budget,
+    /// Too many blocks were disturbed: nothing may be ranked.
+    Disturbed,
+    /// No candidate was left.
+    Nobody,
 }
 
 /// How a trial ended.

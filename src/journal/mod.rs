@@ -15,7 +15,8 @@ mod writer;
 pub use error::JournalError;
 
 pub use event::{
-    Caution, CommandRecord, Event, Facts, Histogram, Measurement, Observation, Record, Status, TrialId,
+    Caution, CommandRecord, Ending, Event, Facts, Histogram, Measurement, Observation, Record, Status,
+    TrialId,
 };
 pub use metric::{Better, METRICS, MetricInfo, Unit, metric};
 pub use reader::{Journal, read};

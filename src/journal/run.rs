@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{Caution, CommandRecord, Facts, Observation, Status, TrialId};
+use super::{Caution, CommandRecord, Ending, Facts, Observation, Status, TrialId};
 
 /// A run, as far as its journal goes.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +29,10 @@ pub struct Run {
     pub resumed: u32,
     /// Why it ended; `None` while it goes on, or when it was interrupted.
     pub finished: Option<String>,
+    /// The kind of that reason; `None` in older journals too.
+    pub ending: Option<Ending>,
+    /// Seconds from record to record so far, without the time between an interruption and the carrying on.
+    pub worked: f64,
     /// Whether the journal's last line was torn by a crash.
     pub torn: bool,
     /// Time of the last record.

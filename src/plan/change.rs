@@ -1,10 +1,12 @@
-//! Changes to a plan from the command line: `--set`, `--fs`, `--lab`, `--device`, `--blocks`, `--scale`.
+//! Changes to a plan from the command line: `--set`, `--fs`, `--lab`, `--device`, `--blocks`, `--for`, `--scale`.
+
+use std::time::Duration;
 
 use super::error::{PlanError, ValueError};
 use super::scale::scale;
 use super::source::{Entry, Node, Place, Problem, Table, Texts, Value, parse};
 use super::suggest::suggest;
-use super::{Blocks, DeviceSource, LabChoice, Plan};
+use super::{Blocks, DeviceSource, LabChoice, Plan, Twice};
 
 /// What the command line changes in a plan; the default changes nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -20,6 +22,10 @@ pub struct Overrides {
     pub device: Option<DeviceSource>,
     /// How many blocks.
     pub blocks: Option<Blocks>,
+    /// Stop starting new blocks when they cannot end within this time.
+    pub budget: Option<Duration>,
+    /// Enter a candidate twice.
+    pub twice: Option<Twice>,
     /// Shrink the data to this share; see [`scale`].
     pub scale: Option<f64>,
 }
@@ -187,6 +193,9 @@ pub(super) fn apply(
     }
     if let Some(blocks) = overrides.blocks {
         plan.protocol.blocks = blocks;
+    }
+    if overrides.budget.is_some() {
+        plan.protocol.budget = overrides.budget;
     }
     if let Some(factor) = overrides.scale {
         tell("--scale", &factor.to_string(), scale(plan, factor))?;

@@ -20,6 +20,7 @@ mod scale;
 mod section;
 mod source;
 mod suggest;
+mod twin;
 mod units;
 mod words;
 
@@ -37,4 +38,5 @@ pub use read::{KEYS, read, read_with};
 pub use read_dataset::{measure_variable, variable};
 pub use scale::scale;
 pub use suggest::{nearest, suggest};
-pub use units::{Bytes, duration_text, parse_duration};
+pub use twin::{TWIN, Twice, contestants, is_twin};
+pub use units::{Bytes, duration_text, parse_duration, parse_time};

@@ -15,6 +15,7 @@ use super::section::{
 };
 use super::source::{Node, Place, Problem, Table, Texts, Value, parse};
 use super::suggest::suggest;
+use super::twin::Twice;
 use super::{
     Blocks, Bytes, Device, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan, Protocol, StagingChoice,
     Vocabulary, Work, fit,
@@ -35,7 +36,7 @@ const TOP: &[&str] = &[
     "published",
 ];
 const DEVICE: &[&str] = &["image", "path", "folder", "staging"];
-const PROTOCOL: &[&str] = &["blocks", "seed", "tie", "timeout", "budget", "legacy"];
+const PROTOCOL: &[&str] = &["blocks", "seed", "tie", "timeout", "for", "aa", "legacy"];
 const BLOCKS: &[&str] = &["min", "max"];
 const GOAL: &[&str] = &["metric", "weights"];
 
@@ -85,9 +86,26 @@ pub fn read_with(
     let file = texts.add_file(file_name, text);
     let mut tree = parse(&texts, file).map_err(|problem| texts.tell(&problem))?;
     amend(&mut tree, &overrides.set, &mut texts)?;
-    let (mut plan, device_at) = typed(&tree, vocabulary).map_err(|problem| texts.tell(&problem))?;
+    let Typed { mut plan, device_at, twice } =
+        typed(&tree, vocabulary).map_err(|problem| texts.tell(&problem))?;
     let device_at =
         apply(&mut plan, overrides, &mut texts, device_at.unwrap_or(Place { text: file, start: 0, end: 0 }))?;
+    // Only now is it known which candidates are left; the command line's word goes before the plan's.
+    match (&overrides.twice, twice) {
+        (Some(twice), _) => {
+            let given = match twice {
+                Twice::First => String::new(),
+                Twice::Named(name) => name.clone(),
+            };
+            let at = texts.add_option("--aa", &given);
+            let at = texts.whole(at);
+            twice.enter(&mut plan).map_err(|error| texts.tell(&Problem::new(at, error)))?;
+        }
+        (None, Some(twice)) => {
+            twice.value.enter(&mut plan).map_err(|error| texts.tell(&Problem::new(twice.at, error)))?;
+        }
+        (None, None) => {}
+    }
     if let Err(error) = fit::check(&plan) {
         let problem = Problem::new(device_at, error);
         return Err(texts.tell(&problem));
@@ -95,8 +113,16 @@ pub fn read_with(
     Ok(plan)
 }
 
-/// The typed plan, and where its device is named.
-fn typed(tree: &Node, vocabulary: &Vocabulary<'_>) -> Result<(Plan, Option<Place>), Problem> {
+/// The typed plan, with what can only be settled after the command line's changes.
+struct Typed {
+    plan: Plan,
+    /// Where its device is named.
+    device_at: Option<Place>,
+    /// Which candidate is entered twice.
+    twice: Option<Placed<Twice>>,
+}
+
+fn typed(tree: &Node, vocabulary: &Vocabulary<'_>) -> Result<Typed, Problem> {
     let problems = Problems::default();
     let plan = read_top(tree, vocabulary, &problems);
     match (problems.into_first(), plan) {
@@ -109,7 +135,7 @@ fn typed(tree: &Node, vocabulary: &Vocabulary<'_>) -> Result<(Plan, Option<Place
     }
 }
 
-fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Option<(Plan, Option<Place>)> {
+fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Option<Typed> {
     let top = Section::new("", tree, TOP, problems)?;
     let title = top.required("title", "title = \"Backup to a USB disk\"", filled_text);
     let lab = top.optional("lab", lab);
@@ -130,12 +156,13 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
     let published = read_published(&top, &phases, vocabulary, problems);
     let datasets = datasets.into_iter().filter_map(|(name, dataset)| Some((name, dataset?.value))).collect();
     let (device, device_at) = device?;
+    let (protocol, twice) = protocol?;
     let plan = Plan {
         title: title?.value,
         lab: lab.map_or(LabChoice::Auto, |lab| lab.value),
         kernel: kernel.map(|kernel| kernel.value),
         device,
-        protocol: protocol?,
+        protocol,
         goal: goal?,
         datasets,
         candidates,
@@ -143,7 +170,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
         published,
         scale: None,
     };
-    Some((plan, device_at))
+    Some(Typed { plan, device_at, twice })
 }
 
 fn lab(node: &Node) -> Result<LabChoice, ValueError> {
@@ -178,10 +205,10 @@ fn read_device(top: &Section<'_>, problems: &Problems) -> Option<(Device, Option
     Some((Device { source, folder, staging }, at.or(Some(entry.key_at))))
 }
 
-fn read_protocol(top: &Section<'_>, problems: &Problems) -> Option<Protocol> {
+fn read_protocol(top: &Section<'_>, problems: &Problems) -> Option<(Protocol, Option<Placed<Twice>>)> {
     let mut protocol =
         Protocol { blocks: BLOCKS_DEFAULT, seed: 1, tie: TIE, timeout: TIMEOUT, budget: None, legacy: None };
-    let Some(entry) = top.entry("protocol") else { return Some(protocol) };
+    let Some(entry) = top.entry("protocol") else { return Some((protocol, None)) };
     let section = Section::new("[protocol]", &entry.node, PROTOCOL, problems)?;
     if let Some(entry) = section.entry("blocks") {
         protocol.blocks = read_blocks(&section, &entry.node, problems)?;
@@ -189,9 +216,11 @@ fn read_protocol(top: &Section<'_>, problems: &Problems) -> Option<Protocol> {
     protocol.seed = section.optional("seed", whole).map_or(protocol.seed, |seed| seed.value);
     protocol.tie = section.optional("tie", tie).map_or(protocol.tie, |tie| tie.value);
     protocol.timeout = section.optional("timeout", time).map_or(protocol.timeout, |timeout| timeout.value);
-    protocol.budget = section.optional("budget", time).map(|budget| budget.value);
+    protocol.budget = section.optional("for", time).map(|budget| budget.value);
     protocol.legacy = section.optional("legacy", legacy).map(|legacy| legacy.value);
-    Some(protocol)
+    let twice = section.optional("aa", Twice::read);
+    let twice = twice.and_then(|Placed { at, value }| value.map(|value| Placed { at, value }));
+    Some((protocol, twice))
 }
 
 fn legacy(node: &Node) -> Result<Legacy, ValueError> {

@@ -173,6 +173,13 @@ pub(super) fn name(node: &Node) -> Result<String, ValueError> {
             format!("the name \"{}\" may not contain {letter:?}", name.escape_debug()),
             "names have no white space, commas or slashes, so that they fit lists, files and options",
         )),
+        None if super::is_twin(&name) => Err(ValueError::new(
+            format!(
+                "the name \"{name}\" ends in {}, which marks a candidate that is entered twice",
+                super::TWIN
+            ),
+            "aa = true in [protocol], or --aa, enters a candidate twice",
+        )),
         None => Ok(name),
     }
 }
@@ -244,10 +251,7 @@ pub(super) fn size(node: &Node) -> Result<Bytes, ValueError> {
 /// A length of time above zero, with its unit.
 pub(super) fn time(node: &Node) -> Result<std::time::Duration, ValueError> {
     match &node.value {
-        Value::Text(text) => {
-            let time = super::units::parse_duration(text)?;
-            if time.is_zero() { Err(ValueError::new("it may not be 0", "")) } else { Ok(time) }
-        }
+        Value::Text(text) => super::units::parse_time(text),
         Value::Integer(number) => {
             wrong_type("a time with its unit", node, &format!("write \"{number}s\" or \"{number}m\""))
         }

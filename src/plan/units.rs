@@ -86,6 +86,17 @@ impl fmt::Display for Bytes {
     }
 }
 
+/// Reads a length of time above zero.
+///
+/// # Errors
+/// As [`parse_duration`], and on zero.
+pub fn parse_time(text: &str) -> Result<Duration, ValueError> {
+    match parse_duration(text)? {
+        Duration::ZERO => Err(ValueError::new("it may not be 0", TIME_HELP)),
+        time => Ok(time),
+    }
+}
+
 /// Reads a length of time such as `90s`, `20m`, `2h`, `1h30m` or `1.5h`.
 ///
 /// # Errors

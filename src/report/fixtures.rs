@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::journal::{Caution, Event, Journal, Measurement, Observation, Record, Run, Status, TrialId, Unit};
+use crate::journal::{
+    Caution, Ending, Event, Journal, Measurement, Observation, Record, Run, Status, TrialId, Unit,
+};
 use crate::plan::{
     Blocks, Bytes, Candidate, Device, DeviceSource, Goal, LabChoice, Phase, Plan, Protocol, StagingChoice,
     Work,
@@ -83,7 +85,15 @@ impl Story {
     }
 
     pub(super) fn finish(&mut self) -> &mut Self {
-        self.tell(None, Event::RunFinished { reason: "all blocks are done".to_owned() })
+        self.finish_for("all blocks are done")
+    }
+
+    pub(super) fn finish_for(&mut self, reason: &str) -> &mut Self {
+        self.end(reason, Ending::Rule)
+    }
+
+    pub(super) fn end(&mut self, reason: &str, ending: Ending) -> &mut Self {
+        self.tell(None, Event::RunFinished { reason: reason.to_owned(), ending: Some(ending) })
     }
 
     pub(super) fn torn(&mut self) -> &mut Self {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::json_study::{self, FindingPart, LegacyPart, SharePart};
 use super::{CandidateEntry, Report, ReportError, TrialBasis};
-use crate::journal::{CandidateStatus, Facts, Unit};
+use crate::journal::{CandidateStatus, Ending, Facts, Unit};
 use crate::verdict::{Outcome, weights};
 
 /// Version of the format: raised when a field changes its meaning or goes, not when one is added.
@@ -40,7 +40,14 @@ struct RunPart<'a> {
     blocks_invalid: usize,
     provisional: bool,
     complete: bool,
+    ended: Option<EndPart<'a>>,
     environment: Facts,
+}
+
+#[derive(Serialize)]
+struct EndPart<'a> {
+    reason: &'a str,
+    by: Option<Ending>,
 }
 
 #[derive(Serialize)]
@@ -120,6 +127,7 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
             blocks_invalid: run.invalid_blocks().count(),
             provisional: matches!(report.basis, TrialBasis::OpenBlock(_)),
             complete: run.finished.is_some(),
+            ended: run.finished.as_deref().map(|reason| EndPart { reason, by: run.ending }),
             environment,
         },
         candidates: in_plan_order(report).map(candidate).collect(),

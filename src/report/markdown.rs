@@ -3,7 +3,7 @@
 use super::matrix::{Cell, Mark, Matrix, Spread};
 use super::number::{fixed, percent, times};
 use super::text::{count, one_line};
-use super::{Report, extra, sentence};
+use super::{Report, extra, noise, sentence};
 use crate::journal::CandidateStatus;
 
 /// The document.
@@ -128,6 +128,12 @@ fn foot(report: &Report<'_>) -> String {
         escaped(&header.lab),
         escaped(&header.fidelity)
     );
+    if let Some(reason) = &report.run.finished {
+        text.push_str(&format!("- **Ended**: {}\n", escaped(reason)));
+    }
+    if let Some(floor) = noise::floor(report) {
+        text.push_str(&format!("- **Noise**: {}\n", escaped(&floor)));
+    }
     if let Some(harness) = report.harness {
         text.push_str(&format!(
             "- **Harness**: {} of wall time outside the measured steps\n",

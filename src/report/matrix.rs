@@ -3,6 +3,7 @@
 use super::number::{Scale, decimals};
 use super::{CandidateEntry, PhaseEntry, Report};
 use crate::journal::{Better, CandidateStatus};
+use crate::plan::{contestants, is_twin};
 use crate::verdict::{PhaseEstimate, better_of};
 
 /// One metric of all measured candidates in some phases.
@@ -90,12 +91,17 @@ impl Matrix {
                 cells: Vec::new(),
             })
             .collect();
+        let contests =
+            |name: &str| contestants(report.plan).any(|candidate| candidate.name == name) || !is_twin(name);
         let mut columns = Vec::new();
         for phase in phases {
             let mine: Vec<&PhaseEstimate> =
                 found.iter().filter(|found| found.phase == phase.name).copied().collect();
             let scale = Scale::suited(mine.first()?.unit, mine.iter().map(|found| found.estimate.point));
             let typical = typical_share(&mine, spread);
+            // A twin has nothing to win.
+            let rivals: Vec<&PhaseEstimate> =
+                mine.iter().copied().filter(|found| contests(&found.candidate)).collect();
             for row in &mut rows {
                 let own = mine.iter().find(|found| found.candidate == row.candidate);
                 row.cells.push(own.map(|own| {
@@ -104,7 +110,11 @@ impl Matrix {
                         value,
                         decimals: decimals(value, typical),
                         spread: spread_share(own, spread),
-                        mark: mark(own, &mine, report.plan.protocol.tie),
+                        mark: if contests(&own.candidate) {
+                            mark(own, &rivals, report.plan.protocol.tie)
+                        } else {
+                            Mark::Plain
+                        },
                     }
                 }));
             }

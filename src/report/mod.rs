@@ -2,6 +2,8 @@
 
 mod compare;
 mod csv;
+#[cfg(test)]
+mod examples;
 mod extra;
 #[cfg(test)]
 mod fixtures;
@@ -12,6 +14,7 @@ mod json_study;
 mod markdown;
 mod matrix;
 mod model;
+mod noise;
 mod notes;
 mod number;
 mod sentence;
@@ -19,6 +22,8 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 mod text;
+#[cfg(test)]
+mod verdict_tests;
 
 use std::io;
 

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use super::{Harness, Note, notes, sentence};
 use crate::journal::{CandidateStatus, Run, Standing, Status, Trial};
-use crate::plan::{Candidate, Phase, Plan};
-use crate::study::is_twin;
+use crate::plan::{Candidate, Phase, Plan, contestants};
 use crate::verdict::{PhaseEstimate, Verdict, estimate_all, judge};
 
 /// How a line with a remedy begins, in the errors of a trial.
@@ -36,6 +35,8 @@ pub struct Report<'a> {
     pub notes: Vec<Note>,
     /// What the measuring cost.
     pub harness: Option<Harness>,
+    /// Whether the run goes on right now, so that a page of it should be looked at again.
+    pub live: bool,
 }
 
 /// Which trials the numbers of a report are made from.
@@ -91,7 +92,8 @@ impl<'a> Report<'a> {
             .map(|state| state.name.as_str())
             .filter(|name| estimates.iter().any(|found| found.candidate == *name))
             .collect();
-        let contestants: Vec<&str> = measured.iter().copied().filter(|name| !is_twin(name)).collect();
+        let contesting = |name: &&str| contestants(plan).any(|candidate| candidate.name == **name);
+        let contestants: Vec<&str> = measured.iter().copied().filter(contesting).collect();
         let verdict = judge(plan, run, &contestants, &estimates);
         let mut report = Self {
             plan,
@@ -105,6 +107,7 @@ impl<'a> Report<'a> {
             sentence: String::new(),
             notes: Vec::new(),
             harness: Harness::of(run),
+            live: false,
         };
         report.sentence = sentence::outcome(&report);
         report.notes = notes::gather(&report);

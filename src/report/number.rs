@@ -1,6 +1,7 @@
 //! Numbers for people: a unit that suits the whole column, and no more digits than the data carry.
 
 use crate::journal::Unit;
+use crate::verdict::Estimate;
 
 /// A unit chosen for a set of numbers that stand together.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,6 +79,24 @@ pub(super) fn percent(share: f64) -> String {
         exact if exact > 0.0 && exact < 0.95 => "<1%".to_owned(),
         near => format!("{near:.0}%"),
     }
+}
+
+/// A share as a percentage of two digits: `12%`, `2.1%`, `0.34%`.
+pub(super) fn fine_percent(share: f64) -> String {
+    match share * 100.0 {
+        none if none <= 0.0 => "0%".to_owned(),
+        tiny if tiny < 0.01 => "<0.01%".to_owned(),
+        near => format!("{}%", fixed(near, 1 - exponent(near))),
+    }
+}
+
+/// A ratio with its interval and no more digits than that carries: `1.42 (1.31 to 1.55)`, `1.0042 (0.9987 to 1.0098)`.
+pub(super) fn times_within(ratio: &Estimate) -> String {
+    let Some((low, high)) = ratio.low.zip(ratio.high) else { return times(ratio.point) };
+    // The last digit is between a tenth and the whole of half the interval.
+    #[allow(clippy::cast_possible_truncation)]
+    let decimals = libm::ceil(-libm::log10((high - low) / 2.0)).clamp(0.0, 4.0) as i32;
+    format!("{} ({} to {})", fixed(ratio.point, decimals), fixed(low, decimals), fixed(high, decimals))
 }
 
 /// How many times: `1.00`, `1.4`, `12`, with as many digits as stay readable.

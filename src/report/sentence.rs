@@ -2,14 +2,17 @@
 
 use super::number::times;
 use super::text::{count, listing};
-use super::{Report, TrialBasis};
-use crate::journal::CandidateStatus;
+use super::{Report, TrialBasis, noise};
+use crate::journal::{CandidateStatus, Ending};
 use crate::verdict::{Outcome, Rank, Relation};
 
 /// The outcome in a sentence. Names in it are as the plan has them: not yet safe for a terminal.
 pub(super) fn outcome(report: &Report<'_>) -> String {
     let names = |names: &[String]| listing(&names.iter().map(String::as_str).collect::<Vec<_>>(), 4);
     let verdict = &report.verdict;
+    if let Some(told) = noise::itself(report) {
+        return told;
+    }
     match verdict.outcome {
         Outcome::Decided => {
             let behind = nearest(report, Relation::RuledOut).unwrap_or_default();
@@ -82,25 +85,32 @@ fn undecided(report: &Report<'_>) -> String {
             ended => format!("No result: {} ended, and none can be used.", count(ended, "trial")),
         };
     }
+    let up = if report.run.ending == Some(Ending::Budget) { " when the time was up," } else { "" };
     let after = match report.verdict.blocks {
         0 => String::new(),
-        blocks => format!(" after {}", count(blocks, "block")),
+        blocks => format!("{up} after {}", count(blocks, "block")),
     };
     match report.verdict.ranking.as_slice() {
         [] => format!("Undecided{after}: no candidate was measured in every phase of the goal."),
         [only] => format!("{} alone was measured: there is nothing to compare it with.", only.candidate),
         [leader, rest @ ..] => {
             let ratio = |rank: &Rank| rank.score / leader.score;
+            // Nothing is ranked that is noise.
+            let near = report.verdict.floor.map_or(0.0, |floor| floor.floor).max(report.plan.protocol.tie);
             let close: Vec<&str> = rest
                 .iter()
-                .filter(|rank| ratio(rank) <= 1.0 + report.plan.protocol.tie)
+                .filter(|rank| ratio(rank) <= 1.0 + near)
                 .map(|rank| rank.candidate.as_str())
                 .collect();
-            let mut text = format!("Undecided{after}: {} leads so far", leader.candidate);
-            if !close.is_empty() {
-                let within = super::number::percent(report.plan.protocol.tie);
-                text.push_str(&format!(", with {} within {within} of it", listing(&close, 3)));
-            }
+            let mut text = match close.as_slice() {
+                [] => format!("Undecided{after}: {} leads so far", leader.candidate),
+                close => {
+                    let names: Vec<&str> =
+                        std::iter::once(leader.candidate.as_str()).chain(close.iter().copied()).collect();
+                    let within = super::number::percent(near);
+                    format!("Undecided{after}: {} lead so far, within {within}", listing(&names, 4))
+                }
+            };
             match &rest[close.len()..] {
                 [] => {}
                 [next] => text.push_str(&format!(

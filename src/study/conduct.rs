@@ -1,13 +1,12 @@
 //! The loop over blocks and trials.
 
-use std::time::Instant;
-
-use crate::journal::{Event, JournalError, Run, Status, TrialId, Writer};
+use crate::journal::{Ending, Event, JournalError, Run, Status, TrialId, Writer};
 use crate::lab::{Disk, Lab, LabError, TrialEnd};
-use crate::plan::{Candidate, Plan};
+use crate::plan::{Candidate, Plan, TWIN, contestants};
 use crate::statistics::Outcome;
 use crate::trial::{Staging, TrialDevice, TrialSpec};
 
+use super::budget::exhausted;
 use super::deliberate::Deliberation;
 use super::progress::Observer;
 use super::room::shortage;
@@ -47,12 +46,12 @@ impl Study<'_> {
     /// # Errors
     /// When the journal cannot be written or trials cannot be started. Failed trials are no errors.
     pub fn conduct(&mut self, so_far: Option<&Run>) -> Result<(), StudyError> {
-        let started = Instant::now();
         let mut candidates = self.surviving(so_far)?;
         if candidates.is_empty() {
             return Err(StudyError::Nothing);
         }
-        let contest = candidates.len() > 1;
+        let contesting = |name: &&String| contestants(self.plan).any(|candidate| candidate.name == **name);
+        let contest = candidates.iter().filter(contesting).count() > 1;
         let (mut block, mut attempt) = next_block(so_far);
         let mut pending = so_far.and_then(Run::resume_point).cloned();
         if pending.is_none() && block > 1 && self.conclude(contest, &mut candidates)? {
@@ -60,9 +59,6 @@ impl Study<'_> {
         }
         let blocks = self.plan.protocol.blocks;
         loop {
-            if self.plan.protocol.budget.is_some_and(|budget| block > 1 && started.elapsed() >= budget) {
-                return self.finish("the time budget is spent");
-            }
             let names = match pending.take() {
                 Some(state) => state.remaining().map(str::to_owned).collect(),
                 None => self.begin_block(block, attempt, &candidates)?,
@@ -109,7 +105,7 @@ impl Study<'_> {
         let done = run.complete_blocks() as u32;
         let blocks = self.plan.protocol.blocks;
         if candidates.is_empty() {
-            self.finish("no candidate is left")?;
+            self.finish("no candidate is left", Ending::Nobody)?;
             return Ok(true);
         }
         // With nobody to compare with there is nothing to decide.
@@ -124,20 +120,41 @@ impl Study<'_> {
                 }
             }
         }
+        self.drop_lone_twins(candidates)?;
         let outcome = deliberation.map_or(Outcome::Continue, |deliberation| deliberation.outcome());
-        let reason = match outcome {
+        let ended = match outcome {
             _ if done < blocks.min => None,
-            Outcome::Decided => Some(format!("decided after {done} block(s)")),
-            Outcome::Tied => Some(format!("practically tied after {done} block(s)")),
+            Outcome::Decided => Some((format!("decided after {done} block(s)"), Ending::Rule)),
+            Outcome::Tied => Some((format!("practically tied after {done} block(s)"), Ending::Rule)),
             Outcome::Hopeless => {
-                Some(format!("undecided after {done} blocks, and those left would hardly change that"))
+                let reason =
+                    format!("undecided after {done} blocks, and those left would hardly change that");
+                Some((reason, Ending::Rule))
             }
             _ if done >= blocks.max || (!contest && done >= blocks.min) => {
-                Some(format!("{done} block(s), as planned"))
+                Some((format!("{done} block(s), as planned"), Ending::Blocks))
             }
             Outcome::Undecided | Outcome::Continue => None,
         };
-        reason.map_or(Ok(false), |reason| self.finish(&reason).map(|()| true))
+        let budget = self.plan.protocol.budget;
+        let in_time = || Some((exhausted(budget?, &run, candidates.len())?, Ending::Budget));
+        match ended.or_else(in_time) {
+            Some((reason, ending)) => self.finish(&reason, ending).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// A twin is there to be compared with its original, and goes with it.
+    fn drop_lone_twins(&mut self, candidates: &mut Vec<String>) -> Result<(), StudyError> {
+        let original = |twin: &String| twin.strip_suffix(TWIN).map(str::to_owned);
+        let lone = |name: &&String| original(name).is_some_and(|original| !candidates.contains(&original));
+        let gone: Vec<String> = candidates.iter().filter(lone).cloned().collect();
+        for candidate in gone {
+            candidates.retain(|name| *name != candidate);
+            let reason = "the candidate it is the twin of is no longer tried".to_owned();
+            self.tell(None, Event::CandidateDropped { candidate, reason })?;
+        }
+        Ok(())
     }
 
     /// The candidates that can be tried here; the others are told once, at the beginning.
@@ -215,8 +232,8 @@ impl Study<'_> {
         Ok(status)
     }
 
-    fn finish(&mut self, reason: &str) -> Result<(), StudyError> {
-        self.tell(None, Event::RunFinished { reason: reason.to_owned() })
+    fn finish(&mut self, reason: &str, ending: Ending) -> Result<(), StudyError> {
+        self.tell(None, Event::RunFinished { reason: reason.to_owned(), ending: Some(ending) })
     }
 
     fn tell(&mut self, trial: Option<&TrialId>, event: Event) -> Result<(), StudyError> {

@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 
 use libm::log;
 
-use crate::journal::{Better, Run, Trial, Unit, metric};
-use crate::plan::Plan;
-use crate::statistics::{Look, Outcome, Stopping, StoppingRule};
+use crate::journal::{Better, CandidateStatus, Run, Trial, Unit, metric};
+use crate::plan::{Plan, contestants};
+use crate::statistics::{Look, LookComparison, NoiseFloor, Outcome, Stopping, StoppingRule};
 use crate::workload::adapter_metric;
+
+use super::floor::noise_floor;
 
 /// The plan's candidates and every look at them so far.
 #[derive(Debug, Clone)]
@@ -19,18 +21,16 @@ pub struct Deliberation {
     pub candidates: Vec<String>,
     /// One per block that counts.
     pub looks: Vec<Look>,
+    /// Differences below this are noise, and nothing is concluded from them.
+    pub floor: Option<NoiseFloor>,
     surviving: Vec<usize>,
+    over: bool,
 }
 
 impl Deliberation {
     /// Replays the rule over the run. `over` is set once no more blocks will follow: then all α that is left is spent.
     pub fn of(plan: &Plan, run: &Run, over: bool) -> Self {
-        let candidates: Vec<String> = plan
-            .candidates
-            .iter()
-            .map(|candidate| candidate.name.clone())
-            .filter(|name| !is_twin(name))
-            .collect();
+        let candidates: Vec<String> = contestants(plan).map(|candidate| candidate.name.clone()).collect();
         let blocks = plan.protocol.blocks;
         let rule = StoppingRule::new(blocks.min, blocks.max, plan.protocol.tie);
         let mut stopping = Stopping::new(rule, candidates.len());
@@ -42,15 +42,46 @@ impl Deliberation {
         if over && goes_on && !looks.is_empty() {
             looks.push(stopping.close());
         }
-        Deliberation { candidates, looks, surviving: stopping.surviving() }
+        let mut deliberation =
+            Deliberation { candidates, looks, floor: None, surviving: stopping.surviving(), over };
+        let went_well = |name: &&str| {
+            run.candidates.iter().any(|state| state.name == *name && state.status == CandidateStatus::Ok)
+        };
+        let surviving: Vec<&str> = deliberation.surviving().filter(went_well).collect();
+        let all: Vec<&str> = deliberation.candidates.iter().map(String::as_str).filter(went_well).collect();
+        deliberation.floor = noise_floor(plan, run, &surviving, &all);
+        deliberation
     }
 
-    /// What the last look said.
+    /// What the last look said, as far as it holds above the noise floor.
     pub fn outcome(&self) -> Outcome {
-        self.looks.last().map_or(Outcome::Continue, |look| look.outcome)
+        let said = self.looks.last().map_or(Outcome::Continue, |look| look.outcome);
+        match said {
+            Outcome::Decided | Outcome::Tied if self.below_floor().next().is_some() => {
+                if self.over {
+                    Outcome::Undecided
+                } else {
+                    Outcome::Continue
+                }
+            }
+            other => other,
+        }
     }
 
-    /// Names of the candidates that are still in.
+    /// Whether a comparison rules its candidate out: certain by the rule, and no matter of noise.
+    pub fn is_out(&self, comparison: &LookComparison) -> bool {
+        let noise = self.floor.map_or(0.0, |floor| libm::log1p(floor.floor));
+        comparison.out && comparison.evidence.difference > noise
+    }
+
+    /// Names of the candidates that the rule would have ruled out by less than what is noise here.
+    pub fn below_floor(&self) -> impl Iterator<Item = &str> {
+        let comparisons = self.looks.iter().flat_map(|look| &look.comparisons);
+        let taken_back = comparisons.filter(|comparison| comparison.out && !self.is_out(comparison));
+        taken_back.filter_map(|one| self.candidates.get(one.candidate)).map(String::as_str)
+    }
+
+    /// Names of the candidates that the rule has left in.
     pub fn surviving(&self) -> impl Iterator<Item = &str> {
         self.surviving.iter().filter_map(|&index| self.candidates.get(index)).map(String::as_str)
     }
@@ -65,22 +96,14 @@ impl Deliberation {
         self.looks.iter().rfind(|look| look.leader.is_some())
     }
 
-    /// Candidates that were ruled out, each with the look that did it.
+    /// Candidates that are ruled out, each with the look that did it.
     pub fn ruled_out(&self) -> impl Iterator<Item = (&str, &Look)> {
         self.looks.iter().flat_map(move |look| {
-            let name = |index: &usize| self.candidates.get(*index).map(String::as_str);
-            look.eliminate.iter().filter_map(name).map(move |name| (name, look)).collect::<Vec<_>>()
+            let out = look.comparisons.iter().filter(|comparison| self.is_out(comparison));
+            let name = |one: &LookComparison| self.candidates.get(one.candidate).map(String::as_str);
+            out.filter_map(name).map(move |name| (name, look)).collect::<Vec<_>>()
         })
     }
-}
-
-/// What is added to a candidate's name for its twin: the same configuration entered once more, to see how different
-/// two things look that are the same.
-pub const TWIN: &str = "~twin";
-
-/// Whether a candidate is a twin. Twins are measured and take no part in the contest.
-pub fn is_twin(name: &str) -> bool {
-    name.ends_with(TWIN)
 }
 
 /// Scores of two candidates in the blocks in which both count: the logs of their ratios.

@@ -2,15 +2,18 @@
 //!
 //! How a lab works and what a phase does is no business of this room.
 
+mod budget;
 mod conduct;
 mod deliberate;
+mod floor;
 mod folder;
 mod progress;
 mod room;
 mod schedule;
 
 pub use conduct::{Study, StudyError};
-pub use deliberate::{Deliberation, TWIN, better_of, full_rows, is_twin, log_ratios, log_score, weights};
+pub use deliberate::{Deliberation, better_of, full_rows, log_ratios, log_score, weights};
+pub use floor::{TwinPair, twin_pairs};
 pub use folder::{FolderError, PLAN_FILE, RunFolder};
 pub use progress::{Bar, Observer, Silent};
 pub use schedule::order;

@@ -3,7 +3,7 @@
 use crate::journal::Run;
 use crate::plan::{Dataset, DeviceSource, Plan};
 use crate::statistics::{minimum_detectable_difference, residual_variance};
-use crate::study::full_rows;
+use crate::study::{Deliberation, full_rows};
 
 use super::Outcome;
 
@@ -13,8 +13,14 @@ const FEWEST_FOR_A_TEST: usize = 3;
 const POWER: f64 = 0.8;
 
 /// The limits of this run's verdict, each a sentence, the gravest first.
-pub fn limits(plan: &Plan, run: &Run, outcome: Outcome, blocks: usize) -> Vec<String> {
-    let mut limits = Vec::new();
+pub(super) fn limits(
+    plan: &Plan,
+    run: &Run,
+    outcome: Outcome,
+    blocks: usize,
+    deliberation: &Deliberation,
+) -> Vec<String> {
+    let mut limits = noise(plan, deliberation);
     if blocks < FEWEST_FOR_A_TEST {
         limits.push(format!(
             "{blocks} block(s): no test can be made below {FEWEST_FOR_A_TEST}; order and ties are those of the sample"
@@ -43,6 +49,29 @@ pub fn limits(plan: &Plan, run: &Run, outcome: Outcome, blocks: usize) -> Vec<St
         limits.push(format!("the data ({data}) fit in memory: only phases marked cold read from the device"));
     }
     limits.push("freshly made filesystems: nothing is said of aged ones".to_owned());
+    limits
+}
+
+/// What the noise floor takes from the verdict.
+fn noise(plan: &Plan, deliberation: &Deliberation) -> Vec<String> {
+    let Some(floor) = deliberation.floor else { return Vec::new() };
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let mut limits: Vec<String> = deliberation
+        .below_floor()
+        .map(|name| {
+            format!(
+                "{name} is behind, significantly by the test, but by less than the noise floor of {}: not ranked",
+                percent(floor.floor)
+            )
+        })
+        .collect();
+    if floor.floor > plan.protocol.tie {
+        limits.push(format!(
+            "the noise floor of {} is above the {} that matter by the plan: differences between the two cannot be told",
+            percent(floor.floor),
+            percent(plan.protocol.tie)
+        ));
+    }
     limits
 }
 

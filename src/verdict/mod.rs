@@ -12,20 +12,20 @@ pub use compare::{ALPHA, Change, Difference, Incomparable, RunComparison, Side, 
 pub use estimates::{CONFIDENCE, PhaseEstimate, estimate_all};
 pub use goal::{Rank, rank};
 pub use legacy::{LegacyEstimate, legacy_estimates, legacy_name};
-pub use limits::limits;
+use limits::limits;
 pub use raw_share::{RawShare, raw_shares};
 pub use then_and_now::{Because, Now, ThenAndNow, same_quantity, then_and_now};
 
 pub use crate::statistics::Estimate;
-pub use crate::study::{better_of, weights};
+pub use crate::study::{TwinPair, better_of, twin_pairs, weights};
 
 use libm::exp;
 use serde::{Deserialize, Serialize};
 
 use crate::journal::Run;
 use crate::plan::Plan;
-use crate::statistics::{self, Look, NoiseFloor, split_half_floor, student_quantile, twin_floor};
-use crate::study::{Deliberation, TWIN, log_ratios};
+use crate::statistics::{self, Look, NoiseFloor, student_quantile};
+use crate::study::Deliberation;
 
 /// What may be concluded about the goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,6 +85,8 @@ pub struct Verdict {
     pub standings: Vec<Standing>,
     /// Differences below this are noise.
     pub floor: Option<NoiseFloor>,
+    /// Those that the rule told from the leader by less than the floor: not ranked.
+    pub below_floor: Vec<String>,
     /// Blocks that count.
     pub blocks: usize,
     /// The probability of a wrong elimination that was spent, of 5 %.
@@ -121,10 +123,11 @@ pub fn judge(plan: &Plan, run: &Run, measured: &[&str], estimates: &[PhaseEstima
         tied,
         ruled_out,
         undecided,
-        cautions: limits(plan, run, outcome, blocks),
+        cautions: limits(plan, run, outcome, blocks, &deliberation),
         ranking,
         standings,
-        floor: floor(plan, run, measured),
+        floor: deliberation.floor,
+        below_floor: deliberation.below_floor().map(str::to_owned).collect(),
         blocks,
         spent: deliberation.looks.last().map_or(0.0, |look| look.spent_so_far),
     }
@@ -141,7 +144,7 @@ fn standings(deliberation: &Deliberation, measured: &[&str]) -> Vec<Standing> {
                 .retain(|standing| standing.candidate != *name || standing.relation == Relation::RuledOut);
             let known = standings.iter().any(|standing| standing.candidate == *name);
             if !known && measured.contains(&name.as_str()) && deliberation.leader(look) != name {
-                standings.push(standing(name, look, comparison));
+                standings.push(standing(name, look, comparison, deliberation.is_out(comparison)));
             }
         }
     }
@@ -151,7 +154,7 @@ fn standings(deliberation: &Deliberation, measured: &[&str]) -> Vec<Standing> {
     standings
 }
 
-fn standing(name: &str, look: &Look, comparison: &statistics::LookComparison) -> Standing {
+fn standing(name: &str, look: &Look, comparison: &statistics::LookComparison, is_out: bool) -> Standing {
     let evidence = comparison.evidence;
     let half = student_quantile(0.5 + CONFIDENCE / 2.0, evidence.degrees) * evidence.error;
     let ratio = Estimate {
@@ -161,18 +164,9 @@ fn standing(name: &str, look: &Look, comparison: &statistics::LookComparison) ->
         n: look.block as usize,
     };
     let relation = match comparison {
-        one if one.out => Relation::RuledOut,
+        _ if is_out => Relation::RuledOut,
         one if one.tied => Relation::Tied,
         _ => Relation::Open,
     };
     Standing { candidate: name.to_owned(), ratio, p: comparison.p, relation }
-}
-
-/// The noise floor: from a twin where there is one, else from halves of the run's own blocks.
-fn floor(plan: &Plan, run: &Run, measured: &[&str]) -> Option<NoiseFloor> {
-    let pairs = run.candidates.iter().filter_map(|state| Some((state.name.strip_suffix(TWIN)?, &state.name)));
-    let twins: Vec<NoiseFloor> =
-        pairs.filter_map(|(name, twin)| twin_floor(&log_ratios(plan, run, twin, name))).collect();
-    let largest = twins.into_iter().max_by(|one, other| one.floor.total_cmp(&other.floor));
-    largest.or_else(|| split_half_floor(&crate::study::full_rows(plan, run, measured)))
 }

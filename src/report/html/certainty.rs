@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 
 use super::index::Index;
-use crate::report::Report;
-use crate::report::number::{percent, times};
+use crate::report::number::times;
 use crate::report::text::{count, one_line};
+use crate::report::{Report, noise};
 use crate::verdict::{Relation, Standing};
 
 /// The interval of a candidate's ratio to the leader, under that ratio.
@@ -27,9 +27,7 @@ pub(super) fn folded(report: &Report<'_>, index: &Index<'_>) -> Markup {
                 p.note {
                     "Each candidate against the leader, paired within blocks, for the whole goal. The interval and p are of this pair "
                     "alone; the conclusion is corrected for all comparisons and all looks at the data."
-                    @if let Some(floor) = &verdict.floor {
-                        " The noise floor of this run is " (percent(floor.floor)) ": smaller differences are noise."
-                    }
+                    @if let Some(floor) = noise::floor(report) { " The noise floor of this run: " (one_line(&floor)) "." }
                     " Of the 5% chance of a wrong elimination, " (format!("{:.1}%", verdict.spent * 100.0)) " is spent after "
                     (count(verdict.blocks, "block")) "."
                 }

@@ -21,7 +21,10 @@ pub(super) fn opening(report: &Report<'_>) -> Markup {
             section.verdict.(class) aria-labelledby="verdict" {
                 p.badge { (badge) }
                 p #verdict.sentence { (one_line(&report.sentence)) }
-                p.tally { (sentence::tally(report)) "." }
+                p.tally {
+                    (sentence::tally(report)) "."
+                    @if let Some(reason) = &report.run.finished { " Ended: " (one_line(reason)) "." }
+                }
             }
             dl.basis {
                 div { dt { "Goal" } dd { (goal(report)) } }
@@ -47,6 +50,7 @@ fn when(report: &Report<'_>) -> String {
     let started = report.run.header.started.strftime("%Y-%m-%d %H:%M UTC");
     let state = match (&report.run.finished, report.run.interrupted.is_some()) {
         (Some(_), _) => "",
+        (None, _) if report.live => ", still going on: this page renews itself",
         (None, true) => ", interrupted or still going on",
         (None, false) => ", not finished yet",
     };

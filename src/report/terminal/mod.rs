@@ -12,7 +12,7 @@ use super::extra::{self, Extra};
 use super::matrix::{Matrix, Spread};
 use super::number::percent;
 use super::text::{count, listing, one_line, shorten, width, wrap};
-use super::{PhaseEntry, Report, TrialBasis, sentence};
+use super::{PhaseEntry, Report, TrialBasis, noise, sentence};
 use crate::journal::{CandidateStatus, METRICS, Standing, metric};
 use crate::verdict::weights;
 use crate::workload::adapter_metric;
@@ -269,6 +269,12 @@ fn detail(report: &Report<'_>, page: &mut Page, signs: Signs) {
 fn foot(report: &Report<'_>, page: &mut Page, signs: Signs) {
     let header = &report.run.header;
     page.beside("Trials", LABEL, None, &trials(report));
+    if let Some(reason) = &report.run.finished {
+        page.beside("Ended", LABEL, None, reason);
+    }
+    if let Some(floor) = noise::floor(report) {
+        page.beside("Noise", LABEL, None, &floor);
+    }
     page.beside("Lab", LABEL, None, &join(&header.lab, &header.lab_reason));
     page.beside("Fidelity", LABEL, None, &header.fidelity);
     if let Some(harness) = report.harness {

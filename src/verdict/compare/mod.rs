@@ -16,8 +16,9 @@ use std::collections::BTreeMap;
 
 use crate::journal::{CandidateStatus, Run};
 use crate::plan::Plan;
+use crate::plan::is_twin;
 use crate::statistics::{Comparison, fewest_for_rank_sum, holm, settled, smallest_rank_sum_p};
-use crate::study::{is_twin, weights};
+use crate::study::weights;
 
 use change::{of_goal, of_phase};
 

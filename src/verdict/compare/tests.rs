@@ -73,7 +73,7 @@ impl Made {
             }
             events.push((None, Event::BlockFinished { block, attempt: 1, invalid: None }));
         }
-        events.push((None, Event::RunFinished { reason: "done".to_owned() }));
+        events.push((None, Event::RunFinished { reason: "done".to_owned(), ending: None }));
         let records = events
             .into_iter()
             .zip(1_795_000_000..)

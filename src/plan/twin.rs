@@ -1,0 +1,60 @@
+//! A/A: one candidate entered twice, to see how different two things look that are the same.
+
+use super::error::ValueError;
+use super::source::{Node, Value};
+use super::suggest::suggest;
+use super::{Candidate, Plan};
+
+/// What is added to a candidate's name for its twin: the same configuration entered once more.
+pub const TWIN: &str = "~twin";
+
+/// Whether a candidate is a twin.
+pub fn is_twin(name: &str) -> bool {
+    name.ends_with(TWIN)
+}
+
+/// The candidates that a plan asks about: all but twins, unless there is nothing else to compare with.
+pub fn contestants(plan: &Plan) -> impl Iterator<Item = &Candidate> {
+    let only_twins = plan.candidates.iter().filter(|candidate| !is_twin(&candidate.name)).count() < 2;
+    plan.candidates.iter().filter(move |candidate| only_twins || !is_twin(&candidate.name))
+}
+
+/// Which candidate is to be entered twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Twice {
+    /// The first one of the plan.
+    First,
+    /// The one of this name.
+    Named(String),
+}
+
+impl Twice {
+    /// As it stands in a plan: `true` or a candidate's name; `None` for `false`.
+    pub(super) fn read(node: &Node) -> Result<Option<Self>, ValueError> {
+        match &node.value {
+            Value::Boolean(true) => Ok(Some(Self::First)),
+            Value::Boolean(false) => Ok(None),
+            Value::Text(name) if !name.trim().is_empty() => Ok(Some(Self::Named(name.clone()))),
+            other => Err(ValueError::new(
+                format!("true or the name of a candidate is wanted here, not {}", other.kind()),
+                "aa = true enters the first candidate twice, aa = \"xfs\" the one of that name",
+            )),
+        }
+    }
+
+    /// Adds the twin to the plan, behind all other candidates. Its order within blocks is drawn like theirs.
+    pub(super) fn enter(&self, plan: &mut Plan) -> Result<(), ValueError> {
+        let names: Vec<&str> = plan.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
+        let at = match self {
+            Self::First => 0,
+            Self::Named(name) => names.iter().position(|known| known == name).ok_or_else(|| {
+                let message = format!("there is no candidate `{name}` to enter twice");
+                ValueError::new(message, suggest(name, &names))
+            })?,
+        };
+        let Some(candidate) = plan.candidates.get(at) else { return Ok(()) };
+        let twin = Candidate { name: format!("{}{TWIN}", candidate.name), ..candidate.clone() };
+        plan.candidates.push(twin);
+        Ok(())
+    }
+}

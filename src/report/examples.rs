@@ -1,0 +1,100 @@
+//! Runs whose verdict is known: decided, tied, undecided and the like, for the tests of the verdict as people see it.
+
+use super::fixtures::{Story, id};
+use crate::journal::Ending;
+use crate::plan::Blocks;
+
+/// Seconds for write and read, and how far (as a share) they stray from block to block.
+pub(super) struct Contestant {
+    pub(super) name: &'static str,
+    pub(super) seconds: [f64; 2],
+    pub(super) strays: f64,
+}
+
+pub(super) const fn one(name: &'static str, write: f64, read: f64, strays: f64) -> Contestant {
+    Contestant { name, seconds: [write, read], strays }
+}
+
+/// A number between -1 and 1 that looks like chance and is the same in every test.
+fn chance(block: u32, place: u32, phase: u32) -> f64 {
+    let mut mixed = (u64::from(block) << 40) ^ (u64::from(place) << 20) ^ u64::from(phase);
+    // The finaliser of MurmurHash3, which spreads neighbouring numbers well.
+    for factor in [0xff51_afd7_ed55_8ccd_u64, 0xc4ce_b9fe_1a85_ec53] {
+        mixed = (mixed ^ (mixed >> 33)).wrapping_mul(factor);
+    }
+    (mixed >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+}
+
+/// A run of so many blocks. Every block is as slow as it is for all of them.
+pub(super) fn run_of(contestants: &[Contestant], blocks: u32) -> Story {
+    let names: Vec<&str> = contestants.iter().map(|one| one.name).collect();
+    let mut story = Story::new(&names, &["write", "read"]);
+    story.plan.protocol.blocks = Blocks { min: 3, max: 30 };
+    for block in 1..=blocks {
+        add_block(&mut story, contestants, block);
+    }
+    story
+}
+
+fn add_block(story: &mut Story, contestants: &[Contestant], block: u32) {
+    let names: Vec<&str> = contestants.iter().map(|one| one.name).collect();
+    story.open_block(block, 1, &names);
+    for (place, one) in (0..).zip(contestants) {
+        let weather = 1.0 + 0.1 * chance(block, 99, 0);
+        let seconds = |phase: u32| {
+            one.seconds[phase as usize] * weather * (1.0 + one.strays * chance(block, place, phase + 1))
+        };
+        story.trial(&id(block, one.name), &[("write", seconds(0)), ("read", seconds(1))]);
+    }
+    story.close_block(block, 1, None);
+}
+
+/// btrfs is better than the others by a third and more.
+pub(super) fn decided() -> Story {
+    let contestants = [
+        one("btrfs", 6.0, 2.0, 0.04),
+        one("ext4", 8.0, 2.7, 0.04),
+        one("xfs", 9.0, 3.1, 0.04),
+        one("jfs", 14.0, 4.0, 0.04),
+    ];
+    let mut story = run_of(&contestants, 4);
+    story.finish_for("decided after 4 block(s)");
+    story
+}
+
+/// ext4 and xfs are the same within a per cent, jfs is out.
+pub(super) fn tied() -> Story {
+    let contestants =
+        [one("ext4", 8.0, 2.7, 0.01), one("xfs", 8.05, 2.69, 0.01), one("jfs", 14.0, 4.0, 0.01)];
+    let mut story = run_of(&contestants, 10);
+    story.finish_for("practically tied after 10 block(s)");
+    story
+}
+
+/// ext4 seems ahead of xfs, but both stray too much to tell in the time there was.
+pub(super) fn undecided() -> Story {
+    let contestants = [one("ext4", 8.0, 2.7, 0.3), one("xfs", 8.6, 2.9, 0.3), one("jfs", 24.0, 9.0, 0.3)];
+    let mut story = run_of(&contestants, 8);
+    story.end("the time of 20m is up: another block would take about 2m30s, and 1m is left", Ending::Budget);
+    story
+}
+
+/// A candidate alone, entered twice.
+pub(super) fn against_itself(bias: f64) -> Story {
+    let twin = one("ext4~twin", 8.0 * bias, 2.7 * bias, 0.01);
+    let mut story = run_of(&[one("ext4", 8.0, 2.7, 0.01), twin], 10);
+    story.finish_for("practically tied after 10 block(s)");
+    story
+}
+
+/// ext4 is 5 % ahead of xfs; but its twin, the same in truth, seems 7 % behind: this machine favours somebody.
+pub(super) fn with_a_twin(twin: bool) -> Story {
+    let mut contestants =
+        vec![one("ext4", 8.0, 2.7, 0.01), one("xfs", 8.4, 2.83, 0.01), one("jfs", 14.0, 4.0, 0.01)];
+    if twin {
+        contestants.push(one("ext4~twin", 8.6, 2.9, 0.01));
+    }
+    let mut story = run_of(&contestants, 6);
+    story.finish_for("6 block(s), as planned");
+    story
+}

@@ -1,0 +1,67 @@
+//! Verdicts as the user sees them: decided, tied, undecided and A/A, in every form that people read.
+
+use super::examples::{against_itself, decided, tied, undecided, with_a_twin};
+use super::fixtures::Story;
+use super::{Format, Look, Report, write};
+use crate::verdict::Outcome;
+
+fn page(story: &Story, format: Format) -> String {
+    let run = story.run();
+    let report = Report::new(&story.plan, &run, None);
+    let mut out = Vec::new();
+    write(&report, format, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn terminal(story: &Story) -> String {
+    page(story, Format::Terminal(Look { columns: 100, colour: false, unicode: true, detail: false }))
+}
+
+fn outcome(story: &Story) -> Outcome {
+    let run = story.run();
+    Report::new(&story.plan, &run, None).verdict.outcome
+}
+
+#[test]
+fn decided_tied_and_undecided() {
+    for (name, story, expected) in [
+        ("decided", decided(), Outcome::Decided),
+        ("tied", tied(), Outcome::Tied),
+        ("undecided", undecided(), Outcome::Undecided),
+    ] {
+        assert_eq!(outcome(&story), expected, "{name}");
+        insta::assert_snapshot!(format!("{name}_terminal"), terminal(&story));
+        insta::assert_snapshot!(format!("{name}_markdown"), page(&story, Format::Markdown));
+        insta::assert_snapshot!(format!("{name}_json"), page(&story, Format::Json));
+    }
+}
+
+#[test]
+fn a_candidate_against_itself() {
+    let tied = against_itself(1.0);
+    assert_eq!(outcome(&tied), Outcome::Tied);
+    insta::assert_snapshot!("against_itself_terminal", terminal(&tied));
+    // The rule tells the two apart, by less than the floor that they themselves are the measure of.
+    let alarm = against_itself(1.2);
+    assert_eq!(outcome(&alarm), Outcome::Undecided);
+    let shown = terminal(&alarm);
+    assert!(shown.contains("false alarm"), "{shown}");
+    assert!(shown.contains("not ranked"), "{shown}");
+}
+
+#[test]
+fn nothing_is_ranked_below_the_noise_floor() {
+    let story = with_a_twin(true);
+    let run = story.run();
+    let verdict = Report::new(&story.plan, &run, None).verdict;
+    assert!(verdict.floor.is_some_and(|floor| floor.floor > 0.06), "{:?}", verdict.floor);
+    assert_eq!(verdict.below_floor, ["xfs"]);
+    assert_eq!(verdict.ruled_out, ["jfs"]);
+    assert_eq!((verdict.outcome, verdict.best.len()), (Outcome::Undecided, 0));
+    insta::assert_snapshot!("with_a_twin_terminal", terminal(&story));
+    // Without the twin xfs is out as well.
+    let story = with_a_twin(false);
+    let run = story.run();
+    let verdict = Report::new(&story.plan, &run, None).verdict;
+    assert_eq!((verdict.outcome, verdict.best), (Outcome::Decided, vec!["ext4".to_owned()]));
+}

@@ -1,0 +1,118 @@
+//! The time a run may take: whether another block fits into what is left of it.
+//!
+//! All of it is read from the journal, so that a run that was interrupted has left what an uninterrupted one would.
+
+use std::time::Duration;
+
+use crate::journal::Run;
+use crate::plan::duration_text;
+
+/// Why no block of so many candidates can follow within the budget; `None` when one can, or nobody knows yet.
+pub(super) fn exhausted(budget: Duration, run: &Run, candidates: usize) -> Option<String> {
+    // Candidates drop out, so that later blocks are shorter: the mean is taken per trial. What lies between trials is
+    // in it, since it takes time as well.
+    let trials = run.trials.len();
+    if trials == 0 {
+        return None;
+    }
+    let next = run.worked / trials as f64 * candidates as f64;
+    let left = budget.as_secs_f64() - run.worked;
+    (next > left).then(|| {
+        let left = if left <= 0.0 { "nothing".to_owned() } else { told(left) };
+        format!(
+            "the time of {} is up: another block would take about {}, and {left} is left",
+            duration_text(budget),
+            told(next)
+        )
+    })
+}
+
+/// Seconds without more digits than an estimate carries: `0.4s`, `42s`, `3m`, `2h10m`.
+fn told(seconds: f64) -> String {
+    let step = match seconds {
+        short if short < 1.0 => 0.1,
+        short if short < 60.0 => 1.0,
+        long if long < 1200.0 => 10.0,
+        _ => 60.0,
+    };
+    let rounded = Duration::try_from_secs_f64(libm::round(seconds / step) * step).unwrap_or(Duration::MAX);
+    duration_text(rounded)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{exhausted, told};
+    use crate::journal::{Event, Facts, Journal, Record, Run, SCHEMA, Status, TrialId};
+    use crate::plan::Plan;
+
+    /// A run of two candidates whose blocks took so many seconds each; at a minus sign it was interrupted for a day.
+    fn run(blocks: &[i64]) -> Run {
+        let plan: Plan = serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
+        let mut clock = 1_795_000_000;
+        let mut records = Vec::new();
+        let mut tell = |clock: i64, trial: Option<TrialId>, event: Event| {
+            records.push(Record { at: jiff::Timestamp::new(clock, 0).unwrap(), trial, event });
+        };
+        let text = String::new;
+        let start = Event::RunStarted {
+            schema: SCHEMA,
+            id: text(),
+            title: text(),
+            plan_digest: text(),
+            lab: text(),
+            lab_reason: text(),
+            fidelity: text(),
+            environment: Facts::new(),
+        };
+        tell(clock, None, start);
+        for (block, seconds) in (1..).zip(blocks) {
+            if *seconds < 0 {
+                clock += 86_400;
+                tell(clock, None, Event::RunResumed {});
+            }
+            let order = vec!["ext4".to_owned(), "xfs".to_owned()];
+            tell(clock, None, Event::BlockStarted { block, attempt: 1, order: order.clone() });
+            for candidate in order {
+                let id = TrialId { block, candidate, attempt: 1 };
+                tell(clock, Some(id.clone()), Event::TrialStarted {});
+                clock += seconds.abs() / 2;
+                let end = Event::TrialFinished { status: Status::Ok, reason: text(), wall: 1.0 };
+                tell(clock, Some(id), end);
+            }
+            tell(clock, None, Event::BlockFinished { block, attempt: 1, invalid: None });
+        }
+        Run::derive(&plan, &Journal { path: "j".into(), records, torn: false }).unwrap()
+    }
+
+    #[test]
+    fn a_block_starts_only_if_it_can_end() {
+        let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+        let three = run(&[240, 240, 240]);
+        assert_eq!(exhausted(minutes(16), &three, 2), None);
+        let why = exhausted(minutes(15), &three, 2).unwrap();
+        assert_eq!(why, "the time of 15m is up: another block would take about 4m, and 3m is left");
+        // One candidate alone needs half as long.
+        assert_eq!(exhausted(minutes(15), &three, 1), None);
+        assert!(exhausted(minutes(10), &three, 1).unwrap().ends_with("and nothing is left"));
+    }
+
+    #[test]
+    fn the_first_block_always_runs() {
+        assert_eq!(exhausted(Duration::from_millis(1), &run(&[]), 16), None);
+    }
+
+    #[test]
+    fn an_interruption_takes_no_time_away() {
+        let interrupted = run(&[240, -240, -240]);
+        assert_eq!(interrupted.resumed, 2);
+        assert!((interrupted.worked - 720.0).abs() < 1e-9);
+        assert_eq!(exhausted(Duration::from_secs(16 * 60), &interrupted, 2), None);
+    }
+
+    #[test]
+    fn times_have_few_digits() {
+        assert_eq!([0.44, 42.4, 187.0, 7260.0].map(told), ["400ms", "42s", "3m10s", "2h1m"]);
+    }
+}
