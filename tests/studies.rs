@@ -4,7 +4,9 @@
 
 use std::process::Command;
 
-use fsverdict::plan::{Dataset, Overrides, Plan, Vocabulary, Work, measure_variable, preset, read_with};
+use fsverdict::plan::{
+    Dataset, Legacy, Overrides, Plan, Vocabulary, Work, measure_variable, preset, read_with,
+};
 
 fn study(name: &str, scale: Option<f64>) -> Plan {
     let filesystems = fsverdict::filesystem::names();
@@ -59,4 +61,116 @@ fn the_magazine_asks_bonnie_for_what_the_study_did_and_for_less_when_scaled() {
     assert_eq!(words(&study("magazine", Some(0.1)), "bonnie"), "-s 200:8k:819 -f2 -n 2 -r 0");
     // Less than one MiB byte by byte cannot be asked for: the bare -f leaves it out.
     assert_eq!(words(&study("magazine", Some(0.005)), "bonnie"), "-s 10:8k:41 -f -n 1 -r 0");
+}
+
+fn names(plan: &Plan) -> Vec<&str> {
+    plan.candidates.iter().map(|candidate| candidate.name.as_str()).collect()
+}
+
+fn has(plan: &Plan, wanted: &[&str]) {
+    for name in wanted {
+        assert!(names(plan).contains(name), "{name} is not among {:?}", names(plan));
+    }
+}
+
+/// What a phase runs, as the plan says it.
+fn work<'a>(plan: &'a Plan, phase: &str) -> &'a str {
+    let found = plan.phases.iter().find(|found| found.name == phase).unwrap_or_else(|| panic!("no {phase}"));
+    match &found.work {
+        Work::Operation(line) | Work::Command(line) | Work::Adapter { options: line, .. } => line,
+    }
+}
+
+fn order(plan: &Plan) -> Vec<&str> {
+    plan.phases.iter().map(|phase| phase.name.as_str()).collect()
+}
+
+#[test]
+fn usb_backup_writes_with_rsync_reads_with_sha1sum_and_removes() {
+    let plan = study("usb-backup", None);
+    for plain in ["ext2", "ext3", "ext4", "jfs", "xfs", "reiserfs", "btrfs"] {
+        has(&plan, &[plain, &format!("{plain}+luks2")]);
+    }
+    assert_eq!(order(&plan), ["write", "read", "remove", "check"]);
+    assert!(work(&plan, "write").starts_with("rsync -a") && work(&plan, "read").contains("sha1sum"));
+    assert!(work(&plan, "remove").starts_with("rm -rf"));
+    let own = plan.candidates.iter().filter(|candidate| ["ext4", "xfs"].contains(&candidate.name.as_str()));
+    assert!(own.into_iter().all(|candidate| candidate.mount.is_empty() && candidate.scheduler.is_none()));
+    assert_eq!((plan.goal.metric.as_str(), plan.protocol.legacy), ("durable", None));
+}
+
+#[test]
+fn build_farm_copies_checks_and_removes_and_keeps_the_better_of_two() {
+    let plan = study("build-farm", None);
+    has(&plan, &["ext3", "ext4", "xfs", "jfs", "reiserfs"]);
+    assert_eq!(order(&plan), ["write", "check", "remove"]);
+    let Dataset::Tree(tree) = &plan.datasets["build"] else { panic!("no tree") };
+    assert_eq!((tree.files, tree.directories, tree.size.0), (350_000, 19_000, 55_000_000_000));
+    assert_eq!((plan.protocol.blocks.min, plan.protocol.legacy), (2, Some(Legacy::BestOf)));
+}
+
+#[test]
+fn magazine_measures_the_disk_runs_bonnie_and_copies_to_and_fro_without_mount_options() {
+    let plan = study("magazine", None);
+    has(&plan, &["btrfs", "ext2", "ext3", "ext4", "reiserfs", "reiser4", "xfs"]);
+    let of_the_iso: Vec<&str> = order(&plan).into_iter().filter(|name| name.starts_with("iso")).collect();
+    // Listing 1.
+    assert_eq!(of_the_iso, ["iso-setup", "iso-copy-1", "iso-remove-1", "iso-copy-2", "iso-remove-2"]);
+    assert_eq!(order(&plan)[..3], ["raw-write", "raw-read", "bonnie"]);
+    let own = plan.candidates.iter().filter(|candidate| candidate.name == candidate.filesystem);
+    assert!(own.into_iter().all(|candidate| candidate.mount.is_empty()));
+    assert_eq!((plan.protocol.blocks.min, plan.protocol.legacy), (6, Some(Legacy::TrimmedMean)));
+}
+
+#[test]
+fn root_on_flash_writes_65536_blocks_and_copies_twice_with_noatime() {
+    let plan = study("root-on-flash", None);
+    has(&plan, &["ext2", "ext3", "ext4", "btrfs", "nilfs2", "nilfs2-gc", "ext4-discard", "nilfs2-discard"]);
+    assert!(plan.candidates.iter().all(|candidate| candidate.mount.iter().any(|word| word == "noatime")));
+    let btrfs = plan.candidates.iter().find(|candidate| candidate.name == "btrfs").unwrap();
+    assert!(btrfs.mount.iter().any(|word| word == "ssd"));
+    let dd = words(&plan, "write-big");
+    assert!(dd.starts_with("dd if=/dev/zero of=/mnt/2delete bs=64k count=4294967296"), "{dd}");
+    assert_eq!(65_536 * 64 * 1024, 4_294_967_296_u64);
+    assert_eq!(work(&plan, "write-small"), work(&plan, "overwrite-small"));
+    let Dataset::Tree(tree) = &plan.datasets["portage"] else { panic!("no tree") };
+    assert_eq!((tree.files, tree.directories), (4499, 1019));
+}
+
+#[test]
+fn backup_server_writes_links_and_drops_generations_with_and_without_the_huge_directory() {
+    let plan = study("backup-server", None);
+    let asked = ["ext3", "ext3-big-journal", "ext2", "reiserfs", "xfs", "ext3-2003", "ext2-2003"];
+    has(&plan, &asked);
+    assert_eq!(order(&plan)[..4], ["first", "next", "links", "drop"]);
+    assert!(work(&plan, "next").contains("--link-dest=") && work(&plan, "drop").starts_with("rm -rf"));
+    assert_eq!(
+        plan.datasets["crowd"],
+        Dataset::Flat { files: 500_000, file_size: fsverdict::plan::Bytes(1024) }
+    );
+}
+
+/// `--scale` shrinks the data and nothing else, in every study.
+#[test]
+fn a_scaled_study_differs_in_its_data_alone() {
+    for name in ["usb-backup", "build-farm", "magazine", "root-on-flash", "backup-server"] {
+        let (whole, scaled) = (study(name, None), study(name, Some(0.01)));
+        assert_ne!(whole.datasets, scaled.datasets);
+        assert_eq!(scaled, Plan { datasets: scaled.datasets.clone(), scale: Some(0.01), ..whole });
+    }
+}
+
+/// A number or a chart of a study is told in a sentence with its source, about a phase that repeats it.
+#[test]
+fn every_study_has_its_findings() {
+    for (name, findings) in
+        [("usb-backup", 11), ("build-farm", 3), ("magazine", 10), ("root-on-flash", 6), ("backup-server", 7)]
+    {
+        let plan = study(name, None);
+        assert_eq!(plan.published.len(), findings, "{name}");
+        for finding in &plan.published {
+            let weighty = plan.phases.iter().any(|phase| phase.name == finding.phase);
+            assert!(weighty && !finding.source.is_empty(), "{name}: {}", finding.finding);
+        }
+    }
 }
