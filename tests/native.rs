@@ -272,6 +272,33 @@ fn loop_a_scheduler_that_is_not_offered_is_skipped_with_those_that_are() {
 }
 
 #[test]
+fn loop_a_program_that_refuses_its_options_is_told_with_the_way_out() {
+    let place = Place::new();
+    for (adapter, options, told, way_out) in [
+        ("fio", "--name=j --rw=randwrit --size=1M", "failed parsing rw=randwrit", "hint: `fio --cmdhelp`"),
+        (
+            "fio",
+            "--name=a --rw=write --size=64k --name=b --stonewall --rw=read --size=64k",
+            "(`a`, `b`)",
+            "hint: leave out stonewall",
+        ),
+        ("bonnie++", "-s 16 -n 0 --frobnicate", "invalid option", "hint: bonnie++(8)"),
+    ] {
+        if fsverdict::host::program::locate(adapter).is_none() {
+            eprintln!("SKIPPED: {adapter} is not installed");
+            continue;
+        }
+        let plan = format!(
+            "title = \"t\"\nlab = \"native\"\n[device]\nimage = \"64MiB\"\n[protocol]\nblocks = 1\n[matrix]\n\
+             filesystem = [\"ext4\"]\n[[phase]]\nname = \"bench\"\nadapter = \"{adapter}\"\noptions = \"{options}\"\n"
+        );
+        let seen = place.run(&plan, &[]).exits(1).says(&["phase `bench`", told, way_out]);
+        assert!(!seen.stderr.to_lowercase().contains("usage:"), "{seen:#?}");
+        std::fs::remove_dir_all(place.path().join("run")).unwrap();
+    }
+}
+
+#[test]
 fn loop_a_candidate_that_fails_says_why_and_the_others_go_on() {
     let place = Place::new();
     let plan = r#"

@@ -69,9 +69,12 @@ fn failure(record: &CommandRecord) -> String {
         [record.stderr.trim(), record.stdout.trim()].into_iter().find(|text| !text.is_empty()).unwrap_or("");
     let separator = if said.is_empty() { "" } else { ": " };
     let line = match record.argv.as_slice() {
-        // Told as it was written.
+        // Told as it was written; of a whole script, its beginning.
         [shell, option, line] if shell == "/bin/sh" && option == "-c" => {
-            line.trim_start_matches("exec ").to_owned()
+            match line.trim_start_matches("exec ").trim().split_once('\n') {
+                Some((first, _)) => format!("{} …", first.trim_end_matches([' ', '\\'])),
+                None => line.trim_start_matches("exec ").trim().to_owned(),
+            }
         }
         argv => argv.join(" "),
     };
@@ -382,6 +385,8 @@ mod tests {
         assert!(error.starts_with("`sh -c") && error.ends_with("exited with status 1: too small"), "{error}");
         let error = told("seq 100; exit 1");
         assert!(error.ends_with("1\n2\n[96 lines left out]\n99\n100"), "{error}");
+        let error = told("\necho no\nexit 1\n");
+        assert_eq!(error, "`echo no …` exited with status 1: no");
         let error = told("echo usage: x; exit 1");
         assert!(error.ends_with(": usage: x"), "{error}");
         let error = told("seq 100000; exit 1");
