@@ -65,7 +65,7 @@ pub struct Device {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,
     /// Where datasets lie that are needed as files.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "StagingChoice::is_auto")]
     pub staging: StagingChoice,
 }
 
@@ -80,6 +80,12 @@ pub enum StagingChoice {
     Memory,
     /// On a scratch disk beside the image.
     Disk,
+}
+
+impl StagingChoice {
+    fn is_auto(&self) -> bool {
+        *self == StagingChoice::Auto
+    }
 }
 
 /// A scratch image made for the run, or a block device of the user's.
