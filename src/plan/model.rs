@@ -83,9 +83,7 @@ pub enum StagingChoice {
 }
 
 impl StagingChoice {
-    /// What a plan that says nothing means; left out of its JSON, so that the digests of older runs stay.
-    #[must_use]
-    pub fn is_auto(&self) -> bool {
+    fn is_auto(&self) -> bool {
         *self == StagingChoice::Auto
     }
 }
