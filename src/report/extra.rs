@@ -199,12 +199,13 @@ fn why(judged: &ThenAndNow<'_>) -> String {
                     format!("{} to {}", percent(low), percent(high))
                 });
             let whole = if of_phase == &judged.published.phase {
-                format!("its {of_metric}")
+                of_metric.clone()
             } else {
                 format!("the {of_metric} of {of_phase}")
             };
             let (share, limit) = (percent(*share), percent(*limit));
-            format!("{candidate} reaches {share} of {whole} ({range}; {limit} in question)")
+            let metric = &judged.published.metric;
+            format!("{candidate}: {metric} is {share} of {whole} ({range}; {limit} in question)")
         }
         Because::NotMeasured(_) => "nothing to compare was measured".to_owned(),
         Because::NoDirection => "nobody says which way this metric is better".to_owned(),
