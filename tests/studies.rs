@@ -4,9 +4,11 @@
 
 use std::process::Command;
 
+use fsverdict::journal::Unit;
 use fsverdict::plan::{
-    Dataset, Legacy, Overrides, Plan, Vocabulary, Work, measure_variable, preset, read_with,
+    Claim, Dataset, Legacy, Overrides, Plan, Vocabulary, Work, measure_variable, preset, read_with,
 };
+use fsverdict::verdict::{Estimate, Now, PhaseEstimate, then_and_now};
 
 fn study(name: &str, scale: Option<f64>) -> Plan {
     let filesystems = fsverdict::filesystem::names();
@@ -171,6 +173,73 @@ fn every_study_has_its_findings() {
         for finding in &plan.published {
             let weighty = plan.phases.iter().any(|phase| phase.name == finding.phase);
             assert!(weighty && !finding.source.is_empty(), "{name}: {}", finding.finding);
+        }
+    }
+}
+
+/// What a phase measures of a metric, if anything.
+fn measures(plan: &Plan, phase: &str, metric: &str) -> Option<Unit> {
+    let of_program = fsverdict::workload::adapter_metric(metric);
+    let known = fsverdict::journal::metric(metric).or(of_program)?;
+    let work = plan.phases.iter().find(|found| found.name == phase).map(|found| &found.work)?;
+    let there = match work {
+        Work::Adapter { name, .. } => {
+            let own = fsverdict::workload::adapter(name)?.metrics();
+            metric != "throughput" && (of_program.is_none() || own.iter().any(|one| one.name == metric))
+        }
+        // Only operations know how many bytes they move.
+        Work::Command(_) => of_program.is_none() && metric != "throughput",
+        Work::Operation(_) => of_program.is_none(),
+    };
+    there.then_some(known.unit)
+}
+
+/// With three trials of every candidate and narrow ranges, each finding is told one way or the other: what it needs is
+/// measured by its phase, has a direction, and names candidates of the plan.
+#[test]
+fn every_finding_can_be_told_by_a_full_run() {
+    for name in ["usb-backup", "build-farm", "magazine", "root-on-flash", "backup-server"] {
+        let plan = study(name, None);
+        let mut estimates = Vec::new();
+        for finding in &plan.published {
+            let mut wanted = vec![(finding.phase.clone(), finding.metric.clone())];
+            match &finding.claim {
+                Claim::Better { than_phase: Some(phase), .. } => {
+                    wanted.push((phase.clone(), finding.metric.clone()));
+                }
+                Claim::Reach { of_metric, of_phase, .. } => wanted.push((
+                    of_phase.clone().unwrap_or_else(|| finding.phase.clone()),
+                    of_metric.clone().unwrap_or_else(|| finding.metric.clone()),
+                )),
+                _ => {}
+            }
+            for (phase, metric) in wanted {
+                let unit = measures(&plan, &phase, &metric)
+                    .unwrap_or_else(|| panic!("{name}: {phase} does not measure {metric}"));
+                for (at, candidate) in names(&plan).into_iter().enumerate() {
+                    // No ratio that a finding asks for.
+                    let point = 10.0 + 1.37 * at as f64;
+                    estimates.push(PhaseEstimate {
+                        candidate: candidate.to_owned(),
+                        phase: phase.clone(),
+                        metric: metric.clone(),
+                        unit,
+                        estimate: Estimate { point, low: None, high: None, n: 3 },
+                        min: point * 0.9999,
+                        max: point * 1.0001,
+                    });
+                }
+            }
+        }
+        for judged in then_and_now(&plan, &estimates) {
+            assert_ne!(
+                judged.now,
+                Now::CannotTell,
+                "{name}: {} ({:?})",
+                judged.published.finding,
+                judged.because
+            );
+            assert!(judged.missing.is_empty(), "{name}: {:?}", judged.missing);
         }
     }
 }
