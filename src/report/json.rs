@@ -34,10 +34,18 @@ struct RunPart<'a> {
     seed: u64,
     blocks: usize,
     blocks_invalid: usize,
+    invalid: Vec<InvalidPart<'a>>,
     provisional: bool,
     complete: bool,
     ended: Option<EndPart<'a>>,
     environment: Facts,
+}
+
+#[derive(Serialize)]
+struct InvalidPart<'a> {
+    block: u32,
+    attempt: u32,
+    rule: &'a str,
 }
 
 #[derive(Serialize)]
@@ -121,6 +129,10 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
             seed: report.plan.protocol.seed,
             blocks: run.complete_blocks(),
             blocks_invalid: run.invalid_blocks().count(),
+            invalid: run
+                .invalid_blocks()
+                .map(|(state, rule)| InvalidPart { block: state.block, attempt: state.attempt, rule })
+                .collect(),
             provisional: matches!(report.basis, TrialBasis::OpenBlock(_)),
             complete: run.finished.is_some(),
             ended: run.finished.as_deref().map(|reason| EndPart { reason, by: run.ending }),
@@ -164,7 +176,8 @@ fn candidate<'a>(entry: &'a CandidateEntry<'a>) -> CandidatePart<'a> {
         CandidateStatus::Ok => ("ok", entry.reason.clone()),
         CandidateStatus::Failed => ("failed", entry.reason.clone()),
         CandidateStatus::Skipped => ("skipped", entry.reason.clone()),
-        CandidateStatus::Untried => ("skipped", "not tried yet".to_owned()),
+        CandidateStatus::Untried if entry.reason.is_empty() => ("skipped", "not tried yet".to_owned()),
+        CandidateStatus::Untried => ("skipped", entry.reason.clone()),
     };
     let plan = entry.plan;
     CandidatePart {

@@ -19,7 +19,7 @@ pub(super) fn render(report: &Report<'_>) -> String {
         let status = match entry.status {
             CandidateStatus::Failed => "failed",
             CandidateStatus::Skipped => "skipped",
-            CandidateStatus::Untried | CandidateStatus::Ok => "not tried yet",
+            CandidateStatus::Untried | CandidateStatus::Ok => entry.untried(),
         };
         let mut why = escaped(&entry.reason);
         if !entry.hint.is_empty() {

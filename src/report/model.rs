@@ -62,6 +62,13 @@ pub struct CandidateEntry<'a> {
     pub score: Option<f64>,
 }
 
+impl CandidateEntry<'_> {
+    /// What to say of it where no trial of it counts.
+    pub(super) fn untried(&self) -> &'static str {
+        if self.reason.is_empty() { "not tried yet" } else { "no result" }
+    }
+}
+
 /// A phase in a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PhaseEntry {
@@ -162,6 +169,7 @@ fn candidates<'a>(plan: &'a Plan, run: &'a Run, verdict: &Verdict) -> Vec<Candid
             status: state.status,
             reason: match &state.dropped {
                 Some(evidence) if state.reason.is_empty() => evidence.clone(),
+                None if state.status == CandidateStatus::Untried => discarded(run, &state.name),
                 _ => state.reason.clone(),
             },
             hint: &state.hint,
@@ -180,6 +188,15 @@ fn candidates<'a>(plan: &'a Plan, run: &'a Run, verdict: &Verdict) -> Vec<Candid
         place(one).cmp(&place(other)).then(score(one).total_cmp(&score(other)))
     });
     entries
+}
+
+/// What became of the trials of a candidate of which none counts; empty where there was none.
+fn discarded(run: &Run, candidate: &str) -> String {
+    match run.trials.iter().filter(|trial| trial.id.candidate == candidate).count() {
+        0 => String::new(),
+        1 => "its only trial does not count".to_owned(),
+        some => format!("none of its {some} trials counts"),
+    }
 }
 
 fn phases(plan: &Plan, estimates: &[PhaseEstimate]) -> Vec<PhaseEntry> {

@@ -1,6 +1,6 @@
 //! Verdicts as the user sees them: decided, tied, undecided and A/A, in every form that people read.
 
-use super::examples::{against_itself, decided, tied, undecided, with_a_twin};
+use super::examples::{against_itself, decided, disturbed, repeated, tied, undecided, with_a_twin};
 use super::fixtures::Story;
 use super::{Format, Look, Report, write};
 use crate::verdict::Outcome;
@@ -64,4 +64,34 @@ fn nothing_is_ranked_below_the_noise_floor() {
     let run = story.run();
     let verdict = Report::new(&story.plan, &run, None).verdict;
     assert_eq!((verdict.outcome, verdict.best), (Outcome::Decided, vec!["ext4".to_owned()]));
+}
+
+#[test]
+fn a_machine_too_busy_ranks_nothing() {
+    let story = disturbed();
+    let run = story.run();
+    let verdict = Report::new(&story.plan, &run, None).verdict;
+    assert!(verdict.best.is_empty() && verdict.ranking.is_empty() && verdict.standings.is_empty());
+    assert_eq!(verdict.undecided, ["ext4", "jfs"]);
+    insta::assert_snapshot!("disturbed_terminal", terminal(&story));
+    insta::assert_snapshot!("disturbed_markdown", page(&story, Format::Markdown));
+    let json: serde_json::Value = serde_json::from_str(&page(&story, Format::Json)).unwrap();
+    assert_eq!(
+        (&json["run"]["blocks_invalid"], &json["run"]["ended"]["by"]),
+        (&3.into(), &"disturbed".into())
+    );
+    assert_eq!(json["run"]["invalid"][2]["attempt"], 3);
+    assert!(page(&story, Format::Html).contains("No verdict: 3 blocks did not count"));
+}
+
+#[test]
+fn what_was_thrown_out_has_no_part_in_the_verdict() {
+    let story = repeated();
+    insta::assert_snapshot!("repeated_terminal", terminal(&story));
+    assert_eq!(outcome(&story), Outcome::Decided);
+    let rows = page(&story, Format::Csv);
+    let of_the_first_try = |row: &&str| row.contains(",3,1,");
+    assert!(rows.lines().filter(of_the_first_try).all(|row| row.ends_with(",discarded")));
+    assert_eq!(rows.lines().filter(|row| row.ends_with(",discarded")).count(), 2 * 2 * 8);
+    assert!(page(&story, Format::Html).contains("2.1 times as slow"));
 }

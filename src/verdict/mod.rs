@@ -22,7 +22,7 @@ pub use crate::study::{TwinPair, better_of, twin_pairs, weights};
 use libm::exp;
 use serde::{Deserialize, Serialize};
 
-use crate::journal::Run;
+use crate::journal::{Ending, Run};
 use crate::plan::Plan;
 use crate::statistics::{self, Look, NoiseFloor, student_quantile};
 use crate::study::Deliberation;
@@ -85,6 +85,8 @@ pub struct Verdict {
     pub standings: Vec<Standing>,
     /// Differences below this are noise.
     pub floor: Option<NoiseFloor>,
+    /// Why nothing may be ranked at all: too many blocks were disturbed.
+    pub refused: Option<String>,
     /// Those that the rule told from the leader by less than the floor: not ranked.
     pub below_floor: Vec<String>,
     /// Blocks that count.
@@ -95,6 +97,20 @@ pub struct Verdict {
 
 /// Judges the candidates that were measured: what the stopping rule concluded, and the limits of that.
 pub fn judge(plan: &Plan, run: &Run, measured: &[&str], estimates: &[PhaseEstimate]) -> Verdict {
+    let mut verdict = conclude(plan, run, measured, estimates);
+    if run.ending == Some(Ending::Disturbed) {
+        let names = [&mut verdict.best, &mut verdict.tied, &mut verdict.ruled_out];
+        names.into_iter().for_each(Vec::clear);
+        verdict.undecided = measured.iter().map(|name| (*name).to_owned()).collect();
+        verdict.outcome = Outcome::Undecided;
+        verdict.refused.clone_from(&run.finished);
+        verdict.standings.clear();
+        verdict.ranking.clear();
+    }
+    verdict
+}
+
+fn conclude(plan: &Plan, run: &Run, measured: &[&str], estimates: &[PhaseEstimate]) -> Verdict {
     let deliberation = Deliberation::of(plan, run, run.finished.is_some());
     let ranking = rank(plan, measured, estimates);
     let standings = standings(&deliberation, measured);
@@ -127,6 +143,7 @@ pub fn judge(plan: &Plan, run: &Run, measured: &[&str], estimates: &[PhaseEstima
         ranking,
         standings,
         floor: deliberation.floor,
+        refused: None,
         below_floor: deliberation.below_floor().map(str::to_owned).collect(),
         blocks,
         spent: deliberation.looks.last().map_or(0.0, |look| look.spent_so_far),

@@ -167,7 +167,7 @@ fn row(
                 }
             } @else {
                 td.why colspan=(span) {
-                    b { (status(entry.status)) } @if !entry.reason.is_empty() { ": " (one_line(&entry.reason)) }
+                    b { (status(entry)) } @if !entry.reason.is_empty() { ": " (one_line(&entry.reason)) }
                     @if !entry.hint.is_empty() { br; span.hint { "hint: " (one_line(entry.hint)) } }
                 }
             }
@@ -194,10 +194,10 @@ fn state(report: &Report<'_>, entry: &CandidateEntry<'_>) -> Option<(&'static st
     }
 }
 
-pub(super) fn status(status: CandidateStatus) -> &'static str {
-    match status {
+pub(super) fn status(entry: &CandidateEntry<'_>) -> &'static str {
+    match entry.status {
         CandidateStatus::Ok => "measured",
-        CandidateStatus::Untried => "not tried yet",
+        CandidateStatus::Untried => entry.untried(),
         CandidateStatus::Skipped => "skipped",
         CandidateStatus::Failed => "failed",
     }

@@ -167,7 +167,7 @@ fn unmeasured(report: &Report<'_>, page: &mut Page, names: usize, signs: Signs) 
             CandidateStatus::Ok => continue,
             CandidateStatus::Skipped => ("skipped", Tone::Faint),
             CandidateStatus::Failed => ("failed", Tone::Bad),
-            CandidateStatus::Untried => ("not tried yet", Tone::Faint),
+            CandidateStatus::Untried => (entry.untried(), Tone::Faint),
         };
         let mut text = word.to_owned();
         if !entry.reason.is_empty() {
