@@ -5,7 +5,8 @@ use std::io;
 
 use serde::Serialize;
 
-use super::{CandidateEntry, Report, ReportError, TrialBasis};
+use super::json_verdict::{self, FloorPart, RangePart, RankPart, StandingPart, TradeoffPart};
+use super::{CandidateEntry, Report, ReportError, TrialBasis, words};
 use crate::journal::{CandidateStatus, Ending, Facts, Unit};
 use crate::verdict::{Outcome, weights};
 
@@ -87,6 +88,15 @@ struct VerdictPart<'a> {
     tied: &'a [String],
     ruled_out: &'a [String],
     undecided: &'a [String],
+    refused: Option<&'a str>,
+    below_floor: &'a [String],
+    ranking: Vec<RankPart<'a>>,
+    standings: Vec<StandingPart<'a>>,
+    floor: Option<FloorPart>,
+    tradeoffs: Vec<TradeoffPart<'a>>,
+    sensitivity: Vec<RangePart<'a>>,
+    spent: f64,
+    words: Option<String>,
     cautions: Vec<String>,
 }
 
@@ -160,6 +170,15 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
             tied: &verdict.tied,
             ruled_out: &verdict.ruled_out,
             undecided: &verdict.undecided,
+            refused: verdict.refused.as_deref(),
+            below_floor: &verdict.below_floor,
+            ranking: json_verdict::ranking(verdict),
+            standings: json_verdict::standings(verdict),
+            floor: json_verdict::floor(verdict),
+            tradeoffs: json_verdict::tradeoffs(verdict),
+            sensitivity: json_verdict::sensitivity(verdict),
+            spent: verdict.spent,
+            words: words::paragraph(report),
             cautions: report.notes.iter().map(super::Note::line).collect(),
         },
     }

@@ -1,5 +1,6 @@
 //! What the user sees of a run: one data model, one renderer per file.
 
+mod besides;
 mod compare;
 mod csv;
 #[cfg(test)]
@@ -10,6 +11,7 @@ mod fixtures;
 mod harness;
 mod html;
 mod json;
+mod json_verdict;
 mod markdown;
 mod matrix;
 mod model;
@@ -23,6 +25,7 @@ mod tests;
 mod text;
 #[cfg(test)]
 mod verdict_tests;
+mod words;
 
 use std::io;
 

@@ -6,18 +6,26 @@ mod goal;
 mod legacy;
 mod limits;
 mod raw_share;
+mod sensitivity;
 mod then_and_now;
+mod tradeoff;
 
 pub use compare::{ALPHA, Change, Difference, Incomparable, RunComparison, Side, Subject, compare};
 pub use estimates::{CONFIDENCE, PhaseEstimate, estimate_all};
 pub use goal::{Rank, rank};
 pub use legacy::{LegacyEstimate, legacy_estimates, legacy_name};
-use limits::limits;
 pub use raw_share::{RawShare, raw_shares};
+pub use sensitivity::{Turn, WeightRange};
 pub use then_and_now::{Because, Now, ThenAndNow, same_quantity, then_and_now};
+
+pub use tradeoff::{COSTS, Cost, Tradeoff, cost_ratio};
 
 pub use crate::statistics::Estimate;
 pub use crate::study::{TwinPair, better_of, twin_pairs, weights};
+
+use limits::limits;
+use sensitivity::sensitivity;
+use tradeoff::tradeoffs;
 
 use libm::exp;
 use serde::{Deserialize, Serialize};
@@ -83,6 +91,10 @@ pub struct Verdict {
     pub ranking: Vec<Rank>,
     /// The evidence: every candidate against the leader of the look that decided about it.
     pub standings: Vec<Standing>,
+    /// What each costs besides, in the order of the ranking, and who is beaten in everything.
+    pub tradeoffs: Vec<Tradeoff>,
+    /// How far each weight may move before another leads.
+    pub sensitivity: Vec<WeightRange>,
     /// Differences below this are noise.
     pub floor: Option<NoiseFloor>,
     /// Why nothing may be ranked at all: too many blocks were disturbed.
@@ -106,6 +118,8 @@ pub fn judge(plan: &Plan, run: &Run, measured: &[&str], estimates: &[PhaseEstima
         verdict.refused.clone_from(&run.finished);
         verdict.standings.clear();
         verdict.ranking.clear();
+        verdict.tradeoffs.clear();
+        verdict.sensitivity.clear();
     }
     verdict
 }
@@ -133,8 +147,11 @@ fn conclude(plan: &Plan, run: &Run, measured: &[&str], estimates: &[PhaseEstimat
         |name: &&str| [&best, &tied, &ruled_out].iter().any(|names| names.iter().any(|known| known == name));
     let undecided = measured.iter().filter(|name| !settled(name)).map(|name| (*name).to_owned()).collect();
     let blocks = run.complete_blocks();
+    let floor = deliberation.floor.map_or(0.0, |floor| floor.floor);
     Verdict {
         outcome,
+        tradeoffs: tradeoffs(plan, run, &ranking, plan.protocol.tie, floor),
+        sensitivity: sensitivity(plan, &ranking, &tied, estimates),
         best,
         tied,
         ruled_out,

@@ -3,9 +3,9 @@
 
 use maud::{Markup, html};
 
-use super::certainty;
 use super::figures::{alone, ends, place, spread, strip, told};
 use super::index::{Index, times_worse};
+use super::{besides, certainty};
 use crate::journal::{CandidateStatus, metric};
 use crate::report::number::{percent, times};
 use crate::report::text::one_line;
@@ -100,6 +100,7 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
             @if !phases.is_empty() {
                 p.note { (legend(report, index, &phases, farthest)) }
                 (certainty::folded(report, index))
+            (besides::folded(report))
             }
         }
     }
