@@ -45,7 +45,9 @@ fn fsverdict(folder: &Path) -> Command {
 fn run(folder: &Path, name: &str, mkfs: &str) {
     let plan = format!("{name}.toml");
     std::fs::write(folder.join(&plan), PLAN.replace("MKFS", mkfs)).unwrap();
-    fsverdict(folder).args(["run", &plan, "--quiet", "--out", name]).assert().code(0);
+    let undisturbed = ["--set", "protocol.disturbed=false"];
+    let arguments = ["run", &plan, "--quiet", "--out", name];
+    fsverdict(folder).args(arguments).args(undisturbed).assert().code(0);
 }
 
 #[test]

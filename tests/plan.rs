@@ -280,6 +280,10 @@ fn wrong_changes_are_told_like_wrong_plans() {
         set(&["protocol.for=20"]),
         set(&["protocol.for=0s"]),
         set(&["candidate.2.name=a~twin"]),
+        set(&["protocol.disturbed=0.5"]),
+        set(&["protocol.disturbed.foreign=0.5"]),
+        set(&["protocol.disturbed.steal=10"]),
+        set(&["protocol.disturbed.drift=1"]),
         Overrides { twice: Some(Twice::Named("btrfs".to_owned())), ..Overrides::default() },
         Overrides { device: Some(DeviceSource::Image(Bytes(64 << 20))), ..Overrides::default() },
     ] {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::journal::{CandidateStatus, Run};
+use crate::journal::{CandidateStatus, Ending, Run};
 use crate::plan::Plan;
 use crate::report::{Format, Look, Report, ReportError};
 use crate::study::RunFolder;
@@ -126,6 +126,7 @@ pub(super) fn write_out(report: &Report<'_>, format: Format, out: &mut dyn Write
 fn outcome(run: &Run) -> Outcome {
     let with = |status: CandidateStatus| run.candidates.iter().filter(|state| state.status == status).count();
     match with(CandidateStatus::Ok) {
+        _ if run.ending == Some(Ending::Disturbed) => Outcome::NoVerdict,
         0 => Outcome::NoVerdict,
         ok if ok == run.candidates.len() => Outcome::Done,
         _ => Outcome::Incomplete,

@@ -9,7 +9,7 @@ use clap::Args;
 use crate::journal::{Event, Run, SCHEMA, Writer};
 use crate::lab::{Choice, Disk};
 use crate::plan::{Blocks, DeviceSource, LabChoice, Overrides, Plan, Twice, parse_time};
-use crate::study::{Bar, Observer, RunFolder, Silent, Study, StudyError};
+use crate::study::{Bar, Machine, Observer, RunFolder, Silent, Study, StudyError};
 
 use super::environment::environment;
 use super::live::{Live, write_page};
@@ -142,7 +142,9 @@ pub(super) fn conduct(
     folder: &RunFolder,
 ) -> Result<Outcome, CliError> {
     let mut live = Live { inner: observer, folder, plan };
-    let mut study = Study { plan, lab: choice.lab.as_ref(), disk, journal, observer: &mut live };
+    let mut machine = Machine::new(&disk);
+    let lab = choice.lab.as_ref();
+    let mut study = Study { plan, lab, disk, journal, observer: &mut live, lookout: &mut machine };
     let ended = study.conduct(so_far);
     drop(study);
     match ended {

@@ -6,7 +6,7 @@ mod memory;
 mod mounts;
 mod processes;
 
-pub use cpu::{CpuTimes, children_ticks, cpu_count, cpu_times};
+pub use cpu::{CpuTimes, children_ticks, cpu_count, cpu_times, own_user_ticks};
 pub use kernel::{CpuModel, DirtyLimits, cpu_model, dirty_limits, known_filesystems, runs_under_hypervisor};
 pub use memory::{Memory, io_pressure, memory};
 pub use mounts::{Mount, mounts, unescape};

@@ -98,6 +98,11 @@ impl Run {
                 finished: false,
                 invalid: None,
             }),
+            Event::Surroundings(seen) => {
+                if let Some(OpenTrial { trial, .. }) = same(open, id.as_ref()) {
+                    trial.surroundings = Some(seen);
+                }
+            }
             Event::BlockFinished { block, attempt, invalid } => {
                 self.add_latencies(block, attempt, invalid.is_none());
                 if let Some(found) = self.blocks.iter_mut().rfind(|state| state.is(block, attempt)) {
@@ -343,6 +348,7 @@ fn fresh_trial(id: TrialId, started: Timestamp) -> OpenTrial {
         observations: Vec::new(),
         facts: Facts::new(),
         cautions: Vec::new(),
+        surroundings: None,
     };
     OpenTrial { trial, commands: Vec::new() }
 }

@@ -105,6 +105,8 @@ pub enum Event {
     },
     /// Something a reader of the numbers must know.
     Caution(Caution),
+    /// What the machine did besides while a trial ran; told right before its end.
+    Surroundings(Surroundings),
     /// A trial ended.
     TrialFinished {
         /// How.
@@ -131,6 +133,38 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ending: Option<Ending>,
     },
+}
+
+/// What the machine did besides while a trial ran. What could not be read is left out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Surroundings {
+    /// Seconds of CPU time there were: wall time by the number of processors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_time: Option<f64>,
+    /// Seconds of them that other programs used in user mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign_cpu: Option<f64>,
+    /// Seconds of them that a hypervisor gave to others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steal: Option<f64>,
+    /// Bytes that were moved on the disk below by others, or that nobody knows to be the trial's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign_bytes: Option<u64>,
+    /// Bytes that the trial may have moved there at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_bytes: Option<u64>,
+    /// A fixed piece of work, timed before the trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sentinel: Option<Sentinel>,
+}
+
+/// Seconds that fixed pieces of work took.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Sentinel {
+    /// Of the processor alone.
+    pub cpu: f64,
+    /// Of the memory.
+    pub memory: f64,
 }
 
 /// Why a run has ended.

@@ -15,8 +15,8 @@ mod writer;
 pub use error::JournalError;
 
 pub use event::{
-    Caution, CommandRecord, Ending, Event, Facts, Histogram, Measurement, Observation, Record, Status,
-    TrialId,
+    Caution, CommandRecord, Ending, Event, Facts, Histogram, Measurement, Observation, Record, Sentinel,
+    Status, Surroundings, TrialId,
 };
 pub use metric::{Better, METRICS, MetricInfo, Unit, metric};
 pub use reader::{Journal, read};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{Caution, CommandRecord, Ending, Facts, Observation, Status, TrialId};
+use super::{Caution, CommandRecord, Ending, Facts, Observation, Status, Surroundings, TrialId};
 
 /// A run, as far as its journal goes.
 #[derive(Debug, Clone, PartialEq)]
@@ -148,6 +148,8 @@ pub struct Trial {
     pub facts: Facts,
     /// Cautions about it.
     pub cautions: Vec<Caution>,
+    /// What the machine did besides.
+    pub surroundings: Option<Surroundings>,
 }
 
 /// The latencies of one kind of call, of one candidate in one phase.

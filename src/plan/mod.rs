@@ -7,6 +7,7 @@ mod candidate_name;
 mod change;
 mod choice;
 mod digest;
+mod disturbance;
 mod error;
 mod fit;
 mod model;
@@ -26,6 +27,7 @@ mod words;
 
 pub use change::Overrides;
 pub use digest::digest;
+pub use disturbance::Disturbance;
 pub use error::{Culprit, PlanError, ValueError};
 pub use fit::least_space;
 pub use model::{

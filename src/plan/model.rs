@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bytes, Published};
+use super::{Bytes, Disturbance, Published};
 
 /// A resolved plan: everything a run needs to know, and nothing about how it will be carried out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -112,6 +112,9 @@ pub struct Protocol {
     /// Stop starting new blocks after this long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Duration>,
+    /// By which rules a block does not count; `None`: every block counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbed: Option<Disturbance>,
     /// How the study that the plan repeats combined its runs; shown beside the medians, never used for the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub legacy: Option<Legacy>,

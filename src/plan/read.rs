@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::change::{Overrides, amend, apply};
+use super::disturbance::{self, read_disturbance};
 use super::error::{PlanError, ValueError};
 use super::published::{self, read_published};
 use super::read_candidate::{self, read_candidates};
@@ -17,8 +18,8 @@ use super::source::{Node, Place, Problem, Table, Texts, Value, parse};
 use super::suggest::suggest;
 use super::twin::Twice;
 use super::{
-    Blocks, Bytes, Device, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan, Protocol, StagingChoice,
-    Vocabulary, Work, fit,
+    Blocks, Bytes, Device, DeviceSource, Disturbance, Goal, LabChoice, Legacy, Phase, Plan, Protocol,
+    StagingChoice, Vocabulary, Work, fit,
 };
 
 /// Keys at the top of a plan.
@@ -36,7 +37,7 @@ const TOP: &[&str] = &[
     "published",
 ];
 const DEVICE: &[&str] = &["image", "path", "folder", "staging"];
-const PROTOCOL: &[&str] = &["blocks", "seed", "tie", "timeout", "for", "aa", "legacy"];
+const PROTOCOL: &[&str] = &["blocks", "seed", "tie", "timeout", "for", "aa", "disturbed", "legacy"];
 const BLOCKS: &[&str] = &["min", "max"];
 const GOAL: &[&str] = &["metric", "weights"];
 
@@ -46,6 +47,7 @@ pub const KEYS: &[(&str, &[&str])] = &[
     ("[device]", DEVICE),
     ("[protocol]", PROTOCOL),
     ("blocks", BLOCKS),
+    ("disturbed", disturbance::KEYS),
     ("[goal]", GOAL),
     ("[dataset.NAME]", read_dataset::KEYS),
     ("[[candidate]]", read_candidate::CANDIDATE),
@@ -206,8 +208,15 @@ fn read_device(top: &Section<'_>, problems: &Problems) -> Option<(Device, Option
 }
 
 fn read_protocol(top: &Section<'_>, problems: &Problems) -> Option<(Protocol, Option<Placed<Twice>>)> {
-    let mut protocol =
-        Protocol { blocks: BLOCKS_DEFAULT, seed: 1, tie: TIE, timeout: TIMEOUT, budget: None, legacy: None };
+    let mut protocol = Protocol {
+        blocks: BLOCKS_DEFAULT,
+        seed: 1,
+        tie: TIE,
+        timeout: TIMEOUT,
+        budget: None,
+        disturbed: Some(Disturbance::default()),
+        legacy: None,
+    };
     let Some(entry) = top.entry("protocol") else { return Some((protocol, None)) };
     let section = Section::new("[protocol]", &entry.node, PROTOCOL, problems)?;
     if let Some(entry) = section.entry("blocks") {
@@ -217,6 +226,9 @@ fn read_protocol(top: &Section<'_>, problems: &Problems) -> Option<(Protocol, Op
     protocol.tie = section.optional("tie", tie).map_or(protocol.tie, |tie| tie.value);
     protocol.timeout = section.optional("timeout", time).map_or(protocol.timeout, |timeout| timeout.value);
     protocol.budget = section.optional("for", time).map(|budget| budget.value);
+    if let Some(entry) = section.entry("disturbed") {
+        protocol.disturbed = read_disturbance(&entry.node, problems)?;
+    }
     protocol.legacy = section.optional("legacy", legacy).map(|legacy| legacy.value);
     let twice = section.optional("aa", Twice::read);
     let twice = twice.and_then(|Placed { at, value }| value.map(|value| Placed { at, value }));

@@ -1,7 +1,7 @@
 //! Runs whose verdict is known: decided, tied, undecided and the like, for the tests of the verdict as people see it.
 
 use super::fixtures::{Story, id};
-use crate::journal::Ending;
+use crate::journal::{Ending, Event};
 use crate::plan::Blocks;
 
 /// Seconds for write and read, and how far (as a share) they stray from block to block.
@@ -31,22 +31,23 @@ pub(super) fn run_of(contestants: &[Contestant], blocks: u32) -> Story {
     let mut story = Story::new(&names, &["write", "read"]);
     story.plan.protocol.blocks = Blocks { min: 3, max: 30 };
     for block in 1..=blocks {
-        add_block(&mut story, contestants, block);
+        add_block(&mut story, contestants, block, 1, None);
     }
     story
 }
 
-fn add_block(story: &mut Story, contestants: &[Contestant], block: u32) {
+fn add_block(story: &mut Story, contestants: &[Contestant], block: u32, attempt: u32, rule: Option<&str>) {
     let names: Vec<&str> = contestants.iter().map(|one| one.name).collect();
-    story.open_block(block, 1, &names);
+    story.open_block(block, attempt, &names);
     for (place, one) in (0..).zip(contestants) {
         let weather = 1.0 + 0.1 * chance(block, 99, 0);
         let seconds = |phase: u32| {
             one.seconds[phase as usize] * weather * (1.0 + one.strays * chance(block, place, phase + 1))
         };
-        story.trial(&id(block, one.name), &[("write", seconds(0)), ("read", seconds(1))]);
+        let id = crate::journal::TrialId { attempt, ..id(block, one.name) };
+        story.trial(&id, &[("write", seconds(0)), ("read", seconds(1))]);
     }
-    story.close_block(block, 1, None);
+    story.close_block(block, attempt, rule);
 }
 
 /// btrfs is better than the others by a third and more.
@@ -58,7 +59,7 @@ pub(super) fn decided() -> Story {
         one("jfs", 14.0, 4.0, 0.04),
     ];
     let mut story = run_of(&contestants, 4);
-    story.finish_for("decided after 4 block(s)");
+    story.finish_for("decided after 4 blocks");
     story
 }
 
@@ -67,7 +68,7 @@ pub(super) fn tied() -> Story {
     let contestants =
         [one("ext4", 8.0, 2.7, 0.01), one("xfs", 8.05, 2.69, 0.01), one("jfs", 14.0, 4.0, 0.01)];
     let mut story = run_of(&contestants, 10);
-    story.finish_for("practically tied after 10 block(s)");
+    story.finish_for("practically tied after 10 blocks");
     story
 }
 
@@ -75,7 +76,7 @@ pub(super) fn tied() -> Story {
 pub(super) fn undecided() -> Story {
     let contestants = [one("ext4", 8.0, 2.7, 0.3), one("xfs", 8.6, 2.9, 0.3), one("jfs", 24.0, 9.0, 0.3)];
     let mut story = run_of(&contestants, 8);
-    story.end("the time of 20m is up: another block would take about 2m30s, and 1m is left", Ending::Budget);
+    story.end("the time of 20m is up: another block would take longer than the 2m left", Ending::Budget);
     story
 }
 
@@ -83,7 +84,7 @@ pub(super) fn undecided() -> Story {
 pub(super) fn against_itself(bias: f64) -> Story {
     let twin = one("ext4~twin", 8.0 * bias, 2.7 * bias, 0.01);
     let mut story = run_of(&[one("ext4", 8.0, 2.7, 0.01), twin], 10);
-    story.finish_for("practically tied after 10 block(s)");
+    story.finish_for("practically tied after 10 blocks");
     story
 }
 
@@ -95,6 +96,63 @@ pub(super) fn with_a_twin(twin: bool) -> Story {
         contestants.push(one("ext4~twin", 8.6, 2.9, 0.01));
     }
     let mut story = run_of(&contestants, 6);
-    story.finish_for("6 block(s), as planned");
+    story.finish_for("6 blocks, as planned");
+    story
+}
+
+/// More blocks were disturbed than not.
+pub(super) fn disturbed() -> Story {
+    let contestants = [one("ext4", 8.0, 2.7, 0.01), one("jfs", 14.0, 4.0, 0.01)];
+    let rule = Some("other programs used 41 % of the CPU (25 % is borne)");
+    let mut story = run_of(&contestants, 2);
+    for attempt in 1..=3 {
+        add_block(&mut story, &contestants, 3, attempt, rule);
+    }
+    story
+        .end("3 blocks did not count, more than the 2 that did: this machine is too busy", Ending::Disturbed);
+    story
+}
+
+/// One block was disturbed and repeated.
+pub(super) fn repeated() -> Story {
+    let contestants = [one("ext4", 8.0, 2.7, 0.01), one("jfs", 14.0, 4.0, 0.01)];
+    let mut story = run_of(&contestants, 2);
+    let slower = [one("ext4", 80.0, 27.0, 0.01), one("jfs", 14.0, 4.0, 0.01)];
+    add_block(
+        &mut story,
+        &slower,
+        3,
+        1,
+        Some("the processor was 2.1 times as slow as usual in this run (1.5 is borne)"),
+    );
+    add_block(&mut story, &contestants, 3, 2, None);
+    story.finish_for("decided after 3 blocks");
+    story
+}
+
+/// ext4 is first while both phases weigh the same; xfs reads faster, jfs takes half the CPU time and writes a third less.
+pub(super) fn with_tradeoffs() -> Story {
+    let contestants = [
+        one("ext4", 6.0, 3.0, 0.01),
+        one("xfs", 10.0, 2.5, 0.01),
+        one("jfs", 9.0, 3.6, 0.01),
+        one("btrfs", 12.0, 3.9, 0.01),
+    ];
+    let mut story = run_of(&contestants, 8);
+    for record in &mut story.records {
+        let jfs = record.trial.as_ref().is_some_and(|trial| trial.candidate == "jfs");
+        if let Event::Observation(observation) = &mut record.event
+            && jfs
+        {
+            for found in &mut observation.measurements {
+                found.value *= match found.metric.as_ref() {
+                    "cpu" => 0.4,
+                    "device_written" => 0.67,
+                    _ => 1.0,
+                };
+            }
+        }
+    }
+    story.finish_for("decided after 8 blocks");
     story
 }

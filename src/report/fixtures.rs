@@ -151,6 +151,7 @@ fn plan(candidates: &[&str], phases: &[&str]) -> Plan {
             tie: 0.03,
             timeout: Duration::from_secs(600),
             budget: None,
+            disturbed: None,
             legacy: None,
         },
         goal: Goal {

@@ -6,7 +6,8 @@ use std::io;
 use serde::Serialize;
 
 use super::json_study::{self, FindingPart, LegacyPart, SharePart};
-use super::{CandidateEntry, Report, ReportError, TrialBasis};
+use super::json_verdict::{self, FloorPart, RangePart, RankPart, StandingPart, TradeoffPart};
+use super::{CandidateEntry, Report, ReportError, TrialBasis, words};
 use crate::journal::{CandidateStatus, Ending, Facts, Unit};
 use crate::verdict::{Outcome, weights};
 
@@ -38,10 +39,18 @@ struct RunPart<'a> {
     seed: u64,
     blocks: usize,
     blocks_invalid: usize,
+    invalid: Vec<InvalidPart<'a>>,
     provisional: bool,
     complete: bool,
     ended: Option<EndPart<'a>>,
     environment: Facts,
+}
+
+#[derive(Serialize)]
+struct InvalidPart<'a> {
+    block: u32,
+    attempt: u32,
+    rule: &'a str,
 }
 
 #[derive(Serialize)]
@@ -83,6 +92,15 @@ struct VerdictPart<'a> {
     tied: &'a [String],
     ruled_out: &'a [String],
     undecided: &'a [String],
+    refused: Option<&'a str>,
+    below_floor: &'a [String],
+    ranking: Vec<RankPart<'a>>,
+    standings: Vec<StandingPart<'a>>,
+    floor: Option<FloorPart>,
+    tradeoffs: Vec<TradeoffPart<'a>>,
+    sensitivity: Vec<RangePart<'a>>,
+    spent: f64,
+    words: Option<String>,
     cautions: Vec<String>,
 }
 
@@ -125,6 +143,10 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
             seed: report.plan.protocol.seed,
             blocks: run.complete_blocks(),
             blocks_invalid: run.invalid_blocks().count(),
+            invalid: run
+                .invalid_blocks()
+                .map(|(state, rule)| InvalidPart { block: state.block, attempt: state.attempt, rule })
+                .collect(),
             provisional: matches!(report.basis, TrialBasis::OpenBlock(_)),
             complete: run.finished.is_some(),
             ended: run.finished.as_deref().map(|reason| EndPart { reason, by: run.ending }),
@@ -152,6 +174,15 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
             tied: &verdict.tied,
             ruled_out: &verdict.ruled_out,
             undecided: &verdict.undecided,
+            refused: verdict.refused.as_deref(),
+            below_floor: &verdict.below_floor,
+            ranking: json_verdict::ranking(verdict),
+            standings: json_verdict::standings(verdict),
+            floor: json_verdict::floor(verdict),
+            tradeoffs: json_verdict::tradeoffs(verdict),
+            sensitivity: json_verdict::sensitivity(verdict),
+            spent: verdict.spent,
+            words: words::paragraph(report),
             cautions: report.notes.iter().map(super::Note::line).collect(),
         },
         findings: json_study::findings(report),
@@ -171,7 +202,8 @@ fn candidate<'a>(entry: &'a CandidateEntry<'a>) -> CandidatePart<'a> {
         CandidateStatus::Ok => ("ok", entry.reason.clone()),
         CandidateStatus::Failed => ("failed", entry.reason.clone()),
         CandidateStatus::Skipped => ("skipped", entry.reason.clone()),
-        CandidateStatus::Untried => ("skipped", "not tried yet".to_owned()),
+        CandidateStatus::Untried if entry.reason.is_empty() => ("skipped", "not tried yet".to_owned()),
+        CandidateStatus::Untried => ("skipped", entry.reason.clone()),
     };
     let plan = entry.plan;
     CandidatePart {

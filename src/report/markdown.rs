@@ -3,7 +3,7 @@
 use super::matrix::{Cell, Mark, Matrix, Spread};
 use super::number::{fixed, percent, times};
 use super::text::{count, one_line};
-use super::{Report, extra, noise, sentence};
+use super::{Report, besides, extra, noise, sentence, words};
 use crate::journal::CandidateStatus;
 
 /// The document.
@@ -19,7 +19,7 @@ pub(super) fn render(report: &Report<'_>) -> String {
         let status = match entry.status {
             CandidateStatus::Failed => "failed",
             CandidateStatus::Skipped => "skipped",
-            CandidateStatus::Untried | CandidateStatus::Ok => "not tried yet",
+            CandidateStatus::Untried | CandidateStatus::Ok => entry.untried(),
         };
         let mut why = escaped(&entry.reason);
         if !entry.hint.is_empty() {
@@ -30,6 +30,9 @@ pub(super) fn render(report: &Report<'_>) -> String {
     if !rows.is_empty() {
         page.push_str(&format!("| candidate | status | why |\n|:--|:--|:--|\n{rows}\n"));
     }
+    if let Some(paragraph) = words::paragraph(report) {
+        page.push_str(&format!("{}\n\n", escaped(&paragraph)));
+    }
     page.push_str(&repeated(report));
     page.push_str(&foot(report));
     page
@@ -38,7 +41,7 @@ pub(super) fn render(report: &Report<'_>) -> String {
 /// What a plan that repeats a study has to say besides.
 fn repeated(report: &Report<'_>) -> String {
     let mut text = String::new();
-    for extra in extra::tables(report) {
+    for extra in besides::tables(report).into_iter().chain(extra::tables(report)) {
         let rule = format!("|:--|{}\n", "--:|".repeat(extra.header.len().saturating_sub(1)));
         let row = |cells: &[String]| {
             let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
@@ -131,7 +134,7 @@ fn foot(report: &Report<'_>) -> String {
     if let Some(reason) = &report.run.finished {
         text.push_str(&format!("- **Ended**: {}\n", escaped(reason)));
     }
-    if let Some(floor) = noise::floor(report) {
+    if let Some(floor) = noise::floor_and_hint(report) {
         text.push_str(&format!("- **Noise**: {}\n", escaped(&floor)));
     }
     if let Some(harness) = report.harness {

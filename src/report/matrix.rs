@@ -91,8 +91,10 @@ impl Matrix {
                 cells: Vec::new(),
             })
             .collect();
-        let contests =
-            |name: &str| contestants(report.plan).any(|candidate| candidate.name == name) || !is_twin(name);
+        let contests = |name: &str| {
+            let contestant = contestants(report.plan).any(|candidate| candidate.name == name);
+            report.verdict.refused.is_none() && (contestant || !is_twin(name))
+        };
         let mut columns = Vec::new();
         for phase in phases {
             let mine: Vec<&PhaseEstimate> =

@@ -1,5 +1,6 @@
 //! What the user sees of a run: one data model, one renderer per file.
 
+mod besides;
 mod compare;
 mod csv;
 #[cfg(test)]
@@ -11,6 +12,7 @@ mod harness;
 mod html;
 mod json;
 mod json_study;
+mod json_verdict;
 mod markdown;
 mod matrix;
 mod model;
@@ -24,6 +26,7 @@ mod tests;
 mod text;
 #[cfg(test)]
 mod verdict_tests;
+mod words;
 
 use std::io;
 

@@ -67,6 +67,13 @@ pub struct CandidateEntry<'a> {
     pub score: Option<f64>,
 }
 
+impl CandidateEntry<'_> {
+    /// What to say of it where no trial of it counts.
+    pub(super) fn untried(&self) -> &'static str {
+        if self.reason.is_empty() { "not tried yet" } else { "no result" }
+    }
+}
+
 /// A phase in a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PhaseEntry {
@@ -168,6 +175,7 @@ fn candidates<'a>(plan: &'a Plan, run: &'a Run, verdict: &Verdict) -> Vec<Candid
             status: state.status,
             reason: match &state.dropped {
                 Some(evidence) if state.reason.is_empty() => evidence.clone(),
+                None if state.status == CandidateStatus::Untried => discarded(run, &state.name),
                 _ => without_hint(&state.reason),
             },
             hint: if state.hint.is_empty() { hint_in(&state.reason) } else { &state.hint },
@@ -195,6 +203,15 @@ fn hint_in(reason: &str) -> &str {
 
 fn without_hint(reason: &str) -> String {
     reason.lines().filter(|line| !line.starts_with(HINT)).collect::<Vec<_>>().join("\n")
+}
+
+/// What became of the trials of a candidate of which none counts; empty where there was none.
+fn discarded(run: &Run, candidate: &str) -> String {
+    match run.trials.iter().filter(|trial| trial.id.candidate == candidate).count() {
+        0 => String::new(),
+        1 => "its only trial does not count".to_owned(),
+        some => format!("none of its {some} trials counts"),
+    }
 }
 
 fn phases(plan: &Plan, estimates: &[PhaseEstimate]) -> Vec<PhaseEntry> {

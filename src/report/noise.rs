@@ -18,10 +18,15 @@ pub(super) fn floor(report: &Report<'_>) -> Option<String> {
             let told = pairs.iter().map(pair).collect::<Vec<_>>().join("; ");
             format!("differences below {least} are noise, measured over {blocks}: {told}")
         }
-        FloorSource::SplitHalves => {
-            format!("differences below {least} are noise, estimated from {blocks}; --aa would measure it")
-        }
+        FloorSource::SplitHalves => format!("differences below {least} are noise, estimated from {blocks}"),
     })
+}
+
+/// The same, with the way to know better.
+pub(super) fn floor_and_hint(report: &Report<'_>) -> Option<String> {
+    let measured = report.verdict.floor?.source == FloorSource::Twin;
+    let hint = if measured { "" } else { " (--aa measures it)" };
+    floor(report).map(|floor| floor + hint)
 }
 
 fn pair(pair: &TwinPair) -> String {

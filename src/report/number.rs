@@ -90,9 +90,17 @@ pub(super) fn fine_percent(share: f64) -> String {
     }
 }
 
+/// A number with two digits: `0.34`, `3.2`, `12`, `130`.
+pub(super) fn plain_number(value: f64) -> String {
+    fixed(value, 1 - exponent(value))
+}
+
 /// A ratio with its interval and no more digits than that carries: `1.42 (1.31 to 1.55)`, `1.0042 (0.9987 to 1.0098)`.
 pub(super) fn times_within(ratio: &Estimate) -> String {
     let Some((low, high)) = ratio.low.zip(ratio.high) else { return times(ratio.point) };
+    if high - low < 1e-3 {
+        return times(ratio.point);
+    }
     // The last digit is between a tenth and the whole of half the interval.
     #[allow(clippy::cast_possible_truncation)]
     let decimals = libm::ceil(-libm::log10((high - low) / 2.0)).clamp(0.0, 4.0) as i32;

@@ -2,7 +2,7 @@
 
 use super::number::times;
 use super::text::{count, listing};
-use super::{Report, TrialBasis, noise};
+use super::{CandidateEntry, Report, TrialBasis, noise};
 use crate::journal::{CandidateStatus, Ending};
 use crate::verdict::{Outcome, Rank, Relation};
 
@@ -10,6 +10,9 @@ use crate::verdict::{Outcome, Rank, Relation};
 pub(super) fn outcome(report: &Report<'_>) -> String {
     let names = |names: &[String]| listing(&names.iter().map(String::as_str).collect::<Vec<_>>(), 4);
     let verdict = &report.verdict;
+    if let Some(reason) = &verdict.refused {
+        return format!("No verdict: {reason}.");
+    }
     if let Some(told) = noise::itself(report) {
         return told;
     }
@@ -52,8 +55,12 @@ fn names_are(names: &[String]) -> String {
 pub(super) fn tally(report: &Report<'_>) -> String {
     let number = |status| report.with_status(status).count();
     let ok = number(CandidateStatus::Ok);
+    let without = match report.run.invalid_blocks().count() {
+        0 => String::new(),
+        some => format!(" ({some} more did not count)"),
+    };
     let from = match report.basis {
-        TrialBasis::Blocks(blocks) => count(blocks, "block") + ": ",
+        TrialBasis::Blocks(blocks) => format!("{}{without}: ", count(blocks, "block")),
         TrialBasis::OpenBlock(block) => format!("block {block}, not complete: "),
         TrialBasis::Nothing => String::new(),
     };
@@ -61,10 +68,12 @@ pub(super) fn tally(report: &Report<'_>) -> String {
         all if all == ok => format!("{from}{} measured", count(all, "candidate")),
         all => format!("{from}{ok} of {} measured", count(all, "candidate")),
     };
+    let entries = report.with_status(CandidateStatus::Untried);
+    let untried = entries.map(CandidateEntry::untried).last().unwrap_or_default();
     for (status, word) in [
         (CandidateStatus::Skipped, "skipped"),
         (CandidateStatus::Failed, "failed"),
-        (CandidateStatus::Untried, "not tried yet"),
+        (CandidateStatus::Untried, untried),
     ] {
         match number(status) {
             0 => {}

@@ -1,6 +1,8 @@
 //! Verdicts as the user sees them: decided, tied, undecided and A/A, in every form that people read.
 
-use super::examples::{against_itself, decided, tied, undecided, with_a_twin};
+use super::examples::{
+    against_itself, decided, disturbed, one, repeated, run_of, tied, undecided, with_a_twin, with_tradeoffs,
+};
 use super::fixtures::Story;
 use super::{Format, Look, Report, write};
 use crate::verdict::Outcome;
@@ -64,4 +66,60 @@ fn nothing_is_ranked_below_the_noise_floor() {
     let run = story.run();
     let verdict = Report::new(&story.plan, &run, None).verdict;
     assert_eq!((verdict.outcome, verdict.best), (Outcome::Decided, vec!["ext4".to_owned()]));
+}
+
+#[test]
+fn a_machine_too_busy_ranks_nothing() {
+    let story = disturbed();
+    let run = story.run();
+    let verdict = Report::new(&story.plan, &run, None).verdict;
+    assert!(verdict.best.is_empty() && verdict.ranking.is_empty() && verdict.standings.is_empty());
+    assert_eq!(verdict.undecided, ["ext4", "jfs"]);
+    insta::assert_snapshot!("disturbed_terminal", terminal(&story));
+    insta::assert_snapshot!("disturbed_markdown", page(&story, Format::Markdown));
+    let json: serde_json::Value = serde_json::from_str(&page(&story, Format::Json)).unwrap();
+    assert_eq!(
+        (&json["run"]["blocks_invalid"], &json["run"]["ended"]["by"]),
+        (&3.into(), &"disturbed".into())
+    );
+    assert_eq!(json["run"]["invalid"][2]["attempt"], 3);
+    assert!(page(&story, Format::Html).contains("No verdict: 3 blocks did not count"));
+}
+
+#[test]
+fn what_was_thrown_out_has_no_part_in_the_verdict() {
+    let story = repeated();
+    insta::assert_snapshot!("repeated_terminal", terminal(&story));
+    assert_eq!(outcome(&story), Outcome::Decided);
+    let rows = page(&story, Format::Csv);
+    let of_the_first_try = |row: &&str| row.contains(",3,1,");
+    assert!(rows.lines().filter(of_the_first_try).all(|row| row.ends_with(",discarded")));
+    assert_eq!(rows.lines().filter(|row| row.ends_with(",discarded")).count(), 2 * 2 * 8);
+    assert!(page(&story, Format::Html).contains("2.1 times as slow"));
+}
+
+#[test]
+fn the_words_tell_what_time_costs_and_how_firm_the_order_is() {
+    let story = with_tradeoffs();
+    let run = story.run();
+    let report = Report::new(&story.plan, &run, None);
+    let set = report.verdict.tradeoffs.iter().filter(|one| one.beaten_by.is_none());
+    assert_eq!(set.map(|one| one.candidate.as_str()).collect::<Vec<_>>(), ["ext4", "jfs"]);
+    let detail = Look { columns: 100, colour: false, unicode: true, detail: true };
+    let shown = page(&story, Format::Terminal(detail));
+    insta::assert_snapshot!("with_tradeoffs_terminal", shown);
+    // xfs leads as soon as reading weighs as much more as ext4 is ahead.
+    let read = report.verdict.sensitivity.iter().find(|range| range.phase == "read").unwrap();
+    let turn = read.high.as_ref().unwrap();
+    assert_eq!(turn.winner, "xfs");
+    assert!((turn.weight - libm::log(10.0 / 6.0) / libm::log(3.0 / 2.5)).abs() < 0.3, "{turn:?}");
+    assert!(page(&story, Format::Html).contains("Besides time, and with other weights"));
+}
+
+#[test]
+fn there_are_no_words_before_there_is_something_to_compare() {
+    let alone = run_of(&[one("ext4", 8.0, 2.7, 0.01)], 3);
+    assert!(!terminal(&alone).contains("In plain words"));
+    let json: serde_json::Value = serde_json::from_str(&page(&alone, Format::Json)).unwrap();
+    assert_eq!(json["verdict"]["words"], serde_json::Value::Null);
 }

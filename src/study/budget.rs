@@ -18,12 +18,15 @@ pub(super) fn exhausted(budget: Duration, run: &Run, candidates: usize) -> Optio
     let next = run.worked / trials as f64 * candidates as f64;
     let left = budget.as_secs_f64() - run.worked;
     (next > left).then(|| {
-        let left = if left <= 0.0 { "nothing".to_owned() } else { told(left) };
-        format!(
-            "the time of {} is up: another block would take about {}, and {left} is left",
-            duration_text(budget),
-            told(next)
-        )
+        let budget = duration_text(budget);
+        if left <= 0.0 {
+            format!("the time of {budget} is up")
+        } else {
+            format!(
+                "the time of {budget} is up: another block would take longer than the {} left",
+                told(left)
+            )
+        }
     })
 }
 
@@ -92,10 +95,10 @@ mod tests {
         let three = run(&[240, 240, 240]);
         assert_eq!(exhausted(minutes(16), &three, 2), None);
         let why = exhausted(minutes(15), &three, 2).unwrap();
-        assert_eq!(why, "the time of 15m is up: another block would take about 4m, and 3m is left");
+        assert_eq!(why, "the time of 15m is up: another block would take longer than the 3m left");
         // One candidate alone needs half as long.
         assert_eq!(exhausted(minutes(15), &three, 1), None);
-        assert!(exhausted(minutes(10), &three, 1).unwrap().ends_with("and nothing is left"));
+        assert!(exhausted(minutes(10), &three, 1).unwrap().ends_with("is up"));
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! The loop over blocks and trials.
 
-use crate::journal::{Ending, Event, JournalError, Run, Status, TrialId, Writer};
+use crate::journal::{Event, JournalError, Observation, Run, Surroundings, TrialId, Writer};
 use crate::lab::{Disk, Lab, LabError, TrialEnd};
-use crate::plan::{Candidate, Plan, TWIN, contestants};
-use crate::statistics::Outcome;
+use crate::plan::{Candidate, Plan};
 use crate::trial::{Staging, TrialDevice, TrialSpec};
 
-use super::budget::exhausted;
-use super::deliberate::Deliberation;
+use super::conclusion::{Conclusion, still_in};
+use super::disturbance::broken_rule;
+use super::lookout::Lookout;
 use super::progress::Observer;
 use super::room::shortage;
 use super::schedule::order;
@@ -38,6 +38,8 @@ pub struct Study<'a> {
     pub journal: Writer,
     /// Who wants to know.
     pub observer: &'a mut dyn Observer,
+    /// Who watches the machine.
+    pub lookout: &'a mut dyn Lookout,
 }
 
 impl Study<'_> {
@@ -50,11 +52,11 @@ impl Study<'_> {
         if candidates.is_empty() {
             return Err(StudyError::Nothing);
         }
-        let contesting = |name: &&String| contestants(self.plan).any(|candidate| candidate.name == **name);
-        let contest = candidates.iter().filter(contesting).count() > 1;
         let (mut block, mut attempt) = next_block(so_far);
         let mut pending = so_far.and_then(Run::resume_point).cloned();
-        if pending.is_none() && block > 1 && self.conclude(contest, &mut candidates)? {
+        // The conclusion of the last block may not have come into the journal.
+        let between = so_far.is_some_and(|run| !run.blocks.is_empty() && run.resume_point().is_none());
+        if between && self.conclude(&mut candidates)? {
             return Ok(());
         }
         let blocks = self.plan.protocol.blocks;
@@ -66,112 +68,71 @@ impl Study<'_> {
             // What is certain to come; an adaptive run may take more.
             let blocks_to_come = u64::from(blocks.min.saturating_sub(block));
             self.observer.expect(names.len() as u64 + blocks_to_come * candidates.len() as u64);
-            for name in names {
-                self.try_candidate(block, attempt, &name, &mut candidates)?;
-            }
-            self.tell(None, Event::BlockFinished { block, attempt, invalid: None })?;
+            let valid = self.block(block, attempt, &names)?;
             self.observer.block_ended();
-            if self.conclude(contest, &mut candidates)? {
+            if self.conclude(&mut candidates)? {
                 return Ok(());
             }
-            block += 1;
-            attempt = 1;
+            (block, attempt) = if valid { (block + 1, 1) } else { (block, attempt + 1) };
         }
     }
 
-    /// Runs one trial; a candidate that fails takes no further part.
-    fn try_candidate(
-        &mut self,
-        block: u32,
-        attempt: u32,
-        name: &str,
-        candidates: &mut Vec<String>,
-    ) -> Result<(), StudyError> {
-        let Some(candidate) = self.plan.candidates.iter().find(|candidate| candidate.name == name) else {
-            return Ok(());
+    /// Runs the trials of a block, or what is left of them. Whether it counts: that hangs on the machine, never on what
+    /// was measured.
+    fn block(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<bool, StudyError> {
+        let plan = self.plan;
+        for name in names {
+            if let Some(candidate) = plan.candidates.iter().find(|candidate| candidate.name == *name) {
+                self.trial(block, attempt, candidate)?;
+            }
+        }
+        let invalid = match &plan.protocol.disturbed {
+            Some(limits) => broken_rule(limits, &self.so_far()?, block, attempt),
+            None => None,
         };
-        if self.trial(block, attempt, candidate)? == Status::Failed {
-            let reason = "its trial failed".to_owned();
-            self.tell(None, Event::CandidateDropped { candidate: name.to_owned(), reason })?;
-            candidates.retain(|other| other != name);
-        }
-        Ok(())
+        let valid = invalid.is_none();
+        self.tell(None, Event::BlockFinished { block, attempt, invalid })?;
+        Ok(valid)
     }
 
-    /// Looks at everything measured so far: drops who is certainly out, and ends the study when nothing is left to
+    /// Looks at everything measured so far: drops who takes no further part, and ends the study when nothing is left to
     /// find out. Whether it ended.
-    fn conclude(&mut self, contest: bool, candidates: &mut Vec<String>) -> Result<bool, StudyError> {
-        let run = Run::derive(self.plan, &crate::journal::read(self.journal.path())?)?;
-        let done = run.complete_blocks() as u32;
-        let blocks = self.plan.protocol.blocks;
-        if candidates.is_empty() {
-            self.finish("no candidate is left", Ending::Nobody)?;
-            return Ok(true);
+    fn conclude(&mut self, candidates: &mut Vec<String>) -> Result<bool, StudyError> {
+        let Conclusion { drop, end } = Conclusion::of(self.plan, &self.so_far()?);
+        for (candidate, reason) in drop {
+            candidates.retain(|other| *other != candidate);
+            self.tell(None, Event::CandidateDropped { candidate, reason })?;
         }
-        // With nobody to compare with there is nothing to decide.
-        let deliberation = contest.then(|| Deliberation::of(self.plan, &run, false));
-        if let Some(deliberation) = &deliberation {
-            for (name, look) in deliberation.ruled_out() {
-                if candidates.iter().any(|candidate| candidate == name) {
-                    let reason =
-                        format!("certainly behind {} after {} blocks", deliberation.leader(look), look.block);
-                    self.tell(None, Event::CandidateDropped { candidate: name.to_owned(), reason })?;
-                    candidates.retain(|candidate| candidate != name);
-                }
+        match end {
+            Some((reason, ending)) => {
+                self.tell(None, Event::RunFinished { reason, ending: Some(ending) })?;
+                Ok(true)
             }
-        }
-        self.drop_lone_twins(candidates)?;
-        let outcome = deliberation.map_or(Outcome::Continue, |deliberation| deliberation.outcome());
-        let ended = match outcome {
-            _ if done < blocks.min => None,
-            Outcome::Decided => Some((format!("decided after {done} block(s)"), Ending::Rule)),
-            Outcome::Tied => Some((format!("practically tied after {done} block(s)"), Ending::Rule)),
-            Outcome::Hopeless => {
-                let reason =
-                    format!("undecided after {done} blocks, and those left would hardly change that");
-                Some((reason, Ending::Rule))
-            }
-            _ if done >= blocks.max || (!contest && done >= blocks.min) => {
-                Some((format!("{done} block(s), as planned"), Ending::Blocks))
-            }
-            Outcome::Undecided | Outcome::Continue => None,
-        };
-        let budget = self.plan.protocol.budget;
-        let in_time = || Some((exhausted(budget?, &run, candidates.len())?, Ending::Budget));
-        match ended.or_else(in_time) {
-            Some((reason, ending)) => self.finish(&reason, ending).map(|()| true),
             None => Ok(false),
         }
     }
 
-    /// A twin is there to be compared with its original, and goes with it.
-    fn drop_lone_twins(&mut self, candidates: &mut Vec<String>) -> Result<(), StudyError> {
-        let original = |twin: &String| twin.strip_suffix(TWIN).map(str::to_owned);
-        let lone = |name: &&String| original(name).is_some_and(|original| !candidates.contains(&original));
-        let gone: Vec<String> = candidates.iter().filter(lone).cloned().collect();
-        for candidate in gone {
-            candidates.retain(|name| *name != candidate);
-            let reason = "the candidate it is the twin of is no longer tried".to_owned();
-            self.tell(None, Event::CandidateDropped { candidate, reason })?;
-        }
-        Ok(())
+    fn so_far(&self) -> Result<Run, StudyError> {
+        Ok(Run::derive(self.plan, &crate::journal::read(self.journal.path())?)?)
     }
 
     /// The candidates that can be tried here; the others are told once, at the beginning.
     fn surviving(&mut self, so_far: Option<&Run>) -> Result<Vec<String>, StudyError> {
+        let mut known: Option<Vec<String>> = None;
         if let Some(run) = so_far {
             self.tell(None, Event::RunResumed {})?;
-            let out = |name: &String| {
-                run.candidates.iter().any(|state| {
-                    state.name == *name
-                        && (state.dropped.is_some()
-                            || state.status == crate::journal::CandidateStatus::Skipped)
-                })
-            };
-            return Ok(self.names().filter(|name| !out(name)).collect());
+            let still_in: Vec<String> = still_in(self.plan, run).map(str::to_owned).collect();
+            if !run.blocks.is_empty() {
+                return Ok(still_in);
+            }
+            // It was interrupted before all that cannot be tried had been told.
+            known = Some(still_in);
         }
         let mut able = Vec::new();
         for candidate in &self.plan.candidates {
+            if known.as_ref().is_some_and(|known| !known.contains(&candidate.name)) {
+                continue;
+            }
             let shortage = || shortage(self.plan, candidate, self.disk.size());
             match self.lab.obstacle(candidate).or_else(shortage) {
                 None => able.push(candidate.name.clone()),
@@ -185,10 +146,6 @@ impl Study<'_> {
         Ok(able)
     }
 
-    fn names(&self) -> impl Iterator<Item = String> {
-        self.plan.candidates.iter().map(|candidate| candidate.name.clone())
-    }
-
     fn begin_block(
         &mut self,
         block: u32,
@@ -200,8 +157,10 @@ impl Study<'_> {
         Ok(order)
     }
 
-    fn trial(&mut self, block: u32, attempt: u32, candidate: &Candidate) -> Result<Status, StudyError> {
+    /// Runs a trial. One that fails is no error here: the journal tells it.
+    fn trial(&mut self, block: u32, attempt: u32, candidate: &Candidate) -> Result<(), StudyError> {
         let id = TrialId { block, candidate: candidate.name.clone(), attempt };
+        self.lookout.begin();
         self.tell(Some(&id), Event::TrialStarted {})?;
         let spec = TrialSpec {
             trial: id.clone(),
@@ -218,7 +177,11 @@ impl Study<'_> {
         let lab = self.lab;
         let disk = self.disk.clone();
         let mut broken = None;
+        let mut own_bytes = 0;
         let mut watch = |event| {
+            if let Event::Observation(observation) = &event {
+                own_bytes += bytes_at_most(observation);
+            }
             if let Err(error) = self.tell(Some(&id), event) {
                 broken.get_or_insert(error);
             }
@@ -228,12 +191,11 @@ impl Study<'_> {
             return Err(error);
         }
         self.disk = disk.after_first_write();
-        self.tell(Some(&id), Event::TrialFinished { status, reason, wall })?;
-        Ok(status)
-    }
-
-    fn finish(&mut self, reason: &str, ending: Ending) -> Result<(), StudyError> {
-        self.tell(None, Event::RunFinished { reason: reason.to_owned(), ending: Some(ending) })
+        let seen = self.lookout.end(own_bytes);
+        if seen != Surroundings::default() {
+            self.tell(Some(&id), Event::Surroundings(seen))?;
+        }
+        self.tell(Some(&id), Event::TrialFinished { status, reason, wall })
     }
 
     fn tell(&mut self, trial: Option<&TrialId>, event: Event) -> Result<(), StudyError> {
@@ -251,4 +213,16 @@ fn next_block(so_far: Option<&Run>) -> (u32, u32) {
         (true, Some(_)) => (last.block, last.attempt + 1),
         (true, None) => (last.block + 1, 1),
     }
+}
+
+/// What a step may have moved on the disk at most: what was read, and what was written and then read again to be
+/// verified.
+fn bytes_at_most(observation: &Observation) -> u64 {
+    let of = |name: &str| {
+        let found = observation.measurements.iter().find(|found| found.metric == name);
+        // Bytes are whole and not negative.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        found.map_or(0, |found| found.value as u64)
+    };
+    of("device_read") + 2 * of("device_written")
 }

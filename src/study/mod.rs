@@ -3,17 +3,22 @@
 //! How a lab works and what a phase does is no business of this room.
 
 mod budget;
+mod conclusion;
 mod conduct;
 mod deliberate;
+mod disturbance;
 mod floor;
 mod folder;
+mod lookout;
 mod progress;
 mod room;
 mod schedule;
+mod sentinel;
 
 pub use conduct::{Study, StudyError};
 pub use deliberate::{Deliberation, better_of, full_rows, log_ratios, log_score, weights};
 pub use floor::{TwinPair, twin_pairs};
 pub use folder::{FolderError, PLAN_FILE, RunFolder};
+pub use lookout::{Blind, Lookout, Machine};
 pub use progress::{Bar, Observer, Silent};
 pub use schedule::order;

@@ -1,6 +1,6 @@
 //! What may not be concluded: limits that are told with every verdict (METHOD).
 
-use crate::journal::Run;
+use crate::journal::{Ending, Run};
 use crate::plan::{Dataset, DeviceSource, Plan};
 use crate::statistics::{minimum_detectable_difference, residual_variance};
 use crate::study::{Deliberation, full_rows};
@@ -21,7 +21,14 @@ pub(super) fn limits(
     deliberation: &Deliberation,
 ) -> Vec<String> {
     let mut limits = noise(plan, deliberation);
-    if blocks < FEWEST_FOR_A_TEST {
+    let refused = run.ending == Some(Ending::Disturbed);
+    if refused {
+        limits.push(
+            "run it again when the machine is quiet; --set protocol.disturbed.foreign_cpu=0.5 bears more, \
+             --set protocol.disturbed=false counts every block"
+                .to_owned(),
+        );
+    } else if blocks < FEWEST_FOR_A_TEST {
         limits.push(format!(
             "{blocks} block(s): no test can be made below {FEWEST_FOR_A_TEST}; order and ties are those of the sample"
         ));
@@ -34,7 +41,7 @@ pub(super) fn limits(
         ));
     }
     let invalid = run.invalid_blocks().count();
-    if invalid > blocks {
+    if invalid > blocks && !refused {
         limits.push(format!(
             "{invalid} blocks did not count, more than did: this machine is too busy to trust"
         ));

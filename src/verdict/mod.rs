@@ -6,23 +6,31 @@ mod goal;
 mod legacy;
 mod limits;
 mod raw_share;
+mod sensitivity;
 mod then_and_now;
+mod tradeoff;
 
 pub use compare::{ALPHA, Change, Difference, Incomparable, RunComparison, Side, Subject, compare};
 pub use estimates::{CONFIDENCE, PhaseEstimate, estimate_all};
 pub use goal::{Rank, rank};
 pub use legacy::{LegacyEstimate, legacy_estimates, legacy_name};
-use limits::limits;
 pub use raw_share::{RawShare, raw_shares};
+pub use sensitivity::{Turn, WeightRange};
 pub use then_and_now::{Because, Now, ThenAndNow, same_quantity, then_and_now};
+
+pub use tradeoff::{COSTS, Cost, Tradeoff, cost_ratio};
 
 pub use crate::statistics::Estimate;
 pub use crate::study::{TwinPair, better_of, twin_pairs, weights};
 
+use limits::limits;
+use sensitivity::sensitivity;
+use tradeoff::tradeoffs;
+
 use libm::exp;
 use serde::{Deserialize, Serialize};
 
-use crate::journal::Run;
+use crate::journal::{Ending, Run};
 use crate::plan::Plan;
 use crate::statistics::{self, Look, NoiseFloor, student_quantile};
 use crate::study::Deliberation;
@@ -83,8 +91,14 @@ pub struct Verdict {
     pub ranking: Vec<Rank>,
     /// The evidence: every candidate against the leader of the look that decided about it.
     pub standings: Vec<Standing>,
+    /// What each costs besides, in the order of the ranking, and who is beaten in everything.
+    pub tradeoffs: Vec<Tradeoff>,
+    /// How far each weight may move before another leads.
+    pub sensitivity: Vec<WeightRange>,
     /// Differences below this are noise.
     pub floor: Option<NoiseFloor>,
+    /// Why nothing may be ranked at all: too many blocks were disturbed.
+    pub refused: Option<String>,
     /// Those that the rule told from the leader by less than the floor: not ranked.
     pub below_floor: Vec<String>,
     /// Blocks that count.
@@ -95,6 +109,22 @@ pub struct Verdict {
 
 /// Judges the candidates that were measured: what the stopping rule concluded, and the limits of that.
 pub fn judge(plan: &Plan, run: &Run, measured: &[&str], estimates: &[PhaseEstimate]) -> Verdict {
+    let mut verdict = conclude(plan, run, measured, estimates);
+    if run.ending == Some(Ending::Disturbed) {
+        let names = [&mut verdict.best, &mut verdict.tied, &mut verdict.ruled_out];
+        names.into_iter().for_each(Vec::clear);
+        verdict.undecided = measured.iter().map(|name| (*name).to_owned()).collect();
+        verdict.outcome = Outcome::Undecided;
+        verdict.refused.clone_from(&run.finished);
+        verdict.standings.clear();
+        verdict.ranking.clear();
+        verdict.tradeoffs.clear();
+        verdict.sensitivity.clear();
+    }
+    verdict
+}
+
+fn conclude(plan: &Plan, run: &Run, measured: &[&str], estimates: &[PhaseEstimate]) -> Verdict {
     let deliberation = Deliberation::of(plan, run, run.finished.is_some());
     let ranking = rank(plan, measured, estimates);
     let standings = standings(&deliberation, measured);
@@ -117,8 +147,11 @@ pub fn judge(plan: &Plan, run: &Run, measured: &[&str], estimates: &[PhaseEstima
         |name: &&str| [&best, &tied, &ruled_out].iter().any(|names| names.iter().any(|known| known == name));
     let undecided = measured.iter().filter(|name| !settled(name)).map(|name| (*name).to_owned()).collect();
     let blocks = run.complete_blocks();
+    let floor = deliberation.floor.map_or(0.0, |floor| floor.floor);
     Verdict {
         outcome,
+        tradeoffs: tradeoffs(plan, run, &ranking, plan.protocol.tie, floor),
+        sensitivity: sensitivity(plan, &ranking, &tied, estimates),
         best,
         tied,
         ruled_out,
@@ -127,6 +160,7 @@ pub fn judge(plan: &Plan, run: &Run, measured: &[&str], estimates: &[PhaseEstima
         ranking,
         standings,
         floor: deliberation.floor,
+        refused: None,
         below_floor: deliberation.below_floor().map(str::to_owned).collect(),
         blocks,
         spent: deliberation.looks.last().map_or(0.0, |look| look.spent_so_far),

@@ -74,6 +74,9 @@ impl Seen {
     }
 }
 
+/// Tests run beside one another: what the neighbours do must not throw out blocks.
+const UNDISTURBED: [&str; 2] = ["--set", "protocol.disturbed=false"];
+
 impl Place {
     pub fn new() -> Place {
         // Not in /tmp, which may be memory and which cells cover; the guest's root is the host's, so it is seen there.
@@ -151,8 +154,11 @@ impl Place {
     /// Runs a plan into the folder `run`.
     pub fn run(&self, plan: &str, more: &[&str]) -> Seen {
         let path = self.plan("plan", plan);
-        let arguments: Vec<&str> =
-            ["run", path.as_str(), "--out", "run"].into_iter().chain(more.iter().copied()).collect();
+        let arguments: Vec<&str> = ["run", path.as_str(), "--out", "run"]
+            .into_iter()
+            .chain(UNDISTURBED)
+            .chain(more.iter().copied())
+            .collect();
         self.fsverdict(&arguments)
     }
 
@@ -160,7 +166,8 @@ impl Place {
     pub fn start(&self, plan: &str, more: &[&str]) -> Running<'_> {
         let path = self.plan("plan", plan);
         let mut command = self.command(&["run", &path, "--out", "run", "--quiet"]);
-        let child = command.args(more).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let child =
+            command.args(UNDISTURBED).args(more).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         Running { place: self, child }
     }
 

@@ -81,6 +81,23 @@ pub fn cpu_count(root: &Root) -> Result<usize, ReadError> {
     }
 }
 
+/// CPU ticks in user mode of this process and of the children it has waited for, from a `/proc/self/stat`.
+///
+/// # Errors
+/// [`ReadError::Malformed`] when the line is not such a line.
+pub fn own_user_ticks(text: &str, file: &Path) -> Result<u64, ReadError> {
+    let place = Place { file, line: 1 };
+    let Some((_, fields)) = text.rsplit_once(')') else {
+        return Err(place.malformed("the program's name", "in parentheses", text.trim_end()));
+    };
+    // proc(5): utime is the 14th field, cutime the 16th; the third comes first here.
+    let mut words = fields.split_ascii_whitespace().skip(11);
+    let own: u64 = place.next_number("user time", &mut words)?;
+    words.next();
+    let children: u64 = place.next_number("user time of children", &mut words)?;
+    Ok(own + children)
+}
+
 /// CPU ticks, user and system, of the children this process has waited for, from a `/proc/self/stat`.
 ///
 /// # Errors

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::journal::{Facts, metric};
 use crate::report::text::{count, one_line};
-use crate::report::{Report, TrialBasis, sentence};
+use crate::report::{Report, TrialBasis, sentence, words};
 use crate::verdict::{Outcome, weights};
 
 /// Cautions beyond this many are folded.
@@ -25,6 +25,9 @@ pub(super) fn opening(report: &Report<'_>) -> Markup {
                     (sentence::tally(report)) "."
                     @if let Some(reason) = &report.run.finished { " Ended: " (one_line(reason)) "." }
                 }
+            }
+            @if let Some(paragraph) = words::paragraph(report) {
+                details #words { summary { "In plain words, for a mail" } p { (one_line(&paragraph)) } }
             }
             dl.basis {
                 div { dt { "Goal" } dd { (goal(report)) } }

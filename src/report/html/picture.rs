@@ -3,9 +3,9 @@
 
 use maud::{Markup, html};
 
-use super::certainty;
 use super::figures::{alone, ends, place, spread, strip, told};
 use super::index::{Index, times_worse};
+use super::{besides, certainty};
 use crate::journal::{CandidateStatus, metric};
 use crate::report::number::{percent, times};
 use crate::report::text::one_line;
@@ -100,6 +100,7 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
             @if !phases.is_empty() {
                 p.note { (legend(report, index, &phases, farthest)) }
                 (certainty::folded(report, index))
+            (besides::folded(report))
             }
         }
     }
@@ -167,7 +168,7 @@ fn row(
                 }
             } @else {
                 td.why colspan=(span) {
-                    b { (status(entry.status)) } @if !entry.reason.is_empty() { ": " (one_line(&entry.reason)) }
+                    b { (status(entry)) } @if !entry.reason.is_empty() { ": " (one_line(&entry.reason)) }
                     @if !entry.hint.is_empty() { br; span.hint { "hint: " (one_line(entry.hint)) } }
                 }
             }
@@ -194,10 +195,10 @@ fn state(report: &Report<'_>, entry: &CandidateEntry<'_>) -> Option<(&'static st
     }
 }
 
-pub(super) fn status(status: CandidateStatus) -> &'static str {
-    match status {
+pub(super) fn status(entry: &CandidateEntry<'_>) -> &'static str {
+    match entry.status {
         CandidateStatus::Ok => "measured",
-        CandidateStatus::Untried => "not tried yet",
+        CandidateStatus::Untried => entry.untried(),
         CandidateStatus::Skipped => "skipped",
         CandidateStatus::Failed => "failed",
     }

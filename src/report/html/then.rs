@@ -19,7 +19,7 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
                     p.note { (one_line(&extra::standing(report))) }
                     @for finding in &findings { (one(finding)) }
                 }
-                @for table in &tables { (legacy(table)) }
+                @for table in &tables { (laid_out(table)) }
             }
         }
     }
@@ -44,7 +44,8 @@ fn one(finding: &Finding) -> Markup {
     }
 }
 
-fn legacy(table: &Extra) -> Markup {
+/// A small table under its title.
+pub(super) fn laid_out(table: &Extra) -> Markup {
     html! {
         h3.extra { (one_line(&table.title)) }
         div.scroll { table.numbers {

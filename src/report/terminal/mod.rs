@@ -12,7 +12,7 @@ use super::extra::{self, Extra};
 use super::matrix::{Matrix, Spread};
 use super::number::percent;
 use super::text::{count, listing, one_line, shorten, width, wrap};
-use super::{PhaseEntry, Report, TrialBasis, noise, sentence};
+use super::{PhaseEntry, Report, TrialBasis, besides, noise, sentence, words};
 use crate::journal::{CandidateStatus, METRICS, Standing, metric};
 use crate::verdict::weights;
 use crate::workload::adapter_metric;
@@ -45,6 +45,11 @@ pub(super) fn render(report: &Report<'_>, look: Look) -> String {
     page.plain(&report.sentence);
     page.blank();
     headline(report, &mut page, signs);
+    if let Some(paragraph) = words::paragraph(report) {
+        page.text(Tone::Strong, "In plain words");
+        page.plain(&paragraph);
+        page.blank();
+    }
     repeated(report, &mut page);
     if look.detail {
         detail(report, &mut page, signs);
@@ -102,9 +107,10 @@ fn headline(report: &Report<'_>, page: &mut Page, signs: Signs) {
     page.blank();
 }
 
-/// What a plan that repeats a study has to say besides.
+/// What lies beside the ranking, and what a plan that repeats a study has to say.
 fn repeated(report: &Report<'_>, page: &mut Page) {
-    for table in extra::tables(report) {
+    let besides = if page.look.detail { besides::tables(report) } else { Vec::new() };
+    for table in besides.into_iter().chain(extra::tables(report)) {
         page.text(Tone::Strong, &table.title);
         page.lines.extend(aligned(&table, page.look.columns));
         page.blank();
@@ -167,7 +173,7 @@ fn unmeasured(report: &Report<'_>, page: &mut Page, names: usize, signs: Signs) 
             CandidateStatus::Ok => continue,
             CandidateStatus::Skipped => ("skipped", Tone::Faint),
             CandidateStatus::Failed => ("failed", Tone::Bad),
-            CandidateStatus::Untried => ("not tried yet", Tone::Faint),
+            CandidateStatus::Untried => (entry.untried(), Tone::Faint),
         };
         let mut text = word.to_owned();
         if !entry.reason.is_empty() {
@@ -272,7 +278,7 @@ fn foot(report: &Report<'_>, page: &mut Page, signs: Signs) {
     if let Some(reason) = &report.run.finished {
         page.beside("Ended", LABEL, None, reason);
     }
-    if let Some(floor) = noise::floor(report) {
+    if let Some(floor) = noise::floor_and_hint(report) {
         page.beside("Noise", LABEL, None, &floor);
     }
     page.beside("Lab", LABEL, None, &join(&header.lab, &header.lab_reason));

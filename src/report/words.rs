@@ -1,0 +1,245 @@
+//! The verdict in plain words: a paragraph to be pasted into a mail, with every number in its interval.
+
+use super::number::{percent, plain_number, times_within};
+use super::text::{count, listing};
+use super::{Report, TrialBasis, noise, sentence};
+use crate::journal::{Ending, Unit, metric};
+use crate::verdict::{COSTS, Cost, Outcome, Relation, Standing, Tradeoff, cost_ratio, weights};
+
+/// More candidates than this are not told one by one.
+const MOST_NAMES: usize = 4;
+/// A weight that may change by more than this factor hardly matters.
+const FAR: f64 = 20.0;
+/// More limits than this nobody reads in a mail.
+const MOST_LIMITS: usize = 3;
+
+/// The paragraph; nothing where there is nothing to compare, or not yet.
+pub(super) fn paragraph(report: &Report<'_>) -> Option<String> {
+    let verdict = &report.verdict;
+    let TrialBasis::Blocks(_) = report.basis else { return None };
+    if verdict.refused.is_none() && verdict.ranking.len() < 2 {
+        return None;
+    }
+    let mut sentences = vec![asked(report)];
+    if verdict.refused.is_some() || noise::itself(report).is_some() {
+        sentences.push(sentence::outcome(report));
+    } else {
+        sentences.extend(found(report));
+        sentences.extend(noise::floor(report).map(|floor| capital(&floor) + "."));
+        sentences.extend(costs(report));
+        sentences.extend(weighing(report));
+    }
+    if report.run.ending == Some(Ending::Budget)
+        && let Some(reason) = &report.run.finished
+    {
+        sentences.push(format!("The run ended early: {reason}."));
+    }
+    // What is said of the noise floor was said above.
+    let limits =
+        verdict.cautions.iter().map(String::as_str).filter(|text| !text.starts_with("the noise floor"));
+    let told: Vec<&str> = limits.take(MOST_LIMITS).collect();
+    if !told.is_empty() {
+        sentences.push(format!("Limits: {}.", told.join("; ")));
+    }
+    Some(sentences.join(" "))
+}
+
+/// What was compared, by what, in how much.
+fn asked(report: &Report<'_>) -> String {
+    let compared: Vec<&str> = report
+        .run
+        .candidates
+        .iter()
+        .map(|state| state.name.as_str())
+        .filter(|name| report.estimates.iter().any(|found| found.candidate == *name))
+        .collect();
+    let goal = &report.plan.goal.metric;
+    let measure = match goal.as_str() {
+        "durable" => "the time until the data were durable".to_owned(),
+        name => metric(name).map_or_else(|| name.to_owned(), |known| format!("{name} ({})", known.meaning)),
+    };
+    let weights = weights(report.plan);
+    let even = weights.values().all(|weight| *weight == 1.0);
+    // As the plan has them; steps that it does not name come last.
+    let place = |name: &str| report.phases.iter().position(|phase| phase.name == name).unwrap_or(usize::MAX);
+    let mut weights: Vec<(String, f64)> = weights.into_iter().collect();
+    weights.sort_by_key(|(phase, _)| place(phase));
+    let phases: Vec<String> = weights
+        .into_iter()
+        .map(|(phase, weight)| if even { phase } else { format!("{phase} (weight {weight})") })
+        .collect();
+    let phases: Vec<&str> = phases.iter().map(String::as_str).collect();
+    let blocks = count(report.verdict.blocks, "block");
+    let invalid = match report.run.invalid_blocks().count() {
+        0 => String::new(),
+        some => format!(", and {some} more that did not count"),
+    };
+    format!(
+        "{} {} compared by {measure} in {}, in {blocks} of fresh filesystems in random order{invalid}.",
+        listing(&compared, 2 * MOST_NAMES),
+        if compared.len() == 1 { "was" } else { "were" },
+        listing(&phases, 2 * MOST_NAMES),
+    )
+}
+
+/// The outcome, with the evidence.
+fn found(report: &Report<'_>) -> Vec<String> {
+    let verdict = &report.verdict;
+    let of = |relation: Relation| -> Vec<&Standing> {
+        verdict.standings.iter().filter(|standing| standing.relation == relation).collect()
+    };
+    let leader = leader(report);
+    if verdict.standings.is_empty() {
+        return vec![sentence::outcome(report)];
+    }
+    let mut sentences = match verdict.outcome {
+        Outcome::Decided => vec![format!("{leader} is the best.")],
+        Outcome::Tied => {
+            let tied = ratios(report, &of(Relation::Tied), leader);
+            let within = percent(report.plan.protocol.tie);
+            vec![format!(
+                "{tied}: less than the {within} that would matter, so that they are practically tied."
+            )]
+        }
+        Outcome::Undecided => {
+            let open = of(Relation::Open);
+            if open.is_empty() {
+                vec![sentence::outcome(report)]
+            } else {
+                vec![format!("Which is the best is not decided: {}.", ratios(report, &open, leader))]
+            }
+        }
+    };
+    let out = of(Relation::RuledOut);
+    if !out.is_empty() {
+        sentences
+            .push(format!("Certainly behind: {} (in brackets: 95% intervals).", ratios(report, &out, "")));
+    }
+    sentences
+}
+
+/// The best; where nothing is decided, the first of the sample.
+fn leader<'a>(report: &'a Report<'_>) -> &'a str {
+    let verdict = &report.verdict;
+    let first = verdict.ranking.first().map_or("", |rank| rank.candidate.as_str());
+    let ranked = |name: &&str| !verdict.standings.iter().any(|standing| standing.candidate == **name);
+    // Standings name everybody but the one they are compared with.
+    let compared = verdict.ranking.iter().map(|rank| rank.candidate.as_str()).find(ranked);
+    verdict.best.first().map(String::as_str).or(compared).unwrap_or(first)
+}
+
+/// `ext4 takes 1.33 (1.28 to 1.39) times as long as btrfs, xfs 1.52 (1.44 to 1.60) times`.
+fn ratios(report: &Report<'_>, standings: &[&Standing], leader: &str) -> String {
+    let is_time = report
+        .estimates
+        .iter()
+        .find(|found| found.metric == report.plan.goal.metric)
+        .is_none_or(|found| found.unit == Unit::Seconds);
+    let told: Vec<String> = standings
+        .iter()
+        .take(MOST_NAMES)
+        .enumerate()
+        .map(|(at, standing)| {
+            let (name, ratio) = (&standing.candidate, times_within(&standing.ratio));
+            let than = if leader.is_empty() { String::new() } else { format!(" {leader}") };
+            match (at, is_time, than.as_str()) {
+                (0, true, "") => format!("{name} takes {ratio} times as long"),
+                (0, true, than) => format!("{name} takes {ratio} times as long as{than}"),
+                (0, false, "") => format!("{name} is worse by a factor of {ratio}"),
+                (0, false, than) => format!("{name} is worse than{than} by a factor of {ratio}"),
+                _ => format!("{name} {ratio} times"),
+            }
+        })
+        .collect();
+    let more = standings.len().saturating_sub(MOST_NAMES);
+    let mut text = told.join(", ");
+    if more > 0 {
+        text.push_str(&format!(", and {more} more"));
+    }
+    text
+}
+
+/// Who costs less than the leader, and where nobody does.
+fn costs(report: &Report<'_>) -> Vec<String> {
+    let verdict = &report.verdict;
+    let leader = leader(report);
+    let Some(own) = verdict.tradeoffs.iter().find(|one| one.candidate == leader) else { return Vec::new() };
+    let mut less = Vec::new();
+    let mut least = Vec::new();
+    for cost in COSTS {
+        let Some(mine) = own.cost(cost).filter(|mine| *mine > 0.0) else { continue };
+        let value = |one: &&Tradeoff| one.cost(cost).unwrap_or(f64::INFINITY);
+        let others = verdict.tradeoffs.iter().filter(|one| one.candidate != leader);
+        let Some(best) = others.min_by(|one, other| value(one).total_cmp(&value(other))) else { continue };
+        let ratio = cost_ratio(report.plan, report.run, &best.candidate, leader, cost);
+        let below = 1.0 / (1.0 + report.plan.protocol.tie);
+        let claimed = ratio.filter(|ratio| ratio.high.unwrap_or(ratio.point) < below);
+        match claimed {
+            Some(ratio) => {
+                less.push(format!("{} in {}, {} times", best.candidate, name(cost), times_within(&ratio)));
+            }
+            None if value(&best) * (1.0 + report.plan.protocol.tie) >= mine => least.push(name(cost)),
+            None => {}
+        }
+    }
+    let mut sentences = Vec::new();
+    if !less.is_empty() {
+        sentences.push(format!("Less than {leader} take: {}.", less.join("; ")));
+    }
+    if !least.is_empty() {
+        sentences.push(format!("Nobody takes noticeably less {} than {leader}.", listing(&least, 3)));
+    }
+    let beaten: Vec<&str> = verdict
+        .tradeoffs
+        .iter()
+        .filter(|one| one.beaten_by.is_some() && verdict.ruled_out.contains(&one.candidate))
+        .map(|one| one.candidate.as_str())
+        .collect();
+    if !beaten.is_empty() {
+        sentences.push(format!(
+            "Nothing speaks for {}: another is as good or better in time, CPU, space and device writes.",
+            listing(&beaten, MOST_NAMES)
+        ));
+    }
+    sentences
+}
+
+fn name(cost: Cost) -> &'static str {
+    match cost {
+        Cost::Cpu => "CPU time",
+        Cost::Space => "space",
+        Cost::Written => "device writes",
+    }
+}
+
+/// How far the weights may move.
+fn weighing(report: &Report<'_>) -> Option<String> {
+    let verdict = &report.verdict;
+    if verdict.outcome == Outcome::Undecided || verdict.sensitivity.len() < 2 {
+        return None;
+    }
+    let turns = verdict.sensitivity.iter().flat_map(|range| {
+        let ends = [(&range.low, "less"), (&range.high, "more")];
+        ends.into_iter().filter_map(move |(turn, way)| Some((range, turn.as_ref()?, way)))
+    });
+    let far = |(range, turn): (&crate::verdict::WeightRange, &crate::verdict::Turn)| {
+        libm::fabs(libm::log(turn.weight / range.weight))
+    };
+    let nearest = turns.min_by(|one, other| far((one.0, one.1)).total_cmp(&far((other.0, other.1))));
+    Some(match nearest {
+        Some((range, turn, way)) if far((range, turn)) < libm::log(FAR) => format!(
+            "{} would lead if {} weighed {way} than {} (now {}), going by medians.",
+            turn.winner,
+            range.phase,
+            plain_number(turn.weight),
+            range.weight
+        ),
+        _ => "However the phases are weighed, within reason, nobody else would lead, going by medians."
+            .to_owned(),
+    })
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}

@@ -1,0 +1,110 @@
+//! What follows from everything measured so far: who takes no further part, and whether the study has ended.
+//!
+//! A pure function of plan and journal, so that a study that was interrupted goes on as it would have.
+
+use crate::journal::{CandidateStatus, Ending, Run};
+use crate::plan::{Plan, TWIN, contestants};
+use crate::statistics::Outcome;
+
+use super::budget::exhausted;
+use super::deliberate::Deliberation;
+use super::disturbance::hopelessly_disturbed;
+
+/// What to do between two blocks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Conclusion {
+    /// Candidates that take no further part, each with the reason.
+    pub(super) drop: Vec<(String, String)>,
+    /// Why the study has ended; `None` when another block is to follow.
+    pub(super) end: Option<(String, Ending)>,
+}
+
+impl Conclusion {
+    /// Concludes from a run whose last block has ended.
+    pub(super) fn of(plan: &Plan, run: &Run) -> Self {
+        let deliberation = contest(plan, run).then(|| Deliberation::of(plan, run, false));
+        let mut conclusion = Conclusion { drop: leaving(plan, run, deliberation.as_ref()), end: None };
+        let left: Vec<&str> = still_in(plan, run).filter(|name| !conclusion.has_dropped(name)).collect();
+        let outcome = deliberation.map(|deliberation| deliberation.outcome());
+        conclusion.end = end(plan, run, outcome, left.len());
+        conclusion
+    }
+
+    fn has_dropped(&self, name: &str) -> bool {
+        self.drop.iter().any(|(dropped, _)| dropped == name)
+    }
+}
+
+/// The candidates that no event has taken out so far.
+pub(super) fn still_in<'a>(plan: &'a Plan, run: &'a Run) -> impl Iterator<Item = &'a str> {
+    let out = |name: &str| {
+        run.candidates.iter().any(|state| {
+            state.name == name && (state.dropped.is_some() || state.status == CandidateStatus::Skipped)
+        })
+    };
+    plan.candidates.iter().map(|candidate| candidate.name.as_str()).filter(move |name| !out(name))
+}
+
+/// Whether there is anything to decide: more than one candidate can be tried here.
+fn contest(plan: &Plan, run: &Run) -> bool {
+    let skipped = |name: &str| {
+        run.candidates.iter().any(|state| state.name == name && state.status == CandidateStatus::Skipped)
+    };
+    contestants(plan).filter(|candidate| !skipped(&candidate.name)).count() > 1
+}
+
+/// Who leaves: candidates that failed, those that are certainly behind, and twins without their originals.
+fn leaving(plan: &Plan, run: &Run, deliberation: Option<&Deliberation>) -> Vec<(String, String)> {
+    let mut leaving: Vec<(String, String)> = Vec::new();
+    let mut staying: Vec<&str> = still_in(plan, run).collect();
+    let failed = run.candidates.iter().filter(|state| state.status == CandidateStatus::Failed);
+    let failed = failed.map(|state| (state.name.as_str(), "its trial failed".to_owned()));
+    let ruled_out = deliberation.iter().flat_map(|deliberation| {
+        deliberation.ruled_out().map(move |(name, look)| {
+            let leader = deliberation.leader(look);
+            (name, format!("certainly behind {leader} after {} blocks", look.block))
+        })
+    });
+    for (name, reason) in failed.chain(ruled_out) {
+        if staying.contains(&name) {
+            staying.retain(|other| *other != name);
+            leaving.push((name.to_owned(), reason));
+        }
+    }
+    // A twin is there to be compared with its original, and goes with it.
+    for name in &staying {
+        if name.strip_suffix(TWIN).is_some_and(|original| !staying.contains(&original)) {
+            let reason = "the candidate it is the twin of is no longer tried".to_owned();
+            leaving.push(((*name).to_owned(), reason));
+        }
+    }
+    leaving
+}
+
+fn end(plan: &Plan, run: &Run, outcome: Option<Outcome>, left: usize) -> Option<(String, Ending)> {
+    let (done, blocks) = (run.complete_blocks() as u32, plan.protocol.blocks);
+    let after = if done == 1 { "1 block".to_owned() } else { format!("{done} blocks") };
+    if left == 0 {
+        return Some(("no candidate is left".to_owned(), Ending::Nobody));
+    }
+    if done >= blocks.min {
+        let ended = match outcome {
+            Some(Outcome::Decided) => Some((format!("decided after {after}"), Ending::Rule)),
+            Some(Outcome::Tied) => Some((format!("practically tied after {after}"), Ending::Rule)),
+            Some(Outcome::Hopeless) => {
+                let reason = format!("undecided after {after}, and those left would hardly change that");
+                Some((reason, Ending::Rule))
+            }
+            _ if done >= blocks.max || outcome.is_none() => {
+                Some((format!("{after}, as planned"), Ending::Blocks))
+            }
+            _ => None,
+        };
+        if ended.is_some() {
+            return ended;
+        }
+    }
+    hopelessly_disturbed(run)
+        .map(|reason| (reason, Ending::Disturbed))
+        .or_else(|| Some((exhausted(plan.protocol.budget?, run, left)?, Ending::Budget)))
+}

@@ -1,0 +1,160 @@
+//! Whether a block counts: the rules of the plan, applied to what was seen of the machine while it ran. Results have no
+//! part in it.
+
+use crate::journal::{Run, Sentinel, Surroundings, Trial};
+use crate::plan::{Bytes, Disturbance};
+use crate::statistics::median;
+
+/// Bytes of others that are never a disturbance: our own journal and reports are among them.
+const FEW_BYTES: u64 = 16 << 20;
+/// From so many blocks that do not count on, when they are more than those that do, a run is given up.
+const MANY: usize = 3;
+
+/// The rule that a block broke, as a sentence; `None` when it counts.
+pub(super) fn broken_rule(limits: &Disturbance, run: &Run, block: u32, attempt: u32) -> Option<String> {
+    let of_block = |trial: &&Trial| (trial.id.block, trial.id.attempt) == (block, attempt);
+    let (mine, others): (Vec<&Trial>, Vec<&Trial>) = run.trials.iter().partition(of_block);
+    let seen = |trials: &[&Trial]| -> Vec<Surroundings> {
+        trials.iter().filter_map(|trial| trial.surroundings).collect()
+    };
+    broken(limits, &seen(&mine), &seen(&others))
+}
+
+/// Likewise, from what was seen during its trials and during those before.
+fn broken(limits: &Disturbance, seen: &[Surroundings], before: &[Surroundings]) -> Option<String> {
+    let cpu_time = sum(seen, |one| one.cpu_time);
+    let share = |used: Option<f64>| Some(used? / cpu_time.filter(|time| *time > 0.0)?);
+    let beyond = |found: Option<f64>, limit: f64| found.filter(|share| *share > limit);
+    let foreign = beyond(share(sum(seen, |one| one.foreign_cpu)), limits.foreign_cpu).map(|share| {
+        format!(
+            "other programs used {} of the CPU ({} is borne)",
+            percent(share),
+            percent(limits.foreign_cpu)
+        )
+    });
+    let steal = || {
+        let share = beyond(share(sum(seen, |one| one.steal)), limits.steal)?;
+        Some(format!(
+            "the hypervisor took {} of the CPU ({} is borne)",
+            percent(share),
+            percent(limits.steal)
+        ))
+    };
+    foreign.or_else(steal).or_else(|| bytes(limits, seen)).or_else(|| drift(limits, seen, before))
+}
+
+/// The sum over trials; `None` unless it was read in each.
+fn sum(seen: &[Surroundings], of: fn(&Surroundings) -> Option<f64>) -> Option<f64> {
+    seen.iter().map(of).sum::<Option<f64>>().filter(|_| !seen.is_empty())
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+fn bytes(limits: &Disturbance, seen: &[Surroundings]) -> Option<String> {
+    let of = |of: fn(&Surroundings) -> Option<u64>| seen.iter().map(of).sum::<Option<u64>>();
+    let (foreign, own) = of(|one| one.foreign_bytes).zip(of(|one| one.own_bytes))?;
+    let share = foreign as f64 / own.max(1) as f64;
+    (foreign > FEW_BYTES && share > limits.foreign_bytes).then(|| {
+        // Two digits suffice.
+        let step = 10_u64.pow(foreign.ilog10().saturating_sub(1));
+        format!(
+            "others moved about {} on this disk, {} of what the trials did ({} is borne)",
+            Bytes(foreign / step * step),
+            percent(share),
+            percent(limits.foreign_bytes)
+        )
+    })
+}
+
+/// The median over the block's sentinels against that over all of the run so far: one that met a short interruption is
+/// no drift.
+fn drift(limits: &Disturbance, seen: &[Surroundings], before: &[Surroundings]) -> Option<String> {
+    let usual = |of: fn(&Sentinel) -> f64| {
+        let all = |seen: &[Surroundings]| -> Vec<f64> {
+            seen.iter().filter_map(|one| one.sentinel.as_ref()).map(of).collect()
+        };
+        let (now, earlier) = (all(seen), all(before));
+        Some(median(&now)? / median(&[earlier, now].concat())?)
+    };
+    let told = |what: &str, factor: Option<f64>| {
+        let factor = factor.filter(|factor| factor.is_finite() && *factor > 0.0)?;
+        let (times, how) = if factor > 1.0 { (factor, "slow") } else { (1.0 / factor, "fast") };
+        (times > limits.drift).then(|| {
+            format!(
+                "the {what} was {times:.1} times as {how} as usual in this run ({} is borne)",
+                limits.drift
+            )
+        })
+    };
+    told("processor", usual(|sentinel| sentinel.cpu))
+        .or_else(|| told("memory", usual(|sentinel| sentinel.memory)))
+}
+
+/// Why nothing may be ranked: too many blocks did not count.
+pub(super) fn hopelessly_disturbed(run: &Run) -> Option<String> {
+    let (invalid, valid) = (run.invalid_blocks().count(), run.complete_blocks());
+    let last = run.invalid_blocks().last().map(|(_, rule)| rule.to_owned())?;
+    (invalid >= MANY && invalid > valid).then(|| {
+        format!("{invalid} blocks did not count, more than the {valid} that did: this machine is too busy (last: {last})")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::broken;
+    use crate::journal::{Sentinel, Surroundings};
+    use crate::plan::Disturbance;
+
+    fn quiet() -> Surroundings {
+        Surroundings {
+            cpu_time: Some(20.0),
+            foreign_cpu: Some(0.8),
+            steal: Some(0.0),
+            foreign_bytes: Some(9 << 20),
+            own_bytes: Some(100 << 20),
+            sentinel: Some(Sentinel { cpu: 0.002, memory: 0.004 }),
+        }
+    }
+
+    /// After a quiet block, one in which the first of two trials was disturbed.
+    fn told(first: Surroundings) -> Option<String> {
+        broken(&Disturbance::default(), &[first, quiet()], &[quiet(), quiet()])
+    }
+
+    #[test]
+    fn a_quiet_machine_disturbs_nothing() {
+        assert_eq!(told(quiet()), None);
+        assert_eq!(broken(&Disturbance::default(), &[], &[]), None);
+        assert_eq!(told(Surroundings::default()), None);
+    }
+
+    #[test]
+    fn each_rule_is_told() {
+        let cpu = told(Surroundings { foreign_cpu: Some(11.6), ..quiet() });
+        assert_eq!(cpu.as_deref(), Some("other programs used 31 % of the CPU (25 % is borne)"));
+        let steal = told(Surroundings { steal: Some(20.0), ..quiet() });
+        assert_eq!(steal.as_deref(), Some("the hypervisor took 50 % of the CPU (10 % is borne)"));
+        let bytes = told(Surroundings { foreign_bytes: Some(123_456_789), ..quiet() });
+        assert_eq!(
+            bytes.as_deref(),
+            Some("others moved about 130 MB on this disk, 63 % of what the trials did (25 % is borne)")
+        );
+        // Many times what the trials did, but next to nothing.
+        let few = Surroundings { own_bytes: Some(1), foreign_bytes: Some(3 << 20), ..quiet() };
+        assert_eq!(broken(&Disturbance::default(), &[few, few], &[]), None);
+    }
+
+    #[test]
+    fn drift_either_way_is_told() {
+        let with = |cpu: f64, memory: f64| {
+            let one = Surroundings { sentinel: Some(Sentinel { cpu, memory }), ..quiet() };
+            broken(&Disturbance::default(), &[one, one], &[quiet(), quiet(), quiet()])
+        };
+        assert_eq!(with(0.0029, 0.0041), None);
+        let slow = with(0.0036, 0.004).unwrap();
+        assert_eq!(slow, "the processor was 1.8 times as slow as usual in this run (1.5 is borne)");
+        assert!(with(0.002, 0.002).unwrap().starts_with("the memory was 2.0 times as fast"));
+    }
+}

@@ -1,0 +1,206 @@
+//! What the machine did besides, while a trial ran: other programs' CPU time, the hypervisor's, others' bytes on the
+//! disk, and whether the machine became slower.
+//!
+//! *Foreign CPU* is user-mode time of the machine less that of this process and of all it has waited for: between trials
+//! nothing of ours runs. Time in the kernel is left out on purpose, since kworkers, journal and loop threads work on
+//! our behalf and are nobody's children. In user mode nobody works for us but our children.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::param::clock_ticks_per_second;
+
+use crate::host::block_device::DeviceNumber;
+use crate::host::procfs::{CpuTimes, cpu_times, own_user_ticks};
+use crate::host::root::Root;
+use crate::host::sysfs::{SECTOR, bottom_devices, device_stat, partition_parent};
+use crate::journal::{Sentinel, Surroundings};
+use crate::lab::Disk;
+
+use super::sentinel::sentinel;
+
+/// Watches the machine while a trial runs.
+pub trait Lookout {
+    /// A trial is about to begin.
+    fn begin(&mut self);
+    /// It has ended, and may have moved so many bytes at most. What cannot be read here is left out.
+    fn end(&mut self, own_bytes: u64) -> Surroundings;
+}
+
+/// Sees nothing: every block counts.
+#[derive(Debug, Default)]
+pub struct Blind;
+
+impl Lookout for Blind {
+    fn begin(&mut self) {}
+
+    fn end(&mut self, _own_bytes: u64) -> Surroundings {
+        Surroundings::default()
+    }
+}
+
+/// Watches this machine.
+#[derive(Debug)]
+pub struct Machine {
+    root: Root,
+    shared: Option<Shared>,
+    before: Option<Readings>,
+}
+
+/// A disk that others use as well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Shared {
+    /// Whole disks.
+    disks: Vec<String>,
+    /// The part that is the run's alone, where its bytes are counted apart.
+    own: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+struct Readings {
+    cpu: Option<CpuTimes>,
+    own_user: Option<u64>,
+    bytes: Option<u64>,
+    sentinel: Option<Sentinel>,
+}
+
+impl Machine {
+    /// For trials on this disk.
+    pub fn new(disk: &Disk) -> Self {
+        let root = Root::default();
+        let shared = match disk {
+            Disk::Image { folder, .. } => below_folder(&root, folder),
+            Disk::Device { ticket, .. } => beside_partition(&root, &ticket.path),
+        };
+        Self { root, shared, before: None }
+    }
+
+    fn read(&self) -> Readings {
+        let stat = self.root.text("proc/self/stat").ok();
+        let own_user = stat.and_then(|text| own_user_ticks(&text, &self.root.path("proc/self/stat")).ok());
+        Readings {
+            cpu: cpu_times(&self.root).ok(),
+            own_user,
+            bytes: self.shared.as_ref().and_then(|shared| shared.bytes(&self.root)),
+            sentinel: None,
+        }
+    }
+}
+
+impl Lookout for Machine {
+    fn begin(&mut self) {
+        let sentinel = Some(sentinel());
+        self.before = Some(Readings { sentinel, ..self.read() });
+    }
+
+    fn end(&mut self, own_bytes: u64) -> Surroundings {
+        let Some(before) = self.before.take() else { return Surroundings::default() };
+        let after = self.read();
+        let mut found = Surroundings { sentinel: before.sentinel, ..Surroundings::default() };
+        if let Some((first, last)) = before.cpu.zip(after.cpu) {
+            let per_second = clock_ticks_per_second() as f64;
+            let seconds = |ticks: u64| ticks as f64 / per_second;
+            found.cpu_time = Some(seconds(all(&last).saturating_sub(all(&first))));
+            found.steal = Some(seconds(last.steal.saturating_sub(first.steal)));
+            let own = before.own_user.zip(after.own_user);
+            found.foreign_cpu = own.map(|own| seconds(foreign(&first, &last, own)));
+        }
+        if let Some((first, last)) = before.bytes.zip(after.bytes) {
+            let moved = last.saturating_sub(first);
+            let counted_apart = self.shared.as_ref().is_some_and(|shared| shared.own.is_some());
+            found.foreign_bytes = Some(if counted_apart { moved } else { moved.saturating_sub(own_bytes) });
+            found.own_bytes = Some(own_bytes);
+        }
+        found
+    }
+}
+
+/// All the CPU time there was, used or not.
+fn all(times: &CpuTimes) -> u64 {
+    times.busy() + times.idle + times.io_wait + times.steal
+}
+
+/// Ticks in user mode that were not ours. Both are rounded: ours may come out larger.
+fn foreign(first: &CpuTimes, last: &CpuTimes, own: (u64, u64)) -> u64 {
+    let user = (last.user + last.nice).saturating_sub(first.user + first.nice);
+    user.saturating_sub(own.1.saturating_sub(own.0))
+}
+
+impl Shared {
+    /// Bytes moved so far by others, where they can be told apart, else by all.
+    fn bytes(&self, root: &Root) -> Option<u64> {
+        let of = |name: &String| {
+            let stat = device_stat(root, name).ok()?;
+            Some((stat.read_sectors + stat.write_sectors) * SECTOR)
+        };
+        let all: u64 = self.disks.iter().map(of).sum::<Option<u64>>()?;
+        match &self.own {
+            Some(own) => Some(all.saturating_sub(of(own)?)),
+            None => Some(all),
+        }
+    }
+}
+
+/// The disks that the folder of a scratch image lies on; `None` where it is on no block device of its own (tmpfs,
+/// btrfs, a network).
+fn below_folder(root: &Root, folder: &Path) -> Option<Shared> {
+    let number = DeviceNumber::from_raw(std::fs::metadata(folder).ok()?.dev());
+    let link = root.path(format!("sys/dev/block/{number}")).canonicalize().ok()?;
+    let name = link.file_name()?.to_str()?.replace('!', "/");
+    let mut disks: Vec<String> = bottom_devices(root, &name)
+        .ok()?
+        .into_iter()
+        .map(|bottom| partition_parent(root, &bottom).unwrap_or(bottom))
+        .collect();
+    disks.dedup();
+    (!disks.is_empty()).then_some(Shared { disks, own: None })
+}
+
+/// The disk of a partition, whose other partitions others may use. A whole disk is the run's alone.
+fn beside_partition(root: &Root, path: &Path) -> Option<Shared> {
+    let name = path.canonicalize().ok()?.strip_prefix("/dev").ok()?.to_str()?.to_owned();
+    let disk = partition_parent(root, &name)?;
+    Some(Shared { disks: vec![disk], own: Some(name) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Lookout, Machine, Shared, all, foreign};
+    use crate::host::procfs::CpuTimes;
+    use crate::host::root::fake_root;
+    use crate::lab::Disk;
+
+    #[test]
+    fn foreign_cpu_is_what_is_not_ours_in_user_mode() {
+        let first = CpuTimes { user: 100, system: 50, idle: 1000, ..CpuTimes::default() };
+        let last = CpuTimes { user: 160, nice: 20, system: 350, idle: 1560, io_wait: 10, steal: 50, ..first };
+        assert_eq!(all(&last) - all(&first), 1000);
+        // 80 in user mode, of which 30 ours.
+        assert_eq!(foreign(&first, &last, (7, 37)), 50);
+        assert_eq!(foreign(&first, &last, (0, 500)), 0);
+    }
+
+    #[test]
+    fn a_partition_is_counted_apart_from_its_disk() {
+        let stat = |read: u64, written: u64| format!("1 0 {read} 0 1 0 {written} 0 0 0 0\n");
+        let (_folder, root) = fake_root(&[
+            ("sys/class/block/sda/stat", &stat(1000, 500)),
+            ("sys/class/block/sda1/stat", &stat(900, 100)),
+        ]);
+        let shared =
+            |own: Option<&str>| Shared { disks: vec!["sda".to_owned()], own: own.map(str::to_owned) };
+        assert_eq!(shared(None).bytes(&root), Some(1500 * 512));
+        assert_eq!(shared(Some("sda1")).bytes(&root), Some(500 * 512));
+        assert_eq!(shared(Some("sda2")).bytes(&root), None);
+    }
+
+    #[test]
+    fn this_machine_can_be_watched() {
+        let mut machine = Machine::new(&Disk::Image { folder: std::env::temp_dir(), size: 1 });
+        machine.begin();
+        let found = machine.end(0);
+        assert!(found.sentinel.is_some(), "{found:?}");
+        assert!(found.foreign_cpu <= found.cpu_time, "{found:?}");
+        assert_eq!(machine.end(0), crate::journal::Surroundings::default());
+    }
+}
