@@ -20,6 +20,11 @@ touch /etc/fsverdict-was-here && broke write /etc
 mount -o remount,rw / && broke remount
 mount -o remount,bind,rw / && broke remount as a bind mount
 touch OUTSIDE-remounted && broke write outside after a remount
+touch "$DOCS/new" && broke write the staged folder
+rm "$DOCS/page" && broke remove what is staged
+mount -o remount,bind,rw "$DOCS/.." && broke remount the staged folder
+umount -l "$DOCS/.." && broke unmount the staged folder
+[ "$(cat "$DOCS/page")" = "read me" ] && echo may read the staged folder
 umount /proc && broke unmount /proc
 umount -l /dev && broke unmount /dev
 mkdir "$SCRATCH/m"
@@ -56,7 +61,7 @@ touch "$SCRATCH/own" && echo may write the scratch folder
 echo end of attempts
 "#;
 
-fn plan(lab: &str, attempts: &str) -> String {
+fn plan(lab: &str, attempts: &str, docs: &std::path::Path) -> String {
     format!(
         r#"
 title = "What a phase may write"
@@ -66,12 +71,15 @@ image = "64MiB"
 [protocol]
 blocks  = 1
 timeout = "60s"
+[dataset.docs]
+path = "{docs}"
 [[candidate]]
 filesystem = "ext4"
 [[phase]]
 name    = "escape"
 command = '''{attempts}'''
-"#
+"#,
+        docs = docs.display()
     )
 }
 
@@ -85,6 +93,9 @@ fn tries_to_break_out(lab: &str) {
     let place = Place::new();
     let outside = place.path().join("outside");
     fs::create_dir(&outside).unwrap();
+    let docs = place.path().join("docs");
+    fs::create_dir(&docs).unwrap();
+    fs::write(docs.join("page"), "read me").unwrap();
     // A victim with a known content, which the attempts would zero.
     let victim = is_root().then(|| {
         let disk = Disk::new(&place, "victim", 1 << 20);
@@ -102,7 +113,7 @@ fn tries_to_break_out(lab: &str) {
         .replace("OUTSIDE", outside.join("file").to_str().unwrap());
 
     // A descriptor that the user's shell left open, of a file the phase has no business with.
-    let plan = place.plan("plan", &plan(lab, &attempts));
+    let plan = place.plan("plan", &plan(lab, &attempts, &docs));
     let inherited = outside.join("inherited");
     let line = format!("exec {PROGRAM} run {plan} --out run 9>{}", inherited.display());
     // On a terminal, into which a phase might type commands for the shell there (ioctl_tty(2), TIOCSTI).
@@ -110,7 +121,12 @@ fn tries_to_break_out(lab: &str) {
     let journal = place.journal();
     let said = journal.program("escape")["stdout"].as_str().unwrap().to_owned();
     assert!(!said.contains("BROKE"), "{said}");
-    for word in ["may write the filesystem", "may write the scratch folder", "end of attempts"] {
+    for word in [
+        "may read the staged folder",
+        "may write the filesystem",
+        "may write the scratch folder",
+        "end of attempts",
+    ] {
         assert!(said.contains(word), "`{word}` is missing: {said}");
     }
     assert_eq!(names(&outside), ["inherited"]);

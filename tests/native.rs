@@ -121,7 +121,8 @@ fn loop_the_json_report_has_the_fields_of_the_contract() {
     let names = |value: &serde_json::Value| -> Vec<String> {
         value.as_object().unwrap_or_else(|| panic!("{value}")).keys().cloned().collect()
     };
-    assert_eq!(names(&report), ["candidates", "estimates", "run", "schema", "verdict"]);
+    let wanted = ["candidates", "estimates", "findings", "legacy", "raw_shares", "run", "schema", "verdict"];
+    assert_eq!(names(&report), wanted);
     assert_eq!(report["schema"], 1);
     for field in ["id", "title", "lab", "fidelity", "blocks", "environment"] {
         assert!(!report["run"][field].is_null(), "run.{field}");
@@ -257,6 +258,44 @@ fn loop_a_scheduler_is_set_for_the_trial_and_put_back() {
     let during = place.journal().fact("device.queue.scheduler");
     assert!(during.iter().any(|fact| fact == other), "wanted {other}: {during:?}");
     assert_eq!(std::fs::read_to_string(&setting).unwrap(), before);
+}
+
+#[test]
+fn loop_a_scheduler_that_is_not_offered_is_skipped_with_those_that_are() {
+    let place = Place::new();
+    let plan = one_write("scheduler = \"cfq\"") + "[[candidate]]\nfilesystem = \"ext2\"\n";
+    place.run(&plan, &["--device", "image:64MiB"]).exits(3).says(&[
+        "skipped ext4@cfq: a loop device here has no I/O scheduler `cfq`: it offers",
+        "none",
+        "`bfq`",
+    ]);
+}
+
+#[test]
+fn loop_a_program_that_refuses_its_options_is_told_with_the_way_out() {
+    let place = Place::new();
+    for (adapter, options, told, way_out) in [
+        ("fio", "--name=j --rw=randwrit --size=1M", "failed parsing rw=randwrit", "hint: `fio --cmdhelp`"),
+        (
+            "fio",
+            "--name=a --rw=write --size=64k --name=b --stonewall --rw=read --size=64k",
+            "(`a`, `b`)",
+            "hint: leave out stonewall",
+        ),
+        ("bonnie++", "-s 16 -n 0 --frobnicate", "invalid option", "hint: bonnie++(8)"),
+    ] {
+        if fsverdict::host::program::locate(adapter).is_none() {
+            eprintln!("SKIPPED: {adapter} is not installed");
+            continue;
+        }
+        let plan = format!(
+            "title = \"t\"\nlab = \"native\"\n[device]\nimage = \"64MiB\"\n[protocol]\nblocks = 1\n[matrix]\n\
+             filesystem = [\"ext4\"]\n[[phase]]\nname = \"bench\"\nadapter = \"{adapter}\"\noptions = \"{options}\"\n"
+        );
+        let seen = place.run(&plan, &[]).exits(1).says(&["phase `bench`", told, way_out]);
+        assert!(!seen.stderr.to_lowercase().contains("usage:"), "{seen:#?}");
+        std::fs::remove_dir_all(place.path().join("run")).unwrap();
+    }
 }
 
 #[test]

@@ -59,6 +59,41 @@ operation = "fsck"
     place.is_left_clean();
 }
 
+/// nilfs_cleanerd was absent without a word here once: it starts, answers, and dies where it has no /dev/shm.
+#[test]
+fn uml_a_garbage_collector_runs_where_asked_for_and_nowhere_else_and_both_are_told() {
+    let place = Place::new();
+    let plan = r#"
+title = "Garbage"
+lab   = "uml"
+[device]
+image = "160MiB"
+[protocol]
+blocks  = 1
+timeout = "60s"
+[[candidate]]
+filesystem = "nilfs2"
+[[candidate]]
+filesystem = "nilfs2"
+mount      = "gc"
+[[phase]]
+name    = "look"
+command = 'sleep 1'
+[[phase]]
+name    = "look-again"
+command = 'sleep 0.1'
+cold    = true
+"#;
+    let seen = place.run(plan, &[]).exits(0);
+    for state in ["was running beside the phases (1 of 2", "was not running"] {
+        assert!(seen.stdout.replace("\n            ", " ").contains(state), "{state}: {}", seen.stdout);
+    }
+    assert!(!seen.stdout.contains("ended by itself"), "{}", seen.stdout);
+    let mut states = place.journal().fact("cleaner.nilfs_cleanerd");
+    states.sort();
+    assert_eq!(states, ["not running", "running"]);
+}
+
 /// Two candidates, one command.
 fn two_trials(command: &str, timeout: &str) -> String {
     format!(

@@ -35,9 +35,9 @@ impl Observer for Live<'_> {
 
 /// Replaces the page in one step, for somebody may be looking at it; and puts it on disk before the next block begins,
 /// lest its writing be measured.
-fn write_page(folder: &RunFolder, plan: &Plan) -> Result<(), CliError> {
+pub(super) fn write_page(folder: &RunFolder, plan: &Plan) -> Result<(), CliError> {
     let run = read_run(folder, plan)?;
-    let report = Report::new(plan, &run, Some(folder.path().to_owned()));
+    let report = Report { live: true, ..Report::new(plan, &run, Some(folder.path().to_owned())) };
     let unfinished = folder.path().join(format!(".{PAGE}.new"));
     let mut file = std::fs::File::create(&unfinished)?;
     write_out(&report, Format::Html, &mut file)?;
@@ -62,7 +62,7 @@ mod tests {
         std::fs::write(folder.journal(), recorded.lines().next().unwrap().to_owned() + "\n").unwrap();
         write_page(&folder, &plan).unwrap();
         let page = || std::fs::read_to_string(place.path().join("report.html")).unwrap();
-        assert!(page().contains("No result yet"));
+        assert!(page().contains("No result yet") && page().contains("http-equiv=\"refresh\""));
         std::fs::write(folder.journal(), recorded).unwrap();
         write_page(&folder, &plan).unwrap();
         assert!(!page().contains("No result yet") && page().contains("reiserfs"));

@@ -109,6 +109,7 @@ fn inner_step() -> Option<u8> {
             }))
         }
         "agent" => Some(crate::trial::agent()),
+        "stage" => Some(crate::trial::stage()),
         "guest" => Some(crate::lab::guest()),
         _ => None,
     }

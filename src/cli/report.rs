@@ -1,7 +1,7 @@
 //! `fsverdict report`: what a run has found, in one of several forms.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -16,12 +16,15 @@ use super::{CliError, Outcome};
 pub(super) struct Arguments {
     /// The folder of the run
     run: PathBuf,
-    /// In which form
-    #[arg(long, value_enum, default_value = "terminal")]
-    format: FormatArgument,
+    /// In which form [default: terminal]
+    #[arg(long, value_enum)]
+    format: Option<FormatArgument>,
     /// Into this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Write the HTML page (into the run's folder if no file is named) and open it in the browser
+    #[arg(long)]
+    open: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -57,14 +60,28 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
     let run = read_run(&folder, &plan)?;
     let report = Report::new(&plan, &run, Some(folder.path().to_owned()));
-    match &arguments.output {
-        None => write_out(&report, arguments.format.format(false), &mut std::io::stdout().lock())?,
+    let format = match (arguments.format, arguments.open) {
+        (None | Some(FormatArgument::Html), true) => FormatArgument::Html,
+        (Some(_), true) => {
+            return Err(CliError::Usage(
+                "only a page can be opened in the browser\nhint: --open goes with --format html, or alone"
+                    .to_owned(),
+            ));
+        }
+        (format, false) => format.unwrap_or(FormatArgument::Terminal),
+    };
+    let page = || arguments.open.then(|| folder.path().join(PAGE));
+    match arguments.output.clone().or_else(page) {
+        None => write_out(&report, format.format(false), &mut std::io::stdout().lock())?,
         Some(path) => {
             let failed =
                 |error: std::io::Error| CliError::Failed(format!("cannot write {}: {error}", path.display()));
-            let mut file = std::io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);
-            write_out(&report, arguments.format.format(true), &mut file)?;
+            let mut file = std::io::BufWriter::new(std::fs::File::create(&path).map_err(failed)?);
+            write_out(&report, format.format(true), &mut file)?;
             file.flush().map_err(failed)?;
+            if arguments.open {
+                open_page(&path);
+            }
         }
     }
     Ok(outcome(&run))
@@ -72,6 +89,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
 
 /// The name of the page in the run's folder.
 pub(super) const PAGE: &str = "report.html";
+
+/// Opens a page in the browser; where that cannot be, the page is there all the same.
+pub(super) fn open_page(page: &Path) {
+    let page = std::path::absolute(page).unwrap_or_else(|_| page.to_owned());
+    if let Err(error) = crate::host::viewer::open(&page) {
+        eprintln!("warning: {error}\nhint: open {} in a browser yourself", page.display());
+    }
+}
 
 /// The table on standard output, after a run; the reports in its folder.
 pub(super) fn show_result(folder: &RunFolder, plan: &Plan) -> Result<Outcome, CliError> {

@@ -12,8 +12,8 @@ use crate::plan::{Blocks, DeviceSource, LabChoice, Overrides, Plan, Twice, parse
 use crate::study::{Bar, Machine, Observer, RunFolder, Silent, Study, StudyError};
 
 use super::environment::environment;
-use super::live::Live;
-use super::report::show_result;
+use super::live::{Live, write_page};
+use super::report::{PAGE, open_page, show_result};
 use super::vocabulary::read_plan;
 use super::{CliError, Outcome, device, dry_run};
 
@@ -52,6 +52,9 @@ pub(super) struct Arguments {
     /// Allow the device's present content to be destroyed, by the identity that the refusal names
     #[arg(long, value_name = "IDENTITY")]
     erase: Option<String>,
+    /// Open the report in the browser; it shows what is known so far, block by block
+    #[arg(long)]
+    open: bool,
     /// Print every trial and every command line that would run, and run none
     #[arg(long)]
     dry_run: bool,
@@ -115,6 +118,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
         RunFolder::create(&arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.plan)), &plan)
             .map_err(CliError::failed)?;
     let journal = begin(&plan, &choice, &disk, &folder)?;
+    if arguments.open {
+        write_page(&folder, &plan)?;
+        open_page(&folder.path().join(PAGE));
+    }
     let mut observer = observer(arguments.quiet);
     conduct(&plan, &choice, disk, journal, observer.as_mut(), None, &folder)
 }

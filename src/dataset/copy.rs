@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Statx, Timespec, Timestamps};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use super::content::TRANSFER;
 use super::descriptor::{Listing, Stopped, look, open_directory, type_of};
@@ -18,7 +19,7 @@ use super::folder::Selection;
 use super::write::{read_some, write_fully};
 
 /// What was left out of a copy.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skipped {
     /// Files and directories this user may not read, or whose disk failed to give them.
     pub unreadable: u64,

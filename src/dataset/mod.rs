@@ -30,7 +30,7 @@ pub use error::{DatasetError, IoFailure};
 pub use manifest::Manifest;
 pub use prepare::{Kind, Prepared, prepare};
 pub use profile::{PROFILES, Profile, profile};
-pub use stage::{Staged, stage};
+pub use stage::{Record, Staged, adopt, room_for, stage};
 pub use tree::Totals;
 
 pub(crate) use content::{Body, Content, TRANSFER};

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use rustix::fs::{Mode, OFlags, SeekFrom};
+use serde::{Deserialize, Serialize};
+
+use crate::plan::{Dataset, least_space};
 
 use super::content::Body;
 use super::copy::{Skipped, copy_folder};
@@ -12,9 +15,13 @@ use super::descriptor::open_path;
 use super::error::{DatasetError, IoFailure};
 use super::folder::{Selection, select};
 use super::list::list;
+use super::manifest::Manifest;
 use super::prepare::{Kind, Origin, Prepared};
 use super::tree::{Totals, Tree};
 use super::write::{Manner, Source, Untimed, write_tree};
+
+/// What a file takes more than its bytes, at most: its last block, half empty, and its inode.
+const BLOCK: u64 = 4096;
 
 /// A dataset that lies in a folder.
 #[derive(Debug)]
@@ -24,6 +31,15 @@ pub struct Staged {
     skipped: Skipped,
     notes: Vec<String>,
     digests: OnceLock<Arc<Vec<u64>>>,
+}
+
+/// What is known of a staged dataset besides its place.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Record {
+    skipped: Skipped,
+    notes: Vec<String>,
+    /// Of every file, for a real folder: in the order of its listing.
+    digests: Option<Vec<u64>>,
 }
 
 impl Staged {
@@ -40,6 +56,16 @@ impl Staged {
     /// What of a real folder was left out.
     pub fn skipped(&self) -> &Skipped {
         &self.skipped
+    }
+
+    /// What another process needs to know to [`adopt`] it; reads a real folder's files once.
+    ///
+    /// # Errors
+    /// [`DatasetError::Staging`] when they cannot be read.
+    pub fn record(&self, prepared: &Prepared) -> Result<Record, DatasetError> {
+        Manifest::of(prepared, Some(self), 0)?;
+        let digests = self.digests.get().map(|digests| digests.to_vec());
+        Ok(Record { skipped: self.skipped, notes: self.notes.clone(), digests })
     }
 
     /// What a reader of the numbers must know about it, in sentences.
@@ -122,6 +148,45 @@ pub fn stage(prepared: &Prepared, destination: &Path) -> Result<Staged, DatasetE
             Ok(staged)
         }
     }
+}
+
+/// Bytes a dataset takes at most once it is staged.
+///
+/// A real folder without a stated size is measured; one that cannot be read counts nothing.
+pub fn room_for(spec: &Dataset) -> u64 {
+    let blocks = |files: u64| files.saturating_mul(BLOCK);
+    match spec {
+        Dataset::Tree(shape) => shape.size.0.saturating_add(blocks(shape.files + shape.directories)),
+        Dataset::Folder { path, size: None } => list(path).map_or(0, |tree| {
+            let Totals { bytes, files, directories, .. } = tree.totals();
+            bytes.saturating_add(blocks(files + directories))
+        }),
+        // Whole subdirectories are taken: up to an eighth more than asked for.
+        Dataset::Folder { size: Some(size), .. } => size.0.saturating_add(size.0 / 8),
+        Dataset::Flat { .. } | Dataset::File { .. } => least_space(spec),
+    }
+}
+
+/// Takes over what another process staged at `path`, and recorded.
+///
+/// # Errors
+/// [`DatasetError::Staging`] when it cannot be listed, or is not what was recorded.
+pub fn adopt(prepared: &Prepared, path: &Path, record: Record) -> Result<Staged, DatasetError> {
+    let staging = |failure| DatasetError::Staging { dataset: prepared.name().into(), failure };
+    let tree = match prepared.origin() {
+        Origin::Generated { tree, .. } => Arc::clone(tree),
+        Origin::Folder { .. } => Arc::new(list(path).map_err(staging)?),
+    };
+    let Record { skipped, notes, digests } = record;
+    if digests.as_ref().is_some_and(|digests| digests.len() != tree.entries.len()) {
+        let changed = IoFailure::new("find all of", path.display().to_string(), rustix::io::Errno::STALE);
+        return Err(staging(changed));
+    }
+    let known = OnceLock::new();
+    if let Some(digests) = digests {
+        let _ = known.set(Arc::new(digests));
+    }
+    Ok(Staged { path: path.into(), tree, skipped, notes, digests: known })
 }
 
 fn notes(prepared: &Prepared, staged: &Staged, wanted: Option<u64>) -> Vec<String> {

@@ -118,6 +118,9 @@ pub struct Cell {
     pub bare_devices: bool,
     /// Give up every capability but [`KEPT_CAPABILITIES`], for good.
     pub powerless: bool,
+    /// A mount namespace, as an open descriptor, whose mounts are there in the beginning instead of the caller's.
+    /// Only for [`Walls::Namespaces`].
+    pub joins: Option<RawFd>,
     /// Say `ready` on the first descriptor and wait for a byte on the second before becoming the program.
     pub gate: Option<(RawFd, RawFd)>,
     /// The program and its arguments; the program as an absolute path.
@@ -137,6 +140,7 @@ impl Cell {
             shown: Vec::new(),
             bare_devices: false,
             powerless: false,
+            joins: None,
             gate: None,
             argv: argv.into_iter().map(Into::into).collect(),
             lifeline: None,
@@ -198,7 +202,14 @@ impl Cell {
         match self.walls {
             Walls::None => {}
             Walls::Namespaces => {
+                let joined =
+                    self.joins.take().and_then(own).map(|namespace| join_mounts(&namespace)).transpose()?;
                 unshare(UnshareFlags::NEWNS | UnshareFlags::NEWPID).map_err(system("make namespaces"))?;
+                if joined.is_some() {
+                    // The /proc there is that of processes that are no more; this one starts the inmate through it.
+                    mounts::make_private()?;
+                    mounts::kernel("proc", Path::new("/proc"))?;
+                }
             }
             Walls::UserNamespaces => {
                 unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWPID)
@@ -299,6 +310,13 @@ impl Cell {
         }
         Ok(())
     }
+}
+
+/// From here on this process sees the mounts of `namespace` (setns(2)).
+fn join_mounts(namespace: &OwnedFd) -> Result<(), CellError> {
+    use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+    move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Mount))
+        .map_err(system("join the mounts of the staged datasets"))
 }
 
 fn open_folder(path: &Path) -> Result<OwnedFd, CellError> {

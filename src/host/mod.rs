@@ -18,3 +18,4 @@ pub mod root;
 pub mod signature;
 pub mod syscall;
 pub mod sysfs;
+pub mod viewer;

@@ -24,6 +24,9 @@ const SYSTEM_FOLDERS: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/us
 /// How much of each output stream is kept (its end), in bytes, unless asked otherwise.
 const KEPT_OUTPUT: usize = 16 * 1024;
 
+/// Of a longer output only the first and the last two lines are told with an error.
+const SHOWN_LINES: usize = 6;
+
 /// A program could not be run to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
@@ -65,7 +68,36 @@ fn failure(record: &CommandRecord) -> String {
     let said =
         [record.stderr.trim(), record.stdout.trim()].into_iter().find(|text| !text.is_empty()).unwrap_or("");
     let separator = if said.is_empty() { "" } else { ": " };
-    format!("`{}` {how}{separator}{said}", record.argv.join(" "))
+    let line = match record.argv.as_slice() {
+        // Told as it was written; of a whole script, its beginning.
+        [shell, option, line] if shell == "/bin/sh" && option == "-c" => {
+            match line.trim_start_matches("exec ").trim().split_once('\n') {
+                Some((first, _)) => format!("{} …", first.trim_end_matches([' ', '\\'])),
+                None => line.trim_start_matches("exec ").trim().to_owned(),
+            }
+        }
+        argv => argv.join(" "),
+    };
+    format!("`{line}` {how}{separator}{}", gist(said))
+}
+
+/// What a program said, without its general usage and without the middle of a long output; the record has all of it.
+fn gist(said: &str) -> String {
+    // Where only the end was kept, its first line has no beginning.
+    let whole = if said.len() + 4 < KEPT_OUTPUT {
+        said
+    } else {
+        said.split_once('\n').map_or(said, |(_, rest)| rest)
+    };
+    let lines: Vec<&str> = whole.lines().collect();
+    let usage = lines.iter().skip(1).position(|line| line.trim_start().to_lowercase().starts_with("usage:"));
+    let lines = &lines[..usage.map_or(lines.len(), |at| at + 1)];
+    match lines {
+        [first, second, .., before, last] if lines.len() > SHOWN_LINES => {
+            format!("{first}\n{second}\n[{} lines left out]\n{before}\n{last}", lines.len() - 4)
+        }
+        few => few.join("\n"),
+    }
 }
 
 /// A program about to be run.
@@ -342,6 +374,24 @@ mod tests {
         );
         let error = succeeded(record).unwrap_err().to_string();
         assert!(error.contains("exited with status 3: oops"), "{error}");
+    }
+
+    #[test]
+    fn an_error_tells_the_gist_and_no_usage() {
+        let told = |line: &str| {
+            succeeded(Program::new(["/bin/sh", "-c", line]).run("s").unwrap()).unwrap_err().to_string()
+        };
+        let error = told("exec sh -c 'echo too small; echo Usage: mkfs; echo more; exit 1'");
+        assert!(error.starts_with("`sh -c") && error.ends_with("exited with status 1: too small"), "{error}");
+        let error = told("seq 100; exit 1");
+        assert!(error.ends_with("1\n2\n[96 lines left out]\n99\n100"), "{error}");
+        let error = told("\necho no\nexit 1\n");
+        assert_eq!(error, "`echo no …` exited with status 1: no");
+        let error = told("echo usage: x; exit 1");
+        assert!(error.ends_with(": usage: x"), "{error}");
+        let error = told("seq 100000; exit 1");
+        let first = error.split_once("status 1: ").unwrap().1.lines().next().unwrap();
+        assert_eq!(first.len(), 5, "a whole line, not the end of one: {error}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Which lab: the plan's, or the first that may and can run every candidate.
 
-use crate::plan::{Candidate, DeviceSource, LabChoice, Plan};
+use crate::plan::{Candidate, LabChoice, Plan};
 
 use super::native::Native;
 use super::uml::Uml;
@@ -37,8 +37,7 @@ pub fn every(plan: &Plan) -> [Candidacy; 3] {
 }
 
 fn native(plan: &Plan) -> Result<Box<dyn Lab>, LabError> {
-    let on_image = matches!(plan.device.source, DeviceSource::Image(_));
-    Ok(Box::new(Native::prepare(on_image)?))
+    Ok(Box::new(Native::prepare(plan)?))
 }
 
 fn uml(plan: &Plan) -> Result<Box<dyn Lab>, LabError> {

@@ -56,6 +56,14 @@ impl Disk {
         }
     }
 
+    /// Where further scratch images may lie.
+    pub(super) fn scratch_folder(&self) -> Result<PathBuf, DiskError> {
+        match self {
+            Disk::Image { folder, .. } => Ok(folder.clone()),
+            Disk::Device { .. } => Ok(image::scratch_folder(None)?),
+        }
+    }
+
     /// The same disk once a trial has written to it: what is on it now is ours.
     #[must_use]
     pub fn after_first_write(self) -> Self {

@@ -5,8 +5,10 @@ mod choose;
 mod disk;
 mod drive;
 mod guest;
+mod held;
 mod kernel;
 mod native;
+mod scheduler;
 mod uml;
 
 use std::path::PathBuf;
@@ -89,6 +91,9 @@ pub enum LabError {
     /// A kernel that cannot be asked.
     #[error(transparent)]
     Kernel(#[from] crate::lab::kernel::KernelError),
+    /// The datasets cannot be staged: no trial could run.
+    #[error("cannot stage the datasets: {0}")]
+    Staging(String),
     /// A cell could not be made.
     #[error(transparent)]
     Cell(#[from] CellError),

@@ -1,17 +1,22 @@
 //! The `native` lab: this machine's kernel. The agent is a child process in a cell; root only.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::host::cell::{Walls, inherit, possible_walls};
 use crate::host::procfs::known_filesystems;
 use crate::host::root::Root;
+use crate::host::sysfs::queue_settings;
 use crate::journal::Event;
+use crate::layer::find_scheduler;
 use crate::measure::{IDLE_WINDOW, idle_load};
-use crate::plan::Candidate;
-use crate::trial::{TrialDevice, TrialSpec, agent_cell};
+use crate::plan::{Candidate, DeviceSource, Plan, StagingChoice};
+use crate::trial::{TrialDevice, TrialSpec, agent_cell, bytes_to_stage};
 
 use super::drive::{TrialEnd, drive};
+use super::held::Held;
+use super::scheduler::scheduler_obstacle;
 use super::{Disk, Lab, LabError, Obstacle, missing_tools};
 
 /// This machine's kernel.
@@ -19,8 +24,13 @@ use super::{Disk, Lab, LabError, Obstacle, missing_tools};
 pub(super) struct Native {
     known: Vec<String>,
     on_image: bool,
+    /// Name in sysfs of the device, or of one of its kind.
+    device: String,
+    staging: StagingChoice,
     /// Measured once, right before the first trial.
     idle_load: OnceLock<f64>,
+    /// Staged once, right before the first trial that needs it.
+    held: OnceLock<Held>,
 }
 
 impl Native {
@@ -28,7 +38,7 @@ impl Native {
     ///
     /// # Errors
     /// Without root, or where namespaces are forbidden even to root.
-    pub(super) fn prepare(on_image: bool) -> Result<Self, LabError> {
+    pub(super) fn prepare(plan: &Plan) -> Result<Self, LabError> {
         if !rustix::process::geteuid().is_root() {
             return Err(LabError::NotRoot);
         }
@@ -36,12 +46,57 @@ impl Native {
             return Err(LabError::NoNamespaces);
         }
         let known = known_filesystems(&Root::new("/")).map_err(|error| LabError::Host(error.to_string()))?;
-        Ok(Native { known, on_image, idle_load: OnceLock::new() })
+        let (on_image, device) = match &plan.device.source {
+            // Loop devices are all alike; the one an image gets is not known yet.
+            DeviceSource::Image(_) => (true, "loop0".to_owned()),
+            DeviceSource::Path(path) => (false, kernel_name(path)),
+        };
+        Ok(Native {
+            known,
+            on_image,
+            device,
+            staging: plan.device.staging,
+            idle_load: OnceLock::new(),
+            held: OnceLock::new(),
+        })
+    }
+
+    /// The staged datasets of the run, if its trials need any.
+    fn held(
+        &self,
+        spec: &TrialSpec,
+        disk: &Disk,
+        watch: &mut dyn FnMut(Event),
+    ) -> Result<Option<&Held>, LabError> {
+        if self.held.get().is_none() {
+            let Some(bytes) = bytes_to_stage(&spec.datasets, &spec.phases) else { return Ok(None) };
+            watch(Event::StepStarted { step: "stage".to_owned() });
+            let held = Held::stage(spec, self.staging, bytes, &disk.scratch_folder()?)?;
+            let _ = self.held.set(held);
+        }
+        Ok(self.held.get())
     }
 
     fn has_driver(&self, filesystem: &str) -> bool {
         self.known.iter().any(|known| known == filesystem) || loadable(filesystem)
     }
+
+    /// A scheduler that this device cannot be set to. One that cannot be asked for yet is for the trial to find out.
+    fn scheduler_obstacle(&self, wanted: &str) -> Option<Obstacle> {
+        let offered = queue_settings(&Root::default(), &self.device).ok()?.scheduler?.available;
+        // The kernel loads a module when the scheduler is set.
+        let module = find_scheduler(wanted).and_then(|scheduler| scheduler.driver);
+        if module.is_some_and(|(_, module)| loadable(module)) {
+            return None;
+        }
+        let whom = if self.on_image { "a loop device here" } else { self.device.as_str() };
+        scheduler_obstacle(wanted, whom, &offered)
+    }
+}
+
+fn kernel_name(device: &Path) -> String {
+    let real = std::fs::canonicalize(device).unwrap_or_else(|_| device.to_owned());
+    real.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Whether the kernel itself offers the device mapper; a node below `/dev/mapper` proves nothing.
@@ -88,7 +143,8 @@ impl Lab for Native {
                 hint: sandbox.to_owned(),
             });
         }
-        missing_tools(candidate)
+        let scheduler = candidate.scheduler.as_deref().and_then(|wanted| self.scheduler_obstacle(wanted));
+        scheduler.or_else(|| missing_tools(candidate))
     }
 
     fn command_line(&self) -> Vec<String> {
@@ -113,10 +169,19 @@ impl Lab for Native {
             }
             Disk::Device { ticket, .. } => TrialDevice::Block { ticket: ticket.clone() },
         };
+        let lent = self.held(&spec, disk, watch)?.map(Held::lend).transpose()?;
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
         let (reader, writer) = std::io::pipe()?;
-        let mut command = agent_cell(&spec).command()?;
+        let mut joins = None;
+        if let Some((namespace, staging)) = lent {
+            spec.staging = staging;
+            joins = Some(inherit(namespace.as_fd())?);
+            inherited.push(namespace);
+        }
+        let mut cell = agent_cell(&spec);
+        cell.joins = joins;
+        let mut command = cell.command()?;
         // Standard output is the console; events go their own way.
         command.env(crate::trial::EVENTS_VARIABLE, inherit(sender.as_fd())?.to_string()).stdin(reader);
         inherited.push(sender);

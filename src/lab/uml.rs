@@ -11,11 +11,14 @@ use std::path::{Path, PathBuf};
 use crate::host::cell::{Cell, CellError, Walls, inherit, possible_walls};
 use crate::host::program::locate;
 use crate::journal::Event;
-use crate::plan::{Candidate, Dataset, Plan};
-use crate::trial::{Modules, TrialDevice, TrialSpec};
+use crate::layer::{SCHEDULERS, Scheduler, find_scheduler};
+use crate::plan::{Candidate, Plan};
+use crate::trial::{Modules, Staging, TrialDevice, TrialSpec, bytes_to_stage};
 
 use super::drive::{TrialEnd, drive};
+use super::held::{disk_for, in_memory};
 use super::kernel::{Kernel, Provision};
+use super::scheduler::scheduler_obstacle;
 use super::{Disk, Lab, LabError, Obstacle, missing_tools};
 
 /// The kernel's name where a distribution packages it.
@@ -32,7 +35,10 @@ const BASE_MEMORY: u64 = 1 << 30;
 pub(super) struct Uml {
     kernel: Kernel,
     walls: Walls,
+    /// Of a guest, in bytes.
     memory: u64,
+    /// Bytes of the datasets, where they are staged on a disk because a guest's memory would be too large.
+    on_disk: Option<u64>,
 }
 
 impl Uml {
@@ -51,7 +57,14 @@ impl Uml {
                 return Err(LabError::LacksSymbol { path, symbol });
             }
         }
-        Ok(Uml { kernel, walls: possible_walls(), memory: BASE_MEMORY + staged_bytes(plan) * 3 / 2 })
+        let bytes = bytes_to_stage(&plan.datasets, &plan.phases).unwrap_or(0);
+        let memory = BASE_MEMORY.saturating_add(bytes.saturating_add(bytes / 2));
+        let (memory, on_disk) = if bytes == 0 || in_memory(plan.device.staging, memory) {
+            (memory, None)
+        } else {
+            (BASE_MEMORY, Some(bytes))
+        };
+        Ok(Uml { kernel, walls: possible_walls(), memory, on_disk })
     }
 
     /// The modules a candidate needs, or what this kernel lacks for it.
@@ -90,16 +103,40 @@ impl Uml {
                 names.extend(encryption.modules.iter().map(|name| (*name).to_owned()));
             }
         }
-        if candidate.scheduler.as_deref() == Some("bfq")
-            && self.kernel.provides("CONFIG_IOSCHED_BFQ") == Provision::Module
-        {
-            names.push("bfq".to_owned());
+        if let Some(wanted) = &candidate.scheduler {
+            names.extend(self.scheduler_module(wanted)?);
         }
         Ok(names)
     }
 
+    /// The module of an I/O scheduler, where it is one; or which schedulers there are.
+    fn scheduler_module(&self, wanted: &str) -> Result<Option<String>, Obstacle> {
+        let provision = |scheduler: &Scheduler| {
+            scheduler.driver.map_or(Provision::Builtin, |(symbol, _)| self.kernel.provides(symbol))
+        };
+        let offered: Vec<String> = SCHEDULERS
+            .iter()
+            .filter(|scheduler| provision(scheduler) != Provision::Absent)
+            .map(|scheduler| scheduler.name.to_owned())
+            .collect();
+        let whom = format!("the kernel {} ({})", self.kernel.path.display(), self.kernel.release);
+        match scheduler_obstacle(wanted, &whom, &offered) {
+            Some(obstacle) => Err(obstacle),
+            None => Ok(find_scheduler(wanted)
+                .filter(|scheduler| provision(scheduler) == Provision::Module)
+                .and_then(|scheduler| scheduler.driver)
+                .map(|(_, module)| module.to_owned())),
+        }
+    }
+
     /// The command line of the kernel, with descriptors by number.
-    fn argv(&self, program: &Path, disk: i32, description: i32, events: i32) -> Vec<String> {
+    fn argv(
+        &self,
+        program: &Path,
+        (disk, staging): (i32, Option<i32>),
+        description: i32,
+        events: i32,
+    ) -> Vec<String> {
         let mut argv = vec![self.kernel.path.to_string_lossy().into_owned()];
         argv.extend([
             format!("mem={}M", self.memory.div_ceil(1 << 20)),
@@ -110,6 +147,9 @@ impl Uml {
             format!("init={}", program.display()),
             format!("ubd0=/proc/self/fd/{disk}"),
             format!("ubd1r=/proc/self/fd/{description}"),
+        ]);
+        argv.extend(staging.map(|staging| format!("ubd2=/proc/self/fd/{staging}")));
+        argv.extend([
             "con=null".into(),
             "con0=null,fd:1".into(),
             format!("ssl0=null,fd:{events}"),
@@ -120,22 +160,6 @@ impl Uml {
         ]);
         argv
     }
-}
-
-/// What datasets may take in the guest's memory; a folder without a stated size is measured when it is staged.
-fn staged_bytes(plan: &Plan) -> u64 {
-    let wanted = |dataset: &Dataset| match dataset {
-        Dataset::Tree(shape) => shape.size.0,
-        Dataset::Flat { files, file_size } => files * file_size.0.max(4096),
-        Dataset::File { size, .. } => size.0,
-        Dataset::Folder { size, .. } => size.map_or(1 << 30, |size| size.0),
-    };
-    let all_files = plan.phases.iter().any(|phase| !matches!(phase.work, crate::plan::Work::Operation(_)));
-    plan.datasets
-        .values()
-        .filter(|dataset| all_files || matches!(dataset, Dataset::Folder { .. }))
-        .map(wanted)
-        .sum()
 }
 
 impl Lab for Uml {
@@ -169,7 +193,7 @@ impl Lab for Uml {
     fn command_line(&self) -> Vec<String> {
         // The numbers differ from trial to trial; a reader who repeats it by hand names files instead.
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("fsverdict"));
-        self.argv(&program, 3, 4, 5)
+        self.argv(&program, (3, None), 4, 5)
     }
 
     fn run(
@@ -187,13 +211,23 @@ impl Lab for Uml {
         if program.to_string_lossy().contains(char::is_whitespace) {
             return Err(LabError::BlankInPath(program));
         }
+        let staging = match self.on_disk {
+            Some(bytes) => {
+                let folder = disk.scratch_folder()?;
+                let staging = disk_for(bytes, &folder)?;
+                let device = TrialDevice::Guest { path: "/dev/ubdc".into() };
+                spec.staging = Staging::Disk { device, folder };
+                Some(staging)
+            }
+            None => None,
+        };
         let disk = disk.open()?;
         let description = describe(&spec)?;
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
         let argv = self.argv(
             &program,
-            inherit(disk.as_fd())?,
+            (inherit(disk.as_fd())?, staging.as_ref().map(|staging| inherit(staging.as_fd())).transpose()?),
             inherit(description.as_fd())?,
             inherit(sender.as_fd())?,
         );
@@ -202,7 +236,8 @@ impl Lab for Uml {
         let mut command = cell.command()?;
         command.env("TMPDIR", MEMORY_FOLDER).stdin(std::process::Stdio::null());
         let limit = spec.limit;
-        Ok(drive(command, events, limit, watch, vec![disk, description, sender])?)
+        let inherited = [disk, description, sender].into_iter().chain(staging).collect();
+        Ok(drive(command, events, limit, watch, inherited)?)
     }
 }
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::error::ValueError;
 use super::suggest::suggest;
-use super::{Blocks, Bytes, DeviceSource, LabChoice};
+use super::{Blocks, Bytes, DeviceSource, LabChoice, StagingChoice};
 
 const LABS: &[(&str, LabChoice)] = &[
     ("auto", LabChoice::Auto),
@@ -24,6 +24,20 @@ impl FromStr for LabChoice {
             .find(|(name, _)| *name == word)
             .map(|(_, lab)| *lab)
             .ok_or_else(|| ValueError::new(format!("there is no lab `{word}`"), suggest(word, &names)))
+    }
+}
+
+const STAGINGS: &[(&str, StagingChoice)] =
+    &[("auto", StagingChoice::Auto), ("memory", StagingChoice::Memory), ("disk", StagingChoice::Disk)];
+
+impl FromStr for StagingChoice {
+    type Err = ValueError;
+
+    fn from_str(word: &str) -> Result<StagingChoice, ValueError> {
+        let names: Vec<&str> = STAGINGS.iter().map(|(name, _)| *name).collect();
+        STAGINGS.iter().find(|(name, _)| *name == word).map(|(_, choice)| *choice).ok_or_else(|| {
+            ValueError::new(format!("datasets cannot be staged in `{word}`"), suggest(word, &names))
+        })
     }
 }
 

@@ -32,7 +32,7 @@ pub use error::{Culprit, PlanError, ValueError};
 pub use fit::least_space;
 pub use model::{
     Blocks, Candidate, Dataset, Device, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan, Protocol,
-    TreeShape, Verify, Vocabulary, Work,
+    StagingChoice, TreeShape, Verify, Vocabulary, Work,
 };
 pub use preset::{Preset, preset, presets};
 pub use published::{Claim, Published};

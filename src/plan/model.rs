@@ -64,6 +64,28 @@ pub struct Device {
     /// Where scratch images lie; the user's cache or `/var/tmp` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,
+    /// Where datasets lie that are needed as files.
+    #[serde(default, skip_serializing_if = "StagingChoice::is_auto")]
+    pub staging: StagingChoice,
+}
+
+/// Where datasets lie that commands, or copies of a real folder, need as files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StagingChoice {
+    /// In memory if they leave half of it free, else on disk.
+    #[default]
+    Auto,
+    /// In memory, so that no other disk is waited for.
+    Memory,
+    /// On a scratch disk beside the image.
+    Disk,
+}
+
+impl StagingChoice {
+    fn is_auto(&self) -> bool {
+        *self == StagingChoice::Auto
+    }
 }
 
 /// A scratch image made for the run, or a block device of the user's.

@@ -10,8 +10,20 @@ use super::source::{Node, Value};
 use super::{Phase, Vocabulary};
 
 pub(super) const PUBLISHED: &[&str] = &["finding", "source", "phase", "metric", "figures", "unit", "claim"];
-pub(super) const CLAIM: &[&str] =
-    &["better", "than", "by", "than_phase", "alike", "within", "spread", "among"];
+pub(super) const CLAIM: &[&str] = &[
+    "better",
+    "than",
+    "by",
+    "than_phase",
+    "alike",
+    "within",
+    "spread",
+    "among",
+    "reach",
+    "share",
+    "of_metric",
+    "of_phase",
+];
 
 /// Steps of every trial that a finding may be about besides the plan's phases.
 const STEPS: [&str; 4] = ["mkfs", "mount", "umount", "fsck"];
@@ -67,6 +79,19 @@ pub enum Claim {
         /// The factor.
         spread: f64,
     },
+    /// Some candidates reach a share of another number of their own: of the bare device's rate, of the wall time.
+    Reach {
+        /// These …
+        reach: Vec<String>,
+        /// … at least this share …
+        share: f64,
+        /// … of this metric; the finding's own when absent …
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of_metric: Option<String>,
+        /// … in this phase; the finding's own when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of_phase: Option<String>,
+    },
 }
 
 impl Published {
@@ -76,6 +101,7 @@ impl Published {
             Claim::Better { better, than, .. } => (better, than),
             Claim::Alike { alike, .. } => (alike, &[]),
             Claim::Spread { among, .. } => (among, &[]),
+            Claim::Reach { reach, .. } => (reach, &[]),
         };
         one.iter().chain(other).chain(self.figures.keys()).map(String::as_str)
     }
@@ -138,7 +164,8 @@ fn read_one(
     if section.entry("claim").is_none() {
         section.lacks(section.at, "[[published]] lacks `claim`", &format!("for example: {example}"));
     }
-    let claim = section.entry("claim").and_then(|entry| read_claim(&entry.node, &known, problems));
+    let claim =
+        section.entry("claim").and_then(|entry| read_claim(&entry.node, &known, vocabulary, problems));
     Some(Published {
         finding: finding?.value,
         source: source?.value,
@@ -150,27 +177,42 @@ fn read_one(
     })
 }
 
-fn read_claim(node: &Node, phases: &[&str], problems: &Problems) -> Option<Claim> {
+fn read_claim(
+    node: &Node,
+    phases: &[&str],
+    vocabulary: &Vocabulary<'_>,
+    problems: &Problems,
+) -> Option<Claim> {
     let section = Section::new("claim", node, CLAIM, problems)?;
+    // Each kind has a key to know it by, and keys that go with it.
+    let only = |kind: &str, own: &[&str], hint: &str| {
+        let others: Vec<&str> =
+            CLAIM.iter().copied().filter(|key| *key != kind && !own.contains(key)).collect();
+        section.forbid(&others, &format!("`{kind}`"), hint);
+    };
     let has = |key: &str| section.entry(key).is_some();
-    if has("alike") {
-        section.forbid(
-            &["better", "than", "by", "than_phase", "spread", "among"],
-            "`alike`",
-            "it goes with `within`",
+    if has("reach") {
+        only(
+            "reach",
+            &["share", "of_metric", "of_phase"],
+            "it goes with `share`, `of_metric` and `of_phase`",
         );
+        return read_reach(&section, phases, vocabulary, problems);
+    }
+    if has("alike") {
+        only("alike", &["within"], "it goes with `within`");
         let alike = section.optional("alike", |node| names(node, 2));
         let within = section.required("within", "within = 0.1", share);
         return Some(Claim::Alike { alike: alike?.value, within: within?.value });
     }
     if has("spread") {
-        section.forbid(&["better", "than", "by", "than_phase", "within"], "`spread`", "it goes with `among`");
+        only("spread", &["among"], "it goes with `among`");
         let spread = section.optional("spread", factor)?.value;
         let among =
             section.optional("among", |node| names(node, 2)).map(|among| among.value).unwrap_or_default();
         return Some(Claim::Spread { among, spread });
     }
-    section.forbid(&["within", "among"], "`better`", "it goes with `than`, `by` and `than_phase`");
+    only("better", &["than", "by", "than_phase"], "it goes with `than`, `by` and `than_phase`");
     let better = section.required("better", "better = [\"ext4\", \"btrfs\"]", |node| names(node, 1));
     let than = section.required("than", "than = [\"ext2\"]", |node| names(node, 1));
     let by = section.optional("by", factor).map_or(1.0, |by| by.value);
@@ -183,6 +225,34 @@ fn read_claim(node: &Node, phases: &[&str], problems: &Problems) -> Option<Claim
         than: than?.value,
         by,
         than_phase: than_phase.map(|phase| phase.value),
+    })
+}
+
+fn read_reach(
+    section: &Section<'_>,
+    phases: &[&str],
+    vocabulary: &Vocabulary<'_>,
+    problems: &Problems,
+) -> Option<Claim> {
+    let reach = section.optional("reach", |node| names(node, 1));
+    let share = section.required("share", "share = 0.9", share);
+    let of_metric = section.optional("of_metric", filled_text);
+    if let Some(metric) = &of_metric {
+        problems.must_be_known(metric.at, "metric", &metric.value, vocabulary.metrics);
+    }
+    let of_phase = section.optional("of_phase", filled_text);
+    if let Some(phase) = &of_phase {
+        problems.must_be_known(phase.at, "phase", &phase.value, phases);
+    }
+    if of_metric.is_none() && of_phase.is_none() {
+        let hint = "for example: of_phase = \"raw-read\", of_metric = \"throughput\"";
+        section.lacks(section.at, "`reach` needs `of_metric` or `of_phase`: a share of what?", hint);
+    }
+    Some(Claim::Reach {
+        reach: reach?.value,
+        share: share?.value,
+        of_metric: of_metric.map(|metric| metric.value),
+        of_phase: of_phase.map(|phase| phase.value),
     })
 }
 

@@ -19,7 +19,7 @@ use super::suggest::suggest;
 use super::twin::Twice;
 use super::{
     Blocks, Bytes, Device, DeviceSource, Disturbance, Goal, LabChoice, Legacy, Phase, Plan, Protocol,
-    Vocabulary, Work, fit,
+    StagingChoice, Vocabulary, Work, fit,
 };
 
 /// Keys at the top of a plan.
@@ -36,7 +36,7 @@ const TOP: &[&str] = &[
     "phase",
     "published",
 ];
-const DEVICE: &[&str] = &["image", "path", "folder"];
+const DEVICE: &[&str] = &["image", "path", "folder", "staging"];
 const PROTOCOL: &[&str] = &["blocks", "seed", "tie", "timeout", "for", "aa", "disturbed", "legacy"];
 const BLOCKS: &[&str] = &["min", "max"];
 const GOAL: &[&str] = &["metric", "weights"];
@@ -180,12 +180,14 @@ fn lab(node: &Node) -> Result<LabChoice, ValueError> {
 }
 
 fn read_device(top: &Section<'_>, problems: &Problems) -> Option<(Device, Option<Place>)> {
-    let default = Device { source: DeviceSource::Image(IMAGE), folder: None };
+    let default =
+        Device { source: DeviceSource::Image(IMAGE), folder: None, staging: StagingChoice::default() };
     let Some(entry) = top.entry("device") else { return Some((default, None)) };
     let section = Section::new("[device]", &entry.node, DEVICE, problems)?;
     let image = section.optional("image", size);
     let path: Option<Placed<PathBuf>> = section.optional("path", absolute_path);
     let folder = section.optional("folder", absolute_path);
+    let staging = section.optional("staging", |node| text(node)?.parse());
     if section.entry("path").is_some() {
         section.forbid(
             &["image", "folder"],
@@ -200,7 +202,9 @@ fn read_device(top: &Section<'_>, problems: &Problems) -> Option<(Device, Option
         (None, Some(image)) => DeviceSource::Image(image.value),
         (None, None) => default.source,
     };
-    Some((Device { source, folder: folder.map(|folder| folder.value) }, at.or(Some(entry.key_at))))
+    let folder = folder.map(|folder| folder.value);
+    let staging = staging.map_or(default.staging, |staging| staging.value);
+    Some((Device { source, folder, staging }, at.or(Some(entry.key_at))))
 }
 
 fn read_protocol(top: &Section<'_>, problems: &Problems) -> Option<(Protocol, Option<Placed<Twice>>)> {

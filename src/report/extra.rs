@@ -7,8 +7,8 @@ use super::{Report, TrialBasis};
 use crate::journal::Unit;
 use crate::plan::Published;
 use crate::verdict::{
-    Because, Now, PhaseEstimate, ThenAndNow, legacy_estimates, legacy_name, raw_shares, same_quantity,
-    then_and_now,
+    Because, LegacyEstimate, Now, PhaseEstimate, ThenAndNow, legacy_estimates, legacy_name, raw_shares,
+    same_quantity, then_and_now,
 };
 
 /// A small table of text.
@@ -37,20 +37,31 @@ pub(super) fn tables(report: &Report<'_>) -> Vec<Extra> {
     [legacy(report), shares(report)].into_iter().flatten().collect()
 }
 
-/// Runs combined as the study did.
-fn legacy(report: &Report<'_>) -> Option<Extra> {
-    let way = report.plan.protocol.legacy?;
-    let candidates: Vec<&str> =
-        report.candidates.iter().filter(|entry| entry.score.is_some()).map(|entry| entry.name).collect();
-    let phases: Vec<&str> =
-        report.phases.iter().filter(|phase| phase.planned).map(|phase| phase.name.as_str()).collect();
+/// Runs combined as the study did, of measured candidates and the plan's phases; empty where it does not say how.
+pub(super) fn combined(report: &Report<'_>) -> Vec<LegacyEstimate> {
+    let Some(way) = report.plan.protocol.legacy else { return Vec::new() };
     let used = report.run.trials.iter().filter(|trial| match report.basis {
         TrialBasis::Blocks(_) => trial.counts(),
         _ => false,
     });
-    let estimates = legacy_estimates(way, &candidates, &phases, &used.collect::<Vec<_>>());
+    let phases: Vec<&str> = planned(report).collect();
+    legacy_estimates(way, &measured(report), &phases, &used.collect::<Vec<_>>())
+}
+
+fn measured<'a>(report: &Report<'a>) -> Vec<&'a str> {
+    report.candidates.iter().filter(|entry| entry.score.is_some()).map(|entry| entry.name).collect()
+}
+
+fn planned<'r>(report: &'r Report<'_>) -> impl Iterator<Item = &'r str> {
+    report.phases.iter().filter(|phase| phase.planned).map(|phase| phase.name.as_str())
+}
+
+fn legacy(report: &Report<'_>) -> Option<Extra> {
+    let way = report.plan.protocol.legacy?;
+    let (candidates, phases) = (measured(report), planned(report));
+    let estimates = combined(report);
     let phases: Vec<&str> =
-        phases.into_iter().filter(|name| estimates.iter().any(|found| found.phase == *name)).collect();
+        phases.filter(|name| estimates.iter().any(|found| found.phase == *name)).collect();
     let most = estimates.iter().filter(|found| found.value.is_some()).map(|found| found.n).max()?;
     let title = format!(
         "As the study combined its runs: {} (of {} each), seconds until durable. The verdict does not rest on it.",
@@ -181,6 +192,20 @@ fn why(judged: &ThenAndNow<'_>) -> String {
             } else {
                 format!("{other} is worse than {one} by a factor of {ratio} ({range}{asked})")
             }
+        }
+        Because::Share { candidate, of_metric, of_phase, share, bounds, limit } => {
+            let range = bounds
+                .map_or("below three trials of each nothing is told".to_owned(), |(low, high)| {
+                    format!("{} to {}", percent(low), percent(high))
+                });
+            let whole = if of_phase == &judged.published.phase {
+                of_metric.clone()
+            } else {
+                format!("the {of_metric} of {of_phase}")
+            };
+            let (share, limit) = (percent(*share), percent(*limit));
+            let metric = &judged.published.metric;
+            format!("{candidate}: {metric} is {share} of {whole} ({range}; {limit} in question)")
         }
         Because::NotMeasured(_) => "nothing to compare was measured".to_owned(),
         Because::NoDirection => "nobody says which way this metric is better".to_owned(),

@@ -7,7 +7,8 @@ use crate::journal::{
     Caution, Ending, Event, Journal, Measurement, Observation, Record, Run, Status, TrialId, Unit,
 };
 use crate::plan::{
-    Blocks, Bytes, Candidate, Device, DeviceSource, Goal, LabChoice, Phase, Plan, Protocol, Work,
+    Blocks, Bytes, Candidate, Device, DeviceSource, Goal, LabChoice, Phase, Plan, Protocol, StagingChoice,
+    Work,
 };
 
 /// A journal under construction, with its plan.
@@ -139,7 +140,11 @@ fn plan(candidates: &[&str], phases: &[&str]) -> Plan {
         title: "Backup to a USB disk".to_owned(),
         lab: LabChoice::Auto,
         kernel: None,
-        device: Device { source: DeviceSource::Image(Bytes(1 << 30)), folder: None },
+        device: Device {
+            source: DeviceSource::Image(Bytes(1 << 30)),
+            folder: None,
+            staging: StagingChoice::Auto,
+        },
         protocol: Protocol {
             blocks: Blocks { min: 1, max: 3 },
             seed: 1,

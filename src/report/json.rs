@@ -5,6 +5,7 @@ use std::io;
 
 use serde::Serialize;
 
+use super::json_study::{self, FindingPart, LegacyPart, SharePart};
 use super::json_verdict::{self, FloorPart, RangePart, RankPart, StandingPart, TradeoffPart};
 use super::{CandidateEntry, Report, ReportError, TrialBasis, words};
 use crate::journal::{CandidateStatus, Ending, Facts, Unit};
@@ -21,6 +22,9 @@ pub(super) struct Document<'a> {
     candidates: Vec<CandidatePart<'a>>,
     estimates: Vec<EstimatePart<'a>>,
     verdict: VerdictPart<'a>,
+    findings: Vec<FindingPart>,
+    legacy: Option<LegacyPart>,
+    raw_shares: Vec<SharePart>,
 }
 
 #[derive(Serialize)]
@@ -181,6 +185,9 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
             words: words::paragraph(report),
             cautions: report.notes.iter().map(super::Note::line).collect(),
         },
+        findings: json_study::findings(report),
+        legacy: json_study::legacy(report),
+        raw_shares: json_study::shares(report),
     }
 }
 

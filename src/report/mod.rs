@@ -11,6 +11,7 @@ mod fixtures;
 mod harness;
 mod html;
 mod json;
+mod json_study;
 mod json_verdict;
 mod markdown;
 mod matrix;

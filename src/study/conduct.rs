@@ -3,7 +3,7 @@
 use crate::journal::{Event, JournalError, Observation, Run, Surroundings, TrialId, Writer};
 use crate::lab::{Disk, Lab, LabError, TrialEnd};
 use crate::plan::{Candidate, Plan};
-use crate::trial::{TrialDevice, TrialSpec};
+use crate::trial::{Staging, TrialDevice, TrialSpec};
 
 use super::conclusion::{Conclusion, still_in};
 use super::disturbance::broken_rule;
@@ -169,6 +169,7 @@ impl Study<'_> {
             datasets: self.plan.datasets.clone(),
             phases: self.plan.phases.clone(),
             device: TrialDevice::Guest { path: "/dev/null".into() },
+            staging: Staging::Memory,
             idle_load: 0.0,
             limit: self.plan.protocol.timeout,
             modules: None,

@@ -73,6 +73,9 @@ impl Bar {
         if status == Status::Failed {
             let first = reason.lines().next().unwrap_or_default();
             self.say(&format!("warning: {} failed in block {}: {first}", id.candidate, id.block));
+            if let Some(hint) = reason.lines().find(|line| line.starts_with("hint: ")) {
+                self.say(hint);
+            }
         }
     }
 }

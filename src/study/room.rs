@@ -13,6 +13,19 @@ const INODE_OPTIONS: [&str; 3] = ["-N", "-i", "-T"];
 /// Why a candidate cannot hold the plan's data on a device of this size, if that is certain.
 pub(super) fn shortage(plan: &Plan, candidate: &Candidate, device: u64) -> Option<Obstacle> {
     let filesystem = find(&candidate.filesystem)?;
+    // A mkfs told otherwise may get along with less.
+    let header = crate::layer::find_encryption(&candidate.encryption).map_or(0, |layer| layer.header);
+    if device < filesystem.minimum_size + header && candidate.mkfs.is_empty() {
+        return Some(Obstacle {
+            reason: format!(
+                "{} needs {} at least, and the device has {}",
+                filesystem.title,
+                Bytes(filesystem.minimum_size + header),
+                Bytes(device)
+            ),
+            hint: "take a larger device or image (--device image:SIZE)".to_owned(),
+        });
+    }
     let used = |name: &str| plan.phases.iter().any(|phase| works_on(phase, name));
     let datasets = || plan.datasets.iter().filter(|(name, _)| used(name));
     for (name, dataset) in datasets() {
@@ -151,6 +164,8 @@ mod tests {
         assert_eq!(told(&plan_of("ext3", &[]), 16 << 30), None);
         assert_eq!(told(&plan_of("ext3", &["-N", "600000"]), 4 << 30), None);
         assert_eq!(told(&plan_of("xfs", &[]), 4 << 30), None);
+        let tiny = told(&plan_of("xfs", &[]), 100 << 20).unwrap();
+        assert!(tiny.starts_with("XFS needs 300 MiB at least, and the device has 100 MiB"), "{tiny}");
         let small = told(&plan_of("xfs", &[]), 1 << 30).unwrap();
         assert!(small.contains("at least, and the device has 1 GiB"), "{small}");
     }

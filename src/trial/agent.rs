@@ -99,6 +99,7 @@ fn work(spec: &TrialSpec, stack: &mut Stack<'_>) -> Result<(), TrialError> {
     trial.timed(stack, "mkfs", Stack::mkfs, Stack::sync_device)?;
     trial.timed(stack, "mount", Stack::mount, Stack::sync)?;
     stack.sink.facts(mount_facts(stack));
+    tell_of_cleaner(stack);
     trial.settle(stack, "mount");
     for phase in spec.phases.iter().filter(|phase| !is_raw(phase)) {
         trial.phase(stack, phase)?;
@@ -129,6 +130,23 @@ impl Trial<'_> {
     }
 }
 
+fn cleaner_state(runs: bool) -> &'static str {
+    if runs { "running" } else { "not running" }
+}
+
+/// A garbage collector changes what is measured, whether it runs or not: told with the numbers, not only in the journal.
+fn tell_of_cleaner(stack: &mut Stack<'_>) {
+    let Some(cleaner) = stack.filesystem().cleaner else { return };
+    let (name, program) = (stack.filesystem().title, cleaner.tool.program);
+    let text = match stack.cleaner_runs() {
+        true => format!("the garbage collector of {name} ({program}) was running beside the phases"),
+        false => format!(
+            "the garbage collector of {name} ({program}) was not running: nothing removed or overwritten gave its space back"
+        ),
+    };
+    stack.sink.caution("", text);
+}
+
 fn mount_facts(stack: &Stack<'_>) -> Facts {
     let mut facts = Facts::new();
     if let Some(mount) = stack.resolved_mount() {
@@ -137,7 +155,7 @@ fn mount_facts(stack: &Stack<'_>) -> Facts {
         facts.insert("mount.type".to_owned(), mount.filesystem);
     }
     if let Some(cleaner) = stack.filesystem().cleaner {
-        let state = if stack.cleaner_runs() { "running" } else { "not running" };
+        let state = cleaner_state(stack.cleaner_runs());
         facts.insert(format!("cleaner.{}", cleaner.tool.program), state.to_owned());
     }
     facts

@@ -70,17 +70,19 @@ impl Claim {
         let Some(wanted) = scheduler else { return Ok(()) };
         let queue = queue_settings(&Root::new("/"), &self.name)
             .map_err(|error| TrialError::Host(error.to_string()))?;
-        let available =
-            queue.scheduler.as_ref().map(|scheduler| scheduler.available.clone()).unwrap_or_default();
-        if !available.iter().any(|name| name == wanted) {
-            return Err(TrialError::Host(format!(
-                "{} has no I/O scheduler `{wanted}`\nhint: it has {}",
+        let (former, offered) = queue
+            .scheduler
+            .map_or((None, Vec::new()), |scheduler| (Some(scheduler.current), scheduler.available));
+        // Asked, not looked up: the kernel may have to load a module first.
+        self.write_scheduler(wanted).map_err(|error| {
+            TrialError::Host(format!(
+                "{} cannot be set to the I/O scheduler `{wanted}`: {error}\nhint: it has {}",
                 self.name,
-                available.join(", ")
-            )));
-        }
-        self.former_scheduler = queue.scheduler.map(|scheduler| scheduler.current);
-        self.write_scheduler(wanted)
+                offered.join(", ")
+            ))
+        })?;
+        self.former_scheduler = former;
+        Ok(())
     }
 
     fn write_scheduler(&self, scheduler: &str) -> Result<(), TrialError> {

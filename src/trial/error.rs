@@ -15,6 +15,16 @@ pub enum TrialError {
     /// A program failed.
     #[error(transparent)]
     Program(#[from] ProgramError),
+    /// The program of a phase failed.
+    #[error("phase `{phase}`: {error}{}", hinted(.hint))]
+    Phase {
+        /// The phase.
+        phase: String,
+        /// How it failed.
+        error: ProgramError,
+        /// What to do about it, where that is known.
+        hint: Option<String>,
+    },
     /// A cell could not be made.
     #[error(transparent)]
     Cell(#[from] CellError),
@@ -24,9 +34,14 @@ pub enum TrialError {
     /// An operation failed, or what it wrote did not read back.
     #[error(transparent)]
     Work(#[from] WorkError),
-    /// A benchmark program printed something else than it is known to.
-    #[error(transparent)]
-    Adapter(#[from] AdapterError),
+    /// A benchmark program printed something that cannot be used.
+    #[error("phase `{phase}`: {error}")]
+    Adapter {
+        /// The phase.
+        phase: String,
+        /// What is wrong with it.
+        error: AdapterError,
+    },
     /// Something could not be measured.
     #[error(transparent)]
     Measure(#[from] MeasureError),
@@ -52,6 +67,10 @@ pub enum TrialError {
         /// What differs.
         difference: String,
     },
+}
+
+fn hinted(hint: &Option<String>) -> String {
+    hint.as_ref().map_or(String::new(), |hint| format!("\nhint: {hint}"))
 }
 
 impl TrialError {

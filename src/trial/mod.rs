@@ -3,7 +3,9 @@
 mod agent;
 mod cell;
 mod claim;
+mod complaint;
 mod error;
+mod hold;
 mod phase;
 mod plain;
 mod raw;
@@ -13,9 +15,11 @@ mod stack;
 mod staging;
 
 pub use agent::{EVENTS_VARIABLE, agent};
-pub use cell::agent_cell;
+pub use cell::{SHARED_MEMORY, agent_cell, staging_cell};
 pub use error::TrialError;
+pub use hold::{STAGED, stage};
 pub use phase::FSCK;
 pub use plain::command_lines;
 pub use sink::Sink;
-pub use spec::{Modules, TrialDevice, TrialSpec};
+pub use spec::{Modules, Staging, TrialDevice, TrialSpec};
+pub use staging::bytes_to_stage;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::dataset::{HardLinks, Manifest};
 use crate::host::procfs::memory;
-use crate::host::program::{Program, ProgramError, locate, succeeded};
+use crate::host::program::{Program, locate};
 use crate::host::root::Root;
 use crate::journal::{CommandRecord, Event, Measurement, Observation};
 use crate::measure::{Running, SettleLimits, WorkDone, settle};
@@ -12,6 +12,7 @@ use crate::plan::{Phase, Work};
 use crate::workload::{FOLDER, Site, Surroundings, adapter, command, operation};
 
 use super::agent::Trial;
+use super::complaint::{ended_well, missing};
 use super::error::TrialError;
 use super::stack::{MOUNT, Stack};
 
@@ -102,7 +103,7 @@ impl Trial<'_> {
         let program = command(line, &self.surroundings(&device));
         let (record, running) = self.shell(stack, phase, &program)?;
         stack.sink.command(&record);
-        succeeded(record)?;
+        ended_well(&phase.name, record, stack, |_| None)?;
         let totals = phase.dataset.as_deref().map(|name| self.materials.get(name)).transpose()?;
         let totals = totals.and_then(|material| material.staged.as_ref().map(crate::dataset::Staged::totals));
         let work = WorkDone { files: totals.map_or(0, |totals| totals.files), ..WorkDone::default() };
@@ -123,7 +124,7 @@ impl Trial<'_> {
     ) -> Result<Observation, TrialError> {
         let adapter = adapter(name).ok_or_else(|| TrialError::Unknown(format!("adapter `{name}`")))?;
         if locate(adapter.program()).is_none() {
-            return Err(ProgramError::Missing { program: adapter.program().to_owned() }.into());
+            return Err(missing(&phase.name, adapter.program()));
         }
         let folder = phase.into.as_ref().map_or(PathBuf::from(MOUNT), |into| Path::new(MOUNT).join(into));
         std::fs::create_dir_all(&folder).map_err(TrialError::io("make the folder of an adapter"))?;
@@ -133,7 +134,10 @@ impl Trial<'_> {
             .keep(ADAPTER_OUTPUT);
         let (record, running) = self.shell(stack, phase, &program)?;
         stack.sink.command(&record);
-        let reading = adapter.read(&succeeded(record)?.stdout)?;
+        let record = ended_well(&phase.name, record, stack, |said| adapter.hint(said))?;
+        let reading = adapter
+            .read(&record.stdout)
+            .map_err(|error| TrialError::Adapter { phase: phase.name.clone(), error })?;
         let work = WorkDone {
             bytes_read: reading.bytes_read,
             bytes_written: reading.bytes_written,

@@ -26,6 +26,9 @@ pub struct TrialSpec {
     pub phases: Vec<Phase>,
     /// What is formatted.
     pub device: TrialDevice,
+    /// Where datasets that are needed as files lie.
+    #[serde(default)]
+    pub staging: Staging,
     /// CPU seconds per second that the machine uses without the trial; 0 in a fresh guest, where nothing else runs.
     #[serde(default)]
     pub idle_load: f64,
@@ -34,6 +37,27 @@ pub struct TrialSpec {
     /// The kernel modules a guest must load first; a native kernel finds its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modules: Option<Modules>,
+}
+
+/// Where datasets lie that commands, or copies of a user's folder, need as files.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Staging {
+    /// In memory, staged by this process.
+    #[default]
+    Memory,
+    /// On a scratch disk, staged by this process: they are too large for memory.
+    Disk {
+        /// What is formatted for them.
+        device: TrialDevice,
+        /// The folder of the image, for messages.
+        folder: PathBuf,
+    },
+    /// Staged once for the whole run by another process, whose mounts the agent's cell starts from.
+    Held {
+        /// The folder of the scratch disk they lie on, where they are too large for memory.
+        on_disk: Option<PathBuf>,
+    },
 }
 
 /// Kernel modules for a guest.

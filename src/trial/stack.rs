@@ -40,7 +40,10 @@ pub(super) struct Stack<'a> {
     /// The kernel's own node of the opened mapping: the one below /dev/mapper goes when its removal is asked for.
     opened: Option<PathBuf>,
     mounted: bool,
+    /// The cleaner was asked for and started.
     cleaner: bool,
+    /// That it does otherwise than asked was told.
+    cleaner_told: bool,
     held: Option<File>,
 }
 
@@ -72,6 +75,7 @@ impl<'a> Stack<'a> {
             opened: None,
             mounted: false,
             cleaner: false,
+            cleaner_told: false,
             held: None,
         })
     }
@@ -145,6 +149,7 @@ impl<'a> Stack<'a> {
     }
 
     pub(super) fn unmount(&mut self) -> Result<(), TrialError> {
+        self.watch_cleaner();
         if self.cleaner {
             self.stop_cleaner();
         }
@@ -152,6 +157,25 @@ impl<'a> Stack<'a> {
         self.must("unmount", Some(["umount", "-i", MOUNT].map(str::to_owned).into()))?;
         self.mounted = false;
         Ok(())
+    }
+
+    /// Tells, once, of a cleaner that ended by itself (without a writable /dev/shm it says that it runs, and dies), and
+    /// of one that somebody else started; that one is stopped, too.
+    fn watch_cleaner(&mut self) {
+        let Some(known) = self.filesystem.cleaner else { return };
+        let runs = self.cleaner_runs();
+        if runs == self.cleaner {
+            return;
+        }
+        let text = if runs {
+            "was running though nobody asked for it"
+        } else {
+            "was asked for and started, but had ended by itself"
+        };
+        self.cleaner = runs;
+        if !std::mem::replace(&mut self.cleaner_told, true) {
+            self.sink.caution("", format!("the garbage collector {} {text}", known.tool.program));
+        }
     }
 
     /// Ends the cleaner, which keeps the filesystem busy, and waits for its end.
@@ -192,9 +216,10 @@ impl<'a> Stack<'a> {
         device.sync_all().map_err(TrialError::io("make the device's data durable"))
     }
 
-    /// Whether the filesystem's cleaner was started and not stopped.
+    /// Whether the filesystem's cleaner is among the processes here; what was started may have ended.
     pub(super) fn cleaner_runs(&self) -> bool {
-        self.cleaner
+        let known = self.filesystem.cleaner;
+        known.is_some_and(|known| !processes_named(&Root::new("/"), known.tool.program).is_empty())
     }
 
     /// The mount as the kernel resolved it.

@@ -1,21 +1,29 @@
 //! Datasets, prepared for the trial: generated ones as recipes, and made real in memory where a command or a copy
-//! of a user's folder needs them so.
+//! of a user's folder needs them so: by the agent, or once for the whole run by a process before it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 
-use crate::dataset::{self, Prepared, Staged, Totals};
-use crate::plan::{Dataset, Work, measure_variable, variable};
+use crate::dataset::{self, Prepared, Record, Staged, Totals};
+use crate::host::loop_device::{LoopDevice, LoopOptions};
+use crate::host::program::{Program, succeeded};
+use crate::host::syscall::own;
+use crate::plan::{Dataset, Phase, Work, measure_variable, variable};
 
 use super::error::TrialError;
 use super::sink::Sink;
-use super::spec::{TrialSpec, mentions};
+use super::spec::{Staging, TrialDevice, TrialSpec, mentions};
 
 /// The agent's own room: a tmpfs, which commands see read-only.
 pub(super) const ROOM: &str = "/tmp/fsverdict";
 /// Where staged datasets lie.
 pub(super) const DATA: &str = "/tmp/fsverdict/data";
+/// Where the process that stages for the whole run writes down what it staged.
+pub(super) const RECORDS: &str = "/tmp/fsverdict/records";
+/// Where an agent's cell shows what that process staged.
+const HELD: &str = "/tmp/fsverdict-held";
 /// Where the agent's cell shows the user's folders.
 pub(super) const REAL: &str = "/tmp/fsverdict-real";
 
@@ -31,21 +39,30 @@ pub(super) struct Materials {
 }
 
 impl Materials {
-    /// Prepares every dataset, and stages those that a phase needs as files.
+    /// Prepares every dataset, and has those that a phase needs as files ready.
     pub(super) fn gather(spec: &TrialSpec, sink: &mut Sink) -> Result<Self, TrialError> {
-        std::fs::create_dir_all(DATA).map_err(TrialError::io("make a folder for the datasets"))?;
+        if !matches!(spec.staging, Staging::Held { .. }) {
+            make_room(spec)?;
+        }
         let mut by_name = BTreeMap::new();
         for (name, dataset) in &spec.datasets {
-            let prepared = dataset::prepare(name, &as_seen_here(name, dataset), spec.seed)?;
-            let staged = if prepared.needs_staging() || wanted_as_files(spec, name) {
-                sink.step(&format!("stage {name}"));
-                Some(dataset::stage(&prepared, &Path::new(DATA).join(name))?)
-            } else {
-                None
+            let prepared = dataset::prepare(name, &as_seen_here(spec, name, dataset), spec.seed)?;
+            let staged = match (needed_as_files(&spec.phases, name, dataset), &spec.staging) {
+                (false, _) => None,
+                (true, Staging::Held { .. }) => {
+                    Some(dataset::adopt(&prepared, &held(DATA).join(name), read_record(name)?)?)
+                }
+                (true, Staging::Memory | Staging::Disk { .. }) => {
+                    sink.step(&format!("stage {name}"));
+                    Some(dataset::stage(&prepared, &Path::new(DATA).join(name))?)
+                }
             };
             let notes = prepared.notes().iter().chain(staged.iter().flat_map(Staged::notes)).cloned();
             notes.for_each(|note| sink.caution("", note));
             by_name.insert(name.clone(), Material { prepared, staged });
+        }
+        if let Staging::Disk { folder, .. } | Staging::Held { on_disk: Some(folder) } = &spec.staging {
+            sink.caution("", on_disk(folder));
         }
         Ok(Materials { by_name })
     }
@@ -72,18 +89,101 @@ impl Materials {
     }
 }
 
-/// A user's folder is shown to the agent at a place of its own: its path may be covered by the agent's tmpfs.
-fn as_seen_here(name: &str, dataset: &Dataset) -> Dataset {
-    match dataset {
-        Dataset::Folder { size, .. } => Dataset::Folder { path: Path::new(REAL).join(name), size: *size },
-        generated => generated.clone(),
+/// Where a folder of the process that staged for the whole run is shown to the agent.
+pub(super) fn held(folder: &str) -> PathBuf {
+    let below = Path::new(folder).strip_prefix(ROOM).unwrap_or(Path::new(folder));
+    Path::new(HELD).join(below)
+}
+
+/// A user's folder is shown to the agent at a place of its own: its path may be covered by the agent's tmpfs. Where
+/// it was staged before, it is not shown at all.
+fn as_seen_here(spec: &TrialSpec, name: &str, dataset: &Dataset) -> Dataset {
+    match (dataset, &spec.staging) {
+        (Dataset::Folder { size, .. }, Staging::Held { .. }) => {
+            Dataset::Folder { path: held(DATA).join(name), size: *size }
+        }
+        (Dataset::Folder { size, .. }, _) => {
+            Dataset::Folder { path: Path::new(REAL).join(name), size: *size }
+        }
+        (generated, _) => generated.clone(),
     }
 }
 
-fn wanted_as_files(spec: &TrialSpec, name: &str) -> bool {
-    let name = variable(name);
-    spec.phases.iter().any(|phase| match &phase.work {
-        Work::Command(line) | Work::Adapter { options: line, .. } => mentions(line, &name),
+/// Whether a dataset must lie somewhere as files: a user's folder always, others where a command names them.
+fn needed_as_files(phases: &[Phase], name: &str, dataset: &Dataset) -> bool {
+    let variable = variable(name);
+    let named = phases.iter().any(|phase| match &phase.work {
+        Work::Command(line) | Work::Adapter { options: line, .. } => mentions(line, &variable),
         Work::Operation(_) => false,
+    });
+    named || matches!(dataset, Dataset::Folder { .. })
+}
+
+/// Bytes that the datasets take at most that must lie somewhere as files; `None` where none must.
+///
+/// A folder of the user's without a stated size is measured; one that cannot be counts nothing.
+pub fn bytes_to_stage(datasets: &BTreeMap<String, Dataset>, phases: &[Phase]) -> Option<u64> {
+    let needed = datasets.iter().filter(|(name, dataset)| needed_as_files(phases, name, dataset));
+    needed.map(|(_, dataset)| dataset::room_for(dataset)).reduce(u64::saturating_add)
+}
+
+/// The folder for the datasets: memory as it is, or a scratch disk mounted there.
+fn make_room(spec: &TrialSpec) -> Result<(), TrialError> {
+    std::fs::create_dir_all(DATA).map_err(TrialError::io("make a folder for the datasets"))?;
+    let Staging::Disk { device, .. } = &spec.staging else { return Ok(()) };
+    let failed = |error: &dyn std::fmt::Display| TrialError::Host(error.to_string());
+    let (path, _attached) = match device {
+        TrialDevice::Image { descriptor } => {
+            let image =
+                own(*descriptor).ok_or_else(|| failed(&"no disk for the datasets was handed over"))?;
+            let attached =
+                LoopDevice::attach(image.as_fd(), &LoopOptions::default()).map_err(|error| failed(&error))?;
+            (attached.path().to_owned(), Some(attached))
+        }
+        TrialDevice::Guest { path } => (path.clone(), None),
+        TrialDevice::Block { .. } => return Err(failed(&"datasets are never staged on a real device")),
+    };
+    let path = path.to_string_lossy().into_owned();
+    // No journal: these data are gone with the run anyway. An inode for every 4 KiB: files may be small.
+    let format =
+        ["mkfs.ext4", "-q", "-F", "-O", "^has_journal", "-m", "0", "-i", "4096", "-E", "nodiscard", &path];
+    for argv in [&format[..], &["mount", "-t", "ext4", "-o", "noatime", &path, DATA][..]] {
+        succeeded(Program::new(argv.iter().copied()).run("stage")?)?;
+    }
+    // The mount keeps the loop device, which clears itself after it.
+    Ok(())
+}
+
+/// What a reader must know of datasets that do not fit into memory.
+fn on_disk(folder: &Path) -> String {
+    format!(
+        "the datasets do not fit into memory and are staged on disk (in {}): phases that copy them wait for that disk, too, and must not share it with the filesystem under test",
+        folder.display()
+    )
+}
+
+/// Writes down what another process needs to know of each staged dataset.
+pub(super) fn write_records(materials: &Materials) -> Result<(), TrialError> {
+    std::fs::create_dir_all(RECORDS).map_err(TrialError::io("make a folder for the records"))?;
+    for (name, material) in &materials.by_name {
+        let Some(staged) = &material.staged else { continue };
+        let text = serde_json::to_vec(&staged.record(&material.prepared)?).unwrap_or_default();
+        std::fs::write(record_file(Path::new(RECORDS), name), text)
+            .map_err(TrialError::io("write down what was staged"))?;
+    }
+    Ok(())
+}
+
+fn read_record(name: &str) -> Result<Record, TrialError> {
+    let text =
+        std::fs::read(record_file(&held(RECORDS), name)).map_err(TrialError::io("read what was staged"))?;
+    serde_json::from_slice(&text).map_err(|error| {
+        TrialError::Host(format!(
+            "what was staged of dataset `{name}` is not recorded as it should be: {error}"
+        ))
     })
+}
+
+fn record_file(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.json"))
 }

@@ -3,6 +3,8 @@
 //! A finding holds, or no longer holds, only where the samples are certain enough: by their intervals, or below six
 //! trials (three at least) where their whole ranges lie apart. Everything else cannot be told here, and says why.
 
+mod reach;
+
 use crate::journal::{Better, Unit};
 use crate::plan::{Claim, Plan, Published};
 
@@ -36,6 +38,21 @@ pub enum Because {
         /// Between what and what, where that can be said.
         bounds: Option<(f64, f64)>,
         /// The factor in question.
+        limit: f64,
+    },
+    /// The share that decides: what one candidate reaches of another number of its own, with its bounds.
+    Share {
+        /// The candidate.
+        candidate: String,
+        /// Of this metric …
+        of_metric: String,
+        /// … in this phase.
+        of_phase: String,
+        /// The share it reaches.
+        share: f64,
+        /// Between what and what, where that can be said.
+        bounds: Option<(f64, f64)>,
+        /// The share in question.
         limit: f64,
     },
     /// These were not measured, so that nothing is left to compare.
@@ -82,24 +99,45 @@ fn judge_one<'a>(published: &'a Published, estimates: &'a [PhaseEstimate], tie: 
     let measured: Vec<&PhaseEstimate> =
         if named.is_empty() { all.collect() } else { named.iter().filter_map(here).collect() };
     let missing: Vec<String> = named.iter().filter(|name| here(name).is_none()).cloned().collect();
-    let pairs: Vec<Pair<'_>> = match &published.claim {
-        Claim::Better { better, than, than_phase, .. } => {
+    let (test, pairs): (Test, Vec<Pair<'_>>) = match &published.claim {
+        Claim::Better { better, than, than_phase, by } => {
             let there = than_phase.as_ref().unwrap_or(&published.phase);
             let others: Vec<&PhaseEstimate> = than.iter().filter_map(|name| find(name, there)).collect();
             let ones = better.iter().filter_map(here);
-            ones.flat_map(|one| others.iter().map(move |other| Pair { one, other })).collect()
+            let pairs = ones.flat_map(|one| others.iter().map(move |other| Pair { one, other }));
+            (Test::Better { by: *by }, pairs.collect())
         }
-        Claim::Alike { alike, .. } => extremes(&alike.iter().filter_map(here).collect::<Vec<_>>()),
-        Claim::Spread { .. } => extremes(&measured),
+        Claim::Alike { alike, within } => {
+            let alike: Vec<_> = alike.iter().filter_map(here).collect();
+            (Test::Alike { within: *within }, extremes(&alike))
+        }
+        Claim::Spread { spread, .. } => (Test::Spread { spread: *spread }, extremes(&measured)),
+        Claim::Reach { reach, share, of_metric, of_phase } => {
+            let metric = of_metric.as_ref().unwrap_or(&published.metric);
+            let phase = of_phase.as_ref().unwrap_or(&published.phase);
+            let (now, because) = reach::judge(published, estimates, reach, *share, (metric, phase));
+            return ThenAndNow { published, now, because, measured, missing };
+        }
     };
     let (now, because) = if pairs.is_empty() {
         (Now::CannotTell, Because::NotMeasured(missing.clone()))
     } else if pairs.iter().any(|pair| pair.one.direction() == Better::Neither) {
         (Now::CannotTell, Because::NoDirection)
     } else {
-        decide(&published.claim, &pairs, tie)
+        decide(test, &pairs, tie)
     };
     ThenAndNow { published, now, because, measured, missing }
+}
+
+/// What is asked of two estimates.
+#[derive(Clone, Copy)]
+enum Test {
+    /// The one is better by this factor.
+    Better { by: f64 },
+    /// They differ by this share at most.
+    Alike { within: f64 },
+    /// Some pair is this factor apart.
+    Spread { spread: f64 },
 }
 
 /// Two estimates, the one that should be the better first.
@@ -119,25 +157,25 @@ fn extremes<'a>(all: &[&'a PhaseEstimate]) -> Vec<Pair<'a>> {
     }
 }
 
-fn decide(claim: &Claim, pairs: &[Pair<'_>], tie: f64) -> (Now, Because) {
-    let judged: Vec<(Now, &Pair<'_>)> = pairs.iter().map(|pair| (pair.judge(claim, tie), pair)).collect();
+fn decide(test: Test, pairs: &[Pair<'_>], tie: f64) -> (Now, Because) {
+    let judged: Vec<(Now, &Pair<'_>)> = pairs.iter().map(|pair| (pair.judge(test, tie), pair)).collect();
     let any = |wanted: Now| judged.iter().any(|(now, _)| *now == wanted);
-    let (whole, limit) = match claim {
+    let (whole, limit) = match test {
         // Of every pair it was said; one that is certainly otherwise ends it.
-        Claim::Better { by, .. } => (all_of(any(Now::NoLonger), any(Now::CannotTell)), *by),
-        Claim::Alike { within, .. } => (all_of(any(Now::NoLonger), any(Now::CannotTell)), 1.0 + within),
+        Test::Better { by } => (all_of(any(Now::NoLonger), any(Now::CannotTell)), by),
+        Test::Alike { within } => (all_of(any(Now::NoLonger), any(Now::CannotTell)), 1.0 + within),
         // Of some pair it was said; one that is certainly so suffices.
-        Claim::Spread { spread, .. } => {
+        Test::Spread { spread } => {
             let whole = match (any(Now::Holds), any(Now::CannotTell)) {
                 (true, _) => Now::Holds,
                 (false, true) => Now::CannotTell,
                 (false, false) => Now::NoLonger,
             };
-            (whole, *spread)
+            (whole, spread)
         }
     };
     // The pair furthest on the side that decided: the narrowest where all hold, the worst where one does not.
-    let widest = matches!(claim, Claim::Alike { .. } | Claim::Spread { .. });
+    let widest = matches!(test, Test::Alike { .. } | Test::Spread { .. });
     let deciding = judged.iter().filter(|(now, _)| *now == whole).map(|(_, pair)| *pair);
     let order = |one: &&Pair<'_>, other: &&Pair<'_>| one.ratio().total_cmp(&other.ratio());
     let pair = if widest { deciding.max_by(order) } else { deciding.min_by(order) };
@@ -171,19 +209,23 @@ impl Pair<'_> {
         (bounds.0.is_finite() && bounds.1.is_finite()).then_some(bounds)
     }
 
-    fn judge(&self, claim: &Claim, tie: f64) -> Now {
+    fn judge(&self, test: Test, tie: f64) -> Now {
         let Some((low, high)) = self.bounds() else { return Now::CannotTell };
-        let (holds, fails) = match claim {
+        let (holds, fails) = match test {
             // "Better, however little" has ended where the difference is too small to matter.
-            Claim::Better { by, .. } => (low > *by, high < by.max(1.0 + tie)),
-            Claim::Alike { within, .. } => (high <= 1.0 + within, low > 1.0 + within),
-            Claim::Spread { spread, .. } => (low >= *spread, high < *spread),
+            Test::Better { by } => (low > by, high < by.max(1.0 + tie)),
+            Test::Alike { within } => (high <= 1.0 + within, low > 1.0 + within),
+            Test::Spread { spread } => (low >= spread, high < spread),
         };
-        match (holds, fails) {
-            (_, true) => Now::NoLonger,
-            (true, false) => Now::Holds,
-            (false, false) => Now::CannotTell,
-        }
+        word(holds, fails)
+    }
+}
+
+fn word(holds: bool, fails: bool) -> Now {
+    match (holds, fails) {
+        (_, true) => Now::NoLonger,
+        (true, false) => Now::Holds,
+        (false, false) => Now::CannotTell,
     }
 }
 
@@ -197,13 +239,18 @@ impl PhaseEstimate {
         if self.direction() == Better::Higher { 1.0 / value } else { value }
     }
 
-    /// Least and most cost, where the sample is large enough to have them.
+    /// Least and most, where the sample is large enough to have them.
+    fn range(&self) -> Option<(f64, f64)> {
+        match (self.estimate.low, self.estimate.high) {
+            (Some(low), Some(high)) => Some((low, high)),
+            _ if self.estimate.n >= FEWEST => Some((self.min, self.max)),
+            _ => None,
+        }
+    }
+
+    /// Least and most cost.
     fn costs(&self) -> Option<(f64, f64)> {
-        let (least, most) = match (self.estimate.low, self.estimate.high) {
-            (Some(low), Some(high)) => (low, high),
-            _ if self.estimate.n >= FEWEST => (self.min, self.max),
-            _ => return None,
-        };
+        let (least, most) = self.range()?;
         Some(if self.direction() == Better::Higher { (1.0 / most, 1.0 / least) } else { (least, most) })
     }
 }
@@ -217,112 +264,4 @@ pub fn same_quantity(published: &Published, unit: Unit) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::{Because, Now, judge_one};
-    use crate::journal::Unit;
-    use crate::plan::{Claim, Published};
-    use crate::verdict::{Estimate, PhaseEstimate};
-
-    fn estimate(candidate: &str, n: usize, (min, point, max): (f64, f64, f64)) -> PhaseEstimate {
-        PhaseEstimate {
-            candidate: candidate.to_owned(),
-            phase: "write".to_owned(),
-            metric: "durable".to_owned(),
-            unit: Unit::Seconds,
-            estimate: Estimate { point, low: None, high: None, n },
-            min,
-            max,
-        }
-    }
-
-    fn published(claim: Claim) -> Published {
-        Published {
-            finding: "a finding".to_owned(),
-            source: "somewhere".to_owned(),
-            phase: "write".to_owned(),
-            metric: "durable".to_owned(),
-            figures: BTreeMap::new(),
-            unit: String::new(),
-            claim,
-        }
-    }
-
-    fn names(names: &[&str]) -> Vec<String> {
-        names.iter().map(|name| (*name).to_owned()).collect()
-    }
-
-    fn better(one: &[&str], than: &[&str], by: f64) -> Claim {
-        Claim::Better { better: names(one), than: names(than), by, than_phase: None }
-    }
-
-    fn now(claim: Claim, estimates: &[PhaseEstimate]) -> Now {
-        judge_one(&published(claim), estimates, 0.03).now
-    }
-
-    #[test]
-    fn better_needs_ranges_apart_and_the_factor() {
-        let estimates = [
-            estimate("fast", 3, (0.9, 1.0, 1.1)),
-            estimate("slow", 3, (2.9, 3.0, 3.1)),
-            estimate("near", 3, (1.0, 1.05, 1.3)),
-            estimate("once", 1, (9.0, 9.0, 9.0)),
-        ];
-        assert_eq!(now(better(&["fast"], &["slow"], 1.0), &estimates), Now::Holds);
-        assert_eq!(now(better(&["fast"], &["slow"], 2.0), &estimates), Now::Holds);
-        assert_eq!(now(better(&["fast"], &["slow"], 3.0), &estimates), Now::CannotTell);
-        assert_eq!(now(better(&["fast"], &["slow"], 4.0), &estimates), Now::NoLonger);
-        assert_eq!(now(better(&["slow"], &["fast"], 1.0), &estimates), Now::NoLonger);
-        assert_eq!(now(better(&["fast"], &["near"], 1.0), &estimates), Now::CannotTell);
-        assert_eq!(now(better(&["fast"], &["once"], 1.0), &estimates), Now::CannotTell);
-        // One pair that is certainly otherwise ends what was said of all.
-        assert_eq!(now(better(&["fast", "slow"], &["near"], 1.0), &estimates), Now::NoLonger);
-    }
-
-    #[test]
-    fn a_difference_too_small_to_matter_is_none() {
-        let estimates = [estimate("a", 3, (1.0, 1.001, 1.002)), estimate("b", 3, (1.005, 1.006, 1.007))];
-        assert_eq!(now(better(&["a"], &["b"], 1.0), &estimates), Now::NoLonger);
-        let alike = Claim::Alike { alike: names(&["a", "b"]), within: 0.1 };
-        assert_eq!(now(alike, &estimates), Now::Holds);
-    }
-
-    #[test]
-    fn spread_is_of_the_best_and_the_worst() {
-        let estimates = [
-            estimate("a", 3, (1.0, 1.0, 1.0)),
-            estimate("b", 3, (1.2, 1.2, 1.2)),
-            estimate("c", 3, (2.0, 2.0, 2.1)),
-        ];
-        let spread = |factor| Claim::Spread { among: Vec::new(), spread: factor };
-        assert_eq!(now(spread(1.8), &estimates), Now::Holds);
-        assert_eq!(now(spread(2.5), &estimates), Now::NoLonger);
-        let alike = Claim::Alike { alike: names(&["a", "b", "c"]), within: 0.1 };
-        assert_eq!(now(alike, &estimates), Now::NoLonger);
-    }
-
-    #[test]
-    fn what_was_not_measured_is_named() {
-        let estimates = [estimate("a", 3, (1.0, 1.0, 1.0))];
-        let published = published(better(&["a"], &["gone"], 1.0));
-        let judged = judge_one(&published, &estimates, 0.03);
-        assert_eq!((judged.now, judged.missing.clone()), (Now::CannotTell, names(&["gone"])));
-        assert_eq!(judged.because, Because::NotMeasured(names(&["gone"])));
-    }
-
-    #[test]
-    fn rates_are_better_when_higher() {
-        let rate = |name: &str, value: f64| PhaseEstimate {
-            metric: "throughput".to_owned(),
-            unit: Unit::BytesPerSecond,
-            ..estimate(name, 3, (value, value, value))
-        };
-        let published =
-            Published { metric: "throughput".to_owned(), ..published(better(&["a"], &["b"], 1.5)) };
-        let estimates = [rate("a", 200.0), rate("b", 100.0)];
-        let judged = judge_one(&published, &estimates, 0.03);
-        assert_eq!(judged.now, Now::Holds);
-        assert!(matches!(judged.because, Because::Pair { ratio, .. } if (ratio - 2.0).abs() < 1e-9));
-    }
-}
+mod tests;

@@ -40,6 +40,9 @@ const PLOTLY_VERSION: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.vers
 const POLICY: &str =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
 
+/// Seconds after which a browser reads the page of a running run again.
+const RENEWAL: u32 = 15;
+
 /// The page.
 ///
 /// # Errors
@@ -56,6 +59,7 @@ pub(super) fn render(report: &Report<'_>) -> Result<String, ReportError> {
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="generator" content=(concat!("fsverdict ", env!("CARGO_PKG_VERSION")));
                 meta name="color-scheme" content="light dark";
+                @if report.live { meta http-equiv="refresh" content=(RENEWAL); }
                 title { (one_line(&report.run.header.title)) " – fsverdict" }
                 style { (PreEscaped(STYLE)) }
             }

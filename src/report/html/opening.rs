@@ -53,6 +53,7 @@ fn when(report: &Report<'_>) -> String {
     let started = report.run.header.started.strftime("%Y-%m-%d %H:%M UTC");
     let state = match (&report.run.finished, report.run.interrupted.is_some()) {
         (Some(_), _) => "",
+        (None, _) if report.live => ", still going on: this page renews itself",
         (None, true) => ", interrupted or still going on",
         (None, false) => ", not finished yet",
     };

@@ -87,23 +87,44 @@ impl Adapter for Bonnie {
         format!("exec bonnie++ -q -d \"$FOLDER\" {user}{options}").trim_end().to_owned()
     }
 
+    fn hint(&self, said: &str) -> Option<String> {
+        if said.contains("double RAM") {
+            let hint = "let the file be twice the memory (-s), so that its reads ask the device; or add `-r 0`, and it \
+                        measures nevertheless: the report then says that reads may have come from memory";
+            return Some(hint.to_owned());
+        }
+        said.to_lowercase().contains("usage:").then(|| {
+            "bonnie++(8) describes its options; `-q -d FOLDER -u root` are there already, and -s 0 -n 0 leave nothing to do"
+                .to_owned()
+        })
+    }
+
     fn read(&self, output: &str) -> Result<Reading, AdapterError> {
-        read(output).map_err(|what| AdapterError {
+        read(output).map_err(|(what, hint)| AdapterError {
             program: "bonnie++",
             what,
-            hint: "versions 1.03 and 1.96 to 2.00 are known; try its options by hand, with -q".to_owned(),
+            hint: hint.to_owned(),
             output: output.to_owned(),
         })
     }
 }
 
-fn read(output: &str) -> Result<Reading, String> {
+type Problem = (String, &'static str);
+
+fn read(output: &str) -> Result<Reading, Problem> {
     let mut lines = output.lines().map(str::trim).filter(|line| !line.is_empty());
-    let line = lines.next().ok_or("there is no line of values")?;
+    let line = lines.next().unwrap_or_default();
     if lines.next().is_some() {
-        return Err(
-            "there is more than one line, and a phase is one run (no -x: blocks repeat it)".to_owned()
-        );
+        let what = "there is more than one line of values, and a phase is one run".to_owned();
+        return Err((what, "leave out -x: blocks repeat the phase"));
+    }
+    read_line(line)
+        .map_err(|what| (what, "versions 1.03 and 1.96 to 2.00 are known; try its options by hand, with -q"))
+}
+
+fn read_line(line: &str) -> Result<Reading, String> {
+    if line.is_empty() {
+        return Err("there is no line of values".to_owned());
     }
     let values: Vec<&str> = line.split(',').map(str::trim).collect();
     let layout = LAYOUTS
@@ -266,11 +287,19 @@ mod tests {
             (cut, "values, not 27, 48 or 50"),
             (missing.as_str(), "`bonnie_block_write_cpu` is missing"),
             (word.as_str(), "\"fast\" is not a number"),
-            (&format!("{FULL}{FULL}"), "more than one line"),
+            (&format!("{FULL}{FULL}"), "hint: leave out -x"),
         ] {
             let told = Bonnie.read(wrong).unwrap_err().to_string();
             assert!(told.contains(why) && told.contains(wrong.trim()), "{told}");
         }
+    }
+
+    #[test]
+    fn a_refusal_of_its_own_gets_a_way_out() {
+        let hint = Bonnie.hint("File size should be double RAM for good results, RAM is 24104M.\nusage:\n");
+        assert!(hint.unwrap().contains("-r 0"));
+        assert!(Bonnie.hint("bonnie++: invalid option -- '-'\nusage:\n").unwrap().contains("bonnie++(8)"));
+        assert_eq!(Bonnie.hint("Can't write block 7380."), None);
     }
 
     #[test]

@@ -156,6 +156,16 @@ impl Adapter for Fio {
             .to_owned()
     }
 
+    fn hint(&self, said: &str) -> Option<String> {
+        let about = |words: &[&str]| words.iter().any(|word| said.contains(word));
+        if about(&["unable to open"]) {
+            return Some("a job file is named by its absolute path".to_owned());
+        }
+        about(&["unrecognized option", "failed parsing", "Bad option", "bad option"]).then(|| {
+            "`fio --cmdhelp` lists its options, and `fio --cmdhelp=rw` what one of them takes".to_owned()
+        })
+    }
+
     fn read(&self, output: &str) -> Result<Reading, AdapterError> {
         read(output).map_err(|(what, hint)| AdapterError {
             program: "fio",
@@ -179,8 +189,11 @@ fn read(output: &str) -> Result<Reading, Problem> {
     let output = Output::deserialize(&mut serde_json::Deserializer::from_str(&output[start..]))
         .map_err(|error| (error.to_string(), hint))?;
     let [job] = output.jobs.as_slice() else {
-        let hint = "a phase is one group of jobs: leave out stonewall and new_group, and make the others phases of their own";
-        return Err((format!("it reports {} groups of jobs", output.jobs.len()), hint));
+        let hint = "leave out stonewall and new_group, and make each other group a phase of its own";
+        let names: Vec<String> = output.jobs.iter().map(|job| format!("`{}`", job.jobname)).collect();
+        let what =
+            format!("it reports {} groups of jobs ({}), and a phase is one", names.len(), names.join(", "));
+        return Err((what, hint));
     };
     if job.error != 0 {
         let hint = "try its options by hand";
@@ -278,6 +291,13 @@ mod tests {
     fn what_fio_says_before_its_json_does_not_matter() {
         let told = format!("fio: a warning with a {{ in it\n{JOBS}\n");
         assert_eq!(Fio.read(&told), Fio.read(JOBS));
+    }
+
+    #[test]
+    fn a_refusal_of_its_own_gets_a_way_out() {
+        assert!(Fio.hint("fio: failed parsing rw=randwrit").unwrap().contains("--cmdhelp"));
+        assert!(Fio.hint("fio: unable to open '/x.fio' job file").unwrap().contains("absolute path"));
+        assert_eq!(Fio.hint("fio: io_u error on file"), None);
     }
 
     #[test]

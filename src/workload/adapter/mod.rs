@@ -13,7 +13,7 @@ use crate::journal::{Measurement, MetricInfo};
 /// The variable in which an adapter's line finds the folder it works in.
 pub const FOLDER: &str = "FOLDER";
 
-/// How much of an output that is not understood is shown.
+/// How much of an output that cannot be used is shown.
 const SHOWN: usize = 2000;
 
 /// A benchmark program.
@@ -28,6 +28,8 @@ pub trait Adapter: Sync {
     fn metrics(&self) -> &'static [MetricInfo];
     /// The line for the shell, with the plan's options; the folder to work in is in `$FOLDER`.
     fn line(&self, options: &str) -> String;
+    /// What to do when it failed and said this; none where only the program itself knows.
+    fn hint(&self, said: &str) -> Option<String>;
     /// What the program printed on its standard output, understood.
     ///
     /// # Errors
@@ -50,9 +52,9 @@ pub struct Reading {
     pub bytes_written: u64,
 }
 
-/// An output that is not understood.
+/// An output that cannot be used, because it is not understood or not of one run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the output of {program} is not understood: {what}\nhint: {hint}\n{}", shown(.output))]
+#[error("the output of {program} cannot be used: {what}\nhint: {hint}\n{}", shown(.output))]
 pub struct AdapterError {
     /// The program.
     pub program: &'static str,

@@ -1,0 +1,86 @@
+//! Where a run's datasets are staged: in memory where they fit, else on a scratch disk; natively once for all trials.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use crate::host::cell::inherit;
+use crate::host::image;
+use crate::host::procfs::memory;
+use crate::host::root::Root;
+use crate::plan::StagingChoice;
+use crate::trial::{STAGED, Staging, TrialDevice, TrialSpec, staging_cell};
+
+use super::LabError;
+
+/// Datasets that lie in the mounts of a process that is no more, for every trial to start from.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// Open, it keeps the mounts; they are gone with the conductor.
+    namespace: OwnedFd,
+    on_disk: Option<PathBuf>,
+}
+
+impl Held {
+    /// Stages what `spec` needs, `bytes` at most, beside images in `folder` where memory is too small.
+    ///
+    /// # Errors
+    /// [`LabError::Staging`] when that fails: no trial could run.
+    pub(super) fn stage(
+        spec: &TrialSpec,
+        choice: StagingChoice,
+        bytes: u64,
+        folder: &Path,
+    ) -> Result<Self, LabError> {
+        let mut spec = spec.clone();
+        let disk = if in_memory(choice, bytes) { None } else { Some(disk_for(bytes, folder)?) };
+        if let Some(disk) = &disk {
+            let device = TrialDevice::Image { descriptor: inherit(disk.as_fd())? };
+            spec.staging = Staging::Disk { device, folder: folder.to_owned() };
+        }
+        let mut command = staging_cell(&spec).command()?;
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut line = serde_json::to_vec(&spec).map_err(std::io::Error::from)?;
+        line.push(b'\n');
+        let input = child.stdin.take();
+        let mut said = String::new();
+        if let (Some(mut input), Some(output)) = (input.as_ref(), child.stdout.take()) {
+            // A process that ended early says so by what it did not say.
+            let _ = input.write_all(&line);
+            let mut output = BufReader::new(output);
+            while output.read_line(&mut said)? > 0 && said.trim_end() != STAGED {}
+        }
+        let namespace = std::fs::File::open(format!("/proc/{}/ns/mnt", child.id()));
+        drop(input);
+        let status = child.wait()?;
+        if said.trim_end() != STAGED || !status.success() {
+            let reason = if said.is_empty() { format!("it ended with {status}") } else { said };
+            return Err(LabError::Staging(reason.trim_end().to_owned()));
+        }
+        Ok(Held { namespace: namespace?.into(), on_disk: disk.map(|_| folder.to_owned()) })
+    }
+
+    /// A descriptor of the mounts for one more cell, and what its agent is told.
+    pub(super) fn lend(&self) -> std::io::Result<(OwnedFd, Staging)> {
+        Ok((self.namespace.try_clone()?, Staging::Held { on_disk: self.on_disk.clone() }))
+    }
+}
+
+/// Whether what takes this many bytes is to lie in memory: if not chosen otherwise, where it leaves at least half of
+/// what is free to the caches, which are part of what is measured.
+pub(super) fn in_memory(choice: StagingChoice, bytes: u64) -> bool {
+    match choice {
+        StagingChoice::Memory => true,
+        StagingChoice::Disk => false,
+        StagingChoice::Auto => memory(&Root::default()).is_ok_and(|memory| bytes <= memory.available / 2),
+    }
+}
+
+/// A scratch disk for datasets of this size, formatted by whoever stages them.
+pub(super) fn disk_for(bytes: u64, folder: &Path) -> Result<OwnedFd, LabError> {
+    /// For what a filesystem needs itself.
+    const MARGIN: u64 = 256 << 20;
+    let size = bytes.saturating_add(bytes / 5).saturating_add(MARGIN).next_multiple_of(1 << 20);
+    Ok(image::create(folder, size).map_err(super::disk::DiskError::from)?)
+}

@@ -1,0 +1,136 @@
+//! Findings that hold, that no longer hold, and that cannot be told.
+
+use std::collections::BTreeMap;
+
+use super::{Because, Now, judge_one};
+use crate::journal::Unit;
+use crate::plan::{Claim, Published};
+use crate::verdict::{Estimate, PhaseEstimate};
+
+fn estimate(candidate: &str, n: usize, (min, point, max): (f64, f64, f64)) -> PhaseEstimate {
+    PhaseEstimate {
+        candidate: candidate.to_owned(),
+        phase: "write".to_owned(),
+        metric: "durable".to_owned(),
+        unit: Unit::Seconds,
+        estimate: Estimate { point, low: None, high: None, n },
+        min,
+        max,
+    }
+}
+
+fn published(claim: Claim) -> Published {
+    Published {
+        finding: "a finding".to_owned(),
+        source: "somewhere".to_owned(),
+        phase: "write".to_owned(),
+        metric: "durable".to_owned(),
+        figures: BTreeMap::new(),
+        unit: String::new(),
+        claim,
+    }
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn better(one: &[&str], than: &[&str], by: f64) -> Claim {
+    Claim::Better { better: names(one), than: names(than), by, than_phase: None }
+}
+
+fn now(claim: Claim, estimates: &[PhaseEstimate]) -> Now {
+    judge_one(&published(claim), estimates, 0.03).now
+}
+
+#[test]
+fn better_needs_ranges_apart_and_the_factor() {
+    let estimates = [
+        estimate("fast", 3, (0.9, 1.0, 1.1)),
+        estimate("slow", 3, (2.9, 3.0, 3.1)),
+        estimate("near", 3, (1.0, 1.05, 1.3)),
+        estimate("once", 1, (9.0, 9.0, 9.0)),
+    ];
+    assert_eq!(now(better(&["fast"], &["slow"], 1.0), &estimates), Now::Holds);
+    assert_eq!(now(better(&["fast"], &["slow"], 2.0), &estimates), Now::Holds);
+    assert_eq!(now(better(&["fast"], &["slow"], 3.0), &estimates), Now::CannotTell);
+    assert_eq!(now(better(&["fast"], &["slow"], 4.0), &estimates), Now::NoLonger);
+    assert_eq!(now(better(&["slow"], &["fast"], 1.0), &estimates), Now::NoLonger);
+    assert_eq!(now(better(&["fast"], &["near"], 1.0), &estimates), Now::CannotTell);
+    assert_eq!(now(better(&["fast"], &["once"], 1.0), &estimates), Now::CannotTell);
+    // One pair that is certainly otherwise ends what was said of all.
+    assert_eq!(now(better(&["fast", "slow"], &["near"], 1.0), &estimates), Now::NoLonger);
+}
+
+#[test]
+fn a_difference_too_small_to_matter_is_none() {
+    let estimates = [estimate("a", 3, (1.0, 1.001, 1.002)), estimate("b", 3, (1.005, 1.006, 1.007))];
+    assert_eq!(now(better(&["a"], &["b"], 1.0), &estimates), Now::NoLonger);
+    let alike = Claim::Alike { alike: names(&["a", "b"]), within: 0.1 };
+    assert_eq!(now(alike, &estimates), Now::Holds);
+}
+
+#[test]
+fn spread_is_of_the_best_and_the_worst() {
+    let estimates = [
+        estimate("a", 3, (1.0, 1.0, 1.0)),
+        estimate("b", 3, (1.2, 1.2, 1.2)),
+        estimate("c", 3, (2.0, 2.0, 2.1)),
+    ];
+    let spread = |factor| Claim::Spread { among: Vec::new(), spread: factor };
+    assert_eq!(now(spread(1.8), &estimates), Now::Holds);
+    assert_eq!(now(spread(2.5), &estimates), Now::NoLonger);
+    let alike = Claim::Alike { alike: names(&["a", "b", "c"]), within: 0.1 };
+    assert_eq!(now(alike, &estimates), Now::NoLonger);
+}
+
+#[test]
+fn what_was_not_measured_is_named() {
+    let estimates = [estimate("a", 3, (1.0, 1.0, 1.0))];
+    let published = published(better(&["a"], &["gone"], 1.0));
+    let judged = judge_one(&published, &estimates, 0.03);
+    assert_eq!((judged.now, judged.missing.clone()), (Now::CannotTell, names(&["gone"])));
+    assert_eq!(judged.because, Because::NotMeasured(names(&["gone"])));
+}
+
+#[test]
+fn rates_are_better_when_higher() {
+    let rate = |name: &str, value: f64| PhaseEstimate {
+        metric: "throughput".to_owned(),
+        unit: Unit::BytesPerSecond,
+        ..estimate(name, 3, (value, value, value))
+    };
+    let published = Published { metric: "throughput".to_owned(), ..published(better(&["a"], &["b"], 1.5)) };
+    let estimates = [rate("a", 200.0), rate("b", 100.0)];
+    let judged = judge_one(&published, &estimates, 0.03);
+    assert_eq!(judged.now, Now::Holds);
+    assert!(matches!(judged.because, Because::Pair { ratio, .. } if (ratio - 2.0).abs() < 1e-9));
+}
+
+#[test]
+fn what_is_reached_is_a_share_of_another_number() {
+    let of = |metric: &str, phase: &str, value: f64| PhaseEstimate {
+        metric: metric.to_owned(),
+        phase: phase.to_owned(),
+        ..estimate("a", 3, (value * 0.98, value, value * 1.02))
+    };
+    let estimates = [of("rate", "write", 70.0), of("throughput", "raw", 75.0)];
+    let judge = |share: f64, of_phase: &str| {
+        let claim = Claim::Reach {
+            reach: names(&["a", "gone"]),
+            share,
+            of_metric: Some("throughput".to_owned()),
+            of_phase: Some(of_phase.to_owned()),
+        };
+        let published = Published { metric: "rate".to_owned(), ..published(claim) };
+        let judged = judge_one(&published, &estimates, 0.03);
+        assert_eq!(judged.missing, names(&["gone"]));
+        (judged.now, judged.because)
+    };
+    assert_eq!(judge(0.85, "raw").0, Now::Holds);
+    assert_eq!(judge(0.93, "raw").0, Now::CannotTell);
+    let (now, because) = judge(0.99, "raw");
+    assert_eq!(now, Now::NoLonger);
+    assert!(matches!(because, Because::Share { share, .. } if (share - 70.0 / 75.0).abs() < 1e-9));
+    assert_eq!(judge(0.9, "nowhere").0, Now::CannotTell);
+}
