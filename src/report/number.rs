@@ -95,7 +95,7 @@ pub(super) fn plain_number(value: f64) -> String {
     fixed(value, 1 - exponent(value))
 }
 
-/// A ratio with its interval and no more digits than that carries: `1.42 (1.31 to 1.55)`, `1.0042 (0.9987 to 1.0098)`.
+/// A ratio with its interval and no more digits than that carries: `1.42 (1.31 to 1.55)`, `1.004 (0.999 to 1.010)`.
 pub(super) fn times_within(ratio: &Estimate) -> String {
     let Some((low, high)) = ratio.low.zip(ratio.high) else { return times(ratio.point) };
     if high - low < 1e-3 {
@@ -129,8 +129,9 @@ fn exponent(value: f64) -> i32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Scale, decimals, fixed, percent, times};
+    use super::{Scale, decimals, fine_percent, fixed, percent, plain_number, times, times_within};
     use crate::journal::Unit;
+    use crate::verdict::Estimate;
 
     fn shown(value: f64, spread: Option<f64>) -> String {
         fixed(value, decimals(value, spread))
@@ -147,6 +148,28 @@ mod tests {
         assert_eq!(shown(893.4, Some(0.9)), "890");
         assert_eq!(shown(1.234_567, Some(1e-9)), "1.235");
         assert_eq!(shown(66.0, Some(0.0)), "66.0");
+    }
+
+    #[test]
+    fn an_interval_tells_how_many_digits_a_ratio_carries() {
+        let within = |point: f64, low: f64, high: f64| {
+            times_within(&Estimate { point, low: Some(low), high: Some(high), n: 8 })
+        };
+        assert_eq!(within(1.4213, 1.3127, 1.5501), "1.4 (1.3 to 1.6)");
+        assert_eq!(within(1.4213, 1.3927, 1.4501), "1.42 (1.39 to 1.45)");
+        assert_eq!(within(1.0042, 0.9987, 1.0098), "1.004 (0.999 to 1.010)");
+        assert_eq!(within(12.3, 8.4, 17.9), "12 (8 to 18)");
+        assert_eq!(within(0.67, 0.67, 0.67), "0.67");
+        assert_eq!(times_within(&Estimate { point: 1.234, low: None, high: None, n: 3 }), "1.23");
+    }
+
+    #[test]
+    fn shares_and_weights_have_two_digits() {
+        assert_eq!(
+            [0.0, 0.000_01, 0.0034, 0.0213, 0.124, 1.7].map(fine_percent),
+            ["0%", "<0.01%", "0.34%", "2.1%", "12%", "170%"]
+        );
+        assert_eq!([0.3456, 3.21, 12.4, 134.0].map(plain_number), ["0.35", "3.2", "12", "130"]);
     }
 
     #[test]

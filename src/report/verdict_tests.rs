@@ -123,3 +123,13 @@ fn there_are_no_words_before_there_is_something_to_compare() {
     let json: serde_json::Value = serde_json::from_str(&page(&alone, Format::Json)).unwrap();
     assert_eq!(json["verdict"]["words"], serde_json::Value::Null);
 }
+
+#[test]
+fn the_guide_shows_these_pages() {
+    let guide = include_str!("../../docs/reading-a-report.md");
+    for story in [decided(), tied(), undecided()] {
+        let page = terminal(&story);
+        let (verdict, _) = page.split_once("\nTrials").unwrap();
+        assert!(guide.contains(verdict.trim_end()), "docs/reading-a-report.md does not show\n{verdict}");
+    }
+}

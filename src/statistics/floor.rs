@@ -71,10 +71,10 @@ pub fn split_half_floor(values: &[Vec<f64>]) -> Option<NoiseFloor> {
     // Each halves' difference has variance 4σ²/n; the difference of two candidates has 2σ²/n. Centring took one
     // degree of freedom per block.
     let seen_squared = 0.5 * odd_even.max(early_late);
-    let split_degrees = (candidates - 1) as f64;
-    let by_halves = student_quantile(0.975, split_degrees) * root(seen_squared);
+    let by_halves = student_quantile(0.975, degrees) * root(seen_squared);
     let by_residuals = student_quantile(0.975, degrees) * root(2.0 * variance / n);
-    // A range from very few candidates is itself mostly noise; it may raise the floor to twice, not to infinity.
+    // The halves of very few candidates are themselves mostly noise: what they show is judged like a residual, not like a
+    // spread of its own few degrees of freedom, and may raise the floor to twice, not to infinity.
     let far = by_residuals.max(by_halves.min(2.0 * by_residuals));
     Some(NoiseFloor {
         floor: exp(far) - 1.0,

@@ -23,7 +23,6 @@ pub struct Deliberation {
     pub looks: Vec<Look>,
     /// Differences below this are noise, and nothing is concluded from them.
     pub floor: Option<NoiseFloor>,
-    surviving: Vec<usize>,
     over: bool,
 }
 
@@ -35,21 +34,24 @@ impl Deliberation {
         let rule = StoppingRule::new(blocks.min, blocks.max, plan.protocol.tie);
         let mut stopping = Stopping::new(rule, candidates.len());
         let mut looks = Vec::new();
-        for row in rows(plan, run, &candidates) {
-            looks.push(stopping.block(&row));
-        }
+        let rows = rows(plan, run, &candidates);
+        looks.extend(rows.iter().map(|row| stopping.block(row)));
         let goes_on = looks.last().is_none_or(|look: &Look| look.outcome == Outcome::Continue);
         if over && goes_on && !looks.is_empty() {
             looks.push(stopping.close());
         }
-        let mut deliberation =
-            Deliberation { candidates, looks, floor: None, surviving: stopping.surviving(), over };
+        let mut deliberation = Deliberation { candidates, looks, floor: None, over };
         let went_well = |name: &&str| {
             run.candidates.iter().any(|state| state.name == *name && state.status == CandidateStatus::Ok)
         };
-        let surviving: Vec<&str> = deliberation.surviving().filter(went_well).collect();
         let all: Vec<&str> = deliberation.candidates.iter().map(String::as_str).filter(went_well).collect();
-        deliberation.floor = noise_floor(plan, run, &surviving, &all);
+        let in_last = |name: &&str| {
+            let at = deliberation.candidates.iter().position(|known| known == *name);
+            let score = at.and_then(|at| rows.last()?.get(at).copied().flatten());
+            score.is_some()
+        };
+        let still_tried: Vec<&str> = all.iter().copied().filter(in_last).collect();
+        deliberation.floor = noise_floor(plan, run, &still_tried, &all);
         deliberation
     }
 
@@ -79,11 +81,6 @@ impl Deliberation {
         let comparisons = self.looks.iter().flat_map(|look| &look.comparisons);
         let taken_back = comparisons.filter(|comparison| comparison.out && !self.is_out(comparison));
         taken_back.filter_map(|one| self.candidates.get(one.candidate)).map(String::as_str)
-    }
-
-    /// Names of the candidates that the rule has left in.
-    pub fn surviving(&self) -> impl Iterator<Item = &str> {
-        self.surviving.iter().filter_map(|&index| self.candidates.get(index)).map(String::as_str)
     }
 
     /// The best surviving candidate of a look.

@@ -31,10 +31,10 @@ pub fn twin_pairs(plan: &Plan, run: &Run) -> Vec<TwinPair> {
 }
 
 /// The floor: the largest that a twin shows, else that of halves of the run's own blocks: of the candidates still
-/// `surviving`, who have the most blocks, or of `all` of them.
-pub(super) fn noise_floor(plan: &Plan, run: &Run, surviving: &[&str], all: &[&str]) -> Option<NoiseFloor> {
+/// tried, who have the most blocks, or of `all` of them.
+pub(super) fn noise_floor(plan: &Plan, run: &Run, still_tried: &[&str], all: &[&str]) -> Option<NoiseFloor> {
     let twins = twin_pairs(plan, run).into_iter().map(|pair| pair.floor);
     let largest = twins.max_by(|one, other| one.floor.total_cmp(&other.floor));
     let halves = |names: &[&str]| split_half_floor(&full_rows(plan, run, names));
-    largest.or_else(|| halves(surviving)).or_else(|| halves(all))
+    largest.or_else(|| halves(still_tried)).or_else(|| halves(all))
 }

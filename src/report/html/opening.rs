@@ -41,6 +41,7 @@ pub(super) fn opening(report: &Report<'_>) -> Markup {
 
 fn badge(report: &Report<'_>) -> (&'static str, &'static str) {
     match (report.basis, report.verdict.outcome) {
+        _ if report.verdict.refused.is_some() => ("no verdict", "nothing"),
         (TrialBasis::Nothing, _) => ("no result", "nothing"),
         (TrialBasis::OpenBlock(_), _) => ("provisional", "undecided"),
         (_, Outcome::Decided) => ("decided", "decided"),

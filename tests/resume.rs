@@ -1,0 +1,304 @@
+//! A run that is interrupted and resumed ends as the uninterrupted one would have: same order, same verdict.
+//!
+//! Real trials were recorded (`tests/runs/recorded`: four candidates, eight blocks, in User-Mode Linux) and are played
+//! back by a lab that does nothing else. The journal is cut behind and within the events around the trials; what is
+//! left of it is resumed.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use fsverdict::journal::{Event, FILE_NAME, Facts, Run, SCHEMA, Status, Surroundings, TrialId, Writer, read};
+use fsverdict::lab::{Disk, Lab, LabError, Obstacle, TrialEnd};
+use fsverdict::plan::{Blocks, Candidate, Disturbance, Plan, digest};
+use fsverdict::report::{Format, Report, write};
+use fsverdict::study::{Lookout, Silent, Study};
+use fsverdict::trial::TrialSpec;
+
+const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/recorded");
+
+/// What is told about a run besides the recording.
+#[derive(Default)]
+struct Tale {
+    /// Candidates whose times are multiplied.
+    slower: Vec<(&'static str, f64)>,
+    /// Candidates that cannot be tried.
+    missing: Vec<&'static str>,
+    /// Trials that fail.
+    failing: Vec<(u32, u32, &'static str)>,
+    /// Attempts at blocks during which the machine was busy.
+    busy: Vec<(u32, u32)>,
+}
+
+/// Plays recorded trials back.
+struct Player {
+    trials: BTreeMap<(u32, String), Vec<Event>>,
+    tale: Tale,
+    /// The trial that is played.
+    now: Rc<RefCell<Option<TrialId>>>,
+}
+
+impl Player {
+    fn new(tale: Tale) -> Self {
+        let mut trials: BTreeMap<(u32, String), Vec<Event>> = BTreeMap::new();
+        for record in read(&Path::new(RECORDED).join(FILE_NAME)).unwrap().records {
+            if let (Some(id), Event::Observation(_)) = (&record.trial, &record.event) {
+                trials.entry((id.block, id.candidate.clone())).or_default().push(record.event);
+            }
+        }
+        // Nothing was recorded twice; ext4 without a journal stands in for the twin of ext4.
+        for block in 1..=8 {
+            let twin = trials[&(block, "ext4-plain".to_owned())].clone();
+            trials.insert((block, "ext4~twin".to_owned()), twin);
+        }
+        Player { trials, tale, now: Rc::default() }
+    }
+
+    fn slower(&self, candidate: &str, event: &Event) -> Event {
+        let mut event = event.clone();
+        let factor = self.tale.slower.iter().find(|(name, _)| *name == candidate);
+        if let (Event::Observation(observation), Some((_, factor))) = (&mut event, factor) {
+            observation.measurements.iter_mut().for_each(|found| found.value *= factor);
+        }
+        event
+    }
+}
+
+impl Lab for Player {
+    fn name(&self) -> &'static str {
+        "uml"
+    }
+
+    fn fidelity(&self) -> String {
+        "a recording".to_owned()
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::new()
+    }
+
+    fn obstacle(&self, candidate: &Candidate) -> Option<Obstacle> {
+        let missing = self.tale.missing.contains(&candidate.name.as_str());
+        missing.then(|| Obstacle { reason: "not recorded".to_owned(), hint: "record it".to_owned() })
+    }
+
+    fn command_line(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn run(&self, spec: TrialSpec, _: &Disk, watch: &mut dyn FnMut(Event)) -> Result<TrialEnd, LabError> {
+        let TrialId { block, candidate, attempt } = spec.trial.clone();
+        self.now.replace(Some(spec.trial));
+        for event in &self.trials[&(block, candidate.clone())] {
+            watch(self.slower(&candidate, event));
+        }
+        let fails = self.tale.failing.contains(&(block, attempt, candidate.as_str()));
+        let (status, reason) = if fails { (Status::Failed, "it broke") } else { (Status::Ok, "") };
+        Ok(TrialEnd { status, reason: reason.to_owned(), wall: 1.0 })
+    }
+}
+
+/// Sees a busy machine when the tale has it so.
+struct Sky<'a>(&'a Player);
+
+impl Lookout for Sky<'_> {
+    fn begin(&mut self) {}
+
+    fn end(&mut self, own_bytes: u64) -> Surroundings {
+        let now = self.0.now.borrow();
+        let busy = now.as_ref().is_some_and(|id| self.0.tale.busy.contains(&(id.block, id.attempt)));
+        Surroundings {
+            cpu_time: Some(2.0),
+            foreign_cpu: Some(if busy { 1.5 } else { 0.1 }),
+            own_bytes: Some(own_bytes),
+            ..Surroundings::default()
+        }
+    }
+}
+
+fn plan(candidates: &[&str]) -> Plan {
+    let text = std::fs::read_to_string(Path::new(RECORDED).join("plan.json")).unwrap();
+    let mut plan: Plan = serde_json::from_str(&text).unwrap();
+    plan.protocol.blocks = Blocks { min: 3, max: 8 };
+    plan.protocol.disturbed = Some(Disturbance::default());
+    let known = plan.candidates.clone();
+    plan.candidates = candidates
+        .iter()
+        .map(|name| {
+            let of = |name: &str| known.iter().find(|candidate| candidate.name == name).cloned();
+            let found = of(name).or_else(|| of(name.strip_suffix("~twin")?)).unwrap();
+            Candidate { name: (*name).to_owned(), ..found }
+        })
+        .collect();
+    plan
+}
+
+/// A folder in memory where there is one: each event is synced to the disk.
+fn folder() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
+}
+
+/// Begins the run, or resumes what is there.
+fn conduct(plan: &Plan, player: &Player, journal: &Path) {
+    let (writer, so_far) = if journal.exists() {
+        let (writer, records) = Writer::append_to(journal).unwrap();
+        (writer, Some(Run::derive(plan, &records).unwrap()))
+    } else {
+        let mut writer = Writer::create(journal).unwrap();
+        let start = Event::RunStarted {
+            schema: SCHEMA,
+            id: "played".to_owned(),
+            title: plan.title.clone(),
+            plan_digest: digest(plan),
+            lab: player.name().to_owned(),
+            lab_reason: String::new(),
+            fidelity: player.fidelity(),
+            environment: Facts::new(),
+        };
+        writer.append(None, start).unwrap();
+        (writer, None)
+    };
+    if so_far.as_ref().is_some_and(|run| run.finished.is_some()) {
+        return;
+    }
+    player.now.replace(None);
+    let mut study = Study {
+        plan,
+        lab: player,
+        disk: Disk::Image { folder: PathBuf::from("/nowhere"), size: 512 << 20 },
+        journal: writer,
+        observer: &mut Silent,
+        lookout: &mut Sky(player),
+    };
+    study.conduct(so_far.as_ref()).unwrap();
+}
+
+/// Blocks with attempts and orders, trials, report.
+type Told = (Vec<(u32, u32, Vec<String>)>, Vec<TrialId>, String);
+
+/// Every block with its order, every trial that ended, and the whole of the report: all that an interruption may not
+/// change.
+fn told(plan: &Plan, journal: &Path) -> Told {
+    let records = read(journal).unwrap();
+    let run = Run::derive(plan, &records).unwrap();
+    let blocks = run.blocks.iter().map(|state| (state.block, state.attempt, state.order.clone())).collect();
+    let trials = run.trials.iter().map(|trial| trial.id.clone()).collect();
+    let mut report = Vec::new();
+    write(&Report::new(plan, &run, None), Format::Json, &mut report).unwrap();
+    (blocks, trials, String::from_utf8(report).unwrap())
+}
+
+/// Cuts the journal of an uninterrupted run at events that are no observations (at so many of them one), behind the last
+/// line or within the next, and resumes. The JSON report of the uninterrupted run.
+fn survives_interruptions(candidates: &[&str], every: usize, tale: Tale) -> serde_json::Value {
+    let (plan, player, folder) = (plan(candidates), Player::new(tale), folder());
+    let whole = folder.path().join("whole.jsonl");
+    conduct(&plan, &player, &whole);
+    let expected = told(&plan, &whole);
+    let text = std::fs::read_to_string(&whole).unwrap();
+    let mut cuts = Vec::new();
+    let mut end = 0;
+    for line in text.split_inclusive('\n') {
+        if end > 0 && !line.contains("\"event\":\"observation\"") {
+            // By turns behind the line before and within this one.
+            cuts.push(if cuts.len() % 2 == 0 { end } else { end + line.len() / 2 });
+        }
+        end += line.len();
+    }
+    let cut = folder.path().join("cut.jsonl");
+    for at in cuts.into_iter().step_by(every) {
+        std::fs::write(&cut, &text[..at]).unwrap();
+        conduct(&plan, &player, &cut);
+        let resumed = told(&plan, &cut);
+        let around = &text[at.saturating_sub(200)..at];
+        assert_eq!(resumed.0, expected.0, "the order, cut behind …{around}");
+        assert_eq!(resumed.1, expected.1, "the trials, cut behind …{around}");
+        assert_eq!(resumed.2, expected.2, "the report, cut behind …{around}");
+    }
+    serde_json::from_str(&expected.2).unwrap()
+}
+
+const ALL: [&str; 4] = ["ext4", "ext4-plain", "btrfs", "nilfs2"];
+
+#[test]
+fn as_recorded() {
+    let report = survives_interruptions(&ALL, 3, Tale::default());
+    assert_eq!(report["run"]["complete"], true);
+}
+
+#[test]
+fn when_candidates_are_ruled_out() {
+    let slower = vec![("nilfs2", 9.0), ("btrfs", 4.0), ("ext4-plain", 3.0)];
+    let report = survives_interruptions(&ALL, 4, Tale { slower, ..Tale::default() });
+    assert_eq!(report["verdict"]["outcome"], "decided", "{report:#}");
+    assert_eq!(report["verdict"]["best"], serde_json::json!(["ext4"]));
+}
+
+#[test]
+fn with_a_twin() {
+    let slower = vec![("nilfs2", 9.0), ("btrfs", 6.0)];
+    let report = survives_interruptions(
+        &["ext4", "btrfs", "nilfs2", "ext4~twin"],
+        5,
+        Tale { slower, ..Tale::default() },
+    );
+    assert_eq!(report["verdict"]["floor"]["source"], "twin");
+}
+
+#[test]
+fn when_blocks_are_disturbed_and_candidates_missing_or_failing() {
+    let tale = Tale {
+        missing: vec!["ext4-plain"],
+        // In a block that does not count a failure does not count either.
+        failing: vec![(1, 1, "ext4"), (2, 1, "nilfs2")],
+        busy: vec![(1, 1), (3, 1), (3, 2)],
+        slower: vec![("btrfs", 5.0)],
+    };
+    let report = survives_interruptions(&ALL, 2, tale);
+    assert_eq!(report["run"]["blocks_invalid"], 3, "{report:#}");
+    let status = |name: &str| {
+        let candidates = report["candidates"].as_array().unwrap();
+        let found = candidates.iter().find(|candidate| candidate["name"] == name).unwrap();
+        found["status"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(ALL.map(status), ["ok", "skipped", "ok", "failed"]);
+}
+
+#[test]
+fn when_nothing_may_be_ranked() {
+    let busy = vec![(1, 1), (1, 2), (2, 1)];
+    let report = survives_interruptions(&ALL, 5, Tale { busy, ..Tale::default() });
+    assert_eq!(report["run"]["ended"]["by"], "disturbed");
+    assert_eq!(report["verdict"]["ranking"], serde_json::json!([]));
+    assert!(report["verdict"]["refused"].as_str().unwrap().contains("more than the 1 that did"));
+}
+
+#[test]
+fn a_conductor_killed_after_every_single_trial() {
+    let slower = vec![("nilfs2", 9.0), ("btrfs", 4.0)];
+    let (plan, player, folder) = (plan(&ALL), Player::new(Tale { slower, ..Tale::default() }), folder());
+    let (whole, pieces) = (folder.path().join("whole.jsonl"), folder.path().join("pieces.jsonl"));
+    conduct(&plan, &player, &whole);
+    // Begun by the same event, so that the reports can be the same to the second.
+    let text = std::fs::read_to_string(&whole).unwrap();
+    std::fs::write(&pieces, text.lines().next().unwrap().to_owned() + "\n").unwrap();
+    let mut ended = 0;
+    loop {
+        conduct(&plan, &player, &pieces);
+        // It came no further than the first trial that had not ended before.
+        let text = std::fs::read_to_string(&pieces).unwrap();
+        let ends = text.match_indices("\"event\":\"trial_finished\"").map(|(at, _)| at);
+        let Some(next) = ends.clone().nth(ended) else { break };
+        let line_end = next + text[next..].find('\n').unwrap() + 1;
+        std::fs::write(&pieces, &text[..line_end]).unwrap();
+        ended += 1;
+    }
+    conduct(&plan, &player, &pieces);
+    let (whole, pieces) = (told(&plan, &whole), told(&plan, &pieces));
+    assert_eq!(whole.1.len(), ended);
+    assert_eq!(pieces, whole);
+}
