@@ -86,16 +86,19 @@ mod tests {
     use crate::Truth;
     use crate::world::NOISES;
 
-    /// A guard, not a measurement: 300 runs of the cases that err most. Were the true rate 4 %, more than 9 % would be
-    /// seen about once in 30000 such rows; were it 15 %, fewer than that about once in 500.
+    /// A guard, not a measurement: few runs, of cases that err most. All noises together, a rate of 4 % gives 56 ± 7 of
+    /// 1400, one of 6.5 % 91 ± 9; in one noise 10 % would be 20 ± 4 of 200.
     #[test]
     fn best_candidates_are_not_ruled_out_too_often() {
-        for (place, (noise, name)) in NOISES.into_iter().enumerate() {
-            for (candidates, best) in [(2, 2), (3, 2), (8, 2)] {
-                let truth = Truth { candidates, best, gap: if best < candidates { 0.5 } else { 0.0 } };
-                let tally = simulate(truth, noise, 0.04, 300, 77 + place as u64).library;
-                assert!(tally.best_out <= 27, "{name}, {candidates}: {} of 300", tally.best_out);
+        for (candidates, best, gap) in [(2, 2, 0.0), (4, 2, 0.5)] {
+            let mut all = 0;
+            for (place, (noise, name)) in NOISES.into_iter().enumerate() {
+                let truth = Truth { candidates, best, gap };
+                let tally = simulate(truth, noise, 0.04, 200, 77 + place as u64).library;
+                assert!(tally.best_out <= 20, "{name}, {candidates}: {} of 200", tally.best_out);
+                all += tally.best_out;
             }
+            assert!(all <= 70, "{candidates}: {all} of 1400");
         }
     }
 
@@ -103,9 +106,9 @@ mod tests {
     fn large_gaps_are_found_with_a_third_of_eighteen_trials() {
         for (noise, name) in NOISES {
             let truth = Truth { candidates: 4, best: 1, gap: 0.2 };
-            let tally = simulate(truth, noise, 0.015, 100, 5).library;
+            let tally = simulate(truth, noise, 0.015, 50, 5).library;
             assert!(tally.trials() <= 6.0, "{name}: {}", tally.trials());
-            assert!(tally.decided > 90, "{name}: {}", tally.decided);
+            assert!(tally.decided > 45, "{name}: {}", tally.decided);
         }
     }
 }

@@ -96,8 +96,8 @@ impl Kept {
         Kept::within(values, centre, reach * spread.max(typical))
     }
 
-    /// Sets aside what lies further than `far` from `centre`, unless that is nearly a third or more of all: then
-    /// nobody can tell which are the outliers. Likewise where `far` is 0: values that mostly agree to the last digit.
+    /// Sets aside what lies further than `far` from `centre`, unless those are a third of all or more: then nobody
+    /// can tell which are the outliers. Likewise where `far` is 0: values that mostly agree to the last digit.
     fn within(values: &[f64], centre: f64, far: f64) -> Option<Kept> {
         if values.len() < 2 {
             return None;
@@ -170,7 +170,8 @@ pub fn evidence(differences: &[f64], beside: &[f64], common: Option<CommonScale>
 }
 
 /// The common scale of the paired differences of so many candidates, outliers set aside. What it tells beyond a
-/// pair's own differences and sums comes from the other candidates but one. `None` without a sample of two values.
+/// pair's own differences and sums is worth a degree of freedom per block and candidate beyond three; it never gets
+/// more than two in all. `None` without a sample of two values.
 pub fn common_scale(samples: &[Vec<f64>], candidates: usize) -> Option<CommonScale> {
     let blocks = samples.iter().map(Vec::len).max()?.saturating_sub(1) as f64;
     let spreads: Vec<f64> =

@@ -58,8 +58,8 @@ pub fn planned_looks(minimum: u32, maximum: u32, alpha: f64) -> Vec<PlannedLook>
         .collect()
 }
 
-/// How α for ruling out is divided: most of it where a difference of ten percent is found under noise of
-/// three to five, some kept for small differences. Chosen by simulation (docs/methodology.md).
+/// How α for ruling out is divided: most of it where a difference of ten percent is found under noise of up to
+/// four, some kept for small differences. Chosen by simulation (docs/methodology.md).
 fn weight_out(block: u32) -> f64 {
     match block {
         ..=3 => 0.8,
