@@ -1,157 +1,131 @@
 //! Measures the stopping rule: how often it is wrong, and how many trials it needs.
 //!
-//!     cargo run --release --example operating_characteristics -- [REPETITIONS [NOISE [GAP]]]
+//!     cargo run --release --example operating_characteristics -- [--repetitions N] [--noise S,S] [--seed N] [--rows]
 //!
-//! REPETITIONS simulated runs per row (default 2000), NOISE the standard deviation of a log time (default
-//! 0.04). With a GAP (0.1), only the rows with that gap. Prints the Markdown table of docs/methodology.md. Same
-//! arguments, same table.
+//! N simulated runs per row (default 2000) at each noise S, the standard deviation of a log time (default
+//! 0.015,0.04). Prints the Markdown tables of docs/methodology.md; with --rows, every row that they summarise.
+//! One thread; same arguments, same tables.
 
 mod rules;
+mod tables;
+mod tally;
 mod world;
 
 use std::process::ExitCode;
 
-use fsverdict::statistics::{Outcome, Stopping, StoppingRule};
+use crate::tables::{Table, print_every_row, print_summary};
+use crate::tally::simulate;
+use crate::world::NOISES;
 
-use crate::rules::{Ending, MOST_BLOCKS, TIE, run_baseline, run_library};
-use crate::world::{NOISES, Noise, World};
+/// How many candidates.
+const CANDIDATES: [usize; 5] = [2, 3, 4, 8, 16];
 
-/// Six runs of three results each: what a magazine spends on each candidate.
-const MAGAZINE_TRIALS: f64 = 18.0;
-
-/// Seeds below this many rows were used while the rule was being tuned; the table is made from others.
-const ROWS_OF_TUNING: u64 = 1_000_000;
+/// How much worse those that are not best are.
+const GAPS: [f64; 7] = [0.01, 0.03, 0.05, 0.10, 0.20, 0.50, 1.00];
 
 /// What is true of the candidates: how many, how many of them tied for best, how much worse the others are.
-#[derive(Debug, Clone, Copy)]
-struct Truth {
-    candidates: usize,
-    best: usize,
-    gap: f64,
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Truth {
+    pub(crate) candidates: usize,
+    pub(crate) best: usize,
+    pub(crate) gap: f64,
 }
 
-/// Counts over many runs of one rule.
-#[derive(Debug, Default)]
-struct Tally {
-    best_out: usize,
-    wrong_winner: usize,
-    decided: usize,
-    tied: usize,
-    false_tie: usize,
-    trials: usize,
-}
-
-impl Tally {
-    fn add(&mut self, ending: &Ending, truth: Truth) {
-        let lost = ending.surviving[..truth.best].iter().filter(|still| !**still).count();
-        self.best_out += usize::from(lost > 0);
-        self.decided += usize::from(ending.outcome == Outcome::Decided);
-        self.wrong_winner += usize::from(ending.outcome == Outcome::Decided && lost == truth.best);
-        self.tied += usize::from(ending.outcome == Outcome::Tied);
-        let apart = ending.tied.iter().any(|one| *one < truth.best)
-            && ending.tied.iter().any(|one| *one >= truth.best);
-        self.false_tie += usize::from(apart && truth.gap > TIE);
-        self.trials += ending.trials;
-    }
-}
-
-/// Both rules on the same truth and noise.
-fn simulate(truth: Truth, noise: Noise, nominal: f64, repetitions: usize, row: u64) -> (Tally, Tally) {
-    let centres: Vec<f64> = (0..truth.candidates)
-        .map(|place| if place < truth.best { 0.0 } else { libm::log1p(truth.gap) })
-        .collect();
-    let prepared = Stopping::new(StoppingRule::new(3, MOST_BLOCKS, TIE), truth.candidates);
-    let (mut library, mut baseline) = (Tally::default(), Tally::default());
-    for repetition in 0..repetitions as u64 {
-        // Both rules see the same trials.
-        let seed = (ROWS_OF_TUNING + row) << 32 | repetition;
-        let ending =
-            run_library(&prepared, &mut World::new(&centres, noise, nominal, seed), truth.candidates);
-        library.add(&ending, truth);
-        let ending = run_baseline(&mut World::new(&centres, noise, nominal, seed), truth.candidates);
-        baseline.add(&ending, truth);
-    }
-    (library, baseline)
-}
-
-fn truths(only_gap: Option<f64>) -> Vec<Truth> {
+/// Every truth that is tried in every kind of noise.
+fn truths() -> Vec<Truth> {
     let mut all = Vec::new();
-    for candidates in [2, 3, 4, 8, 16] {
+    for candidates in CANDIDATES {
         all.push(Truth { candidates, best: candidates, gap: 0.0 });
-        for gap in [0.01, 0.02, 0.05, 0.10, 0.20, 0.50, 1.00] {
-            all.push(Truth { candidates, best: 1, gap });
-        }
-        if candidates > 2 {
-            for gap in [0.05, 0.10, 0.50] {
-                all.push(Truth { candidates, best: 2, gap });
-            }
+        for best in 1..candidates.min(3) {
+            all.extend(GAPS.map(|gap| Truth { candidates, best, gap }));
         }
     }
-    all.retain(|truth| only_gap.is_none_or(|gap| (truth.gap - gap).abs() < 1e-9));
     all
 }
 
-fn arguments() -> Option<(usize, f64, Option<f64>)> {
-    let given: Vec<String> = std::env::args().skip(1).collect();
-    let repetitions = given.first().map_or(Some(2000), |text| text.parse().ok())?;
-    let nominal = given.get(1).map_or(Some(0.04), |text| text.parse().ok())?;
-    let gap = match given.get(2) {
-        Some(text) => Some(text.parse().ok()?),
-        None => None,
-    };
-    Some((repetitions, nominal, gap))
+/// What the user asked for.
+#[derive(Debug, Clone, PartialEq)]
+struct Request {
+    repetitions: u32,
+    deviations: Vec<f64>,
+    seed: u64,
+    rows: bool,
+}
+
+impl Request {
+    fn of(arguments: impl Iterator<Item = String>) -> Option<Request> {
+        let mut request =
+            Request { repetitions: 2000, deviations: vec![0.015, 0.04], seed: 20_261_121, rows: false };
+        let mut arguments = arguments;
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--rows" => request.rows = true,
+                "--repetitions" => request.repetitions = arguments.next()?.parse().ok().filter(|n| *n > 0)?,
+                "--seed" => request.seed = arguments.next()?.parse().ok()?,
+                "--noise" => {
+                    let parsed: Result<Vec<f64>, _> = arguments.next()?.split(',').map(str::parse).collect();
+                    request.deviations = parsed.ok()?;
+                }
+                _ => return None,
+            }
+        }
+        Some(request)
+    }
 }
 
 fn main() -> ExitCode {
-    let Some((repetitions, nominal, gap)) = arguments() else {
-        eprintln!("usage: operating_characteristics [REPETITIONS [NOISE [GAP]]], e.g. 2000 0.04 0.1");
+    let Some(request) = Request::of(std::env::args().skip(1)) else {
+        eprintln!("usage: operating_characteristics [--repetitions N] [--noise S,S] [--seed N] [--rows]");
         return ExitCode::from(2);
     };
-    let truths = truths(gap);
-    println!(
-        "| noise | candidates | best | gap | best one out % | wrong winner % | decided % | tied % | false tie % | trials | 18 / trials | baseline: best one out % | decided % | trials |"
-    );
-    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
-    let (mut worst_error, mut worst_excess) = (0.0f64, f64::NEG_INFINITY);
-    for (place, (noise, name)) in NOISES.into_iter().enumerate() {
-        let rows: Vec<(Tally, Tally)> = std::thread::scope(|scope| {
-            let handles: Vec<_> = truths
-                .iter()
-                .enumerate()
-                .map(|(number, truth)| {
-                    scope.spawn(move || {
-                        simulate(*truth, noise, nominal, repetitions, (place * 1000 + number) as u64)
-                    })
-                })
-                .collect();
-            handles.into_iter().filter_map(|handle| handle.join().ok()).collect()
-        });
-        for (truth, (library, baseline)) in truths.iter().zip(&rows) {
-            let percent = |count: usize| 100.0 * count as f64 / repetitions as f64;
-            let per_candidate = |tally: &Tally| tally.trials as f64 / (repetitions * truth.candidates) as f64;
-            let (trials, baseline_trials) = (per_candidate(library), per_candidate(baseline));
-            worst_error = worst_error.max(percent(library.best_out));
-            worst_excess = worst_excess.max(trials - baseline_trials);
-            println!(
-                "| {name} | {} | {} | {:.0} % | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} |",
-                truth.candidates,
-                truth.best,
-                100.0 * truth.gap,
-                percent(library.best_out),
-                percent(library.wrong_winner),
-                percent(library.decided),
-                percent(library.tied),
-                percent(library.false_tie),
-                trials,
-                MAGAZINE_TRIALS / trials,
-                percent(baseline.best_out),
-                percent(baseline.decided),
-                baseline_trials,
-            );
+    for deviation in &request.deviations {
+        let mut table = Table::new(*deviation, request.repetitions);
+        for (place, (noise, name)) in NOISES.into_iter().enumerate() {
+            for (number, truth) in truths().into_iter().enumerate() {
+                // No two rows, noises or seeds share their random numbers.
+                let stream = (request.seed << 16) + ((place as u64) << 8) + number as u64;
+                table.add(name, truth, simulate(truth, noise, *deviation, request.repetitions, stream));
+            }
+        }
+        if request.rows {
+            print_every_row(&table);
+        } else {
+            print_summary(&table);
         }
     }
-    println!();
-    println!("Largest share of runs that ruled a best candidate out: {worst_error:.2} %.");
-    println!("Largest excess of trials per candidate over the baseline: {worst_excess:+.2}.");
     ExitCode::SUCCESS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Request, truths};
+    use crate::world::NOISES;
+
+    #[test]
+    fn the_documented_table_has_these_noises() {
+        let methodology = include_str!("../../docs/methodology.md");
+        for (_, name) in NOISES {
+            assert!(methodology.contains(&format!("| {name} |")), "no row for {name}: run the example again");
+        }
+    }
+
+    #[test]
+    fn truths_are_those_the_documentation_names() {
+        let all = truths();
+        assert_eq!(all.len(), 5 + 5 * 7 + 4 * 7);
+        assert!(
+            all.iter().all(|truth| truth.best <= truth.candidates
+                && (truth.gap > 0.0) == (truth.best < truth.candidates))
+        );
+    }
+
+    #[test]
+    fn arguments_are_read_or_refused() {
+        let read = |text: &str| Request::of(text.split_whitespace().map(str::to_owned));
+        let request = read("--repetitions 10 --noise 0.02,0.1 --rows").unwrap();
+        assert_eq!((request.repetitions, request.deviations, request.rows), (10, vec![0.02, 0.1], true));
+        assert_eq!(read("--repetitions 0"), None);
+        assert_eq!(read("--noise much"), None);
+        assert_eq!(read("2000"), None);
+    }
 }

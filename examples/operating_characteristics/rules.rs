@@ -16,54 +16,74 @@ const BASELINE_LOOKS: [usize; 4] = [10, 15, 20, 30];
 /// How a simulated run ended.
 #[derive(Debug)]
 pub(crate) struct Ending {
-    /// Who was still in.
+    /// Who was still in; all of them tied if that is the outcome.
     pub(crate) surviving: Vec<bool>,
     /// Trials of all candidates together.
-    pub(crate) trials: usize,
+    pub(crate) trials: u64,
+    /// Those of them that ran before all candidates that are truly worse were out.
+    pub(crate) trials_to_separate: u64,
     /// How it ended.
     pub(crate) outcome: Outcome,
-    /// Candidates that a tie was claimed for at the end, the leader included; empty without a tie.
-    pub(crate) tied: Vec<usize>,
+}
+
+impl Ending {
+    fn begin(candidates: usize) -> Ending {
+        Ending {
+            surviving: vec![true; candidates],
+            trials: 0,
+            trials_to_separate: 0,
+            outcome: Outcome::Continue,
+        }
+    }
+
+    /// One more block of all that are in. The first `best` candidates are the truly best.
+    fn count_block(&mut self, best: usize) {
+        let trials = self.surviving.iter().filter(|still| **still).count() as u64;
+        self.trials += trials;
+        if self.surviving[best..].contains(&true) {
+            self.trials_to_separate += trials;
+        }
+    }
 }
 
 /// The rule of the library, from a state prepared once.
-pub(crate) fn run_library(prepared: &Stopping, world: &mut World, candidates: usize) -> Ending {
+pub(crate) fn run_library(prepared: &Stopping, world: &mut World, candidates: usize, best: usize) -> Ending {
     let mut state = prepared.clone();
-    let mut surviving = vec![true; candidates];
-    let mut trials = 0;
-    loop {
+    let mut ending = Ending::begin(candidates);
+    let mut scores = vec![None; candidates];
+    while ending.outcome == Outcome::Continue {
         let times = world.next_block();
-        let scores: Vec<Option<f64>> =
-            times.iter().zip(&surviving).map(|(time, still)| still.then_some(*time)).collect();
-        trials += surviving.iter().filter(|still| **still).count();
+        for ((score, time), still) in scores.iter_mut().zip(times).zip(&ending.surviving) {
+            *score = still.then_some(*time);
+        }
+        ending.count_block(best);
         let look = state.block(&scores);
         for out in &look.eliminate {
-            surviving[*out] = false;
+            ending.surviving[*out] = false;
         }
-        if look.outcome != Outcome::Continue {
-            let tied = if look.outcome == Outcome::Tied { state.surviving() } else { Vec::new() };
-            return Ending { surviving, trials, outcome: look.outcome, tied };
-        }
+        ending.outcome = look.outcome;
     }
+    ending
 }
 
 /// METHOD's baseline: looks after 10, 15, 20 and 30 blocks with α/4 each; Friedman's test as a gate, then
 /// signed-rank tests against the leader with Holm's correction. "Different" needs the threshold δ too.
-pub(crate) fn run_baseline(world: &mut World, candidates: usize) -> Ending {
-    let mut surviving = vec![true; candidates];
-    let mut trials = 0;
+pub(crate) fn run_baseline(world: &mut World, candidates: usize, best: usize) -> Ending {
+    let mut ending = Ending::begin(candidates);
     let mut blocks: Vec<Vec<f64>> = Vec::new();
     for _ in 0..MOST_BLOCKS {
-        blocks.push(world.next_block());
-        trials += surviving.iter().filter(|still| **still).count();
+        blocks.push(world.next_block().to_vec());
+        ending.count_block(best);
         if BASELINE_LOOKS.contains(&blocks.len()) {
-            baseline_look(&blocks, &mut surviving, 0.05 / BASELINE_LOOKS.len() as f64);
+            baseline_look(&blocks, &mut ending.surviving, 0.05 / BASELINE_LOOKS.len() as f64);
         }
-        if surviving.iter().filter(|still| **still).count() == 1 {
-            return Ending { surviving, trials, outcome: Outcome::Decided, tied: Vec::new() };
+        if ending.surviving.iter().filter(|still| **still).count() == 1 {
+            ending.outcome = Outcome::Decided;
+            return ending;
         }
     }
-    Ending { surviving, trials, outcome: Outcome::Undecided, tied: Vec::new() }
+    ending.outcome = Outcome::Undecided;
+    ending
 }
 
 fn baseline_look(blocks: &[Vec<f64>], surviving: &mut [bool], alpha: f64) {

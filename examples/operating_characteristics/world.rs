@@ -24,16 +24,19 @@ pub(crate) enum Noise {
     Drift,
     /// Normal; the standard deviation of each candidate is drawn between half and twice the nominal one.
     PerCandidate,
+    /// Normal; the first two candidates are twice as noisy as the others.
+    NoisyBest,
 }
 
 /// Every noise model with its name in the table.
-pub(crate) const NOISES: [(Noise, &str); 6] = [
+pub(crate) const NOISES: [(Noise, &str); 7] = [
     (Noise::Normal, "normal"),
     (Noise::HeavyTails, "heavy tails (t3)"),
     (Noise::Outliers, "5 % of trials x3 in time"),
     (Noise::Bursts, "5 % of trials x3 in noise"),
     (Noise::Drift, "drifting device"),
     (Noise::PerCandidate, "noise differs x4 by candidate"),
+    (Noise::NoisyBest, "first two x2 in noise"),
 ];
 
 /// Candidates with their true centres, tried on one device.
@@ -45,6 +48,7 @@ pub(crate) struct World {
     nominal: f64,
     noise: Noise,
     order: Vec<usize>,
+    times: Vec<f64>,
     block: u32,
 }
 
@@ -58,6 +62,7 @@ impl World {
             nominal,
             noise,
             order: (0..centres.len()).collect(),
+            times: vec![0.0; centres.len()],
             block: 0,
         };
         if noise == Noise::PerCandidate {
@@ -65,18 +70,22 @@ impl World {
                 world.deviations[place] = nominal * 0.5 * libm::pow(4.0, world.uniform());
             }
         }
+        if noise == Noise::NoisyBest {
+            for deviation in world.deviations.iter_mut().skip(2) {
+                *deviation *= 0.5;
+            }
+        }
         world
     }
 
     /// The log times of one block, tried in random order.
-    pub(crate) fn next_block(&mut self) -> Vec<f64> {
+    pub(crate) fn next_block(&mut self) -> &[f64] {
         let count = self.centres.len();
         for last in (1..count).rev() {
             let other = (self.uniform() * (last + 1) as f64) as usize;
             self.order.swap(last, other);
         }
         let shared = BLOCK_NOISE * self.normal();
-        let mut times = vec![0.0; count];
         for place in 0..count {
             let candidate = self.order[place];
             let mut time = self.centres[candidate] + shared + self.deviations[candidate] * self.unit_noise();
@@ -86,10 +95,10 @@ impl World {
             if self.noise == Noise::Drift {
                 time += 0.5 * self.nominal * (f64::from(self.block) + place as f64 / count as f64);
             }
-            times[candidate] = time;
+            self.times[candidate] = time;
         }
         self.block += 1;
-        times
+        &self.times
     }
 
     fn unit_noise(&mut self) -> f64 {

@@ -9,7 +9,7 @@ use clap::Args;
 use crate::journal::{Event, Run, SCHEMA, Writer};
 use crate::lab::{Choice, Disk};
 use crate::plan::{Blocks, DeviceSource, LabChoice, Overrides, Plan, Twice, parse_time};
-use crate::study::{Bar, Machine, Observer, RunFolder, Silent, Study, StudyError};
+use crate::study::{Bar, Machine, Observer, RunFolder, Silent, Study};
 
 use super::environment::environment;
 use super::live::{Live, write_page};
@@ -145,20 +145,13 @@ pub(super) fn conduct(
     let mut machine = Machine::new(&disk);
     let lab = choice.lab.as_ref();
     let mut study = Study { plan, lab, disk, journal, observer: &mut live, lookout: &mut machine };
-    let ended = study.conduct(so_far);
+    study.conduct(so_far).map_err(|error| {
+        let run = folder.path().display();
+        CliError::Failed(format!(
+            "{error}\nhint: what was measured so far is in {run}; `fsverdict resume {run}` carries on"
+        ))
+    })?;
     drop(study);
-    match ended {
-        Ok(()) => {}
-        // The table below says of each candidate why.
-        Err(StudyError::Nothing) => {}
-        Err(error) => {
-            return Err(CliError::Failed(format!(
-                "{error}\nhint: what was measured so far is in {}; `fsverdict resume {}` carries on",
-                folder.path().display(),
-                folder.path().display()
-            )));
-        }
-    }
     show_result(folder, plan)
 }
 

@@ -174,13 +174,6 @@ fn upper_gamma(a: f64, x: f64) -> f64 {
     front * result
 }
 
-/// The median of a chi-squared variable divided by its degrees of freedom (Wilson & Hilferty 1931): what a
-/// median of sample variances must be divided by to estimate the variance.
-pub(super) fn chi_squared_median_ratio(degrees: f64) -> f64 {
-    let root = 1.0 - 2.0 / (9.0 * degrees);
-    root * root * root
-}
-
 /// Square root that treats rounding below zero as zero.
 pub(super) fn root(value: f64) -> f64 {
     sqrt(value.max(0.0))

@@ -13,6 +13,7 @@
 //! - *the best two stand apart from the rest*: likewise for the mean of the leader and the contender closest to
 //!   it, for the (r + 1) r / 2 pairs that could have stood apart.
 
+use super::distribution::root;
 use super::pooled::{CommonScale, Evidence, evidence};
 use super::sample::median;
 
@@ -33,8 +34,16 @@ const LEAST_FOR_PAIRS: f64 = 0.2;
 /// Up to this many blocks, a candidate must also have been worse than the leader in every block.
 const CONSISTENT: usize = 5;
 
-/// The variance of a median over that of a mean, for many normal values; π / (2 r + 1) is close for few, too.
-const MEDIAN_VARIANCE: f64 = std::f64::consts::FRAC_PI_2;
+/// The weight of the common scale, in degrees of freedom, where many are judged together: at most this, and what
+/// the candidates of the set add. Sets may rely on it more than pairs: nobody is ruled out whose own pair was not
+/// found different too.
+const MOST_WEIGHT: f64 = 30.0;
+
+/// The variance of the median of so many normal values over that of one of them: of one or two it is their mean,
+/// of more it is close to π / (2 r + 1).
+pub(super) fn median_variance(count: f64) -> f64 {
+    if count <= 2.0 { 1.0 / count.max(1.0) } else { std::f64::consts::FRAC_PI_2 / (count + 0.5) }
+}
 
 /// A candidate that is compared with the leader.
 #[derive(Debug, Clone, PartialEq)]
@@ -128,12 +137,16 @@ fn stands_apart(set: &[&Contender], second: Option<usize>, common: Option<Common
         })
         .collect();
     let rest = (set.len() - usize::from(second.is_some())) as f64;
-    // The median of one or two is their mean.
-    let of_rest = if rest <= 2.0 { 1.0 / rest } else { MEDIAN_VARIANCE / (rest + 0.5) };
     let of_best = if second.is_some() { 0.5 } else { 1.0 };
-    let scale =
-        common.map(|common| CommonScale { variance: common.variance * 0.5 * (of_best + of_rest), ..common });
-    gaps.and_then(|gaps| evidence(&gaps, scale))
+    let share = 0.5 * (of_best + median_variance(rest));
+    let scale = common.map(|common| CommonScale {
+        variance: common.variance * share,
+        typical: common.typical * root(share),
+        degrees: ((set.len() as f64 - 1.0) * (blocks as f64 - 1.0)).min(MOST_WEIGHT),
+        yields: false,
+        ..common
+    });
+    gaps.and_then(|gaps| evidence(&gaps, &[], scale))
         .is_some_and(|found| found.difference > 0.0 && found.p_different() <= level)
 }
 
@@ -143,7 +156,7 @@ mod tests {
     use super::{Contender, ruled_out};
 
     fn contender(candidate: usize, differences: &[f64]) -> Contender {
-        let evidence = evidence(differences, None).unwrap();
+        let evidence = evidence(differences, &[], None).unwrap();
         Contender { candidate, differences: differences.to_vec(), evidence, p: evidence.p_different() }
     }
 

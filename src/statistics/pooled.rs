@@ -1,26 +1,47 @@
 //! Comparing two candidates after a few blocks, with the scale of the noise learned from all of them.
 //!
-//! After three blocks a pair's own differences say next to nothing about how noisy they are. Every other pair
-//! went through the same blocks, so their spread is evidence too. The pair's own variance is drawn towards the
-//! common one, not replaced by it, because candidates may differ in how noisy they are (a moderated t after
-//! Smyth 2004, the weight of the common value being fixed). Trimming and winsorising after Tukey & McLaughlin
-//! 1963 and Yuen 1974 keep single outliers from making, or from blocking, a decision.
+//! After three blocks a pair's own differences say next to nothing about how noisy they are. Other pairs went
+//! through the same blocks, so their spread is evidence too. The pair's own variance is drawn towards what the
+//! others show, not replaced by it, because candidates may differ in how noisy they are (a moderated t after
+//! Smyth 2004, the weight of the common value being fixed). Differences far outside are set aside (Hampel 1985), so
+//! that a single outlier neither makes nor blocks a decision.
 
-use super::distribution::{chi_squared_median_ratio, root, student_tail};
-use super::sample::{mean, median, sorted};
+use super::distribution::{root, student_tail};
+use super::sample::{mean, median};
 
 /// The largest weight, in degrees of freedom, of the common scale beside a pair's own. The larger, the sooner
-/// decisions come, and the more they rely on candidates being equally noisy; this much is still safe where their
-/// standard deviations differ by a factor of four (docs/methodology.md).
-const COMMON_WEIGHT: f64 = 8.0;
+/// decisions come, and the more they rely on candidates being equally noisy.
+const COMMON_WEIGHT: f64 = 2.0;
 
-/// The variance of one paired difference, learned from all pairs of candidates.
+/// The same for the steps of sums.
+const STEPS_WEIGHT: f64 = 8.0;
+
+/// How far from the median, in typical deviations, a difference may lie and still count, however many there are.
+const REACH: f64 = 4.0;
+
+/// What is added to it, divided by how many deviations the typical one stands on: from few it is poorly known.
+const REACH_OF_FEW: f64 = 24.0;
+
+/// No pair's variance adds more than this many typical ones to the mean: one wild candidate should not make all
+/// others look noisy.
+const MOST_EXCESS: f64 = 4.0;
+
+/// The standard deviation of a normal sample over its median absolute deviation.
+const DEVIATION_BY_MEDIAN: f64 = 1.482_602_218_505_602;
+
+/// The noise of one paired difference, learned from more than the pair.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CommonScale {
     /// Variance of a single paired difference of logs.
     pub variance: f64,
     /// How much it counts beside a pair's own variance, in degrees of freedom.
     pub degrees: f64,
+    /// It counts less where the pair's own variance is larger.
+    pub yields: bool,
+    /// The standard deviation of a single difference, by medians: outliers hardly matter.
+    pub typical: f64,
+    /// How many independent deviations that stands on.
+    pub seen: f64,
 }
 
 /// What paired differences say: how large, how sure.
@@ -58,71 +79,137 @@ impl Evidence {
     }
 }
 
-/// How many of `n` values are set aside at each end: about an eighth, none below six.
-pub fn trimmed_ends(n: usize) -> usize {
-    if n < 6 { 0 } else { (n / 8).max(1) }
-}
-
-/// What is left of a sample when its ends are set aside.
+/// What is left of a sample when values far outside are set aside.
 #[derive(Debug, Clone, Copy)]
-struct Trimmed {
+struct Kept {
     mean: f64,
-    /// Sum of squares about their mean after the ends were pulled in to the nearest value kept.
+    /// Sum of squares about their mean.
     squares: f64,
-    kept: f64,
-    n: f64,
+    count: f64,
 }
 
-impl Trimmed {
-    fn of(values: &[f64]) -> Option<Trimmed> {
+impl Kept {
+    /// Sets aside what lies further from the median than `reach` times the sample's own spread by medians, or
+    /// `typical` if that is larger.
+    fn of(values: &[f64], typical: f64, reach: f64) -> Option<Kept> {
+        let (centre, spread) = centre_and_spread(values)?;
+        Kept::within(values, centre, reach * spread.max(typical))
+    }
+
+    /// Sets aside what lies further than `far` from `centre`, unless that is nearly a third or more of all: then
+    /// nobody can tell which are the outliers. Likewise where `far` is 0: values that mostly agree to the last digit.
+    fn within(values: &[f64], centre: f64, far: f64) -> Option<Kept> {
         if values.len() < 2 {
             return None;
         }
-        let ordered = sorted(values);
-        let cut = trimmed_ends(ordered.len());
-        let kept = &ordered[cut..ordered.len() - cut];
-        let (first, last) = (*kept.first()?, *kept.last()?);
-        let pulled: Vec<f64> = ordered.iter().map(|value| value.clamp(first, last)).collect();
-        let centre = mean(&pulled)?;
-        Some(Trimmed {
-            mean: mean(kept)?,
-            squares: pulled.iter().map(|value| (value - centre) * (value - centre)).sum(),
-            kept: kept.len() as f64,
-            n: values.len() as f64,
-        })
+        let outside = values.iter().filter(|value| (*value - centre).abs() > far).count();
+        let all = far <= 0.0 || outside > most_outside(values.len());
+        let near = || values.iter().filter(|value| all || (*value - centre).abs() <= far);
+        let count = near().count() as f64;
+        let mean = near().sum::<f64>() / count;
+        Some(Kept { mean, squares: near().map(|value| (value - mean) * (value - mean)).sum(), count })
     }
 
     fn degrees(&self) -> f64 {
-        self.kept - 1.0
-    }
-
-    /// Squared standard error of the trimmed mean (Yuen).
-    fn squared_error(&self) -> f64 {
-        self.squares / (self.kept * self.degrees())
+        self.count - 1.0
     }
 }
 
-/// Judges paired differences, with the common scale where there is one. `None` below two differences.
-pub fn evidence(differences: &[f64], common: Option<CommonScale>) -> Option<Evidence> {
-    let own = Trimmed::of(differences)?;
-    let (mut squared, mut degrees) = (own.squared_error(), own.degrees());
+/// The most values of `n` that may be set aside: none of three (where two outliers would vote out the good one), one
+/// of four to six.
+fn most_outside(n: usize) -> usize {
+    if n < 4 { 0 } else { (n - 1) / 3 }
+}
+
+/// How far out a value may lie, in typical deviations that stand on so many.
+fn reach(seen: f64) -> f64 {
+    REACH + REACH_OF_FEW / seen
+}
+
+/// The median, and the standard deviation as the median absolute deviation tells it (corrected for small samples
+/// after Croux & Rousseeuw 1992).
+pub(super) fn centre_and_spread(values: &[f64]) -> Option<(f64, f64)> {
+    let centre = median(values)?;
+    let away: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
+    let n = values.len();
+    let correction = match n {
+        ..=2 => 1.196,
+        3 => 1.495,
+        4 => 1.363,
+        5 => 1.206,
+        6 => 1.200,
+        7 => 1.140,
+        8 => 1.129,
+        9 => 1.107,
+        _ => n as f64 / (n as f64 - 0.8),
+    };
+    Some((centre, correction * DEVIATION_BY_MEDIAN * median(&away)?))
+}
+
+/// Judges paired differences. `beside` are other values that vary as much (empty if there are none), `common` is
+/// the scale of all pairs. `None` below two differences.
+pub fn evidence(differences: &[f64], beside: &[f64], common: Option<CommonScale>) -> Option<Evidence> {
+    let n = differences.len();
+    let (typical, reach) = match common {
+        Some(common) => (common.typical, reach(common.seen)),
+        None => (0.0, reach(n as f64 - 1.0)),
+    };
+    let own = Kept::of(differences, typical, reach)?;
+    let (mut squares, mut degrees) = (own.squares, own.degrees());
+    if let Some(beside) = Kept::of(beside, typical, reach) {
+        squares += beside.squares;
+        degrees += beside.degrees();
+    }
     if let Some(common) = common {
-        squared = (common.degrees * common.variance / own.n + degrees * squared) / (common.degrees + degrees);
-        degrees += common.degrees;
+        let excess = if common.yields { squares / degrees / common.variance } else { 1.0 };
+        let weight = if excess > 1.0 { common.degrees / excess } else { common.degrees };
+        squares += weight * common.variance;
+        degrees += weight;
     }
-    Some(Evidence { difference: own.mean, error: root(squared), degrees })
+    Some(Evidence { difference: own.mean, error: root(squares / degrees / own.count), degrees })
 }
 
-/// The common scale of several samples of paired differences: the median of their variances, which neither one
-/// noisy candidate nor one outlier can move far. `weight` says how many degrees of freedom it deserves; it never
-/// gets more than eight. `None` without a sample of two values.
-pub fn common_scale(samples: &[Vec<f64>], weight: f64) -> Option<CommonScale> {
-    let mut variances = Vec::new();
-    for part in samples.iter().filter_map(|sample| Trimmed::of(sample)) {
-        variances.push(part.squared_error() * part.n / chi_squared_median_ratio(part.degrees()));
-    }
-    let variance = median(&variances)?;
-    Some(CommonScale { variance, degrees: COMMON_WEIGHT.min(weight) })
+/// The common scale of the paired differences of so many candidates, outliers set aside. What it tells beyond a
+/// pair's own differences and sums comes from the other candidates but one. `None` without a sample of two values.
+pub fn common_scale(samples: &[Vec<f64>], candidates: usize) -> Option<CommonScale> {
+    let blocks = samples.iter().map(Vec::len).max()?.saturating_sub(1) as f64;
+    let spreads: Vec<f64> =
+        samples.iter().filter_map(|sample| centre_and_spread(sample)).map(|(_, spread)| spread).collect();
+    let typical = median(&spreads)?;
+    let seen = candidates.saturating_sub(1) as f64 * blocks;
+    let most = if typical > 0.0 { MOST_EXCESS * typical * typical } else { f64::INFINITY };
+    let variances: Vec<f64> = samples
+        .iter()
+        .filter_map(|sample| Kept::within(sample, median(sample)?, reach(seen) * typical))
+        .map(|kept| (kept.squares / kept.degrees()).min(most))
+        .collect();
+    Some(CommonScale {
+        variance: mean(&variances)?,
+        degrees: COMMON_WEIGHT.min(candidates.saturating_sub(3) as f64 * blocks),
+        yields: true,
+        typical,
+        seen,
+    })
+}
+
+/// The scale of a series by its steps (von Neumann 1941): slow drift, which shifts all of the series, hardly adds
+/// to it. `None` below two values.
+pub fn scale_of_steps(series: &[f64]) -> Option<CommonScale> {
+    let steps: Vec<f64> =
+        series.windows(2).map(|two| (two[1] - two[0]).abs() * std::f64::consts::FRAC_1_SQRT_2).collect();
+    let count = steps.len() as f64;
+    let typical = DEVIATION_BY_MEDIAN * median(&steps)?;
+    let far = if typical > 0.0 { reach(count) * typical } else { f64::INFINITY };
+    let squares: Vec<f64> = steps.iter().filter(|step| **step <= far).map(|step| step * step).collect();
+    // Steps that share a value are not independent.
+    let degrees = 2.0 * count * count / (3.0 * count - 1.0);
+    Some(CommonScale {
+        variance: mean(&squares)?,
+        degrees: STEPS_WEIGHT.min(degrees),
+        yields: false,
+        typical,
+        seen: 2.0 * count,
+    })
 }
 
 /// Residual variance of a table of logs after the effects of block and candidate are removed (two-way analysis
@@ -150,27 +237,61 @@ pub fn residual_variance(values: &[Vec<f64>]) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CommonScale, common_scale, evidence, residual_variance};
+    use super::{CommonScale, common_scale, evidence, residual_variance, scale_of_steps};
 
     #[test]
     fn an_outlier_cannot_make_a_difference_significant() {
-        let calm = CommonScale { variance: 1e-4, degrees: 5.0 };
-        let found = evidence(&[0.001, -0.002, 1.1], Some(calm)).unwrap();
+        let calm = CommonScale { variance: 1e-4, degrees: 5.0, yields: false, typical: 0.01, seen: 6.0 };
+        let found = evidence(&[0.001, -0.002, 1.1], &[], Some(calm)).unwrap();
         assert!(found.p_different() > 0.05, "p = {}", found.p_different());
     }
 
     #[test]
-    fn an_outlier_cannot_hide_a_difference_from_six_blocks_on() {
-        let found = evidence(&[0.10, 0.11, 0.09, 0.10, 0.12, 0.11, 0.10, -1.0], None).unwrap();
+    fn two_outliers_of_three_do_not_outvote_the_good_one() {
+        let calm = CommonScale { variance: 1e-4, degrees: 2.0, yields: true, typical: 0.01, seen: 30.0 };
+        let found = evidence(&[1.1, 0.001, 1.101], &[], Some(calm)).unwrap();
+        assert!(found.p_different() > 0.01, "p = {}", found.p_different());
+    }
+
+    #[test]
+    fn an_outlier_cannot_hide_a_difference() {
+        let found = evidence(&[0.10, 0.11, 0.09, 0.10, 0.12, 0.11, 0.10, -1.0], &[], None).unwrap();
         assert!(found.p_different() < 0.001, "p = {}", found.p_different());
     }
 
     #[test]
-    fn the_common_scale_is_not_moved_by_one_noisy_sample() {
+    fn one_wild_sample_hardly_moves_the_common_scale() {
         let mut samples = vec![vec![0.0, 0.02, -0.02]; 6];
-        let before = common_scale(&samples, 4.0).unwrap();
+        let before = common_scale(&samples, 4).unwrap();
         samples.push(vec![0.0, 5.0, -5.0]);
-        assert_eq!(common_scale(&samples, 4.0).unwrap(), before);
+        let after = common_scale(&samples, 4).unwrap();
+        assert_eq!(before.typical, after.typical);
+        assert!(after.variance < 4.0 * before.variance, "{} {}", before.variance, after.variance);
+    }
+
+    #[test]
+    fn a_noisy_pair_relies_on_itself() {
+        let scale = |yields| CommonScale { variance: 1e-6, degrees: 8.0, yields, typical: 0.001, seen: 9.0 };
+        let noisy = [0.10, 0.30, 0.20, 0.25];
+        let error = |yields| evidence(&noisy, &[], Some(scale(yields))).unwrap().error;
+        let own = evidence(&noisy, &[], None).unwrap().error;
+        assert!(error(false) < 0.6 * own && error(true) > 0.99 * own, "{} {own}", error(true));
+    }
+
+    #[test]
+    fn drift_hardly_adds_to_the_steps() {
+        let wiggle = [0.01, -0.01, 0.012, -0.008, 0.011, -0.012, 0.009, -0.01];
+        let flat = scale_of_steps(&wiggle).unwrap();
+        let rising: Vec<f64> =
+            wiggle.iter().zip(0..).map(|(value, at)| value + 0.004 * f64::from(at)).collect();
+        let steep = scale_of_steps(&rising).unwrap();
+        assert!(steep.variance < 1.1 * flat.variance, "{} {}", steep.variance, flat.variance);
+    }
+
+    #[test]
+    fn values_that_mostly_agree_are_all_kept() {
+        let found = evidence(&[0.1, 0.1, 0.1, 0.1, 0.2], &[], None).unwrap();
+        assert!((found.difference - 0.12).abs() < 1e-12 && found.error > 0.0);
     }
 
     #[test]
@@ -185,7 +306,7 @@ mod tests {
 
     #[test]
     fn no_spread_is_certainty() {
-        let same = evidence(&[0.0, 0.0, 0.0], None).unwrap();
+        let same = evidence(&[0.0, 0.0, 0.0], &[], None).unwrap();
         assert_eq!(same.p_different(), 1.0);
         assert_eq!(same.p_not_equivalent(0.03), 0.0);
     }

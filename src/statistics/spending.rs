@@ -62,12 +62,12 @@ pub fn planned_looks(minimum: u32, maximum: u32, alpha: f64) -> Vec<PlannedLook>
 /// three to five, some kept for small differences. Chosen by simulation (docs/methodology.md).
 fn weight_out(block: u32) -> f64 {
     match block {
-        ..=3 => 0.5,
-        4 => 1.5,
-        5 => 2.5,
+        ..=3 => 0.8,
+        4 => 2.0,
+        5 => 3.0,
         6..=8 => 2.0,
-        9..=20 => 1.2,
-        _ => 1.2,
+        9..=20 => 0.8,
+        _ => 1.6,
     }
 }
 

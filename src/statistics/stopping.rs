@@ -9,20 +9,19 @@ use libm::log1p;
 
 use super::distribution::{normal_quantile, root};
 use super::elimination::{Contender, ruled_out};
-use super::pooled::{CommonScale, Evidence, common_scale, evidence};
-use super::sample::{mean, median, sorted};
+use super::pooled::Evidence;
+use super::scores::Scores;
 use super::spending::{Levels, PlannedLook, levels, planned_looks};
 
-/// With two candidates, the part of α for the test that uses the spread of their differences alone; the rest is
-/// for the test that also uses how steady their sums are, which is stronger unless the device drifts.
-const ALONE: f64 = 0.3;
+/// The part of a look's share of α that its level is set for. Levels are right for normal noise of one known size; what
+/// is held back covers what they overlook (docs/methodology.md says how much that is).
+const USED: f64 = 0.55;
 
-/// The weight of the common scale, in degrees of freedom, per candidate beyond the pair that is judged: with few
-/// candidates it is itself poorly known.
-const WEIGHT_EACH: f64 = 1.25;
+/// The same for two candidates, whose levels overlook less.
+const USED_OF_TWO: f64 = 0.85;
 
-/// How unlikely (in standard deviations) success must be before a run is given up early: about one in twenty.
-const HOPE: f64 = 1.64;
+/// How unlikely (in standard deviations) success must be before a run is given up early: about one in seven.
+const HOPE: f64 = 1.04;
 
 /// What the user has fixed in advance.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -105,7 +104,7 @@ pub struct Stopping {
     out_levels: Levels,
     /// One-sided.
     tie_levels: Vec<f64>,
-    scores: Vec<Vec<f64>>,
+    scores: Scores,
     surviving: Vec<bool>,
     block: u32,
     looks_taken: usize,
@@ -120,7 +119,7 @@ impl Stopping {
             out_levels: out_levels(&plan, candidates),
             tie_levels: tie_levels(&plan),
             plan,
-            scores: vec![Vec::new(); candidates],
+            scores: Scores::new(candidates),
             surviving: vec![true; candidates],
             block: 0,
             looks_taken: 0,
@@ -138,7 +137,7 @@ impl Stopping {
         self.block += 1;
         for candidate in self.surviving() {
             match scores.get(candidate).copied().flatten().filter(|score| score.is_finite()) {
-                Some(score) => self.scores[candidate].push(score),
+                Some(score) => self.scores.push(candidate, score),
                 None => self.surviving[candidate] = false,
             }
         }
@@ -167,7 +166,7 @@ impl Stopping {
         }
         self.plan.truncate(taken);
         self.plan.push(last);
-        self.out_levels = out_levels(&self.plan, self.scores.len());
+        self.out_levels = out_levels(&self.plan, self.scores.candidates());
         self.tie_levels = tie_levels(&self.plan);
         self.looks_taken = taken + 1;
         self.rule.maximum = self.block;
@@ -182,7 +181,7 @@ impl Stopping {
         let left = self.surviving().len();
         let outcome = if self.block >= self.rule.maximum || left == 0 {
             Outcome::Undecided
-        } else if left == 1 && self.scores.len() > 1 {
+        } else if left == 1 && self.scores.candidates() > 1 {
             Outcome::Decided
         } else {
             Outcome::Continue
@@ -201,13 +200,13 @@ impl Stopping {
 
     fn look(&mut self, spent: f64) -> Look {
         let number = self.looks_taken - 1;
-        let Some(leader) = self.leader() else { return self.no_look() };
+        let surviving = self.surviving();
+        let Some(leader) = self.scores.leader(&surviving) else { return self.no_look() };
         let bound = log1p(self.rule.tie);
-        let common = self.common();
-        let mut contenders: Vec<Contender> = self
-            .surviving()
+        let common = self.scores.common();
+        let mut contenders: Vec<Contender> = surviving
             .into_iter()
-            .filter_map(|candidate| self.contender(candidate, leader, common))
+            .filter_map(|candidate| self.scores.contender(candidate, leader, common))
             .collect();
         contenders.sort_by(|a, b| a.evidence.difference.total_cmp(&b.evidence.difference));
         let level = |comparisons: f64| self.out_levels.level(number, comparisons);
@@ -262,73 +261,8 @@ impl Stopping {
         }
     }
 
-    /// The surviving candidate with the smallest interquartile mean of its deviations from the block's median:
-    /// neither drift nor outliers choose it.
-    fn leader(&self) -> Option<usize> {
-        let surviving = self.surviving();
-        let blocks = self.block as usize;
-        let centres: Option<Vec<f64>> = (0..blocks)
-            .map(|block| {
-                median(&surviving.iter().map(|candidate| self.scores[*candidate][block]).collect::<Vec<_>>())
-            })
-            .collect();
-        let centres = centres?;
-        let location = |candidate: usize| {
-            let deviations: Vec<f64> =
-                self.scores[candidate].iter().zip(&centres).map(|(score, centre)| score - centre).collect();
-            let ordered = sorted(&deviations);
-            let cut = (blocks / 4).max(1).min((blocks - 1) / 2);
-            mean(&ordered[cut..blocks - cut])
-        };
-        let mut best: Option<(usize, f64)> = None;
-        for candidate in surviving {
-            let here = location(candidate)?;
-            if best.is_none_or(|(_, lowest)| here < lowest) {
-                best = Some((candidate, here));
-            }
-        }
-        best.map(|(candidate, _)| candidate)
-    }
-
-    fn differences(&self, candidate: usize, other: usize) -> Vec<f64> {
-        self.scores[candidate].iter().zip(&self.scores[other]).map(|(a, b)| a - b).collect()
-    }
-
-    /// The scale that pairs have in common, candidates already out included; not for two candidates.
-    fn common(&self) -> Option<CommonScale> {
-        let candidates = self.scores.len();
-        if candidates < 3 {
-            return None;
-        }
-        let pairs: Vec<Vec<f64>> = (0..candidates)
-            .flat_map(|one| (0..one).map(move |other| (one, other)))
-            .map(|(one, other)| self.differences(one, other))
-            .filter(|pair| pair.len() >= 3)
-            .collect();
-        common_scale(&pairs, WEIGHT_EACH * (candidates - 2) as f64)
-    }
-
-    fn contender(&self, candidate: usize, leader: usize, common: Option<CommonScale>) -> Option<Contender> {
-        if candidate == leader {
-            return None;
-        }
-        let differences = self.differences(candidate, leader);
-        let judged = evidence(&differences, common)?;
-        let (evidence, p) = if self.scores.len() == 2 {
-            // Were there no effect of the block, sums would vary just as differences do; where there is one they
-            // vary more, and using their spread is merely cautious.
-            let sums = self.scores[candidate].iter().zip(&self.scores[leader]).map(|(a, b)| a + b).collect();
-            let helped = evidence(&differences, common_scale(&[sums], differences.len() as f64 - 1.0))?;
-            let (alone, with) = (judged.p_different() / ALONE, helped.p_different() / (1.0 - ALONE));
-            if alone < with { (judged, alone.min(1.0)) } else { (helped, with.min(1.0)) }
-        } else {
-            (judged, judged.p_different())
-        };
-        Some(Contender { candidate, differences, evidence, p })
-    }
-
     /// Whether, going by what was seen so far, neither a difference nor a tie will be shown by the last block:
-    /// both miss their level at the last look (divided among the pairs still open) by a margin that one run in twenty
+    /// both miss their level at the last look (divided among the pairs still open) by a margin that one run in seven
     /// would overcome. A matter of thrift only: it can cost a decision, never make one.
     fn hopeless(&self, seen: &Evidence, bound: f64, open: f64) -> bool {
         let Some(last) = self.plan.len().checked_sub(1) else { return false };
@@ -348,7 +282,8 @@ impl Stopping {
 }
 
 fn out_levels(plan: &[PlannedLook], candidates: usize) -> Levels {
-    let looks: Vec<(u32, f64)> = plan.iter().map(|look| (look.block, look.out)).collect();
+    let used = if candidates > 2 { USED } else { USED_OF_TWO };
+    let looks: Vec<(u32, f64)> = plan.iter().map(|look| (look.block, used * look.out)).collect();
     Levels::new(&looks, super::elimination::most_comparisons(candidates))
 }
 

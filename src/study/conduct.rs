@@ -1,6 +1,6 @@
 //! The loop over blocks and trials.
 
-use crate::journal::{Event, JournalError, Observation, Run, Surroundings, TrialId, Writer};
+use crate::journal::{Ending, Event, JournalError, Observation, Run, Surroundings, TrialId, Writer};
 use crate::lab::{Disk, Lab, LabError, TrialEnd};
 use crate::plan::{Candidate, Plan};
 use crate::trial::{Staging, TrialDevice, TrialSpec};
@@ -21,9 +21,6 @@ pub enum StudyError {
     /// A trial could not even be started.
     #[error(transparent)]
     Lab(#[from] LabError),
-    /// Nothing to try.
-    #[error("no candidate can be tried here")]
-    Nothing,
 }
 
 /// A plan being carried out.
@@ -50,7 +47,8 @@ impl Study<'_> {
     pub fn conduct(&mut self, so_far: Option<&Run>) -> Result<(), StudyError> {
         let mut candidates = self.surviving(so_far)?;
         if candidates.is_empty() {
-            return Err(StudyError::Nothing);
+            let reason = "no candidate can be tried here".to_owned();
+            return self.tell(None, Event::RunFinished { reason, ending: Some(Ending::Nobody) });
         }
         let (mut block, mut attempt) = next_block(so_far);
         let mut pending = so_far.and_then(Run::resume_point).cloned();
