@@ -114,6 +114,9 @@ fn shares(report: &Report<'_>) -> Option<Extra> {
 
 /// What the study found, then and now.
 pub(super) fn findings(report: &Report<'_>) -> Vec<Finding> {
+    if report.estimates.is_empty() {
+        return Vec::new();
+    }
     then_and_now(report.plan, &report.estimates).iter().map(told).collect()
 }
 

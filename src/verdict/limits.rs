@@ -28,9 +28,10 @@ pub(super) fn limits(
              --set protocol.disturbed=false counts every block"
                 .to_owned(),
         );
-    } else if blocks < FEWEST_FOR_A_TEST {
+    } else if (1..FEWEST_FOR_A_TEST).contains(&blocks) {
+        let blocks = if blocks == 1 { "1 block".to_owned() } else { format!("{blocks} blocks") };
         limits.push(format!(
-            "{blocks} block(s): no test can be made below {FEWEST_FOR_A_TEST}; order and ties are those of the sample"
+            "{blocks}: no test can be made below {FEWEST_FOR_A_TEST}; order and ties are those of the sample"
         ));
     } else if outcome == Outcome::Undecided
         && let Some(smallest) = smallest_difference(plan, run, blocks)
