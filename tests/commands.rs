@@ -47,7 +47,7 @@ fn a_plan_with_a_mistake_is_told_where_and_how_it_is_written_right() {
 #[test]
 fn a_wrong_command_line_exits_with_2_and_says_what_was_meant() {
     let place = Place::new();
-    let cases: [(&[&str], &[&str]); 13] = [
+    let cases: [(&[&str], &[&str]); 19] = [
         (&["run", "quik"], &["there is no preset and no file `quik`", "hint: did you mean `quick`?"]),
         (&["run", "nosuch.toml"], &["cannot read the plan nosuch.toml", "hint:"]),
         (&["run", "quick", "--fs", "ext5"], &["`ext5`", "hint: did you mean `ext4`?"]),
@@ -55,6 +55,12 @@ fn a_wrong_command_line_exits_with_2_and_says_what_was_meant() {
         (&["run", "quick", "--set", "dataset.tree.size=4Q"], &["not a unit of size", "hint:"]),
         (&["run", "quick", "--device", "image:4GB7"], &["`GB7`", "not a unit of size", "hint:"]),
         (&["run", "quick", "--blocks", "0"], &["--blocks"]),
+        (&["run", "quick", "--blocks", "5-3"], &["--blocks", "cannot both be", "hint:"]),
+        (&["run", "quick", "--for", "20"], &["--for", "lacks a unit of time", "hint:"]),
+        (&["run", "quick", "--for", "0s"], &["--for", "may not be 0", "hint:"]),
+        (&["run", "quick", "--aa=xsf"], &["--aa", "no candidate `xsf`", "hint: did you mean `xfs`?"]),
+        (&["run", "quick", "--fs", "xfs", "--aa=ext4"], &["--aa", "no candidate `ext4`", "hint: known: xfs"]),
+        (&["run", "quick", "--set", "protocol.disturbed.steal=5"], &["`steal`", "from 0 to 1", "hint:"]),
         (&["run", "quick", "--lab", "vmm"], &["'vmm'", "native, uml, vm"]),
         (&["show", "quik"], &["there is no preset `quik`", "hint: did you mean `quick`?"]),
         (&["report", "."], &["is not the folder of a run", "hint:"]),

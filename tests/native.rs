@@ -149,7 +149,8 @@ fn loop_the_json_report_has_the_fields_of_the_contract() {
     assert_eq!(of("fill", "files").unwrap()["point"], 50.0);
     let verdict = &report["verdict"];
     let wanted = ["best", "cautions", "goal", "outcome", "ruled_out", "tied", "undecided"];
-    assert_eq!(names(verdict), wanted);
+    // The evidence is beside them; what there is to see depends on it.
+    assert!(wanted.iter().all(|field| !verdict[field].is_null()), "{verdict:#}");
 }
 
 /// A plan for one ext4 candidate and one phase that writes.

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::lab::Choice;
-use crate::plan::{DeviceSource, Plan};
+use crate::plan::{DeviceSource, Plan, duration_text};
 use crate::study::order;
 
 use super::{CliError, Outcome};
@@ -45,6 +45,9 @@ pub(super) fn show(plan: &Plan, choice: &Choice) -> Result<Outcome, CliError> {
     }
     if plan.protocol.blocks.max > plan.protocol.blocks.min {
         writeln!(out, "up to {} blocks, until the verdict is certain", plan.protocol.blocks.max)?;
+    }
+    if let Some(budget) = plan.protocol.budget {
+        writeln!(out, "no block starts that could not end within {}", duration_text(budget))?;
     }
     Ok(Outcome::Done)
 }

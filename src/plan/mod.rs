@@ -17,6 +17,7 @@ mod read;
 mod read_candidate;
 mod read_dataset;
 mod read_phase;
+mod read_protocol;
 mod scale;
 mod section;
 mod source;

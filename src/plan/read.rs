@@ -2,24 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use super::change::{Overrides, amend, apply};
-use super::disturbance::{self, read_disturbance};
+use super::disturbance;
 use super::error::{PlanError, ValueError};
 use super::published::{self, read_published};
 use super::read_candidate::{self, read_candidates};
 use super::read_dataset::{self, read_datasets};
 use super::read_phase::{self, read_phases};
-use super::section::{
-    Placed, Problems, Section, absolute_path, count, filled_text, number, size, text, time, whole,
-};
+use super::read_protocol::{self, read_protocol};
+use super::section::{Placed, Problems, Section, absolute_path, filled_text, number, size, text};
 use super::source::{Node, Place, Problem, Table, Texts, Value, parse};
 use super::suggest::suggest;
 use super::twin::Twice;
 use super::{
-    Blocks, Bytes, Device, DeviceSource, Disturbance, Goal, LabChoice, Legacy, Phase, Plan, Protocol,
-    StagingChoice, Vocabulary, Work, fit,
+    Bytes, Device, DeviceSource, Goal, LabChoice, Phase, Plan, StagingChoice, Vocabulary, Work, fit,
 };
 
 /// Keys at the top of a plan.
@@ -37,16 +34,14 @@ const TOP: &[&str] = &[
     "published",
 ];
 const DEVICE: &[&str] = &["image", "path", "folder", "staging"];
-const PROTOCOL: &[&str] = &["blocks", "seed", "tie", "timeout", "for", "aa", "disturbed", "legacy"];
-const BLOCKS: &[&str] = &["min", "max"];
 const GOAL: &[&str] = &["metric", "weights"];
 
 /// Every key a plan may hold, by the section it stands in. The reference (docs/plan-format.md) covers them all.
 pub const KEYS: &[(&str, &[&str])] = &[
     ("", TOP),
     ("[device]", DEVICE),
-    ("[protocol]", PROTOCOL),
-    ("blocks", BLOCKS),
+    ("[protocol]", read_protocol::PROTOCOL),
+    ("blocks", read_protocol::BLOCKS),
     ("disturbed", disturbance::KEYS),
     ("[goal]", GOAL),
     ("[dataset.NAME]", read_dataset::KEYS),
@@ -59,9 +54,6 @@ pub const KEYS: &[(&str, &[&str])] = &[
 ];
 
 const IMAGE: Bytes = Bytes(4 << 30);
-const BLOCKS_DEFAULT: Blocks = Blocks { min: 3, max: 30 };
-const TIE: f64 = 0.03;
-const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// Reads a plan, checks it, and spells out everything it leaves to defaults.
 ///
@@ -205,70 +197,6 @@ fn read_device(top: &Section<'_>, problems: &Problems) -> Option<(Device, Option
     let folder = folder.map(|folder| folder.value);
     let staging = staging.map_or(default.staging, |staging| staging.value);
     Some((Device { source, folder, staging }, at.or(Some(entry.key_at))))
-}
-
-fn read_protocol(top: &Section<'_>, problems: &Problems) -> Option<(Protocol, Option<Placed<Twice>>)> {
-    let mut protocol = Protocol {
-        blocks: BLOCKS_DEFAULT,
-        seed: 1,
-        tie: TIE,
-        timeout: TIMEOUT,
-        budget: None,
-        disturbed: Some(Disturbance::default()),
-        legacy: None,
-    };
-    let Some(entry) = top.entry("protocol") else { return Some((protocol, None)) };
-    let section = Section::new("[protocol]", &entry.node, PROTOCOL, problems)?;
-    if let Some(entry) = section.entry("blocks") {
-        protocol.blocks = read_blocks(&section, &entry.node, problems)?;
-    }
-    protocol.seed = section.optional("seed", whole).map_or(protocol.seed, |seed| seed.value);
-    protocol.tie = section.optional("tie", tie).map_or(protocol.tie, |tie| tie.value);
-    protocol.timeout = section.optional("timeout", time).map_or(protocol.timeout, |timeout| timeout.value);
-    protocol.budget = section.optional("for", time).map(|budget| budget.value);
-    if let Some(entry) = section.entry("disturbed") {
-        protocol.disturbed = read_disturbance(&entry.node, problems)?;
-    }
-    protocol.legacy = section.optional("legacy", legacy).map(|legacy| legacy.value);
-    let twice = section.optional("aa", Twice::read);
-    let twice = twice.and_then(|Placed { at, value }| value.map(|value| Placed { at, value }));
-    Some((protocol, twice))
-}
-
-fn legacy(node: &Node) -> Result<Legacy, ValueError> {
-    let known = [("best-of", Legacy::BestOf), ("trimmed-mean", Legacy::TrimmedMean), ("mean", Legacy::Mean)];
-    let word = text(node)?;
-    known.iter().find(|(name, _)| *name == word).map(|(_, legacy)| *legacy).ok_or_else(|| {
-        let names = known.map(|(name, _)| name);
-        ValueError::new(format!("there is no legacy estimator `{word}`"), suggest(&word, &names))
-    })
-}
-
-fn tie(node: &Node) -> Result<f64, ValueError> {
-    match number(node)? {
-        tie if tie <= 0.5 => Ok(tie),
-        other => Err(ValueError::new(
-            format!("it must lie between 0 and 0.5, but is {other}"),
-            "it is a fraction: 3 % is 0.03",
-        )),
-    }
-}
-
-fn read_blocks(section: &Section<'_>, node: &Node, problems: &Problems) -> Option<Blocks> {
-    if matches!(node.value, Value::Table(_)) {
-        let range = Section::new("blocks", node, BLOCKS, problems)?;
-        let min = range.required("min", "blocks = { min = 3, max = 30 }", count)?;
-        let max = range.required("max", "blocks = { min = 3, max = 30 }", count)?;
-        return problems.note(node.at, Blocks::new(min.value, max.value));
-    }
-    let fixed = section.optional("blocks", |node| match node.value {
-        Value::Integer(_) => count(node).and_then(|number| Blocks::new(number, number)),
-        _ => Err(ValueError::new(
-            format!("a number or a range is wanted here, not {}", node.value.kind()),
-            "write blocks = 5, or blocks = { min = 3, max = 30 }",
-        )),
-    })?;
-    Some(fixed.value)
 }
 
 fn read_goal(
