@@ -72,7 +72,7 @@ fn loop_the_page_of_a_run_that_begins_is_opened_before_the_first_trial() {
     let (browser, seen) = browser(&place);
     let plan = place.plan(
         "plan",
-        "title = \"Short\"\nlab = \"native\"\n[device]\nimage = \"64MiB\"\n[protocol]\nblocks = 1\n[[candidate]]\nfilesystem = \"ext4\"\n[[phase]]\nname = \"nothing\"\ncommand = \"true\"\n",
+        "title = \"Short\"\nlab = \"native\"\n[device]\nimage = \"64MiB\"\n[protocol]\nblocks = 1\ndisturbed = false\n[[candidate]]\nfilesystem = \"ext4\"\n[[phase]]\nname = \"nothing\"\ncommand = \"true\"\n",
     );
     let status =
         place.command(&["run", &plan, "--out", "run", "--open"]).env("BROWSER", &browser).status().unwrap();
