@@ -6,35 +6,20 @@
 //! not need and becomes the program. Both carry a parent-death signal (prctl(2), `PR_SET_PDEATHSIG`): kill any
 //! ancestor and the kernel ends all processes of the cell and undoes its mounts (pid_namespaces(7)).
 
-use std::io::{Read, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+mod enter;
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::path::PathBuf;
 use std::process::Command;
 
-use rustix::process::{Signal, set_parent_process_death_signal};
-use rustix::thread::{CapabilitySet, UnshareFlags};
 use serde::{Deserialize, Serialize};
 
 use super::mounts;
-use super::syscall::{own, unshare};
+
+pub use enter::enter;
 
 /// Environment variable that carries the cell's description to the two steps.
 const SPEC: &str = "FSVERDICT_CELL";
-
-/// What an inmate that is not trusted keeps: changing owners and modes, as `rsync -a` does, and no more. Without
-/// SYS_ADMIN it cannot mount, without MKNOD it cannot reach a device, without DAC_READ_SEARCH it cannot open files
-/// by handle behind the mounts' back (capabilities(7)).
-const KEPT_CAPABILITIES: CapabilitySet = CapabilitySet::CHOWN
-    .union(CapabilitySet::DAC_OVERRIDE)
-    .union(CapabilitySet::FOWNER)
-    .union(CapabilitySet::FSETID)
-    .union(CapabilitySet::KILL)
-    .union(CapabilitySet::SETGID)
-    .union(CapabilitySet::SETUID);
-
-/// Devices that hold nothing.
-const BARE_DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
 /// A cell could not be entered.
 #[derive(Debug, thiserror::Error)]
@@ -179,213 +164,4 @@ pub fn inherit(descriptor: BorrowedFd<'_>) -> Result<RawFd, CellError> {
     rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::empty())
         .map_err(system("let a descriptor through"))?;
     Ok(descriptor.as_raw_fd())
-}
-
-/// `fsverdict cell`: the warden. Returns the exit status to pass on.
-///
-/// # Errors
-/// When the namespaces cannot be made.
-pub fn enter(inmate: bool) -> Result<u8, CellError> {
-    let text = std::env::var(SPEC).map_err(|_| CellError::NotForPeople)?;
-    let cell: Cell = serde_json::from_str(&text).map_err(|_| CellError::NotForPeople)?;
-    die_with_parent()?;
-    if inmate { Err(cell.become_program()) } else { cell.watch() }
-}
-
-fn die_with_parent() -> Result<(), CellError> {
-    set_parent_process_death_signal(Some(Signal::KILL)).map_err(system("ask to die with the parent"))
-}
-
-impl Cell {
-    fn watch(mut self) -> Result<u8, CellError> {
-        let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-        match self.walls {
-            Walls::None => {}
-            Walls::Namespaces => {
-                let joined =
-                    self.joins.take().and_then(own).map(|namespace| join_mounts(&namespace)).transpose()?;
-                unshare(UnshareFlags::NEWNS | UnshareFlags::NEWPID).map_err(system("make namespaces"))?;
-                if joined.is_some() {
-                    // The /proc there is that of processes that are no more; this one starts the inmate through it.
-                    mounts::make_private()?;
-                    mounts::kernel("proc", Path::new("/proc"))?;
-                }
-            }
-            Walls::UserNamespaces => {
-                unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWPID)
-                    .map_err(system("make user namespaces"))?;
-                let write = |path: &str, text: String| {
-                    std::fs::write(path, text).map_err(system("map the user into the namespace"))
-                };
-                write("/proc/self/setgroups", "deny".to_owned())?;
-                write("/proc/self/uid_map", format!("0 {user} 1"))?;
-                write("/proc/self/gid_map", format!("0 {group} 1"))?;
-            }
-        }
-        // A new user namespace means new credentials, and those clear the parent-death signal.
-        die_with_parent()?;
-        let (end, kept_open) =
-            rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(system("make a pipe"))?;
-        self.lifeline = Some(inherit(end.as_fd())?);
-        let mut child = self.command()?.arg("--inmate").spawn().map_err(system("start the inmate"))?;
-        drop(end);
-        let status = child.wait().map_err(system("wait for the inmate"))?;
-        drop(kept_open);
-        // As a shell tells it: 128 + the signal.
-        Ok(status
-            .code()
-            .or(status.signal().map(|signal| 128 + signal))
-            .map_or(255, |code| (code & 0xff) as u8))
-    }
-
-    /// Becomes the program; returns only if it cannot.
-    fn become_program(&self) -> CellError {
-        if let Err(error) = self.check_lifeline().and_then(|()| self.furnish()) {
-            return error;
-        }
-        let Some((program, arguments)) = self.argv.split_first() else { return CellError::NotForPeople };
-        let mut command = Command::new(program);
-        command.args(arguments).env_remove(SPEC);
-        system("start the program")(command.exec())
-    }
-
-    /// The warden may have died before our parent-death signal was set: its end of the pipe is then closed.
-    fn check_lifeline(&self) -> Result<(), CellError> {
-        let Some(descriptor) = self.lifeline.and_then(own) else { return Ok(()) };
-        let mut watched = [rustix::event::PollFd::new(&descriptor, rustix::event::PollFlags::IN)];
-        let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
-        let hung_up =
-            rustix::event::poll(&mut watched, Some(&at_once)).map_err(system("look after the warden"))?;
-        if hung_up > 0 { Err(system("go on: the warden is gone")(rustix::io::Errno::SRCH)) } else { Ok(()) }
-    }
-
-    fn furnish(&self) -> Result<(), CellError> {
-        if self.walls != Walls::None {
-            self.arrange_mounts()?;
-        }
-        if self.powerless {
-            give_up_capabilities()?;
-        }
-        let gate = self.gate.and_then(|(ready, go)| Some((own(ready)?, own(go)?)));
-        if let Some((ready, go)) = gate {
-            std::fs::File::from(ready).write_all(b"r").map_err(system("say that the cell is ready"))?;
-            // Whoever holds the other end may be gone: then there is nothing to start.
-            std::fs::File::from(go).read_exact(&mut [0]).map_err(system("be told to start"))?;
-        }
-        if self.powerless {
-            keep_standard_streams_only()?;
-            // Without a terminal: on one, a program may type commands for the shell there (ioctl_tty(2), TIOCSTI).
-            rustix::process::setsid().map_err(system("leave the terminal"))?;
-        }
-        Ok(())
-    }
-
-    fn arrange_mounts(&self) -> Result<(), CellError> {
-        mounts::make_private()?;
-        // Opened first, so that what is shown can lie below what is covered.
-        let shown: Vec<(OwnedFd, &Path)> = self
-            .shown
-            .iter()
-            .map(|(source, point)| Ok((open_folder(source)?, point.as_path())))
-            .collect::<Result<_, CellError>>()?;
-        for folder in &self.memory {
-            mounts::memory(folder, "1777")?;
-        }
-        for (source, point) in &shown {
-            std::fs::create_dir_all(point).map_err(system("make a folder to show another in"))?;
-            mounts::bind(Path::new(&format!("/proc/self/fd/{}", source.as_raw_fd())), point)?;
-        }
-        for folder in self.writable.iter().filter(|folder| mounts::at(folder).is_none()) {
-            mounts::bind(folder, folder)?;
-        }
-        let mut spared: Vec<PathBuf> = self.writable.iter().chain(&self.memory).cloned().collect();
-        if self.bare_devices {
-            spared.push(bare_devices()?);
-        }
-        // The old /proc shows the processes outside; it is covered last because binding by descriptor needs it.
-        mounts::make_read_only(&spared)?;
-        mounts::kernel("proc", Path::new("/proc"))?;
-        if self.powerless {
-            mounts::make_read_only(&spared)?;
-        }
-        Ok(())
-    }
-}
-
-/// From here on this process sees the mounts of `namespace` (setns(2)).
-fn join_mounts(namespace: &OwnedFd) -> Result<(), CellError> {
-    use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-    move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Mount))
-        .map_err(system("join the mounts of the staged datasets"))
-}
-
-fn open_folder(path: &Path) -> Result<OwnedFd, CellError> {
-    use rustix::fs::{Mode, OFlags, open};
-    open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-        .map_err(system("open a folder to show"))
-}
-
-/// Covers `/dev`; returns the one folder in it that stays writable, for shared memory.
-fn bare_devices() -> Result<PathBuf, CellError> {
-    let devices = Path::new("/dev");
-    let opened: Vec<(OwnedFd, &str)> = BARE_DEVICES
-        .iter()
-        .filter_map(|name| {
-            let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC;
-            Some((rustix::fs::open(devices.join(name), flags, rustix::fs::Mode::empty()).ok()?, *name))
-        })
-        .collect();
-    mounts::memory(devices, "755")?;
-    for (source, name) in &opened {
-        let point = devices.join(name);
-        std::fs::write(&point, "").map_err(system("make a device's place"))?;
-        mounts::bind(Path::new(&format!("/proc/self/fd/{}", source.as_raw_fd())), &point)?;
-    }
-    for (name, target) in [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")]
-    {
-        std::os::unix::fs::symlink(target, devices.join(name)).map_err(system("link a standard stream"))?;
-    }
-    let shared = devices.join("shm");
-    std::fs::create_dir(&shared).map_err(system("make a folder for shared memory"))?;
-    mounts::memory(&shared, "1777")?;
-    Ok(shared)
-}
-
-/// Lets no descriptor but the standard streams through to the program: whoever called us may have left some open, and
-/// what is open for writing can be written whatever the mounts say.
-fn keep_standard_streams_only() -> Result<(), CellError> {
-    let failed = system("look at the open descriptors");
-    let names = std::fs::read_dir("/proc/self/fd").and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
-    let numbers =
-        names.map_err(failed)?.into_iter().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    for descriptor in numbers.filter_map(own) {
-        match rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC) {
-            // The folder listed was open itself, and is not any more.
-            Ok(()) | Err(rustix::io::Errno::BADF) => {}
-            Err(errno) => return Err(system("keep a descriptor from the program")(errno)),
-        }
-        // Closed by becoming the program, not here: it may be in use.
-        let _ = descriptor.into_raw_fd();
-    }
-    Ok(())
-}
-
-fn give_up_capabilities() -> Result<(), CellError> {
-    use rustix::thread::{
-        CapabilitySets, remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
-    };
-    for capability in CapabilitySet::all().difference(KEPT_CAPABILITIES).iter() {
-        match remove_capability_from_bounding_set(capability) {
-            // A kernel that does not know a capability cannot grant it.
-            Ok(()) | Err(rustix::io::Errno::INVAL) => {}
-            Err(errno) => return Err(system("give up a capability")(errno)),
-        }
-    }
-    let kept = CapabilitySets {
-        effective: KEPT_CAPABILITIES,
-        permitted: KEPT_CAPABILITIES,
-        inheritable: CapabilitySet::empty(),
-    };
-    set_capabilities(None, kept).map_err(system("give up capabilities"))?;
-    set_no_new_privs(true).map_err(system("give up gaining privileges"))
 }

@@ -1,0 +1,80 @@
+//! What is told of a program that could not be run to its end, or did not end well: the gist of what it said.
+
+use super::KEPT_OUTPUT;
+use crate::journal::CommandRecord;
+
+/// Of a longer output only the first and the last two lines are told with an error.
+const SHOWN_LINES: usize = 6;
+
+/// A program could not be run to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// No such executable.
+    #[error(
+        "the program `{program}` is not installed\nhint: `fsverdict doctor` names the package it comes in"
+    )]
+    Missing {
+        /// Its name.
+        program: String,
+    },
+    /// The kernel refused to start it.
+    #[error("cannot start `{program}`: {source}")]
+    Start {
+        /// Its name.
+        program: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It started and its end could not be learned.
+    #[error("lost track of `{program}`: {source}")]
+    Wait {
+        /// Its name.
+        program: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It ended, but not well.
+    #[error("{}", failure(.0))]
+    Failed(Box<CommandRecord>),
+}
+
+fn failure(record: &CommandRecord) -> String {
+    let how = match (record.exit, record.signal) {
+        (Some(code), _) => format!("exited with status {code}"),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => format!("did not end within its time limit ({:.0} s)", record.seconds),
+    };
+    let said =
+        [record.stderr.trim(), record.stdout.trim()].into_iter().find(|text| !text.is_empty()).unwrap_or("");
+    let separator = if said.is_empty() { "" } else { ": " };
+    let line = match record.argv.as_slice() {
+        // Told as it was written; of a whole script, its beginning.
+        [shell, option, line] if shell == "/bin/sh" && option == "-c" => {
+            match line.trim_start_matches("exec ").trim().split_once('\n') {
+                Some((first, _)) => format!("{} …", first.trim_end_matches([' ', '\\'])),
+                None => line.trim_start_matches("exec ").trim().to_owned(),
+            }
+        }
+        argv => argv.join(" "),
+    };
+    format!("`{line}` {how}{separator}{}", gist(said))
+}
+
+/// What a program said, without its general usage and without the middle of a long output; the record has all of it.
+fn gist(said: &str) -> String {
+    // Where only the end was kept, its first line has no beginning.
+    let whole = if said.len() + 4 < KEPT_OUTPUT {
+        said
+    } else {
+        said.split_once('\n').map_or(said, |(_, rest)| rest)
+    };
+    let lines: Vec<&str> = whole.lines().collect();
+    let usage = lines.iter().skip(1).position(|line| line.trim_start().to_lowercase().starts_with("usage:"));
+    let lines = &lines[..usage.map_or(lines.len(), |at| at + 1)];
+    match lines {
+        [first, second, .., before, last] if lines.len() > SHOWN_LINES => {
+            format!("{first}\n{second}\n[{} lines left out]\n{before}\n{last}", lines.len() - 4)
+        }
+        few => few.join("\n"),
+    }
+}
