@@ -7,6 +7,7 @@
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::host::cell::{Cell, CellError, Walls, inherit, possible_walls};
 use crate::host::program::locate;
@@ -35,6 +36,15 @@ const BASE_MEMORY: u64 = 1 << 30;
 pub(super) struct Uml {
     kernel: Kernel,
     walls: Walls,
+    plan: Plan,
+    /// Found out when it is first asked for: measuring a user's folder takes its time, and who only wants to know
+    /// which candidates can run need not wait for it.
+    room: OnceLock<Room>,
+}
+
+/// What a guest is given for its datasets.
+#[derive(Debug)]
+struct Room {
     /// Of a guest, in bytes.
     memory: u64,
     /// Bytes of the datasets, where they are staged on a disk because a guest's memory would be too large.
@@ -57,14 +67,19 @@ impl Uml {
                 return Err(LabError::LacksSymbol { path, symbol });
             }
         }
-        let bytes = bytes_to_stage(&plan.datasets, &plan.phases).unwrap_or(0);
-        let memory = BASE_MEMORY.saturating_add(bytes.saturating_add(bytes / 2));
-        let (memory, on_disk) = if bytes == 0 || in_memory(plan.device.staging, memory) {
-            (memory, None)
-        } else {
-            (BASE_MEMORY, Some(bytes))
-        };
-        Ok(Uml { kernel, walls: possible_walls(), memory, on_disk })
+        Ok(Uml { kernel, walls: possible_walls(), plan: plan.clone(), room: OnceLock::new() })
+    }
+
+    fn room(&self) -> &Room {
+        self.room.get_or_init(|| {
+            let bytes = bytes_to_stage(&self.plan.datasets, &self.plan.phases).unwrap_or(0);
+            let memory = BASE_MEMORY.saturating_add(bytes.saturating_add(bytes / 2));
+            if bytes == 0 || in_memory(self.plan.device.staging, memory) {
+                Room { memory, on_disk: None }
+            } else {
+                Room { memory: BASE_MEMORY, on_disk: Some(bytes) }
+            }
+        })
     }
 
     /// The modules a candidate needs, or what this kernel lacks for it.
@@ -139,7 +154,7 @@ impl Uml {
     ) -> Vec<String> {
         let mut argv = vec![self.kernel.path.to_string_lossy().into_owned()];
         argv.extend([
-            format!("mem={}M", self.memory.div_ceil(1 << 20)),
+            format!("mem={}M", self.room().memory.div_ceil(1 << 20)),
             "root=/dev/root".into(),
             "rootfstype=hostfs".into(),
             "rootflags=/".into(),
@@ -171,7 +186,7 @@ impl Lab for Uml {
         format!(
             "sandbox: Linux {} as a process (User-Mode Linux), one CPU, {} MiB of memory; a system call costs far more than natively, so times on a fast disk are mostly CPU; bytes, requests and flushes are right",
             self.kernel.release,
-            self.memory.div_ceil(1 << 20)
+            self.room().memory.div_ceil(1 << 20)
         )
     }
 
@@ -180,7 +195,7 @@ impl Lab for Uml {
         [
             fact("lab.kernel", self.kernel.path.display().to_string()),
             fact("lab.kernel_release", self.kernel.release.clone()),
-            fact("lab.memory", self.memory.to_string()),
+            fact("lab.memory", self.room().memory.to_string()),
             fact("lab.walls", format!("{:?}", self.walls)),
         ]
         .into()
@@ -211,7 +226,7 @@ impl Lab for Uml {
         if program.to_string_lossy().contains(char::is_whitespace) {
             return Err(LabError::BlankInPath(program));
         }
-        let staging = match self.on_disk {
+        let staging = match self.room().on_disk {
             Some(bytes) => {
                 let folder = disk.scratch_folder()?;
                 let staging = disk_for(bytes, &folder)?;
