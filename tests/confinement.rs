@@ -6,6 +6,8 @@
 mod common;
 
 use std::fs;
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
 
 use common::{Disk, PROGRAM, Place, is_root};
 
@@ -43,6 +45,7 @@ unshare --user --map-root-user --mount sh -c 'mount -o remount,bind,rw / && touc
 nsenter --target 1 --mount true && broke nsenter
 chroot /proc/1/root touch OUTSIDE-chroot && broke chroot
 touch /proc/1/root/OUTSIDE-root && broke write through /proc/1/root
+[ -e SOCKET ] && broke reach the socket of a service
 true </dev/tty && broke open the terminal
 echo x >&9 && broke write to a descriptor of the user
 for descriptor in /proc/[0-9]*/fd/*; do
@@ -71,6 +74,7 @@ image = "64MiB"
 [protocol]
 blocks  = 1
 timeout = "60s"
+disturbed = false
 [dataset.docs]
 path = "{docs}"
 [[candidate]]
@@ -112,12 +116,21 @@ fn tries_to_break_out(lab: &str) {
         .replace("VICTIM", device)
         .replace("OUTSIDE", outside.join("file").to_str().unwrap());
 
+    // A service of this machine, whose socket only root can put where services have theirs.
+    let socket = PathBuf::from(format!("/run/fsverdict-test-{}-{lab}", std::process::id()));
+    let service = is_root().then(|| UnixListener::bind(&socket).unwrap());
+    let attempts = attempts.replace("SOCKET", socket.to_str().unwrap());
+
     // A descriptor that the user's shell left open, of a file the phase has no business with.
     let plan = place.plan("plan", &plan(lab, &attempts, &docs));
     let inherited = outside.join("inherited");
     let line = format!("exec {PROGRAM} run {plan} --out run 9>{}", inherited.display());
     // On a terminal, into which a phase might type commands for the shell there (ioctl_tty(2), TIOCSTI).
-    place.any("script", &["--quiet", "--return", "--command", &line, "/dev/null"]).exits(0);
+    let seen = place.any("script", &["--quiet", "--return", "--command", &line, "/dev/null"]);
+    if service.is_some() {
+        fs::remove_file(&socket).unwrap();
+    }
+    seen.exits(0);
     let journal = place.journal();
     let said = journal.program("escape")["stdout"].as_str().unwrap().to_owned();
     assert!(!said.contains("BROKE"), "{said}");

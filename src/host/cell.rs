@@ -101,7 +101,7 @@ pub struct Cell {
     pub shown: Vec<(PathBuf, PathBuf)>,
     /// Replace `/dev` by one without disks.
     pub bare_devices: bool,
-    /// Give up every capability but [`KEPT_CAPABILITIES`], for good.
+    /// Give up every capability but [`KEPT_CAPABILITIES`], for good, and see no service's sockets below `/run`.
     pub powerless: bool,
     /// A mount namespace, as an open descriptor, whose mounts are there in the beginning instead of the caller's.
     /// Only for [`Walls::Namespaces`].

@@ -24,6 +24,10 @@ const KEPT_CAPABILITIES: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETGID)
     .union(CapabilitySet::SETUID);
 
+/// Where services have their sockets: containers' and the init system's would do as root whatever they are asked to.
+/// Read-only mounts do not keep anybody from connecting.
+const SERVICES: &str = "/run";
+
 /// Devices that hold nothing.
 const BARE_DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
@@ -148,6 +152,10 @@ impl Cell {
         if self.bare_devices {
             spared.push(bare_devices()?);
         }
+        if self.powerless && Path::new(SERVICES).is_dir() {
+            hide_services()?;
+            spared.push(SERVICES.into());
+        }
         // The old /proc shows the processes outside; it is covered last because binding by descriptor needs it.
         mounts::make_read_only(&spared)?;
         mounts::kernel("proc", Path::new("/proc"))?;
@@ -195,6 +203,21 @@ fn bare_devices() -> Result<PathBuf, CellError> {
     std::fs::create_dir(&shared).map_err(system("make a folder for shared memory"))?;
     mounts::memory(&shared, "1777")?;
     Ok(shared)
+}
+
+/// Covers [`SERVICES`] with memory. Links at its top level stay: NixOS has its programs behind one.
+fn hide_services() -> Result<(), CellError> {
+    let folder = Path::new(SERVICES);
+    let entries = std::fs::read_dir(folder).map_err(system("look at the services' folder"))?;
+    let links: Vec<(PathBuf, PathBuf)> = entries
+        .flatten()
+        .filter_map(|entry| Some((entry.path(), std::fs::read_link(entry.path()).ok()?)))
+        .collect();
+    mounts::memory(folder, "755")?;
+    for (link, target) in links {
+        std::os::unix::fs::symlink(target, link).map_err(system("keep a link"))?;
+    }
+    Ok(())
 }
 
 /// Lets no descriptor but the standard streams through to the program: whoever called us may have left some open, and
