@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Journal, Place, Running};
+use common::{Disk, Journal, Place, Running};
 
 /// Guests take seconds each, so there are fewer of them.
 fn filesystems(lab: &str) -> &'static [&'static str] {
@@ -162,6 +162,52 @@ fn loop_a_killed_conductor_leaves_nothing_at_whatever_step() {
 #[test]
 fn loop_a_killed_agent_is_one_failed_trial() {
     worker_is_killed("native", "agent");
+}
+
+/// A device, held in a phase with another scheduler than it had; with the setting's file and its content before.
+fn held_with_another_scheduler<'a>(place: &'a Place, disk: &Disk) -> Option<(Running<'a>, String, String)> {
+    let setting = format!("/sys/block/{}/queue/scheduler", disk.name());
+    let before = std::fs::read_to_string(&setting).unwrap();
+    let Some(other) = before.split_whitespace().find(|name| !name.starts_with('[')) else {
+        eprintln!("SKIPPED: this kernel offers loop devices one scheduler only: {before}");
+        return None;
+    };
+    let candidate = format!("[[candidate]]\nfilesystem = \"ext4\"\nscheduler = \"{other}\"");
+    let matrix = format!("[matrix]\nfilesystem = {:?}", filesystems("native"));
+    let plan = plan(place, "native").replace(&matrix, &candidate).replace("blocks  = 2", "blocks  = 1");
+    hold(place);
+    let mut running = place.start(&plan, &["--device", &disk.device]);
+    running.wait_for("the held phase", |journal| journal.0.last().is_some_and(|last| last["step"] == "hold"));
+    assert_ne!(std::fs::read_to_string(&setting).unwrap(), before);
+    Some((running, setting, before))
+}
+
+#[test]
+fn loop_a_killed_agents_scheduler_is_put_back_at_once() {
+    let place = Place::new();
+    let disk = Disk::new(&place, "disk", 64 << 20);
+    let Some((mut running, setting, before)) = held_with_another_scheduler(&place, &disk) else { return };
+    common::kill(place.worker("agent"));
+    assert_eq!(running.end(), Some(1), "its only candidate failed");
+    assert_eq!(std::fs::read_to_string(&setting).unwrap(), before);
+}
+
+#[test]
+fn loop_a_killed_conductors_scheduler_is_put_back_by_clean() {
+    let place = Place::new();
+    let disk = Disk::new(&place, "disk", 64 << 20);
+    let Some((mut running, setting, before)) = held_with_another_scheduler(&place, &disk) else { return };
+    let told = format!("the I/O scheduler of {}", disk.name());
+    let seen = place.fsverdict(&["clean", "--dry-run"]);
+    assert!(!seen.stdout.contains(&told), "it is in use: {seen:#?}");
+    running.kill();
+    let worker_is_gone = || place.processes().is_empty();
+    while !worker_is_gone() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    // Any run that happens beside this one may have been quicker; `clean` finds it settled then.
+    place.fsverdict(&["clean"]).exits(0);
+    assert_eq!(std::fs::read_to_string(&setting).unwrap(), before);
 }
 
 #[test]

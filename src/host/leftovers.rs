@@ -3,8 +3,8 @@
 //! Cells, auto-clear loop devices and nameless images leave nothing where the kernel does its part; this is for
 //! machines that forbid namespaces, and for the moments in between. Only what bears our mark and is used by no
 //! living run is touched: a loop device named by us or over a file in our scratch folder, a dm device called
-//! `fsverdict-…`, a mount of one of these, a scratch file whose maker is gone, a guest kernel or agent of ours
-//! without a conductor above it.
+//! `fsverdict-…`, a mount of one of these, a scratch file whose maker is gone, an I/O scheduler set by a trial that is no
+//! more, a guest kernel or agent of ours without a conductor above it.
 
 mod processes;
 #[cfg(test)]
@@ -28,6 +28,7 @@ use super::process_key::ProcessKey;
 use super::procfs::mounts;
 use super::program::{Program, ProgramError, succeeded};
 use super::root::Root;
+use super::scheduler;
 use super::syscall;
 
 /// How the names of our dm devices begin.
@@ -67,6 +68,13 @@ pub enum Leftover {
         /// Its path.
         path: PathBuf,
     },
+    /// An I/O scheduler that a run had set.
+    Scheduler {
+        /// The disk's name in sysfs.
+        disk: String,
+        /// The scheduler before.
+        former: String,
+    },
 }
 
 impl fmt::Display for Leftover {
@@ -81,6 +89,9 @@ impl fmt::Display for Leftover {
                 write!(formatter, "loop device {} (of {backing})", path.display())
             }
             Leftover::File { path } => write!(formatter, "scratch file {}", path.display()),
+            Leftover::Scheduler { disk, former } => {
+                write!(formatter, "setting of the I/O scheduler of {disk} (before: {former})")
+            }
         }
     }
 }
@@ -127,6 +138,8 @@ pub fn find_in(root: &Root, folders: &[PathBuf]) -> Vec<Leftover> {
         }
     }
     found.extend(folders.iter().flat_map(|folder| scratch_files(root, folder)));
+    let schedulers = scheduler::left_behind(root).into_iter();
+    found.extend(schedulers.map(|(disk, former)| Leftover::Scheduler { disk, former }));
     found
 }
 
@@ -148,6 +161,7 @@ pub fn undo(leftover: &Leftover) -> Result<(), LeftoverError> {
         }
         Leftover::Loop { path, backing } => clear_loop(&root, path, backing),
         Leftover::File { path } => Ok(fs::remove_file(path)?),
+        Leftover::Scheduler { disk, .. } => Ok(scheduler::put_back(&root, disk)?),
     }
 }
 

@@ -15,6 +15,7 @@ pub mod process_key;
 pub mod procfs;
 pub mod program;
 pub mod root;
+pub mod scheduler;
 pub mod signature;
 pub mod syscall;
 pub mod sysfs;

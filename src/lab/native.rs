@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use crate::host::cell::{Walls, inherit, possible_walls};
 use crate::host::procfs::known_filesystems;
 use crate::host::root::Root;
+use crate::host::scheduler;
 use crate::host::sysfs::queue_settings;
 use crate::journal::Event;
 use crate::layer::find_scheduler;
@@ -189,6 +190,11 @@ impl Lab for Native {
         // Small enough for a pipe's buffer or not: a thread feeds it.
         let description = serde_json::to_vec(&spec).map_err(std::io::Error::from)?;
         std::thread::spawn(move || std::io::Write::write_all(&mut { writer }, &description));
-        Ok(drive(command, events, limit, watch, inherited)?)
+        let end = drive(command, events, limit, watch, inherited)?;
+        // An agent that was killed could not.
+        for (name, _) in scheduler::left_behind(&Root::default()) {
+            scheduler::put_back(&Root::default(), &name)?;
+        }
+        Ok(end)
     }
 }

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use crate::host::environment::device_facts;
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::root::Root;
+use crate::host::scheduler::BorrowedScheduler;
 use crate::host::syscall::own;
-use crate::host::sysfs::{partition_parent, queue_settings};
+use crate::host::sysfs::queue_settings;
 use crate::journal::Facts;
 
 use super::error::TrialError;
@@ -20,7 +21,7 @@ pub(super) struct Claim {
     name: String,
     /// Cleared by the kernel when it is closed here and nothing uses it.
     _attached: Option<LoopDevice>,
-    former_scheduler: Option<String>,
+    scheduler: Option<BorrowedScheduler>,
 }
 
 impl Claim {
@@ -54,7 +55,7 @@ impl Claim {
         };
         let real = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let mut claim = Claim { path, name, _attached: attached, former_scheduler: None };
+        let mut claim = Claim { path, name, _attached: attached, scheduler: None };
         claim.set_scheduler(scheduler)?;
         // Told last: a reader wants the settings of the trial, not those before it.
         facts.extend(device_facts(&Root::default(), &claim.name));
@@ -68,32 +69,24 @@ impl Claim {
 
     fn set_scheduler(&mut self, scheduler: Option<&str>) -> Result<(), TrialError> {
         let Some(wanted) = scheduler else { return Ok(()) };
-        let queue = queue_settings(&Root::new("/"), &self.name)
-            .map_err(|error| TrialError::Host(error.to_string()))?;
-        let (former, offered) = queue
-            .scheduler
-            .map_or((None, Vec::new()), |scheduler| (Some(scheduler.current), scheduler.available));
+        let root = Root::default();
         // Asked, not looked up: the kernel may have to load a module first.
-        self.write_scheduler(wanted).map_err(|error| {
+        let borrowed = BorrowedScheduler::set(&root, &self.name, wanted).map_err(|error| {
+            let queue = queue_settings(&root, &self.name).ok();
+            let offered = queue.and_then(|queue| queue.scheduler).map_or(Vec::new(), |one| one.available);
             TrialError::Host(format!(
                 "{} cannot be set to the I/O scheduler `{wanted}`: {error}\nhint: it has {}",
                 self.name,
-                offered.join(", ")
+                if offered.is_empty() { "none to choose from".to_owned() } else { offered.join(", ") }
             ))
         })?;
-        self.former_scheduler = former;
+        self.scheduler = Some(borrowed);
         Ok(())
-    }
-
-    fn write_scheduler(&self, scheduler: &str) -> Result<(), TrialError> {
-        // A partition has no queue of its own.
-        let disk = partition_parent(&Root::default(), &self.name).unwrap_or_else(|| self.name.clone());
-        let file = Path::new("/sys/class/block").join(disk).join("queue/scheduler");
-        std::fs::write(file, scheduler).map_err(TrialError::io("set the I/O scheduler"))
     }
 
     /// Gives the device back as it was found, but for its content.
     pub(super) fn release(self) -> Result<(), TrialError> {
-        self.former_scheduler.as_deref().map_or(Ok(()), |former| self.write_scheduler(former))
+        let scheduler = self.scheduler.map_or(Ok(()), |borrowed| borrowed.give_back(&Root::default()));
+        scheduler.map_err(TrialError::io("set the I/O scheduler"))
     }
 }

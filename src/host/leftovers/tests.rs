@@ -62,6 +62,15 @@ fn only_scratch_files_of_processes_that_are_gone_are_found() {
 }
 
 #[test]
+fn a_scheduler_that_nobody_answers_for_is_found() {
+    let machine = FakeMachine::new();
+    machine.write("run/fsverdict/scheduler/sda", "none");
+    let found = find_in(machine.root(), &[]);
+    assert_eq!(found, [Leftover::Scheduler { disk: "sda".to_owned(), former: "none".to_owned() }]);
+    assert_eq!(found[0].to_string(), "setting of the I/O scheduler of sda (before: none)");
+}
+
+#[test]
 fn scratch_files_of_this_process_are_in_use() {
     let folder = tempfile::tempdir().unwrap();
     let own = ProcessKey::current(&Root::default()).unwrap();

@@ -1,0 +1,183 @@
+//! A device's I/O scheduler, set for a while.
+//!
+//! A setting in sysfs outlives whoever made it, kill -9 included. So what it was before is noted first, in a file
+//! below `/run` that its owner keeps locked: a note that nobody has locked tells what to put back. Like sysfs,
+//! `/run` starts anew with the machine.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::root::Root;
+use super::sysfs::{partition_parent, queue_settings};
+
+/// Where the notes are: one per disk, named as in sysfs, holding the name of a scheduler.
+const NOTES: &str = "run/fsverdict/scheduler";
+
+/// A scheduler that was set here, to be put back as it was.
+#[derive(Debug)]
+pub struct BorrowedScheduler {
+    note: Note,
+}
+
+impl BorrowedScheduler {
+    /// Sets the scheduler of a device, or of the disk a partition is on. The kernel may load a module for it.
+    ///
+    /// # Errors
+    /// When somebody else has borrowed it, it cannot be noted, or the kernel has no such scheduler for this device.
+    pub fn set(root: &Root, device: &str, wanted: &str) -> io::Result<BorrowedScheduler> {
+        // A partition has no queue of its own.
+        let disk = partition_parent(root, device).unwrap_or_else(|| device.to_owned());
+        let mut note = Note::open(root, &disk, true)?.ok_or(io::ErrorKind::ResourceBusy)?;
+        if note.former.is_empty() {
+            let settings = queue_settings(root, &disk).map_err(io::Error::other)?;
+            let scheduler = settings.scheduler.ok_or(io::ErrorKind::Unsupported)?;
+            note.write(&scheduler.current)?;
+        }
+        match fs::write(scheduler_file(root, &disk), wanted) {
+            Ok(()) => Ok(BorrowedScheduler { note }),
+            Err(error) => {
+                note.settle(root)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Puts back what was there before.
+    ///
+    /// # Errors
+    /// When the kernel refuses; the note then stays.
+    pub fn give_back(self, root: &Root) -> io::Result<()> {
+        self.note.settle(root)
+    }
+}
+
+/// Disks whose scheduler was set by somebody who is gone, with the one before.
+pub fn left_behind(root: &Root) -> Vec<(String, String)> {
+    let entries = fs::read_dir(root.path(NOTES)).into_iter().flatten().flatten();
+    let disks = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let notes = disks.filter_map(|disk| Note::open(root, &disk, false).ok().flatten());
+    notes.filter(|note| !note.former.is_empty()).map(|note| (note.disk, note.former)).collect()
+}
+
+/// Puts back the scheduler of a disk that [`left_behind`] told of; nothing, if somebody has done so.
+///
+/// # Errors
+/// When the kernel refuses; the note then stays.
+pub fn put_back(root: &Root, disk: &str) -> io::Result<()> {
+    Note::open(root, disk, false)?.map_or(Ok(()), |note| note.settle(root))
+}
+
+fn scheduler_file(root: &Root, disk: &str) -> PathBuf {
+    root.path(Path::new("sys/class/block").join(disk).join("queue/scheduler"))
+}
+
+/// A locked note.
+#[derive(Debug)]
+struct Note {
+    disk: String,
+    file: File,
+    path: PathBuf,
+    /// Empty in a new one.
+    former: String,
+}
+
+impl Note {
+    /// None if somebody else has it, or it is not there and shall not be made.
+    fn open(root: &Root, disk: &str, make: bool) -> io::Result<Option<Note>> {
+        let path = root.path(NOTES).join(disk);
+        if make {
+            fs::create_dir_all(root.path(NOTES))?;
+        }
+        let opened = File::options().read(true).write(true).create(make).truncate(false).open(&path);
+        let mut file = match opened {
+            Err(error) if !make && error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
+        let locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+        // Its owner may have settled it between our opening and our locking it.
+        if !locked || file.metadata()?.nlink() == 0 {
+            return Ok(None);
+        }
+        let mut former = String::new();
+        file.read_to_string(&mut former)?;
+        Ok(Some(Note { disk: disk.to_owned(), file, path, former }))
+    }
+
+    fn write(&mut self, former: &str) -> io::Result<()> {
+        self.file.rewind()?;
+        self.file.write_all(former.as_bytes())?;
+        former.clone_into(&mut self.former);
+        Ok(())
+    }
+
+    /// Puts back what is noted, and forgets it.
+    fn settle(self, root: &Root) -> io::Result<()> {
+        let file = scheduler_file(root, &self.disk);
+        // A disk that was unplugged has nothing to put back.
+        if !self.former.is_empty() && file.exists() {
+            fs::write(file, &self.former)?;
+        }
+        fs::remove_file(&self.path)?;
+        // The folders go with the last note.
+        for folder in self.path.ancestors().skip(1).take(2) {
+            if fs::remove_dir(folder).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{BorrowedScheduler, NOTES, left_behind, put_back};
+    use crate::host::root::{Root, fake_root};
+
+    const FILE: &str = "sys/class/block/sda/queue/scheduler";
+
+    fn machine() -> (tempfile::TempDir, Root) {
+        fake_root(&[(FILE, "none [mq-deadline] bfq\n")])
+    }
+
+    fn current(root: &Root) -> String {
+        fs::read_to_string(root.path(FILE)).unwrap()
+    }
+
+    #[test]
+    fn what_is_borrowed_is_given_back_without_a_trace() {
+        let (_folder, root) = machine();
+        let borrowed = BorrowedScheduler::set(&root, "sda", "bfq").unwrap();
+        assert_eq!(current(&root), "bfq");
+        assert!(left_behind(&root).is_empty(), "its owner lives");
+        assert!(put_back(&root, "sda").is_ok() && current(&root) == "bfq", "its owner lives");
+        assert!(BorrowedScheduler::set(&root, "sda", "none").is_err(), "one at a time");
+        borrowed.give_back(&root).unwrap();
+        assert_eq!(current(&root), "mq-deadline");
+        assert!(!root.path("run/fsverdict").exists());
+    }
+
+    #[test]
+    fn what_a_killed_owner_left_is_found_and_put_back() {
+        let (_folder, root) = machine();
+        drop(BorrowedScheduler::set(&root, "sda", "bfq").unwrap());
+        assert_eq!(left_behind(&root), [("sda".to_owned(), "mq-deadline".to_owned())]);
+        put_back(&root, "sda").unwrap();
+        assert_eq!(current(&root), "mq-deadline");
+        assert!(left_behind(&root).is_empty() && !root.path(NOTES).exists());
+        put_back(&root, "sda").unwrap();
+    }
+
+    #[test]
+    fn the_next_owner_remembers_what_was_there_before_the_killed_one() {
+        let (_folder, root) = machine();
+        drop(BorrowedScheduler::set(&root, "sda", "bfq").unwrap());
+        BorrowedScheduler::set(&root, "sda", "none").unwrap().give_back(&root).unwrap();
+        assert_eq!(current(&root), "mq-deadline");
+    }
+}
