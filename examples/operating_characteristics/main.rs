@@ -3,18 +3,22 @@
 //!     cargo run --release --example operating_characteristics -- [--repetitions N] [--noise S,S] [--seed N] [--rows]
 //!
 //! N simulated runs per row (default 2000) at each noise S, the standard deviation of a log time (default
-//! 0.015,0.04). Prints the Markdown tables of docs/methodology.md; with --rows, every row that they summarise.
-//! One thread; same arguments, same tables.
+//! 0.02,0.04). Prints the Markdown tables of docs/methodology.md; with --rows, every row that they summarise.
+//! A thread for each S; same arguments, same tables.
 
+mod informed;
 mod rules;
 mod tables;
 mod tally;
 mod world;
 
+use std::panic::resume_unwind;
 use std::process::ExitCode;
+use std::thread;
 
-use crate::tables::{Table, print_every_row, print_summary};
-use crate::tally::simulate;
+use crate::informed::Informed;
+use crate::tables::{Table, print_every_row, print_levels, print_summary};
+use crate::tally::{Row, simulate};
 use crate::world::NOISES;
 
 /// How many candidates.
@@ -55,7 +59,7 @@ struct Request {
 impl Request {
     fn of(arguments: impl Iterator<Item = String>) -> Option<Request> {
         let mut request =
-            Request { repetitions: 2000, deviations: vec![0.015, 0.04], seed: 20_261_121, rows: false };
+            Request { repetitions: 2000, deviations: vec![0.02, 0.04], seed: 20_261_121, rows: false };
         let mut arguments = arguments;
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
@@ -74,26 +78,41 @@ impl Request {
 }
 
 fn main() -> ExitCode {
-    let Some(request) = Request::of(std::env::args().skip(1)) else {
+    let Some(ref request) = Request::of(std::env::args().skip(1)) else {
         eprintln!("usage: operating_characteristics [--repetitions N] [--noise S,S] [--seed N] [--rows]");
         return ExitCode::from(2);
     };
-    for deviation in &request.deviations {
-        let mut table = Table::new(*deviation, request.repetitions);
-        for (place, (noise, name)) in NOISES.into_iter().enumerate() {
-            for (number, truth) in truths().into_iter().enumerate() {
-                // No two rows, noises or seeds share their random numbers.
-                let stream = (request.seed << 16) + ((place as u64) << 8) + number as u64;
-                table.add(name, truth, simulate(truth, noise, *deviation, request.repetitions, stream));
-            }
-        }
+    let tables: Vec<Table> = thread::scope(|scope| {
+        let fill = |deviation| scope.spawn(move || filled_table(request, deviation));
+        let filling: Vec<_> = request.deviations.iter().copied().map(fill).collect();
+        filling.into_iter().map(|table| table.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    for table in &tables {
         if request.rows {
-            print_every_row(&table);
+            print_every_row(table);
         } else {
-            print_summary(&table);
+            print_summary(table);
         }
     }
+    print_levels(&tables);
     ExitCode::SUCCESS
+}
+
+fn filled_table(request: &Request, deviation: f64) -> Table {
+    let repetitions = request.repetitions;
+    let mut table = Table::new(deviation, repetitions);
+    for (place, (noise, name)) in NOISES.into_iter().enumerate() {
+        let rules =
+            CANDIDATES.map(|candidates| (candidates, Informed::for_noise(noise, candidates, deviation)));
+        for (number, truth) in truths().into_iter().enumerate() {
+            let informed = rules.iter().find(|(candidates, _)| *candidates == truth.candidates);
+            // No two rows, noises or seeds share their random numbers.
+            let stream = (request.seed << 16) + ((place as u64) << 8) + number as u64;
+            let row = Row { truth, noise, deviation, repetitions, stream };
+            table.add(name, truth, simulate(row, informed.and_then(|(_, rule)| *rule)));
+        }
+    }
+    table
 }
 
 #[cfg(test)]

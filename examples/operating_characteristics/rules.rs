@@ -1,6 +1,6 @@
 //! The two adaptive rules that are compared, each run to its end on simulated trials.
 
-use fsverdict::statistics::{Outcome, Stopping, friedman, holm, median, signed_rank};
+use fsverdict::statistics::{Outcome, Stopping, friedman, holm, median, signed_rank, split_half_floor};
 
 use crate::world::World;
 
@@ -27,7 +27,7 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    fn begin(candidates: usize) -> Ending {
+    pub(crate) fn begin(candidates: usize) -> Ending {
         Ending {
             surviving: vec![true; candidates],
             trials: 0,
@@ -37,7 +37,7 @@ impl Ending {
     }
 
     /// One more block of all that are in. The first `best` candidates are the truly best.
-    fn count_block(&mut self, best: usize) {
+    pub(crate) fn count_block(&mut self, best: usize) {
         let trials = self.surviving.iter().filter(|still| **still).count() as u64;
         self.trials += trials;
         if self.surviving[best..].contains(&true) {
@@ -46,22 +46,43 @@ impl Ending {
     }
 }
 
-/// The rule of the library, from a state prepared once.
+/// The rule of the library, from a state prepared once, as a run applies it: whom it rules out by less than the noise
+/// floor is tried on until the floor has sunk below that.
 pub(crate) fn run_library(prepared: &Stopping, world: &mut World, candidates: usize, best: usize) -> Ending {
     let mut state = prepared.clone();
     let mut ending = Ending::begin(candidates);
-    let mut scores = vec![None; candidates];
+    let mut blocks: Vec<Vec<f64>> = Vec::new();
+    let mut ruled_out: Vec<(usize, f64)> = Vec::new();
     while ending.outcome == Outcome::Continue {
-        let times = world.next_block();
-        for ((score, time), still) in scores.iter_mut().zip(times).zip(&ending.surviving) {
-            *score = still.then_some(*time);
-        }
+        blocks.push(world.next_block().to_vec());
+        let scores: Vec<Option<f64>> = blocks[blocks.len() - 1]
+            .iter()
+            .zip(&ending.surviving)
+            .map(|(time, still)| still.then_some(*time))
+            .collect();
         ending.count_block(best);
         let look = state.block(&scores);
-        for out in &look.eliminate {
-            ending.surviving[*out] = false;
+        let out = look.comparisons.iter().filter(|comparison| comparison.out);
+        ruled_out.extend(out.map(|comparison| (comparison.candidate, comparison.evidence.difference)));
+        let tried = |row: &Vec<f64>| {
+            let scores = row.iter().zip(&ending.surviving).filter(|(_, still)| **still);
+            scores.map(|(score, _)| *score).collect::<Vec<f64>>()
+        };
+        let waiting = ruled_out.iter().any(|(candidate, _)| ending.surviving[*candidate]);
+        let floor =
+            waiting.then(|| split_half_floor(&blocks.iter().map(tried).collect::<Vec<_>>())).flatten();
+        let noise = floor.map_or(0.0, |floor| libm::log1p(floor.floor));
+        for (candidate, difference) in &ruled_out {
+            ending.surviving[*candidate] &= *difference <= noise;
         }
-        ending.outcome = look.outcome;
+        let below = ruled_out.iter().any(|(candidate, _)| ending.surviving[*candidate]);
+        ending.outcome = match look.outcome {
+            Outcome::Decided | Outcome::Tied if below && blocks.len() < MOST_BLOCKS as usize => {
+                Outcome::Continue
+            }
+            Outcome::Decided | Outcome::Tied if below => Outcome::Undecided,
+            outcome => outcome,
+        };
     }
     ending
 }

@@ -1,6 +1,6 @@
 //! The tables that are printed.
 
-use crate::tally::{Pair, Tally};
+use crate::tally::{Tallies, Tally};
 use crate::{CANDIDATES, Truth};
 
 /// Six runs of three results each: what a magazine spends on each candidate.
@@ -11,7 +11,7 @@ const MAGAZINE_TRIALS: f64 = 18.0;
 pub(crate) struct Table {
     deviation: f64,
     repetitions: u32,
-    rows: Vec<(&'static str, Truth, Pair)>,
+    rows: Vec<(&'static str, Truth, Tallies)>,
 }
 
 impl Table {
@@ -19,11 +19,11 @@ impl Table {
         Table { deviation, repetitions, rows: Vec::new() }
     }
 
-    pub(crate) fn add(&mut self, noise: &'static str, truth: Truth, pair: Pair) {
-        self.rows.push((noise, truth, pair));
+    pub(crate) fn add(&mut self, noise: &'static str, truth: Truth, tallies: Tallies) {
+        self.rows.push((noise, truth, tallies));
     }
 
-    fn of(&self, noise: &str, candidates: usize) -> Vec<&(&'static str, Truth, Pair)> {
+    fn of(&self, noise: &str, candidates: usize) -> Vec<&(&'static str, Truth, Tallies)> {
         self.rows.iter().filter(|(name, truth, _)| *name == noise && truth.candidates == candidates).collect()
     }
 
@@ -37,8 +37,8 @@ impl Table {
 }
 
 /// A tally of the library's rule as a whole, in percent; the largest of several.
-fn worst<'a>(pairs: impl Iterator<Item = &'a Pair>, share: fn(&Tally) -> f64) -> f64 {
-    pairs.map(|pair| share(&pair.library)).fold(0.0, f64::max)
+fn worst<'a>(rows: impl Iterator<Item = &'a Tallies>, share: fn(&Tally) -> f64) -> f64 {
+    rows.map(|tallies| share(&tallies.library)).fold(0.0, f64::max)
 }
 
 fn best_out(tally: &Tally) -> f64 {
@@ -49,13 +49,25 @@ fn false_tie(tally: &Tally) -> f64 {
     tally.percent(tally.false_tie)
 }
 
+/// One best, and a gap that is not small.
+fn clear(truth: &Truth) -> bool {
+    truth.best == 1 && truth.gap >= 0.10
+}
+
+/// The smallest share of runs that ended with one candidate, in percent, of rows in which that is the truth.
+fn least_decided<'a>(rows: impl Iterator<Item = &'a (&'static str, Truth, Tallies)>) -> f64 {
+    rows.filter(|(_, truth, _)| clear(truth))
+        .map(|(.., tallies)| tallies.library.percent(tallies.library.decided))
+        .fold(100.0, f64::min)
+}
+
 /// One row per noise and number of candidates.
 pub(crate) fn print_summary(table: &Table) {
     table.heading();
     println!(
-        "| noise | candidates | best out %: all equal | one best | two best | false tie % | trials: one best, gap 5 % | 10 % | 20 % | 50 % | two best, gap 10 %: to separate | in all | all equal | baseline: one best, gap 10 % | 18 / n at 10 % | 20 % |"
+        "| noise | candidates | best out %: all equal | one best | two best | false tie % | decided %: one best, gap 10 % or more | trials: one best, gap 5 % | 10 % | 20 % | 50 % | two best, gap 10 %: to separate | in all | all equal | baseline: one best, gap 10 % | told the noise: one best, gap 10 % | 18 / n at 10 % | 20 % |"
     );
-    println!("|---|{}", "--:|".repeat(15));
+    println!("|---|{}", "--:|".repeat(17));
     let mut names: Vec<&str> = table.rows.iter().map(|(name, ..)| *name).collect();
     names.dedup();
     for name in names {
@@ -66,28 +78,31 @@ pub(crate) fn print_summary(table: &Table) {
     print_extremes(table);
 }
 
-fn print_summary_row(rows: &[&(&'static str, Truth, Pair)], name: &str, candidates: usize) {
-    let with =
-        |best: usize| rows.iter().filter(move |(_, truth, _)| truth.best == best).map(|(.., pair)| pair);
+fn print_summary_row(rows: &[&(&'static str, Truth, Tallies)], name: &str, candidates: usize) {
+    let with = |best: usize| {
+        rows.iter().filter(move |(_, truth, _)| truth.best == best).map(|(.., tallies)| tallies)
+    };
     let one = |best: usize, gap: f64| {
-        rows.iter().find(|(_, truth, _)| truth.best == best && truth.gap == gap).map(|(.., pair)| pair)
+        rows.iter().find(|(_, truth, _)| truth.best == best && truth.gap == gap).map(|(.., tallies)| tallies)
     };
     let number = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.1}"));
-    let trials = |best: usize, gap: f64| one(best, gap).map(|pair| pair.library.trials());
+    let trials = |best: usize, gap: f64| one(best, gap).map(|tallies| tallies.library.trials());
     let two_best = (candidates > 2).then(|| worst(with(2), best_out));
     let cells = [
         Some(worst(with(candidates), best_out)),
         Some(worst(with(1), best_out)),
         two_best,
-        Some(worst(rows.iter().map(|(.., pair)| pair), false_tie)),
+        Some(worst(rows.iter().map(|(.., tallies)| tallies), false_tie)),
+        Some(least_decided(rows.iter().copied())),
         trials(1, 0.05),
         trials(1, 0.10),
         trials(1, 0.20),
         trials(1, 0.50),
-        one(2, 0.10).map(|pair| pair.library.trials_to_separate()),
+        one(2, 0.10).map(|tallies| tallies.library.trials_to_separate()),
         trials(2, 0.10),
         trials(candidates, 0.0),
-        one(1, 0.10).map(|pair| pair.baseline.trials()),
+        one(1, 0.10).map(|tallies| tallies.baseline.trials()),
+        one(1, 0.10).and_then(|tallies| Some(tallies.informed.as_ref()?.trials())),
         trials(1, 0.10).map(|trials| MAGAZINE_TRIALS / trials),
         trials(1, 0.20).map(|trials| MAGAZINE_TRIALS / trials),
     ];
@@ -95,35 +110,88 @@ fn print_summary_row(rows: &[&(&'static str, Truth, Pair)], name: &str, candidat
     println!("| {name} | {candidates} | {} |", cells.join(" | "));
 }
 
-/// The rows that are worst, by name.
+/// The rows that are worst, each with its name.
+#[derive(Debug)]
+struct Extremes {
+    best_out: (f64, String),
+    false_tie: (f64, String),
+    /// Trials per candidate beyond the baseline's.
+    excess: (f64, String),
+    /// Trials per candidate with one best and a clear gap.
+    trials: (f64, String),
+    decided: f64,
+    clear: usize,
+    /// So many of those need at most a third of the magazine's trials.
+    met: usize,
+}
+
+impl Extremes {
+    fn of(table: &Table) -> Extremes {
+        let largest = |measure: &dyn Fn(&Truth, &Tallies) -> f64| {
+            table
+                .rows
+                .iter()
+                .map(|(noise, truth, tallies)| (measure(truth, tallies), noise, truth))
+                .max_by(|a, b| a.0.total_cmp(&b.0))
+                .map_or((f64::NAN, String::new()), |(value, noise, truth)| (value, describe(noise, truth)))
+        };
+        let trials = |truth: &Truth, tallies: &Tallies| {
+            if clear(truth) { tallies.library.trials() } else { f64::NEG_INFINITY }
+        };
+        let of_clear = || table.rows.iter().filter(|(_, truth, _)| clear(truth));
+        Extremes {
+            best_out: largest(&|_, tallies| best_out(&tallies.library)),
+            false_tie: largest(&|_, tallies| false_tie(&tallies.library)),
+            excess: largest(&|_, tallies| tallies.library.trials() - tallies.baseline.trials()),
+            trials: largest(&trials),
+            decided: least_decided(table.rows.iter()),
+            clear: of_clear().count(),
+            met: of_clear().filter(|(.., one)| 3.0 * one.library.trials() <= MAGAZINE_TRIALS).count(),
+        }
+    }
+}
+
+fn describe(noise: &str, truth: &Truth) -> String {
+    let (candidates, best, gap) = (truth.candidates, truth.best, 100.0 * truth.gap);
+    format!("{noise}, {candidates} candidates, {best} best, gap {gap:.0} %")
+}
+
 fn print_extremes(table: &Table) {
-    let describe = |noise: &str, truth: &Truth| {
-        let (candidates, best, gap) = (truth.candidates, truth.best, 100.0 * truth.gap);
-        format!("{noise}, {candidates} candidates, {best} best, gap {gap:.0} %")
-    };
-    let largest = |measure: &dyn Fn(&Truth, &Pair) -> f64| {
-        table
-            .rows
-            .iter()
-            .map(|(noise, truth, pair)| (measure(truth, pair), describe(noise, truth)))
-            .fold((f64::NEG_INFINITY, String::new()), |most, one| if one.0 > most.0 { one } else { most })
-    };
-    let rows = table.rows.len();
-    let (error, place) = largest(&|_, pair| best_out(&pair.library));
+    let Extremes { best_out, false_tie, excess, trials, decided, clear, met } = Extremes::of(table);
     println!(
-        "\nOf {rows} rows, the one that ruled out a best candidate most often did so in {error:.2} % of its runs ({place})."
+        "\nOf {} rows, the one that ruled out a best candidate most often did so in {:.2} % of its runs ({}).",
+        table.rows.len(),
+        best_out.0,
+        best_out.1
     );
-    let (error, place) = largest(&|_, pair| false_tie(&pair.library));
-    println!("Most false ties: {error:.2} % ({place}).");
-    let (excess, place) = largest(&|_, pair| pair.library.trials() - pair.baseline.trials());
-    println!("Trials per candidate less the baseline's, at most: {excess:+.2} ({place}).");
-    let large = |truth: &Truth| truth.gap >= 0.10 && truth.best == 1;
-    let (trials, place) =
-        largest(&|truth, pair| if large(truth) { pair.library.trials() } else { f64::NEG_INFINITY });
-    println!("Most trials per candidate with one best and a gap of 10 % or more: {trials:.2} ({place}).");
-    let of_large = || table.rows.iter().filter(|(_, truth, _)| large(truth));
-    let met = of_large().filter(|(.., pair)| 3.0 * pair.library.trials() <= MAGAZINE_TRIALS).count();
-    println!("Of {} such rows, {met} need at most a third of 18.\n", of_large().count());
+    println!("Most false ties: {:.2} % ({}).", false_tie.0, false_tie.1);
+    println!("Trials per candidate less the baseline's, at most: {:+.2} ({}).", excess.0, excess.1);
+    println!(
+        "Most trials per candidate with one best and a gap of 10 % or more: {:.2} ({}).",
+        trials.0, trials.1
+    );
+    println!(
+        "Of {clear} such rows, {met} need at most a third of 18; at least {decided:.1} % of their runs are decided.\n"
+    );
+}
+
+/// The worst rows at each noise, side by side.
+pub(crate) fn print_levels(tables: &[Table]) {
+    println!(
+        "| noise | best out %, at most | false tie %, at most | trials less the baseline's, at most | one best, gap 10 % or more: decided %, at least | trials, at most | rows with at most 18 / 3 trials |"
+    );
+    println!("|{}", "--:|".repeat(7));
+    for table in tables {
+        let Extremes { best_out, false_tie, excess, trials, decided, clear, met } = Extremes::of(table);
+        println!(
+            "| {} % | {:.2} | {:.2} | {:+.2} | {decided:.1} | {:.2} | {met} of {clear} |",
+            100.0 * table.deviation,
+            best_out.0,
+            false_tie.0,
+            excess.0,
+            trials.0
+        );
+    }
 }
 
 /// Every row on its own.
@@ -133,7 +201,7 @@ pub(crate) fn print_every_row(table: &Table) {
         "| noise | candidates | best | gap | best out % | decided % | tied % | false tie % | trials | to separate | 18 / n | baseline: best out % | decided % | trials |"
     );
     println!("|---|{}", "--:|".repeat(13));
-    for (noise, truth, Pair { library, baseline }) in &table.rows {
+    for (noise, truth, Tallies { library, baseline, .. }) in &table.rows {
         println!(
             "| {noise} | {} | {} | {:.0} % | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} |",
             truth.candidates,

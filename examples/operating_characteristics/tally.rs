@@ -3,6 +3,7 @@
 use fsverdict::statistics::{Outcome, Stopping, StoppingRule};
 
 use crate::Truth;
+use crate::informed::Informed;
 use crate::rules::{Ending, MOST_BLOCKS, TIE, run_baseline, run_library};
 use crate::world::{Noise, World};
 
@@ -57,34 +58,64 @@ impl Tally {
     }
 }
 
-/// The library's rule and the baseline rule.
+/// The library's rule and those it is held against.
 #[derive(Debug, Clone)]
-pub(crate) struct Pair {
+pub(crate) struct Tallies {
     pub(crate) library: Tally,
     pub(crate) baseline: Tally,
+    /// Where there is such a rule.
+    pub(crate) informed: Option<Tally>,
 }
 
-/// Both rules on the same trials.
-pub(crate) fn simulate(truth: Truth, noise: Noise, deviation: f64, repetitions: u32, stream: u64) -> Pair {
-    let centres: Vec<f64> = (0..truth.candidates)
-        .map(|place| if place < truth.best { 0.0 } else { libm::log1p(truth.gap) })
-        .collect();
+/// What to simulate: how candidates differ, how trials vary, how often.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Row {
+    pub(crate) truth: Truth,
+    pub(crate) noise: Noise,
+    /// Standard deviation of a log time.
+    pub(crate) deviation: f64,
+    pub(crate) repetitions: u32,
+    /// Rows of different streams share no random numbers.
+    pub(crate) stream: u64,
+}
+
+/// The log time of each candidate but for noise.
+pub(crate) fn centres(truth: Truth) -> Vec<f64> {
+    let centre = |place| if place < truth.best { 0.0 } else { libm::log1p(truth.gap) };
+    (0..truth.candidates).map(centre).collect()
+}
+
+/// All rules on the same trials.
+pub(crate) fn simulate(row: Row, informed: Option<Informed>) -> Tallies {
+    let Row { truth, noise, deviation, repetitions, stream } = row;
+    let centres = centres(truth);
     let prepared = Stopping::new(StoppingRule::new(3, MOST_BLOCKS, TIE), truth.candidates);
-    let mut pair = Pair { library: Tally::default(), baseline: Tally::default() };
+    let mut tallies = Tallies {
+        library: Tally::default(),
+        baseline: Tally::default(),
+        informed: informed.map(|_| Tally::default()),
+    };
     for repetition in 0..repetitions {
         let seed = stream << 24 | u64::from(repetition);
         let world = || World::new(&centres, noise, deviation, seed);
-        pair.library.add(&run_library(&prepared, &mut world(), truth.candidates, truth.best), truth);
-        pair.baseline.add(&run_baseline(&mut world(), truth.candidates, truth.best), truth);
+        tallies.library.add(&run_library(&prepared, &mut world(), truth.candidates, truth.best), truth);
+        tallies.baseline.add(&run_baseline(&mut world(), truth.candidates, truth.best), truth);
+        if let (Some(tally), Some(rule)) = (&mut tallies.informed, informed) {
+            tally.add(&rule.run(&mut world(), truth.candidates, truth.best), truth);
+        }
     }
-    pair
+    tallies
 }
 
 #[cfg(test)]
 mod tests {
-    use super::simulate;
+    use super::{Row, Tally, simulate};
     use crate::Truth;
-    use crate::world::NOISES;
+    use crate::world::{NOISES, Noise};
+
+    fn library(truth: Truth, noise: Noise, deviation: f64, repetitions: u32, stream: u64) -> Tally {
+        simulate(Row { truth, noise, deviation, repetitions, stream }, None).library
+    }
 
     /// A guard, not a measurement: few runs, of cases that err most. All noises together, a rate of 4 % gives 56 ± 7 of
     /// 1400, one of 6.5 % 91 ± 9; in one noise 10 % would be 20 ± 4 of 200.
@@ -94,7 +125,7 @@ mod tests {
             let mut all = 0;
             for (place, (noise, name)) in NOISES.into_iter().enumerate() {
                 let truth = Truth { candidates, best, gap };
-                let tally = simulate(truth, noise, 0.04, 200, 77 + place as u64).library;
+                let tally = library(truth, noise, 0.04, 200, 77 + place as u64);
                 assert!(tally.best_out <= 20, "{name}, {candidates}: {} of 200", tally.best_out);
                 all += tally.best_out;
             }
@@ -106,7 +137,7 @@ mod tests {
     fn large_gaps_are_found_with_a_third_of_eighteen_trials() {
         for (noise, name) in NOISES {
             let truth = Truth { candidates: 4, best: 1, gap: 0.2 };
-            let tally = simulate(truth, noise, 0.015, 50, 5).library;
+            let tally = library(truth, noise, 0.015, 50, 5);
             assert!(tally.trials() <= 6.0, "{name}: {}", tally.trials());
             assert!(tally.decided > 45, "{name}: {}", tally.decided);
         }

@@ -78,6 +78,11 @@ impl World {
         world
     }
 
+    /// The standard deviation of each candidate's log times.
+    pub(crate) fn deviations(&self) -> &[f64] {
+        &self.deviations
+    }
+
     /// The log times of one block, tried in random order.
     pub(crate) fn next_block(&mut self) -> &[f64] {
         let count = self.centres.len();

@@ -142,9 +142,12 @@ pub fn prepare(name: &str, spec: &Dataset, seed: u64) -> Result<Prepared, Datase
             let compressible = share("compressible", asked.compressible.unwrap_or(known.compressible))?;
             let made = generate(&shape, seed).ok_or_else(too_many)?;
             if made.capped > 0 {
+                let cut = match made.capped {
+                    1 => "its largest file was".to_owned(),
+                    several => format!("{several} of its largest files were"),
+                };
                 notes.push(format!(
-                    "dataset `{name}`: {} of its largest files were cut to {:.0} % of all bytes, so that no single file decides",
-                    made.capped,
+                    "dataset `{name}`: {cut} cut to {:.0} % of all bytes, so that no single file decides",
                     LARGEST_SHARE * 100.0
                 ));
             }

@@ -27,7 +27,7 @@ use super::loop_device;
 use super::process_key::ProcessKey;
 use super::procfs::mounts;
 use super::program::{Program, ProgramError, succeeded};
-use super::root::Root;
+use super::root::{Root, names_in};
 use super::scheduler;
 use super::syscall;
 
@@ -289,12 +289,4 @@ fn scratch_files(root: &Root, folder: &Path) -> Vec<Leftover> {
 
 fn number_by_name(root: &Root, name: &str) -> Option<DeviceNumber> {
     DeviceNumber::parse(&read_trimmed(&root.path(format!("sys/class/block/{name}/dev")))?)
-}
-
-fn names_in(folder: &Path) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut names: Vec<String> =
-        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
 }

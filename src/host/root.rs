@@ -195,6 +195,15 @@ impl OpenFile {
 }
 
 /// A folder with these files in it, to stand for `/` in a test.
+/// The names in a folder, sorted; none where it cannot be read.
+pub(super) fn names_in(folder: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
 #[cfg(test)]
 pub(crate) fn fake_root(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
     let folder = tempfile::tempdir().unwrap();

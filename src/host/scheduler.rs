@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::root::Root;
+use super::root::{Root, names_in};
 use super::sysfs::{partition_parent, queue_settings};
 
 /// Where the notes are: one per disk, named as in sysfs, holding the name of a scheduler.
@@ -57,8 +57,7 @@ impl BorrowedScheduler {
 
 /// Disks whose scheduler was set by somebody who is gone, with the one before.
 pub fn left_behind(root: &Root) -> Vec<(String, String)> {
-    let entries = fs::read_dir(root.path(NOTES)).into_iter().flatten().flatten();
-    let disks = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let disks = names_in(&root.path(NOTES)).into_iter();
     let notes = disks.filter_map(|disk| Note::open(root, &disk, false).ok().flatten());
     notes.filter(|note| !note.former.is_empty()).map(|note| (note.disk, note.former)).collect()
 }

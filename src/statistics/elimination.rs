@@ -143,7 +143,6 @@ fn stands_apart(set: &[&Contender], second: Option<usize>, common: Option<Common
         variance: common.variance * share,
         typical: common.typical * root(share),
         degrees: ((set.len() as f64 - 1.0) * (blocks as f64 - 1.0)).min(MOST_WEIGHT),
-        yields: false,
         ..common
     });
     gaps.and_then(|gaps| evidence(&gaps, &[], scale))

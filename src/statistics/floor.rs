@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::distribution::{root, student_quantile};
 use super::estimate::shift_estimate;
-use super::pooled::residual_variance;
+use super::pooled::table_scale;
+use super::sample::median;
 
 /// Where a noise floor comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,37 +52,51 @@ pub fn twin_floor(log_ratios: &[f64]) -> Option<NoiseFloor> {
 /// Every candidate is compared with itself, odd blocks against even ones and early against late, after the
 /// effect of each block is taken out. A half has half the data, so these differences are √2 larger than those
 /// between two whole candidates. The floor is the larger of two 95 % ranges: that of these differences, and
-/// that of the residual variance. `None` below four blocks or two candidates.
+/// that of the scale of all pairs. Outliers are set aside or drawn in, as they are when candidates are compared: a hiccup
+/// is not what two candidates differ by. `None` below four blocks or two candidates.
 pub fn split_half_floor(values: &[Vec<f64>]) -> Option<NoiseFloor> {
     if values.len() < 4 {
         return None;
     }
-    let (variance, degrees) = residual_variance(values)?;
-    let (n, candidates) = (values.len() as f64, values.first()?.len());
-    let centred: Vec<Vec<f64>> = values
-        .iter()
-        .map(|block| {
-            let centre = block.iter().sum::<f64>() / candidates as f64;
-            block.iter().map(|value| value - centre).collect()
-        })
-        .collect();
+    let scale = table_scale(values)?;
+    let n = values.len() as f64;
+    // A single value varies by 1/√2 of what a difference of two does.
+    let residuals = residuals(values, scale.reach() * std::f64::consts::FRAC_1_SQRT_2)?;
     let half = values.len() / 2;
-    let odd_even = mean_square_of_halves(&centred, |block| block % 2 == 0);
-    let early_late = mean_square_of_halves(&centred, |block| block < half);
+    let odd_even = mean_square_of_halves(&residuals, |block| block % 2 == 0);
+    let early_late = mean_square_of_halves(&residuals, |block| block < half);
     // Each halves' difference has variance 4σ²/n; the difference of two candidates has 2σ²/n. Centring took one
     // degree of freedom per block.
     let seen_squared = 0.5 * odd_even.max(early_late);
-    let by_halves = student_quantile(0.975, degrees) * root(seen_squared);
-    let by_residuals = student_quantile(0.975, degrees) * root(2.0 * variance / n);
-    // The halves of very few candidates are themselves mostly noise: what they show is judged like a residual, not like a
+    let quantile = student_quantile(0.975, scale.seen);
+    let by_halves = quantile * root(seen_squared);
+    let by_pairs = quantile * root(scale.variance / n);
+    // The halves of very few candidates are themselves mostly noise: what they show is judged like the pairs, not like a
     // spread of its own few degrees of freedom, and may raise the floor to twice, not to infinity.
-    let far = by_residuals.max(by_halves.min(2.0 * by_residuals));
+    let far = by_pairs.max(by_halves.min(2.0 * by_pairs));
     Some(NoiseFloor {
         floor: exp(far) - 1.0,
         seen: exp(root(seen_squared)) - 1.0,
         source: FloorSource::SplitHalves,
         n: values.len(),
     })
+}
+
+/// What is left of each value when the middle of its block and that of its candidate are taken away, outliers drawn in to
+/// `far`. `None` for an empty table.
+fn residuals(values: &[Vec<f64>], far: f64) -> Option<Vec<Vec<f64>>> {
+    let centred: Option<Vec<Vec<f64>>> = values
+        .iter()
+        .map(|block| median(block).map(|centre| block.iter().map(|value| value - centre).collect()))
+        .collect();
+    let mut rows: Vec<Vec<f64>> = centred?;
+    for candidate in 0..rows.first()?.len() {
+        let centre = median(&rows.iter().map(|row| row[candidate]).collect::<Vec<_>>())?;
+        for row in &mut rows {
+            row[candidate] = (row[candidate] - centre).clamp(-far, far);
+        }
+    }
+    Some(rows)
 }
 
 /// The mean over candidates of the squared difference between the means of two groups of blocks, corrected for
@@ -140,5 +155,15 @@ mod tests {
         }
         let (calm, moved) = (split_half_floor(&steady).unwrap(), split_half_floor(&drifting).unwrap());
         assert!(moved.floor > 2.0 * calm.floor, "{calm:?} {moved:?}");
+    }
+
+    #[test]
+    fn one_hiccup_hardly_raises_the_floor() {
+        let wiggle = |b: usize, c: usize| 0.01 * libm::sin((17 * b * b + 5 * b * c + 3 * c) as f64);
+        let mut table: Vec<Vec<f64>> = (0..8).map(|b| (0..4).map(|c| wiggle(b, c)).collect()).collect();
+        let calm = split_half_floor(&table).unwrap();
+        table[5][2] += 1.1;
+        let shaken = split_half_floor(&table).unwrap();
+        assert!(shaken.floor < 1.5 * calm.floor, "{calm:?} {shaken:?}");
     }
 }

@@ -31,7 +31,7 @@ pub use independent::{
     fewest_for_rank_sum, independent_ratio, independent_shift, rank_sum, settled, smallest_rank_sum_p,
 };
 pub use multiple::holm;
-pub use pooled::{CommonScale, Evidence, common_scale, evidence, residual_variance, scale_of_steps};
+pub use pooled::{CommonScale, Evidence, common_scale, evidence, scale_of_steps, table_scale};
 pub use rank::{EXACT_LIMIT, TestResult, friedman, midranks, signed_rank};
 pub use sample::{
     best_of, geometric_mean, harmonic_mean, mean, median, quantile, sorted, spread, trimmed_mean,

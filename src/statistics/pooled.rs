@@ -1,20 +1,20 @@
 //! Comparing two candidates after a few blocks, with the scale of the noise learned from all of them.
 //!
-//! After three blocks a pair's own differences say next to nothing about how noisy they are. Other pairs went
-//! through the same blocks, so their spread is evidence too. The pair's own variance is drawn towards what the
-//! others show, not replaced by it, because candidates may differ in how noisy they are (a moderated t after
-//! Smyth 2004, the weight of the common value being fixed). Differences far outside are set aside (Hampel 1985), so
-//! that a single outlier neither makes nor blocks a decision.
+//! After three blocks a pair's own differences say next to nothing about how noisy they are. What else went through the
+//! same blocks is evidence too, drawn on as far as it varies as the pair does: candidates may differ in how noisy
+//! they are. Where several candidates are judged together, the scale of all pairs counts beside their own (a moderated
+//! t after Smyth 2004, the weight of the common value being fixed). Differences far outside are set aside
+//! (Hampel 1985), so that a single outlier neither makes nor blocks a decision.
 
 use super::distribution::{root, student_tail};
 use super::sample::{mean, median};
 
-/// The largest weight, in degrees of freedom, of the common scale beside a pair's own. The larger, the sooner
-/// decisions come, and the more they rely on candidates being equally noisy.
-const COMMON_WEIGHT: f64 = 2.0;
-
-/// The same for the steps of sums.
+/// The largest weight, in degrees of freedom, of the steps of sums beside a pair's own differences. The larger, the
+/// sooner decisions come, and the more they rely on candidates being equally noisy.
 const STEPS_WEIGHT: f64 = 8.0;
+
+/// The weight, in degrees of freedom, with which the common scale counts against a variance that is smaller.
+const LIFT: f64 = 2.0;
 
 /// How far from the median, in typical deviations, a difference may lie and still count, however many there are.
 const REACH: f64 = 4.0;
@@ -34,14 +34,19 @@ const DEVIATION_BY_MEDIAN: f64 = 1.482_602_218_505_602;
 pub struct CommonScale {
     /// Variance of a single paired difference of logs.
     pub variance: f64,
-    /// How much it counts beside a pair's own variance, in degrees of freedom.
+    /// How much it counts beside a pair's own variance, in degrees of freedom; at 0 it only tells what is far outside.
     pub degrees: f64,
-    /// It counts less where the pair's own variance is larger.
-    pub yields: bool,
     /// The standard deviation of a single difference, by medians: outliers hardly matter.
     pub typical: f64,
     /// How many independent deviations that stands on.
     pub seen: f64,
+}
+
+impl CommonScale {
+    /// How far from their middle differences of this scale lie at most; what lies further is an outlier.
+    pub(super) fn reach(&self) -> f64 {
+        reach(self.seen) * self.typical
+    }
 }
 
 /// What paired differences say: how large, how sure.
@@ -89,30 +94,35 @@ struct Kept {
 }
 
 impl Kept {
-    /// Sets aside what lies further from the median than `reach` times the sample's own spread by medians, or
-    /// `typical` if that is larger.
-    fn of(values: &[f64], typical: f64, reach: f64) -> Option<Kept> {
-        let (centre, spread) = centre_and_spread(values)?;
-        Kept::within(values, centre, reach * spread.max(typical))
-    }
-
-    /// Sets aside what lies further than `far` from `centre`, unless those are a third of all or more: then nobody
-    /// can tell which are the outliers. Likewise where `far` is 0: values that mostly agree to the last digit.
-    fn within(values: &[f64], centre: f64, far: f64) -> Option<Kept> {
-        if values.len() < 2 {
-            return None;
-        }
-        let outside = values.iter().filter(|value| (*value - centre).abs() > far).count();
-        let all = far <= 0.0 || outside > most_outside(values.len());
-        let near = || values.iter().filter(|value| all || (*value - centre).abs() <= far);
-        let count = near().count() as f64;
-        let mean = near().sum::<f64>() / count;
-        Some(Kept { mean, squares: near().map(|value| (value - mean) * (value - mean)).sum(), count })
+    fn of(values: impl Iterator<Item = f64> + Clone) -> Option<Kept> {
+        let count = values.clone().count() as f64;
+        let mean = values.clone().sum::<f64>() / count;
+        let squares = values.map(|value| (value - mean) * (value - mean)).sum();
+        (count >= 2.0).then_some(Kept { mean, squares, count })
     }
 
     fn degrees(&self) -> f64 {
         self.count - 1.0
     }
+}
+
+/// Which values of a sample count: those no further from the median than `reach` times the sample's own spread by
+/// medians, or `typical` if that is larger. `None` as for [`within`].
+fn within_reach(values: &[f64], typical: f64, reach: f64) -> Option<Vec<bool>> {
+    let (centre, spread) = centre_and_spread(values)?;
+    within(values, centre, reach * spread.max(typical))
+}
+
+/// Which values lie no further than `far` from `centre`; all, where `far` is 0: values that mostly agree to the last
+/// digit. `None` if a third or more lie further out: then nobody can tell which are the outliers.
+fn within(values: &[f64], centre: f64, far: f64) -> Option<Vec<bool>> {
+    let near: Vec<bool> = values.iter().map(|value| far <= 0.0 || (value - centre).abs() <= far).collect();
+    let outside = near.iter().filter(|near| !**near).count();
+    (outside <= most_outside(values.len())).then_some(near)
+}
+
+fn chosen(values: &[f64], counts: &[bool]) -> impl Iterator<Item = f64> + Clone {
+    values.iter().zip(counts).filter(|(_, counts)| **counts).map(|(value, _)| *value)
 }
 
 /// The most values of `n` that may be set aside: none of three (where two outliers would vote out the good one), one
@@ -146,32 +156,39 @@ pub(super) fn centre_and_spread(values: &[f64]) -> Option<(f64, f64)> {
     Some((centre, correction * DEVIATION_BY_MEDIAN * median(&away)?))
 }
 
-/// Judges paired differences. `beside` are other values that vary as much (empty if there are none), `common` is
-/// the scale of all pairs. `None` below two differences.
+/// Judges paired differences, one per block. `beside` are other values of the first of these blocks that vary as much
+/// (empty if there are none), `common` is the scale of all pairs. A block whose difference is far outside is set aside with
+/// all it holds. `None` below two differences.
 pub fn evidence(differences: &[f64], beside: &[f64], common: Option<CommonScale>) -> Option<Evidence> {
     let n = differences.len();
     let (typical, reach) = match common {
         Some(common) => (common.typical, reach(common.seen)),
         None => (0.0, reach(n as f64 - 1.0)),
     };
-    let own = Kept::of(differences, typical, reach)?;
+    let all = || vec![true; differences.len()];
+    let counts = within_reach(differences, typical, reach).unwrap_or_else(all);
+    let own = Kept::of(chosen(differences, &counts))?;
     let (mut squares, mut degrees) = (own.squares, own.degrees());
-    if let Some(beside) = Kept::of(beside, typical, reach) {
+    let beside: Vec<f64> = chosen(beside, &counts).collect();
+    // Where they make no sense, they are not asked: the differences speak for themselves.
+    let calm = within_reach(&beside, typical, reach);
+    if let Some(beside) = calm.and_then(|calm| Kept::of(chosen(&beside, &calm))) {
         squares += beside.squares;
         degrees += beside.degrees();
     }
+    let mut lift = 0.0;
     if let Some(common) = common {
-        let excess = if common.yields { squares / degrees / common.variance } else { 1.0 };
-        let weight = if excess > 1.0 { common.degrees / excess } else { common.degrees };
-        squares += weight * common.variance;
-        degrees += weight;
+        squares += common.degrees * common.variance;
+        degrees += common.degrees;
+        // What looks calmer than the others is so by chance, in part. It is not made surer for it.
+        let lifted = (squares + LIFT * common.variance) / (degrees + LIFT);
+        lift = (lifted - squares / degrees).max(0.0);
     }
-    Some(Evidence { difference: own.mean, error: root(squares / degrees / own.count), degrees })
+    Some(Evidence { difference: own.mean, error: root((squares / degrees + lift) / own.count), degrees })
 }
 
-/// The common scale of the paired differences of so many candidates, outliers set aside. What it tells beyond a
-/// pair's own differences and sums is worth a degree of freedom per block and candidate beyond three; it never gets
-/// more than two in all. `None` without a sample of two values.
+/// The common scale of the paired differences of so many candidates, outliers set aside. It has no weight of its own:
+/// who judges many together gives it one. `None` without a sample of two values.
 pub fn common_scale(samples: &[Vec<f64>], candidates: usize) -> Option<CommonScale> {
     let blocks = samples.iter().map(Vec::len).max()?.saturating_sub(1) as f64;
     let spreads: Vec<f64> =
@@ -181,16 +198,13 @@ pub fn common_scale(samples: &[Vec<f64>], candidates: usize) -> Option<CommonSca
     let most = if typical > 0.0 { MOST_EXCESS * typical * typical } else { f64::INFINITY };
     let variances: Vec<f64> = samples
         .iter()
-        .filter_map(|sample| Kept::within(sample, median(sample)?, reach(seen) * typical))
+        .filter_map(|sample| {
+            let counts = within(sample, median(sample)?, reach(seen) * typical);
+            Kept::of(chosen(sample, &counts.unwrap_or_else(|| vec![true; sample.len()])))
+        })
         .map(|kept| (kept.squares / kept.degrees()).min(most))
         .collect();
-    Some(CommonScale {
-        variance: mean(&variances)?,
-        degrees: COMMON_WEIGHT.min(candidates.saturating_sub(3) as f64 * blocks),
-        yields: true,
-        typical,
-        seen,
-    })
+    Some(CommonScale { variance: mean(&variances)?, degrees: 0.0, typical, seen })
 }
 
 /// The scale of a series by its steps (von Neumann 1941): slow drift, which shifts all of the series, hardly adds
@@ -207,49 +221,39 @@ pub fn scale_of_steps(series: &[f64]) -> Option<CommonScale> {
     Some(CommonScale {
         variance: mean(&squares)?,
         degrees: STEPS_WEIGHT.min(degrees),
-        yields: false,
         typical,
         seen: 2.0 * count,
     })
 }
 
-/// Residual variance of a table of logs after the effects of block and candidate are removed (two-way analysis
-/// of variance), with its degrees of freedom. `values[b][c]`; `None` unless a full table of at least 2 × 2.
-pub fn residual_variance(values: &[Vec<f64>]) -> Option<(f64, f64)> {
+/// The common scale of a full table of log scores, `values[block][candidate]`. But for outliers, its variance is twice the
+/// residual variance of the two-way analysis of variance. `None` unless a full table of at least 2 × 2.
+pub fn table_scale(values: &[Vec<f64>]) -> Option<CommonScale> {
     let candidates = values.first()?.len();
     if values.len() < 2 || candidates < 2 || values.iter().any(|block| block.len() != candidates) {
         return None;
     }
-    let (n, k) = (values.len() as f64, candidates as f64);
-    let rows: Vec<f64> = values.iter().map(|block| block.iter().sum::<f64>() / k).collect();
-    let columns: Vec<f64> =
-        (0..candidates).map(|c| values.iter().map(|block| block[c]).sum::<f64>() / n).collect();
-    let grand = rows.iter().sum::<f64>() / n;
-    let mut squares = 0.0;
-    for (block, row) in values.iter().zip(&rows) {
-        for (value, column) in block.iter().zip(&columns) {
-            let residual = value - row - column + grand;
-            squares += residual * residual;
-        }
-    }
-    let degrees = (n - 1.0) * (k - 1.0);
-    Some((squares / degrees, degrees))
+    let pairs: Vec<Vec<f64>> = (0..candidates)
+        .flat_map(|one| (0..one).map(move |other| (one, other)))
+        .map(|(one, other)| values.iter().map(|block| block[one] - block[other]).collect())
+        .collect();
+    common_scale(&pairs, candidates)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CommonScale, common_scale, evidence, residual_variance, scale_of_steps};
+    use super::{CommonScale, common_scale, evidence, scale_of_steps, table_scale};
 
     #[test]
     fn an_outlier_cannot_make_a_difference_significant() {
-        let calm = CommonScale { variance: 1e-4, degrees: 5.0, yields: false, typical: 0.01, seen: 6.0 };
+        let calm = CommonScale { variance: 1e-4, degrees: 5.0, typical: 0.01, seen: 6.0 };
         let found = evidence(&[0.001, -0.002, 1.1], &[], Some(calm)).unwrap();
         assert!(found.p_different() > 0.05, "p = {}", found.p_different());
     }
 
     #[test]
     fn two_outliers_of_three_do_not_outvote_the_good_one() {
-        let calm = CommonScale { variance: 1e-4, degrees: 2.0, yields: true, typical: 0.01, seen: 30.0 };
+        let calm = CommonScale { variance: 1e-4, degrees: 2.0, typical: 0.01, seen: 30.0 };
         let found = evidence(&[1.1, 0.001, 1.101], &[], Some(calm)).unwrap();
         assert!(found.p_different() > 0.01, "p = {}", found.p_different());
     }
@@ -258,6 +262,15 @@ mod tests {
     fn an_outlier_cannot_hide_a_difference() {
         let found = evidence(&[0.10, 0.11, 0.09, 0.10, 0.12, 0.11, 0.10, -1.0], &[], None).unwrap();
         assert!(found.p_different() < 0.001, "p = {}", found.p_different());
+    }
+
+    #[test]
+    fn a_block_that_is_set_aside_counts_for_nothing() {
+        let differences = [1.2, 0.1, 0.09, -1.0, -0.98, 0.11, 0.1, 0.12, 0.08, 0.1, 0.11, 0.09];
+        // What made those blocks odd shows in the sums, too; here, where there are few of them, in too many to tell.
+        let beside = [-1.1, 0.01, -0.02, 1.1, 1.09, 0.0, 0.01];
+        let found = evidence(&differences, &beside, None).unwrap();
+        assert!(found.p_different() < 1e-6 && found.degrees == 8.0 + 3.0, "{found:?}");
     }
 
     #[test]
@@ -271,12 +284,23 @@ mod tests {
     }
 
     #[test]
-    fn a_noisy_pair_relies_on_itself() {
-        let scale = |yields| CommonScale { variance: 1e-6, degrees: 8.0, yields, typical: 0.001, seen: 9.0 };
-        let noisy = [0.10, 0.30, 0.20, 0.25];
-        let error = |yields| evidence(&noisy, &[], Some(scale(yields))).unwrap().error;
-        let own = evidence(&noisy, &[], None).unwrap().error;
-        assert!(error(false) < 0.6 * own && error(true) > 0.99 * own, "{} {own}", error(true));
+    fn a_scale_counts_as_much_as_its_degrees_of_freedom() {
+        let error = |degrees| {
+            let scale = CommonScale { variance: 1e-6, degrees, typical: 0.1, seen: 9.0 };
+            evidence(&[0.10, 0.30, 0.20, 0.25], &[], Some(scale)).unwrap().error
+        };
+        let own = evidence(&[0.10, 0.30, 0.20, 0.25], &[], None).unwrap().error;
+        assert!((error(0.0) - own).abs() < 1e-12 && error(8.0) < 0.6 * own, "{} {own}", error(8.0));
+    }
+
+    #[test]
+    fn who_looks_calmer_than_the_others_is_not_taken_at_its_word() {
+        let noisy = CommonScale { variance: 1e-2, degrees: 0.0, typical: 0.1, seen: 9.0 };
+        let calm = [0.200, 0.201, 0.199];
+        let (alone, beside) =
+            (evidence(&calm, &[], None).unwrap(), evidence(&calm, &[], Some(noisy)).unwrap());
+        assert!(beside.error > 50.0 * alone.error, "{beside:?} {alone:?}");
+        assert_eq!(beside.degrees, alone.degrees);
     }
 
     #[test]
@@ -296,13 +320,13 @@ mod tests {
     }
 
     #[test]
-    fn block_and_candidate_effects_leave_no_residual() {
+    fn block_and_candidate_effects_are_no_noise() {
         let table: Vec<Vec<f64>> =
             (0..4).map(|b| vec![f64::from(b), f64::from(b) + 3.0, f64::from(b) - 1.0]).collect();
-        let (variance, degrees) = residual_variance(&table).unwrap();
-        assert!(variance < 1e-28);
-        assert_eq!(degrees, 6.0);
-        assert!(residual_variance(&[vec![1.0, 2.0]]).is_none());
+        let scale = table_scale(&table).unwrap();
+        assert!(scale.variance < 1e-28);
+        assert_eq!(scale.seen, 6.0);
+        assert!(table_scale(&[vec![1.0, 2.0]]).is_none());
     }
 
     #[test]

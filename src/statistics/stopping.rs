@@ -15,13 +15,13 @@ use super::spending::{Levels, PlannedLook, levels, planned_looks};
 
 /// The part of a look's share of α that its level is set for. Levels are right for normal noise of one known size; what
 /// is held back covers what they overlook (docs/methodology.md says how much that is).
-const USED: f64 = 0.55;
+const USED: f64 = 0.5;
 
 /// The same for two candidates, whose levels overlook less.
 const USED_OF_TWO: f64 = 0.85;
 
-/// How unlikely (in standard deviations) success must be before a run is given up early: about one in seven.
-const HOPE: f64 = 1.04;
+/// How unlikely (in standard deviations) success must be before a run is given up early: one in five.
+const HOPE: f64 = 0.84;
 
 /// What the user has fixed in advance.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -262,7 +262,7 @@ impl Stopping {
     }
 
     /// Whether, going by what was seen so far, neither a difference nor a tie will be shown by the last block:
-    /// both miss their level at the last look (divided among the pairs still open) by a margin that one run in seven
+    /// both miss their level at the last look (divided among the pairs still open) by a margin that one run in five
     /// would overcome. A matter of thrift only: it can cost a decision, never make one.
     fn hopeless(&self, seen: &Evidence, bound: f64, open: f64) -> bool {
         let Some(last) = self.plan.len().checked_sub(1) else { return false };

@@ -2,7 +2,7 @@
 
 use crate::journal::{Ending, Run};
 use crate::plan::{Dataset, DeviceSource, Plan};
-use crate::statistics::{minimum_detectable_difference, residual_variance};
+use crate::statistics::{minimum_detectable_difference, table_scale};
 use crate::study::{Deliberation, full_rows};
 
 use super::Outcome;
@@ -86,9 +86,8 @@ fn noise(plan: &Plan, deliberation: &Deliberation) -> Vec<String> {
 /// The smallest relative difference between two candidates that a run of so many blocks finds four times in five.
 fn smallest_difference(plan: &Plan, run: &Run, blocks: usize) -> Option<f64> {
     let names: Vec<&str> = run.candidates.iter().map(|state| state.name.as_str()).collect();
-    let (variance, _) = residual_variance(&full_rows(plan, run, &names))?;
-    // Of the difference of two candidates.
-    minimum_detectable_difference((2.0 * variance).sqrt(), blocks, 0.05, POWER)
+    let scale = table_scale(&full_rows(plan, run, &names))?;
+    minimum_detectable_difference(scale.variance.sqrt(), blocks, 0.05, POWER)
 }
 
 fn fits_in_memory(plan: &Plan, run: &Run) -> Option<crate::plan::Bytes> {

@@ -18,7 +18,7 @@ use super::refusal::Refusal;
 use crate::host::block_device::{BlockDevice, DeviceNumber, number_of, read_trimmed};
 use crate::host::identity::NameKind;
 use crate::host::procfs::{Mount, mounts, unescape};
-use crate::host::root::Root;
+use crate::host::root::{Root, names_in};
 
 /// Mount points whose device is called the system's disk.
 const SYSTEM_POINTS: [&str; 11] =
@@ -307,12 +307,4 @@ fn name_of(root: &Root, number: DeviceNumber) -> String {
 
 fn path_from(word: &str) -> PathBuf {
     OsString::from_vec(unescape(word.as_bytes())).into()
-}
-
-fn names_in(folder: &Path) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut names: Vec<String> =
-        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
 }
