@@ -14,8 +14,9 @@
 //!   it, for the (r + 1) r / 2 pairs that could have stood apart.
 
 use super::distribution::root;
-use super::pooled::{CommonScale, Evidence, evidence};
+use super::pooled::{Evidence, evidence};
 use super::sample::median;
+use super::scale::CommonScale;
 
 /// How the level of a set is divided, by the number of contenders in it: for the leader standing apart, and for
 /// the best two standing apart; the rest is for the pairs. Chosen by simulation (docs/methodology.md).

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::distribution::{root, student_quantile};
 use super::estimate::shift_estimate;
-use super::pooled::table_scale;
 use super::sample::median;
+use super::scale::table_scale;
 
 /// Where a noise floor comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

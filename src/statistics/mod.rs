@@ -12,9 +12,11 @@ mod estimate;
 mod floor;
 mod independent;
 mod multiple;
+mod outliers;
 mod pooled;
 mod rank;
 mod sample;
+mod scale;
 mod scores;
 mod spending;
 mod stopping;
@@ -31,10 +33,11 @@ pub use independent::{
     fewest_for_rank_sum, independent_ratio, independent_shift, rank_sum, settled, smallest_rank_sum_p,
 };
 pub use multiple::holm;
-pub use pooled::{CommonScale, Evidence, common_scale, evidence, scale_of_steps, table_scale};
+pub use pooled::{Evidence, evidence};
 pub use rank::{EXACT_LIMIT, TestResult, friedman, midranks, signed_rank};
 pub use sample::{
     best_of, geometric_mean, harmonic_mean, mean, median, quantile, sorted, spread, trimmed_mean,
 };
+pub use scale::{CommonScale, common_scale, scale_of_steps, table_scale};
 pub use spending::{FEWEST, PlannedLook, levels, planned_looks};
 pub use stopping::{Look, LookComparison, Outcome, Stopping, StoppingRule};

@@ -3,8 +3,10 @@
 
 use super::distribution::root;
 use super::elimination::{Contender, median_variance};
-use super::pooled::{CommonScale, centre_and_spread, common_scale, evidence, scale_of_steps};
+use super::outliers::centre_and_spread;
+use super::pooled::evidence;
 use super::sample::{mean, median, sorted};
+use super::scale::{CommonScale, common_scale, scale_of_steps};
 
 /// With two candidates, the part of α for the test that uses the spread of their differences alone; the rest is
 /// for the test that also uses how steady their sums are, which is stronger unless whole blocks are noisy.
