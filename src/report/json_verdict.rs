@@ -16,6 +16,7 @@ pub(super) struct RankPart<'a> {
 #[derive(Serialize)]
 pub(super) struct StandingPart<'a> {
     candidate: &'a str,
+    against: &'a str,
     ratio: RatioPart,
     p: f64,
     relation: Relation,
@@ -76,6 +77,7 @@ pub(super) fn standings(verdict: &Verdict) -> Vec<StandingPart<'_>> {
         let ratio = &standing.ratio;
         StandingPart {
             candidate: &standing.candidate,
+            against: &standing.against,
             ratio: RatioPart { point: ratio.point, low: ratio.low, high: ratio.high, n: ratio.n },
             p: standing.p,
             relation: standing.relation,

@@ -52,7 +52,9 @@ pub enum Outcome {
 pub struct Standing {
     /// The candidate.
     pub candidate: String,
-    /// How many times worse than the leader; the interval is of this pair alone.
+    /// The candidate it was compared with: whoever led at the time.
+    pub against: String,
+    /// How many times worse than that one; the interval is of this pair alone.
     pub ratio: Estimate,
     /// Two-sided p of this pair alone, not corrected.
     pub p: f64,
@@ -178,7 +180,8 @@ fn standings(deliberation: &Deliberation, measured: &[&str]) -> Vec<Standing> {
                 .retain(|standing| standing.candidate != *name || standing.relation == Relation::RuledOut);
             let known = standings.iter().any(|standing| standing.candidate == *name);
             if !known && measured.contains(&name.as_str()) && deliberation.leader(look) != name {
-                standings.push(standing(name, look, comparison, deliberation.is_out(comparison)));
+                let leader = deliberation.leader(look).to_owned();
+                standings.push(standing(name, leader, look, comparison, deliberation.is_out(comparison)));
             }
         }
     }
@@ -188,7 +191,13 @@ fn standings(deliberation: &Deliberation, measured: &[&str]) -> Vec<Standing> {
     standings
 }
 
-fn standing(name: &str, look: &Look, comparison: &statistics::LookComparison, is_out: bool) -> Standing {
+fn standing(
+    name: &str,
+    against: String,
+    look: &Look,
+    comparison: &statistics::LookComparison,
+    is_out: bool,
+) -> Standing {
     let evidence = comparison.evidence;
     let half = student_quantile(0.5 + CONFIDENCE / 2.0, evidence.degrees) * evidence.error;
     let ratio = Estimate {
@@ -202,5 +211,5 @@ fn standing(name: &str, look: &Look, comparison: &statistics::LookComparison, is
         one if one.tied => Relation::Tied,
         _ => Relation::Open,
     };
-    Standing { candidate: name.to_owned(), ratio, p: comparison.p, relation }
+    Standing { candidate: name.to_owned(), against, ratio, p: comparison.p, relation }
 }

@@ -8,9 +8,10 @@ use crate::report::text::{count, one_line};
 use crate::report::{Report, noise};
 use crate::verdict::{Relation, Standing};
 
-/// The interval of a candidate's ratio to the leader, under that ratio.
-pub(super) fn interval(report: &Report<'_>, candidate: &str) -> Markup {
-    let standing = report.verdict.standings.iter().find(|standing| standing.candidate == candidate);
+/// The interval of a candidate's ratio to the leader, under that ratio; nothing if it was compared with somebody else.
+pub(super) fn interval(report: &Report<'_>, candidate: &str, leader: &str) -> Markup {
+    let same = |standing: &&Standing| standing.candidate == candidate && standing.against == leader;
+    let standing = report.verdict.standings.iter().find(same);
     let ends = standing.and_then(|standing| standing.ratio.low.zip(standing.ratio.high));
     html! { @if let Some((low, high)) = ends { small { (times(low)) "–" (times(high)) } } }
 }
@@ -25,7 +26,7 @@ pub(super) fn folded(report: &Report<'_>, index: &Index<'_>) -> Markup {
             details #certainty {
                 summary { "How certain is the order" }
                 p.note {
-                    "Each candidate against the leader, paired within blocks, for the whole goal. The interval and p are of this pair "
+                    "Each candidate against whoever led at the time, paired within blocks, for the whole goal. The interval and p are of this pair "
                     "alone; the conclusion is corrected for all comparisons and all looks at the data."
                     @if let Some(floor) = noise::floor(report) { " The noise floor of this run: " (one_line(&floor)) "." }
                     " Of the 5% chance of a wrong elimination, " (format!("{:.1}%", verdict.spent * 100.0)) " is spent after "
@@ -34,7 +35,8 @@ pub(super) fn folded(report: &Report<'_>, index: &Index<'_>) -> Markup {
                 div.scroll { table.numbers {
                     thead { tr {
                         th scope="col" { "candidate" }
-                        th scope="col" { "× the leader" }
+                        th scope="col" { "against" }
+                        th scope="col" { "times" }
                         th scope="col" { "95% interval" }
                         th scope="col" { "p" }
                         th scope="col" { "blocks" }
@@ -43,6 +45,7 @@ pub(super) fn folded(report: &Report<'_>, index: &Index<'_>) -> Markup {
                     tbody { @for standing in standings {
                         tr data-candidate=[index.number(&standing.candidate)] {
                             th scope="row" { (one_line(&standing.candidate)) }
+                            td { (one_line(&standing.against)) }
                             td { (times(standing.ratio.point)) }
                             td { (standing.ratio.low.zip(standing.ratio.high).map_or("–".to_owned(), |(low, high)| format!("{}–{}", times(low), times(high)))) }
                             td { (p_value(standing.p)) }

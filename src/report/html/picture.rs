@@ -145,7 +145,7 @@ fn row(
     entry: &CandidateEntry<'_>,
     farthest: f64,
 ) -> Markup {
-    let leader = report.candidates.iter().find_map(|entry| entry.score);
+    let leader = report.candidates.iter().find_map(|entry| Some((entry.name, entry.score?)));
     let name = one_line(entry.name);
     let span = (phases.len() + usize::from(!phases.is_empty())).to_string();
     html! {
@@ -155,7 +155,7 @@ fn row(
                 @if !phases.is_empty() {
                     td.goal {
                         @match entry.score.zip(leader) {
-                            Some((own, leader)) => { b { (times(own / leader)) "×" } (certainty::interval(report, entry.name)) }
+                            Some((own, (leader, best))) => { b { (times(own / best)) "×" } (certainty::interval(report, entry.name, leader)) }
                             None => { span title="it lacks a phase of the goal" { "–" } }
                         }
                     }
