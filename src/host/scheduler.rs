@@ -8,6 +8,8 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -16,6 +18,10 @@ use super::sysfs::{partition_parent, queue_settings};
 
 /// Where the notes are: one per disk, named as in sysfs, holding the name of a scheduler.
 const NOTES: &str = "run/fsverdict/scheduler";
+
+/// How often a note is tried that somebody has, and the pause between: who only looks has it for a moment.
+const ATTEMPTS: u32 = 25;
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A scheduler that was set here, to be put back as it was.
 #[derive(Debug)]
@@ -58,8 +64,8 @@ impl BorrowedScheduler {
 /// Disks whose scheduler was set by somebody who is gone, with the one before.
 pub fn left_behind(root: &Root) -> Vec<(String, String)> {
     let disks = names_in(&root.path(NOTES)).into_iter();
-    let notes = disks.filter_map(|disk| Note::open(root, &disk, false).ok().flatten());
-    notes.filter(|note| !note.former.is_empty()).map(|note| (note.disk, note.former)).collect()
+    let told = |disk: String| peek(&root.path(NOTES).join(&disk)).map(|former| (disk, former));
+    disks.filter_map(told).collect()
 }
 
 /// Puts back the scheduler of a disk that [`left_behind`] told of; nothing, if somebody has done so.
@@ -68,6 +74,15 @@ pub fn left_behind(root: &Root) -> Vec<(String, String)> {
 /// When the kernel refuses; the note then stays.
 pub fn put_back(root: &Root, disk: &str) -> io::Result<()> {
     Note::open(root, disk, false)?.map_or(Ok(()), |note| note.settle(root))
+}
+
+/// What a note says that nobody has; none if it says nothing. Those who look do not get in each other's way.
+fn peek(path: &Path) -> Option<String> {
+    let mut file = File::open(path).ok()?;
+    flock(&file, FlockOperation::NonBlockingLockShared).ok()?;
+    let mut former = String::new();
+    file.read_to_string(&mut former).ok()?;
+    (!former.is_empty()).then_some(former)
 }
 
 fn scheduler_file(root: &Root, disk: &str) -> PathBuf {
@@ -88,22 +103,28 @@ impl Note {
     /// None if somebody else has it, or it is not there and shall not be made.
     fn open(root: &Root, disk: &str, make: bool) -> io::Result<Option<Note>> {
         let path = root.path(NOTES).join(disk);
-        if make {
-            fs::create_dir_all(root.path(NOTES))?;
+        for _ in 0..ATTEMPTS {
+            if make {
+                fs::create_dir_all(root.path(NOTES))?;
+            }
+            match File::options().read(true).write(true).create(make).truncate(false).open(&path) {
+                Ok(mut file) => {
+                    let locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+                    // Its owner may have settled it between our opening and our locking it.
+                    if locked && file.metadata()?.nlink() > 0 {
+                        let mut former = String::new();
+                        file.read_to_string(&mut former)?;
+                        return Ok(Some(Note { disk: disk.to_owned(), file, path, former }));
+                    }
+                }
+                // The folder may have gone with somebody's last note.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !make => return Ok(None),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+            thread::sleep(PAUSE);
         }
-        let opened = File::options().read(true).write(true).create(make).truncate(false).open(&path);
-        let mut file = match opened {
-            Err(error) if !make && error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            opened => opened?,
-        };
-        let locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-        // Its owner may have settled it between our opening and our locking it.
-        if !locked || file.metadata()?.nlink() == 0 {
-            return Ok(None);
-        }
-        let mut former = String::new();
-        file.read_to_string(&mut former)?;
-        Ok(Some(Note { disk: disk.to_owned(), file, path, former }))
+        Ok(None)
     }
 
     fn write(&mut self, former: &str) -> io::Result<()> {

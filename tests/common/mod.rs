@@ -397,6 +397,17 @@ impl Disk {
         self.device.trim_start_matches("/dev/")
     }
 
+    /// Where its I/O scheduler is set, what stands there, and another that is offered; none if there is no other.
+    pub fn another_scheduler(&self) -> Option<(String, String, String)> {
+        let setting = format!("/sys/block/{}/queue/scheduler", self.name());
+        let before = fs::read_to_string(&setting).unwrap();
+        let other = before.split_whitespace().find(|name| !name.starts_with('[')).map(str::to_owned);
+        if other.is_none() {
+            eprintln!("SKIPPED: this kernel offers loop devices one scheduler only: {before}");
+        }
+        Some((setting, before, other?))
+    }
+
     /// Every byte of it, as it lies in the file.
     pub fn bytes(&self) -> Vec<u8> {
         tool(&["blockdev", "--flushbufs", &self.device]);
