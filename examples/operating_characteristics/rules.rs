@@ -1,4 +1,4 @@
-//! The two adaptive rules that are compared, each run to its end on simulated trials.
+//! The library's rule and the baseline, each run to its end on simulated trials.
 
 use fsverdict::statistics::{Outcome, Stopping, friedman, holm, median, signed_rank, split_half_floor};
 
@@ -68,14 +68,15 @@ pub(crate) fn run_library(prepared: &Stopping, world: &mut World, candidates: us
             let scores = row.iter().zip(&ending.surviving).filter(|(_, still)| **still);
             scores.map(|(score, _)| *score).collect::<Vec<f64>>()
         };
-        let waiting = ruled_out.iter().any(|(candidate, _)| ending.surviving[*candidate]);
-        let floor =
-            waiting.then(|| split_half_floor(&blocks.iter().map(tried).collect::<Vec<_>>())).flatten();
+        let is_in = |surviving: &[bool]| ruled_out.iter().any(|(candidate, _)| surviving[*candidate]);
+        let floor = is_in(&ending.surviving)
+            .then(|| split_half_floor(&blocks.iter().map(tried).collect::<Vec<_>>()))
+            .flatten();
         let noise = floor.map_or(0.0, |floor| libm::log1p(floor.floor));
         for (candidate, difference) in &ruled_out {
             ending.surviving[*candidate] &= *difference <= noise;
         }
-        let below = ruled_out.iter().any(|(candidate, _)| ending.surviving[*candidate]);
+        let below = is_in(&ending.surviving);
         ending.outcome = match look.outcome {
             Outcome::Decided | Outcome::Tied if below && blocks.len() < MOST_BLOCKS as usize => {
                 Outcome::Continue

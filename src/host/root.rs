@@ -194,7 +194,6 @@ impl OpenFile {
     }
 }
 
-/// A folder with these files in it, to stand for `/` in a test.
 /// The names in a folder, sorted; none where it cannot be read.
 pub(super) fn names_in(folder: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
@@ -204,6 +203,7 @@ pub(super) fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
+/// A folder with these files in it, to stand for `/` in a test.
 #[cfg(test)]
 pub(crate) fn fake_root(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
     let folder = tempfile::tempdir().unwrap();

@@ -77,11 +77,20 @@ pub fn table_scale(values: &[Vec<f64>]) -> Option<CommonScale> {
     if values.len() < 2 || candidates < 2 || values.iter().any(|block| block.len() != candidates) {
         return None;
     }
-    let pairs: Vec<Vec<f64>> = (0..candidates)
-        .flat_map(|one| (0..one).map(move |other| (one, other)))
-        .map(|(one, other)| values.iter().map(|block| block[one] - block[other]).collect())
-        .collect();
-    common_scale(&pairs, candidates)
+    let columns: Vec<Vec<f64>> =
+        (0..candidates).map(|candidate| values.iter().map(|block| block[candidate]).collect()).collect();
+    common_scale(&differences_of_pairs(&columns).collect::<Vec<_>>(), candidates)
+}
+
+/// The paired differences of every two candidates, whose log scores these are; of one that has fewer, as far as they go.
+pub(super) fn differences_of_pairs(scores: &[Vec<f64>]) -> impl Iterator<Item = Vec<f64>> {
+    let pairs = (0..scores.len()).flat_map(|one| (0..one).map(move |other| (one, other)));
+    pairs.map(|(one, other)| differences(&scores[one], &scores[other]))
+}
+
+/// One candidate's log scores less another's, block by block.
+pub(super) fn differences(scores: &[f64], others: &[f64]) -> Vec<f64> {
+    scores.iter().zip(others).map(|(one, other)| one - other).collect()
 }
 
 #[cfg(test)]

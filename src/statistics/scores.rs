@@ -6,7 +6,7 @@ use super::elimination::{Contender, median_variance};
 use super::outliers::centre_and_spread;
 use super::pooled::evidence;
 use super::sample::{mean, median, sorted};
-use super::scale::{CommonScale, common_scale, scale_of_steps};
+use super::scale::{CommonScale, common_scale, differences, differences_of_pairs, scale_of_steps};
 
 /// With two candidates, the part of α for the test that uses the spread of their differences alone; the rest is
 /// for the test that also uses how steady their sums are, which is stronger unless whole blocks are noisy.
@@ -66,11 +66,7 @@ impl Scores {
         if candidates < 3 {
             return None;
         }
-        let pairs: Vec<Vec<f64>> = (0..candidates)
-            .flat_map(|one| (0..one).map(move |other| (one, other)))
-            .map(|(one, other)| self.differences(one, other))
-            .filter(|pair| pair.len() >= 3)
-            .collect();
+        let pairs: Vec<Vec<f64>> = differences_of_pairs(&self.0).filter(|pair| pair.len() >= 3).collect();
         common_scale(&pairs, candidates)
     }
 
@@ -127,6 +123,6 @@ impl Scores {
     }
 
     fn differences(&self, candidate: usize, other: usize) -> Vec<f64> {
-        self.0[candidate].iter().zip(&self.0[other]).map(|(one, two)| one - two).collect()
+        differences(&self.0[candidate], &self.0[other])
     }
 }

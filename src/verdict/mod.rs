@@ -179,8 +179,8 @@ fn standings(deliberation: &Deliberation, measured: &[&str]) -> Vec<Standing> {
             standings
                 .retain(|standing| standing.candidate != *name || standing.relation == Relation::RuledOut);
             let known = standings.iter().any(|standing| standing.candidate == *name);
-            if !known && measured.contains(&name.as_str()) && deliberation.leader(look) != name {
-                let leader = deliberation.leader(look).to_owned();
+            let leader = deliberation.leader(look);
+            if !known && measured.contains(&name.as_str()) && leader != name {
                 standings.push(standing(name, leader, look, comparison, deliberation.is_out(comparison)));
             }
         }
@@ -193,7 +193,7 @@ fn standings(deliberation: &Deliberation, measured: &[&str]) -> Vec<Standing> {
 
 fn standing(
     name: &str,
-    against: String,
+    leader: &str,
     look: &Look,
     comparison: &statistics::LookComparison,
     is_out: bool,
@@ -211,5 +211,6 @@ fn standing(
         one if one.tied => Relation::Tied,
         _ => Relation::Open,
     };
-    Standing { candidate: name.to_owned(), against, ratio, p: comparison.p, relation }
+    let (candidate, against) = (name.to_owned(), leader.to_owned());
+    Standing { candidate, against, ratio, p: comparison.p, relation }
 }
