@@ -9,6 +9,8 @@ pub mod journal;
 
 pub mod host;
 
+pub mod device;
+
 pub mod filesystem;
 pub mod layer;
 

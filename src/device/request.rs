@@ -1,0 +1,65 @@
+//! What a device is asked for, and its answer.
+
+/// What a request wants done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Operation {
+    /// Data from the device.
+    Read,
+    /// Data to the device.
+    Write,
+    /// What was written before it must survive a loss of power after it.
+    Flush,
+    /// The sectors' content is no longer wanted.
+    Discard,
+    /// The sectors are to read as zeroes.
+    WriteZeroes,
+}
+
+impl Operation {
+    /// Every operation, in the order of its number in a trace.
+    pub const ALL: [Operation; 5] =
+        [Operation::Read, Operation::Write, Operation::Flush, Operation::Discard, Operation::WriteZeroes];
+
+    /// Its name, as metrics and exports write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Read => "read",
+            Operation::Write => "write",
+            Operation::Flush => "flush",
+            Operation::Discard => "discard",
+            Operation::WriteZeroes => "write_zeroes",
+        }
+    }
+}
+
+/// One request. Sectors are of 512 bytes, whatever the device's own blocks are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// The caller's name for it; comes back with the completion. The device gives it no meaning.
+    pub id: u64,
+    /// What is wanted.
+    pub operation: Operation,
+    /// The first sector; 0 for a flush.
+    pub sector: u64,
+    /// How many; 0 for a flush.
+    pub sectors: u32,
+}
+
+impl Request {
+    /// The sector after the last.
+    pub fn end(&self) -> u64 {
+        self.sector.saturating_add(u64::from(self.sectors))
+    }
+}
+
+/// A request that is done. A modelled device never fails one: faults are made on the store, by the trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    /// What was asked.
+    pub request: Request,
+    /// When it was submitted, in nanoseconds of the calendar.
+    pub submitted_ns: u64,
+    /// When it was done, in nanoseconds of the calendar.
+    pub completed_ns: u64,
+}
