@@ -1,6 +1,6 @@
-//! The library's rule and the baseline, each run to its end on simulated trials.
+//! The library's rule, run to its end on simulated trials.
 
-use fsverdict::statistics::{Outcome, Stopping, friedman, holm, median, signed_rank, split_half_floor};
+use fsverdict::statistics::{Outcome, Stopping, split_half_floor};
 
 use crate::world::World;
 
@@ -9,9 +9,6 @@ pub(crate) const MOST_BLOCKS: u32 = 30;
 
 /// Smaller relative differences do not matter.
 pub(crate) const TIE: f64 = 0.03;
-
-/// The looks of METHOD's baseline rule.
-const BASELINE_LOOKS: [usize; 4] = [10, 15, 20, 30];
 
 /// How a simulated run ended.
 #[derive(Debug)]
@@ -86,55 +83,4 @@ pub(crate) fn run_library(prepared: &Stopping, world: &mut World, candidates: us
         };
     }
     ending
-}
-
-/// METHOD's baseline: looks after 10, 15, 20 and 30 blocks with α/4 each; Friedman's test as a gate, then
-/// signed-rank tests against the leader with Holm's correction. "Different" needs the threshold δ too.
-pub(crate) fn run_baseline(world: &mut World, candidates: usize, best: usize) -> Ending {
-    let mut ending = Ending::begin(candidates);
-    let mut blocks: Vec<Vec<f64>> = Vec::new();
-    for _ in 0..MOST_BLOCKS {
-        blocks.push(world.next_block().to_vec());
-        ending.count_block(best);
-        if BASELINE_LOOKS.contains(&blocks.len()) {
-            baseline_look(&blocks, &mut ending.surviving, 0.05 / BASELINE_LOOKS.len() as f64);
-        }
-        if ending.surviving.iter().filter(|still| **still).count() == 1 {
-            ending.outcome = Outcome::Decided;
-            return ending;
-        }
-    }
-    ending.outcome = Outcome::Undecided;
-    ending
-}
-
-fn baseline_look(blocks: &[Vec<f64>], surviving: &mut [bool], alpha: f64) {
-    let inside: Vec<usize> = (0..surviving.len()).filter(|candidate| surviving[*candidate]).collect();
-    let table: Vec<Vec<f64>> =
-        blocks.iter().map(|block| inside.iter().map(|candidate| block[*candidate]).collect()).collect();
-    if friedman(&table).is_none_or(|gate| gate.p > alpha) {
-        return;
-    }
-    let centre = |place: usize| {
-        let deviations: Vec<f64> =
-            table.iter().map(|row| row[place] - row.iter().sum::<f64>() / row.len() as f64).collect();
-        median(&deviations).unwrap_or(f64::NAN)
-    };
-    let centres: Vec<f64> = (0..inside.len()).map(centre).collect();
-    let mut leader = 0;
-    for place in 1..centres.len() {
-        if centres[place] < centres[leader] {
-            leader = place;
-        }
-    }
-    let others: Vec<usize> = (0..inside.len()).filter(|place| *place != leader).collect();
-    let p_values: Vec<f64> = others
-        .iter()
-        .map(|place| signed_rank(&table.iter().map(|row| row[*place] - row[leader]).collect::<Vec<_>>()).p)
-        .collect();
-    for (place, p) in others.iter().zip(holm(&p_values)) {
-        if p <= alpha && centres[*place] - centres[leader] > libm::log1p(TIE) {
-            surviving[inside[*place]] = false;
-        }
-    }
 }

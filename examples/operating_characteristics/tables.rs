@@ -65,9 +65,9 @@ fn least_decided<'a>(rows: impl Iterator<Item = &'a (&'static str, Truth, Tallie
 pub(crate) fn print_summary(table: &Table) {
     table.heading();
     println!(
-        "| noise | candidates | best out %: all equal | one best | two best | false tie % | decided %: one best, gap 10 % or more | trials: one best, gap 5 % | 10 % | 20 % | 50 % | two best, gap 10 %: to separate | in all | all equal | baseline: one best, gap 10 % | told the noise: one best, gap 10 % | 18 / n at 10 % | 20 % |"
+        "| noise | candidates | best out %: all equal | one best | two best | false tie % | decided %: one best, gap 10 % or more | trials: one best, gap 5 % | 10 % | 20 % | 50 % | two best, gap 10 %: to separate | in all | all equal | told the noise: one best, gap 10 % | 18 / n at 10 % | 20 % |"
     );
-    println!("|---|{}", "--:|".repeat(17));
+    println!("|---|{}", "--:|".repeat(16));
     let mut names: Vec<&str> = table.rows.iter().map(|(name, ..)| *name).collect();
     names.dedup();
     for name in names {
@@ -101,7 +101,6 @@ fn print_summary_row(rows: &[&(&'static str, Truth, Tallies)], name: &str, candi
         one(2, 0.10).map(|tallies| tallies.library.trials_to_separate()),
         trials(2, 0.10),
         trials(candidates, 0.0),
-        one(1, 0.10).map(|tallies| tallies.baseline.trials()),
         one(1, 0.10).and_then(|tallies| Some(tallies.informed.as_ref()?.trials())),
         trials(1, 0.10).map(|trials| MAGAZINE_TRIALS / trials),
         trials(1, 0.20).map(|trials| MAGAZINE_TRIALS / trials),
@@ -115,8 +114,6 @@ fn print_summary_row(rows: &[&(&'static str, Truth, Tallies)], name: &str, candi
 struct Extremes {
     best_out: (f64, String),
     false_tie: (f64, String),
-    /// Trials per candidate beyond the baseline's.
-    excess: (f64, String),
     /// Trials per candidate with one best and a clear gap.
     trials: (f64, String),
     decided: f64,
@@ -142,7 +139,6 @@ impl Extremes {
         Extremes {
             best_out: largest(&|_, tallies| best_out(&tallies.library)),
             false_tie: largest(&|_, tallies| false_tie(&tallies.library)),
-            excess: largest(&|_, tallies| tallies.library.trials() - tallies.baseline.trials()),
             trials: largest(&trials),
             decided: least_decided(table.rows.iter()),
             clear: of_clear().count(),
@@ -157,7 +153,7 @@ fn describe(noise: &str, truth: &Truth) -> String {
 }
 
 fn print_extremes(table: &Table) {
-    let Extremes { best_out, false_tie, excess, trials, decided, clear, met } = Extremes::of(table);
+    let Extremes { best_out, false_tie, trials, decided, clear, met } = Extremes::of(table);
     println!(
         "\nOf {} rows, the one that ruled out a best candidate most often did so in {:.2} % of its runs ({}).",
         table.rows.len(),
@@ -165,7 +161,6 @@ fn print_extremes(table: &Table) {
         best_out.1
     );
     println!("Most false ties: {:.2} % ({}).", false_tie.0, false_tie.1);
-    println!("Trials per candidate less the baseline's, at most: {:+.2} ({}).", excess.0, excess.1);
     println!(
         "Most trials per candidate with one best and a gap of 10 % or more: {:.2} ({}).",
         trials.0, trials.1
@@ -178,17 +173,16 @@ fn print_extremes(table: &Table) {
 /// The worst rows at each noise, side by side.
 pub(crate) fn print_levels(tables: &[Table]) {
     println!(
-        "| noise | best out %, at most | false tie %, at most | trials less the baseline's, at most | one best, gap 10 % or more: decided %, at least | trials, at most | rows with at most 18 / 3 trials |"
+        "| noise | best out %, at most | false tie %, at most | one best, gap 10 % or more: decided %, at least | trials, at most | rows with at most 18 / 3 trials |"
     );
-    println!("|{}", "--:|".repeat(7));
+    println!("|{}", "--:|".repeat(6));
     for table in tables {
-        let Extremes { best_out, false_tie, excess, trials, decided, clear, met } = Extremes::of(table);
+        let Extremes { best_out, false_tie, trials, decided, clear, met } = Extremes::of(table);
         println!(
-            "| {} % | {:.2} | {:.2} | {:+.2} | {decided:.1} | {:.2} | {met} of {clear} |",
+            "| {} % | {:.2} | {:.2} | {decided:.1} | {:.2} | {met} of {clear} |",
             100.0 * table.deviation,
             best_out.0,
             false_tie.0,
-            excess.0,
             trials.0
         );
     }
@@ -198,12 +192,12 @@ pub(crate) fn print_levels(tables: &[Table]) {
 pub(crate) fn print_every_row(table: &Table) {
     table.heading();
     println!(
-        "| noise | candidates | best | gap | best out % | decided % | tied % | false tie % | trials | to separate | 18 / n | baseline: best out % | decided % | trials |"
+        "| noise | candidates | best | gap | best out % | decided % | tied % | false tie % | trials | to separate | 18 / n |"
     );
-    println!("|---|{}", "--:|".repeat(13));
-    for (noise, truth, Tallies { library, baseline, .. }) in &table.rows {
+    println!("|---|{}", "--:|".repeat(10));
+    for (noise, truth, Tallies { library, .. }) in &table.rows {
         println!(
-            "| {noise} | {} | {} | {:.0} % | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} |",
+            "| {noise} | {} | {} | {:.0} % | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} |",
             truth.candidates,
             truth.best,
             100.0 * truth.gap,
@@ -214,9 +208,6 @@ pub(crate) fn print_every_row(table: &Table) {
             library.trials(),
             library.trials_to_separate(),
             MAGAZINE_TRIALS / library.trials(),
-            best_out(baseline),
-            baseline.percent(baseline.decided),
-            baseline.trials(),
         );
     }
     print_extremes(table);

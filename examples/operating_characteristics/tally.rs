@@ -4,7 +4,7 @@ use fsverdict::statistics::{Outcome, Stopping, StoppingRule};
 
 use crate::Truth;
 use crate::informed::Informed;
-use crate::rules::{Ending, MOST_BLOCKS, TIE, run_baseline, run_library};
+use crate::rules::{Ending, MOST_BLOCKS, TIE, run_library};
 use crate::world::{Noise, World};
 
 /// Counts over many runs of one rule.
@@ -62,7 +62,6 @@ impl Tally {
 #[derive(Debug, Clone)]
 pub(crate) struct Tallies {
     pub(crate) library: Tally,
-    pub(crate) baseline: Tally,
     /// Where there is such a rule.
     pub(crate) informed: Option<Tally>,
 }
@@ -90,16 +89,11 @@ pub(crate) fn simulate(row: Row, informed: Option<Informed>) -> Tallies {
     let Row { truth, noise, deviation, repetitions, stream } = row;
     let centres = centres(truth);
     let prepared = Stopping::new(StoppingRule::new(3, MOST_BLOCKS, TIE), truth.candidates);
-    let mut tallies = Tallies {
-        library: Tally::default(),
-        baseline: Tally::default(),
-        informed: informed.map(|_| Tally::default()),
-    };
+    let mut tallies = Tallies { library: Tally::default(), informed: informed.map(|_| Tally::default()) };
     for repetition in 0..repetitions {
         let seed = stream << 24 | u64::from(repetition);
         let world = || World::new(&centres, noise, deviation, seed);
         tallies.library.add(&run_library(&prepared, &mut world(), truth.candidates, truth.best), truth);
-        tallies.baseline.add(&run_baseline(&mut world(), truth.candidates, truth.best), truth);
         if let (Some(tally), Some(rule)) = (&mut tallies.informed, informed) {
             tally.add(&rule.run(&mut world(), truth.candidates, truth.best), truth);
         }

@@ -1,4 +1,4 @@
-//! The few probability distributions the tests need: normal, Student's t, chi-squared, binomial(1/2).
+//! The few probability distributions the tests need: normal, Student's t, binomial(1/2).
 //!
 //! Built on `libm`, so that the same data give the same verdict on every machine. Continued fractions and
 //! series after Press et al., *Numerical Recipes*, 3rd ed., sections 6.1-6.4; checked against scipy in
@@ -38,11 +38,6 @@ pub fn student_tail(t: f64, degrees: f64) -> f64 {
 /// The t with P(T ≤ t) = `probability` for Student's t; infinite at 0 and 1.
 pub fn student_quantile(probability: f64, degrees: f64) -> f64 {
     quantile(probability, |t| student_tail(t, degrees))
-}
-
-/// P(X > x) for chi-squared with `degrees` degrees of freedom.
-pub fn chi_squared_tail(x: f64, degrees: f64) -> f64 {
-    if x <= 0.0 { 1.0 } else { upper_gamma(0.5 * degrees, 0.5 * x) }
 }
 
 /// P(B ≤ `successes`) for `trials` tosses of a fair coin.
@@ -139,41 +134,6 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     result
 }
 
-/// The regularised upper incomplete gamma function Q(a, x).
-fn upper_gamma(a: f64, x: f64) -> f64 {
-    let front = exp(a * log(x) - x - lgamma(a));
-    if x < a + 1.0 {
-        let (mut term, mut sum, mut denominator) = (1.0 / a, 1.0 / a, a);
-        for _ in 0..ITERATIONS {
-            denominator += 1.0;
-            term *= x / denominator;
-            sum += term;
-            if fabs(term) < fabs(sum) * PRECISION {
-                break;
-            }
-        }
-        return 1.0 - front * sum;
-    }
-    let mut b = x + 1.0 - a;
-    let mut c = 1.0 / TINY;
-    let mut d = 1.0 / b;
-    let mut result = d;
-    for step in 1..=ITERATIONS {
-        let i = f64::from(step);
-        let coefficient = -i * (i - a);
-        b += 2.0;
-        d = coefficient * d + b;
-        d = 1.0 / if fabs(d) < TINY { TINY } else { d };
-        c = b + coefficient / c;
-        c = if fabs(c) < TINY { TINY } else { c };
-        result *= d * c;
-        if fabs(d * c - 1.0) < PRECISION {
-            break;
-        }
-    }
-    front * result
-}
-
 /// Square root that treats rounding below zero as zero.
 pub(super) fn root(value: f64) -> f64 {
     sqrt(value.max(0.0))
@@ -181,15 +141,12 @@ pub(super) fn root(value: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        chi_squared_tail, coin_cumulative, coin_cut, normal_quantile, student_quantile, student_tail,
-    };
+    use super::{coin_cumulative, coin_cut, normal_quantile, student_quantile, student_tail};
 
     #[test]
     fn textbook_values() {
         assert!((normal_quantile(0.975) - 1.959_963_984_540_054).abs() < 1e-12);
         assert!((student_quantile(0.975, 4.0) - 2.776_445_105_197_793).abs() < 1e-9);
-        assert!((chi_squared_tail(5.991_464_547_107_979, 2.0) - 0.05).abs() < 1e-12);
         assert!((coin_cumulative(0, 6) - 1.0 / 64.0).abs() < 1e-15);
         for trials in 1..80 {
             let cut = (0..=trials).take_while(|heads| coin_cumulative(*heads, trials) <= 0.025).last();

@@ -3,7 +3,7 @@
 use libm::exp;
 use serde::{Deserialize, Serialize};
 
-use super::distribution::{coin_cumulative, coin_cut};
+use super::distribution::coin_cut;
 use super::rank::walsh_interval;
 use super::sample::{median, sorted};
 
@@ -37,25 +37,6 @@ impl Estimate {
     pub fn within(&self, low: f64, high: f64) -> bool {
         matches!((self.low, self.high), (Some(bottom), Some(top)) if bottom >= low && top <= high)
     }
-
-    /// Why there is no interval, in a sentence for people; `None` when there is one.
-    pub fn no_interval_because(&self, confidence: f64) -> Option<String> {
-        if self.low.is_some() && self.high.is_some() {
-            return None;
-        }
-        Some(format!(
-            "{} values allow no {} % interval; {} do",
-            self.n,
-            (confidence * 1000.0).round() / 10.0,
-            fewest_for_interval(confidence)
-        ))
-    }
-}
-
-/// The fewest values for which [`median_estimate`] and [`ratio_estimate`] give an interval: 6 at 95 %.
-pub fn fewest_for_interval(confidence: f64) -> usize {
-    let tail = 0.5 * (1.0 - confidence);
-    (1..1024).find(|n| coin_cumulative(0, *n) <= tail).unwrap_or(usize::MAX)
 }
 
 /// The median with its order-statistic interval: free of any assumption about the distribution, covering at
@@ -94,16 +75,14 @@ pub fn shift_estimate(differences: &[f64], confidence: f64) -> Option<Estimate> 
 mod tests {
     use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
-    use super::{fewest_for_interval, median_estimate, ratio_estimate, shift_estimate};
+    use super::{median_estimate, ratio_estimate, shift_estimate};
 
     #[test]
-    fn no_interval_below_six_and_it_says_so() {
+    fn no_interval_below_six() {
         let five = median_estimate(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.95).unwrap();
         assert_eq!((five.point, five.low, five.high), (3.0, None, None));
-        assert_eq!(five.no_interval_because(0.95).unwrap(), "5 values allow no 95 % interval; 6 do");
         let six = median_estimate(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 0.95).unwrap();
-        assert_eq!((six.low, six.high, six.no_interval_because(0.95)), (Some(1.0), Some(6.0), None));
-        assert_eq!(fewest_for_interval(0.95), 6);
+        assert_eq!((six.low, six.high), (Some(1.0), Some(6.0)));
         assert_eq!(ratio_estimate(&[0.1; 5], 0.95).unwrap().low, None);
         assert!(ratio_estimate(&[0.1; 6], 0.95).unwrap().low.is_some());
     }

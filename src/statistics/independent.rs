@@ -1,12 +1,11 @@
 //! Two independent samples: what one run measured against what another did.
 //!
 //! The blocks of two runs happened at different times, so that nothing pairs them. What is paired within a run is
-//! judged in `equivalence.rs`, with more power.
+//! judged in `pooled.rs`, with more power.
 
 use libm::exp;
 
 use super::distribution::{normal_quantile, normal_tail, root};
-use super::equivalence::Comparison;
 use super::estimate::Estimate;
 use super::rank::{EXACT_LIMIT, TestResult, midranks, tie_term};
 use super::sample::median;
@@ -115,6 +114,19 @@ fn differences_cut(ours: usize, theirs: usize, tail: f64) -> usize {
     let deviation = root(ours * theirs * (ours + theirs + 1.0) / 12.0);
     let cut = 0.5 * ours * theirs - 0.5 - normal_quantile(1.0 - tail) * deviation;
     cut.max(-1.0).floor() as usize + 1
+}
+
+/// How two things compare. Smaller is better, as for times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// Significantly smaller, and by more than δ.
+    Better,
+    /// Significantly larger, and by more than δ.
+    Worse,
+    /// Shown to be within ±δ.
+    Same,
+    /// Neither was shown.
+    Unknown,
 }
 
 /// What a ratio (ours over theirs, smaller is better) with its 1 − α interval and its p value, adjusted for whatever

@@ -1,9 +1,7 @@
-//! Plain summaries of a sample: order, median, spread, and the means that older studies used.
-
-use libm::{exp, log};
+//! Plain summaries of a sample: order, median, and the means that older studies used.
 
 /// The values in increasing order (total order of IEEE numbers; there should be no NaN).
-pub fn sorted(values: &[f64]) -> Vec<f64> {
+pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
     let mut ordered = values.to_vec();
     ordered.sort_by(f64::total_cmp);
     ordered
@@ -32,14 +30,6 @@ pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     Some(ordered[below] + (place - below as f64) * (ordered[above] - ordered[below]))
 }
 
-/// The interquartile range: the width of the middle half. `None` below two values.
-pub fn spread(values: &[f64]) -> Option<f64> {
-    if values.len() < 2 {
-        return None;
-    }
-    Some(quantile(values, 0.75)? - quantile(values, 0.25)?)
-}
-
 /// The smallest value: "best of n". A legacy estimator: it rewards noise, and n must be told with it.
 pub fn best_of(values: &[f64]) -> Option<f64> {
     sorted(values).first().copied()
@@ -52,37 +42,14 @@ pub fn trimmed_mean(values: &[f64]) -> Option<f64> {
     if ordered.len() < 3 { None } else { mean(&ordered[1..ordered.len() - 1]) }
 }
 
-/// The harmonic mean: the right summary of rates over equal amounts of work. `None` for no values or where one
-/// is not positive.
-pub fn harmonic_mean(rates: &[f64]) -> Option<f64> {
-    if rates.iter().any(|rate| *rate <= 0.0) {
-        return None;
-    }
-    mean(&rates.iter().map(|rate| 1.0 / rate).collect::<Vec<_>>()).map(|slowness| 1.0 / slowness)
-}
-
-/// The weighted geometric mean, for ratios. `None` without weight, for a negative weight, or where a value
-/// that counts is not positive.
-pub fn geometric_mean(weighted: &[(f64, f64)]) -> Option<f64> {
-    let total: f64 = weighted.iter().map(|(_, weight)| weight).sum();
-    if total <= 0.0
-        || weighted.iter().any(|(value, weight)| *weight < 0.0 || (*weight > 0.0 && *value <= 0.0))
-    {
-        return None;
-    }
-    let sum: f64 =
-        weighted.iter().filter(|(_, weight)| *weight > 0.0).map(|(value, weight)| weight * log(*value)).sum();
-    Some(exp(sum / total))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{best_of, geometric_mean, harmonic_mean, mean, median, quantile, spread, trimmed_mean};
+    use super::{best_of, mean, median, quantile, trimmed_mean};
 
     #[test]
     fn nothing_comes_of_nothing() {
-        assert_eq!((mean(&[]), median(&[]), spread(&[1.0]), best_of(&[])), (None, None, None, None));
-        assert_eq!((trimmed_mean(&[1.0, 2.0]), harmonic_mean(&[]), geometric_mean(&[])), (None, None, None));
+        assert_eq!((mean(&[]), median(&[]), best_of(&[])), (None, None, None));
+        assert_eq!(trimmed_mean(&[1.0, 2.0]), None);
         assert_eq!(quantile(&[1.0], 1.5), None);
     }
 
@@ -92,10 +59,5 @@ mod tests {
         assert_eq!(median(&values), Some(3.0));
         assert_eq!(best_of(&values), Some(1.0));
         assert_eq!(trimmed_mean(&values), Some(3.0));
-        assert_eq!(spread(&values), Some(5.25 - 1.75));
-        assert_eq!(harmonic_mean(&[1.0, 3.0]), Some(1.5));
-        assert_eq!(harmonic_mean(&[1.0, 0.0]), None);
-        assert!((geometric_mean(&[(2.0, 1.0), (8.0, 1.0)]).unwrap() - 4.0).abs() < 1e-12);
-        assert!((geometric_mean(&[(2.0, 3.0), (0.0, 0.0)]).unwrap() - 2.0).abs() < 1e-12);
     }
 }

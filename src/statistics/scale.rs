@@ -33,7 +33,7 @@ impl CommonScale {
 
 /// The common scale of the paired differences of so many candidates, outliers set aside. It has no weight of its own:
 /// who judges many together gives it one. `None` without a sample of two values.
-pub fn common_scale(samples: &[Vec<f64>], candidates: usize) -> Option<CommonScale> {
+pub(super) fn common_scale(samples: &[Vec<f64>], candidates: usize) -> Option<CommonScale> {
     let blocks = samples.iter().map(Vec::len).max()?.saturating_sub(1) as f64;
     let spreads: Vec<f64> =
         samples.iter().filter_map(|sample| centre_and_spread(sample)).map(|(_, spread)| spread).collect();
@@ -53,7 +53,7 @@ pub fn common_scale(samples: &[Vec<f64>], candidates: usize) -> Option<CommonSca
 
 /// The scale of a series by its steps (von Neumann 1941): slow drift, which shifts all of the series, hardly adds
 /// to it. `None` below two values.
-pub fn scale_of_steps(series: &[f64]) -> Option<CommonScale> {
+pub(super) fn scale_of_steps(series: &[f64]) -> Option<CommonScale> {
     let steps: Vec<f64> =
         series.windows(2).map(|two| (two[1] - two[0]).abs() * std::f64::consts::FRAC_1_SQRT_2).collect();
     let count = steps.len() as f64;

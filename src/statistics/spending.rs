@@ -25,7 +25,7 @@ const TABLE_RATIO: f64 = 4.0;
 
 /// One planned look.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PlannedLook {
+pub(super) struct PlannedLook {
     /// After this many blocks.
     pub block: u32,
     /// Share of α spent on ruling candidates out.
@@ -36,7 +36,7 @@ pub struct PlannedLook {
 
 /// The looks between `minimum` and `maximum` blocks; the shares of each kind sum to `alpha`. Empty when
 /// `maximum` is below [`FEWEST`].
-pub fn planned_looks(minimum: u32, maximum: u32, alpha: f64) -> Vec<PlannedLook> {
+pub(super) fn planned_looks(minimum: u32, maximum: u32, alpha: f64) -> Vec<PlannedLook> {
     let mut blocks = Vec::new();
     let mut next = minimum.max(FEWEST).min(maximum);
     while next >= FEWEST {
