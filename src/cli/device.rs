@@ -1,11 +1,12 @@
 //! The disk of a run: made, or claimed from the user, who may have to say by its identity that it can be erased.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, IsTerminal};
 use std::path::Path;
 
 use crate::host::guard::{Refusal, examine};
 use crate::host::image::scratch_folder;
 use crate::host::root::Root;
+use crate::host::talk::{self, say};
 use crate::lab::Disk;
 use crate::plan::{DeviceSource, Plan};
 
@@ -59,9 +60,8 @@ fn ask(refusal: &Refusal) -> Result<Option<String>, CliError> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(None);
     }
-    eprintln!("{refusal}");
-    eprint!("To destroy everything on it, type its identity ({identity}): ");
-    std::io::stderr().flush()?;
+    say(&refusal.to_string());
+    talk::ask(&format!("To destroy everything on it, type its identity ({identity}): "));
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;
     Ok(Some(line.trim().to_owned()).filter(|line| !line.is_empty()))

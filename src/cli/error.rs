@@ -1,8 +1,10 @@
 //! How a command ends, and how an error is told.
 
-use std::io::Write;
+use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
+
+use crate::host::talk::say;
 
 /// How a command ended that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,15 +70,15 @@ impl CliError {
     pub(super) fn print(&self) {
         let bad = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
         let hint = Style::new().bold().fg_color(Some(AnsiColor::Cyan.into()));
-        let mut stderr = anstream::stderr().lock();
         let text = self.to_string();
-        let mut lines = text.lines();
-        let _ = writeln!(stderr, "{bad}error:{bad:#} {}", lines.next().unwrap_or_default());
-        for line in lines {
-            let _ = match line.strip_prefix("hint:") {
-                Some(rest) => writeln!(stderr, "{hint}hint:{hint:#}{rest}"),
-                None => writeln!(stderr, "{line}"),
+        let mut said = String::new();
+        for (number, line) in text.lines().enumerate() {
+            let _ = match (number, line.strip_prefix("hint:")) {
+                (0, _) => writeln!(said, "{bad}error:{bad:#} {line}"),
+                (_, Some(rest)) => writeln!(said, "{hint}hint:{hint:#}{rest}"),
+                (_, None) => writeln!(said, "{line}"),
             };
         }
+        say(said.trim_end());
     }
 }

@@ -20,6 +20,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::host::talk::say;
+
 pub use error::{CliError, Outcome};
 
 /// Which filesystem, with which options, on this device, for this work? A verdict with evidence.
@@ -69,9 +71,13 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are results; everything else is a wrong command line.
+            if error.use_stderr() {
+                say(error.render().ansi().to_string().trim_end());
+                return ExitCode::from(2);
+            }
+            // Help and version are results.
             let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+            return ExitCode::SUCCESS;
         }
     };
     let outcome = match cli.command {
@@ -104,7 +110,7 @@ fn inner_step() -> Option<u8> {
         "cell" => {
             let inmate = arguments.next().is_some_and(|second| second == "--inmate");
             Some(crate::host::cell::enter(inmate).unwrap_or_else(|error| {
-                eprintln!("fsverdict: {error}");
+                say(&format!("fsverdict: {error}"));
                 126
             }))
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::host::talk::say;
 use crate::journal::{CandidateStatus, Ending, Run};
 use crate::plan::Plan;
 use crate::report::{Format, Look, Report, ReportError};
@@ -94,7 +95,7 @@ pub(super) const PAGE: &str = "report.html";
 pub(super) fn open_page(page: &Path) {
     let page = std::path::absolute(page).unwrap_or_else(|_| page.to_owned());
     if let Err(error) = crate::host::viewer::open(&page) {
-        eprintln!("warning: {error}\nhint: open {} in a browser yourself", page.display());
+        say(&format!("warning: {error}\nhint: open {} in a browser yourself", page.display()));
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::host::talk::say;
 use crate::journal::{Run, Writer};
 use crate::study::RunFolder;
 
@@ -28,7 +29,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     let (writer, journal) = Writer::append_to(&folder.journal()).map_err(CliError::failed)?;
     let so_far = Run::derive(&plan, &journal).map_err(CliError::failed)?;
     if let Some(reason) = &so_far.finished {
-        eprintln!("this run is complete ({reason}); nothing is left to do");
+        say(&format!("this run is complete ({reason}); nothing is left to do"));
         return show_result(&folder, &plan);
     }
     // The same lab as before, or the trials would not be comparable.

@@ -1,8 +1,11 @@
 //! Plans from the command line: where their text comes from, and the words they may use.
 
+use std::io::Read;
 use std::path::Path;
 
-use crate::plan::{Overrides, Plan, Preset, Vocabulary, preset, presets, read_with, suggest};
+use crate::plan::{
+    Bytes, LONGEST_PLAN, Overrides, Plan, Preset, Vocabulary, preset, presets, read_with, suggest,
+};
 
 use super::error::CliError;
 
@@ -46,7 +49,16 @@ pub(super) fn read_plan(name: &str, overrides: &Overrides) -> Result<Plan, CliEr
 }
 
 fn read_file(name: &str) -> Result<String, CliError> {
-    std::fs::read_to_string(name).map_err(|error| {
+    let mut text = String::new();
+    let read =
+        std::fs::File::open(name).and_then(|file| file.take(LONGEST_PLAN + 1).read_to_string(&mut text));
+    if text.len() as u64 > LONGEST_PLAN {
+        return Err(CliError::Usage(format!(
+            "{name} is longer than {} and surely no plan\nhint: `fsverdict show demo` prints one",
+            Bytes(LONGEST_PLAN)
+        )));
+    }
+    read.map(|_| text).map_err(|error| {
         let names: Vec<&str> = presets().iter().map(|preset| preset.name).collect();
         if error.kind() == std::io::ErrorKind::NotFound && Path::new(name).extension().is_none() {
             CliError::Usage(format!("there is no preset and no file `{name}`\nhint: {}", suggest(name, &names)))

@@ -19,4 +19,5 @@ pub mod scheduler;
 pub mod signature;
 pub mod syscall;
 pub mod sysfs;
+pub mod talk;
 pub mod viewer;

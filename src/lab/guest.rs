@@ -11,6 +11,7 @@ use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use crate::host::cell::inherit;
 use crate::host::mounts;
 use crate::host::program::{Program, succeeded};
+use crate::host::talk::say;
 use crate::trial::{EVENTS_VARIABLE, Modules, SHARED_MEMORY, TrialSpec, agent_cell};
 
 /// Where the conductor put the trial's description: the guest's second disk, which ends in zeros.
@@ -21,13 +22,13 @@ const EVENTS: &str = "/dev/ttyS0";
 /// Runs the guest to its end. Does not return where powering off works; what went wrong is on the console.
 pub fn main() -> u8 {
     if let Err(error) = live() {
-        eprintln!("fsverdict guest: {error}");
+        say(&format!("fsverdict guest: {error}"));
     }
     rustix::fs::sync();
     match rustix::system::reboot(rustix::system::RebootCommand::PowerOff) {
         Ok(()) => 0,
         Err(error) => {
-            eprintln!("fsverdict guest: cannot power off: {error}");
+            say(&format!("fsverdict guest: cannot power off: {error}"));
             1
         }
     }
@@ -67,7 +68,7 @@ fn live() -> Result<(), Box<dyn std::error::Error>> {
     std::io::Write::write_all(&mut { writer }, description.as_bytes())?;
     let status = agent.wait()?;
     if !status.success() {
-        eprintln!("fsverdict guest: the agent ended with {status}");
+        say(&format!("fsverdict guest: the agent ended with {status}"));
     }
     Ok(())
 }

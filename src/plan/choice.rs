@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::error::ValueError;
+use super::limits;
 use super::suggest::suggest;
 use super::{Blocks, Bytes, DeviceSource, LabChoice, StagingChoice};
 
@@ -83,16 +84,19 @@ impl Blocks {
     /// From `min` to `max` blocks.
     ///
     /// # Errors
-    /// When there would be none, or `min` is above `max`.
+    /// When there would be none or more than ten thousand, or `min` is above `max`.
     pub fn new(min: u64, max: u64) -> Result<Blocks, ValueError> {
-        let fitting = |number: u64| u32::try_from(number).ok().filter(|number| *number > 0);
+        let fitting =
+            |number: u64| u32::try_from(number).ok().filter(|_| (1..=limits::BLOCKS).contains(&number));
         match (fitting(min), fitting(max)) {
             (Some(min), Some(max)) if min <= max => Ok(Blocks { min, max }),
             (Some(_), Some(_)) => Err(ValueError::new(
                 format!("at least {min} blocks and at most {max} cannot both be"),
                 "`min` may not be above `max`",
             )),
-            _ => Err(ValueError::new("the number of blocks must be at least 1, and below 2^32", "")),
+            _ => {
+                Err(ValueError::new(format!("the number of blocks must be from 1 to {}", limits::BLOCKS), ""))
+            }
         }
     }
 }
@@ -145,7 +149,7 @@ mod tests {
     fn blocks_are_a_number_or_a_range() {
         assert_eq!("5".parse::<Blocks>().unwrap(), Blocks { min: 5, max: 5 });
         assert_eq!("3-30".parse::<Blocks>().unwrap(), Blocks { min: 3, max: 30 });
-        for wrong in ["0", "5-3", "-3", "many", "3-", "5000000000"] {
+        for wrong in ["0", "5-3", "-3", "many", "3-", "10001", "5000000000"] {
             assert!(wrong.parse::<Blocks>().is_err(), "{wrong}");
         }
     }

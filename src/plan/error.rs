@@ -46,8 +46,10 @@ pub struct Culprit {
     pub line: Option<usize>,
     /// Column in that line, in characters, from 1.
     pub column: usize,
-    /// The whole line.
+    /// The line, or the neighbourhood of what is to blame where it is long.
     pub source_line: String,
+    /// Characters of it before what is to blame.
+    pub indent: usize,
     /// How many characters of the line are to blame.
     pub width: usize,
 }
@@ -56,7 +58,7 @@ impl std::error::Error for PlanError {}
 
 impl fmt::Display for PlanError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Culprit { file, line, column, source_line, width } = &*self.culprit;
+        let Culprit { file, line, column, source_line, indent, width } = &*self.culprit;
         let number = match line {
             Some(line) => {
                 writeln!(formatter, "{file}:{line}:{column}: {}", self.message)?;
@@ -69,11 +71,8 @@ impl fmt::Display for PlanError {
         };
         let margin = " ".repeat(number.len());
         // Tabs stay tabs, so that the marks below stand under what they mark.
-        let indent: String = source_line
-            .chars()
-            .take(column - 1)
-            .map(|letter| if letter == '\t' { '\t' } else { ' ' })
-            .collect();
+        let indent: String =
+            source_line.chars().take(*indent).map(|letter| if letter == '\t' { '\t' } else { ' ' }).collect();
         writeln!(formatter, "{margin} |\n{number} | {source_line}")?;
         write!(formatter, "{margin} | {indent}{}", "^".repeat((*width).max(1)))?;
         match &self.hint {
@@ -94,6 +93,7 @@ mod tests {
             line: Some(12),
             column: 7,
             source_line: "\ttie = 3".to_owned(),
+            indent: 6,
             width: 1,
         };
         let mut error = PlanError {

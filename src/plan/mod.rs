@@ -10,6 +10,7 @@ mod digest;
 mod disturbance;
 mod error;
 mod fit;
+mod limits;
 mod model;
 mod preset;
 mod published;
@@ -31,6 +32,7 @@ pub use digest::digest;
 pub use disturbance::Disturbance;
 pub use error::{Culprit, PlanError, ValueError};
 pub use fit::least_space;
+pub use limits::TEXT as LONGEST_PLAN;
 pub use model::{
     Blocks, Candidate, Dataset, Device, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan, Protocol,
     StagingChoice, TreeShape, Verify, Vocabulary, Work,

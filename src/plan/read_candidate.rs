@@ -2,6 +2,7 @@
 
 use super::candidate_name::name_all;
 use super::error::ValueError;
+use super::limits::{CANDIDATES, check_length};
 use super::section::{Placed, Problems, Section, filled_text, name, text};
 use super::source::{Node, Value};
 use super::words::split_words;
@@ -22,6 +23,7 @@ pub(super) fn read_candidates(
     if let Some(entry) = top.entry("candidate") {
         match &entry.node.value {
             Value::Array(nodes) => {
+                problems.note(entry.key_at, check_length("candidates", Some(nodes.len()), CANDIDATES));
                 drafts.extend(nodes.iter().filter_map(|node| read_candidate(node, vocabulary, problems)));
             }
             _ => problems.add(
@@ -89,8 +91,12 @@ fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) ->
     let mounts = values(read_axis(&section, "mount", problems, options), Vec::new());
     let encryptions = values(encryptions, "none".to_owned());
     let schedulers = values(read_axis(&section, "scheduler", problems, scheduler), None);
+    let filesystems = filesystems?;
+    let lengths = [filesystems.len(), mkfs.len(), mounts.len(), encryptions.len(), schedulers.len()];
+    let product = lengths.iter().try_fold(1_usize, |product, length| product.checked_mul(*length));
+    problems.note(section.at, check_length("candidates", product, CANDIDATES))?;
     let mut candidates = Vec::new();
-    for filesystem in filesystems? {
+    for filesystem in filesystems {
         for mkfs in &mkfs {
             for mount in &mounts {
                 for encryption in &encryptions {
@@ -129,6 +135,8 @@ fn read_axis<T: PartialEq>(
         let message = format!("`{key}` is empty, so [matrix] has no combination");
         problems.add(entry.node.at, message, "list at least one value, or take the key out");
     }
+    problems
+        .note(entry.node.at, check_length(&format!("values of `{key}`"), Some(nodes.len()), CANDIDATES))?;
     let mut axis: Vec<Placed<T>> = Vec::new();
     for node in nodes {
         let result =

@@ -1,5 +1,6 @@
 //! `[[phase]]`: the timed steps of the workload.
 
+use super::limits::{PHASES, check_length};
 use super::read_dataset::Datasets;
 use super::section::{Placed, Problems, Section, boolean, filled_text, inside_path, name, share, text};
 use super::source::{Node, Value};
@@ -35,6 +36,9 @@ pub(super) fn read_phases(
     };
     if nodes.is_empty() {
         problems.add(entry.node.at, "the plan has no phase, so there is nothing to time", EXAMPLE);
+    }
+    if problems.note(entry.key_at, check_length("phases", Some(nodes.len()), PHASES)).is_none() {
+        return Vec::new();
     }
     let mut phases: Vec<Phase> = Vec::new();
     for node in nodes {

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 
 use super::error::ValueError;
+use super::limits;
 use super::source::{Entry, Node, Place, Problem, Table, Value};
 use super::suggest::suggest;
 use super::units::Bytes;
@@ -201,15 +202,18 @@ pub(super) fn whole(node: &Node) -> Result<u64, ValueError> {
     }
 }
 
-/// A whole number, one or more.
+/// A whole number, from one to [`limits::COUNT`].
 pub(super) fn count(node: &Node) -> Result<u64, ValueError> {
     match whole(node)? {
         0 => Err(ValueError::new("it may not be 0", "")),
+        number if number > limits::COUNT => {
+            Err(ValueError::new(format!("it may be {} at most, but is {number}", limits::COUNT), ""))
+        }
         number => Ok(number),
     }
 }
 
-/// A number that is finite and not negative.
+/// A number that is 0, or positive and neither too large nor too small to calculate with.
 pub(super) fn number(node: &Node) -> Result<f64, ValueError> {
     let number = match node.value {
         // Whole numbers of a plan are far below 2^53.
@@ -217,11 +221,17 @@ pub(super) fn number(node: &Node) -> Result<f64, ValueError> {
         Value::Number(number) => number,
         _ => return wrong_type("a number", node, "without quotes, as in 0.03"),
     };
-    if number.is_finite() && number >= 0.0 {
-        Ok(number)
-    } else {
-        Err(ValueError::new(format!("it must be 0 or more, but is {number}"), ""))
+    if number == 0.0 || (1.0 / limits::NUMBER..=limits::NUMBER).contains(&number) {
+        return Ok(number);
     }
+    Err(ValueError::new(
+        format!(
+            "it must be 0, or from {:e} to {:e}, but is {number:e}",
+            1.0 / limits::NUMBER,
+            limits::NUMBER
+        ),
+        "",
+    ))
 }
 
 /// A number from 0 to 1.

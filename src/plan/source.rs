@@ -7,6 +7,11 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{Culprit, PlanError, ValueError};
 
+/// A line may be as long as the file: so many characters of it are shown before, of and after what is to blame.
+const NEIGHBOURHOOD: usize = 100;
+/// Characters of a message, or of a hint, which may quote what is to blame.
+const LONGEST_MESSAGE: usize = 400;
+
 /// A stretch of one of the texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
@@ -136,14 +141,29 @@ impl Texts {
         let line_start = content[..start].rfind('\n').map_or(0, |newline| newline + 1);
         let line_end = content[start..].find('\n').map_or(content.len(), |newline| start + newline);
         let end = boundary(content, problem.at.end).clamp(start, line_end);
+        let before = content[line_start..start].chars().count();
+        let left_out = before.saturating_sub(NEIGHBOURHOOD);
+        let width = content[start..end].trim_end().chars().count().min(NEIGHBOURHOOD);
+        let line = content[line_start..line_end].trim_end_matches('\r').chars();
         let culprit = Culprit {
             file: text.name.clone(),
             line: (!text.is_option).then(|| content[..start].matches('\n').count() + 1),
-            column: content[line_start..start].chars().count() + 1,
-            source_line: content[line_start..line_end].trim_end_matches('\r').to_owned(),
-            width: content[start..end].trim_end().chars().count(),
+            column: before + 1,
+            source_line: line.skip(left_out).take(before - left_out + width + NEIGHBOURHOOD).collect(),
+            indent: before - left_out,
+            width,
         };
-        PlanError { culprit: Box::new(culprit), message: problem.message.clone(), hint: problem.hint.clone() }
+        let short = |text: &str| -> String {
+            match text.char_indices().nth(LONGEST_MESSAGE) {
+                None => text.to_owned(),
+                Some((end, _)) => format!("{}…", &text[..end]),
+            }
+        };
+        PlanError {
+            culprit: Box::new(culprit),
+            message: short(&problem.message),
+            hint: problem.hint.as_deref().map(short),
+        }
     }
 }
 

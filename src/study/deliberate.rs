@@ -147,7 +147,8 @@ pub fn log_score(plan: &Plan, weights: &BTreeMap<String, f64>, trial: &Trial) ->
         sum += weight * sign * Some(log(found.value)).filter(|log| log.is_finite())?;
     }
     let total: f64 = weights.values().sum();
-    (total > 0.0).then_some(sum / total)
+    // A plan of an earlier version may hold weights that make an infinity of either.
+    Some(sum / total).filter(|score| total > 0.0 && score.is_finite())
 }
 
 /// One row per block that counts, one score per candidate.

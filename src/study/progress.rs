@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::host::talk::{say, screenful};
 use crate::journal::{Event, Status, TrialId};
 
 /// Hears what happens while a study is conducted.
@@ -52,7 +53,7 @@ impl Bar {
 
     /// A line that stays.
     pub fn say(&self, line: &str) {
-        if self.plain { eprintln!("{line}") } else { self.bar.println(line) }
+        if self.plain { say(line) } else { self.bar.println(screenful(line)) }
     }
 
     fn trial_ended(&mut self, id: &TrialId, status: Status, reason: &str, wall: f64) {
@@ -62,13 +63,13 @@ impl Bar {
         let to_go = self.started.elapsed().mul_f64((length - self.done) as f64 / self.done as f64);
         if self.plain {
             let outcome = if status == Status::Ok { "ok" } else { "FAILED" };
-            eprintln!(
+            say(&format!(
                 "trial {}/{length}: block {} {} {outcome} in {wall:.1} s, about {} to go",
                 self.done,
                 id.block,
                 id.candidate,
                 HumanDuration(to_go)
-            );
+            ));
         }
         if status == Status::Failed {
             let first = reason.lines().next().unwrap_or_default();

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use crate::host::root::Root;
+use crate::host::talk::say;
 use crate::journal::{Event, Facts, Status};
 use crate::measure::Meter;
 use crate::workload::{Ledger, verify_written};
@@ -38,15 +39,15 @@ pub fn agent() -> u8 {
     let spec: TrialSpec = match serde_json::from_reader(std::io::stdin().lock()) {
         Ok(spec) => spec,
         Err(error) => {
-            eprintln!(
+            say(&format!(
                 "fsverdict agent: no trial on standard input ({error}); the conductor starts agents, not people"
-            );
+            ));
             return 2;
         }
     };
     let number = std::env::var(EVENTS_VARIABLE).ok().and_then(|number| number.parse().ok());
     let Some(events) = number.and_then(crate::host::syscall::own) else {
-        eprintln!("fsverdict agent: {EVENTS_VARIABLE} names no open descriptor");
+        say(&format!("fsverdict agent: {EVENTS_VARIABLE} names no open descriptor"));
         return 2;
     };
     // Programs that the trial starts have no business with it.

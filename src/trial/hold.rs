@@ -7,6 +7,7 @@ use std::io::{BufRead, Read, Write};
 use std::path::Path;
 
 use crate::host::mounts;
+use crate::host::talk::say;
 
 use super::error::TrialError;
 use super::sink::Sink;
@@ -24,7 +25,7 @@ pub fn stage() -> u8 {
     let spec: TrialSpec = match input.read_line(&mut line).map(|_| serde_json::from_str(&line)) {
         Ok(Ok(spec)) => spec,
         _ => {
-            eprintln!("fsverdict stage: no trial on standard input; the conductor starts this, not people");
+            say("fsverdict stage: no trial on standard input; the conductor starts this, not people");
             return 2;
         }
     };

@@ -1,0 +1,140 @@
+//! How large what a plan says may be: far beyond any study, and small enough that no sum of it overflows, no product
+//! of it exhausts memory, and no weight makes an infinity of a score.
+
+use super::error::ValueError;
+
+/// Candidates of a plan, those of its matrix included.
+pub(super) const CANDIDATES: usize = 1000;
+/// Phases of a plan.
+pub(super) const PHASES: usize = 1000;
+/// Blocks of a run.
+pub(super) const BLOCKS: u64 = 10_000;
+/// Files or directories of a dataset.
+pub(super) const COUNT: u64 = 1_000_000_000;
+/// Bytes of an image or a dataset: 1 PiB.
+pub(super) const SIZE: u64 = 1 << 50;
+/// Milliseconds of a time: 1000 days.
+pub(super) const TIME: u64 = 1000 * 86_400_000;
+/// Weights, figures and factors, and one divided by the smallest of them.
+pub(super) const NUMBER: f64 = 1e9;
+/// Bytes of a plan's text.
+pub const TEXT: u64 = 1 << 20;
+
+/// Refuses a list that is too long, before anything is made of it.
+pub(super) fn check_length(what: &str, length: Option<usize>, most: usize) -> Result<(), ValueError> {
+    if length.is_some_and(|length| length <= most) {
+        return Ok(());
+    }
+    let length = length.map_or_else(|| "too many".to_owned(), |length| length.to_string());
+    Err(ValueError::new(
+        format!("the plan has {length} {what}, and may have {most}"),
+        "try fewer at a time: what is found out about some tells which others are worth trying",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::{Overrides, Vocabulary, read, read_with};
+
+    const VOCABULARY: Vocabulary<'_> = Vocabulary {
+        filesystems: &["ext4", "xfs"],
+        encryptions: &["none"],
+        operations: &[("tree.write", &["tree"])],
+        adapters: &[],
+        profiles: &["mixed"],
+        metrics: &["durable"],
+    };
+
+    const PLAN: &str = r#"
+        title = "t"
+        [device]
+        image = "1GiB"
+        [protocol]
+        blocks = 3
+        tie = 0.03
+        timeout = "30m"
+        [goal.weights]
+        write = 1
+        [dataset.tree]
+        profile = "mixed"
+        files = 10
+        directories = 2
+        size = "1MiB"
+        [matrix]
+        filesystem = ["ext4"]
+        mount = [""]
+        [[phase]]
+        name = "write"
+        operation = "tree.write"
+        dataset = "tree"
+        [[published]]
+        finding = "f"
+        source = "s"
+        phase = "write"
+        unit = "s"
+        figures = { ext4 = 1 }
+        claim = { spread = 2 }
+    "#;
+
+    fn change(setting: &str) -> Result<crate::plan::Plan, crate::plan::PlanError> {
+        let overrides = Overrides { set: vec![setting.to_owned()], ..Overrides::default() };
+        read_with(PLAN, "p.toml", &overrides, &VOCABULARY)
+    }
+
+    #[test]
+    fn every_number_of_a_plan_is_bounded() {
+        read(PLAN, "p.toml", &VOCABULARY).unwrap();
+        for wrong in [
+            "goal.weights.write=1e308",
+            "goal.weights.write=1e-308",
+            "goal.weights.write=nan",
+            "goal.weights.write=inf",
+            "goal.weights.write=9223372036854775807",
+            "protocol.tie=1e-300",
+            "protocol.blocks=10001",
+            "protocol.blocks={min=1,max=4294967295}",
+            "protocol.timeout=1001d",
+            "protocol.for=18446744073709551615ms",
+            "protocol.disturbed={foreign_bytes=1e10}",
+            "protocol.disturbed={drift=1e300}",
+            "device.image=1025TiB",
+            "dataset.tree.files=1000000001",
+            "dataset.tree.directories=9223372036854775807",
+            "dataset.tree.size=16000000TiB",
+            "dataset.tree.compressible=1e-320",
+            "published.1.figures.ext4=1e300",
+            "published.1.claim={spread=1e300}",
+        ] {
+            let error = change(wrong).expect_err(wrong).to_string();
+            assert!(error.len() < 1000, "{wrong}: {error}");
+        }
+        for right in ["goal.weights.write=1e9", "protocol.seed=9223372036854775807", "device.image=1024TiB"] {
+            change(right).expect(right);
+        }
+    }
+
+    #[test]
+    fn a_matrix_is_bounded_before_it_is_expanded() {
+        let words = |count: u32| {
+            let list: Vec<String> = (0..count).map(|number| format!("\"a{number}\"")).collect();
+            list.join(", ")
+        };
+        let mount = format!("mount = [{0}]\nmkfs = [{0}]", words(1000));
+        let error = read(&PLAN.replace("mount = [\"\"]", &mount), "p.toml", &VOCABULARY).unwrap_err();
+        assert!(error.message.contains("1000000 candidates, and may have 1000"), "{error}");
+        // The line to blame is as long as the list: only what can be looked at is shown.
+        assert!(error.to_string().len() < 1000, "{error}");
+        let list = format!("mount = [{}]", words(1001));
+        let error = read(&PLAN.replace("mount = [\"\"]", &list), "p.toml", &VOCABULARY).unwrap_err();
+        assert!(error.message.contains("may have 1000"), "{error}");
+    }
+
+    #[test]
+    fn an_error_shows_the_neighbourhood_of_its_culprit() {
+        let long = format!("title = \"{}\" oops", "ü".repeat(100_000));
+        let error = read(&long, "p.toml", &VOCABULARY).unwrap_err().to_string();
+        assert!(error.len() < 1000 && error.contains("üüü\" oops") && error.contains("^"), "{error}");
+        let error = change(&format!("{}=1", "x".repeat(100_000))).unwrap_err().to_string();
+        assert!(error.len() < 2000 && error.contains("xxx"), "{error}");
+    }
+}
