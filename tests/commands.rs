@@ -116,7 +116,7 @@ fn a_disk_that_is_none_or_too_small_for_it_is_refused_before_anything_is_made() 
     refused("/dev/null", &["is a character device"]);
     refused(file.to_str().unwrap(), &["is a regular file", "hint:", "--device image:"]);
     refused("/dev", &["is a directory"]);
-    refused("image:1000000TiB", &["does not fit", "is free there", "hint:", "--device image:SIZE"]);
+    refused("image:1000TiB", &["does not fit", "is free there", "hint:", "--device image:SIZE"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
     assert!(!place.path().join("runs").exists());
     assert!(place.leftovers().is_empty(), "{:?}", place.leftovers());
