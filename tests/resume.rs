@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use fsverdict::journal::{Event, FILE_NAME, Facts, Run, SCHEMA, Status, Surroundings, TrialId, Writer, read};
+use fsverdict::journal::{
+    CandidateStatus, Event, FILE_NAME, Facts, Run, SCHEMA, Status, Surroundings, TrialId, Writer, read,
+};
 use fsverdict::lab::{Disk, Lab, LabError, Obstacle, TrialEnd};
 use fsverdict::plan::{Blocks, Candidate, Disturbance, Plan, digest};
 use fsverdict::report::{Format, Report, write};
@@ -29,6 +31,8 @@ struct Tale {
     missing: Vec<&'static str>,
     /// Trials that fail.
     failing: Vec<(u32, u32, &'static str)>,
+    /// Trials that are killed from outside, as often as they are named.
+    killed: RefCell<Vec<(u32, &'static str)>>,
     /// Attempts at blocks during which the machine was busy.
     busy: Vec<(u32, u32)>,
 }
@@ -96,8 +100,11 @@ impl Lab for Player {
             watch(self.slower(&candidate, event));
         }
         let fails = self.tale.failing.contains(&(block, attempt, candidate.as_str()));
-        let (status, reason) = if fails { (Status::Failed, "it broke") } else { (Status::Ok, "") };
-        Ok(TrialEnd { status, reason: reason.to_owned(), wall: 1.0 })
+        let mut left = self.tale.killed.borrow_mut();
+        let killed =
+            left.iter().position(|id| *id == (block, candidate.as_str())).map(|at| left.remove(at)).is_some();
+        let (status, reason) = if fails || killed { (Status::Failed, "it broke") } else { (Status::Ok, "") };
+        Ok(TrialEnd { status, reason: reason.to_owned(), wall: 1.0, killed, stopped: false })
     }
 }
 
@@ -257,6 +264,7 @@ fn when_blocks_are_disturbed_and_candidates_missing_or_failing() {
         failing: vec![(1, 1, "ext4"), (2, 1, "nilfs2")],
         busy: vec![(1, 1), (3, 1), (3, 2)],
         slower: vec![("btrfs", 5.0)],
+        ..Tale::default()
     };
     let report = survives_interruptions(&ALL, 2, tale);
     assert_eq!(report["run"]["blocks_invalid"], 3, "{report:#}");
@@ -266,6 +274,24 @@ fn when_blocks_are_disturbed_and_candidates_missing_or_failing() {
         found["status"].as_str().unwrap().to_owned()
     };
     assert_eq!(ALL.map(status), ["ok", "skipped", "ok", "failed"]);
+}
+
+#[test]
+fn a_killed_trial_is_tried_again_once() {
+    let killed = RefCell::new(vec![(1, "ext4"), (2, "btrfs"), (2, "btrfs")]);
+    let (plan, player, folder) = (plan(&ALL), Player::new(Tale { killed, ..Tale::default() }), folder());
+    let journal = folder.path().join("journal.jsonl");
+    conduct(&plan, &player, &journal);
+    let run = Run::read(&plan, &journal).unwrap();
+    let failed: Vec<&str> = run
+        .candidates
+        .iter()
+        .filter(|state| state.status == CandidateStatus::Failed)
+        .map(|state| state.name.as_str())
+        .collect();
+    assert_eq!(failed, ["btrfs"]);
+    let again = run.held_cautions().into_iter().filter(|held| held.caution.text.contains("second time"));
+    assert_eq!(again.flat_map(|held| held.candidates).collect::<Vec<_>>(), ["ext4", "btrfs"]);
 }
 
 #[test]

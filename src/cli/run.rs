@@ -147,6 +147,9 @@ pub(super) fn conduct(
     let mut study = Study { plan, lab, disk, journal, observer: &mut live, lookout: &mut machine };
     study.conduct(so_far).map_err(|error| {
         let run = folder.path().display();
+        if !folder.journal().exists() {
+            return CliError::failed(error);
+        }
         CliError::Failed(format!(
             "{error}\nhint: what was measured so far is in {run}; `fsverdict resume {run}` carries on"
         ))

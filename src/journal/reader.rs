@@ -37,7 +37,7 @@ pub fn read(path: &Path) -> Result<Journal, JournalError> {
 /// # Errors
 /// As [`read`].
 pub(super) fn read_each(path: &Path, take: impl FnMut(Record)) -> Result<bool, JournalError> {
-    let file = fs::File::open(path).map_err(|error| JournalError::io("read", path, error))?;
+    let file = fs::File::open(path).map_err(|error| JournalError::opening("read", path, error))?;
     Ok(scan(path, BufReader::with_capacity(1 << 17, file), take)?.torn)
 }
 

@@ -1,6 +1,6 @@
 //! The loop over blocks and trials.
 
-use crate::journal::{Ending, Event, JournalError, Observation, Run, Surroundings, TrialId, Writer};
+use crate::journal::{Caution, Ending, Event, JournalError, Observation, Run, Surroundings, TrialId, Writer};
 use crate::lab::{Disk, Lab, LabError, TrialEnd};
 use crate::plan::{Candidate, Plan};
 use crate::trial::{Staging, TrialDevice, TrialSpec};
@@ -155,11 +155,31 @@ impl Study<'_> {
         Ok(order)
     }
 
-    /// Runs a trial. One that fails is no error here: the journal tells it.
+    /// Runs a trial. One that fails is no error here: the journal tells it. One that was killed is done again, once: an
+    /// accident says nothing about the candidate.
     fn trial(&mut self, block: u32, attempt: u32, candidate: &Candidate) -> Result<(), StudyError> {
         let id = TrialId { block, candidate: candidate.name.clone(), attempt };
+        let mut end = self.try_once(&id, candidate, None)?;
+        if end.killed {
+            end = self.try_once(&id, candidate, Some(&end.reason))?;
+        }
+        let TrialEnd { status, reason, wall, .. } = end;
+        self.tell(Some(&id), Event::TrialFinished { status, reason, wall })
+    }
+
+    /// Everything of a trial but its end. What an earlier try recorded is nobody's from the new beginning on.
+    fn try_once(
+        &mut self,
+        id: &TrialId,
+        candidate: &Candidate,
+        killed: Option<&str>,
+    ) -> Result<TrialEnd, StudyError> {
         self.lookout.begin();
-        self.tell(Some(&id), Event::TrialStarted {})?;
+        self.tell(Some(id), Event::TrialStarted {})?;
+        if let Some(reason) = killed {
+            let first = reason.split([';', '\n']).next().unwrap_or_default();
+            self.caution(id, format!("tried a second time, since {first}"))?;
+        }
         let spec = TrialSpec {
             trial: id.clone(),
             seed: self.plan.protocol.seed,
@@ -180,20 +200,27 @@ impl Study<'_> {
             if let Event::Observation(observation) = &event {
                 own_bytes += bytes_at_most(observation);
             }
-            if let Err(error) = self.tell(Some(&id), event) {
+            if let Err(error) = self.tell(Some(id), event) {
                 broken.get_or_insert(error);
             }
         };
-        let TrialEnd { status, reason, wall } = lab.run(spec, &disk, &mut watch)?;
+        let end = lab.run(spec, &disk, &mut watch)?;
         if let Some(error) = broken {
             return Err(error);
         }
         self.disk = disk.after_first_write();
-        let seen = self.lookout.end(own_bytes);
-        if seen != Surroundings::default() {
-            self.tell(Some(&id), Event::Surroundings(seen))?;
+        let seen = Surroundings { stopped: end.stopped, ..self.lookout.end(own_bytes) };
+        if end.stopped {
+            self.caution(id, "it was stopped for a while and went on: its times hold the pause".to_owned())?;
         }
-        self.tell(Some(&id), Event::TrialFinished { status, reason, wall })
+        if seen != Surroundings::default() {
+            self.tell(Some(id), Event::Surroundings(seen))?;
+        }
+        Ok(end)
+    }
+
+    fn caution(&mut self, id: &TrialId, text: String) -> Result<(), StudyError> {
+        self.tell(Some(id), Event::Caution(Caution { phase: String::new(), text }))
     }
 
     fn tell(&mut self, trial: Option<&TrialId>, event: Event) -> Result<(), StudyError> {
