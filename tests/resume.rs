@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use fsverdict::journal::{
-    CandidateStatus, Event, FILE_NAME, Facts, Run, SCHEMA, Status, Surroundings, TrialId, Writer, read,
+    Event, FILE_NAME, Facts, OpenJournal, Run, SCHEMA, Status, Surroundings, TrialId, read,
 };
 use fsverdict::lab::{Disk, Lab, LabError, Obstacle, TrialEnd};
 use fsverdict::plan::{Blocks, Candidate, Disturbance, Plan, digest};
 use fsverdict::report::{Format, Report, write};
-use fsverdict::study::{Lookout, Silent, Study};
+use fsverdict::study::{Silent, Study, Watcher};
 use fsverdict::trial::TrialSpec;
 
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/recorded");
@@ -31,10 +31,10 @@ struct Tale {
     missing: Vec<&'static str>,
     /// Trials that fail.
     failing: Vec<(u32, u32, &'static str)>,
-    /// Trials that are killed from outside, as often as they are named.
-    killed: RefCell<Vec<(u32, &'static str)>>,
     /// Attempts at blocks during which the machine was busy.
     busy: Vec<(u32, u32)>,
+    /// What the user's folder held in trials in which it did not hold the usual.
+    held: Vec<(u32, u32, &'static str, &'static str)>,
 }
 
 /// Plays recorded trials back.
@@ -99,19 +99,23 @@ impl Lab for Player {
         for event in &self.trials[&(block, candidate.clone())] {
             watch(self.slower(&candidate, event));
         }
+        if !self.tale.held.is_empty() {
+            let here = (block, attempt, candidate.as_str());
+            let held =
+                self.tale.held.iter().find(|(block, attempt, name, _)| (*block, *attempt, *name) == here);
+            let held = held.map_or("1 files", |(.., held)| held).to_owned();
+            watch(Event::Facts { facts: Facts::from([("dataset.docs".to_owned(), held)]) });
+        }
         let fails = self.tale.failing.contains(&(block, attempt, candidate.as_str()));
-        let mut left = self.tale.killed.borrow_mut();
-        let killed =
-            left.iter().position(|id| *id == (block, candidate.as_str())).map(|at| left.remove(at)).is_some();
-        let (status, reason) = if fails || killed { (Status::Failed, "it broke") } else { (Status::Ok, "") };
-        Ok(TrialEnd { status, reason: reason.to_owned(), wall: 1.0, killed, stopped: false })
+        let (status, reason) = if fails { (Status::Failed, "it broke") } else { (Status::Ok, "") };
+        Ok(TrialEnd { status, reason: reason.to_owned(), hint: String::new(), wall: 1.0 })
     }
 }
 
 /// Sees a busy machine when the tale has it so.
-struct Sky<'a>(&'a Player);
+struct Machine<'a>(&'a Player);
 
-impl Lookout for Sky<'_> {
+impl Watcher for Machine<'_> {
     fn begin(&mut self) {}
 
     fn end(&mut self, own_bytes: u64) -> Surroundings {
@@ -151,11 +155,10 @@ fn folder() -> tempfile::TempDir {
 
 /// Begins the run, or resumes what is there.
 fn conduct(plan: &Plan, player: &Player, journal: &Path) {
-    let (writer, so_far) = if journal.exists() {
-        let (writer, records) = Writer::append_to(journal).unwrap();
-        (writer, Some(Run::derive(plan, &records).unwrap()))
+    let resumed = journal.exists();
+    let mut journal = if resumed {
+        OpenJournal::resume(plan, journal).unwrap()
     } else {
-        let mut writer = Writer::create(journal).unwrap();
         let start = Event::RunStarted {
             schema: SCHEMA,
             id: "played".to_owned(),
@@ -166,10 +169,9 @@ fn conduct(plan: &Plan, player: &Player, journal: &Path) {
             fidelity: player.fidelity(),
             environment: Facts::new(),
         };
-        writer.append(None, start).unwrap();
-        (writer, None)
+        OpenJournal::begin(plan, journal, start).unwrap()
     };
-    if so_far.as_ref().is_some_and(|run| run.finished.is_some()) {
+    if journal.run().unwrap().finished.is_some() {
         return;
     }
     player.now.replace(None);
@@ -177,11 +179,11 @@ fn conduct(plan: &Plan, player: &Player, journal: &Path) {
         plan,
         lab: player,
         disk: Disk::Image { folder: PathBuf::from("/nowhere"), size: 512 << 20 },
-        journal: writer,
+        journal,
         observer: &mut Silent,
-        lookout: &mut Sky(player),
+        watcher: &mut Machine(player),
     };
-    study.conduct(so_far.as_ref()).unwrap();
+    study.conduct(resumed).unwrap();
 }
 
 /// Blocks with attempts and orders, trials, report.
@@ -264,7 +266,7 @@ fn when_blocks_are_disturbed_and_candidates_missing_or_failing() {
         failing: vec![(1, 1, "ext4"), (2, 1, "nilfs2")],
         busy: vec![(1, 1), (3, 1), (3, 2)],
         slower: vec![("btrfs", 5.0)],
-        ..Tale::default()
+        held: Vec::new(),
     };
     let report = survives_interruptions(&ALL, 2, tale);
     assert_eq!(report["run"]["blocks_invalid"], 3, "{report:#}");
@@ -276,22 +278,19 @@ fn when_blocks_are_disturbed_and_candidates_missing_or_failing() {
     assert_eq!(ALL.map(status), ["ok", "skipped", "ok", "failed"]);
 }
 
+/// A run once gave a verdict from blocks of which half had copied 27 kB and half 30 MB.
 #[test]
-fn a_killed_trial_is_tried_again_once() {
-    let killed = RefCell::new(vec![(1, "ext4"), (2, "btrfs"), (2, "btrfs")]);
-    let (plan, player, folder) = (plan(&ALL), Player::new(Tale { killed, ..Tale::default() }), folder());
-    let journal = folder.path().join("journal.jsonl");
-    conduct(&plan, &player, &journal);
-    let run = Run::read(&plan, &journal).unwrap();
-    let failed: Vec<&str> = run
-        .candidates
-        .iter()
-        .filter(|state| state.status == CandidateStatus::Failed)
-        .map(|state| state.name.as_str())
-        .collect();
-    assert_eq!(failed, ["btrfs"]);
-    let again = run.held_cautions().into_iter().filter(|held| held.caution.text.contains("second time"));
-    assert_eq!(again.flat_map(|held| held.candidates).collect::<Vec<_>>(), ["ext4", "btrfs"]);
+fn when_a_folder_of_the_user_changes() {
+    let held = [(2, 1, "ext4"), (3, 1, "ext4"), (3, 1, "btrfs"), (3, 1, "nilfs2"), (3, 1, "ext4-plain")];
+    let held = held.map(|(block, attempt, name)| (block, attempt, name, "2 files")).into();
+    let report = survives_interruptions(&ALL, 7, Tale { held, ..Tale::default() });
+    let invalid = report["run"]["invalid"].to_string() + &report["verdict"]["cautions"].to_string();
+    assert_eq!(report["run"]["blocks_invalid"], 1, "{report:#}");
+    for text in
+        ["did not work on the same data", "from block 3 on", "from block 4 on", "2 files, and then 1 files"]
+    {
+        assert!(invalid.contains(text), "{text}: {invalid}");
+    }
 }
 
 #[test]

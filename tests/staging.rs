@@ -69,6 +69,9 @@ fn loop_datasets_are_staged_once_for_all_trials_of_a_run() {
     all_ok(place.run(&plan, &[]), &place);
     assert_eq!(place.journal().finished(), 4);
     assert_eq!(stagings(&place), 1);
+    // Each trial says what it worked on.
+    let held = place.journal().fact("dataset.docs");
+    assert!(held.len() == 4 && held.iter().all(|one| one.starts_with("1 files, 7 B (digest ")), "{held:?}");
     assert!(!cautions(&place).contains("staged on disk"));
 }
 

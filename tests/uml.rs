@@ -148,3 +148,31 @@ fn uml_a_guest_killed_from_outside_is_a_failed_trial_and_the_run_goes_on() {
     assert!(reason.contains("ended from outside") && reason.contains("signal 9"), "{reason}");
     place.is_left_clean();
 }
+
+/// Wandering between processors, the same guest took 18 s or 34 s on an idle machine.
+#[test]
+fn uml_a_guest_with_all_its_processes_is_on_the_one_processor_the_facts_name() {
+    let place = Place::new();
+    let hold = place.path().join("hold");
+    std::fs::write(&hold, "").unwrap();
+    let command = format!("while test -e {}; do sleep 0.1; done", hold.display());
+    let mut running = place.start(&two_trials(&command, "120s"), &["--fs", "ext2"]);
+    let journal = running.wait_for("the phase", |journal| journal.step() == "wait");
+    let guest = &journal.0[0]["environment"]["lab.cpu_of_guest"];
+    let mut tree = vec![place.worker("linux.uml")];
+    for at in 0.. {
+        let Some(pid) = tree.get(at) else { break };
+        let children =
+            std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        tree.extend(children.split_whitespace().map(|pid| pid.parse::<u32>().unwrap()));
+    }
+    // The kernel, its helpers, and a process for each address space of the guest.
+    assert!(tree.len() > 3, "{tree:?}");
+    for pid in tree {
+        let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) else { continue };
+        let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:\t"));
+        assert_eq!(allowed, guest.as_str(), "{status}");
+    }
+    std::fs::remove_file(&hold).unwrap();
+    assert_eq!(running.end(), Some(0));
+}

@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
-use crate::journal::{Event, TrialId};
+use crate::journal::{Event, Run, TrialId};
 use crate::plan::Plan;
 use crate::report::{Format, Report};
 use crate::study::{Observer, RunFolder};
 
 use super::CliError;
-use super::report::{PAGE, read_run, write_out};
+use super::report::{PAGE, write_out};
 
 /// Writes the page after each block, and passes on what it hears.
 pub(super) struct Live<'a> {
@@ -26,18 +26,17 @@ impl Observer for Live<'_> {
         self.inner.event(trial, event);
     }
 
-    fn block_ended(&mut self) {
-        self.inner.block_ended();
-        // The journal is the record; a page that cannot be written now is written, or told of, at the end.
-        let _ = write_page(self.folder, self.plan);
+    fn block_ended(&mut self, run: &Run) {
+        self.inner.block_ended(run);
+        // The journal is the record; a page that cannot be written now is written, or reported, at the end.
+        let _ = write_page(self.folder, self.plan, run);
     }
 }
 
 /// Replaces the page in one step, for somebody may be looking at it; and puts it on disk before the next block begins,
 /// lest its writing be measured.
-pub(super) fn write_page(folder: &RunFolder, plan: &Plan) -> Result<(), CliError> {
-    let run = read_run(folder, plan)?;
-    let report = Report { live: true, ..Report::new(plan, &run, Some(folder.path().to_owned())) };
+pub(super) fn write_page(folder: &RunFolder, plan: &Plan, run: &Run) -> Result<(), CliError> {
+    let report = Report { live: true, ..Report::new(plan, run, Some(folder.path().to_owned())) };
     let unfinished = folder.path().join(format!(".{PAGE}.new"));
     let mut file = std::fs::File::create(&unfinished)?;
     write_out(&report, Format::Html, &mut file)?;
@@ -49,6 +48,7 @@ pub(super) fn write_page(folder: &RunFolder, plan: &Plan) -> Result<(), CliError
 
 #[cfg(test)]
 mod tests {
+    use super::super::report::read_run;
     use super::write_page;
     use crate::study::RunFolder;
 
@@ -60,11 +60,11 @@ mod tests {
         let folder = RunFolder::create(place.path(), &plan).unwrap();
         let recorded = include_str!("../../tests/runs/demo/journal.jsonl");
         std::fs::write(folder.journal(), recorded.lines().next().unwrap().to_owned() + "\n").unwrap();
-        write_page(&folder, &plan).unwrap();
+        write_page(&folder, &plan, &read_run(&folder, &plan).unwrap()).unwrap();
         let page = || std::fs::read_to_string(place.path().join("report.html")).unwrap();
         assert!(page().contains("No result yet") && page().contains("http-equiv=\"refresh\""));
         std::fs::write(folder.journal(), recorded).unwrap();
-        write_page(&folder, &plan).unwrap();
+        write_page(&folder, &plan, &read_run(&folder, &plan).unwrap()).unwrap();
         assert!(!page().contains("No result yet") && page().contains("reiserfs"));
         let mut names: Vec<String> = std::fs::read_dir(place.path())
             .unwrap()

@@ -6,16 +6,15 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::journal::{Event, Run, SCHEMA, Writer};
-use crate::lab::{Choice, Disk};
-use crate::plan::{Blocks, DeviceSource, LabChoice, Overrides, Plan, Twice, parse_time};
-use crate::study::{Bar, Machine, Observer, RunFolder, Silent, Study};
+use crate::plan::{Blocks, DeviceSource, LabChoice, Overrides, Twice, parse_time};
+use crate::study::{Observer, Permission, Session, SessionError, Silent};
 
-use super::environment::environment;
+use super::device::ask;
 use super::live::{Live, write_page};
+use super::progress::Bar;
 use super::report::{PAGE, open_page, show_result};
 use super::vocabulary::read_plan;
-use super::{CliError, Outcome, device, dry_run};
+use super::{CliError, Outcome, dry_run};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -112,87 +111,33 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     if arguments.dry_run {
         return dry_run::show(&plan, &choice);
     }
-    check_datasets(&plan)?;
-    let disk = device::claim(&plan, arguments.erase.as_deref())?;
-    let folder =
-        RunFolder::create(&arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.plan)), &plan)
-            .map_err(CliError::failed)?;
-    let journal = begin(&plan, &choice, &disk, &folder)?;
+    let path = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.plan));
+    let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask };
+    let mut session = Session::begin(plan, choice, &path, &permission).map_err(|error| match error {
+        SessionError::Dataset { .. } => CliError::usage(error),
+        other => CliError::failed(other),
+    })?;
     if arguments.open {
-        write_page(&folder, &plan)?;
+        let (folder, plan) = (session.folder().clone(), session.plan().clone());
+        write_page(&folder, &plan, session.run().map_err(CliError::failed)?)?;
         open_page(&folder.path().join(PAGE));
     }
-    let mut observer = observer(arguments.quiet);
-    conduct(&plan, &choice, disk, journal, observer.as_mut(), None, &folder)
-}
-
-/// A bar, or silence.
-pub(super) fn observer(quiet: bool) -> Box<dyn Observer> {
-    if quiet { Box::new(Silent) } else { Box::new(Bar::new()) }
+    conduct(session, arguments.quiet)
 }
 
 /// Conducts and reports; shared with `resume`.
-pub(super) fn conduct(
-    plan: &Plan,
-    choice: &Choice,
-    disk: Disk,
-    journal: Writer,
-    observer: &mut dyn Observer,
-    so_far: Option<&Run>,
-    folder: &RunFolder,
-) -> Result<Outcome, CliError> {
-    let mut live = Live { inner: observer, folder, plan };
-    let mut machine = Machine::new(&disk);
-    let lab = choice.lab.as_ref();
-    let mut study = Study { plan, lab, disk, journal, observer: &mut live, lookout: &mut machine };
-    study.conduct(so_far).map_err(|error| {
+pub(super) fn conduct(session: Session, quiet: bool) -> Result<Outcome, CliError> {
+    let mut observer: Box<dyn Observer> = if quiet { Box::new(Silent) } else { Box::new(Bar::new()) };
+    let (folder, plan) = (session.folder().clone(), session.plan().clone());
+    let mut live = Live { inner: observer.as_mut(), folder: &folder, plan: &plan };
+    session.conduct(&mut live).map_err(|error| {
         let run = folder.path().display();
-        if !folder.journal().exists() {
-            return CliError::failed(error);
-        }
         CliError::Failed(format!(
             "{error}\nhint: what was measured so far is in {run}; `fsverdict resume {run}` carries on"
         ))
     })?;
-    drop(study);
-    show_result(folder, plan)
-}
-
-fn begin(plan: &Plan, choice: &Choice, disk: &Disk, folder: &RunFolder) -> Result<Writer, CliError> {
-    let mut journal = Writer::create(&folder.journal()).map_err(CliError::failed)?;
-    let mut facts = environment(plan);
-    facts.extend(choice.lab.facts());
-    facts.extend(disk.facts());
-    let event = Event::RunStarted {
-        schema: SCHEMA,
-        id: folder.id(),
-        title: plan.title.clone(),
-        plan_digest: crate::plan::digest(plan),
-        lab: choice.lab.name().to_owned(),
-        lab_reason: choice.reason.clone(),
-        fidelity: choice.lab.fidelity(),
-        environment: facts,
-    };
-    journal.append(None, event).map_err(CliError::failed)?;
-    for caution in disk.cautions() {
-        journal.append(None, Event::Caution(caution)).map_err(CliError::failed)?;
-    }
-    Ok(journal)
-}
-
-/// A folder that is not there is found out now, not in the first trial.
-fn check_datasets(plan: &Plan) -> Result<(), CliError> {
-    for (name, dataset) in &plan.datasets {
-        if let crate::plan::Dataset::Folder { path, .. } = dataset
-            && let Err(error) = std::fs::read_dir(path)
-        {
-            let path = path.display();
-            return Err(CliError::Usage(format!(
-                "cannot read the folder {path} of dataset `{name}`: {error}\nhint: name another with --set dataset.{name}.path=/some/folder"
-            )));
-        }
-    }
-    Ok(())
+    drop(observer);
+    show_result(&folder, &plan)
 }
 
 fn default_folder(plan: &str) -> PathBuf {

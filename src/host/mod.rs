@@ -11,6 +11,7 @@ pub mod image;
 pub mod leftovers;
 pub mod loop_device;
 pub mod mounts;
+pub mod placement;
 pub mod process_key;
 pub mod procfs;
 pub mod program;

@@ -1,4 +1,4 @@
-//! From records to the run: derived anew each time, never stored.
+//! From records to the run: derived, never stored. Trials may overlap: each record says which it belongs to.
 //!
 //! A block may be repeated, a trial interrupted and begun again; this is where it is decided which of them count.
 
@@ -11,7 +11,7 @@ use super::reader::read_each;
 use super::run::{
     BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, Standing, Trial, TrialCommands,
 };
-use super::{CommandRecord, Event, Facts, Journal, JournalError, Record, Status, TrialId};
+use super::{CommandRecord, Event, Facts, Journal, JournalError, Record, Status, TrialId, parted};
 use crate::plan::Plan;
 
 impl Run {
@@ -20,11 +20,11 @@ impl Run {
     /// # Errors
     /// [`JournalError::NoRun`] when the journal does not begin with the start of a run.
     pub fn derive(plan: &Plan, journal: &Journal) -> Result<Self, JournalError> {
-        let mut deriving = Deriving::new(plan);
+        let mut fold = Fold::new(plan);
         for record in &journal.records {
-            deriving.take(record.clone());
+            fold.take(record.clone());
         }
-        deriving.end(&journal.path, journal.torn)
+        fold.end(&journal.path, journal.torn)
     }
 
     /// Derives the run from the journal at `path`, record by record: a long journal need not fit into memory.
@@ -32,27 +32,30 @@ impl Run {
     /// # Errors
     /// When it cannot be read (see [`read`](super::read)) or does not begin with the start of a run.
     pub fn read(plan: &Plan, path: &Path) -> Result<Self, JournalError> {
-        let mut deriving = Deriving::new(plan);
-        let torn = read_each(path, |record| deriving.take(record))?;
-        deriving.end(path, torn)
+        let mut fold = Fold::new(plan);
+        let torn = read_each(path, |record| fold.take(record))?;
+        fold.end(path, torn)
     }
 
-    fn take(&mut self, record: Record, open: &mut Option<OpenTrial>) {
+    fn take(&mut self, record: Record, open: &mut OpenTrials) {
         let Record { at, trial: id, event } = record;
         match event {
-            Event::TrialStarted {} => *open = id.map(|id| fresh_trial(id, at)),
+            Event::TrialStarted {} => {
+                if let Some(id) = id {
+                    open.insert(id.clone(), fresh_trial(id, at));
+                }
+            }
             Event::Command(command) => {
-                if let Some(open) = same(open, id.as_ref()) {
+                if let Some(open) = of(open, id.as_ref()) {
                     open.commands.push(command);
                 }
             }
-            Event::TrialFinished { status, reason, wall } => {
-                // The end is only believed of the trial that is open: anything else has lost its observations.
-                if let Some(OpenTrial { mut trial, commands }) =
-                    open.take_if(|open| id.as_ref() == Some(&open.trial.id))
-                {
+            Event::TrialFinished { status, reason, hint, wall } => {
+                // The end is only believed of a trial that is open: anything else has lost its observations.
+                if let Some(OpenTrial { mut trial, commands }) = id.and_then(|id| open.remove(&id)) {
                     trial.status = status;
-                    trial.reason = reason;
+                    (trial.reason, trial.hint) =
+                        if hint.is_empty() { parted(&reason) } else { (reason, hint) };
                     trial.wall = wall;
                     trial.observations.shrink_to_fit();
                     self.keep_commands(&trial, commands);
@@ -60,19 +63,19 @@ impl Run {
                 }
             }
             Event::Observation(mut observation) => {
-                if let Some(OpenTrial { trial, .. }) = same(open, id.as_ref()) {
+                if let Some(OpenTrial { trial, .. }) = of(open, id.as_ref()) {
                     observation.measurements.shrink_to_fit();
                     trial.observations.push(observation);
                 }
             }
             Event::Facts { facts } => {
-                if let Some(OpenTrial { trial, .. }) = same(open, id.as_ref()) {
+                if let Some(OpenTrial { trial, .. }) = of(open, id.as_ref()) {
                     trial.facts.extend(facts);
                 }
             }
             Event::Caution(caution) => {
                 // What the conductor notices after a trial's end still belongs to that trial.
-                let owner = match same(open, id.as_ref()) {
+                let owner = match of(open, id.as_ref()) {
                     Some(open) => Some(&mut open.trial),
                     None => self.trials.iter_mut().rfind(|trial| id.as_ref() == Some(&trial.id)),
                 };
@@ -99,7 +102,7 @@ impl Run {
                 invalid: None,
             }),
             Event::Surroundings(seen) => {
-                if let Some(OpenTrial { trial, .. }) = same(open, id.as_ref()) {
+                if let Some(OpenTrial { trial, .. }) = of(open, id.as_ref()) {
                     trial.surroundings = Some(seen);
                 }
             }
@@ -112,6 +115,8 @@ impl Run {
             }
             Event::RunResumed {} => {
                 self.resumed += 1;
+                // Whatever was under way ended with the conductor, and begins again.
+                open.clear();
                 self.finished = None;
                 self.ending = None;
             }
@@ -131,7 +136,7 @@ impl Run {
             .trials
             .iter_mut()
             .rev()
-            .take_while(|trial| (trial.id.block, trial.id.attempt) == (block, attempt));
+            .filter(|trial| (trial.id.block, trial.id.attempt) == (block, attempt));
         for Trial { id, status, observations, .. } in trials {
             let counts = valid && *status == Status::Ok && !seen.contains(&id.candidate.as_str());
             seen.push(&id.candidate);
@@ -188,28 +193,31 @@ impl Run {
         &mut self.candidates[at]
     }
 
-    /// Of each block the last attempt counts, if it is valid; of each trial the last one begun.
+    /// Of each block the last attempt counts, if it is valid and every block before it has ended likewise; of each trial
+    /// the last one begun.
     fn settle_standings(&mut self) {
         let mut last_attempt: HashMap<u32, u32> = HashMap::new();
-        let mut blocks: HashMap<(u32, u32), &BlockState> = HashMap::new();
         for block in &self.blocks {
-            last_attempt
-                .entry(block.block)
-                .and_modify(|last| *last = block.attempt.max(*last))
-                .or_insert(block.attempt);
-            blocks.insert((block.block, block.attempt), block);
+            let last = last_attempt.entry(block.block).or_default();
+            *last = block.attempt.max(*last);
         }
-        let mut begun_later: HashSet<TrialId> = HashSet::new();
-        for trial in self.trials.iter_mut().rev() {
-            let (block, attempt) = (trial.id.block, trial.id.attempt);
-            let repeated = !begun_later.insert(trial.id.clone())
-                || last_attempt.get(&block).is_some_and(|last| *last > attempt);
-            trial.standing = match blocks.get(&(block, attempt)) {
-                Some(block) if repeated || block.invalid.is_some() => Standing::Discarded,
-                Some(block) if block.finished => Standing::Counted,
-                Some(_) => Standing::Open,
-                None => Standing::Discarded,
-            };
+        let prefix: HashSet<(u32, u32)> = self.prefix().map(|block| (block.block, block.attempt)).collect();
+        let mut begun_later: HashSet<&TrialId> = HashSet::new();
+        let invalid: HashMap<(u32, u32), bool> =
+            self.blocks.iter().map(|state| ((state.block, state.attempt), state.invalid.is_some())).collect();
+        let standing = |trial: &Trial, repeated: bool| {
+            let place = (trial.id.block, trial.id.attempt);
+            let repeated = repeated || last_attempt.get(&place.0).is_some_and(|last| *last > place.1);
+            match invalid.get(&place) {
+                Some(false) if !repeated && prefix.contains(&place) => Standing::Counted,
+                Some(false) if !repeated => Standing::Open,
+                _ => Standing::Discarded,
+            }
+        };
+        let mut standings: Vec<Standing> =
+            self.trials.iter().rev().map(|trial| standing(trial, !begun_later.insert(&trial.id))).collect();
+        for trial in &mut self.trials {
+            trial.standing = standings.pop().unwrap_or(Standing::Open);
         }
     }
 
@@ -218,13 +226,16 @@ impl Run {
         for name in names {
             self.candidate(&name);
         }
-        for state in &mut self.candidates {
+        for state in self.candidates.iter_mut().filter(|state| state.status != CandidateStatus::Skipped) {
+            (state.status, state.reason, state.hint) =
+                (CandidateStatus::Untried, String::new(), String::new());
             let kept =
                 |trial: &&Trial| trial.id.candidate == state.name && trial.standing != Standing::Discarded;
             let trials: Vec<&Trial> = self.trials.iter().filter(kept).collect();
             let failed: Vec<&&Trial> = trials.iter().filter(|trial| trial.status == Status::Failed).collect();
             if let Some(first) = failed.first() {
                 state.status = CandidateStatus::Failed;
+                state.hint = first.hint.clone();
                 state.reason = match trials.len() {
                     1 => first.reason.clone(),
                     all => format!(
@@ -241,26 +252,29 @@ impl Run {
     }
 }
 
-/// A run in the making: record after record is taken in.
-struct Deriving<'a> {
-    plan: &'a Plan,
+/// A run in the making: record after record is taken in, and what they say so far can be looked at in between.
+#[derive(Debug)]
+pub struct Fold {
+    candidates: Vec<CandidateState>,
+    begun: bool,
     /// `None` before the first record, and when that did not begin a run.
     run: Option<Run>,
-    begun: bool,
-    open: Option<OpenTrial>,
+    open: OpenTrials,
 }
 
-impl<'a> Deriving<'a> {
-    fn new(plan: &'a Plan) -> Self {
-        Self { plan, run: None, begun: false, open: None }
+impl Fold {
+    /// Of a journal that has no record yet.
+    pub fn new(plan: &Plan) -> Self {
+        let candidates = plan.candidates.iter().map(|candidate| untried(&candidate.name)).collect();
+        Self { candidates, begun: false, run: None, open: OpenTrials::new() }
     }
 
-    fn take(&mut self, record: Record) {
+    /// Takes in the next record.
+    pub fn take(&mut self, record: Record) {
         if !std::mem::replace(&mut self.begun, true) {
             self.run = begin(&record);
             if let Some(run) = &mut self.run {
-                run.candidates =
-                    self.plan.candidates.iter().map(|candidate| untried(&candidate.name)).collect();
+                run.candidates = std::mem::take(&mut self.candidates);
             }
         } else if let Some(run) = &mut self.run {
             if !matches!(record.event, Event::RunResumed {}) {
@@ -272,26 +286,37 @@ impl<'a> Deriving<'a> {
         }
     }
 
-    fn end(self, path: &Path, torn: bool) -> Result<Run, JournalError> {
-        let mut run = self.run.ok_or_else(|| JournalError::NoRun { path: path.to_path_buf() })?;
-        run.torn = torn;
-        run.interrupted = self.open.map(|open| open.trial.id);
-        run.trials.shrink_to_fit();
+    /// The run as far as it goes; `None` when the first record did not begin one.
+    pub fn run(&mut self) -> Option<&Run> {
+        let run = self.run.as_mut()?;
+        run.interrupted = self.open.keys().cloned().collect();
         run.settle_standings();
         run.settle_candidates();
+        Some(run)
+    }
+
+    fn end(mut self, path: &Path, torn: bool) -> Result<Run, JournalError> {
+        self.run();
+        let mut run = self.run.ok_or_else(|| JournalError::NoRun { path: path.to_path_buf() })?;
+        run.torn = torn;
+        run.trials.shrink_to_fit();
         Ok(run)
     }
 }
 
-/// The trial that has begun and not ended.
+/// A trial that has begun and not ended.
+#[derive(Debug)]
 struct OpenTrial {
     trial: Trial,
     commands: Vec<CommandRecord>,
 }
 
-/// The trial that is open, if the record belongs to it.
-fn same<'a>(open: &'a mut Option<OpenTrial>, id: Option<&TrialId>) -> Option<&'a mut OpenTrial> {
-    open.as_mut().filter(|open| id == Some(&open.trial.id))
+/// All of those: trials may overlap.
+type OpenTrials = BTreeMap<TrialId, OpenTrial>;
+
+/// The open trial that the record belongs to.
+fn of<'a>(open: &'a mut OpenTrials, id: Option<&TrialId>) -> Option<&'a mut OpenTrial> {
+    open.get_mut(id?)
 }
 
 fn begin(record: &Record) -> Option<Run> {
@@ -317,7 +342,7 @@ fn begin(record: &Record) -> Option<Run> {
         latencies: Vec::new(),
         blocks: Vec::new(),
         cautions: Vec::new(),
-        interrupted: None,
+        interrupted: Vec::new(),
         resumed: 0,
         finished: None,
         ending: None,
@@ -343,6 +368,7 @@ fn fresh_trial(id: TrialId, started: Timestamp) -> OpenTrial {
         started,
         status: Status::Failed,
         reason: String::new(),
+        hint: String::new(),
         wall: 0.0,
         standing: Standing::Open,
         observations: Vec::new(),

@@ -1,4 +1,4 @@
-//! Which trials count, told by hand-made journals.
+//! Which trials count, by hand-made journals.
 
 use std::path::PathBuf;
 
@@ -75,7 +75,7 @@ fn measured(id: Option<&TrialId>, value: f64) -> (Option<TrialId>, Event) {
 
 /// A whole trial, with one value.
 fn trial(id: Option<TrialId>, value: f64, status: Status) -> Vec<(Option<TrialId>, Event)> {
-    let end = Event::TrialFinished { status, reason: "because".to_owned(), wall: 2.0 };
+    let end = Event::TrialFinished { status, reason: "because".to_owned(), hint: String::new(), wall: 2.0 };
     vec![(id.clone(), Event::TrialStarted {}), measured(id.as_ref(), value), (id, end)]
 }
 
@@ -129,14 +129,43 @@ fn a_trial_begun_again_after_an_interruption_counts_once() {
     ]);
     assert_eq!(run.sample("a", "write", "durable"), [(1, 2.0)]);
     assert_eq!(run.trials.len(), 2);
-    assert_eq!((run.resumed, run.interrupted.as_ref()), (1, None));
+    assert_eq!((run.resumed, run.interrupted.len()), (1, 0));
     assert!(run.resume_point().is_none());
+}
+
+/// Trials of two blocks side by side: each record finds its own, whichever came before it.
+#[test]
+fn trials_may_overlap_and_blocks_end_out_of_order() {
+    let trials = [(1, "b", 1.0), (2, "b", 3.0), (1, "a", 2.0), (2, "a", 4.0)];
+    let part =
+        |(block, candidate, value): (u32, &str, f64)| trial(id(block, 1, candidate), value, Status::Ok);
+    let begun: Vec<_> = trials.iter().map(|one| part(*one)[0].clone()).collect();
+    let measured: Vec<_> = trials.iter().rev().map(|one| part(*one)[1].clone()).collect();
+    let ended = |block: u32| -> Vec<_> {
+        trials.iter().filter(|one| one.0 == block).map(|one| part(*one)[2].clone()).collect()
+    };
+    let mut parts = vec![vec![start(), open(1, 1), open(2, 1)], begun, measured, ended(2)];
+    let run = story(&parts);
+    assert_eq!(run.interrupted, [id(1, 1, "a").unwrap(), id(1, 1, "b").unwrap()]);
+    parts.push(vec![close(2, 1, None)]);
+    // The second block has ended, and yet nothing is concluded from it before the first has.
+    let run = story(&parts);
+    assert_eq!((run.complete_blocks(), run.sample("a", "write", "durable")), (0, Vec::new()));
+    assert_eq!(run.resume_point().map(|block| block.block), Some(1));
+    assert_eq!(run.next_block(), (3, 1));
+    parts.extend([ended(1), vec![close(1, 1, None)]]);
+    let run = story(&parts);
+    let mut sample = run.sample("a", "write", "durable");
+    sample.sort_by_key(|(block, _)| *block);
+    assert_eq!((run.complete_blocks(), sample), (2, vec![(1, 2.0), (2, 4.0)]));
+    parts.push(vec![close(1, 1, Some("steal"))]);
+    assert_eq!((story(&parts).next_block(), story(&parts).complete_blocks()), ((1, 2), 0));
 }
 
 #[test]
 fn the_interrupted_trial_is_named() {
     let run = story(&[vec![start(), open(1, 1), (id(1, 1, "b"), Event::TrialStarted {})]]);
-    assert_eq!(run.interrupted, id(1, 1, "b"));
+    assert_eq!(run.interrupted, [id(1, 1, "b").unwrap()]);
     assert!(run.trials.is_empty());
     assert_eq!(run.candidates[1].status, CandidateStatus::Untried);
 }

@@ -10,6 +10,9 @@ use super::Unit;
 /// Plain facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`.
 pub type Facts = BTreeMap<String, String>;
 
+/// How facts begin that say what a user's folder held when it was staged; the dataset's name follows.
+pub const DATASET_FACT: &str = "dataset.";
+
 /// Which trial an event belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TrialId {
@@ -114,6 +117,9 @@ pub enum Event {
         /// Why it failed; empty when ok.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reason: String,
+        /// What to do about it; empty where nothing is known.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        hint: String,
         /// Seconds of wall time from start to end, as the conductor saw it.
         #[serde(default)]
         wall: f64,
@@ -153,12 +159,6 @@ pub struct Surroundings {
     /// Bytes that the trial may have moved there at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_bytes: Option<u64>,
-    /// The trial was stopped (SIGSTOP) for a while and went on: what it timed holds the pause.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub stopped: bool,
-    /// Seconds for which the machine slept meanwhile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slept: Option<f64>,
     /// A fixed piece of work, timed before the trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sentinel: Option<Sentinel>,
@@ -197,6 +197,14 @@ pub enum Status {
     Ok,
     /// It could not be completed, or data were wrong.
     Failed,
+}
+
+/// The text of an error as reason and hint: a line of it that begins with `hint:` says what to do. For the agent, whose
+/// errors are such texts, and for journals from before events had a field for it.
+pub fn parted(text: &str) -> (String, String) {
+    const HINT: &str = "hint: ";
+    let (hints, reason): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with(HINT));
+    (reason.join("\n"), hints.first().map_or("", |hint| &hint[HINT.len()..]).to_owned())
 }
 
 /// A program that was run: enough to repeat it by hand.

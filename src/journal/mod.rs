@@ -8,17 +8,20 @@ mod derive_tests;
 mod error;
 mod event;
 mod metric;
+mod open;
 mod reader;
 mod run;
 mod writer;
 
+pub use derive::Fold;
 pub use error::JournalError;
 
 pub use event::{
-    Caution, CommandRecord, Ending, Event, Facts, Histogram, Measurement, Observation, Record, Sentinel,
-    Status, Surroundings, TrialId,
+    Caution, CommandRecord, DATASET_FACT, Ending, Event, Facts, Histogram, Measurement, Observation, Record,
+    Sentinel, Status, Surroundings, TrialId, parted,
 };
 pub use metric::{Better, METRICS, MetricInfo, Unit, metric};
+pub use open::OpenJournal;
 pub use reader::{Journal, read};
 pub use run::{
     BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Latencies, Run, Standing, Trial,

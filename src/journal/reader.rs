@@ -37,21 +37,18 @@ pub fn read(path: &Path) -> Result<Journal, JournalError> {
 /// # Errors
 /// As [`read`].
 pub(super) fn read_each(path: &Path, take: impl FnMut(Record)) -> Result<bool, JournalError> {
-    let file = fs::File::open(path).map_err(|error| JournalError::opening("read", path, error))?;
+    let file = fs::File::open(path).map_err(|error| JournalError::io("read", path, error))?;
     Ok(scan(path, BufReader::with_capacity(1 << 17, file), take)?.torn)
 }
 
-/// A journal with the length of its intact part, for a writer that is to go on after it.
-pub(super) struct Parsed {
-    pub(super) journal: Journal,
-    pub(super) intact_bytes: u64,
-}
-
-/// Parses the bytes of the journal at `path` (which is only named in errors).
-pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<Parsed, JournalError> {
-    let mut records = Vec::new();
-    let Scanned { torn, intact_bytes } = scan(path, bytes, |record| records.push(record))?;
-    Ok(Parsed { journal: Journal { path: path.to_path_buf(), records, torn }, intact_bytes })
+/// Gives each record of an open journal to `take`; how many of its bytes are intact, for a writer that is to go on after
+/// them. The path is only named in errors.
+pub(super) fn intact_bytes(
+    path: &Path,
+    file: &fs::File,
+    take: impl FnMut(Record),
+) -> Result<u64, JournalError> {
+    Ok(scan(path, BufReader::new(file), take)?.intact_bytes)
 }
 
 /// How far a journal could be read.
@@ -144,13 +141,16 @@ fn reason(error: &serde_json::Error) -> String {
 mod tests {
     use std::path::Path;
 
-    use super::{Journal, parse, record};
+    use super::{record, scan};
     use crate::journal::JournalError;
 
     const RESUMED: &str = r#"{"at":"2026-11-21T07:00:00Z","event":"run_resumed"}"#;
 
-    fn parsed(text: &str) -> Result<Journal, JournalError> {
-        parse(Path::new("runs/x/journal.jsonl"), text.as_bytes()).map(|parsed| parsed.journal)
+    /// How many records there are, and whether the last line is torn.
+    fn parsed(text: &str) -> Result<(usize, bool), JournalError> {
+        let mut records = 0;
+        let scanned = scan(Path::new("runs/x/journal.jsonl"), text.as_bytes(), |_| records += 1)?;
+        Ok((records, scanned.torn))
     }
 
     #[test]
@@ -164,8 +164,7 @@ mod tests {
 
     #[test]
     fn an_empty_journal_has_no_records_and_is_not_torn() {
-        let journal = parsed("").unwrap();
-        assert!(journal.records.is_empty() && !journal.torn);
+        assert_eq!(parsed("").unwrap(), (0, false));
     }
 
     #[test]
@@ -180,9 +179,7 @@ mod tests {
     #[test]
     fn a_hole_in_the_last_line_is_a_tear_but_a_strange_record_is_not() {
         let holed = format!("{RESUMED}\n{}\0\0\0\0\"}}\n", &RESUMED[..30]);
-        let journal = parsed(&holed).unwrap();
-        assert!(journal.torn);
-        assert_eq!(journal.records.len(), 1);
+        assert_eq!(parsed(&holed).unwrap(), (1, true));
         let strange = format!("{RESUMED}\n{{\"at\":\"2026-11-21T07:00:00Z\",\"event\":\"coffee_break\"}}\n");
         let error = parsed(&strange).unwrap_err().to_string();
         assert!(error.contains(":2: ") && error.contains("coffee_break"), "{error}");

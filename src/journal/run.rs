@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{Caution, CommandRecord, Ending, Facts, Observation, Status, Surroundings, TrialId};
+use super::{
+    Caution, CommandRecord, DATASET_FACT, Ending, Facts, Observation, Status, Surroundings, TrialId,
+};
 
 /// A run, as far as its journal goes.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,8 +25,8 @@ pub struct Run {
     pub blocks: Vec<BlockState>,
     /// Cautions that belong to no trial.
     pub cautions: Vec<Caution>,
-    /// The trial that had begun and not ended when the journal ends.
-    pub interrupted: Option<TrialId>,
+    /// The trials that had begun and not ended when the journal ends.
+    pub interrupted: Vec<TrialId>,
     /// How often the run was carried on after an interruption.
     pub resumed: u32,
     /// Why it ended; `None` while it goes on, or when it was interrupted.
@@ -119,9 +121,9 @@ impl BlockState {
 /// Whether a trial may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// Its block is complete and valid.
+    /// Its block is complete and valid, and so is every block before it.
     Counted,
-    /// Its block has not ended yet.
+    /// Its block, or one before it, has not ended yet.
     Open,
     /// Its block was invalid or was repeated.
     Discarded,
@@ -138,6 +140,8 @@ pub struct Trial {
     pub status: Status,
     /// Why it failed.
     pub reason: String,
+    /// What to do about it; empty where nothing is known.
+    pub hint: String,
     /// Seconds of wall time.
     pub wall: f64,
     /// Whether it may be used.
@@ -182,6 +186,11 @@ impl Trial {
         self.status == Status::Ok && self.standing == Standing::Counted
     }
 
+    /// What each of the user's folders held when it was staged: name of the dataset, and number of files, bytes and digest.
+    pub fn datasets(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.facts.iter().filter_map(|(name, held)| Some((name.strip_prefix(DATASET_FACT)?, held.as_str())))
+    }
+
     /// The value of a metric in a phase.
     pub fn value(&self, phase: &str, metric: &str) -> Option<f64> {
         let observation = self.observations.iter().find(|observation| observation.phase == phase)?;
@@ -201,14 +210,36 @@ pub struct HeldCaution {
 }
 
 impl Run {
-    /// The block to go on with: the last one, when it has not ended.
+    /// The block to go on with: the first that has begun and not ended.
     pub fn resume_point(&self) -> Option<&BlockState> {
-        self.blocks.last().filter(|block| !block.finished)
+        self.blocks.iter().find(|block| !block.finished)
     }
 
-    /// How many blocks are complete and valid.
+    /// Number and attempt of the first block that is neither complete and valid nor under way.
+    pub fn next_block(&self) -> (u32, u32) {
+        let last_of = |number: u32| self.blocks.iter().rfind(|block| block.block == number);
+        (1..)
+            .find_map(|number| match last_of(number) {
+                None => Some((number, 1)),
+                Some(block) => block.invalid.is_some().then_some((number, block.attempt + 1)),
+            })
+            .unwrap_or((u32::MAX, 1))
+    }
+
+    /// The blocks that count, by number: complete and valid, as is every one before them. Blocks that run side by side end
+    /// in any order; what is concluded goes by this prefix, so that a replay concludes alike.
+    pub fn prefix(&self) -> impl Iterator<Item = &BlockState> {
+        let ended = |number: u32| {
+            self.blocks
+                .iter()
+                .rfind(|block| block.block == number && block.finished && block.invalid.is_none())
+        };
+        (1..).map_while(ended)
+    }
+
+    /// How many blocks count.
     pub fn complete_blocks(&self) -> usize {
-        self.blocks.iter().filter(|block| block.finished && block.invalid.is_none()).count()
+        self.prefix().count()
     }
 
     /// Blocks that were thrown out, with the rule.
@@ -219,7 +250,11 @@ impl Run {
     /// The values of a metric that count, by block: the sample that statistics are made from.
     pub fn sample(&self, candidate: &str, phase: &str, metric: &str) -> Vec<(u32, f64)> {
         let trials = self.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == candidate);
-        trials.filter_map(|trial| Some((trial.id.block, trial.value(phase, metric)?))).collect()
+        let values = trials.filter_map(|trial| Some((trial.id.block, trial.value(phase, metric)?)));
+        let mut sample: Vec<(u32, f64)> = values.collect();
+        // Trials that run side by side end in any order.
+        sample.sort_by_key(|(block, _)| *block);
+        sample
     }
 
     /// Cautions of the run and of every trial not discarded, each once.

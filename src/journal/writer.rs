@@ -1,14 +1,12 @@
 //! Appends to a journal. One writer at a time; when `append` returns, the event is on the disk.
 
-use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::reader::{self, Journal};
-use super::{Event, JournalError, Record, TrialId};
+use super::{Event, JournalError, Record, TrialId, reader};
 
 /// The one writer of a journal. It holds an exclusive lock on the file until dropped.
 #[derive(Debug)]
@@ -26,13 +24,12 @@ impl Writer {
     /// # Errors
     /// [`JournalError::Exists`] where there is one already; otherwise what the system says.
     pub fn create(path: &Path) -> Result<Self, JournalError> {
-        let file =
-            OpenOptions::new().read(true).append(true).create_new(true).open(path).map_err(|error| {
-                match error.kind() {
-                    io::ErrorKind::AlreadyExists => JournalError::Exists { path: path.to_path_buf() },
-                    _ => JournalError::io("create", path, error),
-                }
-            })?;
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(
+            |error| match error.kind() {
+                io::ErrorKind::AlreadyExists => JournalError::Exists { path: path.to_path_buf() },
+                _ => JournalError::io("create", path, error),
+            },
+        )?;
         lock(&file, path)?;
         let writer = Self { path: path.to_path_buf(), file, acknowledged: 0, closed: false };
         // The name must survive a crash too, or the records in it are of no use.
@@ -40,28 +37,21 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Goes on with an existing journal and returns what it holds so far. A torn last line is cut off first.
+    /// Goes on with an existing journal, and gives what it holds so far to `take`. A torn last line is cut off first.
     ///
     /// # Errors
-    /// [`JournalError::Locked`] while another process writes it, [`JournalError::NoRun`] where there is none; the errors
-    /// of [`read`](super::read) otherwise.
-    pub fn append_to(path: &Path) -> Result<(Self, Journal), JournalError> {
+    /// [`JournalError::Locked`] while another process writes it; the errors of [`read`](super::read) otherwise.
+    pub fn append_to(path: &Path, take: impl FnMut(Record)) -> Result<Self, JournalError> {
         let file = OpenOptions::new()
             .read(true)
-            // As an append-only file (chattr(1)) must be opened.
-            .append(true)
+            .write(true)
             .open(path)
-            .map_err(|error| JournalError::opening("open", path, error))?;
+            .map_err(|error| JournalError::io("open", path, error))?;
         lock(&file, path)?;
         let mut writer = Self { path: path.to_path_buf(), file, acknowledged: 0, closed: false };
-        let mut bytes = Vec::new();
-        writer.file.read_to_end(&mut bytes).map_err(|error| JournalError::io("read", path, error))?;
-        let parsed = reader::parse(path, &bytes)?;
-        writer.acknowledged = parsed.intact_bytes;
-        if bytes.len() as u64 > writer.acknowledged {
-            writer.cut().map_err(|error| JournalError::io("cut the torn end of", path, error))?;
-        }
-        Ok((writer, parsed.journal))
+        writer.acknowledged = reader::intact_bytes(path, &writer.file, take)?;
+        writer.cut().map_err(|error| JournalError::io("cut the torn end of", path, error))?;
+        Ok(writer)
     }
 
     /// Stamps and appends one event; when this returns, it is on the disk. Returns the record as written.
@@ -71,9 +61,6 @@ impl Writer {
     pub fn append(&mut self, trial: Option<&TrialId>, event: Event) -> Result<Record, JournalError> {
         if self.closed {
             return Err(JournalError::Closed { path: self.path.clone() });
-        }
-        if !self.is_in_place() {
-            return Err(JournalError::Gone { path: self.path.clone() });
         }
         if let Some((what, value)) = not_finite(&event) {
             return Err(JournalError::NotFinite { path: self.path.clone(), what, value });
@@ -99,14 +86,8 @@ impl Writer {
     /// Removes whatever follows the last acknowledged record.
     fn cut(&mut self) -> io::Result<()> {
         self.file.set_len(self.acknowledged)?;
+        self.file.seek(SeekFrom::Start(self.acknowledged))?;
         self.file.sync_data()
-    }
-
-    /// Whether the file still has its name. One that was removed takes every record and keeps none.
-    fn is_in_place(&self) -> bool {
-        let key = |found: io::Result<Metadata>| found.map(|found| (found.dev(), found.ino())).ok();
-        let own = key(self.file.metadata());
-        own.is_some() && own == key(std::fs::metadata(&self.path))
     }
 }
 
@@ -185,7 +166,12 @@ mod tests {
     }
 
     fn finished() -> Event {
-        Event::TrialFinished { status: Status::Ok, reason: String::new(), wall: 0.1 + 0.2 }
+        Event::TrialFinished {
+            status: Status::Ok,
+            reason: String::new(),
+            hint: String::new(),
+            wall: 0.1 + 0.2,
+        }
     }
 
     /// A journal of three records.
@@ -216,9 +202,10 @@ mod tests {
         for length in 0..whole.len() {
             fs::write(&path, &whole[..length]).unwrap();
             let lines = whole[..length].iter().filter(|&&byte| byte == b'\n').count();
-            let (mut writer, journal) = Writer::append_to(&path).unwrap();
-            assert_eq!(journal.records, records[..lines], "cut after {length} bytes");
-            assert_eq!(journal.torn, length > 0 && whole[length - 1] != b'\n', "cut after {length} bytes");
+            assert_eq!(read(&path).unwrap().torn, length > 0 && whole[length - 1] != b'\n', "{length} bytes");
+            let mut held = Vec::new();
+            let mut writer = Writer::append_to(&path, |record| held.push(record)).unwrap();
+            assert_eq!(held, records[..lines], "cut after {length} bytes");
             let added = writer.append(None, Event::RunResumed {}).unwrap();
             drop(writer);
             let journal = read(&path).unwrap();
@@ -232,29 +219,11 @@ mod tests {
     fn only_one_may_write() {
         let (_folder, path) = place();
         let first = Writer::create(&path).unwrap();
-        assert!(matches!(Writer::append_to(&path), Err(JournalError::Locked { .. })));
+        assert!(matches!(Writer::append_to(&path, drop), Err(JournalError::Locked { .. })));
         assert!(matches!(Writer::create(&path), Err(JournalError::Exists { .. })));
         assert!(read(&path).is_ok(), "a reader may look on");
         drop(first);
-        assert!(Writer::append_to(&path).is_ok());
-    }
-
-    #[test]
-    fn a_journal_that_was_removed_or_replaced_takes_no_more() {
-        let (_folder, path) = place();
-        let mut writer = Writer::create(&path).unwrap();
-        writer.append(None, Event::RunResumed {}).unwrap();
-        let away = path.with_extension("away");
-        fs::rename(&path, &away).unwrap();
-        assert!(matches!(writer.append(None, Event::RunResumed {}), Err(JournalError::Gone { .. })));
-        fs::write(&path, "another").unwrap();
-        assert!(matches!(writer.append(None, Event::RunResumed {}), Err(JournalError::Gone { .. })));
-        fs::rename(&away, &path).unwrap();
-        writer.append(None, Event::RunResumed {}).unwrap();
-        drop(writer);
-        fs::remove_file(&path).unwrap();
-        assert!(matches!(read(&path), Err(JournalError::NoRun { .. })));
-        assert!(matches!(Writer::append_to(&path), Err(JournalError::NoRun { .. })));
+        assert!(Writer::append_to(&path, drop).is_ok());
     }
 
     #[test]

@@ -10,13 +10,14 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::host::cell::{Cell, CellError, Walls, inherit, possible_walls};
+use crate::host::placement::Placement;
 use crate::host::program::locate;
 use crate::journal::Event;
 use crate::layer::{SCHEDULERS, Scheduler, find_scheduler};
 use crate::plan::{Candidate, Plan};
 use crate::trial::{Modules, Staging, TrialDevice, TrialSpec, bytes_to_stage};
 
-use super::drive::{Stops, TrialEnd, drive};
+use super::drive::{TrialEnd, drive};
 use super::held::{disk_for, in_memory};
 use super::kernel::{Kernel, Provision};
 use super::scheduler::scheduler_obstacle;
@@ -36,6 +37,7 @@ const BASE_MEMORY: u64 = 1 << 30;
 pub(super) struct Uml {
     kernel: Kernel,
     walls: Walls,
+    placement: Placement,
     plan: Plan,
     /// Found out when it is first asked for: measuring a user's folder takes its time, and who only wants to know
     /// which candidates can run need not wait for it.
@@ -67,7 +69,13 @@ impl Uml {
                 return Err(LabError::LacksSymbol { path, symbol });
             }
         }
-        Ok(Uml { kernel, walls: possible_walls(), plan: plan.clone(), room: OnceLock::new() })
+        Ok(Uml {
+            kernel,
+            walls: possible_walls(),
+            placement: Placement::choose()?,
+            plan: plan.clone(),
+            room: OnceLock::new(),
+        })
     }
 
     fn room(&self) -> &Room {
@@ -192,13 +200,14 @@ impl Lab for Uml {
 
     fn facts(&self) -> crate::journal::Facts {
         let fact = |name: &str, value: String| (name.to_owned(), value);
-        [
+        let mut facts = self.placement.facts();
+        facts.extend([
             fact("lab.kernel", self.kernel.path.display().to_string()),
             fact("lab.kernel_release", self.kernel.release.clone()),
             fact("lab.memory", self.room().memory.to_string()),
             fact("lab.walls", format!("{:?}", self.walls)),
-        ]
-        .into()
+        ]);
+        facts
     }
 
     fn obstacle(&self, candidate: &Candidate) -> Option<Obstacle> {
@@ -248,12 +257,11 @@ impl Lab for Uml {
         );
         let mut cell = Cell::new(self.walls, argv);
         cell.memory = vec![PathBuf::from(MEMORY_FOLDER)];
-        let mut inherited: Vec<OwnedFd> = [disk, description, sender].into_iter().chain(staging).collect();
-        let stops = Stops::of(&mut cell, &mut inherited)?;
         let mut command = cell.command()?;
         command.env("TMPDIR", MEMORY_FOLDER).stdin(std::process::Stdio::null());
         let limit = spec.limit;
-        Ok(drive(command, events, &stops, limit, watch, inherited)?)
+        let inherited = [disk, description, sender].into_iter().chain(staging).collect();
+        Ok(drive(command, events, limit, watch, inherited, Some(self.placement))?)
     }
 }
 

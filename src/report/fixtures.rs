@@ -69,14 +69,22 @@ impl Story {
             self.tell(Some(id), Event::Observation(observation(phase, cache, *seconds)));
         }
         let wall = phases.iter().map(|(_, seconds)| seconds).sum::<f64>() * 1.1;
-        self.tell(Some(id), Event::TrialFinished { status: Status::Ok, reason: String::new(), wall })
+        self.tell(
+            Some(id),
+            Event::TrialFinished { status: Status::Ok, reason: String::new(), hint: String::new(), wall },
+        )
     }
 
     pub(super) fn failed_trial(&mut self, id: &TrialId, reason: &str) -> &mut Self {
         self.tell(Some(id), Event::TrialStarted {});
         self.tell(
             Some(id),
-            Event::TrialFinished { status: Status::Failed, reason: reason.to_owned(), wall: 1.0 },
+            Event::TrialFinished {
+                status: Status::Failed,
+                reason: reason.to_owned(),
+                hint: String::new(),
+                wall: 1.0,
+            },
         )
     }
 

@@ -7,9 +7,6 @@ use crate::journal::{CandidateStatus, Run, Standing, Status, Trial};
 use crate::plan::{Candidate, Phase, Plan, contestants};
 use crate::verdict::{PhaseEstimate, Verdict, estimate_all, judge};
 
-/// How a line with a remedy begins, in the errors of a trial.
-const HINT: &str = "hint: ";
-
 /// Everything a report tells.
 #[derive(Debug, Clone)]
 pub struct Report<'a> {
@@ -176,9 +173,9 @@ fn candidates<'a>(plan: &'a Plan, run: &'a Run, verdict: &Verdict) -> Vec<Candid
             reason: match &state.dropped {
                 Some(evidence) if state.reason.is_empty() => evidence.clone(),
                 None if state.status == CandidateStatus::Untried => discarded(run, &state.name),
-                _ => without_hint(&state.reason),
+                _ => state.reason.clone(),
             },
-            hint: if state.hint.is_empty() { hint_in(&state.reason) } else { &state.hint },
+            hint: &state.hint,
             score: verdict.ranking.iter().find(|rank| rank.candidate == state.name).map(|rank| rank.score),
         })
         .collect();
@@ -194,15 +191,6 @@ fn candidates<'a>(plan: &'a Plan, run: &'a Run, verdict: &Verdict) -> Vec<Candid
         place(one).cmp(&place(other)).then(score(one).total_cmp(&score(other)))
     });
     entries
-}
-
-/// What a failed trial's reason says is to be done; empty where it does not.
-fn hint_in(reason: &str) -> &str {
-    reason.lines().find_map(|line| line.strip_prefix(HINT)).unwrap_or_default()
-}
-
-fn without_hint(reason: &str) -> String {
-    reason.lines().filter(|line| !line.starts_with(HINT)).collect::<Vec<_>>().join("\n")
 }
 
 /// What became of the trials of a candidate of which none counts; empty where there was none.

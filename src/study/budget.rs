@@ -81,7 +81,12 @@ mod tests {
                 let id = TrialId { block, candidate, attempt: 1 };
                 tell(clock, Some(id.clone()), Event::TrialStarted {});
                 clock += seconds.abs() / 2;
-                let end = Event::TrialFinished { status: Status::Ok, reason: text(), wall: 1.0 };
+                let end = Event::TrialFinished {
+                    status: Status::Ok,
+                    reason: text(),
+                    hint: String::new(),
+                    wall: 1.0,
+                };
                 tell(clock, Some(id), end);
             }
             tell(clock, None, Event::BlockFinished { block, attempt: 1, invalid: None });

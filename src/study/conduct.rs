@@ -1,16 +1,17 @@
 //! The loop over blocks and trials.
 
-use crate::journal::{Caution, Ending, Event, JournalError, Observation, Run, Surroundings, TrialId, Writer};
-use crate::lab::{Disk, Lab, LabError, TrialEnd};
+use crate::journal::{Caution, Ending, Event, JournalError, Observation, OpenJournal, Surroundings, TrialId};
+use crate::lab::{Disk, Lab, LabError, Obstacle, TrialEnd};
 use crate::plan::{Candidate, Plan};
 use crate::trial::{Staging, TrialDevice, TrialSpec};
 
 use super::conclusion::{Conclusion, still_in};
 use super::disturbance::broken_rule;
-use super::lookout::Lookout;
-use super::progress::Observer;
+use super::observer::Observer;
 use super::room::shortage;
 use super::schedule::order;
+use super::staged::{changed, mixed};
+use super::watcher::Watcher;
 
 /// A study had to be given up.
 #[derive(Debug, thiserror::Error)]
@@ -32,154 +33,112 @@ pub struct Study<'a> {
     /// On what.
     pub disk: Disk,
     /// The record.
-    pub journal: Writer,
+    pub journal: OpenJournal,
     /// Who wants to know.
     pub observer: &'a mut dyn Observer,
     /// Who watches the machine.
-    pub lookout: &'a mut dyn Lookout,
+    pub watcher: &'a mut dyn Watcher,
 }
 
 impl Study<'_> {
-    /// Conducts the study from where the journal stands (`so_far`; `None` for a new one) to its end.
+    /// Conducts the study from where the journal stands to its end.
     ///
     /// # Errors
     /// When the journal cannot be written or trials cannot be started. Failed trials are no errors.
-    pub fn conduct(&mut self, so_far: Option<&Run>) -> Result<(), StudyError> {
-        let mut candidates = self.surviving(so_far)?;
-        if candidates.is_empty() {
-            let reason = "no candidate can be tried here".to_owned();
-            return self.tell(None, Event::RunFinished { reason, ending: Some(Ending::Nobody) });
+    pub fn conduct(&mut self, resumed: bool) -> Result<(), StudyError> {
+        if resumed {
+            self.report(None, Event::RunResumed {})?;
         }
-        let (mut block, mut attempt) = next_block(so_far);
-        let mut pending = so_far.and_then(Run::resume_point).cloned();
+        let run = self.journal.run()?;
+        let begun = !run.blocks.is_empty();
         // The conclusion of the last block may not have come into the journal.
-        let between = so_far.is_some_and(|run| !run.blocks.is_empty() && run.resume_point().is_none());
-        if between && self.conclude(&mut candidates)? {
+        let between_blocks = begun && run.resume_point().is_none();
+        if !begun {
+            self.skip_what_cannot_be_tried()?;
+        }
+        if between_blocks && self.conclude()? {
             return Ok(());
         }
         let blocks = self.plan.protocol.blocks;
         loop {
-            let names = match pending.take() {
-                Some(state) => state.remaining().map(str::to_owned).collect(),
-                None => self.begin_block(block, attempt, &candidates)?,
+            let run = self.journal.run()?;
+            let candidates: Vec<String> = still_in(self.plan, run).map(str::to_owned).collect();
+            if candidates.is_empty() {
+                let reason = "no candidate can be tried here".to_owned();
+                return self.report(None, Event::RunFinished { reason, ending: Some(Ending::Nobody) });
+            }
+            let (block, attempt, names) = match run.resume_point() {
+                Some(state) => (state.block, state.attempt, state.remaining().map(str::to_owned).collect()),
+                None => {
+                    let (block, attempt) = run.next_block();
+                    let order = order(self.plan.protocol.seed, block, attempt, &candidates);
+                    self.report(None, Event::BlockStarted { block, attempt, order: order.clone() })?;
+                    (block, attempt, order)
+                }
             };
             // What is certain to come; an adaptive run may take more.
             let blocks_to_come = u64::from(blocks.min.saturating_sub(block));
             self.observer.expect(names.len() as u64 + blocks_to_come * candidates.len() as u64);
-            let valid = self.block(block, attempt, &names)?;
-            self.observer.block_ended();
-            if self.conclude(&mut candidates)? {
+            self.block(block, attempt, &names)?;
+            self.observer.block_ended(self.journal.run()?);
+            if self.conclude()? {
                 return Ok(());
             }
-            (block, attempt) = if valid { (block + 1, 1) } else { (block, attempt + 1) };
         }
     }
 
-    /// Runs the trials of a block, or what is left of them. Whether it counts: that hangs on the machine, never on what
-    /// was measured.
-    fn block(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<bool, StudyError> {
+    /// Runs the trials of a block, or what is left of them. Whether it counts hangs on the machine, never on what was
+    /// measured.
+    fn block(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<(), StudyError> {
         let plan = self.plan;
         for name in names {
             if let Some(candidate) = plan.candidates.iter().find(|candidate| candidate.name == *name) {
                 self.trial(block, attempt, candidate)?;
             }
         }
-        let invalid = match &plan.protocol.disturbed {
-            Some(limits) => broken_rule(limits, &self.so_far()?, block, attempt),
-            None => None,
-        };
-        let valid = invalid.is_none();
-        self.tell(None, Event::BlockFinished { block, attempt, invalid })?;
-        Ok(valid)
+        let run = self.journal.run()?;
+        let limits = plan.protocol.disturbed.as_ref();
+        let disturbed = || broken_rule(limits?, run, block, attempt);
+        let invalid = mixed(run, block, attempt).or_else(disturbed);
+        // Before the block ends: whoever resumes after that does not look again.
+        if let Some(text) = changed(run, block, attempt).filter(|_| invalid.is_none()) {
+            self.report(None, Event::Caution(Caution { phase: String::new(), text }))?;
+        }
+        self.report(None, Event::BlockFinished { block, attempt, invalid })
     }
 
     /// Looks at everything measured so far: drops who takes no further part, and ends the study when nothing is left to
     /// find out. Whether it ended.
-    fn conclude(&mut self, candidates: &mut Vec<String>) -> Result<bool, StudyError> {
-        let Conclusion { drop, end } = Conclusion::of(self.plan, &self.so_far()?);
+    fn conclude(&mut self) -> Result<bool, StudyError> {
+        let Conclusion { drop, end } = Conclusion::of(self.plan, self.journal.run()?);
         for (candidate, reason) in drop {
-            candidates.retain(|other| *other != candidate);
-            self.tell(None, Event::CandidateDropped { candidate, reason })?;
+            self.report(None, Event::CandidateDropped { candidate, reason })?;
         }
-        match end {
-            Some((reason, ending)) => {
-                self.tell(None, Event::RunFinished { reason, ending: Some(ending) })?;
-                Ok(true)
-            }
-            None => Ok(false),
+        let ended = end.is_some();
+        if let Some((reason, ending)) = end {
+            self.report(None, Event::RunFinished { reason, ending: Some(ending) })?;
         }
+        Ok(ended)
     }
 
-    fn so_far(&self) -> Result<Run, StudyError> {
-        Ok(Run::derive(self.plan, &crate::journal::read(self.journal.path())?)?)
-    }
-
-    /// The candidates that can be tried here; the others are told once, at the beginning.
-    fn surviving(&mut self, so_far: Option<&Run>) -> Result<Vec<String>, StudyError> {
-        let mut known: Option<Vec<String>> = None;
-        if let Some(run) = so_far {
-            self.tell(None, Event::RunResumed {})?;
-            let still_in: Vec<String> = still_in(self.plan, run).map(str::to_owned).collect();
-            if !run.blocks.is_empty() {
-                return Ok(still_in);
-            }
-            // It was interrupted before all that cannot be tried had been told.
-            known = Some(still_in);
-        }
-        let mut able = Vec::new();
-        for candidate in &self.plan.candidates {
-            if known.as_ref().is_some_and(|known| !known.contains(&candidate.name)) {
-                continue;
-            }
+    /// Candidates that cannot be tried here are named once, before the first block.
+    fn skip_what_cannot_be_tried(&mut self) -> Result<(), StudyError> {
+        let untried: Vec<String> = still_in(self.plan, self.journal.run()?).map(str::to_owned).collect();
+        for candidate in self.plan.candidates.iter().filter(|candidate| untried.contains(&candidate.name)) {
             let shortage = || shortage(self.plan, candidate, self.disk.size());
-            match self.lab.obstacle(candidate).or_else(shortage) {
-                None => able.push(candidate.name.clone()),
-                Some(obstacle) => {
-                    let candidate = candidate.name.clone();
-                    let (reason, hint) = (obstacle.reason, obstacle.hint);
-                    self.tell(None, Event::CandidateSkipped { candidate, reason, hint })?;
-                }
+            if let Some(Obstacle { reason, hint }) = self.lab.obstacle(candidate).or_else(shortage) {
+                let candidate = candidate.name.clone();
+                self.report(None, Event::CandidateSkipped { candidate, reason, hint })?;
             }
         }
-        Ok(able)
+        Ok(())
     }
 
-    fn begin_block(
-        &mut self,
-        block: u32,
-        attempt: u32,
-        candidates: &[String],
-    ) -> Result<Vec<String>, StudyError> {
-        let order = order(self.plan.protocol.seed, block, attempt, candidates);
-        self.tell(None, Event::BlockStarted { block, attempt, order: order.clone() })?;
-        Ok(order)
-    }
-
-    /// Runs a trial. One that fails is no error here: the journal tells it. One that was killed is done again, once: an
-    /// accident says nothing about the candidate.
+    /// Runs a trial. One that fails is no error here: the journal says so.
     fn trial(&mut self, block: u32, attempt: u32, candidate: &Candidate) -> Result<(), StudyError> {
         let id = TrialId { block, candidate: candidate.name.clone(), attempt };
-        let mut end = self.try_once(&id, candidate, None)?;
-        if end.killed {
-            end = self.try_once(&id, candidate, Some(&end.reason))?;
-        }
-        let TrialEnd { status, reason, wall, .. } = end;
-        self.tell(Some(&id), Event::TrialFinished { status, reason, wall })
-    }
-
-    /// Everything of a trial but its end. What an earlier try recorded is nobody's from the new beginning on.
-    fn try_once(
-        &mut self,
-        id: &TrialId,
-        candidate: &Candidate,
-        killed: Option<&str>,
-    ) -> Result<TrialEnd, StudyError> {
-        self.lookout.begin();
-        self.tell(Some(id), Event::TrialStarted {})?;
-        if let Some(reason) = killed {
-            let first = reason.split([';', '\n']).next().unwrap_or_default();
-            self.caution(id, format!("tried a second time, since {first}"))?;
-        }
+        self.watcher.begin();
+        self.report(Some(&id), Event::TrialStarted {})?;
         let spec = TrialSpec {
             trial: id.clone(),
             seed: self.plan.protocol.seed,
@@ -200,43 +159,26 @@ impl Study<'_> {
             if let Event::Observation(observation) = &event {
                 own_bytes += bytes_at_most(observation);
             }
-            if let Err(error) = self.tell(Some(id), event) {
+            if let Err(error) = self.report(Some(&id), event) {
                 broken.get_or_insert(error);
             }
         };
-        let end = lab.run(spec, &disk, &mut watch)?;
+        let TrialEnd { status, reason, hint, wall } = lab.run(spec, &disk, &mut watch)?;
         if let Some(error) = broken {
             return Err(error);
         }
         self.disk = disk.after_first_write();
-        let seen = Surroundings { stopped: end.stopped, ..self.lookout.end(own_bytes) };
-        if end.stopped {
-            self.caution(id, "it was stopped for a while and went on: its times hold the pause".to_owned())?;
-        }
+        let seen = self.watcher.end(own_bytes);
         if seen != Surroundings::default() {
-            self.tell(Some(id), Event::Surroundings(seen))?;
+            self.report(Some(&id), Event::Surroundings(seen))?;
         }
-        Ok(end)
+        self.report(Some(&id), Event::TrialFinished { status, reason, hint, wall })
     }
 
-    fn caution(&mut self, id: &TrialId, text: String) -> Result<(), StudyError> {
-        self.tell(Some(id), Event::Caution(Caution { phase: String::new(), text }))
-    }
-
-    fn tell(&mut self, trial: Option<&TrialId>, event: Event) -> Result<(), StudyError> {
+    fn report(&mut self, trial: Option<&TrialId>, event: Event) -> Result<(), StudyError> {
         let record = self.journal.append(trial, event)?;
         self.observer.event(trial, &record.event);
         Ok(())
-    }
-}
-
-/// The block to go on with, and which attempt at it.
-fn next_block(so_far: Option<&Run>) -> (u32, u32) {
-    let Some(last) = so_far.and_then(|run| run.blocks.last()) else { return (1, 1) };
-    match (last.finished, &last.invalid) {
-        (false, _) => (last.block, last.attempt),
-        (true, Some(_)) => (last.block, last.attempt + 1),
-        (true, None) => (last.block + 1, 1),
     }
 }
 

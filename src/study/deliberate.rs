@@ -154,8 +154,7 @@ pub fn log_score(plan: &Plan, weights: &BTreeMap<String, f64>, trial: &Trial) ->
 /// One row per block that counts, one score per candidate.
 fn rows(plan: &Plan, run: &Run, candidates: &[String]) -> Vec<Vec<Option<f64>>> {
     let weights = weights(plan);
-    let complete = run.blocks.iter().filter(|block| block.finished && block.invalid.is_none());
-    complete
+    run.prefix()
         .map(|block| {
             let score = |name: &String| {
                 let trial = run.trials.iter().find(|trial| {

@@ -3,22 +3,29 @@
 //! How a lab works and what a phase does is no business of this room.
 
 mod budget;
+mod claim;
 mod conclusion;
 mod conduct;
 mod deliberate;
 mod disturbance;
+mod environment;
 mod floor;
 mod folder;
-mod lookout;
-mod progress;
+mod observer;
 mod room;
 mod schedule;
 mod sentinel;
+mod session;
+mod staged;
+mod unchanged;
+mod watcher;
 
+pub use claim::Permission;
 pub use conduct::{Study, StudyError};
 pub use deliberate::{Deliberation, better_of, full_rows, log_ratios, log_score, weights};
 pub use floor::{TwinPair, twin_pairs};
 pub use folder::{FolderError, PLAN_FILE, RunFolder};
-pub use lookout::{Blind, Lookout, Machine};
-pub use progress::{Bar, Observer, Silent};
+pub use observer::{Observer, Silent};
 pub use schedule::order;
+pub use session::{Resumed, Session, SessionError};
+pub use watcher::{Machine, Unwatched, Watcher};

@@ -1,6 +1,9 @@
 //! The sentinel: a fixed piece of work for the processor and one for the memory, timed before each trial. It
 //! has nothing to do with filesystems: when it takes longer, the machine has become slower (heat, a clock that was
 //! turned down, a neighbour in the caches).
+//!
+//! It cannot see where the trial itself runs: how a guest's processes share the processors is settled by pinning them
+//! (`host/placement.rs`), not found out here.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::host::root::Root;
 use crate::host::talk::say;
-use crate::journal::{Event, Facts, Status};
+use crate::journal::{Event, Facts, Status, parted};
 use crate::measure::Meter;
 use crate::workload::{Ledger, verify_written};
 
@@ -53,11 +53,10 @@ pub fn agent() -> u8 {
     // Programs that the trial starts have no business with it.
     let _ = rustix::io::fcntl_setfd(&events, rustix::io::FdFlags::CLOEXEC);
     let mut sink = Sink::new(File::from(events));
-    let (status, reason) = match run(&spec, &mut sink) {
-        Ok(()) => (Status::Ok, String::new()),
-        Err(reason) => (Status::Failed, reason),
-    };
-    sink.send(&Event::TrialFinished { status, reason, wall: 0.0 });
+    let result = run(&spec, &mut sink);
+    let status = if result.is_ok() { Status::Ok } else { Status::Failed };
+    let (reason, hint) = parted(&result.err().unwrap_or_default());
+    sink.send(&Event::TrialFinished { status, reason, hint, wall: 0.0 });
     0
 }
 

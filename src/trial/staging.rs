@@ -6,11 +6,12 @@ use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use crate::dataset::{self, Prepared, Record, Staged, Totals};
+use crate::dataset::{self, Manifest, Prepared, Record, Staged, Totals};
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::program::{Program, succeeded};
 use crate::host::syscall::own;
-use crate::plan::{Dataset, Phase, Work, measure_variable, variable};
+use crate::journal::{DATASET_FACT, Facts};
+use crate::plan::{Bytes, Dataset, Phase, Work, measure_variable, variable};
 
 use super::error::TrialError;
 use super::sink::Sink;
@@ -57,6 +58,9 @@ impl Materials {
                     Some(dataset::stage(&prepared, &Path::new(DATA).join(name))?)
                 }
             };
+            if let (Dataset::Folder { .. }, Some(staged)) = (dataset, &staged) {
+                sink.facts(fingerprint(name, &prepared, staged)?);
+            }
             let notes = prepared.notes().iter().chain(staged.iter().flat_map(Staged::notes)).cloned();
             notes.for_each(|note| sink.caution("", note));
             by_name.insert(name.clone(), Material { prepared, staged });
@@ -87,6 +91,14 @@ impl Materials {
         }
         variables
     }
+}
+
+/// What a user's folder held: it may hold something else in the next trial, or the next run.
+fn fingerprint(name: &str, prepared: &Prepared, staged: &Staged) -> Result<Facts, TrialError> {
+    let Totals { files, bytes, .. } = staged.totals();
+    let digest = Manifest::of(prepared, Some(staged), 0)?.digest();
+    let held = format!("{files} files, {} (digest {digest:016x})", Bytes(bytes));
+    Ok(Facts::from([(format!("{DATASET_FACT}{name}"), held)]))
 }
 
 /// Where a folder of the process that staged for the whole run is shown to the agent.

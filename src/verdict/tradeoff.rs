@@ -106,7 +106,7 @@ pub fn cost_ratio(plan: &Plan, run: &Run, candidate: &str, other: &str, cost: Co
         let of = |trial: &&Trial| trial.counts() && trial.id.block == block && trial.id.candidate == name;
         of_trial(&weights, run.trials.iter().find(of)?, cost).filter(|value| *value > 0.0)
     };
-    let blocks = run.blocks.iter().filter(|block| block.finished && block.invalid.is_none());
+    let blocks = run.prefix();
     let logs: Vec<f64> = blocks
         .filter_map(|block| Some(log(in_block(block.block, candidate)? / in_block(block.block, other)?)))
         .collect();

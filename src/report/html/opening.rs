@@ -52,7 +52,7 @@ fn badge(report: &Report<'_>) -> (&'static str, &'static str) {
 
 fn when(report: &Report<'_>) -> String {
     let started = report.run.header.started.strftime("%Y-%m-%d %H:%M UTC");
-    let state = match (&report.run.finished, report.run.interrupted.is_some()) {
+    let state = match (&report.run.finished, !report.run.interrupted.is_empty()) {
         (Some(_), _) => "",
         (None, _) if report.live => ", still going on: this page renews itself",
         (None, true) => ", interrupted or still going on",

@@ -105,7 +105,12 @@ fn commands_can_be_read_and_repeated() {
     let reason = "write: exit 3".to_owned();
     story.tell(
         Some(&trial),
-        Event::TrialFinished { status: crate::journal::Status::Failed, reason, wall: 1.0 },
+        Event::TrialFinished {
+            status: crate::journal::Status::Failed,
+            reason,
+            hint: String::new(),
+            wall: 1.0,
+        },
     );
     story.close_block(1, 1, None).finish();
     let page = page(&story);
@@ -183,7 +188,12 @@ fn latencies_of_all_trials_are_added_up() {
         story.tell(Some(&trial), Event::Observation(observation));
         story.tell(
             Some(&trial),
-            Event::TrialFinished { status: crate::journal::Status::Ok, reason: String::new(), wall: 1.0 },
+            Event::TrialFinished {
+                status: crate::journal::Status::Ok,
+                reason: String::new(),
+                hint: String::new(),
+                wall: 1.0,
+            },
         );
         story.close_block(block, 1, None);
     }

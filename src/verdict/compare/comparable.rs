@@ -3,7 +3,7 @@
 //! Kernel, options, tool versions and the day may differ: they are what is compared. Lab, device, data and workload
 //! may not: the difference they make would be taken for a difference between kernels or options.
 
-use crate::journal::Run;
+use crate::journal::{Run, Trial};
 use crate::plan::{Bytes, Dataset, DeviceSource, Phase, Plan, TreeShape};
 
 /// A run with its plan.
@@ -31,6 +31,7 @@ pub(super) fn obstacles(before: &Side<'_>, after: &Side<'_>) -> Vec<String> {
     found.extend(device(before, after));
     found.extend(workload(&before.plan.phases, &after.plan.phases));
     found.extend(datasets(before.plan, after.plan));
+    found.extend(folders(before.run, after.run));
     for (side, name) in [(before, "before"), (after, "after")] {
         if side.run.complete_blocks() == 0 {
             found.push(format!("no block of the run {name} is complete and valid"));
@@ -118,6 +119,21 @@ fn datasets(before: &Plan, after: &Plan) -> Vec<String> {
         ));
     }
     found
+}
+
+/// What the user's folders held when they were staged: `/usr`, say, changes with every upgrade.
+fn folders(before: &Run, after: &Run) -> Vec<String> {
+    let last = |run: &Run, name: &str| {
+        let counting = run.trials.iter().rev().filter(|trial| trial.counts());
+        counting.flat_map(Trial::datasets).find(|(known, _)| *known == name).map(|(_, held)| held.to_owned())
+    };
+    let counting = before.trials.iter().find(|trial| trial.counts());
+    let names = counting.into_iter().flat_map(Trial::datasets).map(|(name, _)| name);
+    let pairs = names.filter_map(|name| Some((name, last(before, name)?, last(after, name)?)));
+    pairs
+        .filter(|(_, one, other)| one != other)
+        .map(|(name, one, other)| format!("the folder of dataset `{name}` held {one} before, {other} after"))
+        .collect()
 }
 
 /// A dataset in few words, in which any two that differ are seen to differ in the common cases.

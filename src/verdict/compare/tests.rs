@@ -69,7 +69,7 @@ impl Made {
                 let failed = *name == self.failing;
                 let status = if failed { Status::Failed } else { Status::Ok };
                 let reason = if failed { "2 files differ".to_owned() } else { String::new() };
-                events.push((id, Event::TrialFinished { status, reason, wall: 1.0 }));
+                events.push((id, Event::TrialFinished { status, reason, hint: String::new(), wall: 1.0 }));
             }
             events.push((None, Event::BlockFinished { block, attempt: 1, invalid: None }));
         }

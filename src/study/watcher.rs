@@ -9,7 +9,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::param::clock_ticks_per_second;
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::host::block_device::DeviceNumber;
 use crate::host::procfs::{CpuTimes, cpu_times, own_user_ticks};
@@ -20,11 +19,8 @@ use crate::lab::Disk;
 
 use super::sentinel::sentinel;
 
-/// The two clocks are not read at the same moment: no sleep is shorter than this, in seconds.
-const SLEEP: f64 = 0.1;
-
 /// Watches the machine while a trial runs.
-pub trait Lookout {
+pub trait Watcher {
     /// A trial is about to begin.
     fn begin(&mut self);
     /// It has ended, and may have moved so many bytes at most. What cannot be read here is left out.
@@ -33,9 +29,9 @@ pub trait Lookout {
 
 /// Sees nothing: every block counts.
 #[derive(Debug, Default)]
-pub struct Blind;
+pub struct Unwatched;
 
-impl Lookout for Blind {
+impl Watcher for Unwatched {
     fn begin(&mut self) {}
 
     fn end(&mut self, _own_bytes: u64) -> Surroundings {
@@ -65,7 +61,6 @@ struct Readings {
     cpu: Option<CpuTimes>,
     own_user: Option<u64>,
     bytes: Option<u64>,
-    asleep: f64,
     sentinel: Option<Sentinel>,
 }
 
@@ -87,23 +82,12 @@ impl Machine {
             cpu: cpu_times(&self.root).ok(),
             own_user,
             bytes: self.shared.as_ref().and_then(|shared| shared.bytes(&self.root)),
-            asleep: asleep(),
             sentinel: None,
         }
     }
 }
 
-/// Seconds since the machine started for which it slept: CLOCK_BOOTTIME counts them, CLOCK_MONOTONIC does not
-/// (clock_gettime(2)).
-fn asleep() -> f64 {
-    let now = |clock| {
-        let time = clock_gettime(clock);
-        time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
-    };
-    now(ClockId::Boottime) - now(ClockId::Monotonic)
-}
-
-impl Lookout for Machine {
+impl Watcher for Machine {
     fn begin(&mut self) {
         let sentinel = Some(sentinel());
         self.before = Some(Readings { sentinel, ..self.read() });
@@ -112,8 +96,7 @@ impl Lookout for Machine {
     fn end(&mut self, own_bytes: u64) -> Surroundings {
         let Some(before) = self.before.take() else { return Surroundings::default() };
         let after = self.read();
-        let slept = Some(after.asleep - before.asleep).filter(|seconds| *seconds > SLEEP);
-        let mut found = Surroundings { sentinel: before.sentinel, slept, ..Surroundings::default() };
+        let mut found = Surroundings { sentinel: before.sentinel, ..Surroundings::default() };
         if let Some((first, last)) = before.cpu.zip(after.cpu) {
             let per_second = clock_ticks_per_second() as f64;
             let seconds = |ticks: u64| ticks as f64 / per_second;
@@ -182,7 +165,7 @@ fn beside_partition(root: &Root, path: &Path) -> Option<Shared> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Lookout, Machine, Shared, all, foreign};
+    use super::{Machine, Shared, Watcher, all, foreign};
     use crate::host::procfs::CpuTimes;
     use crate::host::root::fake_root;
     use crate::lab::Disk;

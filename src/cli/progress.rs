@@ -1,4 +1,4 @@
-//! Tells how far a run has come: a bar on a terminal, plain lines elsewhere. All of it on standard error.
+//! How far a run has come: a bar on a terminal, plain lines elsewhere. All of it on standard error.
 
 use std::time::{Duration, Instant};
 
@@ -6,40 +6,20 @@ use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::host::talk::{say, screenful};
 use crate::journal::{Event, Status, TrialId};
-
-/// Hears what happens while a study is conducted.
-pub trait Observer {
-    /// `trials` more trials are expected in all, unless the study ends early.
-    fn expect(&mut self, trials: u64);
-    /// An event, with its trial if it belongs to one.
-    fn event(&mut self, trial: Option<&TrialId>, event: &Event);
-    /// A block has ended; everything known so far is in the journal.
-    fn block_ended(&mut self) {}
-}
-
-/// Hears nothing.
-#[derive(Debug, Default)]
-pub struct Silent;
-
-impl Observer for Silent {
-    fn expect(&mut self, _trials: u64) {}
-    fn event(&mut self, _trial: Option<&TrialId>, _event: &Event) {}
-}
+use crate::study::Observer;
 
 /// A bar over the trials with the current candidate and phase, or one line a trial where no terminal is.
 #[derive(Debug)]
-pub struct Bar {
+pub(super) struct Bar {
     bar: ProgressBar,
     plain: bool,
     done: u64,
     started: Instant,
-    /// The trial that has begun and not ended.
-    current: Option<TrialId>,
 }
 
 impl Bar {
     /// On standard error.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
         let plain = bar.is_hidden();
         if let Ok(style) =
@@ -50,15 +30,15 @@ impl Bar {
         if !plain {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
-        Bar { bar, plain, done: 0, started: Instant::now(), current: None }
+        Bar { bar, plain, done: 0, started: Instant::now() }
     }
 
     /// A line that stays.
-    pub fn say(&self, line: &str) {
+    pub(super) fn say(&self, line: &str) {
         if self.plain { say(line) } else { self.bar.println(screenful(line)) }
     }
 
-    fn trial_ended(&mut self, id: &TrialId, status: Status, reason: &str, wall: f64) {
+    fn trial_ended(&mut self, id: &TrialId, status: Status, (reason, hint): (&str, &str), wall: f64) {
         self.done += 1;
         self.bar.set_position(self.done);
         let length = self.bar.length().unwrap_or(self.done).max(self.done);
@@ -76,8 +56,8 @@ impl Bar {
         if status == Status::Failed {
             let first = reason.lines().next().unwrap_or_default();
             self.say(&format!("warning: {} failed in block {}: {first}", id.candidate, id.block));
-            if let Some(hint) = reason.lines().find(|line| line.starts_with("hint: ")) {
-                self.say(hint);
+            if !hint.is_empty() {
+                self.say(&format!("hint: {hint}"));
             }
         }
     }
@@ -102,21 +82,12 @@ impl Observer for Bar {
 
     fn event(&mut self, trial: Option<&TrialId>, event: &Event) {
         match (trial, event) {
-            (Some(id), Event::TrialStarted {}) => {
-                if self.current.replace(id.clone()).as_ref() == Some(id) {
-                    self.say(&format!(
-                        "warning: {} was killed in block {} and is tried again",
-                        id.candidate, id.block
-                    ));
-                }
-                self.bar.set_message(id.candidate.clone());
-            }
+            (Some(id), Event::TrialStarted {}) => self.bar.set_message(id.candidate.clone()),
             (Some(id), Event::StepStarted { step }) => {
                 self.bar.set_message(format!("{}: {step}", id.candidate));
             }
-            (Some(id), Event::TrialFinished { status, reason, wall }) => {
-                self.current = None;
-                self.trial_ended(id, *status, reason, *wall);
+            (Some(id), Event::TrialFinished { status, reason, hint, wall }) => {
+                self.trial_ended(id, *status, (reason, hint), *wall);
             }
             (_, Event::CandidateSkipped { candidate, reason, hint }) => {
                 self.say(&format!("skipped {candidate}: {reason}\nhint: {hint}"));

@@ -1,0 +1,72 @@
+//! The disk of a run: made, or claimed from the user, who may have to say by its identity that it can be erased.
+
+use std::path::Path;
+
+use crate::host::guard::{Refusal, examine};
+use crate::host::image::{create, scratch_folder};
+use crate::host::root::Root;
+use crate::lab::Disk;
+use crate::plan::{DeviceSource, Plan};
+
+use super::session::SessionError;
+
+/// What a user says to the erasing of a device.
+pub struct Permission<'a> {
+    /// The identity that was given beforehand (`--erase`).
+    pub erase: Option<&'a str>,
+    /// Asks for the identity that would lift a refusal; `None` where nobody can be asked, or says nothing.
+    pub ask: &'a dyn Fn(&Refusal) -> Option<String>,
+}
+
+impl Permission<'_> {
+    /// The disk for this plan.
+    ///
+    /// # Errors
+    /// When an image cannot be made, or the guard refuses the device.
+    pub(super) fn claim(&self, plan: &Plan) -> Result<Disk, SessionError> {
+        let refused = |refusal: Refusal| with_hint(&refusal, refusal.hint());
+        match &plan.device.source {
+            DeviceSource::Image(size) => {
+                let folder = scratch_folder(plan.device.folder.as_deref())
+                    .map_err(|error| with_hint(&error, error.hint()))?;
+                // Found out now, not in the first trial: is there room, and may we write there?
+                create(&folder, size.0).map_err(|error| with_hint(&error, error.hint()))?;
+                Ok(Disk::Image { folder, size: size.0 })
+            }
+            DeviceSource::Path(path) => {
+                let needed = smallest(plan);
+                cleared(path, needed, self.erase).or_else(|refusal| match (self.ask)(&refusal) {
+                    Some(identity) => cleared(path, needed, Some(&identity)).map_err(refused),
+                    None => Err(refused(refusal)),
+                })
+            }
+        }
+    }
+}
+
+fn cleared(path: &Path, needed: u64, erase: Option<&str>) -> Result<Disk, Refusal> {
+    let cleared = examine(&Root::default(), path, needed, erase)?;
+    let device = cleared.device();
+    let mut facts = crate::journal::Facts::new();
+    facts.insert("device.description".to_owned(), device.describe_for_people());
+    if let Some(name) = cleared.identity().preferred() {
+        facts.insert("device.identity".to_owned(), name.to_owned());
+    }
+    let cautions = cleared.cautions().to_vec();
+    Ok(Disk::Device { ticket: cleared.into_ticket(), cautions, facts })
+}
+
+fn with_hint(error: &dyn std::error::Error, hint: Option<String>) -> SessionError {
+    let hint = hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+    SessionError::Disk(format!("{error}{hint}"))
+}
+
+/// What the most demanding filesystem of the plan needs, in bytes.
+fn smallest(plan: &Plan) -> u64 {
+    let of = |candidate: &crate::plan::Candidate| {
+        let filesystem =
+            crate::filesystem::find(&candidate.filesystem).map_or(0, |filesystem| filesystem.minimum_size);
+        filesystem + crate::layer::find_encryption(&candidate.encryption).map_or(0, |layer| layer.header)
+    };
+    plan.candidates.iter().map(of).max().unwrap_or(0)
+}

@@ -1,0 +1,178 @@
+//! A run from its first event to its last: begun or carried on, with its folder, lab, disk and journal.
+
+use std::path::{Path, PathBuf};
+
+use crate::journal::{Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA};
+use crate::lab::{Choice, Disk, LabError, choose};
+use crate::plan::{Dataset, Plan};
+
+use super::claim::Permission;
+use super::conduct::{Study, StudyError};
+use super::environment::environment;
+use super::folder::{FolderError, RunFolder};
+use super::observer::Observer;
+use super::unchanged::Changes;
+use super::watcher::Machine;
+
+/// A run cannot be begun or carried on.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The folder of a dataset cannot be read.
+    #[error("cannot read the folder {} of dataset `{dataset}`: {source}\nhint: name another with --set dataset.{dataset}.path=/some/folder", path.display())]
+    Dataset {
+        /// The dataset.
+        dataset: String,
+        /// Its folder.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// No lab can be used.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// The device may not be erased, or the image not be made; with what to do.
+    #[error("{0}")]
+    Disk(String),
+    /// The run's folder cannot be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The journal cannot be written or read.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// It was made in a lab this version does not have.
+    #[error("this run was made in the lab `{0}`, which this version does not have")]
+    UnknownLab(String),
+    /// Its trials would not be comparable with those there are.
+    #[error("this run cannot be carried on:\n  {}\nhint: put that back as it was, or begin a new run (`fsverdict run`); `fsverdict report` shows what was measured", .0.join("\n  "))]
+    Changed(Vec<String>),
+}
+
+/// A run, ready to be conducted.
+pub struct Session {
+    plan: Plan,
+    choice: Choice,
+    disk: Disk,
+    folder: RunFolder,
+    journal: OpenJournal,
+    resumed: bool,
+}
+
+/// What there is to carry on.
+pub enum Resumed {
+    /// The rest of a run.
+    Session(Box<Session>),
+    /// Nothing: it has ended, for this reason.
+    Complete(String),
+}
+
+impl Session {
+    /// Begins a run of `plan` in the lab of `choice` and the folder at `path`.
+    ///
+    /// # Errors
+    /// Before anything is written to the device: when it may not be, or the folder or a dataset cannot be used.
+    pub fn begin(
+        plan: Plan,
+        choice: Choice,
+        path: &Path,
+        permission: &Permission<'_>,
+    ) -> Result<Self, SessionError> {
+        check_datasets(&plan)?;
+        let disk = permission.claim(&plan)?;
+        let folder = RunFolder::create(path, &plan)?;
+        let start = Event::RunStarted {
+            schema: SCHEMA,
+            id: folder.id(),
+            title: plan.title.clone(),
+            plan_digest: crate::plan::digest(&plan),
+            lab: choice.lab.name().to_owned(),
+            lab_reason: choice.reason.clone(),
+            fidelity: choice.lab.fidelity(),
+            environment: facts(&plan, &choice, &disk),
+        };
+        let mut journal = OpenJournal::begin(&plan, &folder.journal(), start)?;
+        for caution in disk.cautions() {
+            journal.append(None, Event::Caution(caution))?;
+        }
+        Ok(Session { plan, choice, disk, folder, journal, resumed: false })
+    }
+
+    /// Carries on the run in `folder`: in the same lab, on the same kernel and device, by the same plan.
+    ///
+    /// # Errors
+    /// When any of that is not so any more, or what [`begin`](Self::begin) says.
+    pub fn resume(
+        folder: RunFolder,
+        mut plan: Plan,
+        permission: &Permission<'_>,
+    ) -> Result<Resumed, SessionError> {
+        let mut journal = OpenJournal::resume(&plan, &folder.journal())?;
+        let run = journal.run()?;
+        if let Some(reason) = &run.finished {
+            return Ok(Resumed::Complete(reason.clone()));
+        }
+        let asked_for = plan.lab;
+        let lab = &run.header.lab;
+        plan.lab = lab.parse().map_err(|_| SessionError::UnknownLab(lab.clone()))?;
+        let choice = choose(&plan)?;
+        plan.lab = asked_for;
+        check_datasets(&plan)?;
+        let disk = permission.claim(&plan)?;
+        let Changes { forbidden, cautions } = Changes::since(run, &plan, &facts(&plan, &choice, &disk));
+        if !forbidden.is_empty() {
+            return Err(SessionError::Changed(forbidden));
+        }
+        for text in cautions {
+            journal.append(None, Event::Caution(Caution { phase: String::new(), text }))?;
+        }
+        Ok(Resumed::Session(Box::new(Session { plan, choice, disk, folder, journal, resumed: true })))
+    }
+
+    /// What is carried out.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Where.
+    pub fn folder(&self) -> &RunFolder {
+        &self.folder
+    }
+
+    /// The run as far as it goes.
+    ///
+    /// # Errors
+    /// Never, once it has begun.
+    pub fn run(&mut self) -> Result<&Run, JournalError> {
+        self.journal.run()
+    }
+
+    /// Conducts it to its end; the journal is closed then.
+    ///
+    /// # Errors
+    /// When the journal cannot be written or trials cannot be started. Failed trials are no errors.
+    pub fn conduct(self, observer: &mut dyn Observer) -> Result<(), StudyError> {
+        let Session { plan, choice, disk, journal, resumed, .. } = self;
+        let mut machine = Machine::new(&disk);
+        let lab = choice.lab.as_ref();
+        Study { plan: &plan, lab, disk, journal, observer, watcher: &mut machine }.conduct(resumed)
+    }
+}
+
+/// This machine, the lab, the device.
+fn facts(plan: &Plan, choice: &Choice, disk: &Disk) -> Facts {
+    let mut facts = environment(plan);
+    facts.extend(choice.lab.facts());
+    facts.extend(disk.facts());
+    facts
+}
+
+/// A folder that is not there is found out now, not in the first trial.
+fn check_datasets(plan: &Plan) -> Result<(), SessionError> {
+    for (name, dataset) in &plan.datasets {
+        if let Dataset::Folder { path, .. } = dataset
+            && let Err(source) = std::fs::read_dir(path)
+        {
+            return Err(SessionError::Dataset { dataset: name.clone(), path: path.clone(), source });
+        }
+    }
+    Ok(())
+}

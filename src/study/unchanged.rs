@@ -1,0 +1,109 @@
+//! Is a run carried on where it began? What must not differ, lest trials be compared that were not done alike, and what
+//! may, said with the numbers.
+
+use crate::journal::{Facts, Run};
+use crate::plan::{Plan, digest};
+
+/// Facts that must be as they were: another kernel, processor or device makes other numbers of the same filesystem.
+const BINDING: [(&str, &str); 7] = [
+    ("lab.kernel_release", "kernel of the guest"),
+    ("kernel.machine", "architecture"),
+    ("cpu.model", "processor"),
+    ("cpu.count", "number of processors"),
+    ("device.kind", "kind of device"),
+    ("device.identity", "device"),
+    ("device.size", "size of the device"),
+];
+/// Natively this one, too; a guest has its own.
+const NATIVE_KERNEL: (&str, &str) = ("kernel.release", "kernel");
+/// Facts that say nothing about the numbers: names that move, and what is chosen anew each time.
+const FREE: [&str; 5] =
+    ["device.path", "device.folder", "device.description", "lab.cpu_of_guest", "lab.cpu_of_conductor"];
+
+/// What is otherwise than in the beginning.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Changes {
+    /// With these the run cannot go on; each in a sentence.
+    pub(super) forbidden: Vec<String>,
+    /// With these it can, and its reader must know.
+    pub(super) cautions: Vec<String>,
+}
+
+impl Changes {
+    /// Holds the beginning of a run against the plan as it is and the facts as they are now.
+    pub(super) fn since(run: &Run, plan: &Plan, now: &Facts) -> Self {
+        let before = &run.header.environment;
+        let mut changes = Changes::default();
+        let version = "fsverdict.version";
+        // Another version may write the same plan in another way, but may also read it so.
+        if digest(plan) != run.header.plan_digest {
+            changes.forbidden.push(if before.get(version) == now.get(version) {
+                "the plan (plan.json) was changed after the run had begun".to_owned()
+            } else {
+                "this version of fsverdict understands the plan otherwise than the one that began".to_owned()
+            });
+        }
+        let native = (run.header.lab == "native").then_some(NATIVE_KERNEL);
+        let binding: Vec<(&str, &str)> = BINDING.into_iter().chain(native).collect();
+        for (name, was) in before {
+            let Some(is) = now.get(name).filter(|is| *is != was) else { continue };
+            if let Some((_, what)) = binding.iter().find(|(known, _)| known == name) {
+                changes.forbidden.push(format!("another {what}: it was {was}, and is {is} now"));
+            } else if !FREE.contains(&name.as_str()) {
+                changes
+                    .cautions
+                    .push(format!("carried on with another {name}: it was {was}, and is {is} now"));
+            }
+        }
+        changes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Changes;
+    use crate::journal::{Facts, Run};
+    use crate::plan::Plan;
+
+    #[test]
+    fn what_may_not_differ_is_refused_and_what_may_is_said() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/demo/");
+        let plan: Plan =
+            serde_json::from_str(&std::fs::read_to_string(format!("{folder}plan.json")).unwrap()).unwrap();
+        let mut run = Run::read(&plan, std::path::Path::new(&format!("{folder}journal.jsonl"))).unwrap();
+        run.header.plan_digest = crate::plan::digest(&plan);
+        run.header.environment.insert("device.identity".to_owned(), "disk-1".to_owned());
+        let seen = |run: &Run, plan: &Plan, fact: &str, value: &str| {
+            let mut now = run.header.environment.clone();
+            now.extend(Facts::from([(fact.to_owned(), value.to_owned())]));
+            let Changes { forbidden, cautions } = Changes::since(run, plan, &now);
+            (forbidden.join("; "), cautions.join("; "))
+        };
+        let cases = [
+            ("cpu.count", "2", "", ""),
+            (
+                "lab.kernel_release",
+                "6.12",
+                "another kernel of the guest: it was 6.1.176, and is 6.12 now",
+                "",
+            ),
+            ("device.identity", "disk-2", "another device: it was disk-1, and is disk-2 now", ""),
+            ("kernel.release", "7.0", "", "kernel.release: it was 6.18.44-fc-v669, and is 7.0 now"),
+            ("tool.mkfs.xfs", "7", "", "tool.mkfs.xfs: it was mkfs.xfs version 6.1.0, and is 7 now"),
+            ("fsverdict.version", "9", "", "fsverdict.version: it was 0.1.0, and is 9 now"),
+            ("device.folder", "/elsewhere", "", ""),
+            ("tool.new", "1", "", ""),
+        ];
+        for (fact, value, forbidden, caution) in cases {
+            let found = seen(&run, &plan, fact, value);
+            assert_eq!(found.0, forbidden, "{fact}");
+            assert!(found.1.ends_with(caution) && found.1.is_empty() == caution.is_empty(), "{found:?}");
+        }
+        let mut edited = plan.clone();
+        edited.protocol.tie = 0.2;
+        assert!(seen(&run, &edited, "tool.new", "1").0.contains("plan.json"));
+        assert!(seen(&run, &edited, "fsverdict.version", "9").0.contains("understands the plan otherwise"));
+        run.header.lab = "native".to_owned();
+        assert!(seen(&run, &plan, "kernel.release", "7.0").0.contains("another kernel"));
+    }
+}
