@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use fsverdict::statistics::{
-    best_of, coin_cumulative, evidence, holm, levels, mean, median, median_estimate,
+    best_of, coin_cumulative, evidence, holm, independent_ratio, levels, mean, median, median_estimate,
     minimum_detectable_difference, normal_quantile, normal_tail, quantile, shift_estimate, student_quantile,
     student_tail, table_scale, trimmed_mean,
 };
@@ -143,6 +143,28 @@ fn t_tests_without_outliers() {
         close(found.difference, case.difference, 1e-9, &what);
         close(found.error, case.error, 1e-9, &what);
         close(found.p_different(), case.p, 1e-8, &what);
+    }
+}
+
+#[derive(Deserialize)]
+struct Independent {
+    ours: Vec<f64>,
+    theirs: Vec<f64>,
+    mean: f64,
+    p: f64,
+    low: f64,
+    high: f64,
+}
+
+#[test]
+fn independent_samples() {
+    for case in cases::<Independent>("independent") {
+        let (ratio, p) = independent_ratio(&case.ours, &case.theirs, 0.95).unwrap();
+        let what = format!("{:?} against {:?}", case.ours, case.theirs);
+        close(ratio.point, case.mean.exp(), 1e-9, &what);
+        close(ratio.low.unwrap(), case.low.exp(), 1e-7, &what);
+        close(ratio.high.unwrap(), case.high.exp(), 1e-7, &what);
+        close(p.unwrap(), case.p, 1e-7, &what);
     }
 }
 

@@ -1,15 +1,12 @@
 //! What stands below the headline where a plan repeats a study: its own way to combine runs, shares of the bare
 //! device's rate, and what it published, then and now. Gathered as text; the renderers lay it out.
 
+use super::Report;
 use super::number::{Scale, decimals, fixed, percent, times};
 use super::text::{count, listing};
-use super::{Report, TrialBasis};
 use crate::journal::Unit;
 use crate::plan::Published;
-use crate::verdict::{
-    Because, LegacyEstimate, Now, PhaseEstimate, ThenAndNow, legacy_estimates, legacy_name, raw_shares,
-    same_quantity, then_and_now,
-};
+use crate::verdict::{Because, Now, PhaseEstimate, ThenAndNow, legacy_name, same_quantity};
 
 /// A small table of text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,10 +16,10 @@ pub(super) struct Extra {
     pub(super) rows: Vec<Vec<String>>,
 }
 
-/// A finding, told.
+/// A finding in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Finding {
-    pub(super) word: &'static str,
+    pub(super) now_as: Now,
     pub(super) finding: String,
     pub(super) source: String,
     /// The published figures; empty where there are none.
@@ -37,44 +34,26 @@ pub(super) fn tables(report: &Report<'_>) -> Vec<Extra> {
     [legacy(report), shares(report)].into_iter().flatten().collect()
 }
 
-/// Runs combined as the study did, of measured candidates and the plan's phases; empty where it does not say how.
-pub(super) fn combined(report: &Report<'_>) -> Vec<LegacyEstimate> {
-    let Some(way) = report.plan.protocol.legacy else { return Vec::new() };
-    let used = report.run.trials.iter().filter(|trial| match report.basis {
-        TrialBasis::Blocks(_) => trial.counts(),
-        _ => false,
-    });
-    let phases: Vec<&str> = planned(report).collect();
-    legacy_estimates(way, &measured(report), &phases, &used.collect::<Vec<_>>())
-}
-
-fn measured<'a>(report: &Report<'a>) -> Vec<&'a str> {
-    report.candidates.iter().filter(|entry| entry.score.is_some()).map(|entry| entry.name).collect()
-}
-
-fn planned<'r>(report: &'r Report<'_>) -> impl Iterator<Item = &'r str> {
-    report.phases.iter().filter(|phase| phase.planned).map(|phase| phase.name.as_str())
-}
-
 fn legacy(report: &Report<'_>) -> Option<Extra> {
-    let way = report.plan.protocol.legacy?;
-    let (candidates, phases) = (measured(report), planned(report));
-    let estimates = combined(report);
-    let phases: Vec<&str> =
-        phases.filter(|name| estimates.iter().any(|found| found.phase == *name)).collect();
-    let most = estimates.iter().filter(|found| found.value.is_some()).map(|found| found.n).max()?;
+    let combined = report.combined.as_ref()?;
+    let estimates = &combined.estimates;
+    let mut phases: Vec<&str> = report.phases.iter().map(|phase| phase.name.as_str()).collect();
+    phases.retain(|name| estimates.iter().any(|found| found.phase == *name));
+    let most = estimates.iter().filter(|found| found.point.is_some()).map(|found| found.n).max()?;
     let title = format!(
         "As the study combined its runs: {} (of {} each), seconds until durable. The verdict does not rest on it.",
-        legacy_name(way),
+        legacy_name(combined.estimator),
         count(most, "run")
     );
-    let rows = candidates.iter().map(|candidate| {
+    let scored = report.candidates.iter().filter(|entry| entry.score.is_some());
+    let rows = scored.map(|entry| {
         let cells = phases.iter().map(|phase| {
-            let found = estimates.iter().find(|found| found.candidate == *candidate && found.phase == *phase);
-            let value = found.and_then(|found| found.value);
-            value.map_or("–".to_owned(), |value| fixed(value, decimals(value, None)))
+            let found = estimates.iter().find(|found| found.candidate == entry.name && found.phase == *phase);
+            found
+                .and_then(|found| found.point)
+                .map_or("–".to_owned(), |value| fixed(value, decimals(value, None)))
         });
-        [(*candidate).to_owned()].into_iter().chain(cells).collect()
+        [entry.name.to_owned()].into_iter().chain(cells).collect()
     });
     Some(Extra { title, header: header(&phases), rows: rows.collect() })
 }
@@ -85,9 +64,9 @@ fn header(columns: &[&str]) -> Vec<String> {
 
 /// Rates as shares of the bare device's.
 fn shares(report: &Report<'_>) -> Option<Extra> {
-    let shares = raw_shares(report.plan, &report.estimates);
+    let shares = &report.raw_shares;
     let mut columns: Vec<(&str, &str)> = Vec::new();
-    for found in &shares {
+    for found in shares {
         if !columns.contains(&(found.phase.as_str(), found.metric.as_str())) {
             columns.push((&found.phase, &found.metric));
         }
@@ -114,10 +93,7 @@ fn shares(report: &Report<'_>) -> Option<Extra> {
 
 /// What the study found, then and now.
 pub(super) fn findings(report: &Report<'_>) -> Vec<Finding> {
-    if report.estimates.is_empty() {
-        return Vec::new();
-    }
-    then_and_now(report.plan, &report.estimates).iter().map(told).collect()
+    report.findings.iter().map(finding).collect()
 }
 
 /// What all findings stand on, in a sentence.
@@ -126,8 +102,8 @@ pub(super) fn standing(report: &Report<'_>) -> String {
     format!("Now: {}{data}", report.run.header.fidelity)
 }
 
-fn told(judged: &ThenAndNow<'_>) -> Finding {
-    let published = judged.published;
+fn finding(judged: &ThenAndNow) -> Finding {
+    let published = &judged.published;
     let scale = judged
         .measured
         .first()
@@ -143,14 +119,10 @@ fn told(judged: &ThenAndNow<'_>) -> Finding {
         now.push_str(&format!(" ({unit})"));
     }
     Finding {
-        word: match judged.now {
-            Now::Holds => "holds",
-            Now::NoLonger => "no longer holds",
-            Now::CannotTell => "cannot be told here",
-        },
+        now_as: judged.now,
         finding: published.finding.clone(),
         source: published.source.clone(),
-        then: then(published, judged.measured.first().copied()),
+        then: then(published, judged.measured.first()),
         now,
         why: why(judged),
     }
@@ -175,14 +147,13 @@ fn then(published: &Published, ours: Option<&PhaseEstimate>) -> String {
     format!("{} ({}{remark})", listed.join(", "), published.unit)
 }
 
-fn why(judged: &ThenAndNow<'_>) -> String {
+fn why(judged: &ThenAndNow) -> String {
     let missing: Vec<&str> = judged.missing.iter().map(String::as_str).collect();
     let mut text = match &judged.because {
         Because::Pair { one, other, ratio, bounds, limit } => {
-            let range = bounds
-                .map_or("below three trials of each nothing is told".to_owned(), |(low, high)| {
-                    format!("{} to {} times", times(low), times(high))
-                });
+            let range = bounds.ends().map_or("too few trials for a range".to_owned(), |(low, high)| {
+                format!("{} to {} times", times(low), times(high))
+            });
             let asked = if *limit > 1.0 { format!("; {} in question", times(*limit)) } else { String::new() };
             let (one, other) = if one == other {
                 ("it", format!("{other} in the other phase"))
@@ -197,10 +168,9 @@ fn why(judged: &ThenAndNow<'_>) -> String {
             }
         }
         Because::Share { candidate, of_metric, of_phase, share, bounds, limit } => {
-            let range = bounds
-                .map_or("below three trials of each nothing is told".to_owned(), |(low, high)| {
-                    format!("{} to {}", percent(low), percent(high))
-                });
+            let range = bounds.ends().map_or("too few trials for a range".to_owned(), |(low, high)| {
+                format!("{} to {}", percent(low), percent(high))
+            });
             let whole = if of_phase == &judged.published.phase {
                 of_metric.clone()
             } else {
@@ -210,7 +180,7 @@ fn why(judged: &ThenAndNow<'_>) -> String {
             let metric = &judged.published.metric;
             format!("{candidate}: {metric} is {share} of {whole} ({range}; {limit} in question)")
         }
-        Because::NotMeasured(_) => "nothing to compare was measured".to_owned(),
+        Because::NotMeasured => "nothing to compare was measured".to_owned(),
         Because::NoDirection => "nobody says which way this metric is better".to_owned(),
     };
     if !missing.is_empty() {

@@ -1,7 +1,10 @@
 //! Hand-made plans and journals for the tests of the renderers.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
+
+use serde_json::Value;
 
 use crate::journal::{
     Caution, Ending, Event, Journal, Measurement, Observation, Record, Run, Status, TrialId, Unit,
@@ -114,6 +117,38 @@ impl Story {
             Journal { path: PathBuf::from("journal.jsonl"), records: self.records.clone(), torn: self.torn };
         Run::derive(&self.plan, &journal).unwrap()
     }
+}
+
+/// Every field of these documents with the kinds of value it has: the schema, as far as it was used.
+pub(super) fn shape<'a>(documents: impl IntoIterator<Item = &'a Value>) -> String {
+    fn walk(path: &str, value: &Value, found: &mut BTreeMap<String, BTreeSet<&'static str>>) {
+        let kind = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Array(values) => {
+                values.iter().for_each(|value| walk(&format!("{path}[]"), value, found));
+                "array"
+            }
+            Value::Object(fields) => {
+                // Keys that are names or facts are data.
+                let data =
+                    path.ends_with("weights") || path.ends_with("figures") || path.ends_with("environment");
+                for (key, value) in fields {
+                    walk(&format!("{path}.{}", if data { "*" } else { key }), value, found);
+                }
+                "object"
+            }
+        };
+        found.entry(path.to_owned()).or_default().insert(kind);
+    }
+    let mut found = BTreeMap::new();
+    documents.into_iter().for_each(|document| walk("", document, &mut found));
+    let line = |(path, kinds): (&String, &BTreeSet<&str>)| {
+        format!("{path}: {}\n", kinds.iter().copied().collect::<Vec<_>>().join(" | "))
+    };
+    found.iter().map(line).collect()
 }
 
 pub(super) fn id(block: u32, candidate: &str) -> TrialId {

@@ -1,18 +1,16 @@
 //! `--format json`: the stable, versioned form for programs. docs/output-formats.md describes every field.
 
-use std::collections::BTreeMap;
 use std::io;
 
 use serde::Serialize;
 
-use super::json_study::{self, FindingPart, LegacyPart, SharePart};
-use super::json_verdict::{self, FloorPart, RangePart, RankPart, StandingPart, TradeoffPart};
-use super::{CandidateEntry, Report, ReportError, TrialBasis, words};
-use crate::journal::{CandidateStatus, Ending, Facts, Unit};
-use crate::verdict::{Outcome, weights};
+use super::{CandidateEntry, Report, ReportError, TrialBasis};
+use crate::journal::{CandidateStatus, Ending, Facts};
+use crate::plan::Goal;
+use crate::verdict::{Combined, PhaseEstimate, RawShare, ThenAndNow, Verdict, weights};
 
 /// Version of the format: raised when a field changes its meaning or goes, not when one is added.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// The whole document; the HTML report carries it too.
 #[derive(Serialize)]
@@ -20,11 +18,11 @@ pub(super) struct Document<'a> {
     schema: u32,
     run: RunPart<'a>,
     candidates: Vec<CandidatePart<'a>>,
-    estimates: Vec<EstimatePart<'a>>,
+    estimates: &'a [PhaseEstimate],
     verdict: VerdictPart<'a>,
-    findings: Vec<FindingPart>,
-    legacy: Option<LegacyPart>,
-    raw_shares: Vec<SharePart>,
+    findings: &'a [ThenAndNow],
+    legacy: Option<&'a Combined>,
+    raw_shares: &'a [RawShare],
 }
 
 #[derive(Serialize)]
@@ -73,41 +71,12 @@ struct CandidatePart<'a> {
 }
 
 #[derive(Serialize)]
-struct EstimatePart<'a> {
-    candidate: &'a str,
-    phase: &'a str,
-    metric: &'a str,
-    unit: Unit,
-    point: f64,
-    low: Option<f64>,
-    high: Option<f64>,
-    n: usize,
-}
-
-#[derive(Serialize)]
 struct VerdictPart<'a> {
-    goal: GoalPart<'a>,
-    outcome: Outcome,
-    best: &'a [String],
-    tied: &'a [String],
-    ruled_out: &'a [String],
-    undecided: &'a [String],
-    refused: Option<&'a str>,
-    below_floor: &'a [String],
-    ranking: Vec<RankPart<'a>>,
-    standings: Vec<StandingPart<'a>>,
-    floor: Option<FloorPart>,
-    tradeoffs: Vec<TradeoffPart<'a>>,
-    sensitivity: Vec<RangePart<'a>>,
-    spent: f64,
-    words: Option<String>,
+    goal: Goal,
+    #[serde(flatten)]
+    verdict: &'a Verdict,
+    words: Option<&'a str>,
     cautions: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct GoalPart<'a> {
-    metric: &'a str,
-    weights: BTreeMap<String, f64>,
 }
 
 /// Writes the report as one JSON document.
@@ -153,41 +122,16 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
             environment,
         },
         candidates: in_plan_order(report).map(candidate).collect(),
-        estimates: report
-            .estimates
-            .iter()
-            .map(|found| EstimatePart {
-                candidate: &found.candidate,
-                phase: &found.phase,
-                metric: &found.metric,
-                unit: found.unit,
-                point: found.estimate.point,
-                low: found.estimate.low,
-                high: found.estimate.high,
-                n: found.estimate.n,
-            })
-            .collect(),
+        estimates: &report.estimates,
         verdict: VerdictPart {
-            goal: GoalPart { metric: &report.plan.goal.metric, weights: weights(report.plan) },
-            outcome: verdict.outcome,
-            best: &verdict.best,
-            tied: &verdict.tied,
-            ruled_out: &verdict.ruled_out,
-            undecided: &verdict.undecided,
-            refused: verdict.refused.as_deref(),
-            below_floor: &verdict.below_floor,
-            ranking: json_verdict::ranking(verdict),
-            standings: json_verdict::standings(verdict),
-            floor: json_verdict::floor(verdict),
-            tradeoffs: json_verdict::tradeoffs(verdict),
-            sensitivity: json_verdict::sensitivity(verdict),
-            spent: verdict.spent,
-            words: words::paragraph(report),
+            goal: Goal { metric: report.plan.goal.metric.clone(), weights: weights(report.plan) },
+            verdict,
+            words: report.paragraph.as_deref(),
             cautions: report.notes.iter().map(super::Note::line).collect(),
         },
-        findings: json_study::findings(report),
-        legacy: json_study::legacy(report),
-        raw_shares: json_study::shares(report),
+        findings: &report.findings,
+        legacy: report.combined.as_ref(),
+        raw_shares: &report.raw_shares,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::matrix::{Cell, Mark, Matrix, Spread};
 use super::number::{fixed, percent, times};
 use super::text::{count, one_line};
-use super::{Report, besides, extra, noise, sentence, words};
+use super::{Report, besides, extra, noise, sentence};
 use crate::journal::CandidateStatus;
 
 /// The document.
@@ -30,8 +30,8 @@ pub(super) fn render(report: &Report<'_>) -> String {
     if !rows.is_empty() {
         page.push_str(&format!("| candidate | status | why |\n|:--|:--|:--|\n{rows}\n"));
     }
-    if let Some(paragraph) = words::paragraph(report) {
-        page.push_str(&format!("{}\n\n", escaped(&paragraph)));
+    if let Some(paragraph) = report.paragraph.as_deref() {
+        page.push_str(&format!("{}\n\n", escaped(paragraph)));
     }
     page.push_str(&repeated(report));
     page.push_str(&foot(report));
@@ -61,7 +61,7 @@ fn repeated(report: &Report<'_>) -> String {
                     .map(|part| escaped(part));
             text.push_str(&format!(
                 "| {finding} ({source}) | {then} | {now} | **{}**: {why} |\n",
-                found.word
+                found.now_as.words()
             ));
         }
         text.push('\n');

@@ -11,8 +11,6 @@ mod fixtures;
 mod harness;
 mod html;
 mod json;
-mod json_study;
-mod json_verdict;
 mod markdown;
 mod matrix;
 mod model;
@@ -20,6 +18,8 @@ mod noise;
 mod notes;
 mod number;
 mod sentence;
+#[cfg(test)]
+mod study_tests;
 mod terminal;
 #[cfg(test)]
 mod tests;

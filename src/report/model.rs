@@ -2,10 +2,13 @@
 
 use std::path::PathBuf;
 
-use super::{Harness, Note, notes, sentence};
+use super::{Harness, Note, notes, sentence, words};
 use crate::journal::{CandidateStatus, Run, Standing, Status, Trial};
 use crate::plan::{Candidate, Phase, Plan, contestants};
-use crate::verdict::{PhaseEstimate, Verdict, estimate_all, judge};
+use crate::verdict::{
+    Combined, PhaseEstimate, RawShare, ThenAndNow, Verdict, combine, estimate_all, judge, raw_shares,
+    then_and_now,
+};
 
 /// Everything a report tells.
 #[derive(Debug, Clone)]
@@ -28,6 +31,14 @@ pub struct Report<'a> {
     pub verdict: Verdict,
     /// The outcome in one sentence.
     pub sentence: String,
+    /// The verdict as a paragraph; `None` where there is nothing to compare, or not yet.
+    pub paragraph: Option<String>,
+    /// What the plan's study found, then and now.
+    pub findings: Vec<ThenAndNow>,
+    /// Runs combined as the study did; `None` where the plan does not say how.
+    pub combined: Option<Combined>,
+    /// Rates as shares of the bare device's.
+    pub raw_shares: Vec<RawShare>,
     /// What a reader of the numbers must know.
     pub notes: Vec<Note>,
     /// What the measuring cost.
@@ -99,6 +110,8 @@ impl<'a> Report<'a> {
         let contesting = |name: &&str| contestants(plan).any(|candidate| candidate.name == **name);
         let contestants: Vec<&str> = measured.iter().copied().filter(contesting).collect();
         let verdict = judge(plan, run, &contestants, &estimates);
+        let findings = if estimates.is_empty() { Vec::new() } else { then_and_now(plan, &estimates) };
+        let raw_shares = raw_shares(plan, &estimates);
         let mut report = Self {
             plan,
             run,
@@ -109,13 +122,31 @@ impl<'a> Report<'a> {
             estimates,
             verdict,
             sentence: String::new(),
+            paragraph: None,
+            findings,
+            combined: None,
+            raw_shares,
             notes: Vec::new(),
             harness: Harness::of(run),
             live: false,
         };
         report.sentence = sentence::outcome(&report);
         report.notes = notes::gather(&report);
+        report.combined = report.combine();
+        report.paragraph = words::paragraph(&report);
         report
+    }
+
+    /// Runs combined as the study did, of measured candidates and the plan's phases.
+    fn combine(&self) -> Option<Combined> {
+        let way = self.plan.protocol.legacy?;
+        let counted = matches!(self.basis, TrialBasis::Blocks(_));
+        let used: Vec<&Trial> = self.run.trials.iter().filter(|trial| counted && trial.counts()).collect();
+        let scored = self.candidates.iter().filter(|entry| entry.score.is_some());
+        let planned = self.phases.iter().filter(|phase| phase.planned).map(|phase| phase.name.as_str());
+        let (candidates, phases): (Vec<&str>, Vec<&str>) =
+            (scored.map(|entry| entry.name).collect(), planned.collect());
+        Some(combine(way, &candidates, &phases, &used))
     }
 
     /// Whether a phase belongs in the first table: the plan names it, or its goal does (fsck, say).

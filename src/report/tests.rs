@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::fixtures::{Story, demo, id};
+use super::examples::{decided, disturbed, tied, with_a_twin, with_tradeoffs};
+use super::fixtures::{Story, demo, id, shape};
+use super::study_tests::study;
 use super::{Format, Look, Report, write};
 
 const PLAIN: Look = Look { columns: 100, colour: false, unicode: true, detail: false };
@@ -80,7 +82,6 @@ fn mishaps_are_told() {
     insta::assert_snapshot!("mishaps_terminal", page(&story, Format::Terminal(PLAIN)));
     insta::assert_snapshot!("mishaps_markdown", page(&story, Format::Markdown));
     insta::assert_snapshot!("mishaps_csv", page(&story, Format::Csv));
-    insta::assert_snapshot!("mishaps_json", page(&story, Format::Json));
 }
 
 #[test]
@@ -195,6 +196,28 @@ fn the_harness_pays_for_what_no_step_accounts_for() {
     assert!((harness.share - 1.0 / 11.0).abs() < 1e-9, "{harness:?}");
     assert!((harness.settle - 0.2 / 11.0).abs() < 1e-9, "{harness:?}");
     assert_eq!(super::Harness::of(&Story::new(&["ext4"], &["write"]).run()), None);
+}
+
+/// Every field that the JSON form has in some run, with the kinds of its values: what programs rely on.
+#[test]
+fn the_json_form_keeps_its_fields() {
+    let stories = [mishaps(), tied(), decided(), disturbed(), with_a_twin(true), with_tradeoffs(), study()];
+    let documents: Vec<serde_json::Value> =
+        stories.iter().map(|story| serde_json::from_str(&page(story, Format::Json)).unwrap()).collect();
+    insta::assert_snapshot!("json_schema", shape(&documents));
+    let json = &documents[1];
+    assert_eq!(json["schema"], super::JSON_SCHEMA);
+    assert_eq!((&json["verdict"]["outcome"], &json["verdict"]["best"]), (&"tied".into(), &["ext4"].into()));
+    assert_eq!(json["verdict"]["standings"][0]["relation"], "tied");
+    let mishaps = &documents[0];
+    assert_eq!(
+        (&mishaps["candidates"][2]["status"], &mishaps["estimates"][0]["n"]),
+        (&"failed".into(), &1.into())
+    );
+    assert_eq!(
+        (&mishaps["estimates"][0]["unit"], &mishaps["estimates"][0]["low"]),
+        (&"s".into(), &serde_json::Value::Null)
+    );
 }
 
 #[test]

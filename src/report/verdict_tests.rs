@@ -34,7 +34,6 @@ fn decided_tied_and_undecided() {
         assert_eq!(outcome(&story), expected, "{name}");
         insta::assert_snapshot!(format!("{name}_terminal"), terminal(&story));
         insta::assert_snapshot!(format!("{name}_markdown"), page(&story, Format::Markdown));
-        insta::assert_snapshot!(format!("{name}_json"), page(&story, Format::Json));
     }
 }
 

@@ -1,22 +1,20 @@
 //! Estimates: a point, an interval where one can be given, and how many values it stands on.
 
 use libm::exp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::distribution::coin_cut;
-use super::rank::walsh_interval;
 use super::sample::{median, sorted};
+use super::walsh::walsh_interval;
 
 /// The only numeric currency from statistics onward.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
     /// The best guess.
     pub point: f64,
     /// Lower end of the interval; `None` where so few values allow none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     /// Upper end of the interval.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
     /// How many values it stands on.
     pub n: usize,

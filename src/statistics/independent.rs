@@ -1,132 +1,98 @@
 //! Two independent samples: what one run measured against what another did.
 //!
 //! The blocks of two runs happened at different times, so that nothing pairs them. What is paired within a run is
-//! judged in `pooled.rs`, with more power.
+//! judged in `pooled.rs`, with more power. All of it rests on one estimator, the trimmed mean: what stands for a
+//! sample, the difference of two, its interval and its p belong together (Yuen 1974).
 
 use libm::exp;
+use serde::Serialize;
 
-use super::distribution::{normal_quantile, normal_tail, root};
+use super::distribution::{root, student_quantile, student_tail};
 use super::estimate::Estimate;
-use super::rank::{EXACT_LIMIT, TestResult, midranks, tie_term};
-use super::sample::median;
+use super::sample::sorted;
 
-/// The rank-sum test of two independent samples, two-sided (Wilcoxon 1945; Mann & Whitney 1947).
-///
-/// `statistic` is U of `ours`: in how many of all pairs ours is the larger, ties counting one half. While both
-/// samples have at most [`EXACT_LIMIT`] values p is exact, given the ties there are: every way to deal the shared
-/// ranks to the two samples is counted. Beyond, normal with correction for ties and continuity. An empty sample
-/// shows nothing: p is 1. `n` is the size of the smaller sample.
-pub fn rank_sum(ours: &[f64], theirs: &[f64]) -> TestResult {
-    let (few, many) = (ours.len(), theirs.len());
-    let n = few.min(many);
-    let pooled: Vec<f64> = ours.iter().chain(theirs).copied().collect();
-    let ranks = midranks(&pooled);
-    let sum: f64 = ranks[..few].iter().sum();
-    let statistic = sum - 0.5 * (few * (few + 1)) as f64;
-    let p = if n == 0 {
-        1.0
-    } else if few.max(many) <= EXACT_LIMIT {
-        let share = rank_sum_distribution(&ranks, few);
-        // Ranks are doubled there, so that shared ones are whole numbers.
-        let observed = (2.0 * sum).round() as usize;
-        let below: f64 = share[..=observed].iter().sum();
-        let above: f64 = share[observed..].iter().sum();
-        (2.0 * below.min(above)).min(1.0)
+/// The share of a sample that is set aside at each end: one value of five to nine, two of ten.
+const TRIMMED: f64 = 0.2;
+
+/// The fewest values of a sample that has an interval, or is tested.
+pub const FEWEST_TO_TEST: usize = 3;
+
+/// The trimmed mean of a sample, with the square of its standard error.
+#[derive(Debug, Clone, Copy)]
+struct Centre {
+    mean: f64,
+    squared_error: f64,
+    degrees: f64,
+    n: usize,
+}
+
+impl Centre {
+    fn of(values: &[f64]) -> Option<Centre> {
+        let ordered = sorted(values);
+        let n = ordered.len();
+        let cut = (TRIMMED * n as f64) as usize;
+        let (low, high) = (*ordered.get(cut)?, *ordered.get(n - 1 - cut)?);
+        let kept = (n - 2 * cut) as f64;
+        let mean = ordered[cut..n - cut].iter().sum::<f64>() / kept;
+        // What was set aside counts for the spread as if it lay where the cut is (winsorised).
+        let drawn_in = ordered.iter().map(|value| value.clamp(low, high));
+        let middle = drawn_in.clone().sum::<f64>() / n as f64;
+        let squares: f64 = drawn_in.map(|value| (value - middle) * (value - middle)).sum();
+        let degrees = kept - 1.0;
+        let squared_error = if degrees > 0.0 { squares / (kept * degrees) } else { 0.0 };
+        Some(Centre { mean, squared_error, degrees, n })
+    }
+
+    fn estimate(&self, confidence: f64) -> Estimate {
+        let half = student_quantile(0.5 + 0.5 * confidence, self.degrees) * root(self.squared_error);
+        let ends = (self.n >= FEWEST_TO_TEST).then_some((self.mean - half, self.mean + half));
+        Estimate { point: self.mean, low: ends.map(|ends| ends.0), high: ends.map(|ends| ends.1), n: self.n }
+    }
+}
+
+/// A sample of logs as one number: exp of its trimmed mean, with its t interval. `None` for no values.
+pub fn geometric_centre(logs: &[f64], confidence: f64) -> Option<Estimate> {
+    Some(Centre::of(logs)?.estimate(confidence).map(exp))
+}
+
+/// How many times ours is what theirs is, of logs: the quotient of both centres with its interval, and the two-sided
+/// p that it is 1. Below [`FEWEST_TO_TEST`] values of each there is neither; `None` where one has none at all. `n` is
+/// the size of the smaller sample.
+pub fn independent_ratio(
+    our_logs: &[f64],
+    their_logs: &[f64],
+    confidence: f64,
+) -> Option<(Estimate, Option<f64>)> {
+    let (ours, theirs) = (Centre::of(our_logs)?, Centre::of(their_logs)?);
+    let squared_error = ours.squared_error + theirs.squared_error;
+    let share = |one: &Centre| one.squared_error * one.squared_error / one.degrees;
+    let n = ours.n.min(theirs.n);
+    let mean = ours.mean - theirs.mean;
+    // Without any spread there is no doubt.
+    let degrees = if squared_error > 0.0 {
+        squared_error * squared_error / (share(&ours) + share(&theirs))
     } else {
-        let (ours, theirs, all) = (few as f64, many as f64, pooled.len() as f64);
-        let ties = tie_term(&pooled) / (all * (all - 1.0));
-        let deviation = root(ours * theirs / 12.0 * (all + 1.0 - ties));
-        let distance = ((statistic - 0.5 * ours * theirs).abs() - 0.5).max(0.0);
-        if deviation > 0.0 { (2.0 * normal_tail(distance / deviation)).min(1.0) } else { 1.0 }
+        f64::from(u16::MAX)
     };
-    TestResult { statistic, p, n }
+    let ratio = Centre { mean, squared_error, degrees, n }.estimate(confidence).map(exp);
+    let p = match root(squared_error) {
+        _ if n < FEWEST_TO_TEST => None,
+        error if error > 0.0 => Some(2.0 * student_tail(mean.abs() / error, degrees)),
+        _ => Some(if mean == 0.0 { 1.0 } else { 0.0 }),
+    };
+    Some((ratio, p))
 }
 
-/// The distribution of the sum of `taken` of these ranks, each choice equally likely: `share[s]` is
-/// P(sum = s / 2), built rank by rank.
-fn rank_sum_distribution(ranks: &[f64], taken: usize) -> Vec<f64> {
-    let doubled: Vec<usize> = ranks.iter().map(|rank| (2.0 * rank).round() as usize).collect();
-    let total: usize = doubled.iter().sum();
-    // ways[k][s]: in how many ways k of the ranks seen so far add up to s.
-    let mut ways = vec![vec![0.0; total + 1]; taken + 1];
-    ways[0][0] = 1.0;
-    let mut reached = 0;
-    for (seen, step) in doubled.into_iter().enumerate() {
-        reached += step;
-        for count in (1..=taken.min(seen + 1)).rev() {
-            let (fewer, more) = ways.split_at_mut(count);
-            for (to, from) in more[0][step..=reached].iter_mut().zip(&fewer[count - 1]) {
-                *to += from;
-            }
-        }
-    }
-    let mut share = ways.swap_remove(taken);
-    let all: f64 = share.iter().sum();
-    for ways in &mut share {
-        *ways /= all;
-    }
-    share
-}
-
-/// By how much `ours` is larger than `theirs`: the median of all differences between one of ours and one of theirs,
-/// with the interval of the shifts that the rank-sum test does not reject (Hodges & Lehmann 1963; Moses, in Walker
-/// & Lev 1953). `None` where a sample is empty; no interval where so few values allow none (below 4 and 4 at 95 %).
-/// `n` is the size of the smaller sample.
-pub fn independent_shift(ours: &[f64], theirs: &[f64], confidence: f64) -> Option<Estimate> {
-    let mut differences: Vec<f64> =
-        ours.iter().flat_map(|own| theirs.iter().map(move |their| *own - *their)).collect();
-    differences.sort_by(f64::total_cmp);
-    let point = median(&differences)?;
-    let cut = differences_cut(ours.len(), theirs.len(), 0.5 * (1.0 - confidence));
-    let interval = cut.checked_sub(1).and_then(|end| {
-        differences.get(end).copied().zip(differences.get(differences.len() - 1 - end).copied())
-    });
-    Some(Estimate {
-        point,
-        low: interval.map(|(low, _)| low),
-        high: interval.map(|(_, high)| high),
-        n: ours.len().min(theirs.len()),
-    })
-}
-
-/// As [`independent_shift`], of logs, told as a ratio: how many times ours is what theirs is.
-pub fn independent_ratio(our_logs: &[f64], their_logs: &[f64], confidence: f64) -> Option<Estimate> {
-    independent_shift(our_logs, their_logs, confidence).map(|shift| shift.map(exp))
-}
-
-/// How many of the ordered differences may be passed over at each end while at most `tail` is lost there.
-fn differences_cut(ours: usize, theirs: usize, tail: f64) -> usize {
-    if ours.max(theirs) <= EXACT_LIMIT {
-        let ranks: Vec<f64> = (1..=ours + theirs).map(|rank| rank as f64).collect();
-        let least = ours * (ours + 1);
-        let mut sum = 0.0;
-        let steps = rank_sum_distribution(&ranks, ours);
-        return steps[least..]
-            .iter()
-            .step_by(2)
-            .take_while(|share| {
-                sum += **share;
-                sum <= tail
-            })
-            .count();
-    }
-    let (ours, theirs) = (ours as f64, theirs as f64);
-    let deviation = root(ours * theirs * (ours + theirs + 1.0) / 12.0);
-    let cut = 0.5 * ours * theirs - 0.5 - normal_quantile(1.0 - tail) * deviation;
-    cut.max(-1.0).floor() as usize + 1
-}
-
-/// How two things compare. Smaller is better, as for times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How two things compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Comparison {
-    /// Significantly smaller, and by more than δ.
+    /// Significantly, and by more than δ.
     Better,
-    /// Significantly larger, and by more than δ.
     Worse,
     /// Shown to be within ±δ.
     Same,
-    /// Neither was shown.
-    Unknown,
+    Undecided,
 }
 
 /// What a ratio (ours over theirs, smaller is better) with its 1 − α interval and its p value, adjusted for whatever
@@ -141,61 +107,39 @@ pub fn settled(ratio: &Estimate, adjusted_p: f64, alpha: f64, tie: f64) -> Compa
     } else if ratio.within(least, most) {
         Comparison::Same
     } else {
-        Comparison::Unknown
+        Comparison::Undecided
     }
-}
-
-/// The smallest p that [`rank_sum`] can give for samples of these sizes: 2 / C(ours + theirs, ours), at most 1.
-pub fn smallest_rank_sum_p(ours: usize, theirs: usize) -> f64 {
-    // 1 / C(n + m, n) as a product of shares: no factorial overflows.
-    let share: f64 = (1..=ours).map(|k| k as f64 / (theirs + k) as f64).product();
-    (2.0 * share).min(1.0)
-}
-
-/// The fewest values in each of two samples with which [`rank_sum`] can give p ≤ `alpha`: 4 at 5 %.
-pub fn fewest_for_rank_sum(alpha: f64) -> usize {
-    (1..1024).find(|n| smallest_rank_sum_p(*n, *n) <= alpha).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
-
-    use super::{
-        Comparison, fewest_for_rank_sum, independent_ratio, independent_shift, rank_sum, settled,
-        smallest_rank_sum_p,
-    };
+    use super::{Comparison, geometric_centre, independent_ratio, settled};
     use crate::statistics::Estimate;
 
     #[test]
-    fn the_extreme_is_as_rare_as_counting_says() {
-        let (low, high) = ([1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]);
-        let found = rank_sum(&low, &high);
-        assert_eq!((found.statistic, found.n), (0.0, 4));
-        assert!((found.p - 2.0 / 70.0).abs() < 1e-15);
-        assert!((smallest_rank_sum_p(4, 4) - found.p).abs() < 1e-15);
-        assert_eq!(rank_sum(&high, &low).statistic, 16.0);
-        assert_eq!(
-            [0.05, 0.01, 0.005, 0.001].map(fewest_for_rank_sum),
-            [4, 5, 6, 7],
-            "2/70, 2/252, 2/924, 2/3432"
-        );
+    fn the_ratio_is_that_of_the_two_numbers_beside_it() {
+        // Two modes on either side: the middle of all pairs of trials is another number than the quotient of the centres.
+        let logs = |values: &[f64]| values.iter().map(|value| libm::log(*value)).collect::<Vec<_>>();
+        let before = logs(&[310.0, 310.0, 310.0, 310.0, 290.0, 289.0, 288.0]);
+        let after = logs(&[280.0, 280.0, 280.0, 280.0, 299.0, 300.0, 301.0]);
+        let of = |logs: &[f64]| geometric_centre(logs, 0.95).unwrap();
+        let (ratio, p) = independent_ratio(&after, &before, 0.95).unwrap();
+        assert!((ratio.point - of(&after).point / of(&before).point).abs() < 1e-12);
+        assert_eq!(ratio.low.unwrap() > 1.0 || ratio.high.unwrap() < 1.0, p.unwrap() < 0.05);
     }
 
     #[test]
-    fn what_shows_nothing_has_p_one() {
-        assert_eq!(rank_sum(&[], &[1.0]).p, 1.0);
-        assert_eq!(rank_sum(&[2.0; 5], &[2.0; 5]).p, 1.0);
-        assert_eq!(rank_sum(&[2.0; 40], &[2.0; 40]).p, 1.0);
-        assert!(independent_shift(&[], &[1.0], 0.95).is_none());
-    }
-
-    #[test]
-    fn an_interval_needs_four_and_four() {
-        let three = independent_shift(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0, 4.0], 0.95).unwrap();
-        assert_eq!((three.low, three.high, three.n), (None, None, 3));
-        let four = independent_shift(&[11.0, 12.0, 13.0, 14.0], &[1.0, 2.0, 3.0, 4.0], 0.95).unwrap();
-        assert_eq!((four.low, four.point, four.high), (Some(7.0), 10.0, Some(13.0)));
+    fn an_outlier_moves_little_and_few_values_say_nothing() {
+        let (calm, mut shaken) = ([0.0, 0.01, -0.01, 0.02, 0.0, -0.02], [0.0, 0.01, -0.01, 0.02, 0.0, -0.02]);
+        shaken[3] = 1.1;
+        assert!(geometric_centre(&shaken, 0.95).unwrap().point < 1.01);
+        assert!(independent_ratio(&calm, &shaken, 0.95).unwrap().1.unwrap() > 0.3);
+        let (ratio, p) = independent_ratio(&[0.0, 0.0], &[1.0, 1.0, 1.0], 0.95).unwrap();
+        assert_eq!((ratio.low, p, ratio.n), (None, None, 2));
+        assert!(independent_ratio(&[], &[1.0], 0.95).is_none());
+        // What never varies leaves no doubt.
+        assert_eq!(independent_ratio(&[1.0; 4], &[1.0; 4], 0.95).unwrap().1, Some(1.0));
+        assert_eq!(independent_ratio(&[1.0; 4], &[1.1; 4], 0.95).unwrap().1, Some(0.0));
     }
 
     #[test]
@@ -205,43 +149,9 @@ mod tests {
         let answer = |ratio: Estimate, p: f64| settled(&ratio, p, 0.05, 0.03);
         assert_eq!(answer(ratio(1.10, 1.05, 1.15), 0.01), Comparison::Worse);
         assert_eq!(answer(ratio(0.90, 0.85, 0.95), 0.01), Comparison::Better);
-        assert_eq!(answer(ratio(1.10, 1.05, 1.15), 0.06), Comparison::Unknown, "not after correction");
-        assert_eq!(
-            answer(ratio(1.02, 1.01, 1.03), 0.01),
-            Comparison::Same,
-            "significant, but it does not matter"
-        );
-        assert_eq!(answer(ratio(1.02, 1.01, 1.05), 0.01), Comparison::Unknown);
-        assert_eq!(answer(Estimate { point: 1.0, low: None, high: None, n: 2 }, 1.0), Comparison::Unknown);
-    }
-
-    proptest! {
-        #[test]
-        fn changing_sides_turns_everything_over(
-            ours in proptest::collection::vec(-5.0..5.0f64, 1..12),
-            theirs in proptest::collection::vec(-5.0..5.0f64, 1..12),
-        ) {
-            let (one, two) = (rank_sum(&ours, &theirs), rank_sum(&theirs, &ours));
-            prop_assert!((one.p - two.p).abs() < 1e-12);
-            prop_assert_eq!(one.statistic + two.statistic, (ours.len() * theirs.len()) as f64);
-            let one = independent_ratio(&ours, &theirs, 0.95).unwrap();
-            let two = independent_ratio(&theirs, &ours, 0.95).unwrap();
-            prop_assert!((one.point * two.point - 1.0).abs() < 1e-9);
-            prop_assert_eq!(one.low.is_some(), two.high.is_some());
-            if let (Some(low), Some(high)) = (one.low, two.high) {
-                prop_assert!((low * high - 1.0).abs() < 1e-9);
-            }
-        }
-
-        #[test]
-        fn test_and_interval_agree(
-            ours in proptest::collection::vec(-5.0..5.0f64, 4..12),
-            theirs in proptest::collection::vec(-5.0..5.0f64, 4..12),
-        ) {
-            let shift = independent_shift(&ours, &theirs, 0.95).unwrap();
-            let without_zero = !(shift.low.unwrap() <= 0.0 && shift.high.unwrap() >= 0.0);
-            // Sums of shares may round a p of exactly 5 % to either side.
-            prop_assert_eq!(rank_sum(&ours, &theirs).p <= 0.05 + 1e-9, without_zero);
-        }
+        assert_eq!(answer(ratio(1.10, 1.05, 1.15), 0.06), Comparison::Undecided, "not after correction");
+        assert_eq!(answer(ratio(1.02, 1.01, 1.03), 0.01), Comparison::Same, "it does not matter");
+        assert_eq!(answer(ratio(1.02, 1.01, 1.05), 0.01), Comparison::Undecided);
+        assert_eq!(answer(Estimate { point: 1.0, low: None, high: None, n: 2 }, 1.0), Comparison::Undecided);
     }
 }

@@ -14,24 +14,21 @@ mod independent;
 mod multiple;
 mod outliers;
 mod pooled;
-mod rank;
+
 mod sample;
 mod scale;
 mod scores;
 mod spending;
 mod stopping;
+mod walsh;
 
 pub use detectable::minimum_detectable_difference;
 pub use distribution::{coin_cumulative, normal_quantile, normal_tail, student_quantile, student_tail};
 pub use estimate::{Estimate, median_estimate, ratio_estimate, shift_estimate};
 pub use floor::{FloorSource, NoiseFloor, split_half_floor, twin_floor};
-pub use independent::{
-    Comparison, fewest_for_rank_sum, independent_ratio, independent_shift, rank_sum, settled,
-    smallest_rank_sum_p,
-};
+pub use independent::{Comparison, FEWEST_TO_TEST, geometric_centre, independent_ratio, settled};
 pub use multiple::holm;
 pub use pooled::{Evidence, evidence};
-pub use rank::{EXACT_LIMIT, TestResult};
 pub use sample::{best_of, mean, median, quantile, trimmed_mean};
 pub use scale::{CommonScale, table_scale};
 pub use spending::{FEWEST, levels};

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use serde::Serialize;
+
 use crate::journal::{Run, Trial, Unit};
 use crate::statistics::{Estimate, median_estimate};
 
@@ -9,21 +11,20 @@ use crate::statistics::{Estimate, median_estimate};
 pub const CONFIDENCE: f64 = 0.95;
 
 /// An estimate of one metric of one phase for one candidate, with the extremes of its sample.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PhaseEstimate {
-    /// Name of the candidate.
     pub candidate: String,
-    /// Name of the phase.
     pub phase: String,
-    /// Name of the metric.
     pub metric: String,
-    /// Unit of the numbers.
     pub unit: Unit,
     /// The median and its interval.
+    #[serde(flatten)]
     pub estimate: Estimate,
     /// The smallest value of the sample.
+    #[serde(skip)]
     pub min: f64,
     /// The largest value of the sample.
+    #[serde(skip)]
     pub max: f64,
 }
 

@@ -2,13 +2,15 @@
 //!
 //! Geometric, because ratios multiply: twice as slow in one phase and twice as fast in an equally heavy one cancel.
 
+use serde::Serialize;
+
 use super::PhaseEstimate;
 use crate::journal::Better;
 use crate::plan::Plan;
 use crate::study::{better_of, weights};
 
 /// A candidate with its score.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rank {
     /// Name of the candidate.
     pub candidate: String,

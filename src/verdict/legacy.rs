@@ -1,18 +1,27 @@
 //! The estimators of older studies, beside ours: always named, never part of a verdict.
 
-use crate::journal::Trial;
+use serde::Serialize;
+
+use crate::journal::{Trial, Unit};
 use crate::plan::Legacy;
 use crate::statistics::{best_of, mean, trimmed_mean};
 
 /// What a study's own way of combining runs makes of ours.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Combined {
+    pub estimator: Legacy,
+    pub metric: &'static str,
+    pub unit: Unit,
+    pub estimates: Vec<LegacyEstimate>,
+}
+
+/// The runs of one candidate in one phase.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LegacyEstimate {
-    /// Name of the candidate.
     pub candidate: String,
-    /// Name of the phase.
     pub phase: String,
-    /// The combined value, in seconds until durable; none where there are too few runs for it.
-    pub value: Option<f64>,
+    /// None where there are too few runs for it.
+    pub point: Option<f64>,
     /// How many runs there were.
     pub n: usize,
 }
@@ -27,38 +36,25 @@ pub fn legacy_name(legacy: Legacy) -> &'static str {
 }
 
 /// Combines the times until durable of these trials, candidate by candidate and phase by phase.
-pub fn legacy_estimates(
-    legacy: Legacy,
-    candidates: &[&str],
-    phases: &[&str],
-    trials: &[&Trial],
-) -> Vec<LegacyEstimate> {
+pub fn combine(estimator: Legacy, candidates: &[&str], phases: &[&str], trials: &[&Trial]) -> Combined {
+    const METRIC: &str = "durable";
     let mut estimates = Vec::new();
     for candidate in candidates {
         for phase in phases {
             let own = trials.iter().filter(|trial| trial.id.candidate == *candidate);
-            let observations =
-                own.flat_map(|trial| &trial.observations).filter(|found| found.phase == *phase);
-            let values: Vec<f64> = observations
-                .flat_map(|found| &found.measurements)
-                .filter(|found| found.metric == "durable")
-                .map(|found| found.value)
-                .collect();
+            let values: Vec<f64> = own.filter_map(|trial| trial.value(phase, METRIC)).collect();
             if !values.is_empty() {
-                estimates.push(LegacyEstimate {
-                    candidate: (*candidate).to_owned(),
-                    phase: (*phase).to_owned(),
-                    value: combine(legacy, &values),
-                    n: values.len(),
-                });
+                let (candidate, phase) = ((*candidate).to_owned(), (*phase).to_owned());
+                let point = combined(estimator, &values);
+                estimates.push(LegacyEstimate { candidate, phase, point, n: values.len() });
             }
         }
     }
-    estimates
+    Combined { estimator, metric: METRIC, unit: Unit::Seconds, estimates }
 }
 
-fn combine(legacy: Legacy, values: &[f64]) -> Option<f64> {
-    match legacy {
+fn combined(estimator: Legacy, values: &[f64]) -> Option<f64> {
+    match estimator {
         Legacy::BestOf => best_of(values),
         Legacy::TrimmedMean => trimmed_mean(values),
         Legacy::Mean => mean(values),
@@ -67,15 +63,15 @@ fn combine(legacy: Legacy, values: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::combine;
+    use super::combined;
     use crate::plan::Legacy;
 
     #[test]
     fn each_combines_as_its_study_did() {
         let values = [3.0, 1.0, 2.0, 10.0];
-        assert_eq!(combine(Legacy::BestOf, &values), Some(1.0));
-        assert_eq!(combine(Legacy::TrimmedMean, &values), Some(2.5));
-        assert_eq!(combine(Legacy::Mean, &values), Some(4.0));
-        assert_eq!(combine(Legacy::TrimmedMean, &values[..2]), None);
+        assert_eq!(combined(Legacy::BestOf, &values), Some(1.0));
+        assert_eq!(combined(Legacy::TrimmedMean, &values), Some(2.5));
+        assert_eq!(combined(Legacy::Mean, &values), Some(4.0));
+        assert_eq!(combined(Legacy::TrimmedMean, &values[..2]), None);
     }
 }

@@ -10,10 +10,10 @@ mod sensitivity;
 mod then_and_now;
 mod tradeoff;
 
-pub use compare::{ALPHA, Change, Difference, Incomparable, RunComparison, Side, Subject, compare};
+pub use compare::{ALPHA, Change, Difference, Incomparable, LeftOut, RunComparison, Side, compare};
 pub use estimates::{CONFIDENCE, PhaseEstimate, estimate_all};
 pub use goal::{Rank, rank};
-pub use legacy::{LegacyEstimate, legacy_estimates, legacy_name};
+pub use legacy::{Combined, combine, legacy_name};
 pub use raw_share::{RawShare, raw_shares};
 pub use sensitivity::{Turn, WeightRange};
 pub use then_and_now::{Because, Now, ThenAndNow, same_quantity, then_and_now};
@@ -28,7 +28,7 @@ use sensitivity::sensitivity;
 use tradeoff::tradeoffs;
 
 use libm::exp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::journal::{Ending, Run};
 use crate::plan::Plan;
@@ -36,7 +36,7 @@ use crate::statistics::{self, Look, NoiseFloor, student_quantile};
 use crate::study::Deliberation;
 
 /// What may be concluded about the goal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// One candidate is certainly better than all others.
@@ -48,7 +48,7 @@ pub enum Outcome {
 }
 
 /// How a candidate compares with the leader, for the goal.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Standing {
     /// The candidate.
     pub candidate: String,
@@ -63,7 +63,7 @@ pub struct Standing {
 }
 
 /// What is certain about a candidate and the leader.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
     /// Certainly worse.
@@ -74,10 +74,9 @@ pub enum Relation {
     Open,
 }
 
-/// The verdict.
-#[derive(Debug, Clone, PartialEq)]
+/// The verdict: part of the JSON report as it is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verdict {
-    /// What may be concluded.
     pub outcome: Outcome,
     /// The best candidates: one where decided or tied, none where undecided.
     pub best: Vec<String>,
@@ -87,26 +86,28 @@ pub struct Verdict {
     pub ruled_out: Vec<String>,
     /// Those of which neither is certain.
     pub undecided: Vec<String>,
-    /// Limits of the verdict, each a sentence.
-    pub cautions: Vec<String>,
-    /// Candidates by their score for the goal, best first: what the sample shows, certain or not.
-    pub ranking: Vec<Rank>,
-    /// The evidence: every candidate against the leader of the look that decided about it.
-    pub standings: Vec<Standing>,
-    /// What each costs besides, in the order of the ranking, and who is beaten in everything.
-    pub tradeoffs: Vec<Tradeoff>,
-    /// How far each weight may move before another leads.
-    pub sensitivity: Vec<WeightRange>,
-    /// Differences below this are noise.
-    pub floor: Option<NoiseFloor>,
     /// Why nothing may be ranked at all: too many blocks were disturbed.
     pub refused: Option<String>,
     /// Those that the rule told from the leader by less than the floor: not ranked.
     pub below_floor: Vec<String>,
-    /// Blocks that count.
-    pub blocks: usize,
+    /// Candidates by their score for the goal, best first: what the sample shows, certain or not.
+    pub ranking: Vec<Rank>,
+    /// The evidence: every candidate against the leader of the look that decided about it.
+    pub standings: Vec<Standing>,
+    /// Differences below this are noise.
+    pub floor: Option<NoiseFloor>,
+    /// What each costs, in the order of the ranking, and who is beaten in everything.
+    pub tradeoffs: Vec<Tradeoff>,
+    /// How far each weight may move before another leads.
+    pub sensitivity: Vec<WeightRange>,
     /// The probability of a wrong elimination that was spent, of 5 %.
     pub spent: f64,
+    /// Limits of the verdict, each a sentence.
+    #[serde(skip)]
+    pub cautions: Vec<String>,
+    /// Blocks that count.
+    #[serde(skip)]
+    pub blocks: usize,
 }
 
 /// Judges the candidates that were measured: what the stopping rule concluded, and the limits of that.

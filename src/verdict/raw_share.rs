@@ -1,5 +1,7 @@
 //! Rates as shares of what the bare device gave: how much of it a filesystem passes on.
 
+use serde::Serialize;
+
 use crate::journal::Unit;
 use crate::plan::{Phase, Plan, Work};
 use crate::workload::{DEVICE_READ, DEVICE_WRITE};
@@ -7,11 +9,9 @@ use crate::workload::{DEVICE_READ, DEVICE_WRITE};
 use super::PhaseEstimate;
 
 /// One rate beside that of the bare device in the same direction.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RawShare {
-    /// Name of the candidate.
     pub candidate: String,
-    /// Name of the phase.
     pub phase: String,
     /// Name of the rate's metric.
     pub metric: String,

@@ -3,6 +3,8 @@
 //! With all other weights held, the leader's lead over a rival is a straight line in one weight, so that the place where
 //! it is used up can be written down. By medians: what is certain is another matter.
 
+use serde::Serialize;
+
 use crate::journal::Better;
 use crate::plan::Plan;
 use crate::study::{better_of, weights};
@@ -10,7 +12,7 @@ use crate::study::{better_of, weights};
 use super::{PhaseEstimate, Rank};
 
 /// The range of one weight in which the leader leads.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WeightRange {
     /// The phase that is weighted.
     pub phase: String,
@@ -23,7 +25,7 @@ pub struct WeightRange {
 }
 
 /// Where the lead changes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Turn {
     /// At this weight.
     pub weight: f64,

@@ -5,6 +5,8 @@
 
 mod reach;
 
+use serde::Serialize;
+
 use crate::journal::{Better, Unit};
 use crate::plan::{Claim, Plan, Published};
 
@@ -14,74 +16,102 @@ use super::{PhaseEstimate, better_of};
 const FEWEST: usize = 3;
 
 /// Whether a finding still holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Now {
-    /// It does.
     Holds,
-    /// It does not.
-    NoLonger,
-    /// This run cannot tell.
+    NoLongerHolds,
     CannotTell,
 }
 
+impl Now {
+    /// For people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Now::Holds => "holds",
+            Now::NoLongerHolds => "no longer holds",
+            Now::CannotTell => "cannot be told here",
+        }
+    }
+}
+
 /// What a judgement rests on.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Because {
-    /// The pair that decides: how many times better one is than the other, with its bounds, and what was needed.
+    /// The pair that decides: how many times better one is than the other.
     Pair {
         /// The one that was the better, or is the best.
         one: String,
         /// The one that was the worse, or is the worst.
         other: String,
-        /// How many times better the one is.
         ratio: f64,
-        /// Between what and what, where that can be said.
-        bounds: Option<(f64, f64)>,
+        #[serde(flatten)]
+        bounds: Bounds,
         /// The factor in question.
         limit: f64,
     },
-    /// The share that decides: what one candidate reaches of another number of its own, with its bounds.
+    /// The share that decides: what one candidate reaches of another number of its own.
     Share {
-        /// The candidate.
         candidate: String,
         /// Of this metric …
         of_metric: String,
         /// … in this phase.
         of_phase: String,
-        /// The share it reaches.
         share: f64,
-        /// Between what and what, where that can be said.
-        bounds: Option<(f64, f64)>,
+        #[serde(flatten)]
+        bounds: Bounds,
         /// The share in question.
         limit: f64,
     },
-    /// These were not measured, so that nothing is left to compare.
-    NotMeasured(Vec<String>),
+    /// Nothing is left to compare.
+    NotMeasured,
     /// The metric does not say which way is better.
     NoDirection,
 }
 
+/// Between what and what a number lies, where that can be said.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Bounds {
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+}
+
+impl Bounds {
+    pub fn ends(&self) -> Option<(f64, f64)> {
+        self.low.zip(self.high)
+    }
+}
+
+impl From<Option<(f64, f64)>> for Bounds {
+    fn from(bounds: Option<(f64, f64)>) -> Self {
+        let (low, high) = bounds.unzip();
+        Self { low, high }
+    }
+}
+
 /// One finding, then and now.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ThenAndNow<'a> {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ThenAndNow {
     /// What was published.
-    pub published: &'a Published,
+    #[serde(flatten)]
+    pub published: Published,
     /// Whether it holds.
     pub now: Now,
     /// Why.
     pub because: Because,
     /// What was measured of the candidates it names, in the phase it is about.
-    pub measured: Vec<&'a PhaseEstimate>,
+    pub measured: Vec<PhaseEstimate>,
     /// Named by it, but without a number here.
     pub missing: Vec<String>,
 }
 
 /// Judges every published finding of the plan.
-pub fn then_and_now<'a>(plan: &'a Plan, estimates: &'a [PhaseEstimate]) -> Vec<ThenAndNow<'a>> {
+pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate]) -> Vec<ThenAndNow> {
     plan.published.iter().map(|published| judge_one(published, estimates, plan.protocol.tie)).collect()
 }
 
-fn judge_one<'a>(published: &'a Published, estimates: &'a [PhaseEstimate], tie: f64) -> ThenAndNow<'a> {
+fn judge_one(published: &Published, estimates: &[PhaseEstimate], tie: f64) -> ThenAndNow {
     let find = |candidate: &str, phase: &str| {
         estimates.iter().find(|found| {
             found.candidate == candidate && found.phase == phase && found.metric == published.metric
@@ -99,6 +129,13 @@ fn judge_one<'a>(published: &'a Published, estimates: &'a [PhaseEstimate], tie: 
     let measured: Vec<&PhaseEstimate> =
         if named.is_empty() { all.collect() } else { named.iter().filter_map(here).collect() };
     let missing: Vec<String> = named.iter().filter(|name| here(name).is_none()).cloned().collect();
+    let finding = |now: Now, because: Because, measured: Vec<&PhaseEstimate>| ThenAndNow {
+        published: published.clone(),
+        now,
+        because,
+        measured: measured.into_iter().cloned().collect(),
+        missing: missing.clone(),
+    };
     let (test, pairs): (Test, Vec<Pair<'_>>) = match &published.claim {
         Claim::Better { better, than, than_phase, by } => {
             let there = than_phase.as_ref().unwrap_or(&published.phase);
@@ -116,17 +153,17 @@ fn judge_one<'a>(published: &'a Published, estimates: &'a [PhaseEstimate], tie: 
             let metric = of_metric.as_ref().unwrap_or(&published.metric);
             let phase = of_phase.as_ref().unwrap_or(&published.phase);
             let (now, because) = reach::judge(published, estimates, reach, *share, (metric, phase));
-            return ThenAndNow { published, now, because, measured, missing };
+            return finding(now, because, measured);
         }
     };
     let (now, because) = if pairs.is_empty() {
-        (Now::CannotTell, Because::NotMeasured(missing.clone()))
+        (Now::CannotTell, Because::NotMeasured)
     } else if pairs.iter().any(|pair| pair.one.direction() == Better::Neither) {
         (Now::CannotTell, Because::NoDirection)
     } else {
         decide(test, &pairs, tie)
     };
-    ThenAndNow { published, now, because, measured, missing }
+    finding(now, because, measured)
 }
 
 /// What is asked of two estimates.
@@ -162,14 +199,14 @@ fn decide(test: Test, pairs: &[Pair<'_>], tie: f64) -> (Now, Because) {
     let any = |wanted: Now| judged.iter().any(|(now, _)| *now == wanted);
     let (whole, limit) = match test {
         // Of every pair it was said; one that is certainly otherwise ends it.
-        Test::Better { by } => (all_of(any(Now::NoLonger), any(Now::CannotTell)), by),
-        Test::Alike { within } => (all_of(any(Now::NoLonger), any(Now::CannotTell)), 1.0 + within),
+        Test::Better { by } => (all_of(any(Now::NoLongerHolds), any(Now::CannotTell)), by),
+        Test::Alike { within } => (all_of(any(Now::NoLongerHolds), any(Now::CannotTell)), 1.0 + within),
         // Of some pair it was said; one that is certainly so suffices.
         Test::Spread { spread } => {
             let whole = match (any(Now::Holds), any(Now::CannotTell)) {
                 (true, _) => Now::Holds,
                 (false, true) => Now::CannotTell,
-                (false, false) => Now::NoLonger,
+                (false, false) => Now::NoLongerHolds,
             };
             (whole, spread)
         }
@@ -179,11 +216,11 @@ fn decide(test: Test, pairs: &[Pair<'_>], tie: f64) -> (Now, Because) {
     let deciding = judged.iter().filter(|(now, _)| *now == whole).map(|(_, pair)| *pair);
     let order = |one: &&Pair<'_>, other: &&Pair<'_>| one.ratio().total_cmp(&other.ratio());
     let pair = if widest { deciding.max_by(order) } else { deciding.min_by(order) };
-    let because = pair.map_or(Because::NotMeasured(Vec::new()), |pair| Because::Pair {
+    let because = pair.map_or(Because::NotMeasured, |pair| Because::Pair {
         one: pair.one.candidate.clone(),
         other: pair.other.candidate.clone(),
         ratio: pair.ratio(),
-        bounds: pair.bounds(),
+        bounds: pair.bounds().into(),
         limit,
     });
     (whole, because)
@@ -191,7 +228,7 @@ fn decide(test: Test, pairs: &[Pair<'_>], tie: f64) -> (Now, Because) {
 
 fn all_of(one_fails: bool, one_is_open: bool) -> Now {
     match (one_fails, one_is_open) {
-        (true, _) => Now::NoLonger,
+        (true, _) => Now::NoLongerHolds,
         (false, true) => Now::CannotTell,
         (false, false) => Now::Holds,
     }
@@ -223,7 +260,7 @@ impl Pair<'_> {
 
 fn word(holds: bool, fails: bool) -> Now {
     match (holds, fails) {
-        (_, true) => Now::NoLonger,
+        (_, true) => Now::NoLongerHolds,
         (true, false) => Now::Holds,
         (false, false) => Now::CannotTell,
     }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use libm::log;
+use serde::Serialize;
 
 use crate::journal::{Run, Trial};
 use crate::plan::Plan;
@@ -27,7 +28,7 @@ pub enum Cost {
 pub const COSTS: [Cost; 3] = [Cost::Cpu, Cost::Space, Cost::Written];
 
 /// A candidate's costs, medians over the trials that count.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tradeoff {
     /// The candidate.
     pub candidate: String,
@@ -39,8 +40,9 @@ pub struct Tradeoff {
     pub space: Option<f64>,
     /// Bytes written to the device.
     pub written: Option<f64>,
-    /// A candidate that is as good in everything and better in something by more than matters; `None`: it is in the
-    /// Pareto set.
+    /// Whether it is in the Pareto set.
+    pub pareto: bool,
+    /// Else a candidate that is as good in everything and better in something by more than matters.
     pub beaten_by: Option<String>,
 }
 
@@ -76,6 +78,7 @@ pub(super) fn tradeoffs(plan: &Plan, run: &Run, ranking: &[Rank], matters: f64, 
             cpu: of(&rank.candidate, Cost::Cpu),
             space: of(&rank.candidate, Cost::Space),
             written: of(&rank.candidate, Cost::Written),
+            pareto: true,
             beaten_by: None,
         })
         .collect();
@@ -85,6 +88,7 @@ pub(super) fn tradeoffs(plan: &Plan, run: &Run, ranking: &[Rank], matters: f64, 
     for at in 1..all.len() {
         let beater = all.iter().find(|other| beats(other, &all[at], &margins));
         all[at].beaten_by = beater.map(|other| other.candidate.clone());
+        all[at].pareto = all[at].beaten_by.is_none();
     }
     all
 }
@@ -132,7 +136,15 @@ mod tests {
 
     fn one(score: f64, cpu: f64, space: f64, written: Option<f64>) -> Tradeoff {
         let candidate = String::new();
-        Tradeoff { candidate, score, cpu: Some(cpu), space: Some(space), written, beaten_by: None }
+        Tradeoff {
+            candidate,
+            score,
+            cpu: Some(cpu),
+            space: Some(space),
+            written,
+            pareto: true,
+            beaten_by: None,
+        }
     }
 
     #[test]

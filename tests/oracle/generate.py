@@ -130,6 +130,20 @@ def outlier_t_cases(rng):
     return cases
 
 
+def independent_cases(rng):
+    """Yuen's test: scipy's t test of two trimmed samples of unequal variance."""
+    cases = []
+    for index in range(60):
+        few, many = (int(n) for n in rng.integers(3, 25, 2))
+        ours, theirs = plain(draw(rng, few, (0, 1, 4)[index % 3])), plain(draw(rng, many, (1, 0)[index % 2]))
+        found = stats.ttest_ind(ours, theirs, equal_var=False, trim=0.2)
+        ends = found.confidence_interval(0.95)
+        mean = float(stats.trim_mean(ours, 0.2) - stats.trim_mean(theirs, 0.2))
+        cases.append({"ours": ours, "theirs": theirs, "mean": mean, "p": float(found.pvalue),
+                      "low": float(ends.low), "high": float(ends.high)})
+    return cases
+
+
 def detectable_cases(rng):
     """The difference at which the power (by the noncentral t) of the paired t test is about what was asked for:
     the usual sum of two quantiles of t, whose true power scipy reports alongside."""
@@ -204,6 +218,7 @@ def golden():
         "median": median_cases,
         "holm": holm_cases,
         "outlier_t": outlier_t_cases,
+        "independent": independent_cases,
         "detectable": detectable_cases,
         "residual": residual_cases,
         "crossing": crossing_cases,

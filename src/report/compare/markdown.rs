@@ -1,7 +1,7 @@
 //! The comparison as Markdown, to be pasted into a pull request.
 
 use super::row::{Row, row, share};
-use super::{ComparisonReport, subject, word};
+use super::{ComparisonReport, word};
 use crate::report::markdown::{code, escaped};
 use crate::statistics::Comparison;
 use crate::verdict::{ALPHA, Change};
@@ -15,19 +15,20 @@ pub(super) fn render(report: ComparisonReport<'_>) -> String {
         page.push_str("| candidate | phase | before | after | change | 95% interval | outcome |\n");
         page.push_str("|:--|:--|--:|--:|--:|--:|:--|\n");
         for change in &found.judged {
-            page.push_str(&line(change, &escaped(subject(change)), change.outcome.map_or("", shown)));
+            page.push_str(&line(change, &escaped(change.subject()), change.outcome().map_or("", shown)));
         }
         page.push_str(&format!(
-            "\n*{}*: medians ± half their 95% interval. Worse or better: significant over all {} comparisons (Holm, {}) and beyond {}; same: the interval lies within it.\n\n",
-            escaped(&found.metric),
+            "\n*{}*: trimmed geometric means ± half their 95% interval. Worse or better: significant over all {} comparisons (Holm, {}) and beyond {}; same: the interval lies within it.\n\n",
+            escaped(&found.goal.metric),
             found.judged.len(),
             share(ALPHA),
             share(found.tie)
         ));
     }
     for (title, entries) in [("Broken", &found.broken), ("Left out", &found.left_out)] {
-        for (name, reason) in entries {
-            page.push_str(&format!("- **{title}**: {}: {}\n", escaped(name), escaped(reason)));
+        for left in entries {
+            let (name, reason) = (escaped(&left.candidate), escaped(&left.reason));
+            page.push_str(&format!("- **{title}**: {name}: {reason}\n"));
         }
     }
     for difference in &found.differences {
@@ -43,7 +44,7 @@ pub(super) fn render(report: ComparisonReport<'_>) -> String {
         page.push_str("| candidate | phase | metric | before | after | change | 95% interval |\n");
         page.push_str("|:--|:--|:--|--:|--:|--:|--:|\n");
         for change in &found.costs {
-            let subject = format!("{} | {}", escaped(subject(change)), escaped(&change.metric));
+            let subject = format!("{} | {}", escaped(change.subject()), escaped(&change.metric));
             page.push_str(&line(change, &subject, ""));
         }
         page.push_str("\n</details>\n");
@@ -62,7 +63,7 @@ pub(super) fn render(report: ComparisonReport<'_>) -> String {
 
 fn line(change: &Change, subject: &str, outcome: &str) -> String {
     let Row { before, after, change: ratio, interval } = row(change);
-    let end = if change.outcome.is_some() { format!(" {outcome} |") } else { String::new() };
+    let end = if change.outcome().is_some() { format!(" {outcome} |") } else { String::new() };
     format!(
         "| {} | {subject} | {before} | {after} | {ratio} | {interval} |{end}\n",
         escaped(&change.candidate)

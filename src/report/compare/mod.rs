@@ -13,9 +13,9 @@ use super::text::{count, listing};
 use super::{Look, ReportError};
 use crate::journal::Run;
 use crate::statistics::Comparison;
-use crate::verdict::{Change, RunComparison, Subject};
+use crate::verdict::{Change, RunComparison};
 
-/// What a comparison of two runs tells.
+/// What a comparison of two runs shows.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparisonReport<'a> {
     /// The run before.
@@ -59,18 +59,18 @@ impl ComparisonReport<'_> {
         let found = self.found;
         let mut parts = Vec::new();
         if !found.broken.is_empty() {
-            let names: Vec<&str> = found.broken.iter().map(|(name, _)| name.as_str()).collect();
+            let names: Vec<&str> = found.broken.iter().map(|left| left.candidate.as_str()).collect();
             parts.push(format!("{} went well before and failed after", listing(&names, 4)));
         }
         for (outcome, word) in [(Comparison::Worse, "worse"), (Comparison::Better, "better")] {
-            let told: Vec<String> = found.judged_as(outcome).map(told).collect();
-            let told: Vec<&str> = told.iter().map(String::as_str).collect();
-            if !told.is_empty() {
-                parts.push(format!("{word}: {}", listing(&told, 6)));
+            let changes: Vec<String> = found.judged_as(outcome).map(within_a_sentence).collect();
+            let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
+            if !changes.is_empty() {
+                parts.push(format!("{word}: {}", listing(&changes, 6)));
             }
         }
         let same = found.judged_as(Comparison::Same).count();
-        let unknown = found.judged_as(Comparison::Unknown).count();
+        let unknown = found.judged_as(Comparison::Undecided).count();
         if same > 0 {
             let within = row::share(found.tie);
             parts.push(format!("{} the same within {within}", count(same, "comparison")));
@@ -89,15 +89,8 @@ impl ComparisonReport<'_> {
 }
 
 /// A change within a sentence: `ext4 write +12%`.
-fn told(change: &Change) -> String {
-    format!("{} {} {}", change.candidate, subject(change), row::change(change.ratio.point, &change.ratio))
-}
-
-fn subject(change: &Change) -> &str {
-    match &change.subject {
-        Subject::Goal => "goal",
-        Subject::Phase(name) => name,
-    }
+fn within_a_sentence(change: &Change) -> String {
+    format!("{} {} {}", change.candidate, change.subject(), row::change(change.ratio.point, &change.ratio))
 }
 
 fn word(outcome: Comparison) -> &'static str {
@@ -105,6 +98,6 @@ fn word(outcome: Comparison) -> &'static str {
         Comparison::Better => "better",
         Comparison::Worse => "worse",
         Comparison::Same => "same",
-        Comparison::Unknown => "undecided",
+        Comparison::Undecided => "undecided",
     }
 }

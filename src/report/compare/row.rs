@@ -6,7 +6,7 @@ use crate::verdict::Change;
 
 /// The cells of a change.
 pub(super) struct Row {
-    /// Median before, with its unit and half its interval.
+    /// The number before, with its unit and half its interval.
     pub(super) before: String,
     /// The same after.
     pub(super) after: String,

@@ -1,16 +1,16 @@
 //! The comparison as a page of text.
 
 use super::row::{Row, row, share};
-use super::{ComparisonReport, subject, word};
+use super::{ComparisonReport, word};
 use crate::report::Look;
 use crate::report::terminal::{ASCII, Page, Tone, UNICODE, finished, toned};
 use crate::report::text::{one_line, shorten, width};
 use crate::statistics::Comparison;
-use crate::verdict::{ALPHA, Change};
+use crate::verdict::{ALPHA, Change, LeftOut};
 
 /// Width of the labels at the foot of the page.
 const LABEL: usize = 10;
-/// A name or a value is told in this many columns at most.
+/// A name or a value is shown in this many columns at most.
 const LONGEST: usize = 24;
 /// Headers of the columns; those from the third on are set right.
 const HEADERS: [&str; 7] = ["candidate", "phase", "before", "after", "change", "95% interval", "outcome"];
@@ -29,8 +29,8 @@ pub(super) fn render(report: ComparisonReport<'_>, look: Look) -> String {
     page.text(
         Tone::Faint,
         &format!(
-            "{}: medians ± half their 95% interval. change: after against before. worse, better: significant over all {} comparisons (Holm, {}) and beyond {}; same: the interval lies within it.",
-            found.metric,
+            "{}: trimmed geometric means ± half their 95% interval. change: after against before. worse, better: significant over all {} comparisons (Holm, {}) and beyond {}; same: the interval lies within it.",
+            found.goal.metric,
             found.judged.len(),
             share(ALPHA),
             share(found.tie)
@@ -39,7 +39,7 @@ pub(super) fn render(report: ComparisonReport<'_>, look: Look) -> String {
     page.blank();
     if !found.costs.is_empty() {
         page.text(Tone::Strong, "For information: not tested, and no part of the outcome");
-        page.lines.extend(table(&found.costs, Some(&found.metric), signs.rule));
+        page.lines.extend(table(&found.costs, Some(&found.goal.metric), signs.rule));
         page.blank();
     }
     foot(report, &mut page, signs.bullet);
@@ -55,10 +55,10 @@ fn table(changes: &[Change], goal: Option<&str>, rule: &str) -> Vec<String> {
         let name = if change.candidate == last { String::new() } else { short(&change.candidate) };
         last = &change.candidate;
         let phase = match goal {
-            Some(_) => format!("{} {}", short(subject(change)), short(&change.metric)),
-            None => short(subject(change)),
+            Some(_) => format!("{} {}", short(change.subject()), short(&change.metric)),
+            None => short(change.subject()),
         };
-        let outcome = change.outcome.map_or("", word).to_owned();
+        let outcome = change.outcome().map_or("", word).to_owned();
         rows.push([name, phase, before, after, ratio, interval, outcome]);
     }
     let widths: Vec<usize> =
@@ -74,7 +74,7 @@ fn table(changes: &[Change], goal: Option<&str>, rule: &str) -> Vec<String> {
             line.push_str(&if right { format!("{gap}{cell}") } else { format!("{cell}{gap}") });
         }
         let line = line.trim_end();
-        lines.push(match number.checked_sub(1).and_then(|at| changes[at].outcome) {
+        lines.push(match number.checked_sub(1).and_then(|at| changes[at].outcome()) {
             Some(Comparison::Worse) => toned(Tone::Bad, line),
             Some(Comparison::Better) => toned(Tone::Good, line),
             _ => line.to_owned(),
@@ -108,7 +108,7 @@ fn foot(report: ComparisonReport<'_>, page: &mut Page, bullet: &str) {
             page.beside(&format!("{label:LABEL$}{bullet}"), LABEL + 2, tone, text);
         }
     };
-    let named = |(name, reason): &(String, String)| format!("{name}: {reason}");
+    let named = |left: &LeftOut| format!("{}: {}", left.candidate, left.reason);
     list("Broken", Some(Tone::Bad), found.broken.iter().map(named).collect());
     list("Left out", None, found.left_out.iter().map(named).collect());
     let differences = found.differences.iter().map(|difference| {

@@ -1,8 +1,10 @@
 //! The comparison as a user sees it; `snapshots/` holds each page.
 
+use serde_json::Value;
+
 use super::{ComparisonFormat, ComparisonReport, write_comparison};
 use crate::report::Look;
-use crate::report::fixtures::{Story, id};
+use crate::report::fixtures::{Story, id, shape};
 use crate::verdict::{Side, compare};
 
 const PLAIN: Look = Look { columns: 100, colour: false, unicode: true, detail: true };
@@ -38,7 +40,32 @@ fn a_regression_in_every_form() {
     after.plan.candidates[0].mkfs = vec!["-O".to_owned(), "^has_journal".to_owned()];
     insta::assert_snapshot!("terminal", page(&before, &after, ComparisonFormat::Terminal(PLAIN)));
     insta::assert_snapshot!("markdown", page(&before, &after, ComparisonFormat::Markdown));
-    insta::assert_snapshot!("json", page(&before, &after, ComparisonFormat::Json));
+    let json: Value = serde_json::from_str(&page(&before, &after, ComparisonFormat::Json)).unwrap();
+    insta::assert_snapshot!("json_schema", shape([&json]));
+    assert_eq!(json["comparisons"][1]["outcome"], "worse");
+}
+
+#[test]
+fn the_change_is_that_of_the_numbers_beside_it() {
+    let story = |times: [f64; 7]| {
+        let mut story = Story::new(&["ext4"], &["write"]);
+        for (block, seconds) in (1..).zip(times) {
+            story.open_block(block, 1, &["ext4"]).trial(&id(block, "ext4"), &[("write", seconds)]);
+            story.close_block(block, 1, None);
+        }
+        story.finish();
+        story
+    };
+    // Medians of 310 and 280 ms, but most pairs of trials lie closer together: that was shown as -3 %.
+    let before = story([0.310, 0.310, 0.310, 0.310, 0.290, 0.289, 0.288]);
+    let after = story([0.280, 0.280, 0.280, 0.280, 0.299, 0.300, 0.301]);
+    let json: Value = serde_json::from_str(&page(&before, &after, ComparisonFormat::Json)).unwrap();
+    for change in
+        json["comparisons"].as_array().unwrap().iter().chain(json["information"].as_array().unwrap())
+    {
+        let of = |part: &str| change[part]["point"].as_f64().unwrap();
+        assert!((of("ratio") - of("after") / of("before")).abs() < 1e-12, "{change}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::journal::{Facts, metric};
 use crate::report::text::{count, one_line};
-use crate::report::{Report, TrialBasis, sentence, words};
+use crate::report::{Report, TrialBasis, sentence};
 use crate::verdict::{Outcome, weights};
 
 /// Cautions beyond this many are folded.
@@ -26,8 +26,8 @@ pub(super) fn opening(report: &Report<'_>) -> Markup {
                     @if let Some(reason) = &report.run.finished { " Ended: " (one_line(reason)) "." }
                 }
             }
-            @if let Some(paragraph) = words::paragraph(report) {
-                details #words { summary { "In plain words, for a mail" } p { (one_line(&paragraph)) } }
+            @if let Some(paragraph) = report.paragraph.as_deref() {
+                details #words { summary { "In plain words, for a mail" } p { (one_line(paragraph)) } }
             }
             dl.basis {
                 div { dt { "Goal" } dd { (goal(report)) } }

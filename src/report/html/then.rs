@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use crate::report::Report;
 use crate::report::extra::{self, Extra, Finding};
 use crate::report::text::one_line;
+use crate::verdict::Now;
 
 /// The section; nothing where the plan repeats no study.
 pub(super) fn section(report: &Report<'_>) -> Markup {
@@ -26,14 +27,14 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
 }
 
 fn one(finding: &Finding) -> Markup {
-    let (class, sign) = match finding.word {
-        "holds" => ("holds", "✓"),
-        "no longer holds" => ("fails", "✕"),
-        _ => ("open", "?"),
+    let (class, sign) = match finding.now_as {
+        Now::Holds => ("holds", "✓"),
+        Now::NoLongerHolds => ("fails", "✕"),
+        Now::CannotTell => ("open", "?"),
     };
     html! {
         article.finding.(class) {
-            p.claim { b.word { (sign) " " (finding.word) } " " (one_line(&finding.finding)) }
+            p.claim { b.word { (sign) " " (finding.now_as.words()) } " " (one_line(&finding.finding)) }
             dl.figures {
                 @if !finding.then.is_empty() { dt { "then" } dd { (one_line(&finding.then)) } }
                 @if !finding.now.is_empty() { dt { "now" } dd { (one_line(&finding.now)) } }

@@ -12,7 +12,7 @@ use super::extra::{self, Extra};
 use super::matrix::{Matrix, Spread};
 use super::number::percent;
 use super::text::{count, listing, one_line, shorten, width, wrap};
-use super::{PhaseEntry, Report, TrialBasis, besides, noise, sentence, words};
+use super::{PhaseEntry, Report, TrialBasis, besides, noise, sentence};
 use crate::journal::{CandidateStatus, METRICS, Standing, metric};
 use crate::verdict::weights;
 use crate::workload::adapter_metric;
@@ -45,9 +45,9 @@ pub(super) fn render(report: &Report<'_>, look: Look) -> String {
     page.plain(&report.sentence);
     page.blank();
     headline(report, &mut page, signs);
-    if let Some(paragraph) = words::paragraph(report) {
+    if let Some(paragraph) = report.paragraph.as_deref() {
         page.text(Tone::Strong, "In plain words");
-        page.plain(&paragraph);
+        page.plain(paragraph);
         page.blank();
     }
     repeated(report, &mut page);
@@ -122,7 +122,7 @@ fn repeated(report: &Report<'_>, page: &mut Page) {
     page.text(Tone::Strong, "Then and now");
     page.plain(&extra::standing(report));
     for found in findings {
-        page.beside(found.word, FINDING, None, &found.finding);
+        page.beside(found.now_as.words(), FINDING, None, &found.finding);
         for (label, text) in [("then ", &found.then), ("now ", &found.now), ("", &found.why)] {
             if !text.is_empty() {
                 page.beside("", FINDING, Some(Tone::Faint), &format!("{label}{text}"));

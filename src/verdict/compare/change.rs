@@ -2,50 +2,57 @@
 
 use std::collections::BTreeMap;
 
-use libm::{exp, log};
+use libm::log;
+use serde::Serialize;
 
-use super::{ALPHA, Side};
+use super::{CONFIDENCE, Side};
 use crate::journal::{Better, Run, Unit};
-use crate::statistics::{Comparison, Estimate, independent_ratio, median_estimate, rank_sum};
+use crate::statistics::{Comparison, Estimate, geometric_centre, independent_ratio};
 use crate::study::{better_of, log_score};
 
-/// What changed: the goal as a whole, or one phase.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject {
-    /// The weighted geometric mean over the phases of the goal.
-    Goal,
-    /// A phase.
-    Phase(String),
+/// How one number of one candidate changed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Change {
+    pub candidate: String,
+    /// `None`: the goal as a whole, the weighted geometric mean over its phases.
+    pub phase: Option<String>,
+    pub metric: String,
+    pub unit: Unit,
+    #[serde(skip)]
+    pub better: Better,
+    /// The trimmed geometric mean before, and after: the ratio is the quotient of the two.
+    pub before: Estimate,
+    pub after: Estimate,
+    /// After over before.
+    pub ratio: Estimate,
+    /// `None` where it only informs.
+    #[serde(flatten)]
+    pub judged: Option<Judged>,
+    /// Two-sided p of this comparison alone; `None` where there are too few trials for a test.
+    #[serde(skip)]
+    pub(super) p: Option<f64>,
 }
 
-/// How one number of one candidate changed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Change {
-    /// The candidate.
-    pub candidate: String,
-    /// Of what.
-    pub subject: Subject,
-    /// Name of the metric.
-    pub metric: String,
-    /// Its unit.
-    pub unit: Unit,
-    /// Which way it is better.
-    pub better: Better,
-    /// The median before.
-    pub before: Estimate,
-    /// The median after.
-    pub after: Estimate,
-    /// After over before (Hodges-Lehmann).
-    pub ratio: Estimate,
-    /// Two-sided p of the rank-sum test, of this comparison alone.
+/// What a change amounts to.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Judged {
+    /// Two-sided p of this comparison alone.
     pub p: f64,
-    /// The same after Holm's correction over everything judged; `None` where it only informs.
-    pub adjusted_p: Option<f64>,
-    /// What it amounts to; `None` where it only informs.
-    pub outcome: Option<Comparison>,
+    /// The same after Holm's correction over everything judged.
+    pub p_adjusted: f64,
+    pub outcome: Comparison,
 }
 
 impl Change {
+    pub fn outcome(&self) -> Option<Comparison> {
+        self.judged.map(|judged| judged.outcome)
+    }
+
+    /// What changed, for people.
+    pub fn subject(&self) -> &str {
+        self.phase.as_deref().unwrap_or("goal")
+    }
+
     /// The ratio turned so that larger is worse.
     pub(super) fn cost_ratio(&self) -> Estimate {
         match self.better {
@@ -82,7 +89,7 @@ pub(super) fn of_phase(
         let sample = run.sample(candidate, phase, metric);
         sample.into_iter().map(|(_, value)| (value > 0.0).then(|| log(value))).collect()
     };
-    change(candidate, Subject::Phase(phase.to_owned()), metric, unit, [&logs(before)?, &logs(after)?])
+    change(candidate, Some(phase), metric, unit, [&logs(before)?, &logs(after)?])
 }
 
 /// How the goal as a whole changed. `None` where a phase that counts was not measured in both runs.
@@ -99,31 +106,33 @@ pub(super) fn of_goal(
     let unit = units.find_map(|observation| {
         observation.measurements.iter().find(|found| found.metric == metric).map(|found| found.unit)
     })?;
-    // A score is a cost; told as the metric itself, a rate must be turned over again.
+    // A score is a cost; shown as the metric itself, a rate must be turned over again.
     let sign = if better_of(metric, unit) == Better::Higher { -1.0 } else { 1.0 };
     let logs = |run: &Run| -> Vec<f64> {
         let trials = run.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == candidate);
         trials.filter_map(|trial| log_score(plan, weights, trial)).map(|score| sign * score).collect()
     };
-    change(candidate, Subject::Goal, metric, unit, [&logs(before.run), &logs(after.run)])
+    change(candidate, None, metric, unit, [&logs(before.run), &logs(after.run)])
 }
 
-fn change(candidate: &str, subject: Subject, metric: &str, unit: Unit, logs: [&[f64]; 2]) -> Option<Change> {
-    let [before, after] = logs;
-    let confidence = 1.0 - ALPHA;
-    // The median of logs is the log of the median but for even n, where it is the geometric middle: fit for ratios.
-    let told = |logs: &[f64]| median_estimate(logs, confidence).map(|found| found.map(exp));
+fn change(
+    candidate: &str,
+    phase: Option<&str>,
+    metric: &str,
+    unit: Unit,
+    [before, after]: [&[f64]; 2],
+) -> Option<Change> {
+    let (ratio, p) = independent_ratio(after, before, CONFIDENCE)?;
     Some(Change {
         candidate: candidate.to_owned(),
-        subject,
+        phase: phase.map(str::to_owned),
         metric: metric.to_owned(),
         unit,
         better: better_of(metric, unit),
-        before: told(before)?,
-        after: told(after)?,
-        ratio: independent_ratio(after, before, confidence)?,
-        p: rank_sum(after, before).p,
-        adjusted_p: None,
-        outcome: None,
+        before: geometric_centre(before, CONFIDENCE)?,
+        after: geometric_centre(after, CONFIDENCE)?,
+        ratio,
+        judged: None,
+        p,
     })
 }

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
+
 use super::Side;
 use crate::journal::Facts;
 use crate::plan::{Candidate, Plan};
 
 /// Something that is not the same in both runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// The candidate it concerns; `None` where it concerns all.
+    #[serde(skip)]
     pub candidate: Option<String>,
     /// What: a fact's dotted name, or `candidate: option`.
     pub what: String,

@@ -8,16 +8,19 @@ mod difference;
 #[cfg(test)]
 mod tests;
 
-pub use change::{Change, Subject};
+pub use change::Change;
+use change::Judged;
 pub use comparable::Side;
 pub use difference::Difference;
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
+use super::CONFIDENCE;
 use crate::journal::{CandidateStatus, Run};
-use crate::plan::Plan;
-use crate::plan::is_twin;
-use crate::statistics::{Comparison, fewest_for_rank_sum, holm, settled, smallest_rank_sum_p};
+use crate::plan::{Goal, Plan, is_twin};
+use crate::statistics::{Comparison, FEWEST_TO_TEST, holm, settled};
 use crate::study::weights;
 
 use change::{of_goal, of_phase};
@@ -25,7 +28,7 @@ use change::{of_goal, of_phase};
 /// The probability, over all comparisons together, of calling anything different that is not.
 pub const ALPHA: f64 = 0.05;
 
-/// Metrics told beside the goal's: they inform, and decide nothing.
+/// Metrics shown beside the goal's: they inform, and decide nothing.
 const COSTS: [&str; 3] = ["cpu", "cpu_kernel", "device_written"];
 
 /// The runs cannot be compared.
@@ -40,32 +43,46 @@ pub struct Incomparable {
 }
 
 /// What comparing two runs found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunComparison {
-    /// The goal by which "better" is meant: that of the run before.
-    pub metric: String,
-    /// How much each phase counts in it.
-    pub weights: BTreeMap<String, f64>,
+    /// By which "better" is meant: that of the run before, with every weight that counts.
+    pub goal: Goal,
+    pub alpha: f64,
     /// δ: smaller differences do not matter.
     pub tie: f64,
     /// For each candidate its goal, then its phases: these are judged together.
+    #[serde(rename = "comparisons")]
     pub judged: Vec<Change>,
     /// CPU, device writes, and the steps around the phases: for information.
+    #[serde(rename = "information")]
     pub costs: Vec<Change>,
-    /// Candidates that went well before and fail now, with the reason.
-    pub broken: Vec<(String, String)>,
-    /// Candidates that were not compared, with the reason.
-    pub left_out: Vec<(String, String)>,
+    /// Candidates that went well before and fail now.
+    pub broken: Vec<LeftOut>,
+    /// Candidates that were not compared.
+    pub left_out: Vec<LeftOut>,
     /// What else is not the same in the two runs.
     pub differences: Vec<Difference>,
     /// Limits of the comparison, each a sentence.
     pub cautions: Vec<String>,
 }
 
+/// A candidate that was not compared, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    pub candidate: String,
+    pub reason: String,
+}
+
+impl LeftOut {
+    fn new(candidate: &str, reason: impl Into<String>) -> Self {
+        Self { candidate: candidate.to_owned(), reason: reason.into() }
+    }
+}
+
 impl RunComparison {
     /// What got worse by more than δ.
     pub fn regressions(&self) -> impl Iterator<Item = &Change> {
-        self.judged.iter().filter(|change| change.outcome == Some(Comparison::Worse))
+        self.judged_as(Comparison::Worse)
     }
 
     /// Whether anything got worse by more than δ, or a candidate no longer works.
@@ -75,7 +92,7 @@ impl RunComparison {
 
     /// Changes judged to be this.
     pub fn judged_as(&self, outcome: Comparison) -> impl Iterator<Item = &Change> {
-        self.judged.iter().filter(move |change| change.outcome == Some(outcome))
+        self.judged.iter().filter(move |change| change.outcome() == Some(outcome))
     }
 }
 
@@ -107,13 +124,13 @@ pub fn compare(before: Side<'_>, after: Side<'_>) -> Result<RunComparison, Incom
         for name in &headline {
             match phase(name, metric) {
                 Some(change) => judged.push(change),
-                None => roll.left_out.push((
-                    (*candidate).to_owned(),
+                None => roll.left_out.push(LeftOut::new(
+                    candidate,
                     format!("{name}: no ratio, for {metric} was not measured in both runs, or as zero"),
                 )),
             }
         }
-        for (name, cost) in costs_told(before.run, &headline, metric) {
+        for (name, cost) in costs_shown(before.run, &headline, metric) {
             costs.extend(phase(name, cost));
         }
     }
@@ -123,8 +140,8 @@ pub fn compare(before: Side<'_>, after: Side<'_>) -> Result<RunComparison, Incom
     let tie = before.plan.protocol.tie;
     judge(&mut judged, tie);
     let mut comparison = RunComparison {
-        metric: metric.to_owned(),
-        weights,
+        goal: Goal { metric: metric.to_owned(), weights },
+        alpha: ALPHA,
         tie,
         judged,
         costs,
@@ -150,10 +167,10 @@ fn headline<'a>(plan: &'a Plan, weights: &'a BTreeMap<String, f64>) -> Vec<&'a s
 }
 
 /// Costs of the judged phases, and the time of the steps around them.
-fn costs_told<'a>(run: &'a Run, headline: &[&'a str], goal: &str) -> Vec<(&'a str, &'static str)> {
-    let mut told: Vec<(&str, &str)> = Vec::new();
+fn costs_shown<'a>(run: &'a Run, headline: &[&'a str], goal: &str) -> Vec<(&'a str, &'static str)> {
+    let mut shown: Vec<(&str, &str)> = Vec::new();
     for name in headline {
-        told.extend(COSTS.iter().filter(|cost| **cost != goal).map(|cost| (*name, *cost)));
+        shown.extend(COSTS.iter().filter(|cost| **cost != goal).map(|cost| (*name, *cost)));
     }
     let mut steps: Vec<&str> = Vec::new();
     for observation in run.trials.iter().flat_map(|trial| &trial.observations) {
@@ -162,31 +179,33 @@ fn costs_told<'a>(run: &'a Run, headline: &[&'a str], goal: &str) -> Vec<(&'a st
             steps.push(name);
         }
     }
-    told.extend(steps.into_iter().map(|name| (name, "durable")));
-    told
+    shown.extend(steps.into_iter().map(|name| (name, "durable")));
+    shown
 }
 
 /// Holm's correction over everything that is judged, then the answer for each.
 fn judge(changes: &mut [Change], tie: f64) {
-    let p_values: Vec<f64> = changes.iter().map(|change| change.p).collect();
-    for (change, adjusted) in changes.iter_mut().zip(holm(&p_values)) {
-        change.adjusted_p = Some(adjusted);
-        change.outcome = Some(settled(&change.cost_ratio(), adjusted, ALPHA, tie));
+    // What cannot be tested shows nothing.
+    let p_values: Vec<f64> = changes.iter().map(|change| change.p.unwrap_or(1.0)).collect();
+    let adjusted = holm(&p_values);
+    for (change, (p, p_adjusted)) in changes.iter_mut().zip(p_values.into_iter().zip(adjusted)) {
+        let outcome = settled(&change.cost_ratio(), p_adjusted, ALPHA, tie);
+        change.judged = Some(Judged { p, p_adjusted, outcome });
     }
 }
 
 /// Which candidates are compared, and which are not.
 struct Roll<'a> {
     common: Vec<&'a str>,
-    broken: Vec<(String, String)>,
-    left_out: Vec<(String, String)>,
+    broken: Vec<LeftOut>,
+    left_out: Vec<LeftOut>,
 }
 
 impl<'a> Roll<'a> {
     fn of(before: &'a Run, after: &'a Run) -> Self {
         let mut roll = Roll { common: Vec::new(), broken: Vec::new(), left_out: Vec::new() };
         for one in before.candidates.iter().filter(|state| !is_twin(&state.name)) {
-            let mut leave = |reason: String| roll.left_out.push((one.name.clone(), reason));
+            let mut leave = |reason: String| roll.left_out.push(LeftOut::new(&one.name, reason));
             let Some(other) = after.candidates.iter().find(|state| state.name == one.name) else {
                 leave("not in the run after".to_owned());
                 continue;
@@ -194,7 +213,7 @@ impl<'a> Roll<'a> {
             match (one.status, other.status) {
                 (CandidateStatus::Ok, CandidateStatus::Ok) => roll.common.push(&one.name),
                 (CandidateStatus::Ok, CandidateStatus::Failed) => {
-                    roll.broken.push((one.name.clone(), other.reason.clone()));
+                    roll.broken.push(LeftOut::new(&one.name, &other.reason));
                 }
                 (CandidateStatus::Ok, status) => {
                     leave(format!("{} after{}", word(status), because(&other.reason)));
@@ -204,7 +223,7 @@ impl<'a> Roll<'a> {
         }
         for other in after.candidates.iter().filter(|state| !is_twin(&state.name)) {
             if !before.candidates.iter().any(|state| state.name == other.name) {
-                roll.left_out.push((other.name.clone(), "not in the run before".to_owned()));
+                roll.left_out.push(LeftOut::new(&other.name, "not in the run before"));
             }
         }
         roll
@@ -212,7 +231,7 @@ impl<'a> Roll<'a> {
 
     /// Why candidates were left out.
     fn reasons(&self) -> Vec<String> {
-        self.left_out.iter().map(|(name, reason)| format!("{name}: {reason}")).collect()
+        self.left_out.iter().map(|left| format!("{}: {}", left.candidate, left.reason)).collect()
     }
 }
 
@@ -231,23 +250,19 @@ fn because(reason: &str) -> String {
 
 fn cautions(before: &Side<'_>, after: &Side<'_>, found: &RunComparison) -> Vec<String> {
     let mut cautions = Vec::new();
-    let count = found.judged.len();
-    let level = ALPHA / count.max(1) as f64;
     let sizes = found.judged.iter().map(|change| (change.before.n, change.after.n));
     if let Some((one, other)) = sizes.min_by_key(|(one, other)| one.min(other).to_owned())
-        && smallest_rank_sum_p(one, other) > level
+        && one.min(other) < FEWEST_TO_TEST
     {
         cautions.push(format!(
-            "too few blocks: with {one} before and {other} after no difference can be significant over {count} comparisons, however large; {} in each run would do",
-            fewest_for_rank_sum(level)
+            "too few blocks: with {one} before and {other} after nothing can be tested; {FEWEST_TO_TEST} in each run are needed"
         ));
     }
-    let is_goal = |subject: &Subject| match subject {
-        Subject::Goal => true,
-        Subject::Phase(name) => found.weights.len() == 1 && found.weights.contains_key(name),
+    let weights = &found.goal.weights;
+    let is_goal = |change: &&Change| {
+        change.phase.as_ref().is_none_or(|name| weights.len() == 1 && weights.contains_key(name))
     };
-    let goals: Vec<Option<Comparison>> =
-        found.judged.iter().filter(|change| is_goal(&change.subject)).map(|change| change.outcome).collect();
+    let goals: Vec<Option<Comparison>> = found.judged.iter().filter(is_goal).map(Change::outcome).collect();
     for (outcome, word) in [(Comparison::Worse, "worse"), (Comparison::Better, "better")] {
         if goals.len() > 1 && goals.iter().all(|goal| *goal == Some(outcome)) {
             cautions.push(format!(
@@ -284,7 +299,7 @@ fn moved_without_cause(found: &RunComparison) -> Vec<&str> {
         let caused = found.differences.iter().any(|difference| {
             difference.candidate.as_deref().is_none_or(|candidate| candidate == change.candidate)
         });
-        let moved = matches!(change.outcome, Some(Comparison::Worse | Comparison::Better));
+        let moved = matches!(change.outcome(), Some(Comparison::Worse | Comparison::Better));
         if moved && !caused && !names.contains(&change.candidate.as_str()) {
             names.push(&change.candidate);
         }

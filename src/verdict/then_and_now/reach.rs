@@ -29,18 +29,18 @@ pub(super) fn judge(
             of_metric: of_metric.to_owned(),
             of_phase: of_phase.to_owned(),
             share: own.estimate.point / whole.estimate.point,
-            bounds,
+            bounds: bounds.into(),
             limit,
         };
         judged.push((now, own.estimate.point / whole.estimate.point, because));
     }
     let any = |wanted: Now| judged.iter().any(|(now, ..)| *now == wanted);
     if judged.is_empty() {
-        return (Now::CannotTell, Because::NotMeasured(candidates.to_vec()));
+        return (Now::CannotTell, Because::NotMeasured);
     }
-    let whole = all_of(any(Now::NoLonger), any(Now::CannotTell));
+    let whole = all_of(any(Now::NoLongerHolds), any(Now::CannotTell));
     // The narrowest where all hold, the worst where one does not.
     let deciding =
         judged.into_iter().filter(|(now, ..)| *now == whole).min_by(|one, other| one.1.total_cmp(&other.1));
-    (whole, deciding.map_or(Because::NotMeasured(Vec::new()), |(.., because)| because))
+    (whole, deciding.map_or(Because::NotMeasured, |(.., because)| because))
 }

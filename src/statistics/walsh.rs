@@ -1,55 +1,10 @@
-//! What uses only the order of the data: ranks, ties, and the interval of the Hodges-Lehmann estimate.
+//! The Hodges-Lehmann estimate and its interval, which uses only the order of the data.
 
 use super::distribution::{normal_quantile, root};
 use super::sample::median;
 
 /// Up to this many non-zero differences the signed-rank distribution is counted out exactly.
-pub const EXACT_LIMIT: usize = 30;
-
-/// A statistic with its p value.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TestResult {
-    /// The statistic, as the function's documentation defines it.
-    pub statistic: f64,
-    /// Probability, under the hypothesis of no difference, of a statistic at least this far out.
-    pub p: f64,
-    /// How many values it stands on.
-    pub n: usize,
-}
-
-/// Ranks from 1; equal values share the mean of their ranks.
-pub(super) fn midranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
-    let mut ranks = vec![0.0; values.len()];
-    let mut start = 0;
-    while start < order.len() {
-        let mut end = start + 1;
-        while end < order.len() && values[order[end]] == values[order[start]] {
-            end += 1;
-        }
-        // Mean of the ranks start+1 ..= end.
-        let shared = 0.5 * (start + 1 + end) as f64;
-        for place in &order[start..end] {
-            ranks[*place] = shared;
-        }
-        start = end;
-    }
-    ranks
-}
-
-/// Σ(t³ − t) over groups of t equal values, the quantity of every correction for ties.
-pub(super) fn tie_term(values: &[f64]) -> f64 {
-    let mut ordered = values.to_vec();
-    ordered.sort_by(f64::total_cmp);
-    ordered
-        .chunk_by(|a, b| a == b)
-        .map(|group| {
-            let size = group.len() as f64;
-            size * size * size - size
-        })
-        .sum()
-}
+const EXACT_LIMIT: usize = 30;
 
 /// The distribution of a sum of ranks each of which counts or not with probability one half: `share[s]` is
 /// P(sum = s / 2), built rank by rank. Ranks are doubled so that shared ranks are whole numbers.
@@ -103,14 +58,4 @@ pub(super) fn walsh_interval(values: &[f64], tail: f64) -> Option<(f64, Option<(
         None => None,
     };
     Some((point, interval))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::midranks;
-
-    #[test]
-    fn shared_ranks() {
-        assert_eq!(midranks(&[3.0, 1.0, 3.0, 2.0]), [3.5, 1.0, 3.5, 2.0]);
-    }
 }
