@@ -1,0 +1,253 @@
+//! Whatever somebody may hand to a parser, it answers: no panic, no endless work, no error that fills more than screens.
+//!
+//! Real inputs are damaged a little, again and again: that gets further into a parser than noise. Some seconds by
+//! default; `PROPTEST_CASES=2500000 cargo test --release --test parsers` takes its time. A further parser is one line in
+//! `targets!`: its name, its real inputs, and how it is called.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use fsverdict::journal::Run;
+use fsverdict::plan::{Overrides, Plan, Vocabulary, digest, presets, read_with};
+use fsverdict::study::Deliberation;
+use fsverdict::workload::adapter;
+use proptest::prelude::{Strategy, any, prop_oneof, proptest};
+
+/// One damage to an input; places are shares of its length.
+#[derive(Debug, Clone)]
+enum Damage {
+    Flip(u16, u8),
+    Remove(u16, u8),
+    Repeat(u16, u8, u8),
+    Insert(u16, &'static str),
+    Swap(u16, u16),
+    Cut(u16),
+}
+
+/// What parsers stumble over.
+const WORDS: &[&str] = &[
+    "0",
+    "-1",
+    "1e308",
+    "-1e308",
+    "1e-320",
+    "NaN",
+    "nan",
+    "inf",
+    "18446744073709551615",
+    "9223372036854775808",
+    "99999999999999999999",
+    "null",
+    "true",
+    "[",
+    "]",
+    "{",
+    "}",
+    "[[",
+    "\"",
+    "'''",
+    "\\u0000",
+    "\\",
+    "\n",
+    "\r\n",
+    "\0",
+    "ü",
+    "\u{feff}",
+    "=",
+    ".",
+    ",",
+    ":",
+    "+++++",
+    "#",
+    "\u{1b}[2J",
+    "1PiB",
+    "1d",
+    "..",
+    "~twin",
+];
+
+fn damage() -> impl Strategy<Value = Vec<Damage>> {
+    let at = any::<u16>;
+    let one = prop_oneof![
+        (at(), any::<u8>()).prop_map(|(at, bits)| Damage::Flip(at, bits)),
+        (at(), any::<u8>()).prop_map(|(at, length)| Damage::Remove(at, length)),
+        (at(), any::<u8>(), any::<u8>()).prop_map(|(at, length, times)| Damage::Repeat(
+            at,
+            length,
+            times % 8
+        )),
+        (at(), 0..WORDS.len()).prop_map(|(at, word)| Damage::Insert(at, WORDS[word])),
+        (at(), at()).prop_map(|(one, other)| Damage::Swap(one, other)),
+        at().prop_map(Damage::Cut),
+    ];
+    proptest::collection::vec(one, 1..6)
+}
+
+fn damaged(input: &[u8], damages: &[Damage]) -> Vec<u8> {
+    let mut bytes = input.to_vec();
+    for damage in damages {
+        let place = |share: u16| bytes.len() * usize::from(share) / 65_536;
+        match *damage {
+            Damage::Flip(at, bits) => {
+                let at = place(at);
+                bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= bits);
+            }
+            Damage::Remove(at, length) => {
+                let end = (place(at) + usize::from(length)).min(bytes.len());
+                bytes.drain(place(at)..end);
+            }
+            Damage::Repeat(at, length, times) => {
+                let at = place(at);
+                let end = (at + usize::from(length)).min(bytes.len());
+                let piece = bytes[at..end].repeat(usize::from(times));
+                bytes.splice(end..end, piece);
+            }
+            Damage::Insert(at, word) => {
+                let at = place(at);
+                bytes.splice(at..at, word.bytes());
+            }
+            Damage::Swap(one, other) => {
+                let (one, other) = (place(one), place(other));
+                if !bytes.is_empty() {
+                    bytes.swap(one, other);
+                }
+            }
+            Damage::Cut(at) => bytes.truncate(place(at)),
+        }
+    }
+    bytes
+}
+
+/// A parser per line: test's name, inputs, call.
+macro_rules! targets {
+    ($($name:ident: $inputs:expr, $parse:expr;)*) => {
+        proptest! {
+            $(
+                #[test]
+                fn $name((which, damages) in (any::<u16>(), damage())) {
+                    static INPUTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| $inputs);
+                    let input = &INPUTS[usize::from(which) % INPUTS.len()];
+                    $parse(&damaged(input, &damages));
+                }
+            )*
+        }
+    };
+}
+
+targets! {
+    plan: presets().iter().map(|preset| preset.toml.as_bytes().to_vec()).collect(), |bytes: &[u8]| {
+        read_plan(&String::from_utf8_lossy(bytes), &[]);
+    };
+    change: CHANGES.iter().map(|change| change.as_bytes().to_vec()).collect(), |bytes: &[u8]| {
+        read_plan(SMALL, &[String::from_utf8_lossy(bytes).into_owned()]);
+    };
+    journal: vec![beginning(6), beginning(30)], |bytes: &[u8]| {
+        let _ = in_file(bytes, |path| Run::read(&PLAN, path));
+    };
+    recorded_plan: vec![RECORDED.as_bytes().to_vec()], |bytes: &[u8]| {
+        if let Ok(plan) = serde_json::from_slice::<Plan>(bytes) {
+            assert!(digest(&plan).len() < 100);
+            let _ = Deliberation::of(&plan, &RUN, true).outcome();
+        }
+    };
+    bonnie: vec![
+        include_bytes!("../src/workload/adapter/fixtures/bonnie-2.00.csv").to_vec(),
+        include_bytes!("../src/workload/adapter/fixtures/bonnie-2.00-files-only.csv").to_vec(),
+    ], |bytes: &[u8]| understood("bonnie++", bytes);
+    fio: vec![
+        include_bytes!("../src/workload/adapter/fixtures/fio-3.33.json").to_vec(),
+        include_bytes!("../src/workload/adapter/fixtures/fio-3.33-two-jobs.json").to_vec(),
+    ], |bytes: &[u8]| understood("fio", bytes);
+}
+
+const RECORDED: &str = include_str!("runs/demo/plan.json");
+static PLAN: LazyLock<Plan> = LazyLock::new(|| serde_json::from_str(RECORDED).unwrap());
+static RUN: LazyLock<Run> = LazyLock::new(|| {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/demo/journal.jsonl");
+    Run::read(&PLAN, Path::new(path)).unwrap()
+});
+
+/// So many lines of a recorded journal.
+fn beginning(lines: usize) -> Vec<u8> {
+    let recorded = include_str!("runs/demo/journal.jsonl").split_inclusive('\n');
+    recorded.take(lines).collect::<String>().into_bytes()
+}
+
+const SMALL: &str = r#"
+title = "t"
+[protocol]
+blocks = 3
+[dataset.tree]
+profile = "mixed"
+files = 10
+directories = 2
+size = "1MiB"
+[matrix]
+filesystem = ["ext4", "xfs"]
+[[phase]]
+name = "write"
+operation = "tree.write"
+dataset = "tree"
+"#;
+
+const CHANGES: &[&str] = &[
+    "protocol.blocks=5",
+    "protocol.blocks={min=3, max=30}",
+    "protocol={for='1h30m', tie=0.05, aa='ext4', disturbed={drift=2.5}}",
+    "device.image=1.5GiB",
+    "phase.write.cold=false",
+    "phase.1={name='x', command='true', verify={dataset='tree', at='y'}}",
+    "matrix={filesystem=['ext4'], mount=['noatime', 'commit=60,nobarrier'], mkfs=['-O ^dir_index']}",
+    "goal.weights={write=2.5e3}",
+    "dataset.tree.compressible=0.5",
+    "dataset.more={path='/usr/include', size='50MB'}",
+    "published=[{finding='f', source='s', phase='write', claim={spread=2, among=['ext4', 'xfs']}}]",
+];
+
+fn read_plan(text: &str, changes: &[String]) {
+    let vocabulary = Vocabulary {
+        filesystems: &[
+            "ext2", "ext3", "ext4", "xfs", "btrfs", "jfs", "reiserfs", "reiser4", "nilfs2", "f2fs",
+        ],
+        encryptions: &["none", "luks2"],
+        operations: &[
+            ("tree.write", &["tree"]),
+            ("tree.read", &["tree"]),
+            ("file.write", &["file"]),
+            ("fsck", &[]),
+        ],
+        adapters: &["bonnie++", "fio"],
+        profiles: &["mixed", "source"],
+        metrics: &["durable", "returned"],
+    };
+    let overrides = Overrides { set: changes.to_vec(), ..Overrides::default() };
+    match read_with(text, "plan.toml", &overrides, &vocabulary) {
+        // What is written down for `resume` is read again as the same.
+        Ok(plan) => {
+            let text = serde_json::to_string(&plan).unwrap();
+            assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+        }
+        Err(error) => assert!(error.to_string().len() < 8000, "{} bytes of error", error.to_string().len()),
+    }
+}
+
+fn understood(name: &str, bytes: &[u8]) {
+    match adapter(name).unwrap().read(&String::from_utf8_lossy(bytes)) {
+        Ok(reading) => {
+            for found in reading.measurements {
+                assert!(found.value.is_finite() && found.value >= 0.0, "{found:?}");
+            }
+        }
+        Err(error) => assert!(error.to_string().len() < 20_000),
+    }
+}
+
+/// Parsers of files read one in memory.
+fn in_file<T>(bytes: &[u8], read: impl FnOnce(&Path) -> T) -> T {
+    let memory = rustix::fs::memfd_create("parsers", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+    let mut file = std::fs::File::from(memory);
+    std::io::Write::write_all(&mut file, bytes).unwrap();
+    read(Path::new(&format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file))))
+}
