@@ -14,7 +14,7 @@ fn filesystems(lab: &str) -> &'static [&'static str] {
     if lab == "uml" { &["ext2", "ext4"] } else { &["ext2", "ext3", "ext4"] }
 }
 
-/// A plan whose phase `hold` waits for ever while the file `hold` is there when it begins.
+/// A plan whose phase `hold` waits while the file `hold` is there.
 fn plan(place: &Place, lab: &str) -> String {
     format!(
         r#"
@@ -39,7 +39,7 @@ operation = "tree.write"
 dataset   = "tree"
 [[phase]]
 name    = "hold"
-command = '''test ! -e {hold} || sleep 1000'''
+command = '''while test -e {hold}; do sleep 0.2; done'''
 "#,
         filesystems = filesystems(lab),
         hold = place.path().join("hold").display()
@@ -59,16 +59,18 @@ fn held<'a>(place: &'a Place, lab: &str) -> (Running<'a>, Journal) {
     let mut running = place.start(&plan(place, lab), &[]);
     running.wait_for("the first trial's end", |journal| journal.finished() > 0);
     hold(place);
-    let journal = running.wait_for("the held phase", |journal| {
-        let last = journal.0.last().unwrap();
-        last["event"] == "step_started" && last["step"] == "hold" && still_held(journal)
-    });
+    let journal = running.wait_for("the held phase", still_held);
     (running, journal)
 }
 
 /// A phase that began just before the file was there passes by; one that is held has been so for a while.
 fn still_held(journal: &Journal) -> bool {
-    let began: jiff::Timestamp = journal.0.last().unwrap()["at"].as_str().unwrap().parse().unwrap();
+    let Some(last) =
+        journal.0.last().filter(|last| last["event"] == "step_started" && last["step"] == "hold")
+    else {
+        return false;
+    };
+    let began: jiff::Timestamp = last["at"].as_str().unwrap().parse().unwrap();
     jiff::Timestamp::now().duration_since(began).as_millis() > 700
 }
 
@@ -115,23 +117,72 @@ fn conductor_is_killed(lab: &str) {
     place.is_left_clean();
 }
 
-fn worker_is_killed(lab: &str, worker: &str) {
+/// Kills the held trial, and waits until what it was is gone.
+fn kill_worker(running: &mut Running<'_>, worker: &str) {
+    let place = running.place;
+    let others = |pid: &u32| *pid != running.child.id();
+    let victims: Vec<u32> = place.processes().iter().map(|(pid, _)| *pid).filter(others).collect();
+    let begun = place.journal().all("trial_started").count();
+    common::kill(place.worker(worker));
+    running.wait_for("a new trial", |journal| journal.all("trial_started").count() > begun);
+    let processes = place.processes();
+    let survivors: Vec<_> = processes.iter().filter(|(pid, _)| victims.contains(pid)).collect();
+    assert!(survivors.is_empty(), "{survivors:?}");
+    // The run goes on with its next trial, on a device of its own.
+    assert!(place.loop_devices().len() <= 1, "{:?}", place.loop_devices());
+}
+
+fn worker_is_killed_once(lab: &str, worker: &str) {
     let place = Place::new();
     let (mut running, before) = held(&place, lab);
-    let victims: Vec<u32> =
-        place.processes().iter().map(|(pid, _)| *pid).filter(|pid| *pid != running.child.id()).collect();
+    kill_worker(&mut running, worker);
+    let_go(&place);
+    assert_eq!(running.end(), Some(0));
+    let journal = place.journal();
+    // It was done again in its place: nobody is lost, and nothing is counted twice.
+    assert_eq!(journal.all("trial_started").count(), journal.finished() + 1);
+    for block in [1, 2] {
+        assert_eq!(tried(&journal, block), announced(&place, block), "block {block}");
+    }
+    assert!(filesystems(lab).iter().all(|name| place.status(name).0 == "ok"));
+    let cautions: Vec<&serde_json::Value> = journal.all("caution").collect();
+    let told = |one: &&&serde_json::Value| one["text"].as_str().unwrap().contains("signal 9");
+    assert_eq!(cautions.iter().filter(told).count(), 1, "{cautions:#?}");
+    assert_eq!(journal.0[..before.0.len()], before.0[..]);
+    place.is_left_clean();
+}
+
+fn worker_is_stopped(lab: &str, worker: &str) {
+    let place = Place::new();
+    let mild = "protocol.disturbed={foreign_cpu=1, steal=1, foreign_bytes=1e9, drift=1e9}";
+    hold(&place);
+    let mut running = place.start(&plan(&place, lab), &["--set", mild, "--blocks", "1"]);
+    running.wait_for("the held phase", still_held);
+    let pid = place.worker(worker).to_string();
+    common::tool(&["kill", "-STOP", &pid]);
+    std::thread::sleep(Duration::from_millis(200));
+    common::tool(&["kill", "-CONT", &pid]);
+    let_go(&place);
+    assert_eq!(running.end(), Some(0));
+    let journal = place.journal();
+    let ends: Vec<&serde_json::Value> = journal.all("block_finished").collect();
+    assert_eq!(ends.len(), 2, "{ends:#?}");
+    assert!(ends[0]["invalid"].as_str().unwrap().contains("was stopped"), "{ends:#?}");
+    assert!(ends[1]["invalid"].is_null(), "{ends:#?}");
+    assert_eq!(journal.all("surroundings").filter(|seen| seen["stopped"] == true).count(), 1);
+}
+
+fn worker_is_killed_again(lab: &str, worker: &str) {
+    let place = Place::new();
+    let (mut running, before) = held(&place, lab);
+    kill_worker(&mut running, worker);
+    running.wait_for("the held phase", still_held);
     common::kill(place.worker(worker));
     let journal = running.wait_for("the trial's end", |journal| journal.finished() > before.finished());
     let end = journal.all("trial_finished").last().unwrap();
     assert_eq!(end["status"], "failed");
     assert!(end["reason"].as_str().unwrap().contains("signal 9"), "{end:#}");
     let_go(&place);
-    let processes = place.processes();
-    let survivors: Vec<_> = processes.iter().filter(|(pid, _)| victims.contains(pid)).collect();
-    assert!(survivors.is_empty(), "{survivors:?}");
-    // The run goes on with its own next trial, on a device of its own.
-    assert!(place.loop_devices().len() <= 1, "{:?}", place.loop_devices());
-
     assert_eq!(running.end(), Some(3));
     let journal = place.journal();
     // The candidate it happened to is not tried again; all others are, in both blocks.
@@ -162,8 +213,18 @@ fn loop_a_killed_conductor_leaves_nothing_at_whatever_step() {
 }
 
 #[test]
-fn loop_a_killed_agent_is_one_failed_trial() {
-    worker_is_killed("native", "agent");
+fn loop_a_killed_agent_is_tried_again_in_its_place() {
+    worker_is_killed_once("native", "agent");
+}
+
+#[test]
+fn loop_an_agent_that_is_killed_again_is_one_failed_trial() {
+    worker_is_killed_again("native", "agent");
+}
+
+#[test]
+fn loop_a_stopped_agent_is_seen_and_its_block_repeated() {
+    worker_is_stopped("native", "agent");
 }
 
 /// A device, held in a phase with another scheduler than it had; with the setting's file and its content before.
@@ -174,7 +235,7 @@ fn held_with_another_scheduler<'a>(place: &'a Place, disk: &Disk) -> Option<(Run
     let plan = plan(place, "native").replace(&matrix, &candidate).replace("blocks  = 2", "blocks  = 1");
     hold(place);
     let mut running = place.start(&plan, &["--device", &disk.device]);
-    running.wait_for("the held phase", |journal| journal.0.last().is_some_and(|last| last["step"] == "hold"));
+    running.wait_for("the held phase", still_held);
     assert_ne!(std::fs::read_to_string(&setting).unwrap(), before);
     Some((running, setting, before))
 }
@@ -184,6 +245,8 @@ fn loop_a_killed_agents_scheduler_is_put_back_at_once() {
     let place = Place::new();
     let disk = Disk::new(&place, "disk", 64 << 20);
     let Some((mut running, setting, before)) = held_with_another_scheduler(&place, &disk) else { return };
+    kill_worker(&mut running, "agent");
+    running.wait_for("the held phase", still_held);
     common::kill(place.worker("agent"));
     assert_eq!(running.end(), Some(1), "its only candidate failed");
     assert_eq!(std::fs::read_to_string(&setting).unwrap(), before);
@@ -213,6 +276,16 @@ fn uml_a_killed_conductor_leaves_nothing_and_the_run_can_be_resumed() {
 }
 
 #[test]
-fn uml_a_killed_guest_is_one_failed_trial() {
-    worker_is_killed("uml", "linux.uml");
+fn uml_a_killed_guest_is_tried_again_in_its_place() {
+    worker_is_killed_once("uml", "linux.uml");
+}
+
+#[test]
+fn uml_a_guest_that_is_killed_again_is_one_failed_trial() {
+    worker_is_killed_again("uml", "linux.uml");
+}
+
+#[test]
+fn uml_a_stopped_guest_is_seen_and_its_block_repeated() {
+    worker_is_stopped("uml", "linux.uml");
 }

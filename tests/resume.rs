@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use fsverdict::journal::{
-    Event, FILE_NAME, Facts, OpenJournal, Run, SCHEMA, Status, Surroundings, TrialId, read,
+    CandidateStatus, Event, FILE_NAME, Facts, OpenJournal, Run, SCHEMA, Status, Surroundings, TrialId, read,
 };
 use fsverdict::lab::{Disk, Lab, LabError, Obstacle, TrialEnd};
 use fsverdict::plan::{Blocks, Candidate, Disturbance, Plan, digest};
@@ -31,6 +31,8 @@ struct Tale {
     missing: Vec<&'static str>,
     /// Trials that fail.
     failing: Vec<(u32, u32, &'static str)>,
+    /// Trials that are killed from outside, as often as they are named.
+    killed: RefCell<Vec<(u32, &'static str)>>,
     /// Attempts at blocks during which the machine was busy.
     busy: Vec<(u32, u32)>,
     /// What the user's folder held in trials in which it did not hold the usual.
@@ -107,8 +109,12 @@ impl Lab for Player {
             watch(Event::Facts { facts: Facts::from([("dataset.docs".to_owned(), held)]) });
         }
         let fails = self.tale.failing.contains(&(block, attempt, candidate.as_str()));
-        let (status, reason) = if fails { (Status::Failed, "it broke") } else { (Status::Ok, "") };
-        Ok(TrialEnd { status, reason: reason.to_owned(), hint: String::new(), wall: 1.0 })
+        let mut left = self.tale.killed.borrow_mut();
+        let killed =
+            left.iter().position(|id| *id == (block, candidate.as_str())).map(|at| left.remove(at)).is_some();
+        let (status, reason) = if fails || killed { (Status::Failed, "it broke") } else { (Status::Ok, "") };
+        let (reason, hint) = (reason.to_owned(), String::new());
+        Ok(TrialEnd { status, reason, hint, wall: 1.0, killed, stopped: false })
     }
 }
 
@@ -266,7 +272,7 @@ fn when_blocks_are_disturbed_and_candidates_missing_or_failing() {
         failing: vec![(1, 1, "ext4"), (2, 1, "nilfs2")],
         busy: vec![(1, 1), (3, 1), (3, 2)],
         slower: vec![("btrfs", 5.0)],
-        held: Vec::new(),
+        ..Tale::default()
     };
     let report = survives_interruptions(&ALL, 2, tale);
     assert_eq!(report["run"]["blocks_invalid"], 3, "{report:#}");
@@ -291,6 +297,24 @@ fn when_a_folder_of_the_user_changes() {
     {
         assert!(invalid.contains(text), "{text}: {invalid}");
     }
+}
+
+#[test]
+fn a_killed_trial_is_tried_again_once() {
+    let killed = RefCell::new(vec![(1, "ext4"), (2, "btrfs"), (2, "btrfs")]);
+    let (plan, player, folder) = (plan(&ALL), Player::new(Tale { killed, ..Tale::default() }), folder());
+    let journal = folder.path().join("journal.jsonl");
+    conduct(&plan, &player, &journal);
+    let run = Run::read(&plan, &journal).unwrap();
+    let failed: Vec<&str> = run
+        .candidates
+        .iter()
+        .filter(|state| state.status == CandidateStatus::Failed)
+        .map(|state| state.name.as_str())
+        .collect();
+    assert_eq!(failed, ["btrfs"]);
+    let again = run.held_cautions().into_iter().filter(|held| held.caution.text.contains("second time"));
+    assert_eq!(again.flat_map(|held| held.candidates).collect::<Vec<_>>(), ["ext4", "btrfs"]);
 }
 
 #[test]

@@ -68,3 +68,73 @@ fn an_error_fits_a_screen() {
         assert!(seen.stderr.len() < 4000, "{} bytes of {}", seen.stderr.len(), &seen.stderr[..200]);
     }
 }
+
+/// A plan of one short trial.
+const SHORT: &str = r#"
+title = "Short"
+[device]
+image = "64MiB"
+[protocol]
+blocks = 1
+[matrix]
+filesystem = ["ext4"]
+[[phase]]
+name = "nothing"
+command = "true"
+"#;
+
+#[test]
+fn loop_a_run_that_was_ended_before_its_first_record_can_be_begun_anew() {
+    let place = Place::new();
+    place.run(SHORT, &["--lab", "native"]).exits(0);
+    let journal = place.path().join("run/journal.jsonl");
+    let first = fs::read_to_string(&journal).unwrap().lines().next().unwrap().to_owned();
+    for left in [None, Some(""), Some(&first[..50]), Some(&first)] {
+        let _ = fs::remove_file(&journal);
+        if let Some(left) = left {
+            fs::write(&journal, left).unwrap();
+        }
+        // Both name the same way on, and it is one.
+        place.fsverdict(&["resume", "run"]).exits(1).says(&["nothing was recorded", "--out"]);
+        place.fsverdict(&["report", "run"]).exits(1).says(&["nothing was recorded", "--out"]);
+        place.run(SHORT, &["--lab", "native"]).exits(0);
+    }
+    place.run(SHORT, &["--lab", "native"]).exits(1).says(&["already holds a run", "resume"]);
+}
+
+#[test]
+fn loop_a_run_whose_folder_is_removed_says_so() {
+    let place = Place::new();
+    let path = place.plan("plan", &SHORT.replace("\"true\"", "\"sleep 3\""));
+    let mut run = place.command(&["run", &path, "--lab", "native", "--out", "run"]);
+    let child = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    while !fs::read_to_string(place.path().join("run/journal.jsonl"))
+        .unwrap_or_default()
+        .contains("\"nothing\"")
+    {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    fs::remove_dir_all(place.path().join("run")).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("was removed or replaced") && !said.contains("carries on"), "{said}");
+    place.is_left_clean();
+}
+
+#[test]
+fn loop_a_journal_that_is_append_only_is_carried_on_and_one_torn_is_told() {
+    let place = Place::new();
+    recorded(&place);
+    let path = place.path().join("run/journal.jsonl");
+    let name = path.to_str().unwrap();
+    let whole = fs::read_to_string(&path).unwrap();
+    let torn = format!("{whole}{{\"at\"");
+    for (text, code, said) in [(&whole, 0, "this run is complete"), (&torn, 1, "lsattr")] {
+        fs::write(&path, text).unwrap();
+        common::tool(&["chattr", "+a", name]);
+        let seen = place.fsverdict(&["resume", "run"]);
+        common::tool(&["chattr", "-a", name]);
+        seen.exits(code).says(&[said]);
+    }
+}

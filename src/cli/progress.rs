@@ -15,6 +15,8 @@ pub(super) struct Bar {
     plain: bool,
     done: u64,
     started: Instant,
+    /// The trial that has begun and not ended.
+    current: Option<TrialId>,
 }
 
 impl Bar {
@@ -30,7 +32,7 @@ impl Bar {
         if !plain {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
-        Bar { bar, plain, done: 0, started: Instant::now() }
+        Bar { bar, plain, done: 0, started: Instant::now(), current: None }
     }
 
     /// A line that stays.
@@ -82,11 +84,20 @@ impl Observer for Bar {
 
     fn event(&mut self, trial: Option<&TrialId>, event: &Event) {
         match (trial, event) {
-            (Some(id), Event::TrialStarted {}) => self.bar.set_message(id.candidate.clone()),
+            (Some(id), Event::TrialStarted {}) => {
+                if self.current.replace(id.clone()).as_ref() == Some(id) {
+                    self.say(&format!(
+                        "warning: {} was killed in block {} and is tried again",
+                        id.candidate, id.block
+                    ));
+                }
+                self.bar.set_message(id.candidate.clone());
+            }
             (Some(id), Event::StepStarted { step }) => {
                 self.bar.set_message(format!("{}: {step}", id.candidate));
             }
             (Some(id), Event::TrialFinished { status, reason, hint, wall }) => {
+                self.current = None;
                 self.trial_ended(id, *status, (reason, hint), *wall);
             }
             (_, Event::CandidateSkipped { candidate, reason, hint }) => {

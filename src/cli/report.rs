@@ -106,8 +106,10 @@ pub(super) fn show_result(folder: &RunFolder, plan: &Plan) -> Result<Outcome, Cl
     for (name, format) in
         [(PAGE, Format::Html), ("report.md", Format::Markdown), ("report.json", Format::Json)]
     {
-        let mut file = std::fs::File::create(folder.path().join(name))?;
-        write_out(&report, format, &mut file)?;
+        let path = folder.path().join(name);
+        let failed = |error: String| CliError::Failed(format!("cannot write {}: {error}", path.display()));
+        let mut file = std::fs::File::create(&path).map_err(|error| failed(error.to_string()))?;
+        crate::report::write(&report, format, &mut file).map_err(|error| failed(error.to_string()))?;
     }
     write_out(&report, Format::Terminal(Look::of_stdout(true)), &mut std::io::stdout().lock())?;
     Ok(outcome(&run))

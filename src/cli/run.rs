@@ -132,6 +132,9 @@ pub(super) fn conduct(session: Session, quiet: bool) -> Result<Outcome, CliError
     let mut live = Live { inner: observer.as_mut(), folder: &folder, plan: &plan };
     session.conduct(&mut live).map_err(|error| {
         let run = folder.path().display();
+        if !folder.journal().exists() {
+            return CliError::failed(error);
+        }
         CliError::Failed(format!(
             "{error}\nhint: what was measured so far is in {run}; `fsverdict resume {run}` carries on"
         ))

@@ -108,6 +108,9 @@ pub struct Cell {
     pub joins: Option<RawFd>,
     /// Say `ready` on the first descriptor and wait for a byte on the second before becoming the program.
     pub gate: Option<(RawFd, RawFd)>,
+    /// Where the warden writes a byte each time the program is stopped (SIGSTOP): what it times then is not its own.
+    #[serde(default)]
+    pub stops: Option<RawFd>,
     /// The program and its arguments; the program as an absolute path.
     pub argv: Vec<String>,
     /// End of a pipe that hangs up when the warden dies; set by the warden.
@@ -127,6 +130,7 @@ impl Cell {
             powerless: false,
             joins: None,
             gate: None,
+            stops: None,
             argv: argv.into_iter().map(Into::into).collect(),
             lifeline: None,
         }

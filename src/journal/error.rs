@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// The file could not be opened, read, written, synced or locked.
-    #[error("cannot {action} the journal {}: {source}", path.display())]
+    #[error("cannot {action} the journal {}: {source}{}", path.display(), unwritable(source))]
     Io {
         /// What was being done: `open`, `read`, `write to` …
         action: &'static str,
@@ -60,12 +60,21 @@ pub enum JournalError {
         /// The latest schema known here.
         known: u32,
     },
-    /// The journal does not begin with the record that says what run it is.
+    /// The journal does not begin with the record that says what run it is, or there is none.
     #[error(
-        "{}: no run has begun here: the first record is not `run_started`\nhint: give the folder of a run, or run anew",
+        "{}: nothing was recorded here, not even that a run began\nhint: begin it anew: `fsverdict run … --out` takes a folder without a record",
         path.display()
     )]
     NoRun {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// The file that is written is not the one of that name any more: what is recorded would be lost.
+    #[error(
+        "the journal {} was removed or replaced while the run went on\nhint: what it held is lost unless there is a copy; run anew, and leave the folder alone meanwhile",
+        path.display()
+    )]
+    Gone {
         /// The journal.
         path: PathBuf,
     },
@@ -99,7 +108,24 @@ pub enum JournalError {
 }
 
 impl JournalError {
+    /// An error of opening: a journal that is not there records no run.
+    pub(super) fn opening(action: &'static str, path: &std::path::Path, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::NoRun { path: path.to_path_buf() },
+            _ => Self::io(action, path, source),
+        }
+    }
+
     pub(super) fn io(action: &'static str, path: &std::path::Path, source: io::Error) -> Self {
         Self::Io { action, path: path.to_path_buf(), source }
+    }
+}
+
+/// Being root does not help against these.
+fn unwritable(error: &io::Error) -> &'static str {
+    if error.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) {
+        "\nhint: `lsattr` shows whether it is append-only or immutable (chattr(1))"
+    } else {
+        ""
     }
 }

@@ -159,6 +159,12 @@ pub struct Surroundings {
     /// Bytes that the trial may have moved there at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_bytes: Option<u64>,
+    /// The trial was stopped (SIGSTOP) for a while and went on: what it timed holds the pause.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
+    /// Seconds for which the machine slept meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slept: Option<f64>,
     /// A fixed piece of work, timed before the trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sentinel: Option<Sentinel>,

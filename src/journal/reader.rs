@@ -37,18 +37,19 @@ pub fn read(path: &Path) -> Result<Journal, JournalError> {
 /// # Errors
 /// As [`read`].
 pub(super) fn read_each(path: &Path, take: impl FnMut(Record)) -> Result<bool, JournalError> {
-    let file = fs::File::open(path).map_err(|error| JournalError::io("read", path, error))?;
+    let file = fs::File::open(path).map_err(|error| JournalError::opening("read", path, error))?;
     Ok(scan(path, BufReader::with_capacity(1 << 17, file), take)?.torn)
 }
 
 /// Gives each record of an open journal to `take`; how many of its bytes are intact, for a writer that is to go on after
-/// them. The path is only named in errors.
+/// them, and whether something torn follows. The path is only named in errors.
 pub(super) fn intact_bytes(
     path: &Path,
     file: &fs::File,
     take: impl FnMut(Record),
-) -> Result<u64, JournalError> {
-    Ok(scan(path, BufReader::new(file), take)?.intact_bytes)
+) -> Result<(u64, bool), JournalError> {
+    let Scanned { torn, intact_bytes } = scan(path, BufReader::new(file), take)?;
+    Ok((intact_bytes, torn))
 }
 
 /// How far a journal could be read.

@@ -1,7 +1,8 @@
 //! Appends to a journal. One writer at a time; when `append` returns, the event is on the disk.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -24,12 +25,13 @@ impl Writer {
     /// # Errors
     /// [`JournalError::Exists`] where there is one already; otherwise what the system says.
     pub fn create(path: &Path) -> Result<Self, JournalError> {
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(
-            |error| match error.kind() {
-                io::ErrorKind::AlreadyExists => JournalError::Exists { path: path.to_path_buf() },
-                _ => JournalError::io("create", path, error),
-            },
-        )?;
+        let file =
+            OpenOptions::new().read(true).append(true).create_new(true).open(path).map_err(|error| {
+                match error.kind() {
+                    io::ErrorKind::AlreadyExists => JournalError::Exists { path: path.to_path_buf() },
+                    _ => JournalError::io("create", path, error),
+                }
+            })?;
         lock(&file, path)?;
         let writer = Self { path: path.to_path_buf(), file, acknowledged: 0, closed: false };
         // The name must survive a crash too, or the records in it are of no use.
@@ -40,17 +42,22 @@ impl Writer {
     /// Goes on with an existing journal, and gives what it holds so far to `take`. A torn last line is cut off first.
     ///
     /// # Errors
-    /// [`JournalError::Locked`] while another process writes it; the errors of [`read`](super::read) otherwise.
+    /// [`JournalError::Locked`] while another process writes it, [`JournalError::NoRun`] where there is none; the errors
+    /// of [`read`](super::read) otherwise.
     pub fn append_to(path: &Path, take: impl FnMut(Record)) -> Result<Self, JournalError> {
         let file = OpenOptions::new()
             .read(true)
-            .write(true)
+            // As an append-only file (chattr(1)) must be opened.
+            .append(true)
             .open(path)
-            .map_err(|error| JournalError::io("open", path, error))?;
+            .map_err(|error| JournalError::opening("open", path, error))?;
         lock(&file, path)?;
         let mut writer = Self { path: path.to_path_buf(), file, acknowledged: 0, closed: false };
-        writer.acknowledged = reader::intact_bytes(path, &writer.file, take)?;
-        writer.cut().map_err(|error| JournalError::io("cut the torn end of", path, error))?;
+        let (intact_bytes, torn) = reader::intact_bytes(path, &writer.file, take)?;
+        writer.acknowledged = intact_bytes;
+        if torn {
+            writer.cut().map_err(|error| JournalError::io("cut the torn end of", path, error))?;
+        }
         Ok(writer)
     }
 
@@ -61,6 +68,9 @@ impl Writer {
     pub fn append(&mut self, trial: Option<&TrialId>, event: Event) -> Result<Record, JournalError> {
         if self.closed {
             return Err(JournalError::Closed { path: self.path.clone() });
+        }
+        if !self.is_in_place() {
+            return Err(JournalError::Gone { path: self.path.clone() });
         }
         if let Some((what, value)) = not_finite(&event) {
             return Err(JournalError::NotFinite { path: self.path.clone(), what, value });
@@ -86,8 +96,14 @@ impl Writer {
     /// Removes whatever follows the last acknowledged record.
     fn cut(&mut self) -> io::Result<()> {
         self.file.set_len(self.acknowledged)?;
-        self.file.seek(SeekFrom::Start(self.acknowledged))?;
         self.file.sync_data()
+    }
+
+    /// Whether the file still has its name. One that was removed takes every record and keeps none.
+    fn is_in_place(&self) -> bool {
+        let key = |found: io::Result<Metadata>| found.map(|found| (found.dev(), found.ino())).ok();
+        let own = key(self.file.metadata());
+        own.is_some() && own == key(std::fs::metadata(&self.path))
     }
 }
 
@@ -224,6 +240,24 @@ mod tests {
         assert!(read(&path).is_ok(), "a reader may look on");
         drop(first);
         assert!(Writer::append_to(&path, drop).is_ok());
+    }
+
+    #[test]
+    fn a_journal_that_was_removed_or_replaced_takes_no_more() {
+        let (_folder, path) = place();
+        let mut writer = Writer::create(&path).unwrap();
+        writer.append(None, Event::RunResumed {}).unwrap();
+        let away = path.with_extension("away");
+        fs::rename(&path, &away).unwrap();
+        assert!(matches!(writer.append(None, Event::RunResumed {}), Err(JournalError::Gone { .. })));
+        fs::write(&path, "another").unwrap();
+        assert!(matches!(writer.append(None, Event::RunResumed {}), Err(JournalError::Gone { .. })));
+        fs::rename(&away, &path).unwrap();
+        writer.append(None, Event::RunResumed {}).unwrap();
+        drop(writer);
+        fs::remove_file(&path).unwrap();
+        assert!(matches!(read(&path), Err(JournalError::NoRun { .. })));
+        assert!(matches!(Writer::append_to(&path, drop), Err(JournalError::NoRun { .. })));
     }
 
     #[test]

@@ -1,17 +1,22 @@
 //! Starts what a lab made ready, hears its events, and ends it when its time is up.
 
 use std::io::{BufRead, BufReader, Read};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::host::cell::{Cell, CellError, inherit};
 use crate::host::placement::{Pinned, Placement};
 use crate::journal::{Event, Status};
 
 /// How many of a console's last lines go into the reason of a failed trial.
 const LAST_LINES: usize = 12;
+/// A longer line of it, in bytes, counts as several.
+const LONGEST_LINE: u64 = 1000;
 
 /// How long a lab may take to end by itself after its last event.
 const FAREWELL: Duration = Duration::from_secs(20);
@@ -27,6 +32,32 @@ pub struct TrialEnd {
     pub hint: String,
     /// Seconds of wall time.
     pub wall: f64,
+    /// It was ended by a signal, from outside or by a crash: it says nothing about the candidate until it happens again.
+    pub killed: bool,
+    /// It was stopped for a while and went on: what it timed holds the pause.
+    pub stopped: bool,
+}
+
+/// Where a cell says that its program was stopped.
+pub(super) struct Stops(OwnedFd);
+
+impl Stops {
+    /// To be asked for before the cell's command is made; the descriptor it is given is added to `inherited`.
+    pub(super) fn of(cell: &mut Cell, inherited: &mut Vec<OwnedFd>) -> Result<Self, CellError> {
+        let failed =
+            |source: rustix::io::Errno| CellError::System { what: "make a pipe", source: source.into() };
+        let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(failed)?;
+        cell.stops = Some(inherit(writer.as_fd())?);
+        inherited.push(writer);
+        Ok(Stops(reader))
+    }
+
+    /// Whether there was one.
+    fn any(&self) -> bool {
+        let mut watched = [PollFd::new(&self.0, PollFlags::IN)];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut watched, Some(&at_once)).is_ok() && watched[0].revents().contains(PollFlags::IN)
+    }
 }
 
 /// One trial under way. What is spawned must be a cell's warden: ending it ends everything.
@@ -41,6 +72,7 @@ pub struct TrialEnd {
 pub(super) fn drive(
     mut command: Command,
     events: OwnedFd,
+    stops: &Stops,
     limit: Duration,
     watch: &mut dyn FnMut(Event),
     inherited: Vec<OwnedFd>,
@@ -83,6 +115,7 @@ pub(super) fn drive(
     let ended = if late { None } else { warden.wait_until(deadline)? };
     warden.end()?;
     let wall = started.elapsed().as_secs_f64();
+    let killed = reported.is_none() && signal(ended).is_some();
     let (status, reason, hint) = reported.unwrap_or_else(|| {
         let reason = match late {
             true => format!("not finished within {:.0} s", limit.as_secs_f64()),
@@ -90,17 +123,21 @@ pub(super) fn drive(
         };
         (Status::Failed, with_console(&reason, &console), String::new())
     });
-    Ok(TrialEnd { status, reason, hint, wall })
+    Ok(TrialEnd { status, reason, hint, wall, killed, stopped: stops.any() })
 }
 
 fn how_it_ended(status: Option<ExitStatus>) -> String {
-    match status.and_then(|status| status.code().or(status.signal().map(|signal| 128 + signal))) {
-        Some(code) if code > 128 => {
-            format!("the trial was ended from outside, or crashed (signal {})", code - 128)
-        }
-        Some(code) => format!("the trial ended without a result (exit status {code})"),
-        None => "the trial ended without a result".to_owned(),
+    match (signal(status), status.and_then(|status| status.code())) {
+        (Some(signal), _) => format!("the trial was ended from outside, or crashed (signal {signal})"),
+        (None, Some(code)) => format!("the trial ended without a result (exit status {code})"),
+        (None, None) => "the trial ended without a result".to_owned(),
     }
+}
+
+/// The signal that ended it, or what the warden reported as 128 and the signal.
+fn signal(status: Option<ExitStatus>) -> Option<i32> {
+    let status = status?;
+    status.signal().or(status.code().filter(|code| *code > 128).map(|code| code - 128))
 }
 
 fn with_console(reason: &str, console: &mpsc::Receiver<Vec<String>>) -> String {
@@ -128,11 +165,16 @@ fn last_lines(console: impl Read + Send + 'static) -> mpsc::Receiver<Vec<String>
     let (send, receive) = mpsc::channel();
     std::thread::spawn(move || {
         let mut last = std::collections::VecDeque::new();
-        for line in BufReader::new(console).split(b'\n').map_while(Result::ok) {
+        let mut console = BufReader::new(console);
+        let mut line = Vec::new();
+        // Without an end of line a console would fill the memory.
+        while matches!(console.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line), Ok(read) if read > 0)
+        {
             if last.len() == LAST_LINES {
                 last.pop_front();
             }
             last.push_back(String::from_utf8_lossy(&line).trim_end().to_owned());
+            line.clear();
         }
         let _ = send.send(last.into());
     });

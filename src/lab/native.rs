@@ -15,7 +15,7 @@ use crate::measure::{IDLE_WINDOW, idle_load};
 use crate::plan::{Candidate, DeviceSource, Plan, StagingChoice};
 use crate::trial::{TrialDevice, TrialSpec, agent_cell, bytes_to_stage};
 
-use super::drive::{TrialEnd, drive};
+use super::drive::{Stops, TrialEnd, drive};
 use super::held::Held;
 use super::scheduler::scheduler_obstacle;
 use super::{Disk, Lab, LabError, Obstacle, missing_tools};
@@ -182,6 +182,7 @@ impl Lab for Native {
         }
         let mut cell = agent_cell(&spec);
         cell.joins = joins;
+        let stops = Stops::of(&mut cell, &mut inherited)?;
         let mut command = cell.command()?;
         // Standard output is the console; events go their own way.
         command.env(crate::trial::EVENTS_VARIABLE, inherit(sender.as_fd())?.to_string()).stdin(reader);
@@ -190,7 +191,7 @@ impl Lab for Native {
         // Small enough for a pipe's buffer or not: a thread feeds it.
         let description = serde_json::to_vec(&spec).map_err(std::io::Error::from)?;
         std::thread::spawn(move || std::io::Write::write_all(&mut { writer }, &description));
-        let end = drive(command, events, limit, watch, inherited, None)?;
+        let end = drive(command, events, &stops, limit, watch, inherited, None)?;
         // An agent that was killed could not.
         for (name, _) in scheduler::left_behind(&Root::default()) {
             scheduler::put_back(&Root::default(), &name)?;

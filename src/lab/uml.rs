@@ -17,7 +17,7 @@ use crate::layer::{SCHEDULERS, Scheduler, find_scheduler};
 use crate::plan::{Candidate, Plan};
 use crate::trial::{Modules, Staging, TrialDevice, TrialSpec, bytes_to_stage};
 
-use super::drive::{TrialEnd, drive};
+use super::drive::{Stops, TrialEnd, drive};
 use super::held::{disk_for, in_memory};
 use super::kernel::{Kernel, Provision};
 use super::scheduler::scheduler_obstacle;
@@ -257,11 +257,12 @@ impl Lab for Uml {
         );
         let mut cell = Cell::new(self.walls, argv);
         cell.memory = vec![PathBuf::from(MEMORY_FOLDER)];
+        let mut inherited: Vec<OwnedFd> = [disk, description, sender].into_iter().chain(staging).collect();
+        let stops = Stops::of(&mut cell, &mut inherited)?;
         let mut command = cell.command()?;
         command.env("TMPDIR", MEMORY_FOLDER).stdin(std::process::Stdio::null());
         let limit = spec.limit;
-        let inherited = [disk, description, sender].into_iter().chain(staging).collect();
-        Ok(drive(command, events, limit, watch, inherited, Some(self.placement))?)
+        Ok(drive(command, events, &stops, limit, watch, inherited, Some(self.placement))?)
     }
 }
 

@@ -134,11 +134,31 @@ impl Study<'_> {
         Ok(())
     }
 
-    /// Runs a trial. One that fails is no error here: the journal says so.
+    /// Runs a trial. One that fails is no error here: the journal says so. One that was killed is done again, once: an
+    /// accident says nothing about the candidate.
     fn trial(&mut self, block: u32, attempt: u32, candidate: &Candidate) -> Result<(), StudyError> {
         let id = TrialId { block, candidate: candidate.name.clone(), attempt };
+        let mut end = self.try_once(&id, candidate, None)?;
+        if end.killed {
+            end = self.try_once(&id, candidate, Some(&end.reason))?;
+        }
+        let TrialEnd { status, reason, hint, wall, .. } = end;
+        self.report(Some(&id), Event::TrialFinished { status, reason, hint, wall })
+    }
+
+    /// Everything of a trial but its end. What an earlier try recorded is nobody's from the new beginning on.
+    fn try_once(
+        &mut self,
+        id: &TrialId,
+        candidate: &Candidate,
+        killed: Option<&str>,
+    ) -> Result<TrialEnd, StudyError> {
         self.watcher.begin();
-        self.report(Some(&id), Event::TrialStarted {})?;
+        self.report(Some(id), Event::TrialStarted {})?;
+        if let Some(reason) = killed {
+            let first = reason.split([';', '\n']).next().unwrap_or_default();
+            self.caution(id, format!("tried a second time, since {first}"))?;
+        }
         let spec = TrialSpec {
             trial: id.clone(),
             seed: self.plan.protocol.seed,
@@ -159,20 +179,27 @@ impl Study<'_> {
             if let Event::Observation(observation) = &event {
                 own_bytes += bytes_at_most(observation);
             }
-            if let Err(error) = self.report(Some(&id), event) {
+            if let Err(error) = self.report(Some(id), event) {
                 broken.get_or_insert(error);
             }
         };
-        let TrialEnd { status, reason, hint, wall } = lab.run(spec, &disk, &mut watch)?;
+        let end = lab.run(spec, &disk, &mut watch)?;
         if let Some(error) = broken {
             return Err(error);
         }
         self.disk = disk.after_first_write();
-        let seen = self.watcher.end(own_bytes);
-        if seen != Surroundings::default() {
-            self.report(Some(&id), Event::Surroundings(seen))?;
+        let seen = Surroundings { stopped: end.stopped, ..self.watcher.end(own_bytes) };
+        if end.stopped {
+            self.caution(id, "it was stopped for a while and went on: its times hold the pause".to_owned())?;
         }
-        self.report(Some(&id), Event::TrialFinished { status, reason, hint, wall })
+        if seen != Surroundings::default() {
+            self.report(Some(id), Event::Surroundings(seen))?;
+        }
+        Ok(end)
+    }
+
+    fn caution(&mut self, id: &TrialId, text: String) -> Result<(), StudyError> {
+        self.report(Some(id), Event::Caution(Caution { phase: String::new(), text }))
     }
 
     fn report(&mut self, trial: Option<&TrialId>, event: Event) -> Result<(), StudyError> {

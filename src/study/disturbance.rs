@@ -22,6 +22,12 @@ pub(super) fn broken_rule(limits: &Disturbance, run: &Run, block: u32, attempt: 
 
 /// Likewise, from what was seen during its trials and during those before.
 fn broken(limits: &Disturbance, seen: &[Surroundings], before: &[Surroundings]) -> Option<String> {
+    if seen.iter().any(|one| one.stopped) {
+        return Some("a trial was stopped and went on later: its times hold the pause".to_owned());
+    }
+    if let Some(slept) = seen.iter().filter_map(|one| one.slept).next() {
+        return Some(format!("the machine slept for {slept:.1} s during a trial"));
+    }
     let cpu_time = sum(seen, |one| one.cpu_time);
     let share = |used: Option<f64>| Some(used? / cpu_time.filter(|time| *time > 0.0)?);
     let beyond = |found: Option<f64>, limit: f64| found.filter(|share| *share > limit);
@@ -115,6 +121,7 @@ mod tests {
             foreign_bytes: Some(9 << 20),
             own_bytes: Some(100 << 20),
             sentinel: Some(Sentinel { cpu: 0.002, memory: 0.004 }),
+            ..Surroundings::default()
         }
     }
 
@@ -141,6 +148,13 @@ mod tests {
             bytes.as_deref(),
             Some("others moved about 130 MB on this disk, 63 % of what the trials did (25 % is borne)")
         );
+        let stopped = told(Surroundings { stopped: true, ..quiet() });
+        assert_eq!(
+            stopped.as_deref(),
+            Some("a trial was stopped and went on later: its times hold the pause")
+        );
+        let slept = told(Surroundings { slept: Some(3600.04), ..quiet() });
+        assert_eq!(slept.as_deref(), Some("the machine slept for 3600.0 s during a trial"));
         // Many times what the trials did, but next to nothing.
         let few = Surroundings { own_bytes: Some(1), foreign_bytes: Some(3 << 20), ..quiet() };
         assert_eq!(broken(&Disturbance::default(), &[few, few], &[]), None);

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::journal::{JournalError, Writer};
 use crate::plan::Plan;
 
 /// The resolved plan's file name within the folder of a run.
@@ -40,20 +41,43 @@ pub struct RunFolder {
 impl RunFolder {
     /// Makes the folder and puts the resolved plan into it.
     ///
+    /// A folder whose run was ended before its first record is taken over: there is nothing in it to carry on.
+    ///
     /// # Errors
     /// When it cannot be made or written, or holds a run already.
     pub fn create(path: &Path, plan: &Plan) -> Result<Self, FolderError> {
         let make = |source| FolderError::Make { path: path.to_owned(), source };
+        let folder = RunFolder { path: path.to_owned() };
         std::fs::create_dir_all(path).map_err(make)?;
-        if path.join(PLAN_FILE).exists() || path.join(crate::journal::FILE_NAME).exists() {
+        if !folder.is_free().map_err(make)? {
             return Err(FolderError::Taken(path.to_owned()));
         }
         let text = serde_json::to_string_pretty(plan).map_err(|error| make(error.into()))?;
-        let file = std::fs::File::create(path.join(PLAN_FILE)).map_err(make)?;
+        // Under its name it is whole, whenever we are ended.
+        let unfinished = path.join(format!(".{PLAN_FILE}.new"));
+        let file = std::fs::File::create(&unfinished).map_err(make)?;
         std::io::Write::write_all(&mut &file, text.as_bytes())
             .and_then(|()| file.sync_all())
+            .and_then(|()| std::fs::rename(&unfinished, path.join(PLAN_FILE)))
             .map_err(make)?;
-        Ok(RunFolder { path: path.to_owned() })
+        Ok(folder)
+    }
+
+    /// Whether no run has begun here, and no file of anybody's is in the way. A journal without a record is removed.
+    fn is_free(&self) -> std::io::Result<bool> {
+        if self.path.join(PLAN_FILE).exists() && Self::open(&self.path).is_err() {
+            return Ok(false);
+        }
+        let mut records = 0;
+        match Writer::append_to(&self.journal(), |_| records += 1) {
+            // Who holds the lock may be about to write the first one.
+            Ok(_lock) if records == 0 => {
+                std::fs::remove_file(self.journal())?;
+                Ok(true)
+            }
+            Err(JournalError::NoRun { .. }) => Ok(true),
+            Ok(_) | Err(_) => Ok(false),
+        }
     }
 
     /// An existing run and its plan.
@@ -82,5 +106,35 @@ impl RunFolder {
     pub fn id(&self) -> String {
         let path = std::fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{FolderError, RunFolder};
+    use crate::plan::Plan;
+
+    #[test]
+    fn a_folder_without_a_record_is_taken_over_and_no_other() {
+        let place = tempfile::tempdir().unwrap();
+        let plan: Plan = serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
+        let create = || RunFolder::create(place.path(), &plan);
+        let folder = create().unwrap();
+        let first = include_str!("../../tests/runs/demo/journal.jsonl").lines().next().unwrap();
+        for left in ["", "{\"at\":\"2026-", first] {
+            fs::write(folder.journal(), left).unwrap();
+            create().unwrap();
+            assert!(!folder.journal().exists(), "{left}");
+            assert_eq!(RunFolder::open(place.path()).unwrap().1, plan);
+        }
+        fs::write(folder.journal(), format!("{first}\n")).unwrap();
+        assert!(matches!(create(), Err(FolderError::Taken(_))));
+        fs::write(folder.journal(), "not ours\n{}\n").unwrap();
+        assert!(matches!(create(), Err(FolderError::Taken(_))));
+        fs::remove_file(folder.journal()).unwrap();
+        fs::write(place.path().join("plan.json"), "{\"somebody\": \"else\"}").unwrap();
+        assert!(matches!(create(), Err(FolderError::Taken(_))));
     }
 }

@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::param::clock_ticks_per_second;
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::host::block_device::DeviceNumber;
 use crate::host::procfs::{CpuTimes, cpu_times, own_user_ticks};
@@ -18,6 +19,9 @@ use crate::journal::{Sentinel, Surroundings};
 use crate::lab::Disk;
 
 use super::sentinel::sentinel;
+
+/// The two clocks are not read at the same moment: no sleep is shorter than this, in seconds.
+const SLEEP: f64 = 0.1;
 
 /// Watches the machine while a trial runs.
 pub trait Watcher {
@@ -61,6 +65,7 @@ struct Readings {
     cpu: Option<CpuTimes>,
     own_user: Option<u64>,
     bytes: Option<u64>,
+    asleep: f64,
     sentinel: Option<Sentinel>,
 }
 
@@ -82,9 +87,20 @@ impl Machine {
             cpu: cpu_times(&self.root).ok(),
             own_user,
             bytes: self.shared.as_ref().and_then(|shared| shared.bytes(&self.root)),
+            asleep: asleep(),
             sentinel: None,
         }
     }
+}
+
+/// Seconds since the machine started for which it slept: CLOCK_BOOTTIME counts them, CLOCK_MONOTONIC does not
+/// (clock_gettime(2)).
+fn asleep() -> f64 {
+    let now = |clock| {
+        let time = clock_gettime(clock);
+        time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+    };
+    now(ClockId::Boottime) - now(ClockId::Monotonic)
 }
 
 impl Watcher for Machine {
@@ -96,7 +112,8 @@ impl Watcher for Machine {
     fn end(&mut self, own_bytes: u64) -> Surroundings {
         let Some(before) = self.before.take() else { return Surroundings::default() };
         let after = self.read();
-        let mut found = Surroundings { sentinel: before.sentinel, ..Surroundings::default() };
+        let slept = Some(after.asleep - before.asleep).filter(|seconds| *seconds > SLEEP);
+        let mut found = Surroundings { sentinel: before.sentinel, slept, ..Surroundings::default() };
         if let Some((first, last)) = before.cpu.zip(after.cpu) {
             let per_second = clock_ticks_per_second() as f64;
             let seconds = |ticks: u64| ticks as f64 / per_second;

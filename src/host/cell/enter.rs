@@ -2,11 +2,12 @@
 
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::io::FdFlags;
+use rustix::process::{Pid, Signal, WaitOptions, set_parent_process_death_signal, waitpid};
 use rustix::thread::{CapabilitySet, UnshareFlags};
 
 use super::{Cell, CellError, SPEC, Walls, inherit, system};
@@ -77,15 +78,28 @@ impl Cell {
         let (end, kept_open) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(system("make a pipe"))?;
         self.lifeline = Some(inherit(end.as_fd())?);
-        let mut child = self.command()?.arg("--inmate").spawn().map_err(system("start the inmate"))?;
+        let stops = self.stops.take().and_then(own);
+        if let Some(stops) = &stops {
+            rustix::io::fcntl_setfd(stops, FdFlags::CLOEXEC)
+                .map_err(system("keep a pipe from the inmate"))?;
+        }
+        let child = self.command()?.arg("--inmate").spawn().map_err(system("start the inmate"))?;
         drop(end);
-        let status = child.wait().map_err(system("wait for the inmate"))?;
+        let status = loop {
+            let found = waitpid(Some(Pid::from_child(&child)), WaitOptions::UNTRACED);
+            match found.map_err(system("wait for the inmate"))? {
+                Some((_, status)) if status.stopped() => {
+                    // Who would hear it may be gone; then so are we in a moment.
+                    let _ = stops.as_ref().map(|stops| rustix::io::write(stops, b"s"));
+                }
+                Some((_, status)) => break status,
+                None => {}
+            }
+        };
         drop(kept_open);
         // As a shell tells it: 128 + the signal.
-        Ok(status
-            .code()
-            .or(status.signal().map(|signal| 128 + signal))
-            .map_or(255, |code| (code & 0xff) as u8))
+        let code = status.exit_status().or(status.terminating_signal().map(|signal| 128 + signal));
+        Ok(code.map_or(255, |code| (code & 0xff) as u8))
     }
 
     /// Becomes the program; returns only if it cannot.
