@@ -14,18 +14,19 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fsverdict::dataset::{Prepared, prepare};
-use fsverdict::plan::{Bytes, Dataset, TreeShape};
-use fsverdict::workload::{Ledger, Site, operation};
+use fsverdict::plan::{Bytes, Dataset, Operation, TreeShape};
+use fsverdict::workload::{Ledger, Site, run};
 use rustix::fs::{AtFlags, Mode, OFlags, RawDir, StatxFlags};
 
 const FILES: u64 = 50_000;
 const SIZE: usize = 1000;
 const ROUNDS: usize = 9;
 
-fn ours(name: &str, mount: &Path, dataset: &Prepared, ledger: &mut Ledger) -> Duration {
-    let mut site = Site { mount, into: Path::new("flat"), dataset, staged: None, ledger, changed: 0.0 };
+fn ours(operation: Operation, mount: &Path, dataset: &Prepared, ledger: &mut Ledger) -> Duration {
+    let mut site =
+        Site { operation, mount, into: Path::new("flat"), dataset, staged: None, ledger, changed: 0.0 };
     let start = Instant::now();
-    operation(name).unwrap().run(&mut site).unwrap();
+    run(&mut site).unwrap();
     start.elapsed()
 }
 
@@ -84,8 +85,8 @@ fn main() {
             times
         };
         let mut measure_ours = || {
-            let fill = ours("directory.fill", folder.path(), &dataset, &mut ledger);
-            let list = ours("directory.list", folder.path(), &dataset, &mut ledger);
+            let fill = ours(Operation::DirectoryFill, folder.path(), &dataset, &mut ledger);
+            let list = ours(Operation::DirectoryList, folder.path(), &dataset, &mut ledger);
             std::fs::remove_dir_all(folder.path().join("flat")).unwrap();
             (fill, list)
         };

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use fsverdict::host::root::Root;
 use fsverdict::journal::Observation;
-use fsverdict::measure::{Meter, SettleLimits, WorkDone, settle};
+use fsverdict::measure::{MeasureError, Meter, SettleLimits, WorkDone, settle};
 
 const MIB: u64 = 1 << 20;
 
@@ -69,17 +69,20 @@ fn loop_counts_agree_with_what_was_written() {
     let calm = settle(&root, Some(&mounted.device), &SettleLimits::default()).unwrap();
     assert!(!calm.timed_out, "nothing writes to it yet");
 
-    let mut running = meter.start("write", "fresh").unwrap();
-    let mut file = File::create(mounted.target().join("file")).unwrap();
-    let piece: Vec<u8> = (0..MIB).map(|index| (index % 251) as u8).collect();
-    for _ in 0..16 {
-        file.write_all(&piece).unwrap();
-    }
-    running.returned().unwrap();
-    rustix::fs::syncfs(&file).unwrap();
-    running.durable().unwrap();
+    let target = mounted.target();
+    let write = |file: &mut Option<File>| {
+        let file = file.insert(File::create(target.join("file")).unwrap());
+        let piece: Vec<u8> = (0..MIB).map(|index| (index % 251) as u8).collect();
+        (0..16).for_each(|_| file.write_all(&piece).unwrap());
+        Ok::<(), MeasureError>(())
+    };
+    let sync = |file: &mut Option<File>| {
+        rustix::fs::syncfs(file.as_ref().unwrap()).unwrap();
+        Ok(())
+    };
+    let ((), clocked) = meter.clock("write", "fresh", &mut None, write, sync).unwrap();
     let work = WorkDone { bytes_written: 16 * MIB, files: 1, ..WorkDone::default() };
-    let observation = running.finish(work, Some(&mounted.target())).unwrap();
+    let observation = clocked.finish(work, Some(&target)).unwrap();
 
     let logical = (16 * MIB) as f64;
     let written = value(&observation, "device_written");

@@ -13,11 +13,6 @@ use fsverdict::verdict::{Estimate, Now, PhaseEstimate, then_and_now};
 fn study(name: &str, scale: Option<f64>) -> Plan {
     let filesystems = fsverdict::filesystem::names();
     let encryptions = fsverdict::layer::encryption_names();
-    let known = fsverdict::workload::operations().iter();
-    let operations: Vec<(&str, &[&str])> = known
-        .map(|operation| (operation.name(), &["tree", "file", "flat"][..]))
-        .chain([("device.write", &["file"][..]), ("device.read", &["file"]), ("fsck", &[])])
-        .collect();
     let profiles: Vec<&str> = fsverdict::dataset::PROFILES.iter().map(|profile| profile.name).collect();
     let adapters = fsverdict::workload::adapters().iter();
     let metrics: Vec<&str> = fsverdict::journal::METRICS
@@ -28,7 +23,6 @@ fn study(name: &str, scale: Option<f64>) -> Plan {
     let vocabulary = Vocabulary {
         filesystems: &filesystems,
         encryptions: &encryptions,
-        operations: &operations,
         adapters: &adapters.map(|adapter| adapter.name()).collect::<Vec<_>>(),
         profiles: &profiles,
         metrics: &metrics,
@@ -79,7 +73,8 @@ fn has(plan: &Plan, wanted: &[&str]) {
 fn work<'a>(plan: &'a Plan, phase: &str) -> &'a str {
     let found = plan.phases.iter().find(|found| found.name == phase).unwrap_or_else(|| panic!("no {phase}"));
     match &found.work {
-        Work::Operation(line) | Work::Command(line) | Work::Adapter { options: line, .. } => line,
+        Work::Operation(operation) => operation.name(),
+        Work::Command(line) | Work::Adapter { options: line, .. } => line,
     }
 }
 

@@ -54,12 +54,7 @@ fn entries(what: What) -> Vec<(String, String)> {
             .map(|layer| own(layer.name, layer.summary))
             .chain(crate::layer::SCHEDULERS.iter().map(|scheduler| own(scheduler.name, scheduler.summary)))
             .collect(),
-        What::Operations => crate::workload::operations()
-            .iter()
-            .map(|operation| own(operation.name(), operation.summary()))
-            .chain(crate::workload::DEVICE_OPERATIONS.iter().map(|(name, summary)| own(name, summary)))
-            .chain([own(crate::trial::FSCK, "check the unmounted filesystem with its own checker")])
-            .collect(),
+        What::Operations => crate::plan::Operation::all().map(|one| own(one.name(), one.summary())).collect(),
         What::Adapters => crate::workload::adapters().iter().map(|a| own(a.name(), a.summary())).collect(),
         What::Presets => {
             crate::plan::presets().iter().map(|preset| own(preset.name, preset.summary)).collect()

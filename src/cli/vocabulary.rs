@@ -13,17 +13,6 @@ use super::error::CliError;
 pub(super) fn with_vocabulary<T>(use_it: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
     let filesystems = crate::filesystem::names();
     let encryptions = crate::layer::encryption_names();
-    let kinds: Vec<(&str, Vec<&str>)> = crate::workload::operations()
-        .iter()
-        .map(|operation| (operation.name(), operation.datasets().iter().map(|kind| kind.name()).collect()))
-        .collect();
-    let on_the_device = crate::workload::DEVICE_OPERATIONS.map(|(name, _)| (name, &["file"][..]));
-    let operations: Vec<(&str, &[&str])> = kinds
-        .iter()
-        .map(|(name, kinds)| (*name, kinds.as_slice()))
-        .chain(on_the_device)
-        .chain([(crate::trial::FSCK, &[][..])])
-        .collect();
     let profiles: Vec<&str> = crate::dataset::PROFILES.iter().map(|profile| profile.name).collect();
     let adapters: Vec<&str> = crate::workload::adapters().iter().map(|adapter| adapter.name()).collect();
     let of_adapters = crate::workload::adapters().iter().flat_map(|adapter| adapter.metrics());
@@ -32,7 +21,6 @@ pub(super) fn with_vocabulary<T>(use_it: impl FnOnce(&Vocabulary<'_>) -> T) -> T
     use_it(&Vocabulary {
         filesystems: &filesystems,
         encryptions: &encryptions,
-        operations: &operations,
         adapters: &adapters,
         profiles: &profiles,
         metrics: &metrics,

@@ -10,12 +10,14 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
+use crate::plan::Kind;
+
 use super::compare::{CompareError, Comparison, HardLinks};
 use super::content::{Body, Content, TRANSFER};
 use super::descriptor::{open_directory, open_path};
 use super::error::{DatasetError, IoFailure};
 use super::list::{list, single};
-use super::prepare::{Kind, Origin, Prepared};
+use super::prepare::{Origin, Prepared};
 use super::stage::Staged;
 use super::tree::{Entry, EntryKind, Totals, Tree};
 use super::write::read_some;

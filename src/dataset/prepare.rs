@@ -1,12 +1,11 @@
 //! From the plan's words to a dataset laid out in memory.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
 
-use crate::plan::{Dataset, TreeShape};
+use crate::plan::{Dataset, Kind, TreeShape};
 
 use super::content::Content;
 use super::error::DatasetError;
@@ -15,37 +14,6 @@ use super::list::single;
 use super::profile::profile;
 use super::sizes::LARGEST_SHARE;
 use super::tree::{Totals, Tree};
-
-/// The kinds of datasets, as operations ask for them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// A generated tree.
-    Tree,
-    /// One directory of small files.
-    Flat,
-    /// One big file.
-    File,
-    /// A real folder of the user's.
-    Folder,
-}
-
-impl Kind {
-    /// Its word in plans and messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tree => "tree",
-            Self::Flat => "flat",
-            Self::File => "file",
-            Self::Folder => "folder",
-        }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
 
 /// Where the data come from.
 #[derive(Debug)]
@@ -122,7 +90,7 @@ pub fn prepare(name: &str, spec: &Dataset, seed: u64) -> Result<Prepared, Datase
         tree: Arc::new(tree),
         content: Arc::new(Content::new(seed, compressible)),
     };
-    let (kind, origin) = match spec {
+    let origin = match spec {
         Dataset::Tree(asked) => {
             let known = profile(&asked.profile).ok_or_else(|| DatasetError::UnknownProfile {
                 dataset: name.into(),
@@ -151,14 +119,14 @@ pub fn prepare(name: &str, spec: &Dataset, seed: u64) -> Result<Prepared, Datase
                     LARGEST_SHARE * 100.0
                 ));
             }
-            (Kind::Tree, generated(made.tree, compressible))
+            generated(made.tree, compressible)
         }
         Dataset::Flat { files, file_size } => {
             let tree = flat(count("files", *files)?, file_size.0, seed).ok_or_else(too_many)?;
-            (Kind::Flat, generated(tree, 0.0))
+            generated(tree, 0.0)
         }
         Dataset::File { size, compressible } => {
-            (Kind::File, generated(single(size.0, 0o644), share("compressible", *compressible)?))
+            generated(single(size.0, 0o644), share("compressible", *compressible)?)
         }
         Dataset::Folder { path, size } => {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -167,10 +135,10 @@ pub fn prepare(name: &str, spec: &Dataset, seed: u64) -> Result<Prepared, Datase
                 path: path.display().to_string(),
                 errno,
             })?;
-            (Kind::Folder, Origin::Folder { path: path.clone(), wanted: size.map(|size| size.0) })
+            Origin::Folder { path: path.clone(), wanted: size.map(|size| size.0) }
         }
     };
-    Ok(Prepared { name: name.into(), kind, origin, notes })
+    Ok(Prepared { name: name.into(), kind: spec.kind(), origin, notes })
 }
 
 /// What cannot be true of one tree at once, and what to change.

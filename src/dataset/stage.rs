@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use rustix::fs::{Mode, OFlags, SeekFrom};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{Dataset, least_space};
+use crate::plan::{Dataset, Kind, least_space};
 
 use super::content::Body;
 use super::copy::{Skipped, copy_folder};
@@ -16,7 +16,7 @@ use super::error::{DatasetError, IoFailure};
 use super::folder::{Selection, select};
 use super::list::list;
 use super::manifest::Manifest;
-use super::prepare::{Kind, Origin, Prepared};
+use super::prepare::{Origin, Prepared};
 use super::tree::{Totals, Tree};
 use super::write::{Manner, Source, Untimed, write_tree};
 

@@ -55,14 +55,27 @@ pub(crate) enum Source<'a> {
 }
 
 /// Whether the tree is new.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manner {
+#[derive(Clone, Copy)]
+pub(crate) enum Manner<'a> {
     /// Nothing of it may exist but the root.
     Create,
     /// All of it exists; each distinct file is truncated and written again.
     Overwrite,
     /// The same, where what were hard links may have become files of their own: each name is written again.
     OverwriteNames,
+    /// New beside a former one: files that have not changed are hard links to those there.
+    Next {
+        /// The root of the former tree.
+        former: BorrowedFd<'a>,
+        /// Whether the entry of this number has changed.
+        changes: &'a dyn Fn(usize) -> bool,
+    },
+}
+
+impl Manner<'_> {
+    fn is_new(self) -> bool {
+        matches!(self, Self::Create | Self::Next { .. })
+    }
 }
 
 /// How much was written.
@@ -79,48 +92,74 @@ pub(crate) fn write_tree(
     tree: &Tree,
     source: Source<'_>,
     root: BorrowedFd<'_>,
-    manner: Manner,
+    manner: Manner<'_>,
     probe: &mut impl Probe,
 ) -> Result<Written, IoFailure> {
     let mut writer = Writer { tree, source, root, manner, buffer: Vec::new(), written: Written::default() };
-    if matches!(source, Source::Folder(_)) {
+    let staged = match source {
+        Source::Folder(staged) => Some(staged),
+        Source::Generated { .. } => None,
+    };
+    if staged.is_some() {
         writer.buffer = vec![0; TRANSFER];
     }
-    // The open directories from the root down to the one being filled, there and at the source.
-    let mut open: Vec<(OwnedFd, Option<OwnedFd>)> = Vec::new();
+    let former = match manner {
+        Manner::Next { former, .. } => Some(former),
+        _ => None,
+    };
+    let top = Level { here: root, staged, former };
+    // From the one below the root down to the one being filled.
+    let mut open: Vec<OpenLevel> = Vec::new();
     for (number, directory) in tree.directories.iter().enumerate() {
-        open.truncate(usize::from(directory.depth).saturating_sub(1));
-        let (here, from) = match (number, open.last()) {
-            (0, _) => (None, None),
-            (_, None) => (Some(root), source_root(source)),
-            (_, Some((here, from))) => (Some(here.as_fd()), from.as_ref().map(OwnedFd::as_fd)),
-        };
-        let Some(parent) = here else {
-            writer.fill(directory, root, source_root(source), probe)?;
+        if number == 0 {
+            writer.fill(directory, top, probe)?;
             continue;
-        };
-        let failed = |call, errno| IoFailure::new(call, tree.directory_path(number), errno);
+        }
+        open.truncate(usize::from(directory.depth).saturating_sub(1));
+        let above = open.last().map_or(top, OpenLevel::borrow);
+        let failed =
+            |call: &'static str| move |errno| IoFailure::new(call, tree.directory_path(number), errno);
         let name = tree.name(directory.name);
-        if manner == Manner::Create {
+        if manner.is_new() {
             probe.begin();
             let made =
-                rustix::fs::mkdirat(parent, name, Mode::from_raw_mode((directory.mode | 0o700).into()));
+                rustix::fs::mkdirat(above.here, name, Mode::from_raw_mode((directory.mode | 0o700).into()));
             probe.end(Call::MakeDirectory);
-            made.map_err(|errno| failed("make the directory", errno))?;
+            made.map_err(failed("make the directory"))?;
         }
-        let here = open_directory(parent, name).map_err(|errno| failed("open the directory", errno))?;
-        let from = from.map(|from| open_directory(from, name)).transpose();
-        let from = from.map_err(|errno| failed("open the staged directory", errno))?;
-        writer.fill(directory, here.as_fd(), from.as_ref().map(OwnedFd::as_fd), probe)?;
-        open.push((here, from));
+        let below = |folder: Option<BorrowedFd<'_>>| folder.map(|it| open_directory(it, name)).transpose();
+        let level = OpenLevel {
+            here: open_directory(above.here, name).map_err(failed("open the directory"))?,
+            staged: below(above.staged).map_err(failed("open the staged directory"))?,
+            former: below(above.former).map_err(failed("open the directory of the generation before"))?,
+        };
+        writer.fill(directory, level.borrow(), probe)?;
+        open.push(level);
     }
     Ok(writer.written)
 }
 
-fn source_root(source: Source<'_>) -> Option<BorrowedFd<'_>> {
-    match source {
-        Source::Folder(root) => Some(root),
-        Source::Generated { .. } => None,
+/// A directory being filled, the same one at the source if that is a folder, and in the former tree if there is one.
+#[derive(Clone, Copy)]
+struct Level<'a> {
+    here: BorrowedFd<'a>,
+    staged: Option<BorrowedFd<'a>>,
+    former: Option<BorrowedFd<'a>>,
+}
+
+struct OpenLevel {
+    here: OwnedFd,
+    staged: Option<OwnedFd>,
+    former: Option<OwnedFd>,
+}
+
+impl OpenLevel {
+    fn borrow(&self) -> Level<'_> {
+        Level {
+            here: self.here.as_fd(),
+            staged: self.staged.as_ref().map(OwnedFd::as_fd),
+            former: self.former.as_ref().map(OwnedFd::as_fd),
+        }
     }
 }
 
@@ -128,7 +167,7 @@ struct Writer<'a> {
     tree: &'a Tree,
     source: Source<'a>,
     root: BorrowedFd<'a>,
-    manner: Manner,
+    manner: Manner<'a>,
     buffer: Vec<u8>,
     written: Written,
 }
@@ -138,62 +177,61 @@ impl Writer<'_> {
     fn fill(
         &mut self,
         directory: &Directory,
-        here: BorrowedFd<'_>,
-        from: Option<BorrowedFd<'_>>,
+        level: Level<'_>,
         probe: &mut impl Probe,
     ) -> Result<(), IoFailure> {
         let tree = self.tree;
         for (place, entry) in tree.entries_of(directory).iter().enumerate() {
             let number = directory.first as usize + place;
-            let done = match (entry.kind, self.manner) {
-                (EntryKind::File, manner) | (EntryKind::HardLink, manner @ Manner::OverwriteNames) => {
-                    probe.begin();
-                    let done = self.file(entry, manner, here, from);
-                    probe.end(Call::WriteFile);
-                    self.written.files += 1;
+            let name = tree.name(entry.name);
+            let unchanged = match self.manner {
+                Manner::Next { former, changes } => {
+                    let same = entry.kind == EntryKind::Symlink
+                        || (entry.kind == EntryKind::File && !changes(number));
+                    same.then_some(level.former.unwrap_or(former))
+                }
+                _ => None,
+            };
+            let mut buffer = [0; PATH_LIMIT];
+            probe.begin();
+            let (call, verb, done) = match (entry.kind, self.manner) {
+                _ if let Some(former) = unchanged => {
+                    let done = rustix::fs::linkat(former, name, level.here, name, AtFlags::empty());
+                    (Call::Link, "make the hard link", done)
+                }
+                (EntryKind::File, _) | (EntryKind::HardLink, Manner::OverwriteNames) => {
                     self.written.bytes += entry.size;
-                    done.map_err(|errno| ("write", errno))
+                    (Call::WriteFile, "write", self.file(entry, level))
                 }
-                (_, Manner::Overwrite | Manner::OverwriteNames) => Ok(()),
-                (EntryKind::HardLink, Manner::Create) => {
-                    let mut buffer = [0; PATH_LIMIT];
+                (_, manner) if !manner.is_new() => continue,
+                // A further name of a file that may have changed: of the one in this tree.
+                (EntryKind::HardLink, _) => {
                     let target = tree.entry_path_into(entry.what as usize, &mut buffer);
-                    probe.begin();
+                    probe.begin(); // finding the path is our own work
                     let done = target.ok_or(Errno::NAMETOOLONG).and_then(|target| {
-                        rustix::fs::linkat(self.root, target, here, tree.name(entry.name), AtFlags::empty())
+                        rustix::fs::linkat(self.root, target, level.here, name, AtFlags::empty())
                     });
-                    probe.end(Call::Link);
-                    self.written.files += 1;
-                    done.map_err(|errno| ("make the hard link", errno))
+                    (Call::Link, "make the hard link", done)
                 }
-                (EntryKind::Symlink, Manner::Create) => {
-                    probe.begin();
-                    let done = rustix::fs::symlinkat(tree.name(entry.what), here, tree.name(entry.name));
-                    probe.end(Call::Link);
-                    done.map_err(|errno| ("make the symbolic link", errno))
+                (EntryKind::Symlink, _) => {
+                    let done = rustix::fs::symlinkat(tree.name(entry.what), level.here, name);
+                    (Call::Link, "make the symbolic link", done)
                 }
             };
-            done.map_err(|(call, errno)| IoFailure::new(call, tree.entry_path(number), errno))?;
+            probe.end(call);
+            self.written.files += u64::from(entry.kind != EntryKind::Symlink);
+            done.map_err(|errno| IoFailure::new(verb, tree.entry_path(number), errno))?;
         }
         Ok(())
     }
 
     /// Writes one file.
-    fn file(
-        &mut self,
-        entry: &Entry,
-        manner: Manner,
-        here: BorrowedFd<'_>,
-        from: Option<BorrowedFd<'_>>,
-    ) -> Result<(), Errno> {
+    fn file(&mut self, entry: &Entry, level: Level<'_>) -> Result<(), Errno> {
         let name = self.tree.name(entry.name);
-        let flags = match manner {
-            Manner::Create => OFlags::CREATE | OFlags::EXCL,
-            Manner::Overwrite | Manner::OverwriteNames => OFlags::TRUNC,
-        };
+        let flags = if self.manner.is_new() { OFlags::CREATE | OFlags::EXCL } else { OFlags::TRUNC };
         let flags = flags | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(here, name, flags, Mode::from_raw_mode(entry.mode.into()))?;
-        match (self.source, from) {
+        let file = rustix::fs::openat(level.here, name, flags, Mode::from_raw_mode(entry.mode.into()))?;
+        match (self.source, level.staged) {
             (Source::Generated { content, generation }, _) => {
                 let identity = match entry.kind {
                     EntryKind::HardLink => self.tree.entries[entry.what as usize].what,
@@ -201,8 +239,8 @@ impl Writer<'_> {
                 };
                 content.write_all(file.as_fd(), &Body { identity, generation, size: entry.size })
             }
-            (Source::Folder(_), Some(from)) => {
-                copy_file(from, name, file.as_fd(), entry.size, &mut self.buffer)
+            (Source::Folder(_), Some(staged)) => {
+                copy_file(staged, name, file.as_fd(), entry.size, &mut self.buffer)
             }
             (Source::Folder(_), None) => Err(Errno::BADF),
         }

@@ -10,8 +10,8 @@ use crate::host::sysfs::{bottom_devices, queue_settings};
 use crate::journal::{Caution, Observation};
 
 use super::account::{Readings, WorkDone, measurements};
-use super::dirty::{DirtyPeak, DirtyWatch};
-use super::sample::{Probe, Sample};
+use super::dirty::DirtyWatch;
+use super::sample::Probe;
 
 /// How long [`idle_load`] looks by default. CPU time comes in ticks of 10 ms: shorter says little.
 pub const IDLE_WINDOW: Duration = Duration::from_millis(400);
@@ -86,127 +86,76 @@ impl Meter {
         &self.cautions
     }
 
-    /// Starts the clocks. `cache` is the cache state: `cold`, `warm` or `fresh`.
+    /// Does `work` on the first clock, makes it durable on the second, and reads what both cost. `cache` is the cache
+    /// state: `cold`, `warm` or `fresh`; `context` is what both steps work with.
     ///
     /// # Errors
-    /// When a counter cannot be read.
-    pub fn start(&self, phase: &str, cache: &str) -> Result<Running<'_>, MeasureError> {
-        let watch = DirtyWatch::start(&self.root)?;
-        let before = self.probe.sample()?;
-        let own_cpu = self.probe.own_cpu()?;
-        Ok(Running {
-            meter: self,
+    /// Those of the two steps, and when a counter cannot be read.
+    pub fn clock<C, T, E: From<MeasureError>>(
+        &self,
+        phase: &str,
+        cache: &str,
+        context: &mut C,
+        work: impl FnOnce(&mut C) -> Result<T, E>,
+        make_durable: impl FnOnce(&mut C) -> Result<(), E>,
+    ) -> Result<(T, Clocked), E> {
+        let read = |error: ReadError| MeasureError::from(error);
+        let mut watch = DirtyWatch::start(&self.root)?;
+        let before = self.probe.sample().map_err(read)?;
+        let own_before = self.probe.own_cpu().map_err(read)?;
+        let watch_cost = watch.cost();
+        // Last, so that none of the above is on the clock.
+        let started = Instant::now();
+        let done = work(context)?;
+        let returned = started.elapsed();
+        let own_cpu = self.probe.own_cpu().map_err(read)?.saturating_sub(own_before);
+        let watching = watch.cost().saturating_sub(watch_cost);
+        // The moment when most is likely to be unwritten.
+        watch.look().map_err(read)?;
+        make_durable(context)?;
+        let durable = started.elapsed();
+        let after = self.probe.sample().map_err(read)?;
+        let mut dirty = watch.stop().map_err(read)?;
+        dirty.cpu = dirty.cpu.saturating_sub(watch_cost);
+        let clocked = Clocked {
             phase: phase.to_owned(),
             cache: cache.to_owned(),
-            watch_cost: watch.cost(),
-            watch,
-            before,
-            own_cpu,
-            returned: None,
-            durable: None,
-            // Last, so that none of the above is on the clock.
-            started: Instant::now(),
-        })
+            readings: Readings {
+                returned,
+                durable,
+                before,
+                after,
+                own_cpu: own_cpu.saturating_sub(watching),
+                idle_load: self.idle_load,
+                dirty,
+                space_used: None,
+                ticks_per_second: self.probe.ticks_per_second(),
+            },
+        };
+        Ok((done, clocked))
     }
 }
 
-/// A phase being measured. Dropped without `finish`, it leaves nothing behind.
+/// A phase whose work is done and durable.
 #[derive(Debug)]
-pub struct Running<'m> {
-    meter: &'m Meter,
+pub struct Clocked {
     phase: String,
     cache: String,
-    watch: DirtyWatch,
-    watch_cost: Duration,
-    before: Sample,
-    own_cpu: Duration,
-    returned: Option<Returned>,
-    durable: Option<Durable>,
-    started: Instant,
+    readings: Readings,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Returned {
-    wall: Duration,
-    own_cpu: Duration,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Durable {
-    wall: Duration,
-    after: Sample,
-    dirty: DirtyPeak,
-}
-
-impl Running<'_> {
-    /// The work has returned: stops the first clock. Call it at once, then make the work durable.
-    ///
-    /// # Errors
-    /// When a counter cannot be read.
-    pub fn returned(&mut self) -> Result<(), MeasureError> {
-        let wall = self.started.elapsed();
-        let own_cpu = self.meter.probe.own_cpu()?.saturating_sub(self.own_cpu);
-        let watching = self.watch.cost().saturating_sub(self.watch_cost);
-        self.returned = Some(Returned { wall, own_cpu: own_cpu.saturating_sub(watching) });
-        // The moment when most is likely to be unwritten.
-        self.watch.look()?;
-        Ok(())
-    }
-
-    /// The work is durable (the caller has called syncfs): stops the second clock and reads the device.
-    ///
-    /// # Errors
-    /// When a counter cannot be read.
-    pub fn durable(&mut self) -> Result<(), MeasureError> {
-        let wall = self.started.elapsed();
-        let after = self.meter.probe.sample()?;
-        let mut dirty = self.watch.stop()?;
-        dirty.cpu = dirty.cpu.saturating_sub(self.watch_cost);
-        self.durable = Some(Durable { wall, after, dirty });
-        Ok(())
-    }
-
+impl Clocked {
     /// The observation. `mount_point` is where the filesystem under test is mounted, if it is.
     ///
-    /// A clock that was not stopped is stopped now; a phase with nothing to make durable (an unmount) needs
-    /// only [`returned`](Running::returned), and then was durable when it returned.
-    ///
     /// # Errors
-    /// When a counter or the space in use cannot be read.
+    /// When the space in use cannot be asked for.
     pub fn finish(mut self, work: WorkDone, mount_point: Option<&Path>) -> Result<Observation, MeasureError> {
-        let returned = match self.returned {
-            Some(returned) => returned,
-            None => {
-                self.returned()?;
-                return self.finish(work, mount_point);
-            }
-        };
-        let durable = match self.durable {
-            Some(durable) => durable,
-            None => {
-                self.durable()?;
-                if let Some(durable) = &mut self.durable {
-                    durable.wall = returned.wall;
-                }
-                return self.finish(work, mount_point);
-            }
-        };
-        let readings = Readings {
-            returned: returned.wall,
-            durable: durable.wall,
-            before: self.before,
-            after: durable.after,
-            own_cpu: returned.own_cpu,
-            idle_load: self.meter.idle_load,
-            dirty: durable.dirty,
-            space_used: mount_point.map(space_used).transpose()?,
-            ticks_per_second: self.meter.probe.ticks_per_second(),
-        };
+        self.readings.space_used = mount_point.map(space_used).transpose()?;
         Ok(Observation {
-            measurements: measurements(&readings, &work),
-            phase: std::mem::take(&mut self.phase),
+            measurements: measurements(&self.readings, &work),
+            phase: self.phase,
             histograms: work.histograms,
-            cache: std::mem::take(&mut self.cache),
+            cache: self.cache,
         })
     }
 }
@@ -245,37 +194,45 @@ mod tests {
         observation.measurements.iter().find(|one| one.metric == name).unwrap().value
     }
 
+    fn nothing<C>(_: &mut C) -> Result<(), MeasureError> {
+        Ok(())
+    }
+
     #[test]
     fn measures_what_changed_between_start_and_durable() {
         let (folder, root) = fake_root(&files());
         let meter = Meter::new(&root, Some("sda"), 0.0).unwrap();
         assert!(meter.cautions().is_empty());
-        let mut running = meter.start("write", "fresh").unwrap();
-        running.returned().unwrap();
         let stat = root.path("sys/class/block/sda/stat");
-        std::fs::write(&stat, "1 0 8 0 5 0 208 0 0 25 25 0 0 0 0 4 0").unwrap();
-        running.durable().unwrap();
-        std::fs::write(&stat, "9 9 9 9 9 9 999 9 9 99 99 0 0 0 0 99 0").unwrap();
+        let write = |text: &str| std::fs::write(&stat, text).unwrap();
+        let make_durable = |_: &mut ()| {
+            write("1 0 8 0 5 0 208 0 0 25 25 0 0 0 0 4 0");
+            Ok::<(), MeasureError>(())
+        };
+        let ((), clocked) = meter.clock("write", "fresh", &mut (), nothing, make_durable).unwrap();
+        write("9 9 9 9 9 9 999 9 9 99 99 0 0 0 0 99 0");
         let work = WorkDone { bytes_written: 51_200, ..WorkDone::default() };
-        let observation = running.finish(work, Some(folder.path())).unwrap();
+        let observation = clocked.finish(work, Some(folder.path())).unwrap();
         assert_eq!((observation.phase.as_str(), observation.cache.as_str()), ("write", "fresh"));
-        assert_eq!(value(&observation, "device_writes"), 4.0);
-        assert_eq!(value(&observation, "device_written"), 102_400.0);
-        assert_eq!(value(&observation, "device_flushes"), 1.0);
-        assert_eq!(value(&observation, "write_amplification"), 2.0);
-        assert_eq!(value(&observation, "dirty_peak"), 3072.0);
+        for (name, expected) in [
+            ("device_writes", 4.0),
+            ("device_written", 102_400.0),
+            ("device_flushes", 1.0),
+            ("write_amplification", 2.0),
+            ("dirty_peak", 3072.0),
+        ] {
+            assert_eq!(value(&observation, name), expected, "{name}");
+        }
         assert!(value(&observation, "durable") >= value(&observation, "returned"));
         assert!(value(&observation, "space_used") > 0.0);
     }
 
     #[test]
-    fn a_phase_with_nothing_to_sync_was_durable_when_it_returned() {
+    fn without_a_device_there_are_no_numbers_of_one() {
         let (_folder, root) = fake_root(&files());
         let meter = Meter::new(&root, None, 0.0).unwrap();
-        let mut running = meter.start("umount", "warm").unwrap();
-        running.returned().unwrap();
-        let observation = running.finish(WorkDone::default(), None).unwrap();
-        assert_eq!(value(&observation, "durable"), value(&observation, "returned"));
+        let ((), clocked) = meter.clock("umount", "warm", &mut (), nothing, nothing).unwrap();
+        let observation = clocked.finish(WorkDone::default(), None).unwrap();
         assert!(!observation.measurements.iter().any(|one| one.metric.starts_with("device")));
     }
 
@@ -292,30 +249,33 @@ mod tests {
     fn errors_say_what_failed() {
         let (_folder, root) = fake_root(&files());
         let meter = Meter::new(&root, None, 0.0).unwrap();
-        let failed = meter.start("write", "fresh").unwrap();
+        let ((), failed) = meter.clock("write", "fresh", &mut (), nothing, nothing).unwrap();
         let error = failed.finish(WorkDone::default(), Some(Path::new("/no/such/place"))).unwrap_err();
         assert!(matches!(error, MeasureError::Space { .. }));
         assert!(error.to_string().contains("/no/such/place: No such file"), "{error}");
-        std::fs::write(root.path("proc/meminfo"), "Dirty: x kB\n").unwrap();
-        let mut blind = meter.start("write", "fresh").unwrap();
-        assert!(blind.returned().unwrap_err().to_string().contains("line 1: Dirty"));
+        let meminfo = root.path("proc/meminfo");
+        let spoil = |_: &mut ()| {
+            std::fs::write(&meminfo, "Dirty: x kB\n").unwrap();
+            Ok::<(), MeasureError>(())
+        };
+        let blind = meter.clock("write", "fresh", &mut (), spoil, nothing);
+        assert!(blind.unwrap_err().to_string().contains("line 1: Dirty"));
     }
 
     #[test]
     fn works_on_this_machine() {
         let root = Root::default();
         let idle = idle_load(&root, Duration::from_millis(20)).unwrap();
-        assert!(idle >= 0.0);
         let meter = Meter::new(&root, None, idle).unwrap();
-        let mut running = meter.start("smoke", "warm").unwrap();
-        let sum: u64 = (0..1_000_000_u64).map(|number| std::hint::black_box(number ^ 7)).sum();
-        running.returned().unwrap();
-        running.durable().unwrap();
+        let work = |_: &mut ()| {
+            let numbers = (0..1_000_000_u64).map(|number| std::hint::black_box(number ^ 7));
+            Ok::<u64, MeasureError>(numbers.sum())
+        };
+        let (sum, clocked) = meter.clock("smoke", "warm", &mut (), work, nothing).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let work = WorkDone { files: sum.min(1), ..WorkDone::default() };
-        let observation = running.finish(work, Some(folder.path())).unwrap();
+        let observation = clocked.finish(work, Some(folder.path())).unwrap();
         assert!(value(&observation, "cpu") > 0.0);
-        assert!(value(&observation, "durable") >= value(&observation, "returned"));
         assert!(value(&observation, "space_used") > 0.0);
     }
 }

@@ -10,12 +10,14 @@
 //! let idle = measure::idle_load(&root, measure::IDLE_WINDOW)?;
 //! let meter = measure::Meter::new(&root, Some("loop0"), idle)?;
 //! let mount_point = std::path::Path::new("/mnt/candidate");
-//! let mut running = meter.start("write", "fresh")?;
-//! let done = work();
-//! running.returned()?;
-//! sync(mount_point);
-//! running.durable()?;
-//! let observation = running.finish(done, Some(mount_point))?;
+//! let (done, clocked) = meter.clock(
+//!     "write",
+//!     "fresh",
+//!     &mut (),
+//!     |()| Ok::<_, measure::MeasureError>(work()),
+//!     |()| Ok(sync(mount_point)),
+//! )?;
+//! let observation = clocked.finish(done, Some(mount_point))?;
 //! let settled = measure::settle(&root, Some("loop0"), &measure::SettleLimits::default())?;
 //! # Ok::<(), measure::MeasureError>(())
 //! ```
@@ -28,5 +30,5 @@ mod sample;
 mod settle;
 
 pub use account::{ToolUse, WorkDone};
-pub use meter::{IDLE_WINDOW, MeasureError, Meter, Running, idle_load};
+pub use meter::{Clocked, IDLE_WINDOW, MeasureError, Meter, idle_load};
 pub use settle::{SettleLimits, Settled, settle};

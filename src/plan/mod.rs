@@ -12,6 +12,7 @@ mod error;
 mod fit;
 mod limits;
 mod model;
+mod operation;
 mod preset;
 mod published;
 mod read;
@@ -37,6 +38,7 @@ pub use model::{
     Blocks, Candidate, Dataset, Device, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan, Protocol,
     StagingChoice, TreeShape, Verify, Vocabulary, Work,
 };
+pub use operation::{Flow, Kind, Needs, Operation};
 pub use preset::{Preset, preset, presets};
 pub use published::{Claim, Published};
 pub use read::{KEYS, read, read_with};

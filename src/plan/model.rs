@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bytes, Disturbance, Published};
+use super::{Bytes, Disturbance, Operation, Published};
 
 /// A resolved plan: everything a run needs to know, and nothing about how it will be carried out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -250,8 +250,8 @@ pub struct Phase {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Work {
-    /// A built-in operation, by its name in the registry (`tree.write`, `fsck`, …).
-    Operation(String),
+    /// A built-in operation.
+    Operation(Operation),
     /// A line for `/bin/sh -c`.
     Command(String),
     /// A benchmark program whose output is understood.
@@ -280,8 +280,6 @@ pub struct Vocabulary<'a> {
     pub filesystems: &'a [&'a str],
     /// Encryption layers, `none` included.
     pub encryptions: &'a [&'a str],
-    /// Built-in operations with the kind of dataset each needs (`tree`, `file`, `flat`, or empty for none). `tree` operations also take `folder` datasets.
-    pub operations: &'a [(&'a str, &'a [&'a str])],
     /// Adapters.
     pub adapters: &'a [&'a str],
     /// Tree profiles.

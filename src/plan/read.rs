@@ -16,7 +16,8 @@ use super::source::{Node, Place, Problem, Table, Texts, Value, parse};
 use super::suggest::suggest;
 use super::twin::Twice;
 use super::{
-    Bytes, Device, DeviceSource, Goal, LabChoice, Phase, Plan, StagingChoice, Vocabulary, Work, fit,
+    Bytes, Device, DeviceSource, Goal, LabChoice, Operation, Phase, Plan, StagingChoice, Vocabulary, Work,
+    fit,
 };
 
 /// Keys at the top of a plan.
@@ -255,7 +256,7 @@ fn read_weights(table: &Table, at: Place, phases: &[Phase], problems: &Problems)
 
 /// Each phase counts once; checks count only where there is nothing else.
 fn even_weights(phases: &[Phase]) -> BTreeMap<String, f64> {
-    let is_check = |phase: &&Phase| phase.work == Work::Operation("fsck".to_owned());
+    let is_check = |phase: &&Phase| phase.work == Work::Operation(Operation::Fsck);
     let only_checks = phases.iter().all(|phase| is_check(&phase));
     let counted = phases.iter().filter(|phase| only_checks || !is_check(phase));
     counted.map(|phase| (phase.name.clone(), 1.0)).collect()

@@ -5,7 +5,7 @@ use super::read_dataset::Datasets;
 use super::section::{Placed, Problems, Section, boolean, filled_text, inside_path, name, share, text};
 use super::source::{Node, Value};
 use super::suggest::suggest;
-use super::{Dataset, Phase, Verify, Vocabulary, Work};
+use super::{Dataset, Kind, Needs, Operation, Phase, Verify, Vocabulary, Work};
 
 pub(super) const PHASE: &[&str] =
     &["name", "operation", "command", "adapter", "options", "dataset", "into", "cold", "changed", "verify"];
@@ -13,9 +13,6 @@ pub(super) const VERIFY: &[&str] = &["dataset", "at"];
 
 /// What a trial itself reports under these names; a phase of the same name would be confused with it.
 const TAKEN: &[&str] = &["mkfs", "mount", "umount", "unmount", "fsck"];
-
-/// The operation of which a phase may say which share of the files has changed.
-const ROTATES: &str = "rotation.next";
 
 const EXAMPLE: &str = "for example: [[phase]] name = \"write\" operation = \"tree.write\" dataset = \"tree\"";
 
@@ -59,7 +56,7 @@ pub(super) fn read_phases(
 
 /// Whether the phase comes before mkfs.
 fn on_bare_device(phase: &Phase) -> bool {
-    matches!(&phase.work, Work::Operation(name) if name.starts_with("device."))
+    matches!(phase.work, Work::Operation(operation) if operation.needs() == Needs::BareDevice)
 }
 
 fn read_phase(
@@ -95,38 +92,25 @@ fn read_phase(
     let work = read_work(&section, vocabulary, problems);
     if let Some(Placed { value: Work::Operation(operation), at }) = &work {
         section.forbid(&["verify"], "an operation", "built-in operations verify their own data");
-        let known = vocabulary.operations.iter().find(|(name, _)| name == operation);
-        if let Some((_, kinds)) = known {
-            if kinds.is_empty() {
-                section.forbid(
-                    &["dataset", "into"],
-                    &format!("`{operation}`"),
-                    "it works on the whole filesystem",
-                );
-            } else {
-                match &dataset {
-                    Some(chosen) => check_kind(operation, kinds, chosen, datasets, problems),
-                    None if section.entry("dataset").is_none() => {
-                        section.lacks(
-                            *at,
-                            &format!("`{operation}` needs a dataset"),
-                            &needs(kinds, datasets),
-                        );
-                    }
-                    None => {}
-                }
-            }
+        if operation.takes().is_empty() {
+            let hint = "it works on the whole filesystem";
+            section.forbid(&["dataset", "into"], &format!("`{operation}`"), hint);
+        } else if let Some(chosen) = &dataset {
+            check_kind(*operation, chosen, datasets, problems);
+        } else if section.entry("dataset").is_none() {
+            section.lacks(*at, &format!("`{operation}` needs a dataset"), &needs(*operation, datasets));
         }
     }
     if let Some(Placed { value: Work::Command(_), .. }) = &work {
         section.forbid(&["into"], "`command`", "write the folder into the command line, below \"$MOUNT\"");
     }
     let changed = section.optional("changed", share).map(|share| share.value);
-    let rotates = |work: &Placed<Work>| matches!(&work.value, Work::Operation(name) if name == ROTATES);
+    let rotates =
+        |work: &Placed<Work>| matches!(work.value, Work::Operation(operation) if operation.takes_changed());
     if !work.as_ref().is_some_and(rotates) {
         section.forbid(
             &["changed"],
-            &format!("anything but `{ROTATES}`"),
+            &format!("anything but `{}`", Operation::RotationNext),
             "only there a part of the files changes",
         );
     }
@@ -169,9 +153,9 @@ fn read_work(
     let adapter = section.optional("adapter", filled_text);
     let options = section.optional("options", text).map(|options| options.value).unwrap_or_default();
     if let Some(Placed { at, value }) = operation {
-        let known: Vec<&str> = vocabulary.operations.iter().map(|(name, _)| *name).collect();
+        let known: Vec<&str> = Operation::all().map(Operation::name).collect();
         problems.must_be_known(at, "operation", &value, &known);
-        return Some(Placed { at, value: Work::Operation(value) });
+        return Some(Placed { at, value: Work::Operation(value.try_into().ok()?) });
     }
     if let Some(Placed { at, value }) = command {
         return Some(Placed { at, value: Work::Command(value) });
@@ -200,31 +184,24 @@ fn read_dataset_name(
     None
 }
 
-fn check_kind(
-    operation: &str,
-    kinds: &[&str],
-    chosen: &Placed<String>,
-    datasets: &Datasets,
-    problems: &Problems,
-) {
-    // A dataset with something wrong in it has no kind; that is told at the dataset.
+fn check_kind(operation: Operation, chosen: &Placed<String>, datasets: &Datasets, problems: &Problems) {
+    // A dataset with something wrong in it has no kind; that is reported at the dataset.
     let Some(Some(dataset)) = datasets.get(&chosen.value) else { return };
-    if !suits(kinds, &dataset.value) {
-        let message = format!(
-            "`{operation}` cannot work on `{}`, which is {}",
-            chosen.value,
-            described(kind(&dataset.value))
-        );
-        problems.add(chosen.at, message, needs(kinds, datasets));
+    if !suits(operation, &dataset.value) {
+        let is = dataset.value.kind().described();
+        let message = format!("`{operation}` cannot work on `{}`, which is {is}", chosen.value);
+        problems.add(chosen.at, message, needs(operation, datasets));
     }
 }
 
 /// What an operation needs, and which datasets of the plan would do.
-fn needs(kinds: &[&str], datasets: &Datasets) -> String {
-    let wanted: Vec<&str> = kinds.iter().map(|kind| described(kind)).collect();
+fn needs(operation: Operation, datasets: &Datasets) -> String {
+    // What is said of a tree covers real folders.
+    let kinds = operation.takes().iter().filter(|kind| **kind != Kind::Folder);
+    let wanted: Vec<&str> = kinds.map(|kind| kind.described()).collect();
     let fitting: Vec<String> = datasets
         .iter()
-        .filter(|(_, dataset)| dataset.as_ref().is_some_and(|dataset| suits(kinds, &dataset.value)))
+        .filter(|(_, dataset)| dataset.as_ref().is_some_and(|dataset| suits(operation, &dataset.value)))
         .map(|(name, _)| format!("dataset = \"{name}\""))
         .collect();
     let offer = if fitting.is_empty() {
@@ -235,29 +212,8 @@ fn needs(kinds: &[&str], datasets: &Datasets) -> String {
     format!("it needs {}; {offer}", wanted.join(" or "))
 }
 
-fn suits(kinds: &[&str], dataset: &Dataset) -> bool {
-    let kind = kind(dataset);
-    kinds.contains(&kind) || (kind == "folder" && kinds.contains(&"tree"))
-}
-
-/// The word the vocabulary has for this kind of dataset.
-fn kind(dataset: &Dataset) -> &'static str {
-    match dataset {
-        Dataset::Tree(_) => "tree",
-        Dataset::Flat { .. } => "flat",
-        Dataset::File { .. } => "file",
-        Dataset::Folder { .. } => "folder",
-    }
-}
-
-fn described(kind: &str) -> &str {
-    match kind {
-        "tree" => "a tree (profile … or path)",
-        "folder" => "a real directory (path)",
-        "file" => "one big file (file)",
-        "flat" => "one directory of small files (flat)",
-        other => other,
-    }
+fn suits(operation: Operation, dataset: &Dataset) -> bool {
+    operation.takes().contains(&dataset.kind())
 }
 
 fn read_verify(node: &Node, datasets: &Datasets, problems: &Problems) -> Option<Verify> {

@@ -10,8 +10,8 @@ use crate::journal::{
     Caution, Ending, Event, Journal, Measurement, Observation, Record, Run, Status, TrialId, Unit,
 };
 use crate::plan::{
-    Blocks, Bytes, Candidate, Device, DeviceSource, Goal, LabChoice, Phase, Plan, Protocol, StagingChoice,
-    Work,
+    Blocks, Bytes, Candidate, Device, DeviceSource, Goal, LabChoice, Operation, Phase, Plan, Protocol,
+    StagingChoice, Work,
 };
 
 /// A journal under construction, with its plan.
@@ -227,7 +227,7 @@ fn candidate(name: &str) -> Candidate {
 fn phase(name: &str) -> Phase {
     Phase {
         name: name.to_owned(),
-        work: Work::Operation("tree.write".to_owned()),
+        work: Work::Operation(Operation::TreeWrite),
         dataset: None,
         into: None,
         changed: None,

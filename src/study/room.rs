@@ -5,7 +5,7 @@
 
 use crate::filesystem::{Filesystem, Inodes, find};
 use crate::lab::Obstacle;
-use crate::plan::{Bytes, Candidate, Dataset, Phase, Plan, Work, least_space};
+use crate::plan::{Bytes, Candidate, Dataset, Flow, Needs, Phase, Plan, Work, least_space};
 
 /// Options of mke2fs that settle the number of inodes otherwise than the fair defaults.
 const INODE_OPTIONS: [&str; 3] = ["-N", "-i", "-T"];
@@ -99,8 +99,8 @@ fn too_long_a_log(
 ) -> Option<Obstacle> {
     let cleaner = filesystem.cleaner.filter(|_| filesystem.mount(&candidate.mount).cleaner.is_none())?;
     let written = plan.phases.iter().map(|phase| {
-        let writes = matches!(&phase.work, Work::Operation(name)
-            if [".write", ".overwrite", ".rewrite", ".fill", ".create"].iter().any(|end| name.ends_with(end)));
+        let writes = matches!(phase.work, Work::Operation(operation)
+            if operation.needs() == Needs::Mounted && operation.flow() == Flow::Writes);
         let dataset = phase.dataset.as_ref().filter(|_| writes).and_then(|name| plan.datasets.get(name));
         dataset.map_or(0, least_space)
     });

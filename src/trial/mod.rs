@@ -18,7 +18,6 @@ pub use agent::{EVENTS_VARIABLE, agent};
 pub use cell::{SHARED_MEMORY, agent_cell, staging_cell};
 pub use error::TrialError;
 pub use hold::{STAGED, stage};
-pub use phase::FSCK;
 pub use plain::command_lines;
 pub use sink::Sink;
 pub use spec::{Modules, Staging, TrialDevice, TrialSpec};

@@ -7,17 +7,14 @@ use crate::host::procfs::memory;
 use crate::host::program::{Program, locate};
 use crate::host::root::Root;
 use crate::journal::{CommandRecord, Event, Measurement, Observation};
-use crate::measure::{Running, SettleLimits, WorkDone, settle};
-use crate::plan::{Phase, Work};
-use crate::workload::{FOLDER, Site, Surroundings, adapter, command, operation};
+use crate::measure::{Clocked, SettleLimits, WorkDone, settle};
+use crate::plan::{Flow, Operation, Phase, Work};
+use crate::workload::{CommandContext, FOLDER, Site, adapter, command, run, verify};
 
 use super::agent::Trial;
 use super::complaint::{ended_well, missing};
 use super::error::TrialError;
 use super::stack::{MOUNT, Stack};
-
-/// Name of the operation that is the trial's own: it needs the filesystem unmounted.
-pub const FSCK: &str = "fsck";
 
 /// What a command may write to besides the filesystem under test: the agent's own tmpfs.
 const SCRATCH: &str = "/tmp";
@@ -29,9 +26,7 @@ impl Trial<'_> {
     /// Runs one phase of the workload.
     pub(super) fn phase(&mut self, stack: &mut Stack<'_>, phase: &Phase) -> Result<(), TrialError> {
         stack.sink.step(&phase.name);
-        if let Work::Operation(name) = &phase.work
-            && name == FSCK
-        {
+        if phase.work == Work::Operation(Operation::Fsck) {
             stack.unmount()?;
             self.check(stack, &phase.name)?;
             stack.mount()?;
@@ -43,7 +38,7 @@ impl Trial<'_> {
             self.cache = "cold";
         }
         let mut observation = match &phase.work {
-            Work::Operation(name) => self.operation(stack, phase, name)?,
+            Work::Operation(operation) => self.operation(stack, phase, *operation)?,
             Work::Command(line) => self.command(stack, phase, line)?,
             Work::Adapter { name, options } => self.adapter(stack, phase, name, options)?,
         };
@@ -58,13 +53,13 @@ impl Trial<'_> {
         &mut self,
         stack: &mut Stack<'_>,
         phase: &Phase,
-        name: &str,
+        operation: Operation,
     ) -> Result<Observation, TrialError> {
-        let operation = operation(name).ok_or_else(|| TrialError::Unknown(format!("operation `{name}`")))?;
         let dataset = phase.dataset.as_deref().unwrap_or_default();
         let material = self.materials.get(dataset)?;
         let into = PathBuf::from(phase.into.as_deref().unwrap_or(dataset));
         let mut site = Site {
+            operation,
             mount: Path::new(MOUNT),
             into: &into,
             dataset: &material.prepared,
@@ -72,14 +67,12 @@ impl Trial<'_> {
             ledger: &mut self.ledger,
             changed: phase.changed.unwrap_or(0.0),
         };
-        let mut running = self.meter.start(&phase.name, self.cache)?;
-        let done = operation.run(&mut site)?;
-        running.returned()?;
-        stack.sync()?;
-        running.durable()?;
-        let reads = matches!(operation.name(), "tree.read" | "stream.read");
-        let (bytes_read, bytes_written) =
-            if reads { (done.logical_bytes, 0) } else { (0, done.logical_bytes) };
+        let work = |_: &mut Stack<'_>| Ok::<_, TrialError>(run(&mut site)?);
+        let (done, clocked) = self.meter.clock(&phase.name, self.cache, stack, work, Stack::sync)?;
+        let (bytes_read, bytes_written) = match operation.flow() {
+            Flow::Reads => (done.logical_bytes, 0),
+            Flow::Writes | Flow::Neither => (0, done.logical_bytes),
+        };
         let work = WorkDone {
             bytes_read,
             bytes_written,
@@ -88,8 +81,8 @@ impl Trial<'_> {
             main_call: Some(done.main_call.to_owned()),
             tool: None,
         };
-        let observation = running.finish(work, Some(Path::new(MOUNT)))?;
-        operation.verify(&site)?;
+        let observation = clocked.finish(work, Some(Path::new(MOUNT)))?;
+        verify(&site)?;
         Ok(observation)
     }
 
@@ -100,14 +93,14 @@ impl Trial<'_> {
         line: &str,
     ) -> Result<Observation, TrialError> {
         let device = stack.top();
-        let program = command(line, &self.surroundings(&device));
-        let (record, running) = self.shell(stack, phase, &program)?;
+        let program = command(line, &self.command_context(&device));
+        let (record, clocked) = self.shell(stack, phase, &program)?;
         stack.sink.command(&record);
         ended_well(&phase.name, record, stack, |_| None)?;
         let totals = phase.dataset.as_deref().map(|name| self.materials.get(name)).transpose()?;
         let totals = totals.and_then(|material| material.staged.as_ref().map(crate::dataset::Staged::totals));
         let work = WorkDone { files: totals.map_or(0, |totals| totals.files), ..WorkDone::default() };
-        let observation = running.finish(work, Some(Path::new(MOUNT)))?;
+        let observation = clocked.finish(work, Some(Path::new(MOUNT)))?;
         // A command may have done anything to what lies there.
         self.ledger.doubt();
         self.compare(phase)?;
@@ -129,10 +122,10 @@ impl Trial<'_> {
         let folder = phase.into.as_ref().map_or(PathBuf::from(MOUNT), |into| Path::new(MOUNT).join(into));
         std::fs::create_dir_all(&folder).map_err(TrialError::io("make the folder of an adapter"))?;
         let device = stack.top();
-        let program = command(&adapter.line(options), &self.surroundings(&device))
+        let program = command(&adapter.line(options), &self.command_context(&device))
             .variable(FOLDER, folder)
             .keep(ADAPTER_OUTPUT);
-        let (record, running) = self.shell(stack, phase, &program)?;
+        let (record, clocked) = self.shell(stack, phase, &program)?;
         stack.sink.command(&record);
         let record = ended_well(&phase.name, record, stack, |said| adapter.hint(said))?;
         let reading = adapter
@@ -143,7 +136,7 @@ impl Trial<'_> {
             bytes_written: reading.bytes_written,
             ..WorkDone::default()
         };
-        let mut observation = running.finish(work, Some(Path::new(MOUNT)))?;
+        let mut observation = clocked.finish(work, Some(Path::new(MOUNT)))?;
         observation.measurements.extend(reading.measurements);
         reading.notes.into_iter().for_each(|note| stack.sink.caution(&phase.name, note));
         if let Some(note) = reading.working_set.and_then(cached) {
@@ -154,8 +147,8 @@ impl Trial<'_> {
         Ok(observation)
     }
 
-    fn surroundings<'a>(&'a self, device: &'a Path) -> Surroundings<'a> {
-        Surroundings {
+    fn command_context<'a>(&'a self, device: &'a Path) -> CommandContext<'a> {
+        CommandContext {
             mount: Path::new(MOUNT),
             device,
             scratch: Path::new(SCRATCH),
@@ -167,17 +160,13 @@ impl Trial<'_> {
     /// Runs a shell line on both clocks.
     fn shell(
         &self,
-        stack: &Stack<'_>,
+        stack: &mut Stack<'_>,
         phase: &Phase,
         program: &Program,
-    ) -> Result<(CommandRecord, Running<'_>), TrialError> {
+    ) -> Result<(CommandRecord, Clocked), TrialError> {
         let ready = program.prepare()?;
-        let mut running = self.meter.start(&phase.name, self.cache)?;
-        let record = ready.run(&phase.name)?;
-        running.returned()?;
-        stack.sync()?;
-        running.durable()?;
-        Ok((record, running))
+        let work = |_: &mut Stack<'_>| Ok::<_, TrialError>(ready.run(&phase.name)?);
+        self.meter.clock(&phase.name, self.cache, stack, work, Stack::sync)
     }
 
     /// Compares what a command left behind with the dataset that must be there.
@@ -205,12 +194,9 @@ impl Trial<'_> {
                 .caution(name, format!("{} has no checker: nothing was checked or timed", filesystem.name));
             return Ok(());
         };
-        let mut running = self.meter.start(name, "cold")?;
-        let record = stack.tool(name, argv)?;
-        running.returned()?;
-        stack.sync_device()?;
-        running.durable()?;
-        stack.sink.observation(running.finish(WorkDone::default(), None)?);
+        let work = |stack: &mut Stack<'_>| stack.tool(name, argv);
+        let (record, clocked) = self.meter.clock(name, "cold", stack, work, Stack::sync_device)?;
+        stack.sink.observation(clocked.finish(WorkDone::default(), None)?);
         let meaning = record.exit.and_then(|status| filesystem.fsck_meaning(status));
         if meaning.is_some_and(|meaning| meaning == crate::filesystem::Meaning::Clean) {
             return Ok(());
@@ -246,16 +232,11 @@ impl Trial<'_> {
         stack: &mut Stack<'s>,
         name: &str,
         work: impl FnOnce(&mut Stack<'s>) -> Result<(), TrialError>,
-        make_durable: impl FnOnce(&Stack<'s>) -> Result<(), TrialError>,
+        make_durable: impl FnOnce(&mut Stack<'s>) -> Result<(), TrialError>,
     ) -> Result<(), TrialError> {
         stack.sink.step(name);
-        let mut running = self.meter.start(name, self.cache)?;
-        work(stack)?;
-        running.returned()?;
-        make_durable(stack)?;
-        running.durable()?;
-        let observation = running.finish(WorkDone::default(), None)?;
-        stack.sink.observation(observation);
+        let ((), clocked) = self.meter.clock(name, self.cache, stack, work, make_durable)?;
+        stack.sink.observation(clocked.finish(WorkDone::default(), None)?);
         Ok(())
     }
 }

@@ -1,8 +1,7 @@
 //! A trial told as command lines, for `--dry-run`: what the agent would run, in order.
 
-use crate::plan::{Candidate, Phase, Work};
+use crate::plan::{Candidate, Operation, Phase, Work};
 
-use super::phase::FSCK;
 use super::stack::MOUNT;
 
 /// The command lines of one trial; steps that are no programs are described in brackets.
@@ -32,7 +31,7 @@ pub fn command_lines(candidate: &Candidate, phases: &[Phase]) -> Vec<String> {
             lines.push(format!("[sync]; {unmount}; [drop caches]; {}", mount()));
         }
         lines.push(match &phase.work {
-            Work::Operation(name) if name == FSCK => {
+            Work::Operation(Operation::Fsck) => {
                 format!("{unmount}; {}; {}", check(&phase.name), mount())
             }
             Work::Operation(name) => {
@@ -46,8 +45,7 @@ pub fn command_lines(candidate: &Candidate, phases: &[Phase]) -> Vec<String> {
         });
     }
     lines.push(format!("{unmount}    [timed as umount]"));
-    let last_is_check =
-        matches!(phases.last(), Some(Phase { work: Work::Operation(name), .. }) if name == FSCK);
+    let last_is_check = phases.last().is_some_and(|phase| phase.work == Work::Operation(Operation::Fsck));
     if !last_is_check {
         lines.push(check("fsck"));
     }

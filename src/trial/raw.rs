@@ -7,10 +7,8 @@ use crate::host::root::Root;
 use crate::host::syscall::discard_range;
 use crate::journal::{Facts, Observation};
 use crate::measure::WorkDone;
-use crate::plan::{Phase, Work};
-use crate::workload::{
-    DEVICE_OPERATIONS, DEVICE_READ, DEVICE_WRITE, read_device, verify_device, write_device,
-};
+use crate::plan::{Flow, Needs, Operation, Phase, Work};
+use crate::workload::{read_device, verify_device, write_device};
 
 use super::agent::Trial;
 use super::error::TrialError;
@@ -18,7 +16,7 @@ use super::stack::Stack;
 
 /// Whether a phase works on the bare device.
 pub(super) fn is_raw(phase: &Phase) -> bool {
-    matches!(&phase.work, Work::Operation(name) if DEVICE_OPERATIONS.iter().any(|(known, _)| known == name))
+    matches!(phase.work, Work::Operation(operation) if operation.needs() == Needs::BareDevice)
 }
 
 impl Trial<'_> {
@@ -53,13 +51,14 @@ impl Trial<'_> {
     ) -> Result<(Observation, bool), TrialError> {
         let material = self.materials.get(phase.dataset.as_deref().unwrap_or_default())?;
         let dataset = &material.prepared;
-        let writes = matches!(&phase.work, Work::Operation(name) if name == DEVICE_WRITE);
+        let writes = writes_device(phase);
         drop_caches(&Root::new("/")).map_err(|error| TrialError::Host(error.to_string()))?;
-        let mut running = self.meter.start(&phase.name, "cold")?;
-        let done = if writes { write_device(device, dataset)? } else { read_device(device, dataset)? };
-        running.returned()?;
-        stack.sync_device()?;
-        running.durable()?;
+        let work = |_: &mut Stack<'_>| {
+            let done = if writes { write_device(device, dataset)? } else { read_device(device, dataset)? };
+            Ok::<_, TrialError>(done)
+        };
+        let make_durable = |stack: &mut Stack<'_>| stack.sync_device();
+        let (done, clocked) = self.meter.clock(&phase.name, "cold", stack, work, make_durable)?;
         let (bytes_read, bytes_written) =
             if writes { (0, done.logical_bytes) } else { (done.logical_bytes, 0) };
         let work = WorkDone {
@@ -69,12 +68,14 @@ impl Trial<'_> {
             main_call: Some(done.main_call.to_owned()),
             ..WorkDone::default()
         };
-        let observation = running.finish(work, None)?;
+        let observation = clocked.finish(work, None)?;
         if writes {
             verify_device(device, dataset)?;
         } else if !self.spec.phases.iter().any(writes_device) {
             let text = format!(
-                "{DEVICE_READ} without {DEVICE_WRITE} before it: what a discarded device returns was never stored"
+                "{} without {} before it: what a discarded device returns was never stored",
+                Operation::DeviceRead,
+                Operation::DeviceWrite
             );
             stack.sink.caution(&phase.name, text);
         }
@@ -100,5 +101,5 @@ impl Trial<'_> {
 }
 
 fn writes_device(phase: &Phase) -> bool {
-    matches!(&phase.work, Work::Operation(name) if name == DEVICE_WRITE)
+    is_raw(phase) && matches!(phase.work, Work::Operation(operation) if operation.flow() == Flow::Writes)
 }

@@ -204,14 +204,14 @@ impl<'a> Stack<'a> {
 
     /// Makes everything written to the mounted filesystem durable: syncfs, and then a flush of the device itself,
     /// because some filesystems (jfs, and ext2 with its own driver) sync without flushing the device's cache.
-    pub(super) fn sync(&self) -> Result<(), TrialError> {
+    pub(super) fn sync(&mut self) -> Result<(), TrialError> {
         let folder = open_folder(Path::new(MOUNT))?;
         rustix::fs::syncfs(&folder).map_err(|errno| TrialError::io("make the data durable")(errno.into()))?;
         self.sync_device()
     }
 
     /// Makes everything written to the device itself durable.
-    pub(super) fn sync_device(&self) -> Result<(), TrialError> {
+    pub(super) fn sync_device(&mut self) -> Result<(), TrialError> {
         let device = File::open(self.top()).map_err(TrialError::io("open the device"))?;
         device.sync_all().map_err(TrialError::io("make the device's data durable"))
     }

@@ -3,8 +3,7 @@
 use serde::Serialize;
 
 use crate::journal::Unit;
-use crate::plan::{Phase, Plan, Work};
-use crate::workload::{DEVICE_READ, DEVICE_WRITE};
+use crate::plan::{Flow, Needs, Operation, Phase, Plan, Work};
 
 use super::PhaseEstimate;
 
@@ -21,12 +20,12 @@ pub struct RawShare {
 
 /// Every rate in bytes per second as a share of the bare device's; nothing where the plan has not measured that.
 pub fn raw_shares(plan: &Plan, estimates: &[PhaseEstimate]) -> Vec<RawShare> {
-    let raw = |operation: &str| plan.phases.iter().find(|phase| does(phase, operation));
-    let (read, write) = (raw(DEVICE_READ), raw(DEVICE_WRITE));
+    let raw = |operation| plan.phases.iter().find(|phase| does(phase, operation));
+    let (read, write) = (raw(Operation::DeviceRead), raw(Operation::DeviceWrite));
     let mut shares = Vec::new();
     for found in estimates.iter().filter(|found| found.unit == Unit::BytesPerSecond) {
         let Some(phase) = plan.phases.iter().find(|phase| phase.name == found.phase) else { continue };
-        if does(phase, DEVICE_READ) || does(phase, DEVICE_WRITE) {
+        if matches!(phase.work, Work::Operation(operation) if operation.needs() == Needs::BareDevice) {
             continue;
         }
         let reference = if reads(phase, &found.metric) { read } else { write };
@@ -46,11 +45,12 @@ pub fn raw_shares(plan: &Plan, estimates: &[PhaseEstimate]) -> Vec<RawShare> {
     shares
 }
 
-fn does(phase: &Phase, operation: &str) -> bool {
-    matches!(&phase.work, Work::Operation(name) if name == operation)
+fn does(phase: &Phase, operation: Operation) -> bool {
+    phase.work == Work::Operation(operation)
 }
 
 /// Whether a rate is one of reading: by its name, or by the operation.
 fn reads(phase: &Phase, metric: &str) -> bool {
-    metric.contains("_read") || matches!(&phase.work, Work::Operation(name) if name.ends_with(".read"))
+    metric.contains("_read")
+        || matches!(phase.work, Work::Operation(operation) if operation.flow() == Flow::Reads)
 }

@@ -10,7 +10,7 @@ use crate::host::program::Program;
 
 /// Where a command finds what it works on.
 #[derive(Debug, Clone)]
-pub struct Surroundings<'a> {
+pub struct CommandContext<'a> {
     /// The mount point of the filesystem under test: `$MOUNT`.
     pub mount: &'a Path,
     /// The device under it: `$DEVICE`. A name only: the command cannot open it.
@@ -23,20 +23,20 @@ pub struct Surroundings<'a> {
     pub limit: Duration,
 }
 
-/// The program that runs `line` with `/bin/sh` in such surroundings.
-pub fn command(line: &str, surroundings: &Surroundings<'_>) -> Program {
+/// The program that runs `line` with `/bin/sh` in such a context.
+pub fn command(line: &str, context: &CommandContext<'_>) -> Program {
     let mut cell = Cell::new(Walls::Namespaces, [""; 0]);
-    cell.writable = vec![surroundings.scratch.to_owned(), surroundings.mount.to_owned()];
+    cell.writable = vec![context.scratch.to_owned(), context.mount.to_owned()];
     cell.bare_devices = true;
     cell.powerless = true;
     let program = Program::new(["/bin/sh", "-c", line])
         .inside(cell)
-        .limit(surroundings.limit)
-        .folder(surroundings.mount)
-        .variable("MOUNT", surroundings.mount)
-        .variable("DEVICE", surroundings.device)
-        .variable("SCRATCH", surroundings.scratch)
-        .variable("TMPDIR", surroundings.scratch)
-        .variable("HOME", surroundings.scratch);
-    surroundings.datasets.iter().fold(program, |program, (name, path)| program.variable(name, path))
+        .limit(context.limit)
+        .folder(context.mount)
+        .variable("MOUNT", context.mount)
+        .variable("DEVICE", context.device)
+        .variable("SCRATCH", context.scratch)
+        .variable("TMPDIR", context.scratch)
+        .variable("HOME", context.scratch);
+    context.datasets.iter().fold(program, |program, (name, path)| program.variable(name, path))
 }

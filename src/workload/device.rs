@@ -11,26 +11,19 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::dataset::{Body, IoFailure, Origin, Prepared, TRANSFER, read_some};
+use crate::plan::Operation;
 
 use super::latency::{Latency, finish};
 use super::{Done, WorkError};
 
-/// Writes a big file's bytes onto the bare device.
-pub const DEVICE_WRITE: &str = "device.write";
-/// Reads them back.
-pub const DEVICE_READ: &str = "device.read";
-
-/// The operations on the bare device, with what they do. They are the trial's own: there is no filesystem yet.
-pub const DEVICE_OPERATIONS: [(&str, &str); 2] = [
-    (DEVICE_WRITE, "writes the bytes of a big file to the bare device, before mkfs: a reference rate"),
-    (DEVICE_READ, "reads them back from the bare device, as hdparm -t does: a reference rate"),
-];
-
-fn failed(operation: &'static str, call: &'static str, device: &Path, errno: Errno) -> WorkError {
-    WorkError::Io { operation, failure: IoFailure::new(call, device.display().to_string(), errno) }
+fn failed(operation: Operation, call: &'static str, device: &Path, errno: Errno) -> WorkError {
+    WorkError::Io {
+        operation: operation.name(),
+        failure: IoFailure::new(call, device.display().to_string(), errno),
+    }
 }
 
-fn open(operation: &'static str, device: &Path, flags: OFlags) -> Result<OwnedFd, WorkError> {
+fn open(operation: Operation, device: &Path, flags: OFlags) -> Result<OwnedFd, WorkError> {
     rustix::fs::open(device, flags | OFlags::CLOEXEC, Mode::empty())
         .map_err(|errno| failed(operation, "open", device, errno))
 }
@@ -51,7 +44,7 @@ fn body(dataset: &Prepared) -> (Body, Option<&crate::dataset::Content>) {
 /// # Errors
 /// When the device is too small or fails.
 pub fn write_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError> {
-    let file = open(DEVICE_WRITE, device, OFlags::WRONLY)?;
+    let file = open(Operation::DeviceWrite, device, OFlags::WRONLY)?;
     let (body, content) = body(dataset);
     let mut latency = Latency::new("write")?;
     let mut position = 0;
@@ -60,7 +53,7 @@ pub fn write_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError
         let start = Instant::now();
         let written = content.write_some(file.as_fd(), &body, position);
         latency.since(start);
-        position += written.map_err(|errno| failed(DEVICE_WRITE, "write", device, errno))? as u64;
+        position += written.map_err(|errno| failed(Operation::DeviceWrite, "write", device, errno))? as u64;
     }
     Ok(Done { logical_bytes: position, files: 0, histograms: finish(&[&latency]), main_call: "write" })
 }
@@ -72,7 +65,7 @@ pub fn write_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError
 pub fn read_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError> {
     let mut latency = Latency::new("read")?;
     let mut position = 0;
-    each_piece(DEVICE_READ, device, body(dataset).0.size, |piece, start| {
+    each_piece(Operation::DeviceRead, device, body(dataset).0.size, |piece, start| {
         latency.since(start);
         position += piece.len() as u64;
         Ok(())
@@ -88,10 +81,10 @@ pub fn verify_device(device: &Path, dataset: &Prepared) -> Result<(), WorkError>
     let (body, content) = body(dataset);
     let Some(content) = content else { return Ok(()) };
     let mut position = 0;
-    each_piece(DEVICE_READ, device, body.size, |piece, _| {
+    each_piece(Operation::DeviceRead, device, body.size, |piece, _| {
         if let Some(at) = content.first_difference(&body, position, piece) {
             return Err(WorkError::Miscounted {
-                operation: DEVICE_READ,
+                operation: Operation::DeviceRead.name(),
                 at: device.display().to_string(),
                 saw: format!("other content from byte {at} on"),
                 expected: "what device.write wrote".to_owned(),
@@ -103,7 +96,7 @@ pub fn verify_device(device: &Path, dataset: &Prepared) -> Result<(), WorkError>
 }
 
 fn each_piece(
-    operation: &'static str,
+    operation: Operation,
     device: &Path,
     size: u64,
     mut take: impl FnMut(&[u8], Instant) -> Result<(), WorkError>,

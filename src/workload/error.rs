@@ -32,6 +32,12 @@ pub enum WorkError {
         /// Where.
         at: String,
     },
+    /// An operation that is not one on a mounted filesystem.
+    #[error("{operation}: works on the device, not on a mounted filesystem")]
+    NotMounted {
+        /// The operation.
+        operation: &'static str,
+    },
     /// A dataset of the wrong kind.
     #[error("{operation}: cannot work on dataset `{dataset}`, a {kind}; hint: it takes {takes}")]
     WrongKind {

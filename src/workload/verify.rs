@@ -7,7 +7,8 @@ use rustix::io::Errno;
 
 use crate::dataset::{IoFailure, Listing, Manifest, Prepared, Staged, Stopped, open_path};
 
-use super::{Ledger, Remains, WorkError};
+use super::WorkError;
+use super::ledger::{Ledger, Remains};
 
 /// Compares everything the ledger is sure of with what is there: the last step of a trial, after fsck and a fresh mount.
 ///

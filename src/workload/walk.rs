@@ -12,12 +12,11 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::dataset::{IoFailure, Kind, Listing, Stopped, TRANSFER, look, open_directory, read_some, type_of};
+use crate::dataset::{IoFailure, Listing, Stopped, TRANSFER, look, open_directory, read_some, type_of};
 
 use super::latency::{Latency, finish};
-use super::site::{Remains, Seen, Written};
-use super::tree::TREES;
-use super::{Done, Operation, Site, WorkError};
+use super::ledger::{Remains, Seen, Written};
+use super::{Done, Site, WorkError};
 
 /// How often a directory is read again for entries the filesystem had not shown before.
 const PASSES: u8 = 4;
@@ -141,9 +140,6 @@ impl<V: Visitor> Walk<'_, V> {
     }
 }
 
-/// `tree.read`.
-pub(crate) struct Read;
-
 struct Reader {
     latency: Latency,
     buffer: Vec<u8>,
@@ -187,58 +183,37 @@ impl Visitor for Reader {
     }
 }
 
-impl Operation for Read {
-    fn name(&self) -> &'static str {
-        "tree.read"
-    }
-
-    fn summary(&self) -> &'static str {
-        "reads every file of a tree in the order its directories list them, and checksums it"
-    }
-
-    fn datasets(&self) -> &'static [Kind] {
-        TREES
-    }
-
-    fn run(&self, site: &mut Site<'_>) -> Result<Done, WorkError> {
-        site.check(self)?;
-        let root = site.open_target(self.name())?;
-        let mut reader =
-            Reader { latency: Latency::new("read_file")?, buffer: vec![0; TRANSFER], seen: Seen::default() };
-        walk(root, &mut reader).map_err(|failure| site.failed_below(self.name(), failure))?;
-        let Reader { latency, seen, .. } = reader;
-        site.note_seen(seen);
-        let histograms = finish(&[&latency]);
-        Ok(Done { logical_bytes: seen.bytes, files: seen.files, histograms, main_call: "read_file" })
-    }
-
-    fn verify(&self, site: &Site<'_>) -> Result<(), WorkError> {
-        let seen = site.seen();
-        let mut expected = None;
-        for manifest in site.possible()? {
-            let (bytes, digests) = manifest.sums();
-            let must = Seen { files: manifest.totals().files, bytes, digests };
-            if must == seen {
-                return Ok(());
-            }
-            expected = expected.or(Some(must));
-        }
-        // What is wrong is told best by looking again; if it has gone, the first reading was wrong.
-        site.compare(self.name())?;
-        let tell = |seen: Seen| {
-            format!("{} files, {} bytes, sum of digests {:016x}", seen.files, seen.bytes, seen.digests)
-        };
-        Err(WorkError::Miscounted {
-            operation: self.name(),
-            at: site.shown(),
-            saw: tell(seen),
-            expected: tell(expected.unwrap_or_default()),
-        })
-    }
+/// `tree.read`.
+pub(crate) fn read(site: &mut Site<'_>) -> Result<Done, WorkError> {
+    let root = site.open_target()?;
+    let mut reader =
+        Reader { latency: Latency::new("read_file")?, buffer: vec![0; TRANSFER], seen: Seen::default() };
+    walk(root, &mut reader).map_err(|failure| site.failed_below(failure))?;
+    let Reader { latency, seen, .. } = reader;
+    site.note_seen(seen);
+    let histograms = finish(&[&latency]);
+    Ok(Done { logical_bytes: seen.bytes, files: seen.files, histograms, main_call: "read_file" })
 }
 
-/// `tree.remove`.
-pub(crate) struct Remove;
+/// What was read on the way is what must be there.
+pub(crate) fn verify_read(site: &Site<'_>) -> Result<(), WorkError> {
+    let seen = site.seen();
+    let mut expected = None;
+    for manifest in site.possible()? {
+        let (bytes, digests) = manifest.sums();
+        let must = Seen { files: manifest.totals().files, bytes, digests };
+        if must == seen {
+            return Ok(());
+        }
+        expected = expected.or(Some(must));
+    }
+    // What is wrong is found by looking again; if it has gone, the first reading was wrong.
+    site.compare()?;
+    let shown = |seen: Seen| {
+        format!("{} files, {} bytes, sum of digests {:016x}", seen.files, seen.bytes, seen.digests)
+    };
+    Err(site.miscounted(shown(seen), shown(expected.unwrap_or_default())))
+}
 
 struct Remover {
     file: Latency,
@@ -266,46 +241,28 @@ impl Visitor for Remover {
 }
 
 /// Removes what lies at the site, whatever it is made of.
-pub(crate) fn remove(operation: &'static str, site: &Site<'_>) -> Result<Done, WorkError> {
-    let (above, name) = site.open_above(operation, false)?;
+pub(crate) fn remove(site: &Site<'_>) -> Result<Done, WorkError> {
+    let (above, name) = site.open_above(false)?;
     let mut remover = Remover { file: Latency::new("unlink")?, directory: Latency::new("rmdir")?, files: 0 };
     let mut passes = 0;
     loop {
-        let root = site.open_target(operation)?;
-        walk(root, &mut remover).map_err(|failure| site.failed_below(operation, failure))?;
+        let root = site.open_target()?;
+        walk(root, &mut remover).map_err(|failure| site.failed_below(failure))?;
         passes += 1;
         match remover.leave(above.as_fd(), &name) {
             Ok(()) => break,
             Err(Errno::NOTEMPTY | Errno::EXIST) if passes < PASSES => {}
-            Err(errno) => return Err(site.failed(operation, "remove", errno)),
+            Err(errno) => return Err(site.failed("remove", errno)),
         }
     }
     let histograms = finish(&[&remover.file, &remover.directory]);
     Ok(Done { logical_bytes: 0, files: remover.files, histograms, main_call: "unlink" })
 }
 
-impl Operation for Remove {
-    fn name(&self) -> &'static str {
-        "tree.remove"
-    }
-
-    fn summary(&self) -> &'static str {
-        "removes a tree and its folder in the order its directories list it, as rm -r does"
-    }
-
-    fn datasets(&self) -> &'static [Kind] {
-        TREES
-    }
-
-    fn run(&self, site: &mut Site<'_>) -> Result<Done, WorkError> {
-        site.check(self)?;
-        let done = remove(self.name(), site)?;
-        let known = site.known();
-        site.note(Written { remains: Remains::Nothing, sure: true, ..known });
-        Ok(done)
-    }
-
-    fn verify(&self, site: &Site<'_>) -> Result<(), WorkError> {
-        super::verify::absent(self.name(), &site.target())
-    }
+/// `tree.remove`.
+pub(crate) fn remove_tree(site: &mut Site<'_>) -> Result<Done, WorkError> {
+    let done = remove(site)?;
+    let known = site.known();
+    site.note(Written { remains: Remains::Nothing, sure: true, ..known });
+    Ok(done)
 }

@@ -97,7 +97,7 @@ fn one(report: &Report<'_>, index: &Index<'_>, phase: &PhaseEntry) -> Markup {
 fn work(phase: &Phase) -> Markup {
     html! {
         @match &phase.work {
-            Work::Operation(name) => { "built-in operation " code { (name) } }
+            Work::Operation(operation) => { "built-in operation " code { (operation.name()) } }
             Work::Command(line) => { "command " code { (harmless(line)) } }
             Work::Adapter { name, options } => { code { (one_line(name)) " " (harmless(options)) } }
         }

@@ -1,0 +1,246 @@
+//! The built-in operations, one row each: what is known of one before it runs. How each is carried out and verified
+//! stands in the workload room, which matches on the same type.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::Dataset;
+
+/// A built-in operation. In JSON its name, `tree.write`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "&'static str", try_from = "String")]
+#[expect(missing_docs, reason = "the table below says what each does")]
+pub enum Operation {
+    TreeWrite,
+    TreeRead,
+    TreeOverwrite,
+    TreeRemove,
+    StreamWrite,
+    StreamRead,
+    StreamRewrite,
+    DirectoryFill,
+    DirectoryList,
+    DirectoryEmpty,
+    RotationCreate,
+    RotationNext,
+    RotationDrop,
+    DeviceWrite,
+    DeviceRead,
+    Fsck,
+}
+
+/// In what state an operation needs the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// Before mkfs.
+    BareDevice,
+    /// With the filesystem mounted.
+    Mounted,
+    /// With the filesystem made, but not mounted.
+    Unmounted,
+}
+
+/// Which way the content of files goes: this is what an operation's logical bytes count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// Content is read.
+    Reads,
+    /// Content is written.
+    Writes,
+    /// Only names and metadata: no logical bytes.
+    Neither,
+}
+
+/// The kinds of datasets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A generated tree.
+    Tree,
+    /// One directory of small files.
+    Flat,
+    /// One big file.
+    File,
+    /// A real folder of the user's.
+    Folder,
+}
+
+struct Row {
+    operation: Operation,
+    name: &'static str,
+    needs: Needs,
+    flow: Flow,
+    takes: &'static [Kind],
+    summary: &'static str,
+}
+
+const fn row(
+    operation: Operation,
+    name: &'static str,
+    (needs, flow): (Needs, Flow),
+    takes: &'static [Kind],
+    summary: &'static str,
+) -> Row {
+    Row { operation, name, needs, flow, takes, summary }
+}
+
+const READS: (Needs, Flow) = (Needs::Mounted, Flow::Reads);
+const WRITES: (Needs, Flow) = (Needs::Mounted, Flow::Writes);
+const NAMES: (Needs, Flow) = (Needs::Mounted, Flow::Neither);
+
+const TREES: &[Kind] = &[Kind::Tree, Kind::Folder];
+const FILES: &[Kind] = &[Kind::File];
+const FLATS: &[Kind] = &[Kind::Flat];
+/// Anything with more than one file.
+const MANY: &[Kind] = &[Kind::Tree, Kind::Folder, Kind::Flat];
+
+/// In the order of [`Operation`].
+#[rustfmt::skip]
+static TABLE: [Row; 16] = [
+    row(Operation::TreeWrite, "tree.write", WRITES, TREES,
+        "writes every directory, file and link of a tree into a new folder"),
+    row(Operation::TreeRead, "tree.read", READS, TREES,
+        "reads every file of a tree in the order its directories list them, and checksums it"),
+    row(Operation::TreeOverwrite, "tree.overwrite", WRITES, TREES,
+        "truncates every file of a tree and writes it again, as a second cp over the first does; the bytes of generated files change"),
+    row(Operation::TreeRemove, "tree.remove", NAMES, TREES,
+        "removes a tree and its folder in the order its directories list it, as rm -r does"),
+    row(Operation::StreamWrite, "stream.write", WRITES, FILES,
+        "writes one big file from beginning to end"),
+    row(Operation::StreamRead, "stream.read", READS, FILES,
+        "reads one big file from beginning to end, and does nothing with it"),
+    row(Operation::StreamRewrite, "stream.rewrite", WRITES, FILES,
+        "writes other bytes over one big file, in place, without truncating it"),
+    row(Operation::DirectoryFill, "directory.fill", WRITES, FLATS,
+        "creates many small files in one directory"),
+    row(Operation::DirectoryList, "directory.list", NAMES, FLATS,
+        "reads a directory of many files and asks for the status of each, as ls -l does"),
+    row(Operation::DirectoryEmpty, "directory.empty", NAMES, FLATS,
+        "removes all files of a directory, in the order it lists them, and keeps the directory"),
+    row(Operation::RotationCreate, "rotation.create", WRITES, MANY,
+        "writes the first generation of a backup: every directory, file and link"),
+    row(Operation::RotationNext, "rotation.next", WRITES, MANY,
+        "makes the next generation: new directories, hard links to unchanged files of the one before, and the share `changed` written anew"),
+    row(Operation::RotationDrop, "rotation.drop", NAMES, MANY,
+        "removes the oldest generation, as rm -r does; files that later generations hold lose a link"),
+    row(Operation::DeviceWrite, "device.write", (Needs::BareDevice, Flow::Writes), FILES,
+        "writes the bytes of a big file to the bare device, before mkfs: a reference rate"),
+    row(Operation::DeviceRead, "device.read", (Needs::BareDevice, Flow::Reads), FILES,
+        "reads them back from the bare device, as hdparm -t does: a reference rate"),
+    row(Operation::Fsck, "fsck", (Needs::Unmounted, Flow::Neither), &[],
+        "checks the unmounted filesystem with its own checker"),
+];
+
+impl Operation {
+    /// Every operation.
+    pub fn all() -> impl Iterator<Item = Operation> {
+        TABLE.iter().map(|row| row.operation)
+    }
+
+    fn row(self) -> &'static Row {
+        &TABLE[self as usize]
+    }
+
+    /// Its name in a plan.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// What it does, in a line.
+    pub fn summary(self) -> &'static str {
+        self.row().summary
+    }
+
+    /// In what state it needs the device.
+    pub fn needs(self) -> Needs {
+        self.row().needs
+    }
+
+    /// Which way content goes.
+    pub fn flow(self) -> Flow {
+        self.row().flow
+    }
+
+    /// The kinds of datasets it works on; empty for one that works on the whole filesystem.
+    pub fn takes(self) -> &'static [Kind] {
+        self.row().takes
+    }
+
+    /// Whether a phase of it may say which share of the files has changed.
+    pub fn takes_changed(self) -> bool {
+        self == Operation::RotationNext
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl From<Operation> for &'static str {
+    fn from(operation: Operation) -> Self {
+        operation.name()
+    }
+}
+
+impl TryFrom<String> for Operation {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        Operation::all()
+            .find(|operation| operation.name() == name)
+            .ok_or_else(|| format!("there is no operation `{name}`"))
+    }
+}
+
+impl Dataset {
+    /// What kind it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Dataset::Tree(_) => Kind::Tree,
+            Dataset::Flat { .. } => Kind::Flat,
+            Dataset::File { .. } => Kind::File,
+            Dataset::Folder { .. } => Kind::Folder,
+        }
+    }
+}
+
+impl Kind {
+    /// Its word in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tree => "tree",
+            Self::Flat => "flat",
+            Self::File => "file",
+            Self::Folder => "folder",
+        }
+    }
+
+    /// What it is, and which key of a plan makes one.
+    pub(super) fn described(self) -> &'static str {
+        match self {
+            Self::Tree => "a tree (profile … or path)",
+            Self::Flat => "one directory of small files (flat)",
+            Self::File => "one big file (file)",
+            Self::Folder => "a real directory (path)",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Flow, Needs, Operation, TABLE};
+
+    #[test]
+    fn every_row_stands_in_its_place_under_a_name_of_its_own() {
+        for (place, row) in TABLE.iter().enumerate() {
+            assert_eq!(row.operation as usize, place, "{}", row.name);
+            assert_eq!(Operation::try_from(row.name.to_owned()), Ok(row.operation));
+            assert!(row.summary.len() > 20, "{}", row.name);
+            assert_eq!(row.takes.is_empty(), row.needs == Needs::Unmounted, "{}", row.name);
+            assert!(row.needs != Needs::BareDevice || row.flow != Flow::Neither, "{}", row.name);
+        }
+        assert!(serde_json::from_str::<Operation>("\"tree.wright\"").is_err());
+    }
+}

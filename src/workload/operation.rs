@@ -1,0 +1,56 @@
+//! How each operation on a mounted filesystem is carried out, and how what it did is verified.
+
+use crate::plan::Operation;
+
+use super::verify::{absent, empty};
+use super::{Done, Site, WorkError, directory, rotation, stream, tree, walk};
+
+/// Does the work of the site's operation. The caller times it, and syncs afterwards.
+///
+/// # Errors
+/// When the site does not suit it, or a system call fails. The site is then in no defined state.
+pub fn run(site: &mut Site<'_>) -> Result<Done, WorkError> {
+    site.check()?;
+    match site.operation {
+        Operation::TreeWrite => tree::write_new(site, "write_file"),
+        Operation::TreeOverwrite => tree::overwrite(site),
+        Operation::TreeRead => walk::read(site),
+        Operation::TreeRemove => walk::remove_tree(site),
+        Operation::StreamWrite => stream::write(site),
+        Operation::StreamRewrite => stream::rewrite(site),
+        Operation::StreamRead => stream::read(site),
+        Operation::DirectoryFill => tree::write_new(site, "create_file"),
+        Operation::DirectoryList => directory::list(site),
+        Operation::DirectoryEmpty => directory::empty(site),
+        Operation::RotationCreate => rotation::create(site),
+        Operation::RotationNext => rotation::next(site),
+        Operation::RotationDrop => rotation::drop_oldest(site),
+        Operation::DeviceWrite | Operation::DeviceRead | Operation::Fsck => {
+            Err(WorkError::NotMounted { operation: site.operation.name() })
+        }
+    }
+}
+
+/// Outside the clock, right after [`run`]: compares what is there, and what was seen, with what must be.
+///
+/// # Errors
+/// [`WorkError::Wrong`] or [`WorkError::Miscounted`] when the data are not right.
+pub fn verify(site: &Site<'_>) -> Result<(), WorkError> {
+    match site.operation {
+        Operation::TreeWrite
+        | Operation::TreeOverwrite
+        | Operation::StreamWrite
+        | Operation::StreamRewrite
+        | Operation::DirectoryFill => site.compare(),
+        Operation::TreeRead => walk::verify_read(site),
+        Operation::TreeRemove => absent(site.operation.name(), &site.target()),
+        Operation::StreamRead => stream::verify_read(site),
+        Operation::DirectoryList => directory::verify_list(site),
+        Operation::DirectoryEmpty => empty(site.operation.name(), &site.target()),
+        Operation::RotationCreate | Operation::RotationNext => rotation::verify_newest(site),
+        Operation::RotationDrop => rotation::verify_drop(site),
+        Operation::DeviceWrite | Operation::DeviceRead | Operation::Fsck => {
+            Err(WorkError::NotMounted { operation: site.operation.name() })
+        }
+    }
+}
