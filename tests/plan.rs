@@ -4,30 +4,20 @@
 
 use std::path::Path;
 
+use fsverdict::cli::with_vocabulary;
 use fsverdict::plan::{
-    Blocks, Bytes, Dataset, DeviceSource, KEYS, LabChoice, Overrides, Plan, Twice, Vocabulary, contestants,
-    digest, preset, presets, read, read_with,
+    self, Blocks, Bytes, Dataset, DeviceSource, KEYS, LabChoice, Overrides, Plan, PlanError, Twice,
+    contestants, digest, image_room, preset, presets,
 };
 use proptest::prelude::{prop_assert, proptest};
 
-const VOCABULARY: Vocabulary<'static> = Vocabulary {
-    filesystems: &["ext2", "ext3", "ext4", "xfs", "btrfs", "jfs", "reiserfs", "reiser4", "nilfs2", "f2fs"],
-    encryptions: &["none", "luks1", "luks2"],
-    adapters: &["bonnie++", "fio"],
-    profiles: &["mixed", "source", "source-code", "small-files"],
-    metrics: &[
-        "durable",
-        "returned",
-        "cpu",
-        "space_used",
-        "bonnie_block_read",
-        "bonnie_block_write",
-        "bonnie_block_write_cpu",
-        "bonnie_block_read_cpu",
-        "bonnie_char_read",
-        "throughput",
-    ],
-};
+fn read_with(text: &str, file_name: &str, overrides: &Overrides) -> Result<Plan, PlanError> {
+    with_vocabulary(|vocabulary| plan::read_with(text, file_name, overrides, vocabulary))
+}
+
+fn read(text: &str, file_name: &str) -> Result<Plan, PlanError> {
+    read_with(text, file_name, &Overrides::default())
+}
 
 const BASE: &str = include_str!("plans/base.toml");
 
@@ -36,7 +26,7 @@ fn base() -> Result<Plan, String> {
 }
 
 fn changed(overrides: &Overrides) -> Result<Plan, String> {
-    read_with(BASE, "base.toml", overrides, &VOCABULARY).map_err(|error| error.to_string())
+    read_with(BASE, "base.toml", overrides).map_err(|error| error.to_string())
 }
 
 fn set(settings: &[&str]) -> Overrides {
@@ -59,7 +49,7 @@ fn snapshot(name: &str, text: &str) {
 fn right_plans_resolve_to_everything_spelled_out() {
     for name in ["base", "smallest"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/plans/{name}.toml"));
-        let plan = read(&std::fs::read_to_string(path).unwrap(), name, &VOCABULARY).unwrap();
+        let plan = read(&std::fs::read_to_string(path).unwrap(), name).unwrap();
         snapshot(name, &serde_json::to_string_pretty(&plan).unwrap());
     }
 }
@@ -163,7 +153,7 @@ fn wrong_plans_are_told_where_what_and_what_instead() {
         assert_eq!(BASE.matches(right).count(), usize::from(BASE.contains(right)), "ambiguous: {right}");
         let text = BASE.replacen(right, wrong, 1);
         assert_ne!(text, BASE, "not in the plan: {right}");
-        let error = match read(&text, "plan.toml", &VOCABULARY) {
+        let error = match read(&text, "plan.toml") {
             Ok(_) => panic!("accepted: {wrong}"),
             Err(error) => error,
         };
@@ -177,7 +167,7 @@ fn wrong_plans_are_told_where_what_and_what_instead() {
         ("title = \"x\"\nphase = []\n[[candidate]]\nfilesystem = \"ext4\"", "empty list"),
         ("", "everything"),
     ] {
-        match read(text, "plan.toml", &VOCABULARY) {
+        match read(text, "plan.toml") {
             Ok(_) => panic!("accepted without {what}"),
             Err(error) => told.push_str(&format!("{error}\n\n")),
         }
@@ -194,7 +184,7 @@ proptest! {
     ) {
         let end = (cut + length).min(BASE.len());
         let text = format!("{}{insert}{}", &BASE[..cut], &BASE[end..]);
-        if let Err(error) = read(&text, "plan.toml", &VOCABULARY) {
+        if let Err(error) = read(&text, "plan.toml") {
             prop_assert!(!error.to_string().is_empty() && error.culprit.line.is_some());
         }
         for key in ["", "protocol.", "phase.write.", "candidate.1.", "dataset.tree."] {
@@ -231,7 +221,6 @@ fn settings_change_the_plan_before_it_is_typed() {
         include_str!("plans/smallest.toml"),
         "smallest.toml",
         &set(&["device.path=/dev/sdz", "protocol.for=1h"]),
-        &VOCABULARY,
     )
     .unwrap();
     assert_eq!(added.device.source, DeviceSource::Path("/dev/sdz".into()));
@@ -314,7 +303,7 @@ fn candidates_are_picked_by_name_or_filesystem() {
 }
 
 #[test]
-fn scale_shrinks_the_data_and_nothing_else() {
+fn scale_shrinks_the_data_and_nothing_a_command_line_says() {
     let scaled = changed(&Overrides { scale: Some(0.01), ..Overrides::default() }).unwrap();
     let Dataset::Tree(tree) = &scaled.datasets["tree"] else { panic!("not a tree") };
     assert_eq!((tree.files, tree.directories, tree.size), (50, 4, Bytes(2 << 20)));
@@ -362,14 +351,14 @@ fn the_digest_is_stable_and_sees_every_change() {
 #[test]
 fn presets_are_right_and_unique() {
     for found in presets() {
-        let plan = read(found.toml, found.name, &VOCABULARY).unwrap();
+        let plan = read(found.toml, found.name).unwrap();
         assert!(!plan.title.is_empty() && !found.summary.is_empty());
         assert!(found.toml.starts_with("# "), "{} does not say what it is", found.name);
         assert_eq!(presets().iter().filter(|other| other.name == found.name).count(), 1);
     }
     assert!(preset("nonsense").is_none());
-    let study = read(preset("usb-backup").unwrap().toml, "usb-backup", &VOCABULARY).unwrap();
-    let demo = read(preset("demo").unwrap().toml, "demo", &VOCABULARY).unwrap();
+    let study = read(preset("usb-backup").unwrap().toml, "usb-backup").unwrap();
+    let demo = read(preset("demo").unwrap().toml, "demo").unwrap();
     // The study's own, without what was asked for since.
     let own: Vec<_> =
         study.candidates.iter().filter(|candidate| candidate.mount.is_empty()).cloned().collect();
@@ -381,7 +370,7 @@ fn presets_are_right_and_unique() {
 fn findings_of_presets_name_candidates_that_are_there() {
     let mut studies = 0;
     for found in presets() {
-        let plan = read(found.toml, found.name, &VOCABULARY).unwrap();
+        let plan = read(found.toml, found.name).unwrap();
         studies += usize::from(!plan.published.is_empty());
         for published in &plan.published {
             for name in published.candidates() {
@@ -436,7 +425,7 @@ fn findings_raw_devices_and_generations_are_checked() {
         ("[[phase]]\nname = \"x\"\ncommand = \"true\"\nchanged = 0.1", "`changed` does not go with"),
     ] {
         let text = format!("{smallest}\n{lines}\n");
-        let error = read(&text, "p.toml", &VOCABULARY).unwrap_err().to_string();
+        let error = read(&text, "p.toml").unwrap_err().to_string();
         assert!(error.contains(told), "{error}");
     }
 }
@@ -447,7 +436,7 @@ fn examples_are_right() {
     let mut seen = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        read(&std::fs::read_to_string(&path).unwrap(), &path.display().to_string(), &VOCABULARY)
+        read(&std::fs::read_to_string(&path).unwrap(), &path.display().to_string())
             .unwrap_or_else(|error| panic!("{error}"));
         seen += 1;
     }
@@ -468,9 +457,43 @@ fn the_reference_covers_every_key_and_its_plans_are_right() {
         let block = block.split("```").next().unwrap();
         // Whole plans have a title; the other blocks show a few lines.
         if block.starts_with("title") {
-            read(block, "docs/plan-format.md", &VOCABULARY).unwrap_or_else(|error| panic!("{error}"));
+            read(block, "docs/plan-format.md").unwrap_or_else(|error| panic!("{error}"));
             plans += 1;
         }
     }
     assert!(plans > 0);
+}
+
+const GIB: u64 = 1 << 30;
+
+fn of_preset(name: &str, scale: Option<f64>, device: Option<DeviceSource>) -> Plan {
+    let overrides = Overrides { scale, device, ..Overrides::default() };
+    read_with(preset(name).unwrap().toml, name, &overrides).unwrap()
+}
+
+fn image(plan: &Plan) -> u64 {
+    let DeviceSource::Image(Bytes(size)) = plan.device.source else { panic!("no image") };
+    size
+}
+
+#[test]
+fn a_scaled_plan_asks_for_no_more_room_than_its_data_need() {
+    // 110 MB of data once asked for the 72 GiB that the sparse image of the whole plan is large.
+    let scaled = of_preset("build-farm", Some(0.002), None);
+    assert!(image(&scaled) < GIB, "{}", image(&scaled));
+    assert!(image_room(&scaled, image(&scaled)) < GIB);
+    let whole = of_preset("build-farm", None, None);
+    assert_eq!(image(&whole), 72 * GIB);
+    let room = image_room(&whole, 72 * GIB);
+    assert!((60 * GIB..72 * GIB).contains(&room), "{room}");
+}
+
+#[test]
+fn an_image_that_was_asked_for_stays_and_commands_may_fill_it() {
+    let asked = DeviceSource::Image(Bytes(4 * GIB));
+    let scaled = of_preset("usb-backup", Some(0.1), Some(asked));
+    assert_eq!((image(&scaled), image_room(&scaled, 4 * GIB)), (4 * GIB, 4 * GIB));
+    let scaled = image(&of_preset("usb-backup", Some(0.1), None));
+    // A tenth of 4 GiB, the 300 MiB of xfs, and the header of LUKS.
+    assert!((700 << 20..GIB).contains(&scaled), "{scaled}");
 }

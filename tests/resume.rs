@@ -184,7 +184,7 @@ fn conduct(plan: &Plan, player: &Player, journal: &Path) {
     let mut study = Study {
         plan,
         lab: player,
-        disk: Disk::Image { folder: PathBuf::from("/nowhere"), size: 512 << 20 },
+        disk: Disk::Image { folder: PathBuf::from("/nowhere"), size: 512 << 20, room: 0 },
         journal,
         observer: &mut Silent,
         watcher: &mut Machine(player),

@@ -4,31 +4,14 @@
 
 use std::process::Command;
 
+use fsverdict::cli::with_vocabulary;
 use fsverdict::journal::Unit;
-use fsverdict::plan::{
-    Claim, Dataset, Legacy, Overrides, Plan, Vocabulary, Work, measure_variable, preset, read_with,
-};
+use fsverdict::plan::{Claim, Dataset, Legacy, Overrides, Plan, Work, measure_variable, preset, read_with};
 use fsverdict::verdict::{Estimate, Now, PhaseEstimate, then_and_now};
 
 fn study(name: &str, scale: Option<f64>) -> Plan {
-    let filesystems = fsverdict::filesystem::names();
-    let encryptions = fsverdict::layer::encryption_names();
-    let profiles: Vec<&str> = fsverdict::dataset::PROFILES.iter().map(|profile| profile.name).collect();
-    let adapters = fsverdict::workload::adapters().iter();
-    let metrics: Vec<&str> = fsverdict::journal::METRICS
-        .iter()
-        .chain(adapters.clone().flat_map(|adapter| adapter.metrics()))
-        .map(|metric| metric.name)
-        .collect();
-    let vocabulary = Vocabulary {
-        filesystems: &filesystems,
-        encryptions: &encryptions,
-        adapters: &adapters.map(|adapter| adapter.name()).collect::<Vec<_>>(),
-        profiles: &profiles,
-        metrics: &metrics,
-    };
-    let text = preset(name).unwrap().toml;
-    read_with(text, name, &Overrides { scale, ..Overrides::default() }, &vocabulary).unwrap()
+    let overrides = Overrides { scale, ..Overrides::default() };
+    with_vocabulary(|words| read_with(preset(name).unwrap().toml, name, &overrides, words)).unwrap()
 }
 
 /// The words of a phase's line as the shell makes them, with the sizes of the plan's datasets.
@@ -147,13 +130,15 @@ fn backup_server_writes_links_and_drops_generations_with_and_without_the_huge_di
     );
 }
 
-/// `--scale` shrinks the data and nothing else, in every study.
+/// `--scale` shrinks the data, and the image with them, in every study.
 #[test]
-fn a_scaled_study_differs_in_its_data_alone() {
+fn a_scaled_study_differs_in_its_data_and_image_alone() {
     for name in ["usb-backup", "build-farm", "magazine", "root-on-flash", "backup-server"] {
         let (whole, scaled) = (study(name, None), study(name, Some(0.01)));
         assert_ne!(whole.datasets, scaled.datasets);
-        assert_eq!(scaled, Plan { datasets: scaled.datasets.clone(), scale: Some(0.01), ..whole });
+        let (datasets, device) = (scaled.datasets.clone(), scaled.device.clone());
+        assert_ne!(whole.device, device);
+        assert_eq!(scaled, Plan { datasets, device, scale: Some(0.01), ..whole });
     }
 }
 

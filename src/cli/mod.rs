@@ -23,6 +23,7 @@ use clap::{Parser, Subcommand};
 use crate::host::talk::say;
 
 pub use error::{CliError, Outcome};
+pub use vocabulary::with_vocabulary;
 
 /// Which filesystem, with which options, on this device, for this work? A verdict with evidence.
 #[derive(Debug, Parser)]

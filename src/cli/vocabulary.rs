@@ -9,8 +9,8 @@ use crate::plan::{
 
 use super::error::CliError;
 
-/// Calls `use_it` with the words the rooms above the plan know.
-pub(super) fn with_vocabulary<T>(use_it: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
+/// Calls `read` with the words that the rooms below the plan know.
+pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
     let filesystems = crate::filesystem::names();
     let encryptions = crate::layer::encryption_names();
     let profiles: Vec<&str> = crate::dataset::PROFILES.iter().map(|profile| profile.name).collect();
@@ -18,12 +18,13 @@ pub(super) fn with_vocabulary<T>(use_it: impl FnOnce(&Vocabulary<'_>) -> T) -> T
     let of_adapters = crate::workload::adapters().iter().flat_map(|adapter| adapter.metrics());
     let metrics: Vec<&str> =
         crate::journal::METRICS.iter().chain(of_adapters).map(|metric| metric.name).collect();
-    use_it(&Vocabulary {
+    read(&Vocabulary {
         filesystems: &filesystems,
         encryptions: &encryptions,
         adapters: &adapters,
         profiles: &profiles,
         metrics: &metrics,
+        least_device: crate::layer::least_device,
     })
 }
 

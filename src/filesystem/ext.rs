@@ -1,6 +1,7 @@
 //! What ext2, ext3 and ext4 share: e2fsprogs makes and checks all three.
 
 use super::exit::{ExitCodes, Meaning};
+use super::facts::Inodes;
 use super::mkfs::MkfsDefault;
 use super::model::Fsck;
 use super::tool::{Packages, Tool};
@@ -31,8 +32,9 @@ pub(super) const MKFS_DEFAULTS: &[MkfsDefault] = &[
 /// Options of mke2fs that take a list.
 pub(super) const MKFS_LISTS: &[&str] = &["-E", "-O", "-J"];
 
-/// One inode per this many bytes.
-pub(super) const BYTES_PER_INODE: u64 = 16384;
+/// As many as `-i` above makes, unless `-N` gives their number, `-i` another density, or `-T` a kind of use that has one.
+pub(super) const INODES: Inodes =
+    Inodes::FixedAtMkfs { bytes_per_inode: 16384, options: &["-N", "-i", "-T"] };
 
 /// `-f` checks even what is marked clean, reading all metadata; `-n` opens it read-only and answers every question with no.
 /// `-y` would do the same work on a clean filesystem, but a repair would hide the damage and time something else.

@@ -1,7 +1,7 @@
 //! ext2: no journal.
 
 use super::ext;
-use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::facts::{DirectoryIndex, Facts};
 use super::model::{Driver, Filesystem};
 
 /// ext2.
@@ -32,7 +32,7 @@ pub(super) static EXT2: Filesystem = Filesystem {
         compresses_by_default: false,
         syncfs_flushes: Some(false),
         directory_index: DirectoryIndex::Optional(ext::DIRECTORY_INDEX),
-        inodes: Inodes::FixedAtMkfs { bytes_per_inode: ext::BYTES_PER_INODE },
+        inodes: ext::INODES,
         maximum_file: 2 << 40,
         maximum_volume: 16 << 40,
         kernel_status: "In the kernel. Its own driver is marked deprecated since 6.9 because its timestamps end in 2038 with \

@@ -1,7 +1,7 @@
 //! ext3: ext2 with a journal.
 
 use super::ext;
-use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::facts::{DirectoryIndex, Facts};
 use super::model::{Driver, Filesystem};
 
 /// ext3.
@@ -31,7 +31,7 @@ pub(super) static EXT3: Filesystem = Filesystem {
         compresses_by_default: false,
         syncfs_flushes: Some(true),
         directory_index: DirectoryIndex::Optional(ext::DIRECTORY_INDEX),
-        inodes: Inodes::FixedAtMkfs { bytes_per_inode: ext::BYTES_PER_INODE },
+        inodes: ext::INODES,
         maximum_file: 2 << 40,
         maximum_volume: 16 << 40,
         kernel_status: "In the kernel as part of the ext4 driver; its own driver was removed in 4.3 (2015).",

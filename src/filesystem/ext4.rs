@@ -1,7 +1,7 @@
 //! ext4: ext3 with extents, delayed allocation and checksums of metadata.
 
 use super::ext;
-use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::facts::{DirectoryIndex, Facts};
 use super::model::{Driver, Filesystem};
 
 /// ext4.
@@ -29,7 +29,7 @@ pub(super) static EXT4: Filesystem = Filesystem {
         compresses_by_default: false,
         syncfs_flushes: Some(true),
         directory_index: DirectoryIndex::Optional(ext::DIRECTORY_INDEX),
-        inodes: Inodes::FixedAtMkfs { bytes_per_inode: ext::BYTES_PER_INODE },
+        inodes: ext::INODES,
         maximum_file: 16 << 40,
         maximum_volume: 1 << 60,
         kernel_status: "In the kernel, actively developed.",

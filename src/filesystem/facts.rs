@@ -53,6 +53,8 @@ pub enum Inodes {
     FixedAtMkfs {
         /// One inode per this many bytes of the device under the fair defaults.
         bytes_per_inode: u64,
+        /// Options of mkfs that settle it otherwise; the first takes the number itself.
+        options: &'static [&'static str],
     },
     /// They are made as files are, as long as there is space.
     Dynamic,
@@ -63,7 +65,7 @@ impl Inodes {
     #[must_use]
     pub const fn limit(self, device_bytes: u64) -> Option<u64> {
         match self {
-            Self::FixedAtMkfs { bytes_per_inode } => Some(device_bytes / bytes_per_inode),
+            Self::FixedAtMkfs { bytes_per_inode, .. } => Some(device_bytes / bytes_per_inode),
             Self::Dynamic => None,
         }
     }

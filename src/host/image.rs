@@ -39,12 +39,14 @@ pub enum ImageError {
     },
     /// Not enough room.
     #[error(
-        "a scratch image of {} does not fit into {}: {} is free there",
-        Bytes(*wanted), folder.display(), Bytes(*free)
+        "a scratch image of {}, of which {} may be written, does not fit into {}: {} is free there",
+        Bytes(*wanted), Bytes(*room), folder.display(), Bytes(*free)
     )]
     NoSpace {
         /// Bytes wanted.
         wanted: u64,
+        /// Bytes of it that may be written.
+        room: u64,
         /// Bytes free.
         free: u64,
         /// Where.
@@ -137,16 +139,17 @@ fn private_folder(folder: &Path, chosen: bool) -> Result<PathBuf, ImageError> {
     folder.canonicalize().map_err(failed)
 }
 
-/// Makes a sparse image of `size` bytes without a name, open for reading and writing.
+/// Makes a sparse image of `size` bytes without a name, open for reading and writing, into which `room` bytes at most
+/// will be written.
 ///
 /// # Errors
-/// When the folder's filesystem has less than `size` (and a small margin) free, or does not take such a file.
-pub fn create(folder: &Path, size: u64) -> Result<OwnedFd, ImageError> {
+/// When the folder's filesystem has less than `room` (and a small margin) free, or does not take such a file.
+pub fn create(folder: &Path, size: u64, room: u64) -> Result<OwnedFd, ImageError> {
     let failed = |source| ImageError::Create { wanted: size, folder: folder.to_owned(), source };
-    let room = rustix::fs::statvfs(folder).map_err(|error| failed(error.into()))?;
-    let free = room.f_bavail.saturating_mul(room.f_frsize);
-    if free < size.saturating_add(MARGIN) {
-        return Err(ImageError::NoSpace { wanted: size, free, folder: folder.to_owned() });
+    let volume = rustix::fs::statvfs(folder).map_err(|error| failed(error.into()))?;
+    let free = volume.f_bavail.saturating_mul(volume.f_frsize);
+    if free < room.saturating_add(MARGIN) {
+        return Err(ImageError::NoSpace { wanted: size, room, free, folder: folder.to_owned() });
     }
     let file = File::from(nameless(folder).map_err(failed)?);
     file.set_len(size).map_err(failed)?;
@@ -230,7 +233,8 @@ mod tests {
     #[test]
     fn an_image_is_sparse_and_leaves_no_name() {
         let folder = tempfile::tempdir().unwrap();
-        for descriptor in [create(folder.path(), 1 << 30).unwrap(), create_and_unlink(folder.path()).unwrap()]
+        for descriptor in
+            [create(folder.path(), 1 << 30, 1 << 30).unwrap(), create_and_unlink(folder.path()).unwrap()]
         {
             let metadata = File::from(descriptor).metadata().unwrap();
             assert!(metadata.blocks() < 64, "{} blocks", metadata.blocks());
@@ -243,7 +247,7 @@ mod tests {
     #[test]
     fn a_written_image_can_be_made_blank_again() {
         let folder = tempfile::tempdir().unwrap();
-        let file = File::from(create(folder.path(), 4 << 20).unwrap());
+        let file = File::from(create(folder.path(), 4 << 20, 4 << 20).unwrap());
         file.write_all_at(&[7; 4096], 1 << 20).unwrap();
         blank(&file, 4 << 20).unwrap();
         let mut page = [1; 4096];
@@ -255,7 +259,7 @@ mod tests {
     #[test]
     fn an_image_larger_than_the_free_space_says_how_much_there_is() {
         let folder = tempfile::tempdir().unwrap();
-        let error = create(folder.path(), 1 << 60).unwrap_err();
+        let error = create(folder.path(), 1 << 60, 1 << 60).unwrap_err();
         assert!(matches!(error, ImageError::NoSpace { wanted, .. } if wanted == 1 << 60), "{error}");
         assert!(error.to_string().contains("1048576 TiB") && error.hint().is_some(), "{error}");
     }

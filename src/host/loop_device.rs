@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn loop_attaches_with_what_was_asked_for_and_clears_itself() {
         let folder = tempfile::tempdir().unwrap();
-        let file = image::create(folder.path(), 16 << 20).unwrap();
+        let file = image::create(folder.path(), 16 << 20, 16 << 20).unwrap();
         for block_size in [512, 4096] {
             let options = LoopOptions { block_size, ..LoopOptions::default() };
             let device = LoopDevice::attach(file.as_fd(), &options).unwrap();
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn loop_read_only_is_read_only() {
         let folder = tempfile::tempdir().unwrap();
-        let file = image::create(folder.path(), 1 << 20).unwrap();
+        let file = image::create(folder.path(), 1 << 20, 1 << 20).unwrap();
         let options = LoopOptions { read_only: true, ..LoopOptions::default() };
         let device = LoopDevice::attach(file.as_fd(), &options).unwrap();
         assert!(syscall::block_device_is_read_only(device.file()).unwrap());
@@ -250,7 +250,7 @@ mod tests {
     fn loop_many_at_once_each_get_their_own() {
         let folder = tempfile::tempdir().unwrap();
         let attach = |size: u64| {
-            let file = image::create(folder.path(), size).unwrap();
+            let file = image::create(folder.path(), size, size).unwrap();
             LoopDevice::attach(file.as_fd(), &LoopOptions::default()).unwrap()
         };
         let devices: Vec<LoopDevice> = std::thread::scope(|scope| {
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn loop_child_that_waits_to_be_killed() {
         let Some(folder) = std::env::var_os("FSVERDICT_TEST_LOOP_FOLDER") else { return };
-        let file = image::create(Path::new(&folder), 64 << 20).unwrap();
+        let file = image::create(Path::new(&folder), 64 << 20, 64 << 20).unwrap();
         let device = LoopDevice::attach(file.as_fd(), &LoopOptions::default()).unwrap();
         std::fs::write(Path::new(&folder).join("path.part"), device.path().to_str().unwrap()).unwrap();
         std::fs::rename(Path::new(&folder).join("path.part"), Path::new(&folder).join("path")).unwrap();

@@ -17,6 +17,8 @@ pub enum Disk {
         folder: PathBuf,
         /// Bytes.
         size: u64,
+        /// Bytes that a trial writes into it at most.
+        room: u64,
     },
     /// A block device.
     Device {
@@ -47,7 +49,7 @@ impl Disk {
     /// Opens it for one trial: a new image, or the device, discarded, for nobody else.
     pub(super) fn open(&self) -> Result<OwnedFd, DiskError> {
         match self {
-            Disk::Image { folder, size } => Ok(image::create(folder, *size)?),
+            Disk::Image { folder, size, room } => Ok(image::create(folder, *size, *room)?),
             Disk::Device { ticket, .. } => {
                 let claim = ticket.redeem(&Root::default())?;
                 claim.discard()?;
@@ -86,7 +88,7 @@ impl Disk {
     /// What it is.
     pub fn facts(&self) -> Facts {
         match self {
-            Disk::Image { folder, size } => [
+            Disk::Image { folder, size, .. } => [
                 ("device.kind".to_owned(), "scratch image, sparse, made anew for every trial".to_owned()),
                 ("device.folder".to_owned(), folder.display().to_string()),
                 ("device.size".to_owned(), size.to_string()),

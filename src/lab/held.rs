@@ -82,5 +82,5 @@ pub(super) fn disk_for(bytes: u64, folder: &Path) -> Result<OwnedFd, LabError> {
     /// For what a filesystem needs itself.
     const MARGIN: u64 = 256 << 20;
     let size = bytes.saturating_add(bytes / 5).saturating_add(MARGIN).next_multiple_of(1 << 20);
-    Ok(image::create(folder, size).map_err(super::disk::DiskError::from)?)
+    Ok(image::create(folder, size, size).map_err(super::disk::DiskError::from)?)
 }

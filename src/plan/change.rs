@@ -5,8 +5,9 @@ use std::time::Duration;
 use super::error::{PlanError, ValueError};
 use super::scale::scale;
 use super::source::{Entry, Node, Place, Problem, Table, Texts, Value, parse};
+use super::space::scale_image;
 use super::suggest::suggest;
-use super::{Blocks, DeviceSource, LabChoice, Plan, Twice};
+use super::{Blocks, DeviceSource, LabChoice, Plan, Twice, Vocabulary};
 
 /// What the command line changes in a plan; the default changes nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -26,7 +27,7 @@ pub struct Overrides {
     pub budget: Option<Duration>,
     /// Enter a candidate twice.
     pub twice: Option<Twice>,
-    /// Shrink the data to this share; see [`scale`].
+    /// Shrink the data to this share, and the image with them unless `device` gives one; see [`scale`].
     pub scale: Option<f64>,
 }
 
@@ -160,6 +161,7 @@ fn name_of(node: &Node) -> Option<String> {
 pub(super) fn apply(
     plan: &mut Plan,
     overrides: &Overrides,
+    vocabulary: &Vocabulary<'_>,
     texts: &mut Texts,
     device_at: Place,
 ) -> Result<Place, PlanError> {
@@ -199,6 +201,9 @@ pub(super) fn apply(
     }
     if let Some(factor) = overrides.scale {
         tell("--scale", &factor.to_string(), scale(plan, factor))?;
+        if overrides.device.is_none() {
+            scale_image(plan, factor, vocabulary);
+        }
     }
     Ok(device_at)
 }

@@ -39,10 +39,10 @@ mod tests {
     const VOCABULARY: Vocabulary<'_> = Vocabulary {
         filesystems: &["ext4", "xfs"],
         encryptions: &["none"],
-        operations: &[("tree.write", &["tree"])],
         adapters: &[],
         profiles: &["mixed"],
         metrics: &["durable"],
+        least_device: |_| 0,
     };
 
     const PLAN: &str = r#"

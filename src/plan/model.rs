@@ -286,4 +286,6 @@ pub struct Vocabulary<'a> {
     pub profiles: &'a [&'a str],
     /// Metrics a goal may name.
     pub metrics: &'a [&'a str],
+    /// Bytes that a candidate needs of any device, however little is written to it.
+    pub least_device: fn(&Candidate) -> u64,
 }

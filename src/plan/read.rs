@@ -17,7 +17,7 @@ use super::suggest::suggest;
 use super::twin::Twice;
 use super::{
     Bytes, Device, DeviceSource, Goal, LabChoice, Operation, Phase, Plan, StagingChoice, Vocabulary, Work,
-    fit,
+    space,
 };
 
 /// Keys at the top of a plan.
@@ -83,8 +83,13 @@ pub fn read_with(
     amend(&mut tree, &overrides.set, &mut texts)?;
     let Typed { mut plan, device_at, twice } =
         typed(&tree, vocabulary).map_err(|problem| texts.tell(&problem))?;
-    let device_at =
-        apply(&mut plan, overrides, &mut texts, device_at.unwrap_or(Place { text: file, start: 0, end: 0 }))?;
+    let device_at = apply(
+        &mut plan,
+        overrides,
+        vocabulary,
+        &mut texts,
+        device_at.unwrap_or(Place { text: file, start: 0, end: 0 }),
+    )?;
     // Only now is it known which candidates are left; the command line's word goes before the plan's.
     match (&overrides.twice, twice) {
         (Some(twice), _) => {
@@ -101,7 +106,7 @@ pub fn read_with(
         }
         (None, None) => {}
     }
-    if let Err(error) = fit::check(&plan) {
+    if let Err(error) = space::check(&plan) {
         let problem = Problem::new(device_at, error);
         return Err(texts.tell(&problem));
     }

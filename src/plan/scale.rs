@@ -1,4 +1,4 @@
-//! Shrinks the data of a plan and nothing else.
+//! Shrinks the data of a plan.
 
 use super::error::ValueError;
 use super::{Bytes, Dataset, Plan};
@@ -9,7 +9,7 @@ const SMALLEST: u64 = 4096;
 /// Shrinks every dataset to this share of its size: the files, directories and bytes of a tree, the number of
 /// files of a flat directory, the size of a big file, the part taken of a real directory.
 ///
-/// The sizes of the small files, the device, and command lines stay as they are. At least one file and one
+/// The sizes of the small files and command lines stay as they are. At least one file and one
 /// directory remain; a big file and the part of a real directory keep 4 KiB, a tree one byte per file.
 ///
 /// # Errors

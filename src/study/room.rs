@@ -7,20 +7,17 @@ use crate::filesystem::{Filesystem, Inodes, find};
 use crate::lab::Obstacle;
 use crate::plan::{Bytes, Candidate, Dataset, Flow, Needs, Phase, Plan, Work, least_space};
 
-/// Options of mke2fs that settle the number of inodes otherwise than the fair defaults.
-const INODE_OPTIONS: [&str; 3] = ["-N", "-i", "-T"];
-
 /// Why a candidate cannot hold the plan's data on a device of this size, if that is certain.
 pub(super) fn shortage(plan: &Plan, candidate: &Candidate, device: u64) -> Option<Obstacle> {
     let filesystem = find(&candidate.filesystem)?;
-    // A mkfs told otherwise may get along with less.
-    let header = crate::layer::find_encryption(&candidate.encryption).map_or(0, |layer| layer.header);
-    if device < filesystem.minimum_size + header && candidate.mkfs.is_empty() {
+    let least = crate::layer::least_device(candidate);
+    // With other options a mkfs may get along with less.
+    if device < least && candidate.mkfs.is_empty() {
         return Some(Obstacle {
             reason: format!(
                 "{} needs {} at least, and the device has {}",
                 filesystem.title,
-                Bytes(filesystem.minimum_size + header),
+                Bytes(least),
                 Bytes(device)
             ),
             hint: "take a larger device or image (--device image:SIZE)".to_owned(),
@@ -57,10 +54,10 @@ fn too_few_inodes(
     (name, dataset): (&str, &Dataset),
     device: u64,
 ) -> Option<Obstacle> {
-    if candidate.mkfs.iter().any(|word| INODE_OPTIONS.iter().any(|option| word.starts_with(option))) {
+    let Inodes::FixedAtMkfs { bytes_per_inode, options } = filesystem.facts.inodes else { return None };
+    if candidate.mkfs.iter().any(|word| options.iter().any(|option| word.starts_with(option))) {
         return None;
     }
-    let Inodes::FixedAtMkfs { bytes_per_inode } = filesystem.facts.inodes else { return None };
     let inodes = filesystem.facts.inodes.limit(device)?;
     let needed = inodes_of(dataset);
     (needed > inodes).then(|| Obstacle {
@@ -71,7 +68,8 @@ fn too_few_inodes(
             Bytes(bytes_per_inode)
         ),
         hint: format!(
-            "give mkfs more (mkfs = \"-N {}\"), or take a larger device",
+            "give mkfs more (mkfs = \"{} {}\"), or take a larger device",
+            options.first().unwrap_or(&""),
             needed + needed / 10 + 100
         ),
     })

@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn this_machine_can_be_watched() {
-        let mut machine = Machine::new(&Disk::Image { folder: std::env::temp_dir(), size: 1 });
+        let mut machine = Machine::new(&Disk::Image { folder: std::env::temp_dir(), size: 1, room: 1 });
         machine.begin();
         let found = machine.end(0);
         assert!(found.sentinel.is_some(), "{found:?}");

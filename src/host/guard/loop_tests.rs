@@ -31,7 +31,7 @@ impl Disk {
     /// `prepare` writes to the image before it is attached.
     fn with(options: &LoopOptions, prepare: impl Fn(&File)) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let image = File::from(image::create(folder.path(), SIZE).unwrap());
+        let image = File::from(image::create(folder.path(), SIZE, SIZE).unwrap());
         prepare(&image);
         let device = LoopDevice::attach(image.as_fd(), options).unwrap();
         Disk { _folder: folder, image, device }

@@ -151,7 +151,7 @@ fn loop_devices_and_mounts_left_over_our_folder_are_undone_and_others_are_not() 
 fn loop_device_of_a_living_run_is_no_leftover() {
     use crate::host::loop_device::{LoopDevice, LoopOptions};
     let folder = tempfile::tempdir().unwrap();
-    let image = image::create(folder.path(), 1 << 20).unwrap();
+    let image = image::create(folder.path(), 1 << 20, 1 << 20).unwrap();
     let device = LoopDevice::attach(image.as_fd(), &LoopOptions::default()).unwrap();
     // Another process of the run has it open; our own descriptors do not count for ourselves.
     let mut child =
