@@ -9,8 +9,9 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
+use fsverdict::cli::with_vocabulary;
 use fsverdict::journal::Run;
-use fsverdict::plan::{Overrides, Plan, Vocabulary, digest, presets, read_with};
+use fsverdict::plan::{Overrides, Plan, digest, presets, read_with};
 use fsverdict::study::Deliberation;
 use fsverdict::workload::adapter;
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
@@ -207,23 +208,8 @@ const CHANGES: &[&str] = &[
 ];
 
 fn read_plan(text: &str, changes: &[String]) {
-    let vocabulary = Vocabulary {
-        filesystems: &[
-            "ext2", "ext3", "ext4", "xfs", "btrfs", "jfs", "reiserfs", "reiser4", "nilfs2", "f2fs",
-        ],
-        encryptions: &["none", "luks2"],
-        operations: &[
-            ("tree.write", &["tree"]),
-            ("tree.read", &["tree"]),
-            ("file.write", &["file"]),
-            ("fsck", &[]),
-        ],
-        adapters: &["bonnie++", "fio"],
-        profiles: &["mixed", "source"],
-        metrics: &["durable", "returned"],
-    };
     let overrides = Overrides { set: changes.to_vec(), ..Overrides::default() };
-    match read_with(text, "plan.toml", &overrides, &vocabulary) {
+    match with_vocabulary(|words| read_with(text, "plan.toml", &overrides, words)) {
         // What is written down for `resume` is read again as the same.
         Ok(plan) => {
             let text = serde_json::to_string(&plan).unwrap();

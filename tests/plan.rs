@@ -2,6 +2,8 @@
 //!
 //! Expected results lie beside the plans in `tests/plans/`, to be read and reviewed as text.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
+
 use std::path::Path;
 
 use fsverdict::cli::with_vocabulary;

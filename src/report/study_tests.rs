@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::plan::{Claim, Legacy, Published, Work};
+use crate::plan::{Claim, Legacy, Operation, Published, Work};
 use crate::report::fixtures::{Story, id};
 use crate::report::{Format, Report, write};
 
@@ -21,8 +21,10 @@ fn published(phase: &str, claim: Claim) -> Published {
 /// A run whose plan holds two published findings, and a way to combine runs.
 pub(super) fn study() -> Story {
     let mut story = Story::new(&["ext4", "xfs"], &["raw", "read", "write"]);
-    for (phase, operation) in story.plan.phases.iter_mut().zip(["device.read", "tree.read", "tree.write"]) {
-        phase.work = Work::Operation(operation.to_owned());
+    for (phase, operation) in
+        story.plan.phases.iter_mut().zip([Operation::DeviceRead, Operation::TreeRead, Operation::TreeWrite])
+    {
+        phase.work = Work::Operation(operation);
     }
     story.plan.protocol.legacy = Some(Legacy::TrimmedMean);
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();

@@ -6,7 +6,7 @@ use crate::host::guard::{Refusal, examine};
 use crate::host::image::{create, scratch_folder};
 use crate::host::root::Root;
 use crate::lab::Disk;
-use crate::plan::{DeviceSource, Plan};
+use crate::plan::{DeviceSource, Plan, image_room};
 
 use super::session::SessionError;
 
@@ -30,8 +30,9 @@ impl Permission<'_> {
                 let folder = scratch_folder(plan.device.folder.as_deref())
                     .map_err(|error| with_hint(&error, error.hint()))?;
                 // Found out now, not in the first trial: is there room, and may we write there?
-                create(&folder, size.0).map_err(|error| with_hint(&error, error.hint()))?;
-                Ok(Disk::Image { folder, size: size.0 })
+                let room = image_room(plan, size.0);
+                create(&folder, size.0, room).map_err(|error| with_hint(&error, error.hint()))?;
+                Ok(Disk::Image { folder, size: size.0, room })
             }
             DeviceSource::Path(path) => {
                 let needed = smallest(plan);
@@ -63,10 +64,5 @@ fn with_hint(error: &dyn std::error::Error, hint: Option<String>) -> SessionErro
 
 /// What the most demanding filesystem of the plan needs, in bytes.
 fn smallest(plan: &Plan) -> u64 {
-    let of = |candidate: &crate::plan::Candidate| {
-        let filesystem =
-            crate::filesystem::find(&candidate.filesystem).map_or(0, |filesystem| filesystem.minimum_size);
-        filesystem + crate::layer::find_encryption(&candidate.encryption).map_or(0, |layer| layer.header)
-    };
-    plan.candidates.iter().map(of).max().unwrap_or(0)
+    plan.candidates.iter().map(crate::layer::least_device).max().unwrap_or(0)
 }
