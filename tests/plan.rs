@@ -425,6 +425,13 @@ fn findings_raw_devices_and_generations_are_checked() {
             "needs the bare device",
         ),
         ("[[phase]]\nname = \"x\"\ncommand = \"true\"\nchanged = 0.1", "`changed` does not go with"),
+        ("[[phase]]\nname = \"x\"\noperation = \"fsck\"\nnetwork = true", "`network` does not go with"),
+        ("[[candidate]]\nfilesystem = \"btrfs\"\nmkfs = \"/dev/loop7\"", "`/dev/loop7` names another device"),
+        (
+            "[[candidate]]\nfilesystem = \"ext4\"\nmkfs = [\"-J\", \"device=/dev/loop7\"]",
+            "names another device",
+        ),
+        ("[[candidate]]\nfilesystem = \"xfs\"\nmount = \"logdev=/dev/loop7\"", "names another device"),
     ] {
         let text = format!("{smallest}\n{lines}\n");
         let error = read(&text, "p.toml").unwrap_err().to_string();

@@ -6,7 +6,11 @@
 //! not need and becomes the program. Both carry a parent-death signal (prctl(2), `PR_SET_PDEATHSIG`): kill any
 //! ancestor and the kernel ends all processes of the cell and undoes its mounts (pid_namespaces(7)).
 
+mod devices;
 mod enter;
+mod furnish;
+mod powers;
+mod workshop;
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::PathBuf;
@@ -16,7 +20,10 @@ use serde::{Deserialize, Serialize};
 
 use super::mounts;
 
+pub use devices::{make_node, private_devices};
 pub use enter::enter;
+pub use powers::Powers;
+pub use workshop::Workshop;
 
 /// Environment variable that carries the cell's description to the two steps.
 const SPEC: &str = "FSVERDICT_CELL";
@@ -101,8 +108,13 @@ pub struct Cell {
     pub shown: Vec<(PathBuf, PathBuf)>,
     /// Replace `/dev` by one without disks.
     pub bare_devices: bool,
-    /// Give up every capability but [`KEPT_CAPABILITIES`], for good, and see no service's sockets below `/run`.
-    pub powerless: bool,
+    /// What is kept of root's powers. A stranger ([`Powers::of_a_stranger`]) is shut off further: it has neither
+    /// services, nor IPC, nor keys, nor a terminal in common with anybody, and is not PID 1.
+    pub powers: Powers,
+    /// Let a stranger use this machine's network; otherwise it has one of its own, with itself alone in it.
+    pub network: bool,
+    /// Descriptors that a stranger gets besides its standard streams.
+    pub keeps: Vec<RawFd>,
     /// A mount namespace, as an open descriptor, whose mounts are there in the beginning instead of the caller's.
     /// Only for [`Walls::Namespaces`].
     pub joins: Option<RawFd>,
@@ -127,7 +139,9 @@ impl Cell {
             memory: Vec::new(),
             shown: Vec::new(),
             bare_devices: false,
-            powerless: false,
+            powers: Powers::All,
+            network: false,
+            keeps: Vec::new(),
             joins: None,
             gate: None,
             stops: None,

@@ -47,6 +47,20 @@ pub fn kernel(kind: &str, point: &Path) -> Result<(), MountError> {
         .map_err(failed("mount the kernel's filesystem on", point))
 }
 
+/// Where pseudo-terminals are.
+pub const TERMINALS: &str = "/dev/pts";
+
+/// Mounts pseudo-terminals of this namespace's own (Linux 4.7: each mount of devpts is).
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn terminals() -> Result<(), MountError> {
+    let point = Path::new(TERMINALS);
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    rustix::mount::mount("devpts", point, "devpts", flags, Some(c"newinstance,ptmxmode=666,mode=620"))
+        .map_err(failed("mount terminals on", point))
+}
+
 /// Shows `source` at `point`, too.
 ///
 /// # Errors
@@ -65,21 +79,30 @@ pub fn make_private() -> Result<(), MountError> {
         .map_err(failed("make private the mounts below", root))
 }
 
-/// Makes every mount of this namespace read-only except those at `spared`, which must be mount points.
+/// Makes every mount of this namespace read-only except those at `spared`, which must be mount points; and takes from
+/// all but those below `/dev` that a node on them opens a device.
 ///
 /// # Errors
 /// When a mount that can be reached and written stays so.
-pub fn make_read_only(spared: &[PathBuf]) -> Result<(), MountError> {
+pub fn restrict(spared: &[PathBuf]) -> Result<(), MountError> {
     let all = mounts(&Root::default()).map_err(|error| MountError {
         what: "read the mounts below",
         path: "/".into(),
         source: std::io::Error::other(error.to_string()),
     })?;
     for mount in all {
-        if spared.contains(&mount.target) || mount.options.split(',').any(|option| option == "ro") {
+        let has = |wanted: &str| mount.options.split(',').any(|option| option == wanted);
+        let mut more = MountFlags::empty();
+        if !has("ro") && !spared.contains(&mount.target) {
+            more |= MountFlags::RDONLY;
+        }
+        if !has("nodev") && !mount.target.starts_with("/dev") {
+            more |= MountFlags::NODEV;
+        }
+        if more.is_empty() {
             continue;
         }
-        let flags = MountFlags::BIND | MountFlags::RDONLY | kept_flags(&mount.options);
+        let flags = MountFlags::BIND | more | kept_flags(&mount.options);
         match rustix::mount::mount_remount(&mount.target, flags, "") {
             // A mount hidden beneath another, or below a folder we may not enter, cannot be written either.
             Ok(()) | Err(rustix::io::Errno::NOENT | rustix::io::Errno::ACCESS | rustix::io::Errno::INVAL) => {
@@ -104,6 +127,8 @@ fn kept_flags(options: &str) -> MountFlags {
     options.split(',').fold(MountFlags::empty(), |flags, option| {
         flags
             | match option {
+                "ro" => MountFlags::RDONLY,
+                "nosymfollow" => MountFlags::NOSYMFOLLOW,
                 "nosuid" => MountFlags::NOSUID,
                 "nodev" => MountFlags::NODEV,
                 "noexec" => MountFlags::NOEXEC,

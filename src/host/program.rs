@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::cell::{Cell, Gate};
+use super::cell::{Cell, Gate, Workshop};
 use crate::journal::CommandRecord;
 
 pub use error::ProgramError;
@@ -38,6 +38,7 @@ pub struct Program {
     kept: usize,
     folder: Option<PathBuf>,
     cell: Option<Cell>,
+    workshop: Option<Workshop>,
 }
 
 /// A program that stands ready: everything is set up, nothing of its own has run.
@@ -63,6 +64,7 @@ impl Program {
             kept: KEPT_OUTPUT,
             folder: None,
             cell: None,
+            workshop: None,
         }
     }
 
@@ -70,6 +72,13 @@ impl Program {
     #[must_use]
     pub fn inside(mut self, cell: Cell) -> Self {
         self.cell = Some(cell);
+        self
+    }
+
+    /// Starts it from a workshop, with what powers and mounts that has.
+    #[must_use]
+    pub fn from(mut self, workshop: &Workshop) -> Self {
+        self.workshop = Some(workshop.clone());
         self
     }
 
@@ -133,7 +142,11 @@ impl Program {
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }
-        let mut child = command.spawn().map_err(start)?;
+        let mut child = match &self.workshop {
+            Some(workshop) => workshop.spawn(command),
+            None => command.spawn(),
+        }
+        .map_err(start)?;
         let group = Pid::from_child(&child);
         if let (Some(bytes), Some(mut pipe)) = (&self.input, child.stdin.take()) {
             // A program that ends without reading its input tells us by its exit status.

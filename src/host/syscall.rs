@@ -18,6 +18,8 @@ const LOOP_CLR_FD: Opcode = 0x4C01;
 const LOOP_GET_STATUS64: Opcode = 0x4C05;
 const LOOP_CONFIGURE: Opcode = 0x4C0A;
 const LOOP_CTL_GET_FREE: Opcode = 0x4C82;
+const SIOCSIFFLAGS: Opcode = 0x8914;
+const IFF_UP: i16 = 1;
 
 /// The loop device refuses writes.
 pub const LO_FLAGS_READ_ONLY: u32 = 1;
@@ -178,6 +180,30 @@ pub fn loop_status(device: impl AsFd) -> Result<LoopInfo> {
 pub fn clear_loop(device: impl AsFd) -> Result<()> {
     // SAFETY: LOOP_CLR_FD takes an unused integer argument.
     unsafe { ioctl(device, IntegerSetter::<LOOP_CLR_FD>::new_usize(0)) }
+}
+
+/// `struct ifreq` of linux/if.h, as far as flags go.
+#[repr(C)]
+struct InterfaceFlags {
+    name: [u8; 16],
+    flags: i16,
+    rest: [u8; 22],
+}
+
+const _: () = assert!(size_of::<InterfaceFlags>() == 40);
+
+/// Sets up the loopback interface of this process's network (netdevice(7)).
+///
+/// # Errors
+/// `EPERM` without the right to; `EAFNOSUPPORT` where the kernel has no IPv4.
+pub fn set_loopback_up() -> Result<()> {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    let mut name = [0; 16];
+    name[..2].copy_from_slice(b"lo");
+    let request = InterfaceFlags { name, flags: IFF_UP, rest: [0; 22] };
+    // SAFETY: SIOCSIFFLAGS reads one `struct ifreq`.
+    unsafe { ioctl(socket, Setter::<SIOCSIFFLAGS, InterfaceFlags>::new(request)) }
 }
 
 /// Takes over a descriptor that this process inherited by number, and that nothing else in it uses.

@@ -12,7 +12,7 @@ use crate::host::cell::inherit;
 use crate::host::mounts;
 use crate::host::program::{Program, succeeded};
 use crate::host::talk::say;
-use crate::trial::{EVENTS_VARIABLE, Modules, SHARED_MEMORY, TrialSpec, agent_cell};
+use crate::trial::{EVENTS_VARIABLE, Modules, TrialSpec, agent_cell};
 
 /// Where the conductor put the trial's description: the guest's second disk, which ends in zeros.
 const DESCRIPTION: &str = "/dev/ubdb";
@@ -44,8 +44,6 @@ fn live() -> Result<(), Box<dyn std::error::Error>> {
     // mount(8) would lose the rights it was started with.
     mounts::forbid_set_user_id(Path::new("/"))?;
     mounts::memory(Path::new("/run"), "755")?;
-    // For the agent's cell to put memory on.
-    std::fs::create_dir_all(SHARED_MEMORY)?;
     // A guest starts with an empty environment; tools look for their helpers along it.
     let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     let description = read_description()?;

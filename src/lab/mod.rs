@@ -82,6 +82,11 @@ pub enum LabError {
         /// The configuration symbol.
         symbol: &'static str,
     },
+    /// A guest has no network.
+    #[error(
+        "the phase `{0}` wants this machine's network, which a guest of the uml lab has none of\nhint: `--lab native` (as root); or take `network = true` out: its own loopback every phase has"
+    )]
+    NoNetwork(String),
     /// A kernel command line has no quoting.
     #[error("the path of this program has a blank in it, which a kernel command line cannot carry: {}\nhint: install it in another folder", .0.display())]
     BlankInPath(PathBuf),

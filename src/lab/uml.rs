@@ -59,6 +59,9 @@ impl Uml {
     /// # Errors
     /// When there is none, or it cannot be used.
     pub(super) fn prepare(plan: &Plan) -> Result<Self, LabError> {
+        if let Some(phase) = plan.phases.iter().find(|phase| phase.network) {
+            return Err(LabError::NoNetwork(phase.name.clone()));
+        }
         let path = match &plan.kernel {
             Some(path) => path.clone(),
             None => locate(PROGRAM).ok_or(LabError::NoKernel)?,

@@ -163,12 +163,24 @@ fn values<T>(axis: Option<Vec<Placed<T>>>, default: T) -> Vec<T> {
 
 /// mkfs options: a string that is split as a shell does, or the words themselves.
 fn words(node: &Node) -> Result<Vec<String>, ValueError> {
-    match &node.value {
+    let words = match &node.value {
         Value::Text(line) => split_words(line),
         Value::Array(nodes) => nodes.iter().map(text).collect(),
         other => Err(ValueError::new(
             format!("a string or an array of strings is wanted here, not {}", other.kind()),
             "as in \"-O ^dir_index\" or [\"-O\", \"^dir_index\"]",
+        )),
+    }?;
+    no_other_device(words)
+}
+
+/// A trial reaches no device but its own, whatever its options say; this only says so before anything has run.
+fn no_other_device(words: Vec<String>) -> Result<Vec<String>, ValueError> {
+    match words.iter().find(|word| word.contains("/dev/")) {
+        None => Ok(words),
+        Some(word) => Err(ValueError::new(
+            format!("`{word}` names another device"),
+            "a trial has no device but the one under test: a journal or log on a device of its own cannot be tried",
         )),
     }
 }
@@ -186,7 +198,7 @@ fn options(node: &Node) -> Result<Vec<String>, ValueError> {
             "mount options are separated by commas, without `-o`, as in \"noatime,compress=zstd\"",
         ));
     }
-    Ok(options)
+    no_other_device(options)
 }
 
 /// An I/O scheduler; the empty string leaves the device's own.

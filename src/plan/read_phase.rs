@@ -7,8 +7,19 @@ use super::source::{Node, Value};
 use super::suggest::suggest;
 use super::{Dataset, Kind, Needs, Operation, Phase, Verify, Vocabulary, Work};
 
-pub(super) const PHASE: &[&str] =
-    &["name", "operation", "command", "adapter", "options", "dataset", "into", "cold", "changed", "verify"];
+pub(super) const PHASE: &[&str] = &[
+    "name",
+    "operation",
+    "command",
+    "adapter",
+    "options",
+    "dataset",
+    "into",
+    "cold",
+    "changed",
+    "network",
+    "verify",
+];
 pub(super) const VERIFY: &[&str] = &["dataset", "at"];
 
 /// What a trial itself reports under these names; a phase of the same name would be confused with it.
@@ -86,12 +97,14 @@ fn read_phase(
         }
     }
     let cold = section.optional("cold", boolean).is_some_and(|cold| cold.value);
+    let network = section.optional("network", boolean).is_some_and(|network| network.value);
     let into = section.optional("into", inside_path);
     let dataset = read_dataset_name(&section, datasets, problems);
     let verify = section.entry("verify").and_then(|entry| read_verify(&entry.node, datasets, problems));
     let work = read_work(&section, vocabulary, problems);
     if let Some(Placed { value: Work::Operation(operation), at }) = &work {
         section.forbid(&["verify"], "an operation", "built-in operations verify their own data");
+        section.forbid(&["network"], "an operation", "built-in operations need none");
         if operation.takes().is_empty() {
             let hint = "it works on the whole filesystem";
             section.forbid(&["dataset", "into"], &format!("`{operation}`"), hint);
@@ -118,7 +131,7 @@ fn read_phase(
     let work = work?.value;
     let default_into = if matches!(work, Work::Operation(_)) { dataset.clone() } else { None };
     let into = into.map(|into| into.value).or(default_into);
-    Some(Phase { name: name?.value, work, dataset, into, cold, changed, verify })
+    Some(Phase { name: name?.value, work, dataset, into, cold, changed, network, verify })
 }
 
 fn read_work(

@@ -232,6 +232,7 @@ fn phase(name: &str) -> Phase {
         into: None,
         changed: None,
         cold: false,
+        network: false,
         verify: None,
     }
 }

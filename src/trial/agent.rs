@@ -89,6 +89,7 @@ fn run(spec: &TrialSpec, sink: &mut Sink) -> Result<(), String> {
 fn work(spec: &TrialSpec, stack: &mut Stack<'_>) -> Result<(), TrialError> {
     let root = Root::new("/");
     let materials = Materials::gather(spec, stack.sink)?;
+    stack.shut_in()?;
     let variables = materials.variables();
     let meter = Meter::new(&root, Some(&stack.device_name()), spec.idle_load)?;
     meter.cautions().iter().for_each(|caution| stack.sink.caution(&caution.phase, caution.text.clone()));

@@ -2,23 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::host::cell::{Cell, THIS_PROGRAM, Walls};
+use crate::host::cell::{Cell, Powers, THIS_PROGRAM, Walls};
 use crate::plan::Dataset;
 
 use super::spec::{Staging, TrialSpec};
 use super::staging::{DATA, REAL, RECORDS, held};
 
-/// Where programs share memory; fresh and writable in the agent's cell. Without it nilfs_cleanerd says that it runs, and dies.
-pub const SHARED_MEMORY: &str = "/dev/shm";
-
 /// The agent's cell for this trial: `fsverdict agent`, which reads `spec` on its standard input.
 ///
-/// `/dev`, `/run` and `/sys` stay writable for mkfs, cryptsetup and the I/O scheduler; `/tmp` and `/dev/shm` are fresh memory.
+/// `/dev`, `/run` and `/sys` stay writable for the agent itself, to claim the device and set its I/O scheduler; the tools
+/// it starts see them otherwise (`Stack::shut_in`). `/tmp` is fresh memory.
 pub fn agent_cell(spec: &TrialSpec) -> Cell {
     let mut cell = cell(spec, "agent");
-    if Path::new(SHARED_MEMORY).is_dir() {
-        cell.memory.push(SHARED_MEMORY.into());
-    }
     if matches!(spec.staging, Staging::Held { .. }) {
         // One by one: the first may be a mount of its own.
         cell.shown = [DATA, RECORDS].map(|folder| (PathBuf::from(folder), held(folder))).into();
@@ -34,6 +29,7 @@ pub fn staging_cell(spec: &TrialSpec) -> Cell {
 
 fn cell(spec: &TrialSpec, step: &str) -> Cell {
     let mut cell = Cell::new(Walls::Namespaces, [THIS_PROGRAM, step]);
+    cell.powers = Powers::Agent;
     cell.writable = ["/dev", "/run", "/sys"].map(PathBuf::from).into();
     cell.memory = vec![PathBuf::from("/tmp")];
     cell.shown = spec

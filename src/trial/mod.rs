@@ -15,7 +15,7 @@ mod stack;
 mod staging;
 
 pub use agent::{EVENTS_VARIABLE, agent};
-pub use cell::{SHARED_MEMORY, agent_cell, staging_cell};
+pub use cell::{agent_cell, staging_cell};
 pub use error::TrialError;
 pub use hold::{STAGED, stage};
 pub use plain::command_lines;

@@ -14,7 +14,7 @@ use crate::workload::{CommandContext, FOLDER, Site, adapter, command, run, verif
 use super::agent::Trial;
 use super::complaint::{ended_well, missing};
 use super::error::TrialError;
-use super::stack::{MOUNT, Stack};
+use super::stack::{MOUNT, Stack, Trade};
 
 /// What a command may write to besides the filesystem under test: the agent's own tmpfs.
 const SCRATCH: &str = "/tmp";
@@ -93,7 +93,7 @@ impl Trial<'_> {
         line: &str,
     ) -> Result<Observation, TrialError> {
         let device = stack.top();
-        let program = command(line, &self.command_context(&device));
+        let program = command(line, &self.command_context(&device, phase));
         let (record, clocked) = self.shell(stack, phase, &program)?;
         stack.sink.command(&record);
         ended_well(&phase.name, record, stack, |_| None)?;
@@ -122,7 +122,7 @@ impl Trial<'_> {
         let folder = phase.into.as_ref().map_or(PathBuf::from(MOUNT), |into| Path::new(MOUNT).join(into));
         std::fs::create_dir_all(&folder).map_err(TrialError::io("make the folder of an adapter"))?;
         let device = stack.top();
-        let program = command(&adapter.line(options), &self.command_context(&device))
+        let program = command(&adapter.line(options), &self.command_context(&device, phase))
             .variable(FOLDER, folder)
             .keep(ADAPTER_OUTPUT);
         let (record, clocked) = self.shell(stack, phase, &program)?;
@@ -147,12 +147,13 @@ impl Trial<'_> {
         Ok(observation)
     }
 
-    fn command_context<'a>(&'a self, device: &'a Path) -> CommandContext<'a> {
+    fn command_context<'a>(&'a self, device: &'a Path, phase: &Phase) -> CommandContext<'a> {
         CommandContext {
             mount: Path::new(MOUNT),
             device,
             scratch: Path::new(SCRATCH),
             datasets: &self.variables,
+            network: phase.network,
             limit: self.spec.limit,
         }
     }
@@ -194,7 +195,7 @@ impl Trial<'_> {
                 .caution(name, format!("{} has no checker: nothing was checked or timed", filesystem.name));
             return Ok(());
         };
-        let work = |stack: &mut Stack<'_>| stack.tool(name, argv);
+        let work = |stack: &mut Stack<'_>| stack.tool(name, Trade::Formatting, argv);
         let (record, clocked) = self.meter.clock(name, "cold", stack, work, Stack::sync_device)?;
         stack.sink.observation(clocked.finish(WorkDone::default(), None)?);
         let meaning = record.exit.and_then(|status| filesystem.fsck_meaning(status));

@@ -8,7 +8,10 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rustix::fs::FileType;
+
 use crate::filesystem::Filesystem;
+use crate::host::cell::{CellError, Workshop, make_node, private_devices};
 use crate::host::procfs::processes_named;
 use crate::host::program::{Program, succeeded};
 use crate::host::root::Root;
@@ -26,6 +29,8 @@ pub(super) const MOUNT: &str = "/tmp/fsverdict/mount";
 const EMPTY: &str = "/tmp/fsverdict/empty";
 /// The key of encrypted layers. It protects nothing: the data are ours and go with the trial.
 const KEY_FILE: &str = "/tmp/fsverdict/key";
+/// Where cryptsetup talks to the kernel's device mapper.
+const MAPPER: &str = "/dev/mapper/control";
 
 /// A candidate's stack of device, encryption and filesystem.
 pub(super) struct Stack<'a> {
@@ -45,6 +50,24 @@ pub(super) struct Stack<'a> {
     /// That it does otherwise than asked was told.
     cleaner_told: bool,
     held: Option<File>,
+    /// Where programs are started from whose options a plan can choose; none before [`Stack::shut_in`].
+    workshops: Option<Workshops>,
+}
+
+/// Where tools are started from.
+struct Workshops {
+    /// mount and umount, and what needs the mounted filesystem.
+    mounting: Workshop,
+    /// mkfs and fsck.
+    formatting: Workshop,
+}
+
+/// What a tool is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trade {
+    Layering,
+    Formatting,
+    Mounting,
 }
 
 impl<'a> Stack<'a> {
@@ -77,6 +100,7 @@ impl<'a> Stack<'a> {
             cleaner: false,
             cleaner_told: false,
             held: None,
+            workshops: None,
         })
     }
 
@@ -95,17 +119,48 @@ impl<'a> Stack<'a> {
         real.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
+    /// From here on there is no disk but this stack's, neither for us nor for any tool, whatever its options name: those
+    /// of mkfs and mount are the plan's. The claim, and staging, needed others.
+    pub(super) fn shut_in(&mut self) -> Result<(), TrialError> {
+        let failed = |error: CellError| TrialError::Host(error.to_string());
+        let mapper = Path::new(MAPPER);
+        let mut kept = vec![self.bottom.as_path()];
+        if !self.encryption.is_none() && mapper.exists() {
+            kept.push(mapper);
+        }
+        private_devices(&kept).map_err(failed)?;
+        self.workshops = Some(Workshops {
+            mounting: Workshop::for_mounting().map_err(failed)?,
+            formatting: Workshop::for_formatting().map_err(failed)?,
+        });
+        Ok(())
+    }
+
     /// Runs one program of the trial, traced, within the time limit.
-    pub(super) fn tool(&mut self, step: &str, argv: Vec<String>) -> Result<CommandRecord, TrialError> {
+    pub(super) fn tool(
+        &mut self,
+        step: &str,
+        trade: Trade,
+        argv: Vec<String>,
+    ) -> Result<CommandRecord, TrialError> {
         // In an empty folder: a stray word among a plan's mkfs options must not name a file.
-        let record = Program::new(argv).limit(self.limit).folder(Path::new(EMPTY)).run(step)?;
+        let mut program = Program::new(argv).limit(self.limit).folder(Path::new(EMPTY));
+        let workshop = self.workshops.as_ref().and_then(|workshops| match trade {
+            Trade::Layering => None,
+            Trade::Formatting => Some(&workshops.formatting),
+            Trade::Mounting => Some(&workshops.mounting),
+        });
+        if let Some(workshop) = workshop {
+            program = program.from(workshop);
+        }
+        let record = program.run(step)?;
         self.sink.command(&record);
         Ok(record)
     }
 
-    fn must(&mut self, step: &str, argv: Option<Vec<String>>) -> Result<(), TrialError> {
+    fn must(&mut self, step: &str, trade: Trade, argv: Option<Vec<String>>) -> Result<(), TrialError> {
         match argv {
-            Some(argv) => succeeded(self.tool(step, argv)?).map(drop).map_err(TrialError::from),
+            Some(argv) => succeeded(self.tool(step, trade, argv)?).map(drop).map_err(TrialError::from),
             None => Ok(()),
         }
     }
@@ -117,32 +172,44 @@ impl<'a> Stack<'a> {
         }
         std::fs::write(KEY_FILE, "fsverdict: not a secret").map_err(TrialError::io("write the key file"))?;
         let bottom = self.bottom.to_string_lossy().into_owned();
-        self.must("encrypt", self.encryption.format_argv(&bottom, KEY_FILE))?;
-        self.must("open encryption", self.encryption.open_argv(&bottom, &self.mapping, KEY_FILE))?;
+        self.must("encrypt", Trade::Layering, self.encryption.format_argv(&bottom, KEY_FILE))?;
+        self.must(
+            "open encryption",
+            Trade::Layering,
+            self.encryption.open_argv(&bottom, &self.mapping, KEY_FILE),
+        )?;
         let node = mapping_node(&self.mapping)
             .ok_or_else(|| TrialError::Host(format!("cryptsetup made no device `{}`", self.mapping)))?;
+        let number = device_number(&node)
+            .ok_or_else(|| TrialError::Host(format!("{} has no device number", node.display())))?;
+        make_node(&node, FileType::BlockDevice, number)
+            .map_err(|error| TrialError::Host(error.to_string()))?;
         self.opened = Some(node);
         // Held open here and marked for removal with its last user: a crash leaves nothing, an unmount changes nothing.
         self.held = Some(File::open(self.top()).map_err(TrialError::io("hold the encrypted device"))?);
-        self.must("mark encryption for removal", self.encryption.close_deferred_argv(&self.mapping))?;
+        self.must(
+            "mark encryption for removal",
+            Trade::Layering,
+            self.encryption.close_deferred_argv(&self.mapping),
+        )?;
         if let Some(argv) = self.encryption.status_argv(&self.mapping) {
-            self.tool("describe encryption", argv)?;
+            self.tool("describe encryption", Trade::Layering, argv)?;
         }
         Ok(())
     }
 
     pub(super) fn mkfs(&mut self) -> Result<(), TrialError> {
         let argv = self.filesystem.mkfs_argv(&self.top().to_string_lossy(), &self.candidate.mkfs);
-        self.must("mkfs", Some(argv))
+        self.must("mkfs", Trade::Formatting, Some(argv))
     }
 
     pub(super) fn mount(&mut self) -> Result<(), TrialError> {
         let mount = self.filesystem.mount(&self.candidate.mount);
         let device = self.top().to_string_lossy().into_owned();
-        self.must("mount", Some(mount.argv(&device, MOUNT)))?;
+        self.must("mount", Trade::Mounting, Some(mount.argv(&device, MOUNT)))?;
         self.mounted = true;
         if let Some(cleaner) = mount.cleaner {
-            self.must("start the cleaner", Some(cleaner.argv(&device, MOUNT)))?;
+            self.must("start the cleaner", Trade::Mounting, Some(cleaner.argv(&device, MOUNT)))?;
             self.cleaner = true;
         }
         Ok(())
@@ -154,7 +221,7 @@ impl<'a> Stack<'a> {
             self.stop_cleaner();
         }
         // Without helpers, as it was mounted: a helper would look for a cleaner that fsverdict started itself.
-        self.must("unmount", Some(["umount", "-i", MOUNT].map(str::to_owned).into()))?;
+        self.must("unmount", Trade::Mounting, Some(["umount", "-i", MOUNT].map(str::to_owned).into()))?;
         self.mounted = false;
         Ok(())
     }
@@ -263,6 +330,13 @@ fn mapping_node(mapping: &str) -> Option<PathBuf> {
         std::fs::read_to_string(device.path().join("dm/name")).is_ok_and(|name| name.trim() == mapping)
     };
     devices.into_iter().find(named).map(|device| Path::new("/dev").join(device.file_name()))
+}
+
+/// The number of a block device, as sysfs has it.
+fn device_number(node: &Path) -> Option<u64> {
+    let text = std::fs::read_to_string(Path::new("/sys/class/block").join(node.file_name()?).join("dev"));
+    let (major, minor) = text.as_deref().ok()?.trim().split_once(':')?;
+    Some(rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?))
 }
 
 fn open_folder(path: &Path) -> Result<OwnedFd, TrialError> {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::host::cell::{Cell, Walls};
+use crate::host::cell::{Cell, Powers, Walls};
 use crate::host::program::Program;
 
 /// Where a command finds what it works on.
@@ -19,6 +19,8 @@ pub struct CommandContext<'a> {
     pub scratch: &'a Path,
     /// One variable per staged dataset.
     pub datasets: &'a [(String, OsString)],
+    /// Whether this machine's network is there for it.
+    pub network: bool,
     /// When to give it up.
     pub limit: Duration,
 }
@@ -28,7 +30,8 @@ pub fn command(line: &str, context: &CommandContext<'_>) -> Program {
     let mut cell = Cell::new(Walls::Namespaces, [""; 0]);
     cell.writable = vec![context.scratch.to_owned(), context.mount.to_owned()];
     cell.bare_devices = true;
-    cell.powerless = true;
+    cell.powers = Powers::Phase;
+    cell.network = context.network;
     let program = Program::new(["/bin/sh", "-c", line])
         .inside(cell)
         .limit(context.limit)

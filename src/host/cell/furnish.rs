@@ -1,0 +1,91 @@
+//! The mounts of a cell, and what a stranger in it must not have in common with anybody outside.
+
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::path::{Path, PathBuf};
+
+use super::devices::{DEVICES, bare_devices};
+use super::{Cell, CellError, system};
+use crate::host::mounts;
+use crate::host::syscall::own;
+
+/// Where services have their sockets: containers' and the init system's would do as root whatever they are asked to.
+/// Read-only mounts do not keep anybody from connecting.
+const SERVICES: &str = "/run";
+
+/// Arranges the mounts of a cell in a mount namespace of its own.
+pub(super) fn arrange_mounts(cell: &Cell) -> Result<(), CellError> {
+    let stranger = cell.powers.of_a_stranger();
+    mounts::make_private()?;
+    // Opened first, so that what is shown can lie below what is covered.
+    let shown: Vec<(OwnedFd, &Path)> = cell
+        .shown
+        .iter()
+        .map(|(source, point)| Ok((open_folder(source)?, point.as_path())))
+        .collect::<Result<_, CellError>>()?;
+    for folder in &cell.memory {
+        mounts::memory(folder, "1777")?;
+    }
+    let mut spared: Vec<PathBuf> = cell.writable.iter().chain(&cell.memory).cloned().collect();
+    if cell.bare_devices {
+        bare_devices()?;
+        spared.extend([PathBuf::from(DEVICES), Path::new(DEVICES).join("shm")]);
+    }
+    if stranger && Path::new(SERVICES).is_dir() {
+        hide_services()?;
+        spared.push(SERVICES.into());
+    }
+    for (source, point) in &shown {
+        std::fs::create_dir_all(point).map_err(system("make a folder to show another in"))?;
+        mounts::bind(Path::new(&format!("/proc/self/fd/{}", source.as_raw_fd())), point)?;
+    }
+    for folder in cell.writable.iter().filter(|folder| mounts::at(folder).is_none()) {
+        mounts::bind(folder, folder)?;
+    }
+    // The old /proc shows the processes outside; it is covered last because binding by descriptor needs it.
+    mounts::restrict(&spared)?;
+    mounts::kernel("proc", Path::new("/proc"))?;
+    if stranger {
+        mounts::restrict(&spared)?;
+    }
+    Ok(())
+}
+
+fn open_folder(path: &Path) -> Result<OwnedFd, CellError> {
+    use rustix::fs::{Mode, OFlags, open};
+    open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .map_err(system("open a folder to show"))
+}
+
+/// Covers [`SERVICES`] with memory. Links at its top level stay: NixOS has its programs behind one.
+fn hide_services() -> Result<(), CellError> {
+    let folder = Path::new(SERVICES);
+    let entries = std::fs::read_dir(folder).map_err(system("look at the services' folder"))?;
+    let links: Vec<(PathBuf, PathBuf)> = entries
+        .flatten()
+        .filter_map(|entry| Some((entry.path(), std::fs::read_link(entry.path()).ok()?)))
+        .collect();
+    mounts::memory(folder, "755")?;
+    for (link, target) in links {
+        std::os::unix::fs::symlink(target, link).map_err(system("keep a link"))?;
+    }
+    Ok(())
+}
+
+/// Closes every descriptor but the standard streams and these: whoever called us may have left some open, and what is
+/// open for writing can be written whatever the mounts say.
+pub(super) fn close_all_but(keeps: &[RawFd]) -> Result<(), CellError> {
+    let failed = system("look at the open descriptors");
+    let names = std::fs::read_dir("/proc/self/fd").and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
+    // The entries keep the folder open; once they are dropped, its own number is in the list and not open any more.
+    let numbers: Vec<RawFd> = names
+        .map_err(failed)?
+        .into_iter()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect();
+    for descriptor in numbers.into_iter().filter(|number| !keeps.contains(number)).filter_map(own) {
+        if rustix::io::fcntl_getfd(&descriptor).is_err() {
+            let _ = descriptor.into_raw_fd();
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! Where tools are started from: a thread of this process that has given up powers, and may have mounts of its own.
+//!
+//! A plan chooses options of mkfs and mount, and these may name any path. What such a program could reach must
+//! therefore not be there, whatever its options mean. Made once for a trial, it costs no program and no mount while a
+//! clock runs.
+
+use std::process::{Child, Command};
+use std::sync::mpsc;
+
+use rustix::thread::UnshareFlags;
+
+use super::powers::keep_only;
+use super::{CellError, Powers, system};
+use crate::host::mounts;
+use crate::host::syscall::unshare;
+
+/// A thread that starts programs with [`Powers::Tool`].
+#[derive(Debug, Clone)]
+pub struct Workshop {
+    jobs: mpsc::Sender<Job>,
+}
+
+#[derive(Debug)]
+struct Job {
+    command: Command,
+    answer: mpsc::Sender<std::io::Result<Child>>,
+}
+
+impl Workshop {
+    /// For programs whose mounts are to be seen by this process: mount(8), umount(8).
+    ///
+    /// # Errors
+    /// When the kernel refuses to take powers away.
+    pub fn for_mounting() -> Result<Self, CellError> {
+        Self::open(|| keep_only(Powers::Tool))
+    }
+
+    /// For programs that work on devices: every mount there is now is read-only to them, those of the kernel too.
+    ///
+    /// # Errors
+    /// When the kernel refuses to take powers away, or to make mounts read-only.
+    pub fn for_formatting() -> Result<Self, CellError> {
+        Self::open(|| {
+            unshare(UnshareFlags::NEWNS).map_err(system("make mounts for tools"))?;
+            mounts::make_private()?;
+            mounts::restrict(&[])?;
+            keep_only(Powers::Tool)
+        })
+    }
+
+    fn open(arrange: fn() -> Result<(), CellError>) -> Result<Self, CellError> {
+        let (jobs, orders) = mpsc::channel::<Job>();
+        let (ready, arranged) = mpsc::channel();
+        std::thread::spawn(move || {
+            let outcome = arrange();
+            let works = outcome.is_ok();
+            let _ = ready.send(outcome);
+            while let (true, Ok(Job { mut command, answer })) = (works, orders.recv()) {
+                let _ = answer.send(command.spawn());
+            }
+        });
+        arranged.recv().map_err(|_| gone())??;
+        Ok(Workshop { jobs })
+    }
+
+    /// Starts a program there. It is waited for as any other child.
+    pub(in crate::host) fn spawn(&self, command: Command) -> std::io::Result<Child> {
+        let (answer, child) = mpsc::channel();
+        self.jobs.send(Job { command, answer }).map_err(std::io::Error::other)?;
+        child.recv().map_err(std::io::Error::other)?
+    }
+}
+
+fn gone() -> CellError {
+    system("start a thread for tools")(rustix::io::Errno::SRCH)
+}
