@@ -109,7 +109,7 @@ pub struct Cell {
     /// Replace `/dev` by one without disks.
     pub bare_devices: bool,
     /// What is kept of root's powers. A stranger ([`Powers::of_a_stranger`]) is shut off further: it has neither
-    /// services, nor IPC, nor keys, nor a terminal in common with anybody, and is not PID 1.
+    /// services, nor IPC, nor a terminal in common with anybody.
     pub powers: Powers,
     /// Let a stranger use this machine's network; otherwise it has one of its own, with itself alone in it.
     pub network: bool,

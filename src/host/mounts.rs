@@ -50,15 +50,17 @@ pub fn kernel(kind: &str, point: &Path) -> Result<(), MountError> {
 /// Where pseudo-terminals are.
 pub const TERMINALS: &str = "/dev/pts";
 
-/// Mounts pseudo-terminals of this namespace's own (Linux 4.7: each mount of devpts is).
+/// Mounts pseudo-terminals of this namespace's own (Linux 4.7: each mount of devpts is), where the kernel has any.
 ///
 /// # Errors
 /// When the kernel refuses.
 pub fn terminals() -> Result<(), MountError> {
     let point = Path::new(TERMINALS);
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
-    rustix::mount::mount("devpts", point, "devpts", flags, Some(c"newinstance,ptmxmode=666,mode=620"))
-        .map_err(failed("mount terminals on", point))
+    match rustix::mount::mount("devpts", point, "devpts", flags, Some(c"newinstance,ptmxmode=666,mode=620")) {
+        Ok(()) | Err(rustix::io::Errno::NODEV) => Ok(()),
+        Err(errno) => Err(failed("mount terminals on", point)(errno)),
+    }
 }
 
 /// Shows `source` at `point`, too.

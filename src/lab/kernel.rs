@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::host::cell::{Cell, Powers, Walls};
 use crate::host::program::{Program, ProgramError, succeeded};
 
 /// Where Debian's User-Mode-Linux package puts the modules.
@@ -52,9 +53,10 @@ impl Kernel {
     ///
     /// # Errors
     /// When it cannot be run or answers strangely.
-    pub(super) fn inspect(path: &Path) -> Result<Self, KernelError> {
+    pub(super) fn inspect(path: &Path, walls: Walls) -> Result<Self, KernelError> {
         let ask = |question: &'static str| -> Result<String, KernelError> {
             let program = Program::new([path.to_string_lossy().into_owned(), question.to_owned()])
+                .inside(kernel_cell(walls, [""; 0]))
                 .keep(4 << 20)
                 .limit(std::time::Duration::from_secs(20));
             Ok(succeeded(program.run("probe")?)?.stdout)
@@ -84,6 +86,15 @@ impl Kernel {
             _ => Provision::Absent,
         }
     }
+}
+
+/// A cell for a kernel of the user's choice, to be asked or run: it can read what whoever started us could, because its
+/// guest's root is this machine's, and can write and reach nothing but shared memory of its own.
+pub(super) fn kernel_cell<S: Into<String>>(walls: Walls, argv: impl IntoIterator<Item = S>) -> Cell {
+    let mut cell = Cell::new(walls, argv);
+    cell.powers = Powers::Reader;
+    cell.bare_devices = true;
+    cell
 }
 
 fn parse_configuration(text: &str) -> BTreeMap<String, String> {

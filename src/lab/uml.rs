@@ -2,24 +2,25 @@
 //!
 //! The guest's root is the host's, read-only; its first disk is an unlinked scratch image or a cleared block device,
 //! its second the trial's description, its first serial line a pipe for events. The kernel runs in a cell, so that
-//! it and its helper processes end with the conductor, and sees a tree it could not write even if told to.
+//! it and its helper processes end with the conductor, and sees a tree it could not write even if told to: it may be
+//! any program the plan names, and has the rights to read and nothing else, whoever started it.
 
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::host::cell::{Cell, CellError, Walls, inherit, possible_walls};
+use crate::host::cell::{CellError, Walls, inherit, possible_walls};
 use crate::host::placement::Placement;
 use crate::host::program::locate;
 use crate::journal::Event;
 use crate::layer::{SCHEDULERS, Scheduler, find_scheduler};
-use crate::plan::{Candidate, Plan};
+use crate::plan::{Candidate, Dataset, Plan};
 use crate::trial::{Modules, Staging, TrialDevice, TrialSpec, bytes_to_stage};
 
 use super::drive::{Stops, TrialEnd, drive};
 use super::held::{disk_for, in_memory};
-use super::kernel::{Kernel, Provision};
+use super::kernel::{Kernel, Provision, kernel_cell};
 use super::scheduler::scheduler_obstacle;
 use super::{Disk, Lab, LabError, Obstacle, missing_tools};
 
@@ -66,7 +67,8 @@ impl Uml {
             Some(path) => path.clone(),
             None => locate(PROGRAM).ok_or(LabError::NoKernel)?,
         };
-        let kernel = Kernel::inspect(&path)?;
+        let walls = possible_walls();
+        let kernel = Kernel::inspect(&path, walls)?;
         for symbol in ["CONFIG_HOSTFS", "CONFIG_PID_NS", "CONFIG_BLK_DEV_UBD", "CONFIG_SSL"] {
             if kernel.provides(symbol) != Provision::Builtin {
                 return Err(LabError::LacksSymbol { path, symbol });
@@ -74,7 +76,7 @@ impl Uml {
         }
         Ok(Uml {
             kernel,
-            walls: possible_walls(),
+            walls,
             placement: Placement::choose()?,
             plan: plan.clone(),
             room: OnceLock::new(),
@@ -252,20 +254,33 @@ impl Lab for Uml {
         let description = describe(&spec)?;
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
-        let argv = self.argv(
-            &program,
-            (inherit(disk.as_fd())?, staging.as_ref().map(|staging| inherit(staging.as_fd())).transpose()?),
+        let lent = (
+            inherit(disk.as_fd())?,
+            staging.as_ref().map(|staging| inherit(staging.as_fd())).transpose()?,
             inherit(description.as_fd())?,
             inherit(sender.as_fd())?,
         );
-        let mut cell = Cell::new(self.walls, argv);
-        cell.memory = vec![PathBuf::from(MEMORY_FOLDER)];
+        let argv = self.argv(&program, (lent.0, lent.1), lent.2, lent.3);
+        let mut cell = kernel_cell(self.walls, argv);
+        cell.keeps = [lent.0, lent.2, lent.3].into_iter().chain(lent.1).collect();
+        // Theirs may lie where the cell covers what is there, as disks do that a desktop mounts below /run.
+        cell.shown = spec.datasets.values().filter_map(covered_folder).collect();
         let mut inherited: Vec<OwnedFd> = [disk, description, sender].into_iter().chain(staging).collect();
         let stops = Stops::of(&mut cell, &mut inherited)?;
         let mut command = cell.command()?;
         command.env("TMPDIR", MEMORY_FOLDER).stdin(std::process::Stdio::null());
         let limit = spec.limit;
         Ok(drive(command, events, &stops, limit, watch, inherited, Some(self.placement))?)
+    }
+}
+
+/// A user's folder, to be shown where it is.
+fn covered_folder(dataset: &Dataset) -> Option<(PathBuf, PathBuf)> {
+    match dataset {
+        Dataset::Folder { path, .. } if ["/run", "/dev"].iter().any(|covered| path.starts_with(covered)) => {
+            Some((path.clone(), path.clone()))
+        }
+        _ => None,
     }
 }
 

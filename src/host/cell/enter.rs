@@ -59,7 +59,11 @@ impl Cell {
             }
         }
         if self.walls != Walls::None && self.seclusion().contains(UnshareFlags::NEWNET) {
-            set_loopback_up().map_err(system("set up the loopback of a network"))?;
+            match set_loopback_up() {
+                // A kernel without IPv4 has none.
+                Ok(()) | Err(rustix::io::Errno::AFNOSUPPORT) => {}
+                Err(errno) => return Err(system("set up the loopback of a network")(errno)),
+            }
         }
         // A new user namespace means new credentials, and those clear the parent-death signal.
         die_with_parent()?;

@@ -73,8 +73,9 @@ pub(super) fn keep_only(powers: Powers) -> Result<(), CellError> {
     let Some(kept) = powers.capabilities() else { return Ok(()) };
     for capability in CapabilitySet::all().difference(kept).iter() {
         match remove_capability_from_bounding_set(capability) {
-            // A kernel that does not know a capability cannot grant it.
-            Ok(()) | Err(Errno::INVAL) => {}
+            // A kernel that does not know a capability cannot grant it. An ordinary user without namespaces has none to
+            // give up, and cannot gain any below.
+            Ok(()) | Err(Errno::INVAL | Errno::PERM) => {}
             Err(errno) => return Err(system("give up a capability")(errno)),
         }
     }
