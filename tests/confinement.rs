@@ -344,6 +344,20 @@ fn loop_no_option_of_a_plan_reaches_another_device() {
 }
 
 #[test]
+fn loop_what_a_failing_command_says_does_not_steer_the_terminal() {
+    let place = Place::new();
+    let plan = "title = \"Says\"\nlab = \"native\"\n[device]\nimage = \"64MiB\"\n[protocol]\nblocks = 1\n\
+                [[candidate]]\nfilesystem = \"ext4\"\n[[phase]]\nname = \"say\"\n\
+                command = 'printf \"\\033]0;owned\\007\\033[2J\" >&2; exit 1'\n";
+    let seen = place.run(plan, &[]);
+    assert!(seen.stderr.contains("owned"), "{seen:#?}");
+    assert!(!seen.stderr.contains(['\u{1b}', '\u{7}']), "{seen:#?}");
+    let (_, reason) = place.status("ext4");
+    assert!(reason.contains("owned") && !reason.contains('\u{1b}'), "{reason}");
+    place.is_left_clean();
+}
+
+#[test]
 fn loop_a_phase_that_ends_itself_has_failed() {
     let place = Place::new();
     let plan = |line: &str| {

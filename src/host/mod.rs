@@ -5,6 +5,7 @@ pub mod block_device;
 pub mod caches;
 pub mod cell;
 pub mod environment;
+pub mod foreign;
 pub mod guard;
 pub mod identity;
 pub mod image;

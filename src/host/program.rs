@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::cell::{Cell, Gate, Workshop};
+use super::foreign::harmless;
 use crate::journal::CommandRecord;
 
 pub use error::ProgramError;
@@ -296,7 +297,7 @@ fn collect(stream: Option<Tail>) -> String {
     let Some(Tail { bytes, finished, kept }) = stream else { return String::new() };
     let _ = finished.recv_timeout(Duration::from_millis(500));
     let tail = bytes.lock().map(|tail| tail.clone()).unwrap_or_default();
-    String::from_utf8_lossy(&tail[tail.len().saturating_sub(kept)..]).into_owned()
+    harmless(&String::from_utf8_lossy(&tail[tail.len().saturating_sub(kept)..]))
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::host::cell::{Cell, CellError, inherit};
+use crate::host::foreign::{harmless, harmless_value};
 use crate::host::placement::{Pinned, Placement};
 use crate::journal::{Event, Status};
 
@@ -96,15 +97,17 @@ pub(super) fn drive(
     let mut deadline = started + limit;
     loop {
         match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(line) => match serde_json::from_str(&line) {
-                Ok(Event::TrialFinished { status, reason, hint, .. }) => {
-                    reported = Some((status, reason, hint));
-                    deadline = Instant::now() + FAREWELL;
+            Ok(line) => {
+                match serde_json::from_str(&line).map(harmless_value).and_then(serde_json::from_value) {
+                    Ok(Event::TrialFinished { status, reason, hint, .. }) => {
+                        reported = Some((status, reason, hint));
+                        deadline = Instant::now() + FAREWELL;
+                    }
+                    Ok(event) => watch(event),
+                    // Not an event: a kernel's message on the same line. The console has the rest of it.
+                    Err(_) => {}
                 }
-                Ok(event) => watch(event),
-                // Not an event: a kernel's message on the same line. The console has the rest of it.
-                Err(_) => {}
-            },
+            }
             Err(mpsc::RecvTimeoutError::Disconnected) => break,
             Err(mpsc::RecvTimeoutError::Timeout) => {
                 late = true;
@@ -175,6 +178,7 @@ fn last_lines(console: impl Read + Send + 'static) -> mpsc::Receiver<Vec<String>
             }
             last.push_back(String::from_utf8_lossy(&line).trim_end().to_owned());
             line.clear();
+            last.push_back(harmless(String::from_utf8_lossy(&line).trim_end()));
         }
         let _ = send.send(last.into());
     });

@@ -74,13 +74,7 @@ impl Uml {
                 return Err(LabError::LacksSymbol { path, symbol });
             }
         }
-        Ok(Uml {
-            kernel,
-            walls,
-            placement: Placement::choose()?,
-            plan: plan.clone(),
-            room: OnceLock::new(),
-        })
+        Ok(Uml { kernel, walls, placement: Placement::choose()?, plan: plan.clone(), room: OnceLock::new() })
     }
 
     fn room(&self) -> &Room {

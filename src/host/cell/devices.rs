@@ -19,6 +19,8 @@ const SHARED_MEMORY: &str = "/dev/shm";
 const BARE: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 /// Where udev keeps further names of disks.
 const NAMES: &str = "/dev/disk";
+/// … and the device mapper those of its own.
+const MAPPED: &str = "/dev/mapper";
 
 /// Covers `/dev` for everything that shares this process's mounts: of disks, there is what is named here, by path.
 ///
@@ -58,9 +60,10 @@ fn make_parent(path: &Path) -> Result<(), CellError> {
     std::fs::create_dir_all(parent).map_err(system("make a folder for a device"))
 }
 
-/// The links below [`NAMES`] that lead to one of these, with what they say.
+/// The links below [`NAMES`] and [`MAPPED`] that lead to one of these, with what they say.
 fn names_of(kept: &[&Path]) -> Vec<(PathBuf, PathBuf)> {
     let folders = names_in(Path::new(NAMES)).into_iter().map(|folder| Path::new(NAMES).join(folder));
+    let folders = folders.chain([PathBuf::from(MAPPED)]);
     let links = folders.flat_map(|folder| names_in(&folder).into_iter().map(move |name| folder.join(name)));
     let leads = |link: &PathBuf| link.canonicalize().is_ok_and(|real| kept.contains(&real.as_path()));
     links.filter(leads).filter_map(|link| Some((link.clone(), std::fs::read_link(&link).ok()?))).collect()

@@ -1,0 +1,54 @@
+//! Text that others wrote (what programs print, names of files, a guest's console and events), made harmless where it
+//! becomes ours: a terminal obeys what is printed on it, wherever it came from (console_codes(4)).
+
+use serde_json::Value;
+
+/// The text with every character that steers a terminal shown instead of obeyed. Lines and tabs stay; a carriage return
+/// ends a line, as the progress of many a program does.
+pub fn harmless(text: &str) -> String {
+    let shown = |character: char| match character {
+        '\n' | '\t' => character,
+        '\r' => '\n',
+        // Pictures of control characters, in the same order.
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(character)).unwrap_or('\u{fffd}'),
+        '\u{7f}' => '\u{2421}',
+        // The second set of control characters, and what reverses the direction of writing.
+        '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        other => other,
+    };
+    text.replace("\r\n", "\n").chars().map(shown).collect()
+}
+
+/// The same for every text in a value, names of members too.
+pub fn harmless_value(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(harmless(&text)),
+        Value::Array(items) => items.into_iter().map(harmless_value).collect(),
+        Value::Object(members) => {
+            members.into_iter().map(|(name, value)| (harmless(&name), harmless_value(value))).collect()
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{harmless, harmless_value};
+
+    #[test]
+    fn what_steers_a_terminal_is_shown() {
+        for (text, shown) in [
+            ("plain ü\n\ttext", "plain ü\n\ttext"),
+            ("\x1b[2J\x07\x08", "␛[2J␇␈"),
+            ("\u{9b}31m\u{7f}\u{202e}x", "\u{fffd}31m␡\u{fffd}x"),
+            ("10 %\r20 %\r\n", "10 %\n20 %\n"),
+            ("\0", "␀"),
+        ] {
+            assert_eq!(harmless(text), shown);
+        }
+        let event = json!({"a\u{1b}": ["\u{1b}c", 1, {"b": "\u{7}"}]});
+        assert_eq!(harmless_value(event), json!({"a␛": ["␛c", 1, {"b": "␇"}]}));
+    }
+}
