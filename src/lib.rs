@@ -29,9 +29,9 @@ pub mod lab;
 
 pub mod statistics;
 
-pub mod study;
-
 pub mod verdict;
+
+pub mod study;
 
 pub mod report;
 

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use fsverdict::cli::with_vocabulary;
 use fsverdict::journal::Run;
 use fsverdict::plan::{Overrides, Plan, digest, presets, read_with};
-use fsverdict::study::Deliberation;
+use fsverdict::verdict::Deliberation;
 use fsverdict::workload::adapter;
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 

@@ -36,7 +36,8 @@ impl Observer for Live<'_> {
 /// Replaces the page in one step, for somebody may be looking at it; and puts it on disk before the next block begins,
 /// lest its writing be measured.
 pub(super) fn write_page(folder: &RunFolder, plan: &Plan, run: &Run) -> Result<(), CliError> {
-    let report = Report { live: true, ..Report::new(plan, run, Some(folder.path().to_owned())) };
+    let mut report = Report::new(plan, run, Some(folder.path().to_owned()));
+    report.live = true;
     let unfinished = folder.path().join(format!(".{PAGE}.new"));
     let mut file = std::fs::File::create(&unfinished)?;
     write_out(&report, Format::Html, &mut file)?;

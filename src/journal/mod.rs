@@ -20,7 +20,7 @@ pub use event::{
     Caution, CommandRecord, DATASET_FACT, Ending, Event, Facts, Histogram, Measurement, Observation, Record,
     Sentinel, Status, Surroundings, TrialId, parted,
 };
-pub use metric::{Better, METRICS, MetricInfo, Unit, metric};
+pub use metric::{Better, Group, METRICS, MetricInfo, Unit, metric};
 pub use open::OpenJournal;
 pub use reader::{Journal, read};
 pub use run::{

@@ -3,15 +3,15 @@
 use super::matrix::{Cell, Mark, Matrix, Spread};
 use super::number::{fixed, percent, times};
 use super::text::{count, one_line};
-use super::{Report, besides, extra, noise, sentence};
+use super::{Report, findings, noise, sentence};
 use crate::journal::CandidateStatus;
 
 /// The document.
 pub(super) fn render(report: &Report<'_>) -> String {
     let mut page = format!("## {}\n\n{}\n\n", escaped(&report.run.header.title), escaped(&report.sentence));
-    if let Some(matrix) = Matrix::of(report, &report.plan.goal.metric, |phase| report.is_headline(phase)) {
-        page.push_str(&table(&matrix));
-        page.push_str(&legend(report, &matrix));
+    if let Some(matrix) = &report.picture {
+        page.push_str(&table(matrix));
+        page.push_str(&legend(report, matrix));
     }
     let missing = report.candidates.iter().filter(|entry| entry.status != CandidateStatus::Ok);
     let mut rows = String::new();
@@ -38,24 +38,24 @@ pub(super) fn render(report: &Report<'_>) -> String {
     page
 }
 
-/// What a plan that repeats a study has to say besides.
+/// What a plan that repeats a study has of its own.
 fn repeated(report: &Report<'_>) -> String {
     let mut text = String::new();
-    for extra in besides::tables(report).into_iter().chain(extra::tables(report)) {
-        let rule = format!("|:--|{}\n", "--:|".repeat(extra.header.len().saturating_sub(1)));
+    for table in report.beside.iter().chain(&report.of_study) {
+        let rule = format!("|:--|{}\n", "--:|".repeat(table.header.len().saturating_sub(1)));
         let row = |cells: &[String]| {
             let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
             format!("| {} |\n", cells.join(" | "))
         };
-        text.push_str(&format!("{}\n\n{}{rule}", escaped(&extra.title), row(&extra.header)));
-        extra.rows.iter().for_each(|cells| text.push_str(&row(cells)));
+        text.push_str(&format!("{}\n\n{}{rule}", escaped(&table.title), row(&table.header)));
+        table.rows.iter().for_each(|cells| text.push_str(&row(cells)));
         text.push('\n');
     }
-    let findings = extra::findings(report);
-    if !findings.is_empty() {
-        text.push_str(&format!("### Then and now\n\n{}\n\n", escaped(&extra::standing(report))));
+    let found = findings::in_words(report);
+    if !found.is_empty() {
+        text.push_str(&format!("### Then and now\n\n{}\n\n", escaped(&findings::standing(report))));
         text.push_str("| finding | then | now | holds? |\n|:--|:--|:--|:--|\n");
-        for found in findings {
+        for found in found {
             let [finding, source, then, now, why] =
                 [&found.finding, &found.source, &found.then, &found.now, &found.why]
                     .map(|part| escaped(part));
@@ -86,7 +86,7 @@ fn table(matrix: &Matrix) -> String {
     for row in &matrix.rows {
         text.push_str(&format!("| {} |", escaped(&row.candidate)));
         if ranked {
-            text.push_str(&format!(" {} |", row.behind.map_or("–".to_owned(), times)));
+            text.push_str(&format!(" {} |", row.behind.map_or("–".to_owned(), |behind| times(behind.point))));
         }
         for cell in &row.cells {
             text.push_str(&format!(" {} |", cell.as_ref().map_or("–".to_owned(), shown)));
@@ -103,7 +103,7 @@ fn shown(cell: &Cell) -> String {
     match cell.mark {
         Mark::Best => format!("► **{text}**"),
         Mark::Tied => format!("≈ {text}"),
-        Mark::Plain => text,
+        Mark::Unsure | Mark::Plain => text,
     }
 }
 
@@ -120,7 +120,12 @@ fn legend(report: &Report<'_>, matrix: &Matrix) -> String {
     };
     let tie = percent(report.plan.protocol.tie);
     let metric = escaped(&report.plan.goal.metric);
-    format!("*{metric}*: {sizes}{spread}. ► best of its phase, ≈ within {tie} of it.\n\n")
+    let marks = if report.verdict.refused.is_some() {
+        String::new()
+    } else {
+        format!(" ► best of its phase, ≈ within {tie} of it.")
+    };
+    format!("*{metric}*: {sizes}{spread}.{marks}\n\n")
 }
 
 fn foot(report: &Report<'_>) -> String {

@@ -1,10 +1,10 @@
 //! Candidates × phases for one metric: the table every renderer lays out in its own way.
 
 use super::number::{Scale, decimals};
-use super::{CandidateEntry, PhaseEntry, Report};
+use super::{PhaseEntry, Report};
 use crate::journal::{Better, CandidateStatus};
-use crate::plan::{contestants, is_twin};
-use crate::verdict::{PhaseEstimate, better_of};
+use crate::plan::is_twin;
+use crate::verdict::{Estimate, PhaseEstimate, better_of};
 
 /// One metric of all measured candidates in some phases.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,20 +19,27 @@ pub(super) struct Matrix {
 pub(super) struct Column {
     pub(super) phase: String,
     pub(super) unit: &'static str,
+    /// Where its best estimate is in the report; `None` where nobody is to be crowned: the run ranks nothing, the metric
+    /// has no better, there is no rival.
+    pub(super) best: Option<usize>,
 }
 
 /// A candidate with one cell per column.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Row {
     pub(super) candidate: String,
-    /// How many times the leader's score for the goal.
-    pub(super) behind: Option<f64>,
+    /// How many times worse than the leader for the goal; 1 for the leader.
+    pub(super) behind: Option<Estimate>,
     pub(super) cells: Vec<Option<Cell>>,
 }
 
 /// A median in its column's unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Cell {
+    /// Where its estimate is in the report.
+    pub(super) at: usize,
+    /// How many times worse than the best of its column.
+    pub(super) times: Option<f64>,
     pub(super) value: f64,
     pub(super) decimals: i32,
     /// Half the spread as a share of the median; `None` for a single trial.
@@ -46,6 +53,8 @@ pub(super) enum Mark {
     Best,
     /// Within δ of the best.
     Tied,
+    /// Its line overlaps that of the best: the difference may be chance.
+    Unsure,
     Plain,
 }
 
@@ -67,68 +76,107 @@ impl Matrix {
         metric: &str,
         wanted: impl Fn(&PhaseEntry) -> bool,
     ) -> Option<Self> {
-        let found: Vec<&PhaseEstimate> =
-            report.estimates.iter().filter(|found| found.metric == metric).collect();
-        let phases: Vec<&PhaseEntry> = report
-            .phases
-            .iter()
-            .filter(|phase| wanted(phase) && found.iter().any(|found| found.phase == phase.name))
-            .collect();
-        let shown = || found.iter().filter(|found| phases.iter().any(|phase| phase.name == found.phase));
-        let spread = if shown().all(|found| found.estimate.low.is_some()) {
+        let found: Vec<(usize, &PhaseEstimate)> =
+            report.estimates.iter().enumerate().filter(|(_, found)| found.metric == metric).collect();
+        let mut phases = report.phases.iter().filter(|phase| wanted(phase)).collect::<Vec<_>>();
+        phases.retain(|phase| found.iter().any(|(_, found)| found.phase == phase.name));
+        let shown = || found.iter().filter(|(_, found)| phases.iter().any(|phase| phase.name == found.phase));
+        let spread = if shown().all(|(_, found)| found.estimate.low.is_some()) {
             Spread::Interval
-        } else if shown().any(|found| found.estimate.n > 1) {
+        } else if shown().any(|(_, found)| found.estimate.n > 1) {
             Spread::Range
         } else {
             Spread::Unknown
         };
-        let leader = report.candidates.iter().find_map(|entry| entry.score);
         let mut rows: Vec<Row> = report
             .with_status(CandidateStatus::Ok)
-            .map(|CandidateEntry { name, score, .. }| Row {
-                candidate: (*name).to_owned(),
-                behind: score.zip(leader).map(|(own, leader)| own / leader),
-                cells: Vec::new(),
-            })
+            .map(|entry| Row { candidate: entry.name.to_owned(), behind: entry.behind, cells: Vec::new() })
             .collect();
-        let contests = |name: &str| {
-            let contestant = contestants(report.plan).any(|candidate| candidate.name == name);
-            report.verdict.refused.is_none() && (contestant || !is_twin(name))
-        };
+        // A twin has nothing to win, and where nothing is ranked nobody has.
+        let contests = |found: &PhaseEstimate| report.verdict.refused.is_none() && !is_twin(&found.candidate);
         let mut columns = Vec::new();
         for phase in phases {
-            let mine: Vec<&PhaseEstimate> =
-                found.iter().filter(|found| found.phase == phase.name).copied().collect();
-            let scale = Scale::suited(mine.first()?.unit, mine.iter().map(|found| found.estimate.point));
-            let typical = typical_share(&mine, spread);
-            // A twin has nothing to win.
-            let rivals: Vec<&PhaseEstimate> =
-                mine.iter().copied().filter(|found| contests(&found.candidate)).collect();
+            let mine: Vec<(usize, &PhaseEstimate)> =
+                found.iter().filter(|(_, found)| found.phase == phase.name).copied().collect();
+            let points = mine.iter().map(|(_, found)| found.estimate.point);
+            let scale = Scale::suited(mine.first()?.1.unit, points);
+            let typical = typical_share(mine.iter().map(|(_, found)| *found), spread);
+            let best = best_of(mine.iter().copied().filter(|(_, found)| contests(found)));
             for row in &mut rows {
-                let own = mine.iter().find(|found| found.candidate == row.candidate);
-                row.cells.push(own.map(|own| {
+                let own = mine.iter().find(|(_, found)| found.candidate == row.candidate);
+                row.cells.push(own.map(|(at, own)| {
                     let value = own.estimate.point / scale.divisor;
+                    let times = best.and_then(|(_, best)| times_worse(own, best.estimate.point));
                     Cell {
+                        at: *at,
+                        times,
                         value,
                         decimals: decimals(value, typical),
                         spread: spread_share(own, spread),
-                        mark: if contests(&own.candidate) {
-                            mark(own, &rivals, report.plan.protocol.tie)
-                        } else {
-                            Mark::Plain
+                        mark: match best {
+                            Some((_, best)) if contests(own) => {
+                                mark(own, times, best, report.plan.protocol.tie)
+                            }
+                            _ => Mark::Plain,
                         },
                     }
                 }));
             }
-            columns.push(Column { phase: phase.name.clone(), unit: scale.label });
+            columns.push(Column {
+                phase: phase.name.clone(),
+                unit: scale.label,
+                best: best.map(|best| best.0),
+            });
         }
         (!columns.is_empty() && !rows.is_empty()).then_some(Self { columns, rows, spread })
     }
+
+    /// The row of a candidate.
+    pub(super) fn row(&self, candidate: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.candidate == candidate)
+    }
+
+    /// Whether every number in it is nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.iter().flat_map(|row| row.cells.iter().flatten()).all(|cell| cell.value == 0.0)
+    }
+}
+
+/// The best of a phase. Where all are alike there is no best to point at, and of one alone neither.
+fn best_of<'a>(
+    rivals: impl Iterator<Item = (usize, &'a PhaseEstimate)>,
+) -> Option<(usize, &'a PhaseEstimate)> {
+    let rivals: Vec<(usize, &PhaseEstimate)> = rivals.collect();
+    let (_, first) = *rivals.first()?;
+    let order = |one: &&(usize, &PhaseEstimate), other: &&(usize, &PhaseEstimate)| {
+        one.1.estimate.point.total_cmp(&other.1.estimate.point)
+    };
+    let alike = rivals.iter().all(|(_, found)| found.estimate.point == first.estimate.point);
+    match better_of(&first.metric, first.unit) {
+        _ if alike => None,
+        Better::Lower => rivals.iter().min_by(order).copied(),
+        Better::Higher => rivals.iter().max_by(order).copied(),
+        Better::Neither => None,
+    }
+}
+
+/// How many times worse a value of this estimate's metric is than the best: 1 for the best itself, whichever way it
+/// is better.
+pub(super) fn times_worse_of(found: &PhaseEstimate, value: f64, best: f64) -> Option<f64> {
+    let ratio = match better_of(&found.metric, found.unit) {
+        Better::Higher => best / value,
+        Better::Lower | Better::Neither => value / best,
+    };
+    (ratio.is_finite() && ratio > 0.0).then_some(ratio)
+}
+
+fn times_worse(found: &PhaseEstimate, best: f64) -> Option<f64> {
+    times_worse_of(found, found.estimate.point, best)
 }
 
 /// The middle one of the spreads of a column: digits follow it, so that they are alike where the numbers are.
-fn typical_share(column: &[&PhaseEstimate], spread: Spread) -> Option<f64> {
-    let mut shares: Vec<f64> = column.iter().filter_map(|found| spread_share(found, spread)).collect();
+fn typical_share<'a>(column: impl Iterator<Item = &'a PhaseEstimate>, spread: Spread) -> Option<f64> {
+    let mut shares: Vec<f64> = column.filter_map(|found| spread_share(found, spread)).collect();
     shares.sort_by(f64::total_cmp);
     shares.get(shares.len() / 2).copied()
 }
@@ -143,23 +191,16 @@ fn spread_share(own: &PhaseEstimate, spread: Spread) -> Option<f64> {
     (own.estimate.point != 0.0).then(|| half / own.estimate.point.abs())
 }
 
-fn mark(own: &PhaseEstimate, all: &[&PhaseEstimate], tie: f64) -> Mark {
-    let points = all.iter().map(|found| found.estimate.point);
-    let best = match better_of(&own.metric, own.unit) {
-        Better::Lower => points.fold(f64::INFINITY, f64::min),
-        Better::Higher => points.fold(f64::NEG_INFINITY, f64::max),
-        Better::Neither => return Mark::Plain,
+fn mark(own: &PhaseEstimate, times: Option<f64>, best: &PhaseEstimate, tie: f64) -> Mark {
+    let overlap = match (own.ends(), best.ends()) {
+        (Some((low, high)), Some((best_low, best_high))) => low <= best_high && best_low <= high,
+        _ => false,
     };
-    let mine = own.estimate.point;
-    // Where all are alike there is no best to point at, and of one alone neither.
-    let alike = all.iter().all(|found| found.estimate.point == mine);
-    if alike {
-        Mark::Plain
-    } else if mine == best {
-        Mark::Best
-    } else if (mine - best).abs() <= tie * mine.abs().min(best.abs()) {
-        Mark::Tied
-    } else {
-        Mark::Plain
+    match times {
+        // Nothing at all is the best too, and no ratio.
+        _ if own.estimate.point == best.estimate.point => Mark::Best,
+        Some(small) if small <= 1.0 + tie => Mark::Tied,
+        _ if overlap => Mark::Unsure,
+        _ => Mark::Plain,
     }
 }

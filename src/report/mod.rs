@@ -1,11 +1,10 @@
 //! What the user sees of a run: one data model, one renderer per file.
 
-mod besides;
 mod compare;
 mod csv;
 #[cfg(test)]
 mod examples;
-mod extra;
+mod findings;
 #[cfg(test)]
 mod fixtures;
 mod harness;
@@ -20,6 +19,7 @@ mod number;
 mod sentence;
 #[cfg(test)]
 mod study_tests;
+mod tables;
 mod terminal;
 #[cfg(test)]
 mod tests;

@@ -2,13 +2,17 @@
 
 use std::path::PathBuf;
 
-use super::{Harness, Note, notes, sentence, words};
-use crate::journal::{CandidateStatus, Run, Standing, Status, Trial};
+use super::matrix::Matrix;
+use super::tables::TextTable;
+use super::{Harness, Note, noise, notes, sentence, tables, words};
+use crate::journal::{CandidateStatus, Group, METRICS, Run, Standing, Status, Trial};
 use crate::plan::{Candidate, Phase, Plan, contestants};
 use crate::verdict::{
-    Combined, PhaseEstimate, RawShare, ThenAndNow, Verdict, combine, estimate_all, judge, raw_shares,
-    then_and_now,
+    Blocks, Combined, CostColumn, Estimate, OptionEffect, PhaseEstimate, RawShare, ThenAndNow, TwinPair,
+    Verdict, combine, cost_columns, estimate_all, judge, option_effects, raw_shares, then_and_now,
+    twin_pairs, weights,
 };
+use crate::workload::adapter_metric;
 
 /// Everything a report tells.
 #[derive(Debug, Clone)]
@@ -33,12 +37,33 @@ pub struct Report<'a> {
     pub sentence: String,
     /// The verdict as a paragraph; `None` where there is nothing to compare, or not yet.
     pub paragraph: Option<String>,
+    /// What the noise floor is and where it comes from, without a full stop.
+    pub(super) noise: Option<String>,
     /// What the plan's study found, then and now.
     pub findings: Vec<ThenAndNow>,
     /// Runs combined as the study did; `None` where the plan does not say how.
     pub combined: Option<Combined>,
     /// Rates as shares of the bare device's.
     pub raw_shares: Vec<RawShare>,
+    /// Candidates that were entered twice.
+    pub(super) twins: Vec<TwinPair>,
+    /// The trials that the numbers are made from, and the same by block.
+    pub(super) trials: Vec<&'a Trial>,
+    pub(super) blocks: Blocks<'a>,
+    /// The goal's metric in the phases of the first table.
+    pub(super) picture: Option<Matrix>,
+    /// The time of the steps around the phases.
+    pub(super) around: Option<Matrix>,
+    /// Rates and costs by phase.
+    pub(super) details: Vec<Detail>,
+    /// What the phases of the goal cost together.
+    pub(super) costs: Vec<CostColumn>,
+    /// What single options do, in the phases of the first table.
+    pub(super) effects: Vec<OptionEffect>,
+    /// Time beside its costs, and how far the weights may move.
+    pub(super) beside: Vec<TextTable>,
+    /// What a plan that repeats a study has of its own.
+    pub(super) of_study: Vec<TextTable>,
     /// What a reader of the numbers must know.
     pub notes: Vec<Note>,
     /// What the measuring cost.
@@ -73,6 +98,8 @@ pub struct CandidateEntry<'a> {
     pub hint: &'a str,
     /// Its score for the goal.
     pub score: Option<f64>,
+    /// How many times worse than the leader for the goal; 1 for the leader.
+    pub behind: Option<Estimate>,
 }
 
 impl CandidateEntry<'_> {
@@ -109,9 +136,11 @@ impl<'a> Report<'a> {
             .collect();
         let contesting = |name: &&str| contestants(plan).any(|candidate| candidate.name == **name);
         let contestants: Vec<&str> = measured.iter().copied().filter(contesting).collect();
-        let verdict = judge(plan, run, &contestants, &estimates);
+        let trials: Vec<&Trial> =
+            run.trials.iter().filter(|trial| used(trial, basis) && ok(&trial.id.candidate)).collect();
+        let blocks: Blocks<'_> = trials.iter().copied().collect();
+        let verdict = judge(plan, run, &blocks, &contestants, &estimates);
         let findings = if estimates.is_empty() { Vec::new() } else { then_and_now(plan, &estimates) };
-        let raw_shares = raw_shares(plan, &estimates);
         let mut report = Self {
             plan,
             run,
@@ -119,22 +148,59 @@ impl<'a> Report<'a> {
             basis,
             candidates: candidates(plan, run, &verdict),
             phases: phases(plan, &estimates),
+            raw_shares: raw_shares(plan, &estimates),
+            twins: twin_pairs(plan, run),
             estimates,
             verdict,
+            trials,
+            blocks,
+            findings,
             sentence: String::new(),
             paragraph: None,
-            findings,
+            noise: None,
             combined: None,
-            raw_shares,
+            picture: None,
+            around: None,
+            details: Vec::new(),
+            costs: Vec::new(),
+            effects: Vec::new(),
+            beside: Vec::new(),
+            of_study: Vec::new(),
             notes: Vec::new(),
             harness: Harness::of(run),
             live: false,
         };
-        report.sentence = sentence::outcome(&report);
-        report.notes = notes::gather(&report);
-        report.combined = report.combine();
-        report.paragraph = words::paragraph(&report);
+        report.lay_out();
         report
+    }
+
+    /// Everything that follows from the estimates and the verdict.
+    pub(super) fn lay_out(&mut self) {
+        let goal = self.plan.goal.metric.as_str();
+        self.picture = Matrix::of(self, goal, |phase| self.is_headline(phase));
+        // What the goal weighs of them stands with the phases, if it weighs their time.
+        self.around = Matrix::of(self, "durable", |phase| {
+            !phase.planned && (goal != "durable" || !self.is_headline(phase))
+        });
+        self.details = details(self);
+        let weights = weights(self.plan);
+        let weighed: Vec<&str> = weights.keys().map(String::as_str).collect();
+        let names: Vec<&str> = self.with_status(CandidateStatus::Ok).map(|entry| entry.name).collect();
+        self.costs = cost_columns(&weighed, &self.trials, &names);
+        let headline: Vec<&str> = self.headline().map(|phase| phase.name.as_str()).collect();
+        self.effects = option_effects(self.plan, &self.blocks, &headline);
+        self.combined = self.combine();
+        self.noise = noise::floor(self);
+        self.sentence = sentence::outcome(self);
+        self.notes = notes::gather(self);
+        self.paragraph = words::paragraph(self);
+        self.beside = tables::beside(self);
+        self.of_study = tables::of_study(self);
+    }
+
+    /// The phases of the first table.
+    pub(super) fn headline(&self) -> impl Iterator<Item = &PhaseEntry> {
+        self.phases.iter().filter(|phase| self.is_headline(phase))
     }
 
     /// Runs combined as the study did, of measured candidates and the plan's phases.
@@ -152,13 +218,6 @@ impl<'a> Report<'a> {
     /// Whether a phase belongs in the first table: the plan names it, or its goal does (fsck, say).
     pub(super) fn is_headline(&self, phase: &PhaseEntry) -> bool {
         phase.planned || self.plan.goal.weights.get(&phase.name).is_some_and(|weight| *weight > 0.0)
-    }
-
-    /// The trials that the numbers are made from.
-    pub(super) fn used_trials(&self) -> impl Iterator<Item = &'a Trial> {
-        let basis = self.basis;
-        let ok = |name: &str| self.with_status(CandidateStatus::Ok).any(|entry| entry.name == name);
-        self.run.trials.iter().filter(move |trial| used(trial, basis) && ok(&trial.id.candidate))
     }
 
     /// How many trials each measured candidate has at least and at most.
@@ -207,9 +266,19 @@ fn candidates<'a>(plan: &'a Plan, run: &'a Run, verdict: &Verdict) -> Vec<Candid
                 _ => state.reason.clone(),
             },
             hint: &state.hint,
-            score: verdict.ranking.iter().find(|rank| rank.candidate == state.name).map(|rank| rank.score),
+            score: None,
+            behind: None,
         })
         .collect();
+    for entry in &mut entries {
+        let Some(place) = verdict.ranking.iter().position(|rank| rank.candidate == entry.name) else {
+            continue;
+        };
+        let rank = &verdict.ranking[place];
+        entry.score = Some(rank.score);
+        let leader = Estimate { point: 1.0, low: None, high: None, n: verdict.blocks };
+        entry.behind = rank.behind.or((place == 0).then_some(leader));
+    }
     let place = |entry: &CandidateEntry<'_>| match entry.status {
         CandidateStatus::Ok => 0,
         CandidateStatus::Untried => 1,
@@ -218,8 +287,10 @@ fn candidates<'a>(plan: &'a Plan, run: &'a Run, verdict: &Verdict) -> Vec<Candid
     };
     // A stable sort: what is equal stays in the plan's order.
     entries.sort_by(|one, other| {
-        let score = |entry: &CandidateEntry<'_>| entry.score.unwrap_or(f64::INFINITY);
-        place(one).cmp(&place(other)).then(score(one).total_cmp(&score(other)))
+        let rank = |entry: &CandidateEntry<'_>| {
+            verdict.ranking.iter().position(|rank| rank.candidate == entry.name).unwrap_or(usize::MAX)
+        };
+        place(one).cmp(&place(other)).then(rank(one).cmp(&rank(other)))
     });
     entries
 }
@@ -243,4 +314,35 @@ fn phases(plan: &Plan, estimates: &[PhaseEstimate]) -> Vec<PhaseEntry> {
         }
     }
     phases
+}
+
+/// A metric by phase, with what it means.
+#[derive(Debug, Clone)]
+pub(super) struct Detail {
+    pub(super) metric: String,
+    pub(super) meaning: &'static str,
+    pub(super) group: Group,
+    pub(super) matrix: Matrix,
+}
+
+/// Rates, then costs, then whatever adapters measured, where they were measured and are not nothing.
+fn details(report: &Report<'_>) -> Vec<Detail> {
+    let listed = |group: Group| METRICS.iter().filter(move |metric| metric.group == group);
+    let mut metrics: Vec<(&str, &'static str, Group)> = listed(Group::Rate)
+        .chain(listed(Group::Cost))
+        .map(|metric| (metric.name, metric.meaning, metric.group))
+        .collect();
+    for found in &report.estimates {
+        let built_in = METRICS.iter().any(|metric| metric.name == found.metric);
+        if !built_in && !metrics.iter().any(|(name, ..)| *name == found.metric) {
+            let meaning = adapter_metric(&found.metric).map_or("", |known| known.meaning);
+            metrics.push((&found.metric, meaning, Group::Rate));
+        }
+    }
+    let detail = |(metric, meaning, group): (&str, &'static str, Group)| {
+        let matrix = Matrix::of(report, metric, |phase| phase.planned)?;
+        (!matrix.is_empty()).then(|| Detail { metric: metric.to_owned(), meaning, group, matrix })
+    };
+    let goal = report.plan.goal.metric.as_str();
+    metrics.into_iter().filter(|(name, ..)| *name != goal).filter_map(detail).collect()
 }

@@ -5,7 +5,7 @@ use super::number::{fine_percent, percent, times_within};
 use super::text::count;
 use crate::plan::{contestants, is_twin};
 use crate::statistics::FloorSource;
-use crate::verdict::{Outcome, TwinPair, twin_pairs};
+use crate::verdict::{Outcome, TwinPair};
 
 /// The sentence, without a full stop; nothing where too little was measured for a floor.
 pub(super) fn floor(report: &Report<'_>) -> Option<String> {
@@ -14,9 +14,8 @@ pub(super) fn floor(report: &Report<'_>) -> Option<String> {
     let blocks = count(floor.n, "block");
     Some(match floor.source {
         FloorSource::Twin => {
-            let pairs = twin_pairs(report.plan, report.run);
-            let told = pairs.iter().map(pair).collect::<Vec<_>>().join("; ");
-            format!("differences below {least} are noise, measured over {blocks}: {told}")
+            let pairs = report.twins.iter().map(pair).collect::<Vec<_>>().join("; ");
+            format!("differences below {least} are noise, measured over {blocks}: {pairs}")
         }
         FloorSource::SplitHalves => format!("differences below {least} are noise, estimated from {blocks}"),
     })
@@ -26,7 +25,7 @@ pub(super) fn floor(report: &Report<'_>) -> Option<String> {
 pub(super) fn floor_and_hint(report: &Report<'_>) -> Option<String> {
     let measured = report.verdict.floor?.source == FloorSource::Twin;
     let hint = if measured { "" } else { " (--aa measures it)" };
-    floor(report).map(|floor| floor + hint)
+    report.noise.as_ref().map(|floor| format!("{floor}{hint}"))
 }
 
 fn pair(pair: &TwinPair) -> String {
@@ -35,9 +34,12 @@ fn pair(pair: &TwinPair) -> String {
 
 /// The outcome of a run that compares a candidate with nothing but itself; nothing for any other run, or before there is
 /// something to tell.
-pub(super) fn itself(report: &Report<'_>) -> Option<String> {
+pub(super) fn against_itself(report: &Report<'_>) -> Option<String> {
     let is_aa = contestants(report.plan).any(|candidate| is_twin(&candidate.name));
-    let [pair] = twin_pairs(report.plan, report.run).try_into().ok().filter(|_: &[TwinPair; 1]| is_aa)?;
+    let [pair] = report.twins.as_slice() else { return None };
+    if !is_aa {
+        return None;
+    }
     let (name, ratio) = (&pair.candidate, times_within(&pair.ratio));
     let blocks = count(pair.ratio.n, "block");
     let verdict = &report.verdict;

@@ -1,6 +1,6 @@
 //! The outcome in one sentence, as one would tell it in a mail.
 
-use super::number::times;
+use super::number::{percent, times, times_within};
 use super::text::{count, listing};
 use super::{CandidateEntry, Report, TrialBasis, noise};
 use crate::journal::{CandidateStatus, Ending};
@@ -13,8 +13,8 @@ pub(super) fn outcome(report: &Report<'_>) -> String {
     if let Some(reason) = &verdict.refused {
         return format!("No verdict: {reason}.");
     }
-    if let Some(told) = noise::itself(report) {
-        return told;
+    if let Some(sentence) = noise::against_itself(report) {
+        return sentence;
     }
     match verdict.outcome {
         Outcome::Decided => {
@@ -24,7 +24,7 @@ pub(super) fn outcome(report: &Report<'_>) -> String {
         Outcome::Tied => {
             let mut leaders = verdict.best.clone();
             leaders.extend(verdict.tied.iter().filter(|name| !verdict.best.contains(name)).cloned());
-            let within = super::number::percent(report.plan.protocol.tie);
+            let within = percent(report.plan.protocol.tie);
             let behind = nearest(report, Relation::RuledOut).unwrap_or_default();
             format!("{} are practically tied (within {within}) for this goal{behind}.", names(&leaders))
         }
@@ -35,15 +35,8 @@ pub(super) fn outcome(report: &Report<'_>) -> String {
 /// How far the nearest candidate of this relation is behind, with its interval, as the end of a sentence.
 fn nearest(report: &Report<'_>, relation: Relation) -> Option<String> {
     let standing = report.verdict.standings.iter().find(|standing| standing.relation == relation)?;
-    let interval = match (standing.ratio.low, standing.ratio.high) {
-        (Some(low), Some(high)) => format!(" ({} to {})", times(low), times(high)),
-        _ => String::new(),
-    };
-    Some(format!(
-        "; the next, {}, takes {} times as long{interval}",
-        standing.candidate,
-        times(standing.ratio.point)
-    ))
+    let (name, ratio) = (&standing.candidate, times_within(&standing.ratio));
+    Some(format!("; the next, {name}, takes {ratio} times as long"))
 }
 
 fn names_are(names: &[String]) -> String {
@@ -103,7 +96,9 @@ fn undecided(report: &Report<'_>) -> String {
         [] => format!("Undecided{after}: no candidate was measured in every phase of the goal."),
         [only] => format!("{} alone was measured: there is nothing to compare it with.", only.candidate),
         [leader, rest @ ..] => {
-            let ratio = |rank: &Rank| rank.score / leader.score;
+            let ratio = |rank: &Rank| rank.behind.map_or(rank.score / leader.score, |behind| behind.point);
+            let shown =
+                |rank: &Rank| rank.behind.map_or_else(|| times(ratio(rank)), |behind| times_within(&behind));
             // Nothing is ranked that is noise.
             let near = report.verdict.floor.map_or(0.0, |floor| floor.floor).max(report.plan.protocol.tie);
             let close: Vec<&str> = rest
@@ -116,23 +111,21 @@ fn undecided(report: &Report<'_>) -> String {
                 close => {
                     let names: Vec<&str> =
                         std::iter::once(leader.candidate.as_str()).chain(close.iter().copied()).collect();
-                    let within = super::number::percent(near);
+                    let within = percent(near);
                     format!("Undecided{after}: {} lead so far, within {within}", listing(&names, 4))
                 }
             };
             match &rest[close.len()..] {
                 [] => {}
-                [next] => text.push_str(&format!(
-                    ", ahead of {} by a factor of {}",
-                    next.candidate,
-                    times(ratio(next))
-                )),
+                [next] => {
+                    text.push_str(&format!(", ahead of {} by a factor of {}", next.candidate, shown(next)));
+                }
                 [next, .., last] => text.push_str(&format!(
                     ", ahead of {} by a factor of {} and of {}, the last, by {}",
                     next.candidate,
-                    times(ratio(next)),
+                    shown(next),
                     last.candidate,
-                    times(ratio(last))
+                    shown(last)
                 )),
             }
             match report.verdict.ruled_out.as_slice() {

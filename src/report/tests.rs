@@ -262,6 +262,7 @@ fn intervals_are_shown_where_every_number_has_one() {
         found.estimate.low = Some(found.estimate.point * 0.9);
         found.estimate.high = Some(found.estimate.point * 1.1);
     }
+    report.lay_out();
     let mut out = Vec::new();
     write(&report, Format::Terminal(PLAIN), &mut out).unwrap();
     let shown = String::from_utf8(out).unwrap();

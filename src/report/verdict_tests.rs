@@ -7,6 +7,8 @@ use super::fixtures::Story;
 use super::{Format, Look, Report, write};
 use crate::verdict::Outcome;
 
+const PLAIN: Look = Look { columns: 100, colour: false, unicode: true, detail: false };
+
 fn page(story: &Story, format: Format) -> String {
     let run = story.run();
     let report = Report::new(&story.plan, &run, None);
@@ -16,7 +18,7 @@ fn page(story: &Story, format: Format) -> String {
 }
 
 fn terminal(story: &Story) -> String {
-    page(story, Format::Terminal(Look { columns: 100, colour: false, unicode: true, detail: false }))
+    page(story, Format::Terminal(PLAIN))
 }
 
 fn outcome(story: &Story) -> Outcome {
@@ -85,6 +87,60 @@ fn a_machine_too_busy_ranks_nothing() {
     assert!(page(&story, Format::Html).contains("No verdict: 3 blocks did not count"));
 }
 
+/// The text between two places of a page, without its tags.
+fn part(page: &str, from: &str, to: &str) -> String {
+    let start = page.find(from).unwrap();
+    let end = start + page[start..].find(to).unwrap();
+    page[start..end].split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text)).collect()
+}
+
+#[test]
+fn no_form_crowns_anybody_in_a_run_that_was_disturbed() {
+    for format in [Format::Html, Format::Markdown, Format::Terminal(PLAIN)] {
+        let shown = page(&disturbed(), format);
+        let picture =
+            if format == Format::Html { part(&shown, "id=\"picture\"", "id=\"phases\"") } else { shown };
+        for crown in ["►", "≈", "best of its phase"] {
+            assert!(!picture.contains(crown), "{crown} in {picture}");
+        }
+        // Its numbers are still there.
+        assert!(picture.contains("8.") && picture.contains("14"), "{picture}");
+    }
+}
+
+#[test]
+fn a_twin_has_nothing_to_win() {
+    let alone = page(&against_itself(0.9), Format::Html);
+    assert!(!part(&alone, "id=\"picture\"", "id=\"phases\"").contains('►'));
+    // The twin reads and writes faster than everybody else.
+    let contestants =
+        [one("ext4", 8.0, 2.7, 0.01), one("jfs", 14.0, 4.0, 0.01), one("ext4~twin", 7.0, 2.0, 0.01)];
+    let mut story = run_of(&contestants, 6);
+    story.finish_for("6 blocks, as planned");
+    let shown = page(&story, Format::Html);
+    let row = &shown[shown.rfind("<span class=\"name\">ext4~twin").unwrap()..];
+    assert!(!row[..row.find("</tr>").unwrap()].contains('►'));
+}
+
+#[test]
+fn one_thing_has_one_number_wherever_it_stands() {
+    for story in [decided(), tied(), undecided(), with_a_twin(true), with_tradeoffs()] {
+        let run = story.run();
+        let report = Report::new(&story.plan, &run, None);
+        let leader = &report.verdict.ranking[0].candidate;
+        for standing in report.verdict.standings.iter().filter(|standing| standing.against == *leader) {
+            let entry = report.candidates.iter().find(|entry| entry.name == standing.candidate).unwrap();
+            // The interval in the table belongs to the ratio beside it, and both to the sentences.
+            assert_eq!(entry.behind, Some(standing.ratio), "{}", standing.candidate);
+        }
+        let words = report.paragraph.as_ref().unwrap();
+        if let Some((_, after)) = report.sentence.split_once("takes ") {
+            let (number, _) = after.split_once(" times").unwrap();
+            assert!(words.contains(number), "{number} is not in {words}");
+        }
+    }
+}
+
 #[test]
 fn what_was_thrown_out_has_no_part_in_the_verdict() {
     let story = repeated();
@@ -112,7 +168,7 @@ fn the_words_tell_what_time_costs_and_how_firm_the_order_is() {
     let turn = read.high.as_ref().unwrap();
     assert_eq!(turn.winner, "xfs");
     assert!((turn.weight - libm::log(10.0 / 6.0) / libm::log(3.0 / 2.5)).abs() < 0.3, "{turn:?}");
-    assert!(page(&story, Format::Html).contains("Besides time, and with other weights"));
+    assert!(page(&story, Format::Html).contains("Costs beside time, and other weights"));
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use super::number::{percent, plain_number, times_within};
 use super::text::{count, listing};
-use super::{Report, TrialBasis, noise, sentence};
+use super::{Report, TrialBasis, noise};
 use crate::journal::{Ending, Unit, metric};
 use crate::verdict::{COSTS, Cost, Outcome, Relation, Standing, Tradeoff, cost_ratio, weights};
 
-/// More candidates than this are not told one by one.
+/// More candidates than this are not listed one by one.
 const MOST_NAMES: usize = 4;
 /// A weight that may change by more than this factor hardly matters.
 const FAR: f64 = 20.0;
@@ -21,11 +21,11 @@ pub(super) fn paragraph(report: &Report<'_>) -> Option<String> {
         return None;
     }
     let mut sentences = vec![asked(report)];
-    if verdict.refused.is_some() || noise::itself(report).is_some() {
-        sentences.push(sentence::outcome(report));
+    if verdict.refused.is_some() || noise::against_itself(report).is_some() {
+        sentences.push(report.sentence.clone());
     } else {
         sentences.extend(found(report));
-        sentences.extend(noise::floor(report).map(|floor| capital(&floor) + "."));
+        sentences.extend(report.noise.as_deref().map(|floor| capital(floor) + "."));
         sentences.extend(costs(report));
         sentences.extend(weighing(report));
     }
@@ -37,9 +37,9 @@ pub(super) fn paragraph(report: &Report<'_>) -> Option<String> {
     // What is said of the noise floor was said above.
     let limits =
         verdict.cautions.iter().map(String::as_str).filter(|text| !text.starts_with("the noise floor"));
-    let told: Vec<&str> = limits.take(MOST_LIMITS).collect();
-    if !told.is_empty() {
-        sentences.push(format!("Limits: {}.", told.join("; ")));
+    let limits: Vec<&str> = limits.take(MOST_LIMITS).collect();
+    if !limits.is_empty() {
+        sentences.push(format!("Limits: {}.", limits.join("; ")));
     }
     Some(sentences.join(" "))
 }
@@ -90,7 +90,7 @@ fn found(report: &Report<'_>) -> Vec<String> {
     };
     let leader = leader(report);
     if verdict.standings.is_empty() {
-        return vec![sentence::outcome(report)];
+        return vec![report.sentence.clone()];
     }
     let mut sentences = match verdict.outcome {
         Outcome::Decided => vec![format!("{leader} is the best.")],
@@ -104,7 +104,7 @@ fn found(report: &Report<'_>) -> Vec<String> {
         Outcome::Undecided => {
             let open = of(Relation::Open);
             if open.is_empty() {
-                vec![sentence::outcome(report)]
+                vec![report.sentence.clone()]
             } else {
                 vec![format!("Which is the best is not decided: {}.", ratios(report, &open, leader))]
             }
@@ -120,12 +120,7 @@ fn found(report: &Report<'_>) -> Vec<String> {
 
 /// The best; where nothing is decided, the first of the sample.
 fn leader<'a>(report: &'a Report<'_>) -> &'a str {
-    let verdict = &report.verdict;
-    let first = verdict.ranking.first().map_or("", |rank| rank.candidate.as_str());
-    let ranked = |name: &&str| !verdict.standings.iter().any(|standing| standing.candidate == **name);
-    // Standings name everybody but the one they are compared with.
-    let compared = verdict.ranking.iter().map(|rank| rank.candidate.as_str()).find(ranked);
-    verdict.best.first().map(String::as_str).or(compared).unwrap_or(first)
+    report.verdict.ranking.first().map_or("", |rank| rank.candidate.as_str())
 }
 
 /// `ext4 takes 1.33 (1.28 to 1.39) times as long as btrfs, xfs 1.52 (1.44 to 1.60) times`.
@@ -135,7 +130,7 @@ fn ratios(report: &Report<'_>, standings: &[&Standing], leader: &str) -> String 
         .iter()
         .find(|found| found.metric == report.plan.goal.metric)
         .is_none_or(|found| found.unit == Unit::Seconds);
-    let told: Vec<String> = standings
+    let ratios: Vec<String> = standings
         .iter()
         .take(MOST_NAMES)
         .enumerate()
@@ -152,7 +147,7 @@ fn ratios(report: &Report<'_>, standings: &[&Standing], leader: &str) -> String 
         })
         .collect();
     let more = standings.len().saturating_sub(MOST_NAMES);
-    let mut text = told.join(", ");
+    let mut text = ratios.join(", ");
     if more > 0 {
         text.push_str(&format!(", and {more} more"));
     }
@@ -171,7 +166,7 @@ fn costs(report: &Report<'_>) -> Vec<String> {
         let value = |one: &&Tradeoff| one.cost(cost).unwrap_or(f64::INFINITY);
         let others = verdict.tradeoffs.iter().filter(|one| one.candidate != leader);
         let Some(best) = others.min_by(|one, other| value(one).total_cmp(&value(other))) else { continue };
-        let ratio = cost_ratio(report.plan, report.run, &best.candidate, leader, cost);
+        let ratio = cost_ratio(report.plan, &report.blocks, &best.candidate, leader, cost);
         let below = 1.0 / (1.0 + report.plan.protocol.tie);
         let claimed = ratio.filter(|ratio| ratio.high.unwrap_or(ratio.point) < below);
         match claimed {

@@ -7,8 +7,8 @@ use crate::plan::{Plan, TWIN, contestants};
 use crate::statistics::Outcome;
 
 use super::budget::exhausted;
-use super::deliberate::Deliberation;
 use super::disturbance::hopelessly_disturbed;
+use crate::verdict::Deliberation;
 
 /// What to do between two blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

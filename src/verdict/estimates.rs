@@ -28,6 +28,13 @@ pub struct PhaseEstimate {
     pub max: f64,
 }
 
+impl PhaseEstimate {
+    /// The ends of its interval, or else of its sample.
+    pub fn ends(&self) -> Option<(f64, f64)> {
+        self.estimate.low.zip(self.estimate.high).or((self.estimate.n > 1).then_some((self.min, self.max)))
+    }
+}
+
 /// The metrics of one phase of one candidate in the order they were first met, with their values.
 type Samples<'a> = Vec<(&'a str, Unit, Vec<f64>)>;
 

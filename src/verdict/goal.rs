@@ -7,7 +7,8 @@ use serde::Serialize;
 use super::PhaseEstimate;
 use crate::journal::Better;
 use crate::plan::Plan;
-use crate::study::{better_of, weights};
+use crate::statistics::Estimate;
+use crate::verdict::{better_of, weights};
 
 /// A candidate with its score.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -16,10 +17,13 @@ pub struct Rank {
     pub candidate: String,
     /// How many times worse than a candidate that is best in every phase; never below 1.
     pub score: f64,
+    /// How many times worse than the leader, paired within blocks; `None` for the leader itself, or where nothing pairs
+    /// the two.
+    pub behind: Option<Estimate>,
 }
 
 /// Ranks the candidates for the plan's goal, best first. A candidate that lacks a phase of the goal has no score.
-pub fn rank(plan: &Plan, measured: &[&str], estimates: &[PhaseEstimate]) -> Vec<Rank> {
+pub(super) fn rank(plan: &Plan, measured: &[&str], estimates: &[PhaseEstimate]) -> Vec<Rank> {
     let goal: Vec<&PhaseEstimate> = estimates
         .iter()
         .filter(|found| found.metric == plan.goal.metric && measured.contains(&found.candidate.as_str()))
@@ -39,7 +43,7 @@ pub fn rank(plan: &Plan, measured: &[&str], estimates: &[PhaseEstimate]) -> Vec<
     };
     let mut ranking: Vec<Rank> = measured
         .iter()
-        .filter_map(|name| Some(Rank { candidate: (*name).to_owned(), score: score(name)? }))
+        .filter_map(|name| Some(Rank { candidate: (*name).to_owned(), score: score(name)?, behind: None }))
         .collect();
     ranking.sort_by(|one, other| one.score.total_cmp(&other.score));
     ranking
@@ -61,8 +65,9 @@ mod tests {
     use super::rank;
     use crate::journal::{Better, Unit};
     use crate::plan::Plan;
-    use crate::study::better_of;
-    use crate::verdict::{Estimate, PhaseEstimate};
+    use crate::statistics::Estimate;
+    use crate::verdict::PhaseEstimate;
+    use crate::verdict::better_of;
 
     fn plan(metric: &str, weights: &[(&str, f64)]) -> Plan {
         let weights: std::collections::BTreeMap<&str, f64> = weights.iter().copied().collect();

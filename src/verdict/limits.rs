@@ -3,7 +3,7 @@
 use crate::journal::{Ending, Run};
 use crate::plan::{Dataset, DeviceSource, Plan};
 use crate::statistics::{minimum_detectable_difference, table_scale};
-use crate::study::{Deliberation, full_rows};
+use crate::verdict::{Deliberation, full_rows};
 
 use super::Outcome;
 

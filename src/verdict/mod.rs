@@ -1,19 +1,29 @@
 //! From estimates to a verdict about the plan's goal: the best, those tied with it, those ruled out, and the limits.
 
 mod compare;
+mod cost;
+mod deliberate;
+mod effect;
 mod estimates;
+mod floor;
 mod goal;
 mod legacy;
 mod limits;
+mod paired;
 mod raw_share;
 mod sensitivity;
 mod then_and_now;
 mod tradeoff;
 
 pub use compare::{ALPHA, Change, Difference, Incomparable, LeftOut, RunComparison, Side, compare};
+pub use cost::{CostColumn, cost_columns};
+pub use deliberate::{Deliberation, better_of, weights};
+pub use effect::{Effect, OptionEffect, Seen, option_effects};
 pub use estimates::{CONFIDENCE, PhaseEstimate, estimate_all};
-pub use goal::{Rank, rank};
+pub use floor::{TwinPair, twin_pairs};
+pub use goal::Rank;
 pub use legacy::{Combined, combine, legacy_name};
+pub use paired::Blocks;
 pub use raw_share::{RawShare, raw_shares};
 pub use sensitivity::{Turn, WeightRange};
 pub use then_and_now::{Because, Now, ThenAndNow, same_quantity, then_and_now};
@@ -21,19 +31,19 @@ pub use then_and_now::{Because, Now, ThenAndNow, same_quantity, then_and_now};
 pub use tradeoff::{COSTS, Cost, Tradeoff, cost_ratio};
 
 pub use crate::statistics::Estimate;
-pub use crate::study::{TwinPair, better_of, twin_pairs, weights};
 
+use deliberate::{full_rows, log_score};
+use goal::rank;
 use limits::limits;
+use paired::{paired_ratio, ratio_of};
 use sensitivity::sensitivity;
 use tradeoff::tradeoffs;
 
-use libm::exp;
 use serde::Serialize;
 
 use crate::journal::{Ending, Run};
 use crate::plan::Plan;
-use crate::statistics::{self, Look, NoiseFloor, student_quantile};
-use crate::study::Deliberation;
+use crate::statistics::{self, Look, NoiseFloor};
 
 /// What may be concluded about the goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -110,9 +120,16 @@ pub struct Verdict {
     pub blocks: usize,
 }
 
-/// Judges the candidates that were measured: what the stopping rule concluded, and the limits of that.
-pub fn judge(plan: &Plan, run: &Run, measured: &[&str], estimates: &[PhaseEstimate]) -> Verdict {
-    let mut verdict = conclude(plan, run, measured, estimates);
+/// Judges the candidates that were measured: what the stopping rule concluded, and the limits of that. `blocks` are the
+/// trials that the estimates are made from.
+pub fn judge(
+    plan: &Plan,
+    run: &Run,
+    blocks: &Blocks<'_>,
+    measured: &[&str],
+    estimates: &[PhaseEstimate],
+) -> Verdict {
+    let mut verdict = conclude(plan, run, blocks, measured, estimates);
     if run.ending == Some(Ending::Disturbed) {
         let names = [&mut verdict.best, &mut verdict.tied, &mut verdict.ruled_out];
         names.into_iter().for_each(Vec::clear);
@@ -127,9 +144,14 @@ pub fn judge(plan: &Plan, run: &Run, measured: &[&str], estimates: &[PhaseEstima
     verdict
 }
 
-fn conclude(plan: &Plan, run: &Run, measured: &[&str], estimates: &[PhaseEstimate]) -> Verdict {
+fn conclude(
+    plan: &Plan,
+    run: &Run,
+    trials: &Blocks<'_>,
+    measured: &[&str],
+    estimates: &[PhaseEstimate],
+) -> Verdict {
     let deliberation = Deliberation::of(plan, run, run.finished.is_some());
-    let ranking = rank(plan, measured, estimates);
     let standings = standings(&deliberation, measured);
     let with = |relation: Relation| -> Vec<String> {
         let fitting = standings.iter().filter(|standing| standing.relation == relation);
@@ -141,10 +163,16 @@ fn conclude(plan: &Plan, run: &Run, measured: &[&str], estimates: &[PhaseEstimat
         _ => Outcome::Undecided,
     };
     let (tied, ruled_out) = (with(Relation::Tied), with(Relation::RuledOut));
-    let best: Vec<String> = match (outcome, deliberation.last_look()) {
-        (Outcome::Decided | Outcome::Tied, Some(look)) => vec![deliberation.leader(look).to_owned()],
-        _ => Vec::new(),
+    let leader = deliberation.last_look().map(|look| deliberation.leader(look).to_owned());
+    let best: Vec<String> = match outcome {
+        Outcome::Decided | Outcome::Tied => leader.iter().cloned().collect(),
+        Outcome::Undecided => Vec::new(),
     };
+    let mut ranking = rank(plan, measured, estimates);
+    order(&mut ranking, leader.as_deref(), &standings, |candidate, other| {
+        let weights = weights(plan);
+        paired_ratio(&trials.differences(candidate, other, |trial| log_score(plan, &weights, trial)))
+    });
     let tied = if outcome == Outcome::Tied { tied } else { Vec::new() };
     let settled =
         |name: &&str| [&best, &tied, &ruled_out].iter().any(|names| names.iter().any(|known| known == name));
@@ -153,7 +181,7 @@ fn conclude(plan: &Plan, run: &Run, measured: &[&str], estimates: &[PhaseEstimat
     let floor = deliberation.floor.map_or(0.0, |floor| floor.floor);
     Verdict {
         outcome,
-        tradeoffs: tradeoffs(plan, run, &ranking, plan.protocol.tie, floor),
+        tradeoffs: tradeoffs(plan, trials, &ranking, plan.protocol.tie, floor),
         sensitivity: sensitivity(plan, &ranking, &tied, estimates),
         best,
         tied,
@@ -168,6 +196,31 @@ fn conclude(plan: &Plan, run: &Run, measured: &[&str], estimates: &[PhaseEstimat
         blocks,
         spent: deliberation.looks.last().map_or(0.0, |look| look.spent_so_far),
     }
+}
+
+/// Says of everybody in the ranking how far behind the leader it is, and orders it by that: one number for one thing,
+/// the one that the evidence has where there is any.
+fn order(
+    ranking: &mut [Rank],
+    leader: Option<&str>,
+    standings: &[Standing],
+    ratio: impl Fn(&str, &str) -> Option<Estimate>,
+) {
+    let Some(first) = ranking.first() else { return };
+    let known = leader.filter(|name| ranking.iter().any(|rank| rank.candidate == *name));
+    let leader = known.unwrap_or(&first.candidate).to_owned();
+    for rank in ranking.iter_mut().filter(|rank| rank.candidate != leader) {
+        let own = standings
+            .iter()
+            .find(|standing| standing.candidate == rank.candidate && standing.against == leader);
+        rank.behind = own.map(|standing| standing.ratio).or_else(|| ratio(&rank.candidate, &leader));
+    }
+    // The leader, which is behind nobody, comes first even where chance puts somebody before it.
+    ranking.sort_by(|one, other| {
+        let place =
+            |rank: &Rank| (rank.candidate != leader, rank.behind.map_or(f64::INFINITY, |ratio| ratio.point));
+        place(one).0.cmp(&place(other).0).then(place(one).1.total_cmp(&place(other).1))
+    });
 }
 
 /// Every candidate against the leader: at the look that ruled it out, else at the last one.
@@ -199,14 +252,7 @@ fn standing(
     comparison: &statistics::LookComparison,
     is_out: bool,
 ) -> Standing {
-    let evidence = comparison.evidence;
-    let half = student_quantile(0.5 + CONFIDENCE / 2.0, evidence.degrees) * evidence.error;
-    let ratio = Estimate {
-        point: exp(evidence.difference),
-        low: Some(exp(evidence.difference - half)).filter(|low| low.is_finite()),
-        high: Some(exp(evidence.difference + half)).filter(|high| high.is_finite()),
-        n: look.block as usize,
-    };
+    let ratio = ratio_of(&comparison.evidence, look.block as usize);
     let relation = match comparison {
         _ if is_out => Relation::RuledOut,
         one if one.tied => Relation::Tied,

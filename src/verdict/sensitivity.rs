@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::journal::Better;
 use crate::plan::Plan;
-use crate::study::{better_of, weights};
+use crate::verdict::{better_of, weights};
 
 use super::{PhaseEstimate, Rank};
 
@@ -42,6 +42,10 @@ pub(super) fn sensitivity(
     estimates: &[PhaseEstimate],
 ) -> Vec<WeightRange> {
     let Some((leader, rest)) = ranking.split_first() else { return Vec::new() };
+    // Where medians and pairs disagree about who leads, there is no saying how far the weights may move.
+    if rest.iter().any(|rank| rank.score < leader.score) {
+        return Vec::new();
+    }
     let weights = weights(plan);
     let rivals: Vec<(&str, Vec<f64>)> = rest
         .iter()

@@ -1,17 +1,16 @@
 //! What a candidate costs besides time, and who is beaten in everything: the Pareto set over time, CPU, space and device
 //! writes.
 
-use std::collections::BTreeMap;
-
 use libm::log;
 use serde::Serialize;
 
-use crate::journal::{Run, Trial};
+use crate::journal::Trial;
 use crate::plan::Plan;
 use crate::statistics::{Estimate, median, ratio_estimate};
-use crate::study::weights;
+use crate::verdict::weights;
 
-use super::{CONFIDENCE, Rank};
+use super::cost::cost_of_trial;
+use super::{Blocks, CONFIDENCE, Rank};
 
 /// What is weighed against time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +43,9 @@ pub struct Tradeoff {
     pub pareto: bool,
     /// Else a candidate that is as good in everything and better in something by more than matters.
     pub beaten_by: Option<String>,
+    /// How many times worse than the leader for the goal.
+    #[serde(skip)]
+    time: f64,
 }
 
 impl Tradeoff {
@@ -58,17 +60,24 @@ impl Tradeoff {
 
     /// Better is smaller in all of them; a cost that nobody measured is none.
     fn values(&self) -> [Option<f64>; 4] {
-        [Some(self.score), self.cpu, self.space, self.written]
+        [Some(self.time), self.cpu, self.space, self.written]
     }
 }
 
 /// The tradeoffs of every ranked candidate, in the order of the ranking. `matters` is the share below which a
 /// difference is none; of times, CPU time among them, that is the noise `floor` where it is the larger.
-pub(super) fn tradeoffs(plan: &Plan, run: &Run, ranking: &[Rank], matters: f64, floor: f64) -> Vec<Tradeoff> {
+pub(super) fn tradeoffs(
+    plan: &Plan,
+    blocks: &Blocks<'_>,
+    ranking: &[Rank],
+    matters: f64,
+    floor: f64,
+) -> Vec<Tradeoff> {
     let weights = weights(plan);
+    let phases: Vec<&str> = weights.keys().map(String::as_str).collect();
     let of = |name: &str, cost: Cost| {
-        let trials = run.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == name);
-        median(&trials.filter_map(|trial| of_trial(&weights, trial, cost)).collect::<Vec<f64>>())
+        let costs = blocks.of(name).filter_map(|trial| of_trial(&phases, trial, cost));
+        median(&costs.collect::<Vec<f64>>())
     };
     let mut all: Vec<Tradeoff> = ranking
         .iter()
@@ -80,6 +89,7 @@ pub(super) fn tradeoffs(plan: &Plan, run: &Run, ranking: &[Rank], matters: f64, 
             written: of(&rank.candidate, Cost::Written),
             pareto: true,
             beaten_by: None,
+            time: rank.behind.map_or(1.0, |behind| behind.point),
         })
         .collect();
     let timed = matters.max(floor);
@@ -104,29 +114,27 @@ fn beats(one: &Tradeoff, other: &Tradeoff, margins: &[f64; 4]) -> bool {
 }
 
 /// What a candidate costs in times of what another does, paired within blocks.
-pub fn cost_ratio(plan: &Plan, run: &Run, candidate: &str, other: &str, cost: Cost) -> Option<Estimate> {
+pub fn cost_ratio(
+    plan: &Plan,
+    blocks: &Blocks<'_>,
+    candidate: &str,
+    other: &str,
+    cost: Cost,
+) -> Option<Estimate> {
     let weights = weights(plan);
-    let in_block = |block: u32, name: &str| {
-        let of = |trial: &&Trial| trial.counts() && trial.id.block == block && trial.id.candidate == name;
-        of_trial(&weights, run.trials.iter().find(of)?, cost).filter(|value| *value > 0.0)
-    };
-    let blocks = run.prefix();
-    let logs: Vec<f64> = blocks
-        .filter_map(|block| Some(log(in_block(block.block, candidate)? / in_block(block.block, other)?)))
-        .collect();
-    ratio_estimate(&logs, CONFIDENCE)
+    let phases: Vec<&str> = weights.keys().map(String::as_str).collect();
+    let of = |trial: &Trial| of_trial(&phases, trial, cost).filter(|value| *value > 0.0).map(log);
+    ratio_estimate(&blocks.differences(candidate, other, of), CONFIDENCE)
 }
 
-/// One trial's cost over the phases of the goal; `None` where a phase was not measured.
-fn of_trial(weights: &BTreeMap<String, f64>, trial: &Trial, cost: Cost) -> Option<f64> {
-    let phases = || weights.keys();
+fn of_trial(phases: &[&str], trial: &Trial, cost: Cost) -> Option<f64> {
     match cost {
-        Cost::Cpu => phases()
-            .map(|phase| Some(trial.value(phase, "cpu")? + trial.value(phase, "cpu_kernel").unwrap_or(0.0)))
-            .sum(),
-        Cost::Written => phases().map(|phase| trial.value(phase, "device_written")).sum(),
-        // fsck has no filesystem mounted, and no space in use.
-        Cost::Space => phases().filter_map(|phase| trial.value(phase, "space_used")).reduce(f64::max),
+        Cost::Cpu => {
+            let kernel = cost_of_trial(phases, trial, "cpu_kernel").unwrap_or(0.0);
+            Some(cost_of_trial(phases, trial, "cpu")? + kernel)
+        }
+        Cost::Written => cost_of_trial(phases, trial, "device_written"),
+        Cost::Space => cost_of_trial(phases, trial, "space_used"),
     }
 }
 
@@ -134,16 +142,17 @@ fn of_trial(weights: &BTreeMap<String, f64>, trial: &Trial, cost: Cost) -> Optio
 mod tests {
     use super::{Tradeoff, beats};
 
-    fn one(score: f64, cpu: f64, space: f64, written: Option<f64>) -> Tradeoff {
+    fn one(time: f64, cpu: f64, space: f64, written: Option<f64>) -> Tradeoff {
         let candidate = String::new();
         Tradeoff {
             candidate,
-            score,
+            score: time,
             cpu: Some(cpu),
             space: Some(space),
             written,
             pareto: true,
             beaten_by: None,
+            time,
         }
     }
 

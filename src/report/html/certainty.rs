@@ -3,18 +3,10 @@
 use maud::{Markup, html};
 
 use super::index::Index;
+use crate::report::Report;
 use crate::report::number::times;
 use crate::report::text::{count, one_line};
-use crate::report::{Report, noise};
 use crate::verdict::{Relation, Standing};
-
-/// The interval of a candidate's ratio to the leader, under that ratio; nothing if it was compared with somebody else.
-pub(super) fn interval(report: &Report<'_>, candidate: &str, leader: &str) -> Markup {
-    let same = |standing: &&Standing| standing.candidate == candidate && standing.against == leader;
-    let standing = report.verdict.standings.iter().find(same);
-    let ends = standing.and_then(|standing| standing.ratio.low.zip(standing.ratio.high));
-    html! { @if let Some((low, high)) = ends { small { (times(low)) "–" (times(high)) } } }
-}
 
 /// The whole comparison, folded; nothing where nothing was compared.
 pub(super) fn folded(report: &Report<'_>, index: &Index<'_>) -> Markup {
@@ -28,7 +20,7 @@ pub(super) fn folded(report: &Report<'_>, index: &Index<'_>) -> Markup {
                 p.note {
                     "Each candidate against whoever led at the time, paired within blocks, for the whole goal. The interval and p are of this pair "
                     "alone; the conclusion is corrected for all comparisons and all looks at the data."
-                    @if let Some(floor) = noise::floor(report) { " The noise floor of this run: " (one_line(&floor)) "." }
+                    @if let Some(floor) = &report.noise { " The noise floor of this run: " (one_line(floor)) "." }
                     " Of the 5% chance of a wrong elimination, " (format!("{:.1}%", verdict.spent * 100.0)) " is spent after "
                     (count(verdict.blocks, "block")) "."
                 }

@@ -181,10 +181,11 @@ fn latency_parts<'a>(report: &'a Report<'_>) -> Vec<LatencyPart<'a>> {
         .into_iter()
         .map(|((phase, call, candidate), counts)| {
             let calls: u64 = counts.values().sum();
-            // A percentile finer than the calls can tell is none.
-            let told = ONE_IN.into_iter().filter(|one_in| *one_in <= calls as f64);
-            let curve =
-                told.filter_map(|one_in| Some((one_in, latency::at(&counts, 1.0 - 1.0 / one_in)?))).collect();
+            // A percentile finer than the calls can show is none.
+            let shown = ONE_IN.into_iter().filter(|one_in| *one_in <= calls as f64);
+            let curve = shown
+                .filter_map(|one_in| Some((one_in, latency::at(&counts, 1.0 - 1.0 / one_in)?)))
+                .collect();
             LatencyPart { phase, call, candidate, calls, curve }
         })
         .collect()

@@ -6,18 +6,9 @@ use crate::journal::Unit;
 use crate::report::number::{Scale, decimals, fixed};
 use crate::verdict::PhaseEstimate;
 
-/// The ends of an estimate: its interval, or else the range of its sample.
-pub(super) fn ends(found: &PhaseEstimate) -> Option<(f64, f64)> {
-    match (found.estimate.low, found.estimate.high) {
-        (Some(low), Some(high)) => Some((low, high)),
-        _ if found.estimate.n > 1 => Some((found.min, found.max)),
-        _ => None,
-    }
-}
-
 /// Half the distance of the ends as a share of the point.
 pub(super) fn spread(found: &PhaseEstimate) -> Option<f64> {
-    let (low, high) = ends(found)?;
+    let (low, high) = found.ends()?;
     (found.estimate.point != 0.0).then(|| (high - low) / 2.0 / found.estimate.point.abs())
 }
 
@@ -40,12 +31,12 @@ pub(super) fn in_scale(value: f64, scale: Scale, spread: Option<f64>) -> String 
 }
 
 /// An estimate for a tooltip or a table: `1.31 s (1.28 to 1.35, n = 10)`.
-pub(super) fn told(found: &PhaseEstimate) -> String {
+pub(super) fn in_full(found: &PhaseEstimate) -> String {
     let scale = Scale::suited(found.unit, std::iter::once(found.estimate.point));
     let share = spread(found);
     let point = with_unit(found.estimate.point, scale, share);
     let n = found.estimate.n;
-    match ends(found) {
+    match found.ends() {
         Some((low, high)) => {
             let what = if found.estimate.low.is_some() { "95% interval" } else { "range" };
             format!(

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::journal::{Better, CandidateStatus};
+use crate::journal::CandidateStatus;
 use crate::report::Report;
-use crate::verdict::{PhaseEstimate, better_of};
+use crate::verdict::PhaseEstimate;
 
 /// The estimates of a report, to be looked up.
 #[derive(Debug)]
@@ -45,24 +45,4 @@ impl<'a> Index<'a> {
     pub(super) fn column(&self, phase: &str, metric: &str) -> Vec<&'a PhaseEstimate> {
         self.measured.iter().filter_map(|name| self.get(name, phase, metric)).collect()
     }
-
-    /// The best point of a metric in a phase; `None` where the metric is not one to be ranked.
-    pub(super) fn best(&self, phase: &str, metric: &str) -> Option<f64> {
-        let column = self.column(phase, metric);
-        let points = column.iter().map(|found| found.estimate.point);
-        match better_of(metric, column.first()?.unit) {
-            Better::Lower => points.min_by(f64::total_cmp),
-            Better::Higher => points.max_by(f64::total_cmp),
-            Better::Neither => None,
-        }
-    }
-}
-
-/// How many times worse than the best: 1 for the best itself, whichever way the metric is better.
-pub(super) fn times_worse(found: &PhaseEstimate, value: f64, best: f64) -> Option<f64> {
-    let ratio = match better_of(&found.metric, found.unit) {
-        Better::Higher => best / value,
-        Better::Lower | Better::Neither => value / best,
-    };
-    (ratio.is_finite() && ratio > 0.0).then_some(ratio)
 }

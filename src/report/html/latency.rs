@@ -12,7 +12,7 @@ use crate::report::Report;
 use crate::report::text::one_line;
 
 /// Percentiles of the table.
-const TOLD: [(f64, &str); 4] = [(0.5, "median"), (0.95, "95%"), (0.99, "99%"), (0.999, "99.9%")];
+const SHOWN: [(f64, &str); 4] = [(0.5, "median"), (0.95, "95%"), (0.99, "99%"), (0.999, "99.9%")];
 
 /// The counts of a call by latency, of one candidate in one phase.
 pub(super) type Counts = BTreeMap<u64, u64>;
@@ -30,7 +30,7 @@ pub(super) fn collect<'a>(report: &'a Report<'_>) -> BTreeMap<(usize, &'a str, u
         }
     }
     // Those of a block that has not ended are still with their trials.
-    for trial in report.used_trials() {
+    for trial in &report.trials {
         for observation in trial.observations.iter().filter(|observation| !observation.histograms.is_empty())
         {
             let Some((candidate, phase)) =
@@ -102,7 +102,7 @@ fn table(
         div.scroll { table.numbers {
             thead { tr {
                 th scope="col" { "candidate" }
-                @for (_, title) in TOLD { th scope="col" { (title) } }
+                @for (_, title) in SHOWN { th scope="col" { (title) } }
                 th scope="col" { "longest" }
                 th scope="col" { "calls" }
             } }
@@ -111,7 +111,7 @@ fn table(
                     @if let Some(counts) = sums.get(&(phase, call, at_candidate)) {
                         tr data-candidate=[index.number(entry.name)] {
                             th scope="row" { (one_line(entry.name)) }
-                            @for share in TOLD.map(|told| told.0).into_iter().chain([1.0]) {
+                            @for share in SHOWN.map(|shown| shown.0).into_iter().chain([1.0]) {
                                 td { (at(counts, share).map_or("–".to_owned(), |value| alone(value, Unit::Seconds, Some(0.02)))) }
                             }
                             td { (counts.values().sum::<u64>()) }

@@ -3,7 +3,6 @@
 //! What must be seen at once (verdict, picture, costs, effects) is plain HTML and shows without scripts, in print and
 //! in a screen reader. Where a reader wants to look closer, plotly.js draws every trial from the data in the page.
 
-mod besides;
 mod certainty;
 mod commands;
 mod costs;

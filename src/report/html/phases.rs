@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::commands::harmless;
-use super::figures::{ends, in_scale, spread};
+use super::figures::{in_scale, spread};
 use super::index::Index;
 use super::thinning::Thinned;
 use crate::journal::{Unit, metric};
@@ -151,7 +151,7 @@ fn cell(found: Option<&PhaseEstimate>, scale: Scale) -> Markup {
     let share = spread(found);
     html! {
         (in_scale(found.estimate.point, scale, share))
-        @if let Some((low, high)) = ends(found) {
+        @if let Some((low, high)) = found.ends() {
             small { (in_scale(low, scale, share)) "–" (in_scale(high, scale, share)) }
         }
     }

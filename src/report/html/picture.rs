@@ -3,79 +3,44 @@
 
 use maud::{Markup, html};
 
-use super::figures::{alone, ends, place, spread, strip, told};
-use super::index::{Index, times_worse};
-use super::{besides, certainty};
+use super::figures::{alone, in_full, place, spread, strip};
+use super::index::Index;
+use super::{certainty, then};
 use crate::journal::{CandidateStatus, metric};
+use crate::report::matrix::{Cell, Column, Mark, Matrix, times_worse_of};
 use crate::report::number::{percent, times};
 use crate::report::text::one_line;
-use crate::report::{CandidateEntry, PhaseEntry, Report};
-use crate::verdict::{PhaseEstimate, weights};
+use crate::report::{CandidateEntry, Report, noise};
+use crate::verdict::weights;
 
-/// The strips end here at the latest: what is slower is marked as lying beyond.
+/// The strips begin a little below the best, so that its own interval has room, and end here at the latest: what is
+/// slower is marked as lying beyond.
+const NEAREST: f64 = 0.85;
 const FARTHEST: f64 = 16.0;
 
-/// A cell of the picture.
-struct Cell<'a> {
-    found: &'a PhaseEstimate,
-    ratio: f64,
-    mark: Mark,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mark {
-    Best,
-    Tied,
-    /// Its line overlaps that of the best: the difference may be chance.
-    Unsure,
-    Behind,
-}
-
-impl Mark {
-    fn sign(self) -> &'static str {
-        match self {
-            Mark::Best => "►",
-            Mark::Tied => "≈",
-            Mark::Unsure => "~",
-            Mark::Behind => "",
-        }
-    }
-
-    fn class(self) -> &'static str {
-        match self {
-            Mark::Best => "best",
-            Mark::Tied => "tied",
-            Mark::Unsure => "unsure",
-            Mark::Behind => "behind",
-        }
-    }
-
-    fn words(self) -> &'static str {
-        match self {
-            Mark::Best => "best of its phase: ",
-            Mark::Tied => "tied with the best: ",
-            Mark::Unsure => "not certainly behind the best: ",
-            Mark::Behind => "",
-        }
+/// Sign, class and words of a mark.
+fn looks(mark: Mark) -> (&'static str, &'static str, &'static str) {
+    match mark {
+        Mark::Best => ("►", "best", "best of its phase: "),
+        Mark::Tied => ("≈", "tied", "tied with the best: "),
+        Mark::Unsure => ("~", "unsure", "not certainly behind the best: "),
+        Mark::Plain => ("", "behind", ""),
     }
 }
 
 /// The section.
 pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
     let goal = report.plan.goal.metric.as_str();
-    let phases: Vec<&PhaseEntry> = report
-        .phases
-        .iter()
-        .filter(|phase| report.is_headline(phase) && index.best(&phase.name, goal).is_some())
-        .collect();
-    let farthest = farthest(report, index, &phases);
-    let what =
-        metric(goal).map_or(goal, |known| if known.name == "durable" { "time until durable" } else { goal });
+    let what = metric(goal).map_or(goal, |known| known.title);
+    let columns = report.picture.as_ref().map_or(&[][..], |matrix| &matrix.columns);
+    let crowned = columns.iter().any(|column| column.best.is_some());
     html! {
         section #picture aria-labelledby="picture-title" {
             h2 #picture-title { "The picture" }
-            @if phases.is_empty() {
+            @if columns.is_empty() {
                 p.lead { "Nothing was measured that could be compared." }
+            } @else if !crowned {
+                p.lead { "What was measured (" (what) "); nothing is ranked." }
             } @else {
                 p.lead {
                     "How many times the best of each phase (" (what) "). Rows are ordered by the goal."
@@ -91,44 +56,39 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
             div.scroll {
                 table.picture {
                     caption.unseen { "Candidates by phase, as multiples of the best of each phase" }
-                    (head(report, index, &phases))
-                    tbody {
-                        @for entry in &report.candidates { (row(report, index, &phases, entry, farthest)) }
-                    }
+                    (head(report, columns))
+                    tbody { @for entry in &report.candidates { (row(report, index, columns.len(), entry)) } }
                 }
             }
-            @if !phases.is_empty() {
-                p.note { (legend(report, index, &phases, farthest)) }
+            @if let Some(matrix) = &report.picture {
+                @if crowned { p.note { (legend(report, matrix)) } }
                 (certainty::folded(report, index))
-            (besides::folded(report))
+                (then::beside(report))
             }
         }
     }
 }
 
-fn head(report: &Report<'_>, index: &Index<'_>, phases: &[&PhaseEntry]) -> Markup {
-    let goal = report.plan.goal.metric.as_str();
+fn head(report: &Report<'_>, columns: &[Column]) -> Markup {
     let weights = weights(report.plan);
     let even = weights.values().all(|weight| *weight == 1.0);
     html! {
         thead {
             tr {
                 th scope="col" { "candidate" }
-                @if !phases.is_empty() {
+                @if !columns.is_empty() {
                     th.goal scope="col" { "goal" small { "all phases" } }
                 }
-                @for phase in phases {
+                @for column in columns {
                     th scope="col" {
-                        (one_line(&phase.name))
+                        (one_line(&column.phase))
                         small {
-                            @match weights.get(&phase.name) {
+                            @match weights.get(&column.phase) {
                                 Some(weight) if *weight > 0.0 => { @if !even { "weight " (weight) ", " } }
                                 _ => { "not in the goal, " }
                             }
-                            "best "
-                            @if let Some(best) = index.best(&phase.name, goal)
-                                && let Some(found) = index.column(&phase.name, goal).into_iter().find(|found| found.estimate.point == best) {
-                                (alone(best, found.unit, spread(found)))
+                            @if let Some(best) = column.best.and_then(|at| report.estimates.get(at)) {
+                                "best " (alone(best.estimate.point, best.unit, spread(best)))
                             }
                         }
                     }
@@ -138,36 +98,35 @@ fn head(report: &Report<'_>, index: &Index<'_>, phases: &[&PhaseEntry]) -> Marku
     }
 }
 
-fn row(
-    report: &Report<'_>,
-    index: &Index<'_>,
-    phases: &[&PhaseEntry],
-    entry: &CandidateEntry<'_>,
-    farthest: f64,
-) -> Markup {
-    let leader = report.candidates.iter().find_map(|entry| Some((entry.name, entry.score?)));
-    let name = one_line(entry.name);
-    let span = (phases.len() + usize::from(!phases.is_empty())).to_string();
+fn row(report: &Report<'_>, index: &Index<'_>, phases: usize, entry: &CandidateEntry<'_>) -> Markup {
+    let cells = report.picture.as_ref().and_then(|matrix| matrix.row(entry.name)).map(|row| &row.cells);
+    let farthest = farthest(report);
     html! {
         tr data-candidate=[index.number(entry.name)] {
-            th scope="row" { span.name { (name) } @if let Some(state) = state(report, entry) { small.(state.1) { (state.0) } } }
+            th scope="row" {
+                span.name { (one_line(entry.name)) }
+                @if let Some(state) = state(report, entry) { small.(state.1) { (state.0) } }
+            }
             @if entry.status == CandidateStatus::Ok {
-                @if !phases.is_empty() {
+                @if phases > 0 {
                     td.goal {
-                        @match entry.score.zip(leader) {
-                            Some((own, (leader, best))) => { b { (times(own / best)) "×" } (certainty::interval(report, entry.name, leader)) }
-                            None => { span title="it lacks a phase of the goal" { "–" } }
+                        @match entry.behind {
+                            Some(behind) => {
+                                b { (times(behind.point)) "×" }
+                                @if let Some((low, high)) = behind.low.zip(behind.high) { small { (times(low)) "–" (times(high)) } }
+                            }
+                            None => { span title="not ranked" { "–" } }
                         }
                     }
                 }
-                @for phase in phases {
-                    @match cell(report, index, phase, entry.name) {
-                        Some(cell) => { (shown(&cell, farthest)) }
+                @for cell in cells.into_iter().flatten() {
+                    @match cell {
+                        Some(cell) => { (shown(report, cell, farthest)) }
                         None => { td.none { "–" } }
                     }
                 }
             } @else {
-                td.why colspan=(span) {
+                td.why colspan=((phases + usize::from(phases > 0)).to_string()) {
                     b { (status(entry)) } @if !entry.reason.is_empty() { ": " (one_line(&entry.reason)) }
                     @if !entry.hint.is_empty() { br; span.hint { "hint: " (one_line(entry.hint)) } }
                 }
@@ -176,11 +135,11 @@ fn row(
     }
 }
 
-/// What the verdict says of a candidate: text, class.
+/// What the verdict says of a candidate: text, class. Of one that was only compared with itself it says nothing.
 fn state(report: &Report<'_>, entry: &CandidateEntry<'_>) -> Option<(&'static str, &'static str)> {
     let verdict = &report.verdict;
     let among = |names: &[String]| names.iter().any(|name| name == entry.name);
-    if entry.status != CandidateStatus::Ok {
+    if entry.status != CandidateStatus::Ok || noise::against_itself(report).is_some() {
         None
     } else if among(&verdict.best) {
         Some(("► best", "best"))
@@ -195,7 +154,7 @@ fn state(report: &Report<'_>, entry: &CandidateEntry<'_>) -> Option<(&'static st
     }
 }
 
-pub(super) fn status(entry: &CandidateEntry<'_>) -> &'static str {
+fn status(entry: &CandidateEntry<'_>) -> &'static str {
     match entry.status {
         CandidateStatus::Ok => "measured",
         CandidateStatus::Untried => entry.untried(),
@@ -204,77 +163,44 @@ pub(super) fn status(entry: &CandidateEntry<'_>) -> &'static str {
     }
 }
 
-fn cell<'a>(report: &Report<'_>, index: &Index<'a>, phase: &PhaseEntry, candidate: &str) -> Option<Cell<'a>> {
-    let goal = report.plan.goal.metric.as_str();
-    let found = index.get(candidate, &phase.name, goal)?;
-    let best = index.best(&phase.name, goal)?;
-    let ratio = times_worse(found, found.estimate.point, best)?;
-    let mark = if index.column(&phase.name, goal).len() == 1 {
-        Mark::Behind
-    } else if ratio <= 1.0 {
-        Mark::Best
-    } else if ratio <= 1.0 + report.plan.protocol.tie {
-        Mark::Tied
-    } else if overlaps(found, &index.column(&phase.name, goal), best) {
-        Mark::Unsure
-    } else {
-        Mark::Behind
+fn shown(report: &Report<'_>, cell: &Cell, farthest: f64) -> Markup {
+    let Some(found) = report.estimates.get(cell.at) else { return html! { td.none { "–" } } };
+    let absolute = alone(found.estimate.point, found.unit, spread(found));
+    let Some(ratio) = cell.times else {
+        return html! { td.cell title=(in_full(found)) { span.value { (absolute) } } };
     };
-    Some(Cell { found, ratio, mark })
-}
-
-/// Whether the interval (or range) of an estimate reaches that of the best of its phase.
-fn overlaps(found: &PhaseEstimate, column: &[&PhaseEstimate], best: f64) -> bool {
-    let leader = column.iter().find(|other| other.estimate.point == best);
-    match (ends(found), leader.and_then(|leader| ends(leader))) {
-        (Some((low, high)), Some((best_low, best_high))) => low <= best_high && best_low <= high,
-        _ => false,
-    }
-}
-
-fn shown(cell: &Cell<'_>, farthest: f64) -> Markup {
-    let best = cell.found.estimate.point / cell.ratio;
-    let ratio = |value: f64| times_worse(cell.found, value, best).unwrap_or(cell.ratio);
-    let range = ends(cell.found).map(|(low, high)| {
-        let (one, other) = (ratio(low), ratio(high));
-        let at = |ratio: f64| place(ratio, floor(), farthest);
-        (at(one.min(other)), at(one.max(other)))
+    let (sign, class, words) = looks(cell.mark);
+    let at = |ratio: f64| place(ratio, NEAREST, farthest);
+    let range = found.ends().map(|(low, high)| {
+        let end = |value: f64| at(ratio * times_worse_of(found, value, found.estimate.point).unwrap_or(1.0));
+        (end(low).min(end(high)), end(low).max(end(high)))
     });
-    let beyond = cell.ratio > farthest;
-    let heat = place(cell.ratio, 1.0, farthest);
-    let absolute = alone(cell.found.estimate.point, cell.found.unit, spread(cell.found));
     html! {
-        td.cell.(cell.mark.class()) style=(format!("--heat:{heat:.0}%")) title=(told(cell.found)) {
+        td.cell.(class) style=(format!("--heat:{:.0}%", place(ratio, 1.0, farthest))) title=(in_full(found)) {
             span.value {
-                span.sign aria-hidden="true" { (cell.mark.sign()) }
-                span.unseen { (cell.mark.words()) }
-                span.relative { (times(cell.ratio)) "×" }
+                span.sign aria-hidden="true" { (sign) }
+                span.unseen { (words) }
+                span.relative { (times(ratio)) "×" }
                 span.absolute { (absolute) }
             }
-            (strip(place(cell.ratio, floor(), farthest), range, beyond, Some(place(1.0, floor(), farthest))))
+            (strip(at(ratio), range, ratio > farthest, Some(at(1.0))))
         }
     }
 }
 
-/// Where the strips begin: a little below the best, so that its own interval has room.
-fn floor() -> f64 {
-    0.85
-}
-
 /// Where the strips end: the slowest cell, but not nearer than twice the best and not farther than [`FARTHEST`].
-fn farthest(report: &Report<'_>, index: &Index<'_>, phases: &[&PhaseEntry]) -> f64 {
-    let ratios = phases.iter().flat_map(|phase| {
-        index.measured.iter().filter_map(|name| cell(report, index, phase, name)).map(|cell| cell.ratio)
-    });
+fn farthest(report: &Report<'_>) -> f64 {
+    let rows = report.picture.iter().flat_map(|matrix| &matrix.rows);
+    let ratios = rows.flat_map(|row| row.cells.iter().flatten()).filter_map(|cell| cell.times);
     ratios.fold(2.0, f64::max).min(FARTHEST)
 }
 
-fn legend(report: &Report<'_>, index: &Index<'_>, phases: &[&PhaseEntry], farthest: f64) -> String {
-    let goal = report.plan.goal.metric.as_str();
-    let mut cells = phases.iter().flat_map(|phase| index.column(&phase.name, goal));
-    let line = if cells.clone().any(|found| found.estimate.low.is_some()) {
+fn legend(report: &Report<'_>, matrix: &Matrix) -> String {
+    let cells = || matrix.rows.iter().flat_map(|row| row.cells.iter().flatten());
+    let mut found = cells().filter_map(|cell| report.estimates.get(cell.at));
+    let line = if found.clone().any(|found| found.estimate.low.is_some()) {
         "the line its 95% interval (its range where there are fewer than 6 trials)"
-    } else if cells.any(|found| found.estimate.n > 1) {
+    } else if found.any(|found| found.estimate.n > 1) {
         "the line the range from its best trial to its worst"
     } else {
         "one trial each, so that no interval is known"
@@ -288,6 +214,6 @@ fn legend(report: &Report<'_>, index: &Index<'_>, phases: &[&PhaseEntry], farthe
         "{sizes}In each strip the thin upright is the best of the phase, the dot this candidate, {line}; the right edge \
          is {}×, and steps are equal for equal ratios. The goal column is the weighted geometric mean, as a multiple \
          of the leader's.",
-        times(farthest)
+        times(farthest(report))
     )
 }

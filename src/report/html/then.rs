@@ -3,24 +3,25 @@
 use maud::{Markup, html};
 
 use crate::report::Report;
-use crate::report::extra::{self, Extra, Finding};
+use crate::report::findings::{self, Finding};
+use crate::report::tables::TextTable;
 use crate::report::text::one_line;
 use crate::verdict::Now;
 
 /// The section; nothing where the plan repeats no study.
 pub(super) fn section(report: &Report<'_>) -> Markup {
-    let findings = extra::findings(report);
-    let tables = extra::tables(report);
+    let found = findings::in_words(report);
+    let tables = &report.of_study;
     html! {
-        @if !findings.is_empty() || !tables.is_empty() {
+        @if !found.is_empty() || !tables.is_empty() {
             section #then aria-labelledby="then-title" {
                 h2 #then-title { "Then and now" }
-                @if !findings.is_empty() {
+                @if !found.is_empty() {
                     p.lead { "What the study published, and whether this run bears it out. A finding that no longer holds is a result." }
-                    p.note { (one_line(&extra::standing(report))) }
-                    @for finding in &findings { (one(finding)) }
+                    p.note { (one_line(&findings::standing(report))) }
+                    @for finding in &found { (one(finding)) }
                 }
-                @for table in &tables { (laid_out(table)) }
+                @for table in tables { (laid_out(table)) }
             }
         }
     }
@@ -45,8 +46,20 @@ fn one(finding: &Finding) -> Markup {
     }
 }
 
+/// Costs beside time with the Pareto set, and how far the weights may move, folded; nothing where nothing is ranked.
+pub(super) fn beside(report: &Report<'_>) -> Markup {
+    html! {
+        @if !report.beside.is_empty() {
+            details #beside {
+                summary { "Costs beside time, and other weights" }
+                @for table in &report.beside { (laid_out(table)) }
+            }
+        }
+    }
+}
+
 /// A small table under its title.
-pub(super) fn laid_out(table: &Extra) -> Markup {
+fn laid_out(table: &TextTable) -> Markup {
     html! {
         h3.extra { (one_line(&table.title)) }
         div.scroll { table.numbers {

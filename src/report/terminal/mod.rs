@@ -8,34 +8,21 @@ pub use look::Look;
 pub(super) use look::{ASCII, Signs, UNICODE};
 pub(super) use paint::{Tone, finished, toned};
 
-use super::extra::{self, Extra};
 use super::matrix::{Matrix, Spread};
 use super::number::percent;
+use super::tables::TextTable;
 use super::text::{count, listing, one_line, shorten, width, wrap};
-use super::{PhaseEntry, Report, TrialBasis, besides, noise, sentence};
-use crate::journal::{CandidateStatus, METRICS, Standing, metric};
+use super::{Report, TrialBasis, findings, noise, sentence};
+use crate::journal::{CandidateStatus, Standing, metric};
 use crate::verdict::weights;
-use crate::workload::adapter_metric;
 
 /// Width of the labels at the foot of the page.
 const LABEL: usize = 10;
-/// A reason is told in this many columns; all of it is in the journal.
+/// A reason is shown in this many columns; all of it is in the journal.
 const LONGEST_REASON: usize = 400;
 
 /// Width of the words on findings.
 const FINDING: usize = 21;
-
-/// Metrics told besides the goal's, on request.
-const DETAIL: [&str; 8] = [
-    "throughput",
-    "cpu",
-    "cpu_kernel",
-    "device_written",
-    "device_read",
-    "write_amplification",
-    "space_used",
-    "file_rate",
-];
 
 /// The page.
 pub(super) fn render(report: &Report<'_>, look: Look) -> String {
@@ -95,12 +82,11 @@ impl Page {
 /// The goal's metric in the plan's phases, and the candidates that have no numbers as rows of their own.
 fn headline(report: &Report<'_>, page: &mut Page, signs: Signs) {
     let names = table::name_width(report.candidates.iter().map(|entry| entry.name));
-    let goal = &report.plan.goal.metric;
-    if let Some(matrix) = Matrix::of(report, goal, |phase| report.is_headline(phase)) {
-        page.lines.extend(table::lines(&matrix, names, true, page.look, signs));
+    if let Some(matrix) = &report.picture {
+        page.lines.extend(table::lines(matrix, names, true, page.look, signs));
         unmeasured(report, page, names, signs);
         page.blank();
-        page.text(Tone::Faint, &legend(report, &matrix, signs));
+        page.text(Tone::Faint, &legend(report, matrix, signs));
     } else {
         unmeasured(report, page, names, signs);
     }
@@ -109,19 +95,19 @@ fn headline(report: &Report<'_>, page: &mut Page, signs: Signs) {
 
 /// What lies beside the ranking, and what a plan that repeats a study has to say.
 fn repeated(report: &Report<'_>, page: &mut Page) {
-    let besides = if page.look.detail { besides::tables(report) } else { Vec::new() };
-    for table in besides.into_iter().chain(extra::tables(report)) {
+    let beside: &[TextTable] = if page.look.detail { &report.beside } else { &[] };
+    for table in beside.iter().chain(&report.of_study) {
         page.text(Tone::Strong, &table.title);
-        page.lines.extend(aligned(&table, page.look.columns));
+        page.lines.extend(aligned(table, page.look.columns));
         page.blank();
     }
-    let findings = extra::findings(report);
-    if findings.is_empty() {
+    let found = findings::in_words(report);
+    if found.is_empty() {
         return;
     }
     page.text(Tone::Strong, "Then and now");
-    page.plain(&extra::standing(report));
-    for found in findings {
+    page.plain(&findings::standing(report));
+    for found in found {
         page.beside(found.now_as.words(), FINDING, None, &found.finding);
         for (label, text) in [("then ", &found.then), ("now ", &found.now), ("", &found.why)] {
             if !text.is_empty() {
@@ -133,7 +119,7 @@ fn repeated(report: &Report<'_>, page: &mut Page) {
 }
 
 /// A table with its columns in line, names on the left and values on the right. Columns that do not fit go below.
-fn aligned(table: &Extra, columns: usize) -> Vec<String> {
+fn aligned(table: &TextTable, columns: usize) -> Vec<String> {
     let all = || [&table.header].into_iter().chain(&table.rows);
     let widths: Vec<usize> = (0..table.header.len())
         .map(|at| all().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or(0))
@@ -205,17 +191,17 @@ fn legend(report: &Report<'_>, matrix: &Matrix, signs: Signs) -> String {
         Spread::Unknown => String::new(),
     };
     let tie = percent(report.plan.protocol.tie);
-    let mut text = format!(
-        "{meaning}: {sizes}{spread}. {} best of its phase, {} within {tie} of it.",
-        signs.best, signs.tied
-    );
+    let mut text = format!("{meaning}: {sizes}{spread}.");
+    if report.verdict.refused.is_none() {
+        text.push_str(&format!(" {} best of its phase, {} within {tie} of it.", signs.best, signs.tied));
+    }
     if report.verdict.ranking.len() > 1 {
         text.push_str(&format!(" goal: {} the leader; {}.", signs.times, weighting(report)));
     }
     text
 }
 
-/// How the phases are weighted together, told shortly where they weigh the same.
+/// How the phases are weighted together, shortly where they weigh the same.
 fn weighting(report: &Report<'_>) -> String {
     let weights = weights(report.plan);
     let planned = report.phases.iter().filter(|phase| report.is_headline(phase));
@@ -241,33 +227,19 @@ fn weighting(report: &Report<'_>) -> String {
     }
 }
 
-/// A table for each cost that was measured, and one for the steps around the phases.
+/// A table for the steps around the phases, and one for each rate and cost that was measured.
 fn detail(report: &Report<'_>, page: &mut Page, signs: Signs) {
-    let goal = report.plan.goal.metric.as_str();
-    let known = |name: &str| METRICS.iter().any(|known| known.name == name);
-    let mut shown: Vec<&str> = DETAIL.iter().copied().filter(|name| *name != goal).collect();
-    for found in &report.estimates {
-        // What an adapter measured is worth seeing, whatever it is called.
-        if !known(&found.metric) && found.metric != goal && !shown.contains(&found.metric.as_str()) {
-            shown.push(&found.metric);
-        }
-    }
     let names = table::name_width(report.with_status(CandidateStatus::Ok).map(|entry| entry.name));
-    // Those of them that the goal weighs were shown above, if it weighs their time.
-    let around = |phase: &PhaseEntry| !phase.planned && (goal != "durable" || !report.is_headline(phase));
-    let around = Matrix::of(report, "durable", around);
-    let tables = around
-        .map(|matrix| ("around the phases", "wall time of the steps every trial has".to_owned(), matrix))
-        .into_iter();
-    let costs = shown.into_iter().filter_map(|name| {
-        let meaning = metric(name).or_else(|| adapter_metric(name));
-        let meaning = meaning.map_or(String::new(), |known| known.meaning.to_owned());
-        Some((name, meaning, Matrix::of(report, name, |phase| phase.planned)?))
+    let around = report.around.iter();
+    let around =
+        around.map(|matrix| ("around the phases: wall time of the steps every trial has".to_owned(), matrix));
+    let details = report.details.iter().map(|detail| match (&detail.metric, detail.meaning) {
+        (name, "") => (name.clone(), &detail.matrix),
+        (name, meaning) => (format!("{name}: {meaning}"), &detail.matrix),
     });
-    for (name, meaning, matrix) in tables.chain(costs) {
-        let title = if meaning.is_empty() { name.to_owned() } else { format!("{name}: {meaning}") };
+    for (title, matrix) in around.chain(details) {
         page.text(Tone::Strong, &title);
-        page.lines.extend(table::lines(&matrix, names, false, page.look, signs));
+        page.lines.extend(table::lines(matrix, names, false, page.look, signs));
         page.blank();
     }
 }
@@ -303,11 +275,11 @@ fn foot(report: &Report<'_>, page: &mut Page, signs: Signs) {
         page.beside("Run", LABEL, None, &folder.display().to_string());
     }
     for (at, (command, purpose)) in next(report).iter().enumerate() {
-        // A command is never broken: it is there to be copied. Its purpose is told where there is room.
+        // A command is never broken: it is there to be copied. Its purpose is said where there is room.
         let label = if at == 0 { "Next" } else { "" };
         let line = format!("{label:LABEL$}{}", one_line(command));
-        let told = format!("{line}   {purpose}");
-        page.lines.push(if width(&told) <= page.look.columns { told } else { line });
+        let whole = format!("{line}   {purpose}");
+        page.lines.push(if width(&whole) <= page.look.columns { whole } else { line });
     }
 }
 

@@ -110,13 +110,15 @@ fn laid_out(first: &TextColumn, group: &[TextColumn], signs: Signs) -> Vec<Strin
 
 /// How far each candidate is behind the leader, as a bar and as a number.
 fn goal_columns(rows: &[Row], longest: usize, signs: Signs) -> Vec<TextColumn> {
-    let worst = rows.iter().filter_map(|row| row.behind).fold(1.0, f64::max);
+    let worst = rows.iter().filter_map(|row| row.behind).map(|behind| behind.point).fold(1.0, f64::max);
     if rows.iter().filter(|row| row.behind.is_some()).count() < 2 {
         return Vec::new();
     }
-    let bars =
-        rows.iter().map(|row| row.behind.map_or(String::new(), |behind| bar(behind / worst, longest, signs)));
-    let numbers = rows.iter().map(|row| row.behind.map_or(signs.none.to_owned(), times));
+    let bars = rows
+        .iter()
+        .map(|row| row.behind.map_or(String::new(), |behind| bar(behind.point / worst, longest, signs)));
+    let numbers =
+        rows.iter().map(|row| row.behind.map_or(signs.none.to_owned(), |behind| times(behind.point)));
     vec![
         TextColumn { header: vec!["goal".to_owned()], cells: bars.collect(), right: false },
         TextColumn { header: vec![signs.times.to_owned()], cells: numbers.collect(), right: true },
@@ -166,7 +168,7 @@ fn phase_column(matrix: &Matrix, at: usize, signs: Signs) -> TextColumn {
         match cell.mark {
             Mark::Best => toned(Tone::Good, &format!("{} {padded}", signs.best)),
             Mark::Tied => toned(Tone::Strong, &format!("{} {padded}", signs.tied)),
-            Mark::Plain => padded,
+            Mark::Unsure | Mark::Plain => padded,
         }
     };
     let column = &matrix.columns[at];

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{CONFIDENCE, Side};
 use crate::journal::{Better, Run, Unit};
 use crate::statistics::{Comparison, Estimate, geometric_centre, independent_ratio};
-use crate::study::{better_of, log_score};
+use crate::verdict::{better_of, log_score};
 
 /// How one number of one candidate changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]

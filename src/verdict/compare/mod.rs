@@ -21,7 +21,7 @@ use super::CONFIDENCE;
 use crate::journal::{CandidateStatus, Run};
 use crate::plan::{Goal, Plan, is_twin};
 use crate::statistics::{Comparison, FEWEST_TO_TEST, holm, settled};
-use crate::study::weights;
+use crate::verdict::weights;
 
 use change::{of_goal, of_phase};
 

@@ -14,19 +14,19 @@ pub(super) struct Bonnie;
 macro_rules! metrics {
     ($($name:literal, $unit:ident, $meaning:literal;)*) => {
         &[$(
-            MetricInfo { name: $name, unit: Unit::$unit, better: Better::Higher, meaning: concat!("bonnie++: ", $meaning) },
-            MetricInfo {
-                name: concat!($name, "_cpu"),
-                unit: Unit::Ratio,
-                better: Better::Lower,
-                meaning: concat!("bonnie++: share of a CPU in use during: ", $meaning),
-            },
-            MetricInfo {
-                name: concat!($name, "_latency"),
-                unit: Unit::Seconds,
-                better: Better::Lower,
-                meaning: concat!("bonnie++: longest single call of: ", $meaning),
-            },
+            MetricInfo::adapter($name, Unit::$unit, Better::Higher, concat!("bonnie++: ", $meaning)),
+            MetricInfo::adapter(
+                concat!($name, "_cpu"),
+                Unit::Ratio,
+                Better::Lower,
+                concat!("bonnie++: share of a CPU in use during: ", $meaning),
+            ),
+            MetricInfo::adapter(
+                concat!($name, "_latency"),
+                Unit::Seconds,
+                Better::Lower,
+                concat!("bonnie++: longest single call of: ", $meaning),
+            ),
         )*]
     };
 }

@@ -60,7 +60,7 @@ macro_rules! direction {
 
 const fn info(name: &'static str, unit: Unit, meaning: &'static str) -> MetricInfo {
     let better = if matches!(unit, Unit::Seconds | Unit::Ratio) { Better::Lower } else { Better::Higher };
-    MetricInfo { name, unit, better, meaning }
+    MetricInfo::adapter(name, unit, better, meaning)
 }
 
 const READ: [MetricInfo; 8] = direction!("read", "reading");

@@ -1,20 +1,11 @@
-//! What stands below the headline where a plan repeats a study: its own way to combine runs, shares of the bare
-//! device's rate, and what it published, then and now. Gathered as text; the renderers lay it out.
+//! What a study published, then and now, in words.
 
 use super::Report;
 use super::number::{Scale, decimals, fixed, percent, times};
-use super::text::{count, listing};
+use super::text::listing;
 use crate::journal::Unit;
 use crate::plan::Published;
-use crate::verdict::{Because, Now, PhaseEstimate, ThenAndNow, legacy_name, same_quantity};
-
-/// A small table of text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Extra {
-    pub(super) title: String,
-    pub(super) header: Vec<String>,
-    pub(super) rows: Vec<Vec<String>>,
-}
+use crate::verdict::{Because, Now, PhaseEstimate, ThenAndNow, same_quantity};
 
 /// A finding in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,70 +20,8 @@ pub(super) struct Finding {
     pub(super) why: String,
 }
 
-/// The tables of this report, if it has any.
-pub(super) fn tables(report: &Report<'_>) -> Vec<Extra> {
-    [legacy(report), shares(report)].into_iter().flatten().collect()
-}
-
-fn legacy(report: &Report<'_>) -> Option<Extra> {
-    let combined = report.combined.as_ref()?;
-    let estimates = &combined.estimates;
-    let mut phases: Vec<&str> = report.phases.iter().map(|phase| phase.name.as_str()).collect();
-    phases.retain(|name| estimates.iter().any(|found| found.phase == *name));
-    let most = estimates.iter().filter(|found| found.point.is_some()).map(|found| found.n).max()?;
-    let title = format!(
-        "As the study combined its runs: {} (of {} each), seconds until durable. The verdict does not rest on it.",
-        legacy_name(combined.estimator),
-        count(most, "run")
-    );
-    let scored = report.candidates.iter().filter(|entry| entry.score.is_some());
-    let rows = scored.map(|entry| {
-        let cells = phases.iter().map(|phase| {
-            let found = estimates.iter().find(|found| found.candidate == entry.name && found.phase == *phase);
-            found
-                .and_then(|found| found.point)
-                .map_or("–".to_owned(), |value| fixed(value, decimals(value, None)))
-        });
-        [entry.name.to_owned()].into_iter().chain(cells).collect()
-    });
-    Some(Extra { title, header: header(&phases), rows: rows.collect() })
-}
-
-fn header(columns: &[&str]) -> Vec<String> {
-    ["candidate"].iter().chain(columns).map(|text| (*text).to_owned()).collect()
-}
-
-/// Rates as shares of the bare device's.
-fn shares(report: &Report<'_>) -> Option<Extra> {
-    let shares = &report.raw_shares;
-    let mut columns: Vec<(&str, &str)> = Vec::new();
-    for found in shares {
-        if !columns.contains(&(found.phase.as_str(), found.metric.as_str())) {
-            columns.push((&found.phase, &found.metric));
-        }
-    }
-    if columns.is_empty() {
-        return None;
-    }
-    let names: Vec<String> = columns.iter().map(|(phase, metric)| format!("{phase} {metric}")).collect();
-    let measured =
-        report.candidates.iter().filter(|entry| shares.iter().any(|found| found.candidate == entry.name));
-    let rows = measured.map(|entry| {
-        let cells = columns.iter().map(|(phase, metric)| {
-            let found = shares.iter().find(|found| {
-                found.candidate == entry.name && found.phase == *phase && found.metric == *metric
-            });
-            found.map_or("–".to_owned(), |found| percent(found.share))
-        });
-        [entry.name.to_owned()].into_iter().chain(cells).collect()
-    });
-    let rows = rows.collect();
-    let title = "Rates as shares of the bare device's, measured before mkfs in the same trials".to_owned();
-    Some(Extra { title, header: header(&names.iter().map(String::as_str).collect::<Vec<_>>()), rows })
-}
-
 /// What the study found, then and now.
-pub(super) fn findings(report: &Report<'_>) -> Vec<Finding> {
+pub(super) fn in_words(report: &Report<'_>) -> Vec<Finding> {
     report.findings.iter().map(finding).collect()
 }
 

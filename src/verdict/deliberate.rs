@@ -10,8 +10,8 @@ use libm::log;
 use crate::journal::{Better, CandidateStatus, Run, Trial, Unit, metric};
 use crate::plan::{Plan, contestants};
 use crate::statistics::{Look, LookComparison, NoiseFloor, Outcome, Stopping, StoppingRule};
-use crate::workload::adapter_metric;
 
+use super::Blocks;
 use super::floor::noise_floor;
 
 /// The plan's candidates and every look at them so far.
@@ -104,13 +104,13 @@ impl Deliberation {
 }
 
 /// Scores of two candidates in the blocks in which both count: the logs of their ratios.
-pub fn log_ratios(plan: &Plan, run: &Run, candidate: &str, other: &str) -> Vec<f64> {
+pub(super) fn log_ratios(plan: &Plan, run: &Run, candidate: &str, other: &str) -> Vec<f64> {
     let pair = [candidate.to_owned(), other.to_owned()];
     rows(plan, run, &pair).into_iter().filter_map(|row| Some(row[0]? - row[1]?)).collect()
 }
 
 /// The blocks in which every one of these candidates counts, one score each; candidates without any are left out.
-pub fn full_rows(plan: &Plan, run: &Run, candidates: &[&str]) -> Vec<Vec<f64>> {
+pub(super) fn full_rows(plan: &Plan, run: &Run, candidates: &[&str]) -> Vec<Vec<f64>> {
     let owned: Vec<String> = candidates.iter().map(|name| (*name).to_owned()).collect();
     let rows = rows(plan, run, &owned);
     let present: Vec<usize> =
@@ -126,19 +126,20 @@ pub fn weights(plan: &Plan) -> BTreeMap<String, f64> {
     given.into_iter().filter(|(_, weight)| *weight > 0.0).collect()
 }
 
-/// Which way a metric is better; one that nobody knows any more goes by its unit.
+/// Which way a metric is better; one that is not built in is an adapter's, or nobody knows it any more: it goes by its
+/// unit, as all of those do (a test in `workload/adapter` holds them to it).
 pub fn better_of(name: &str, unit: Unit) -> Better {
-    match (metric(name).or_else(|| adapter_metric(name)), unit) {
+    match (metric(name), unit) {
         (Some(known), _) => known.better,
         (None, Unit::BytesPerSecond | Unit::PerSecond) => Better::Higher,
-        (None, Unit::Seconds | Unit::Bytes) => Better::Lower,
-        (None, Unit::Ratio | Unit::Count) => Better::Neither,
+        (None, Unit::Seconds | Unit::Bytes | Unit::Ratio) => Better::Lower,
+        (None, Unit::Count) => Better::Neither,
     }
 }
 
 /// The goal of one trial as one number, smaller is better: the weighted mean of the logs of the goal's metric.
 /// `None` when a phase that counts was not measured or measured as nothing.
-pub fn log_score(plan: &Plan, weights: &BTreeMap<String, f64>, trial: &Trial) -> Option<f64> {
+pub(super) fn log_score(plan: &Plan, weights: &BTreeMap<String, f64>, trial: &Trial) -> Option<f64> {
     let mut sum = 0.0;
     for (phase, weight) in weights {
         let observation = trial.observations.iter().find(|observation| observation.phase == *phase)?;
@@ -154,18 +155,7 @@ pub fn log_score(plan: &Plan, weights: &BTreeMap<String, f64>, trial: &Trial) ->
 /// One row per block that counts, one score per candidate.
 fn rows(plan: &Plan, run: &Run, candidates: &[String]) -> Vec<Vec<Option<f64>>> {
     let weights = weights(plan);
-    run.prefix()
-        .map(|block| {
-            let score = |name: &String| {
-                let trial = run.trials.iter().find(|trial| {
-                    trial.counts()
-                        && trial.id.block == block.block
-                        && trial.id.attempt == block.attempt
-                        && trial.id.candidate == *name
-                })?;
-                log_score(plan, &weights, trial)
-            };
-            candidates.iter().map(score).collect()
-        })
-        .collect()
+    let trials: Blocks<'_> = run.trials.iter().filter(|trial| trial.counts()).collect();
+    let score = |block: u32, name: &String| log_score(plan, &weights, trials.trial(block, name)?);
+    run.prefix().map(|block| candidates.iter().map(|name| score(block.block, name)).collect()).collect()
 }

@@ -1,0 +1,148 @@
+//! Small tables of text below the headline: time beside its costs, how far the goal's weights may move, and what a plan
+//! that repeats a study has of its own. The renderers lay them out.
+
+use super::Report;
+use super::number::{Scale, decimals, fixed, percent, plain_number, times};
+use super::text::count;
+use crate::journal::Unit;
+use crate::verdict::{COSTS, Cost, Tradeoff, Turn, legacy_name};
+
+/// A table of text under a title.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TextTable {
+    pub(super) title: String,
+    pub(super) header: Vec<String>,
+    pub(super) rows: Vec<Vec<String>>,
+}
+
+/// What lies beside the ranking.
+pub(super) fn beside(report: &Report<'_>) -> Vec<TextTable> {
+    [costs(report), weights(report)].into_iter().flatten().collect()
+}
+
+/// What a plan that repeats a study has of its own.
+pub(super) fn of_study(report: &Report<'_>) -> Vec<TextTable> {
+    [legacy(report), shares(report)].into_iter().flatten().collect()
+}
+
+/// Time, CPU, space and device writes, with the Pareto set.
+fn costs(report: &Report<'_>) -> Option<TextTable> {
+    let tradeoffs = &report.verdict.tradeoffs;
+    if tradeoffs.len() < 2 {
+        return None;
+    }
+    let behind = |one: &Tradeoff| {
+        let entry = report.candidates.iter().find(|entry| entry.name == one.candidate);
+        entry.and_then(|entry| entry.behind).map_or("–".to_owned(), |behind| times(behind.point))
+    };
+    let measured: Vec<(Cost, Scale, &str)> = COSTS
+        .into_iter()
+        .filter(|cost| tradeoffs.iter().any(|one| one.cost(*cost).is_some_and(|value| value > 0.0)))
+        .map(|cost| {
+            let (unit, title) = match cost {
+                Cost::Cpu => (Unit::Seconds, "CPU"),
+                Cost::Space => (Unit::Bytes, "space"),
+                Cost::Written => (Unit::Bytes, "written"),
+            };
+            (cost, Scale::suited(unit, tradeoffs.iter().filter_map(|one| one.cost(cost))), title)
+        })
+        .collect();
+    if measured.is_empty() {
+        return None;
+    }
+    let mut header = vec!["candidate".to_owned(), "goal ×".to_owned()];
+    header.extend(measured.iter().map(|(_, scale, title)| format!("{title}, {}", scale.label)));
+    header.push("Pareto set".to_owned());
+    let row = |one: &Tradeoff| {
+        let costs = measured.iter().map(|(cost, scale, _)| {
+            let value = one.cost(*cost).map(|value| value / scale.divisor);
+            value.map_or("–".to_owned(), |value| fixed(value, decimals(value, None)))
+        });
+        let set = one.beaten_by.as_ref().map_or("in it".to_owned(), |other| format!("beaten by {other}"));
+        [one.candidate.clone(), behind(one)].into_iter().chain(costs).chain([set]).collect()
+    };
+    let title = "Time and what it costs, all phases of the goal together. Beaten: another is as good in everything and \
+                 better in something.";
+    Some(TextTable { title: title.to_owned(), header, rows: tradeoffs.iter().map(row).collect() })
+}
+
+/// Between which weights the leader leads.
+fn weights(report: &Report<'_>) -> Option<TextTable> {
+    let ranges = &report.verdict.sensitivity;
+    let leader = &report.verdict.ranking.first()?.candidate;
+    if ranges.len() < 2 {
+        return None;
+    }
+    let shown = |turn: Option<&Turn>, none: &str| {
+        turn.map_or(none.to_owned(), |turn| format!("{} ({})", plain_number(turn.weight), turn.winner))
+    };
+    let rows = ranges.iter().map(|range| {
+        let (low, high) = (shown(range.low.as_ref(), "0"), shown(range.high.as_ref(), "any"));
+        vec![range.phase.clone(), range.weight.to_string(), low, high]
+    });
+    let rows = rows.collect();
+    Some(TextTable {
+        title: format!(
+            "{leader} leads while a weight lies between these (beyond, who is named), by medians."
+        ),
+        header: ["phase", "weight", "from", "to"].map(str::to_owned).to_vec(),
+        rows,
+    })
+}
+
+fn legacy(report: &Report<'_>) -> Option<TextTable> {
+    let combined = report.combined.as_ref()?;
+    let estimates = &combined.estimates;
+    let mut phases: Vec<&str> = report.phases.iter().map(|phase| phase.name.as_str()).collect();
+    phases.retain(|name| estimates.iter().any(|found| found.phase == *name));
+    let most = estimates.iter().filter(|found| found.point.is_some()).map(|found| found.n).max()?;
+    let title = format!(
+        "As the study combined its runs: {} (of {} each), seconds until durable. The verdict does not rest on it.",
+        legacy_name(combined.estimator),
+        count(most, "run")
+    );
+    let scored = report.candidates.iter().filter(|entry| entry.score.is_some());
+    let rows = scored.map(|entry| {
+        let cells = phases.iter().map(|phase| {
+            let found = estimates.iter().find(|found| found.candidate == entry.name && found.phase == *phase);
+            found
+                .and_then(|found| found.point)
+                .map_or("–".to_owned(), |value| fixed(value, decimals(value, None)))
+        });
+        [entry.name.to_owned()].into_iter().chain(cells).collect()
+    });
+    Some(TextTable { title, header: header(&phases), rows: rows.collect() })
+}
+
+fn header(columns: &[&str]) -> Vec<String> {
+    ["candidate"].iter().chain(columns).map(|text| (*text).to_owned()).collect()
+}
+
+/// Rates as shares of the bare device's.
+fn shares(report: &Report<'_>) -> Option<TextTable> {
+    let shares = &report.raw_shares;
+    let mut columns: Vec<(&str, &str)> = Vec::new();
+    for found in shares {
+        if !columns.contains(&(found.phase.as_str(), found.metric.as_str())) {
+            columns.push((&found.phase, &found.metric));
+        }
+    }
+    if columns.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = columns.iter().map(|(phase, metric)| format!("{phase} {metric}")).collect();
+    let measured =
+        report.candidates.iter().filter(|entry| shares.iter().any(|found| found.candidate == entry.name));
+    let rows = measured.map(|entry| {
+        let cells = columns.iter().map(|(phase, metric)| {
+            let found = shares.iter().find(|found| {
+                found.candidate == entry.name && found.phase == *phase && found.metric == *metric
+            });
+            found.map_or("–".to_owned(), |found| percent(found.share))
+        });
+        [entry.name.to_owned()].into_iter().chain(cells).collect()
+    });
+    let rows = rows.collect();
+    let title = "Rates as shares of the bare device's, measured before mkfs in the same trials".to_owned();
+    Some(TextTable { title, header: header(&names.iter().map(String::as_str).collect::<Vec<_>>()), rows })
+}

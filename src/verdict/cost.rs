@@ -1,0 +1,41 @@
+//! What a trial cost: each metric of the cost group over the phases of the goal, as one number.
+
+use crate::journal::{Group, METRICS, MetricInfo, Trial};
+use crate::statistics::median;
+
+/// One cost of every candidate: medians over its trials.
+#[derive(Debug, Clone)]
+pub struct CostColumn {
+    pub metric: &'static MetricInfo,
+    /// In the order of the candidates asked for; `None` where it was not measured.
+    pub values: Vec<Option<f64>>,
+}
+
+/// Every cost that somebody had.
+pub fn cost_columns(phases: &[&str], trials: &[&Trial], candidates: &[&str]) -> Vec<CostColumn> {
+    let metrics = METRICS.iter().filter(|metric| metric.group == Group::Cost);
+    let column = |metric: &'static MetricInfo| {
+        let values = candidates.iter().map(|candidate| {
+            let own = trials.iter().filter(|trial| trial.id.candidate == *candidate);
+            median(&own.filter_map(|trial| cost_of_trial(phases, trial, metric.name)).collect::<Vec<f64>>())
+        });
+        CostColumn { metric, values: values.collect() }
+    };
+    // What nobody had is no cost: flushes where the device cannot count them.
+    metrics.map(column).filter(|column| column.values.iter().flatten().any(|value| *value > 0.0)).collect()
+}
+
+/// One trial's cost over those of these phases that have it (fsck has no filesystem mounted, and no space in use).
+pub(super) fn cost_of_trial(phases: &[&str], trial: &Trial, metric: &str) -> Option<f64> {
+    let values = |metric| phases.iter().filter_map(move |phase| trial.value(phase, metric));
+    match metric {
+        "space_used" | "memory_peak" => values(metric).reduce(f64::max),
+        "write_amplification" => {
+            let writing = || phases.iter().filter(|phase| trial.value(phase, metric).is_some());
+            let sum = |metric| writing().filter_map(|phase| trial.value(phase, metric)).sum::<f64>();
+            let logical = sum("logical_bytes");
+            (logical > 0.0).then(|| sum("device_written") / logical)
+        }
+        _ => values(metric).reduce(|sum, value| sum + value),
+    }
+}

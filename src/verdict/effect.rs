@@ -1,0 +1,180 @@
+//! What one option does: candidates that differ in nothing else, compared within each block.
+
+use libm::log;
+
+use super::{Blocks, CONFIDENCE, better_of};
+use crate::journal::{Better, Trial};
+use crate::plan::{Candidate, Plan};
+use crate::statistics::{Estimate, ratio_estimate};
+
+/// A candidate and another that has one option more.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OptionEffect {
+    pub base: String,
+    pub changed: String,
+    /// What was changed, e.g. `encryption luks2`.
+    pub change: String,
+    /// By phase, in the order asked for.
+    pub phases: Vec<Option<Effect>>,
+}
+
+/// How many times as much the goal's metric is with the option as without; more is worse.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Effect {
+    pub ratio: Estimate,
+    /// The interval, or with too few blocks for one the range of the blocks.
+    pub low: f64,
+    pub high: f64,
+}
+
+/// What an effect amounts to, by its interval alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    /// Too few blocks for an interval: nothing is claimed.
+    TooFew,
+    Same,
+    Better,
+    Worse,
+    /// The interval points both ways.
+    Unclear,
+}
+
+impl Effect {
+    fn of(differences: &[f64]) -> Option<Self> {
+        let ratio = ratio_estimate(differences, CONFIDENCE)?;
+        let (low, high) = ratio.low.zip(ratio.high).unwrap_or_else(|| {
+            let ends = differences.iter().copied().map(libm::exp);
+            (ends.clone().fold(f64::INFINITY, f64::min), ends.fold(0.0, f64::max))
+        });
+        Some(Self { ratio, low, high })
+    }
+
+    /// With `tie` as the share that does not matter.
+    pub fn seen(&self, tie: f64) -> Seen {
+        let (small, large) = (1.0 / (1.0 + tie), 1.0 + tie);
+        match self.ratio.low {
+            None => Seen::TooFew,
+            Some(_) if self.low >= small && self.high <= large => Seen::Same,
+            Some(_) if self.high < 1.0 && self.ratio.point < small => Seen::Better,
+            Some(_) if self.low > 1.0 && self.ratio.point > large => Seen::Worse,
+            Some(_) => Seen::Unclear,
+        }
+    }
+}
+
+/// Every pair of the plan's candidates that differ in one option, with its effect in these phases.
+pub fn option_effects(plan: &Plan, blocks: &Blocks<'_>, phases: &[&str]) -> Vec<OptionEffect> {
+    let metric = plan.goal.metric.as_str();
+    let cost = |phase: &str, trial: &Trial| {
+        let observation = trial.observations.iter().find(|observation| observation.phase == phase)?;
+        let found = observation.measurements.iter().find(|found| found.metric == metric)?;
+        let sign = if better_of(metric, found.unit) == Better::Higher { -1.0 } else { 1.0 };
+        Some(sign * log(found.value))
+    };
+    let pairs = plan.candidates.iter().flat_map(|changed| {
+        plan.candidates.iter().filter_map(move |base| Some((base, changed, single_change(base, changed)?)))
+    });
+    pairs
+        .map(|(base, changed, change)| {
+            let effect = |phase: &&str| {
+                Effect::of(&blocks.differences(&changed.name, &base.name, |trial| cost(phase, trial)))
+            };
+            OptionEffect {
+                base: base.name.clone(),
+                changed: changed.name.clone(),
+                change,
+                phases: phases.iter().map(effect).collect(),
+            }
+        })
+        .filter(|effect| effect.phases.iter().any(Option::is_some))
+        .collect()
+}
+
+/// The option that `changed` has and `base` leaves at its default, when all else is the same.
+fn single_change(base: &Candidate, changed: &Candidate) -> Option<String> {
+    if base.filesystem != changed.filesystem {
+        return None;
+    }
+    let added = |base: &[String], changed: &[String]| -> Vec<String> {
+        changed.iter().filter(|word| !base.contains(word)).cloned().collect()
+    };
+    let kept = |base: &[String], changed: &[String]| base.iter().all(|word| changed.contains(word));
+    let differences = [
+        (
+            base.encryption != changed.encryption,
+            base.encryption == "none",
+            format!("encryption {}", changed.encryption),
+        ),
+        (
+            base.mkfs != changed.mkfs,
+            kept(&base.mkfs, &changed.mkfs),
+            format!("mkfs {}", added(&base.mkfs, &changed.mkfs).join(" ")),
+        ),
+        (
+            base.mount != changed.mount,
+            kept(&base.mount, &changed.mount),
+            format!("mount {}", added(&base.mount, &changed.mount).join(",")),
+        ),
+        (
+            base.scheduler != changed.scheduler,
+            base.scheduler.is_none(),
+            format!("scheduler {}", changed.scheduler.as_deref().unwrap_or_default()),
+        ),
+    ];
+    let mut found = differences.into_iter().filter(|(differs, ..)| *differs);
+    match (found.next(), found.next()) {
+        (Some((_, true, change)), None) => Some(change),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Effect, Estimate, Seen, single_change};
+    use crate::plan::Candidate;
+
+    #[test]
+    fn an_effect_is_only_claimed_where_its_whole_interval_agrees() {
+        let seen = |low, point, high, n| {
+            let interval = (n >= 6).then_some((low, high));
+            let ratio =
+                Estimate { point, low: interval.map(|ends| ends.0), high: interval.map(|ends| ends.1), n };
+            Effect { ratio, low, high }.seen(0.03)
+        };
+        assert_eq!(seen(1.1, 1.2, 1.4, 6), Seen::Worse);
+        assert_eq!(seen(0.5, 0.6, 0.9, 6), Seen::Better);
+        assert_eq!(seen(0.98, 1.0, 1.02, 6), Seen::Same);
+        assert_eq!(seen(0.9, 1.2, 1.4, 6), Seen::Unclear);
+        assert_eq!(seen(1.3, 1.4, 1.5, 5), Seen::TooFew);
+    }
+
+    fn candidate(encryption: &str, mount: &[&str]) -> Candidate {
+        Candidate {
+            name: "x".to_owned(),
+            filesystem: "ext4".to_owned(),
+            mkfs: Vec::new(),
+            mount: mount.iter().map(|&word| word.to_owned()).collect(),
+            encryption: encryption.to_owned(),
+            scheduler: None,
+        }
+    }
+
+    #[test]
+    fn only_one_option_may_differ_and_the_base_has_its_default() {
+        let change = |base, changed| single_change(&base, &changed);
+        let plain = || candidate("none", &[]);
+        assert_eq!(change(plain(), candidate("luks2", &[])), Some("encryption luks2".to_owned()));
+        assert_eq!(
+            change(plain(), candidate("none", &["noatime", "ssd"])),
+            Some("mount noatime,ssd".to_owned())
+        );
+        assert_eq!(change(candidate("luks2", &[]), plain()), None);
+        assert_eq!(change(plain(), candidate("luks2", &["noatime"])), None);
+        assert_eq!(change(plain(), plain()), None);
+        assert_eq!(change(candidate("none", &["a"]), candidate("none", &["b"])), None);
+        assert_eq!(
+            change(candidate("none", &["a"]), candidate("none", &["a", "b"])),
+            Some("mount b".to_owned())
+        );
+    }
+}
