@@ -62,7 +62,7 @@ fn a_wrong_command_line_exits_with_2_and_says_what_was_meant() {
         (&["run", "quick", "--fs", "xfs", "--aa=ext4"], &["--aa", "no candidate `ext4`", "hint: known: xfs"]),
         (&["run", "quick", "--set", "protocol.disturbed.steal=5"], &["`steal`", "from 0 to 1", "hint:"]),
         (&["run", "quick", "--lab", "vmm"], &["'vmm'", "native, uml, vm"]),
-        (&["show", "quik"], &["there is no preset `quik`", "hint: did you mean `quick`?"]),
+        (&["show", "quik"], &["there is no preset or model `quik`", "hint: did you mean `quick`?"]),
         (&["report", "."], &["is not the folder of a run", "hint:"]),
         (&["resume", "no-such-run"], &["no-such-run is not the folder of a run", "hint:"]),
         (&["list", "filesystem"], &["filesystems"]),
@@ -176,13 +176,14 @@ fn an_out_folder_that_cannot_be_made_or_is_taken_is_refused() {
 #[test]
 fn list_knows_every_kind() {
     let place = Place::new();
-    let kinds: [(&str, &[&str]); 7] = [
+    let kinds: [(&str, &[&str]); 8] = [
         (
             "filesystems",
             &["ext2", "ext3", "ext4", "xfs", "btrfs", "jfs", "reiserfs", "reiser4", "nilfs2", "f2fs"],
         ),
         ("operations", &["tree.write", "stream.rewrite", "directory.list", "fsck"]),
         ("presets", &["demo", "quick", "usb-backup"]),
+        ("models", &["ideal", "usb-disk-5400", "sata-ssd"]),
         ("labs", &["native", "uml"]),
         ("layers", &["none", "luks1", "luks2", "mq-deadline"]),
         ("profiles", &["mixed", "media"]),

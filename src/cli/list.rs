@@ -19,6 +19,7 @@ enum What {
     Operations,
     Adapters,
     Presets,
+    Models,
     Labs,
     Layers,
     Profiles,
@@ -26,9 +27,9 @@ enum What {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
-    use What::{Adapters, Filesystems, Labs, Layers, Metrics, Operations, Presets, Profiles};
+    use What::{Adapters, Filesystems, Labs, Layers, Metrics, Models, Operations, Presets, Profiles};
     let mut out = anstream::stdout().lock();
-    let all = [Presets, Filesystems, Layers, Operations, Adapters, Profiles, Labs, Metrics];
+    let all = [Presets, Models, Filesystems, Layers, Operations, Adapters, Profiles, Labs, Metrics];
     let wanted: Vec<What> = arguments.what.map_or(all.into(), |one| vec![one]);
     for (index, what) in wanted.iter().enumerate() {
         if wanted.len() > 1 {
@@ -59,6 +60,14 @@ fn entries(what: What) -> Vec<(String, String)> {
         What::Presets => {
             crate::plan::presets().iter().map(|preset| own(preset.name, preset.summary)).collect()
         }
+        What::Models => crate::device::built_in()
+            .iter()
+            .filter_map(|built_in| crate::device::Model::named(built_in.name).ok())
+            .map(|model| match model.states() {
+                [] => own(model.name(), model.summary()),
+                states => own(model.name(), &format!("{} (:{})", model.summary(), states.join(", :"))),
+            })
+            .collect(),
         What::Profiles => {
             crate::dataset::PROFILES.iter().map(|profile| own(profile.name, profile.summary)).collect()
         }

@@ -52,9 +52,9 @@ enum Command {
     Compare(compare::Arguments),
     /// Tell which candidates can run in which lab here, and what to install
     Doctor(doctor::Arguments),
-    /// List filesystems, operations, presets, labs, layers or profiles
+    /// List filesystems, operations, presets, models, labs, layers or profiles
     List(list::Arguments),
-    /// Print a preset's TOML, to start a plan of one's own from
+    /// Print a preset's or a model's TOML, to start one of one's own from
     Show(show::Arguments),
     /// Find and undo whatever an earlier crash left behind
     Clean(clean::Arguments),

@@ -1,28 +1,33 @@
-//! `fsverdict show`: a preset's TOML.
+//! `fsverdict show`: a preset's or a model's TOML.
 
 use std::io::Write;
 
 use clap::Args;
 
+use crate::device;
 use crate::plan::{preset, presets, suggest};
 
 use super::{CliError, Outcome};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Name of the preset (`fsverdict list presets`)
-    preset: String,
+    /// Name of the preset or model (`fsverdict list presets`, `fsverdict list models`)
+    name: String,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
-    let found = preset(&arguments.preset).ok_or_else(|| {
-        let names: Vec<&str> = presets().iter().map(|preset| preset.name).collect();
+    // A model's file is the same for all its states.
+    let (model, _) = device::split(&arguments.name);
+    let model = device::built_in().iter().find(|known| known.name == model).map(|model| model.toml);
+    let toml = preset(&arguments.name).map(|preset| preset.toml).or(model).ok_or_else(|| {
+        let presets = presets().iter().map(|preset| preset.name);
+        let names: Vec<&str> = presets.chain(device::built_in().iter().map(|model| model.name)).collect();
         CliError::Usage(format!(
-            "there is no preset `{}`\nhint: {}",
-            arguments.preset,
-            suggest(&arguments.preset, &names)
+            "there is no preset or model `{}`\nhint: {}",
+            arguments.name,
+            suggest(&arguments.name, &names)
         ))
     })?;
-    std::io::stdout().lock().write_all(found.toml.as_bytes())?;
+    std::io::stdout().lock().write_all(toml.as_bytes())?;
     Ok(Outcome::Done)
 }

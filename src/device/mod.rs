@@ -3,38 +3,50 @@
 //! Pure calculation: no clock, no system call, no guest. Whoever keeps the calendar submits requests and asks when
 //! something happens next. Time is in whole nanoseconds; the same requests at the same times under the same seed give the
 //! same answers on every machine. What the requests carry lies in the store, which knows nothing of time.
+//!
+//! docs/device-models.md says what is modelled, from which sources, and what may be claimed.
 
+mod cache;
+mod engine;
 mod limits;
+mod link;
+mod medium;
 mod model;
+mod planted;
+mod random;
 mod request;
 mod store;
+pub mod trace;
+mod wear;
 
-use std::collections::BTreeMap;
+#[cfg(test)]
+mod tests;
+
+use engine::Engine;
 
 pub use limits::{Discard, Limits};
-pub use model::{Model, ModelError};
+pub use model::{BuiltIn, Model, ModelError, built_in, split};
 pub use request::{Completion, Operation, Request};
 pub use store::{Store, StoreError};
+pub use wear::Wear;
 
 /// A device under a workload.
 #[derive(Debug)]
 pub struct Device {
     limits: Limits,
-    /// By time of completion and order of submission.
-    underway: BTreeMap<(u64, u64), Completion>,
-    submitted: u64,
+    engine: Engine,
 }
-
-/// What an `ideal` device takes over any request, in nanoseconds.
-const IDEAL_NS: u64 = 20_000;
 
 impl Device {
     /// A device of this model and size, in the state the model's name says.
     ///
     /// # Errors
     /// When the model does not stretch to this size.
-    pub fn new(model: &Model, size_bytes: u64, _seed: u64) -> Result<Device, ModelError> {
-        Ok(Device { limits: model.limits(size_bytes), underway: BTreeMap::new(), submitted: 0 })
+    pub fn new(model: &Model, size_bytes: u64, seed: u64) -> Result<Device, ModelError> {
+        model.check_size(size_bytes)?;
+        let parameters = model.parameters();
+        let medium = medium::new(parameters, size_bytes, seed);
+        Ok(Device { limits: model.limits(size_bytes), engine: Engine::new(parameters, medium) })
     }
 
     /// What the guest must be given.
@@ -44,48 +56,27 @@ impl Device {
 
     /// Takes a request at `now_ns`, which is never before an earlier call's. Requests beyond the queue's depth wait.
     pub fn submit(&mut self, now_ns: u64, request: Request) {
-        self.submitted += 1;
-        let completion = Completion { request, submitted_ns: now_ns, completed_ns: now_ns + IDEAL_NS };
-        self.underway.insert((completion.completed_ns, self.submitted), completion);
+        self.engine.submit(now_ns, request);
     }
 
     /// When `advance` must be called next, if nothing is submitted before: a completion is due then, or it is settled
     /// then what comes first. `None` when nothing is underway; what a device does of its own accord asks for no call.
     pub fn next_event(&self) -> Option<u64> {
-        self.underway.keys().next().map(|(at_ns, _)| *at_ns)
+        self.engine.next_event()
     }
 
     /// Lets time pass until `now_ns`, and appends what was completed by then, in order of completion. It may be nothing.
     pub fn advance(&mut self, now_ns: u64, completions: &mut Vec<Completion>) {
-        while let Some(first) = self.underway.first_entry() {
-            if first.key().0 > now_ns {
-                break;
-            }
-            completions.push(first.remove());
-        }
+        self.engine.advance(now_ns, completions);
     }
 
-    /// Requests that were submitted and not completed, by id: after a loss of power each may have happened or not.
-    pub fn underway(&self) -> impl Iterator<Item = &Request> {
-        self.underway.values().map(|completion| &completion.request)
+    /// Requests that were submitted and not completed, with when: after a loss of power each may have happened or not.
+    pub fn underway(&self) -> impl Iterator<Item = (u64, &Request)> {
+        self.engine.underway()
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::{Device, Model, Operation, Request};
-
-    #[test]
-    fn an_ideal_device_answers_in_order() {
-        let mut device = Device::new(&Model::named("ideal").unwrap(), 1 << 30, 1).unwrap();
-        assert_eq!(device.next_event(), None);
-        for id in 0..3 {
-            device.submit(id, Request { id, operation: Operation::Read, sector: 8 * id, sectors: 8 });
-        }
-        let mut done = Vec::new();
-        device.advance(device.next_event().unwrap(), &mut done);
-        assert_eq!(done.iter().map(|one| one.request.id).collect::<Vec<_>>(), [0]);
-        device.advance(1_000_000_000, &mut done);
-        assert_eq!((done.len(), device.next_event()), (3, None));
+    /// What the medium has written so far.
+    pub fn wear(&self) -> Wear {
+        self.engine.medium().wear()
     }
 }

@@ -3,6 +3,8 @@
 //! Several texts may share one tree (the file, and one per `--set`), so that an error always shows the text
 //! that caused it.
 
+use std::ops::Range;
+
 use toml::de::{DeTable, DeValue};
 
 use super::error::{Culprit, PlanError, ValueError};
@@ -165,6 +167,13 @@ impl Texts {
             hint: problem.hint.as_deref().map(short),
         }
     }
+}
+
+/// The error that blames a stretch of a text, for what is no plan and is read as strictly.
+pub(crate) fn blame(file: &str, text: &str, at: Range<usize>, message: String, hint: String) -> PlanError {
+    let mut texts = Texts::default();
+    let text = texts.add_file(file, text);
+    texts.tell(&Problem::new(Place { text, start: at.start, end: at.end }, ValueError { message, hint }))
 }
 
 /// The last start of a character at or before `index`.

@@ -1,0 +1,48 @@
+//! The link between host and device: one transfer at a time in each direction, or in both together.
+
+use super::model::parameters;
+
+#[derive(Debug)]
+pub(super) struct Link {
+    parameters: parameters::Link,
+    out_free_ns: u64,
+    in_free_ns: u64,
+}
+
+impl Link {
+    pub(super) fn new(parameters: parameters::Link) -> Link {
+        Link { parameters, out_free_ns: 0, in_free_ns: 0 }
+    }
+
+    fn transfer_ns(&self, sectors: u64) -> u64 {
+        (sectors as f64 * 512.0 * self.parameters.byte_ns) as u64
+    }
+
+    /// A command goes out, with what it writes; returns when the device has it all.
+    pub(super) fn command(&mut self, now_ns: u64, sectors_out: u64) -> u64 {
+        let begin = now_ns.max(self.out_free_ns);
+        let end = begin + self.parameters.command_ns + self.transfer_ns(sectors_out);
+        self.out_free_ns = end;
+        if !self.parameters.full_duplex {
+            self.in_free_ns = self.in_free_ns.max(end);
+        }
+        end
+    }
+
+    /// Data comes back that the medium delivered from `begin_ns` to `now_ns`: it is sent while it is read, and is
+    /// there no earlier than its last byte. Returns when the host has it all.
+    pub(super) fn answer(&mut self, begin_ns: u64, now_ns: u64, sectors: u64) -> u64 {
+        let begin = begin_ns.max(self.in_free_ns);
+        let end = (begin + self.transfer_ns(sectors)).max(now_ns);
+        self.in_free_ns = end;
+        if !self.parameters.full_duplex {
+            self.out_free_ns = self.out_free_ns.max(end);
+        }
+        end
+    }
+
+    /// What an operation waits in the device without keeping the link.
+    pub(super) fn latency_ns(&self, write: bool) -> u64 {
+        if write { self.parameters.write_ns } else { self.parameters.read_ns }
+    }
+}

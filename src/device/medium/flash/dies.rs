@@ -1,0 +1,52 @@
+//! Dies and the channels they share: each does one thing at a time, in the order it is asked.
+
+use super::super::super::model::parameters;
+
+#[derive(Debug)]
+pub(super) struct Dies {
+    parameters: parameters::Flash,
+    /// When each is free.
+    dies: Vec<u64>,
+    channels: Vec<u64>,
+}
+
+impl Dies {
+    pub(super) fn new(parameters: parameters::Flash) -> Dies {
+        let dies = vec![0; parameters.channels * parameters.dies_per_channel];
+        Dies { parameters, dies, channels: vec![0; parameters.channels] }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.dies.len()
+    }
+
+    fn transfer(&mut self, die: usize, at_ns: u64, bytes: u64) -> u64 {
+        let count = self.channels.len();
+        let free_ns = &mut self.channels[die % count];
+        *free_ns = at_ns.max(*free_ns) + (bytes as f64 * self.parameters.channel_byte_ns) as u64;
+        *free_ns
+    }
+
+    /// Reads a page, and sends this much of it on; returns when that is there. Copies stay within the die.
+    pub(super) fn read(&mut self, page: u64, at_ns: u64, bytes: u64) -> u64 {
+        let die = (page % self.dies.len() as u64) as usize;
+        let read_ns = at_ns.max(self.dies[die]) + self.parameters.read_ns;
+        self.dies[die] = read_ns;
+        if bytes == 0 { read_ns } else { self.transfer(die, read_ns, bytes) }
+    }
+
+    /// Programs a page; returns when that is done.
+    pub(super) fn program(&mut self, page: u64, at_ns: u64) -> u64 {
+        let die = (page % self.dies.len() as u64) as usize;
+        let sent_ns = self.transfer(die, at_ns, self.parameters.page_bytes);
+        self.dies[die] = sent_ns.max(self.dies[die]) + self.parameters.program_ns;
+        self.dies[die]
+    }
+
+    /// Erases a block on every die.
+    pub(super) fn erase(&mut self, at_ns: u64) {
+        for free_ns in &mut self.dies {
+            *free_ns = at_ns.max(*free_ns) + self.parameters.erase_ns;
+        }
+    }
+}

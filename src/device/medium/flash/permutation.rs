@@ -1,0 +1,77 @@
+//! A shuffling of the numbers below a limit that needs no table: a Feistel network, walked until it lands below.
+//!
+//! With it, a disk that was written at random has its pages in random places without a byte of memory for each.
+
+use super::super::super::random::mix;
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Permutation {
+    seed: u64,
+    half_bits: u32,
+    limit: u64,
+}
+
+const ROUNDS: u64 = 4;
+
+impl Permutation {
+    pub(super) fn new(limit: u64, seed: u64) -> Permutation {
+        let bits = 64 - limit.max(2).leading_zeros();
+        Permutation { seed, half_bits: bits.div_ceil(2), limit }
+    }
+
+    fn round(&self, half: u64, round: u64) -> u64 {
+        mix(half ^ self.seed.rotate_left(round as u32 * 16) ^ (round << 60)) & ((1 << self.half_bits) - 1)
+    }
+
+    fn once(&self, number: u64) -> u64 {
+        let (mut left, mut right) = (number >> self.half_bits, number & ((1 << self.half_bits) - 1));
+        for round in 0..ROUNDS {
+            (left, right) = (right, left ^ self.round(right, round));
+        }
+        left << self.half_bits | right
+    }
+
+    fn once_back(&self, number: u64) -> u64 {
+        let (mut left, mut right) = (number >> self.half_bits, number & ((1 << self.half_bits) - 1));
+        for round in (0..ROUNDS).rev() {
+            (left, right) = (right ^ self.round(left, round), left);
+        }
+        left << self.half_bits | right
+    }
+
+    /// Where this number, below the limit, goes.
+    pub(super) fn forth(&self, mut number: u64) -> u64 {
+        loop {
+            number = self.once(number);
+            if number < self.limit {
+                return number;
+            }
+        }
+    }
+
+    /// What goes to this number.
+    pub(super) fn back(&self, mut number: u64) -> u64 {
+        loop {
+            number = self.once_back(number);
+            if number < self.limit {
+                return number;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Permutation;
+
+    #[test]
+    fn every_number_has_one_place_and_comes_back() {
+        for limit in [1, 2, 3, 100, 1000, 4097] {
+            let permutation = Permutation::new(limit, 7);
+            let mut places: Vec<u64> = (0..limit).map(|number| permutation.forth(number)).collect();
+            assert!((0..limit).all(|number| permutation.back(places[number as usize]) == number));
+            places.sort_unstable();
+            assert!(places.iter().copied().eq(0..limit), "{limit}");
+        }
+    }
+}

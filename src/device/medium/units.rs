@@ -1,0 +1,152 @@
+//! Sticks and cards: allocation units of megabytes, few of them open at once.
+//!
+//! A write into an open unit, going on where the last one ended, costs what it costs. Any other write into it goes to the
+//! unit's log, where it has one, or closes it; and to open one unit too many, the one used longest ago is closed. Closing
+//! copies what the unit lacks. After Bergmann, "Optimizing Linux with cheap flash drives", LWN 2011, and flashbench.
+
+use std::collections::HashMap;
+
+use super::super::cache::Extent;
+use super::super::model::parameters;
+use super::super::planted::{Bug, planted};
+use super::super::wear::Wear;
+use super::{Medium, Span};
+
+#[derive(Debug)]
+pub(super) struct Units {
+    parameters: parameters::Units,
+    /// The one used longest ago first.
+    open: Vec<Open>,
+    /// How much of each unit that is not open holds data, from its start; units never written are absent.
+    held: HashMap<u64, u64>,
+    erases: HashMap<u64, u64>,
+    wear: Wear,
+}
+
+/// A unit that is being written anew.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    unit: u64,
+    /// How far it is written, in sectors from its start.
+    written: u64,
+    /// How far the unit it replaces holds data.
+    held: u64,
+    /// Pages in its log.
+    logged: u64,
+}
+
+impl Units {
+    pub(super) fn new(parameters: parameters::Units) -> Units {
+        Units {
+            parameters,
+            open: Vec::new(),
+            held: HashMap::new(),
+            erases: HashMap::new(),
+            wear: Wear::default(),
+        }
+    }
+
+    fn limit(&self) -> usize {
+        self.parameters.open + usize::from(planted(Bug::UnitTooMany))
+    }
+
+    fn copy_ns(&mut self, sectors: u64) -> u64 {
+        self.wear.wrote(0, sectors);
+        (sectors as f64 * self.parameters.copy_sector_ns) as u64
+    }
+
+    /// Closes a unit: what it lacks is copied from the old one, and where writes went to its log, all is put in order.
+    /// Then the old one is erased.
+    fn close(&mut self, index: usize) -> u64 {
+        let open = self.open.remove(index);
+        let rest = open.held.saturating_sub(open.written);
+        let whole = if open.logged > 0 { open.written.max(open.held) } else { rest };
+        self.held.insert(open.unit, open.written.max(open.held));
+        let erases = self.erases.entry(open.unit).or_default();
+        *erases += 1;
+        self.wear.most_erased = self.wear.most_erased.max(*erases);
+        self.wear.erases += 1;
+        self.copy_ns(whole) + self.parameters.erase_ns
+    }
+
+    /// Makes this unit the open one used last; returns what that takes.
+    fn bring(&mut self, unit: u64) -> u64 {
+        if let Some(index) = self.open.iter().position(|open| open.unit == unit) {
+            let open = self.open.remove(index);
+            self.open.push(open);
+            return 0;
+        }
+        let mut took_ns = 0;
+        while self.open.len() >= self.limit() {
+            took_ns += self.close(0);
+        }
+        let never = if self.parameters.filled { self.parameters.unit_sectors } else { 0 };
+        let held = self.held.get(&unit).copied().unwrap_or(never);
+        self.open.push(Open { unit, written: 0, held, logged: 0 });
+        took_ns
+    }
+
+    /// Writes a stretch within one unit.
+    fn write_within(&mut self, unit: u64, from: u64, sectors: u64) -> u64 {
+        let page = self.parameters.page_sectors;
+        let end = from + sectors;
+        let pages = end.div_ceil(page) - from / page;
+        let mut took_ns = self.bring(unit);
+        let Some(mut open) = self.open.last().copied() else { return took_ns };
+        if from < open.written {
+            if open.logged + pages > self.parameters.log_pages {
+                took_ns += self.close(self.open.len() - 1);
+                took_ns += self.bring(unit);
+                open = self.open.last().copied().unwrap_or(open);
+            } else {
+                open.logged += pages;
+            }
+        }
+        if from >= open.written {
+            let gap = from.min(open.held).saturating_sub(open.written);
+            took_ns += self.copy_ns(gap);
+            open.written = end;
+        } else {
+            open.written = open.written.max(end);
+        }
+        if let Some(last) = self.open.last_mut() {
+            *last = open;
+        }
+        self.wear.wrote(sectors, pages * page);
+        took_ns + (pages as f64 * page as f64 * self.parameters.write_sector_ns) as u64
+    }
+}
+
+impl Medium for Units {
+    fn read(&mut self, at_ns: u64, extent: Extent) -> Span {
+        let begin_ns = at_ns + self.parameters.read_ns;
+        let took_ns = (extent.sectors as f64 * self.parameters.read_sector_ns) as u64;
+        Span { begin_ns, end_ns: begin_ns + took_ns }
+    }
+
+    fn write(&mut self, at_ns: u64, extent: Extent) -> Span {
+        let size = self.parameters.unit_sectors;
+        let mut end_ns = at_ns + self.parameters.write_ns;
+        let (mut sector, end) = (extent.sector, extent.sector + extent.sectors);
+        while sector < end {
+            let sectors = (end - sector).min(size - sector % size);
+            end_ns += self.write_within(sector / size, sector % size, sectors);
+            sector += sectors;
+        }
+        Span { begin_ns: at_ns, end_ns }
+    }
+
+    fn discard(&mut self, at_ns: u64, extent: Extent) -> u64 {
+        // Only whole units are given back: what is left of one must be kept all the same.
+        let size = self.parameters.unit_sectors;
+        for unit in extent.sector.div_ceil(size)..(extent.sector + extent.sectors) / size {
+            self.open.retain(|open| open.unit != unit);
+            self.held.insert(unit, 0);
+        }
+        at_ns + self.parameters.write_ns
+    }
+
+    fn wear(&self) -> Wear {
+        self.wear
+    }
+}

@@ -1,0 +1,227 @@
+//! The models: what is known of a kind of device, with the source of each number.
+
+pub(crate) mod parameters;
+mod read;
+mod reader;
+
+pub(crate) use parameters::Parameters;
+
+use super::limits::Limits;
+use crate::plan::{Bytes, PlanError, suggest};
+
+/// A model that ships inside the binary.
+#[derive(Debug, Clone, Copy)]
+pub struct BuiltIn {
+    /// The name it is asked for by.
+    pub name: &'static str,
+    /// Its file, with the sources in its comments.
+    pub toml: &'static str,
+}
+
+macro_rules! built_in {
+    ($($name:literal),*) => {
+        &[$(BuiltIn { name: $name, toml: include_str!(concat!("../../../models/", $name, ".toml")) }),*]
+    };
+}
+
+const BUILT_IN: &[BuiltIn] = built_in!(
+    "hdd-7200",
+    "ideal",
+    "nvme-ssd",
+    "sata-ssd",
+    "sd-card",
+    "smr-5400",
+    "usb-disk-5400",
+    "usb-stick"
+);
+
+/// Every model inside the binary, by name.
+pub fn built_in() -> &'static [BuiltIn] {
+    BUILT_IN
+}
+
+/// Why there is no model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    /// No model has this name.
+    #[error("there is no model `{name}`\nhint: {hint}")]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// What may have been meant.
+        hint: String,
+    },
+    /// Its file cannot be read.
+    #[error(
+        "cannot read the model {path}: {reason}\nhint: `fsverdict list models` has those that need no file"
+    )]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// Why not.
+        reason: String,
+    },
+    /// It has no such state.
+    #[error("the model {name} has no state `{state}`\nhint: {hint}")]
+    State {
+        /// The model.
+        name: String,
+        /// The state asked for.
+        state: String,
+        /// Those it has.
+        hint: String,
+    },
+    /// Its file is wrong.
+    #[error(transparent)]
+    Wrong(#[from] PlanError),
+    /// The model does not stretch to this size.
+    #[error("a device of {wanted} does not go with the model {name}: {reason}\nhint: {hint}")]
+    Size {
+        /// The model.
+        name: String,
+        /// The size asked for.
+        wanted: Bytes,
+        /// Why not.
+        reason: String,
+        /// What to do.
+        hint: String,
+    },
+}
+
+/// What a file says, for one of its states.
+#[derive(Debug, Clone, PartialEq)]
+struct Document {
+    name: String,
+    version: u64,
+    summary: String,
+    states: &'static [&'static str],
+    parameters: Parameters,
+}
+
+/// A kind of device, in a state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// State included.
+    name: String,
+    document: Document,
+}
+
+impl Model {
+    /// The built-in model of this name, with its state where it has several (`sata-ssd:steady`).
+    ///
+    /// # Errors
+    /// When there is no such model, or it has no such state.
+    pub fn named(name: &str) -> Result<Model, ModelError> {
+        let (base, state) = split(name);
+        let found = BUILT_IN.iter().find(|model| model.name == base).ok_or_else(|| {
+            let known: Vec<&str> = BUILT_IN.iter().map(|model| model.name).collect();
+            ModelError::Unknown { name: name.to_owned(), hint: suggest(base, &known) }
+        })?;
+        Model::read(found.toml, &format!("models/{base}.toml"), state)
+    }
+
+    /// The model in a file of the user's own, where a path is given (something with a slash in it, or that ends in `.toml`,
+    /// before the state), else the built-in one of this name.
+    ///
+    /// # Errors
+    /// As [`Model::named`], or when the file cannot be read.
+    pub fn find(name: &str) -> Result<Model, ModelError> {
+        // A path may have colons of its own: what follows the last is a state only if it could be one.
+        let (path, state) = match name.rsplit_once(':') {
+            Some((path, state)) if !state.contains(['/', '.']) => (path, Some(state)),
+            _ => (name, None),
+        };
+        if !path.contains('/') && !path.ends_with(".toml") {
+            return Model::named(name);
+        }
+        let text = std::fs::read_to_string(path).map_err(|source| {
+            let (path, reason) = (path.to_owned(), source.to_string());
+            ModelError::Unreadable { path, reason }
+        })?;
+        Model::read(&text, path, state)
+    }
+
+    /// Reads a model of the user's own, in this state. `file` is named in errors.
+    ///
+    /// # Errors
+    /// On the first thing wrong, with its place.
+    pub fn read(text: &str, file: &str, state: Option<&str>) -> Result<Model, ModelError> {
+        let document = read::read(text, file, state)?;
+        if let Some(state) = state.filter(|state| !document.states.contains(state)) {
+            let name = document.name;
+            let none = || format!("it has none: name it {name}");
+            let hint = if document.states.is_empty() { none() } else { suggest(state, document.states) };
+            return Err(ModelError::State { name, state: state.to_owned(), hint });
+        }
+        let name = state.map_or_else(|| document.name.clone(), |state| format!("{}:{state}", document.name));
+        Ok(Model { name, document })
+    }
+
+    /// The name it is asked for by, state included.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The version of its file. It grows with every change of a number.
+    pub fn version(&self) -> u64 {
+        self.document.version
+    }
+
+    /// What it is, in a line.
+    pub fn summary(&self) -> &str {
+        &self.document.summary
+    }
+
+    /// The states it may be asked for in; the first is what a name without a state means.
+    pub fn states(&self) -> &'static [&'static str] {
+        self.document.states
+    }
+
+    /// What the guest must be given for a device of this model.
+    pub fn limits(&self, size_bytes: u64) -> Limits {
+        let parameters = &self.document.parameters;
+        Limits {
+            size_bytes,
+            queue_depth: parameters.queue.depth,
+            max_sectors_kb: parameters.queue.max_sectors / 2,
+            rotational: parameters.rotational,
+            logical_block: parameters.logical_block,
+            physical_block: parameters.physical_block,
+            discard: parameters.discard,
+            write_zeroes: parameters.write_zeroes,
+            volatile_cache: parameters.cache.is_some_and(|cache| !cache.protected),
+        }
+    }
+
+    /// Whether a device of this size can be of this model.
+    ///
+    /// # Errors
+    /// When it cannot, with what to do.
+    pub fn check_size(&self, size_bytes: u64) -> Result<(), ModelError> {
+        let capacity = self.document.parameters.capacity_bytes;
+        let (reason, hint) = if size_bytes > capacity {
+            (
+                format!("such a device holds {}", Bytes(capacity)),
+                "ask for less, or raise `capacity` in a copy of the model",
+            )
+        } else if size_bytes < 1 << 20 || !size_bytes.is_multiple_of(512) {
+            ("sizes are multiples of 512 bytes, from 1 MiB on".to_owned(), "ask for another size")
+        } else {
+            return Ok(());
+        };
+        let (name, wanted) = (self.name.clone(), Bytes(size_bytes));
+        Err(ModelError::Size { name, wanted, reason, hint: hint.to_owned() })
+    }
+
+    pub(crate) fn parameters(&self) -> &Parameters {
+        &self.document.parameters
+    }
+}
+
+/// A model's name and the state after its colon.
+pub fn split(name: &str) -> (&str, Option<&str>) {
+    match name.split_once(':') {
+        Some((base, state)) => (base, Some(state)),
+        None => (name, None),
+    }
+}

@@ -1,0 +1,105 @@
+//! The built-in models, and how wrong ones are told.
+
+use proptest::prelude::{any, prop, proptest};
+
+use super::super::{Device, Model, ModelError, built_in};
+
+#[test]
+fn every_built_in_model_reads_under_its_name_and_in_each_of_its_states() {
+    for built_in in built_in() {
+        let model = Model::named(built_in.name).unwrap();
+        assert_eq!(model.name(), built_in.name);
+        assert!(built_in.toml.starts_with("# "), "{} does not say first what it is", built_in.name);
+        for state in model.states() {
+            let name = format!("{}:{state}", built_in.name);
+            let model = Model::named(&name).unwrap();
+            assert_eq!(model.name(), name);
+            // The largest, too, in little memory.
+            let largest = model.parameters().capacity_bytes;
+            Device::new(&model, largest, 1).unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_first_state_is_what_a_name_alone_means() {
+    for built_in in built_in() {
+        let plain = Model::named(built_in.name).unwrap();
+        if let Some(first) = plain.states().first() {
+            let named = Model::named(&format!("{}:{first}", built_in.name)).unwrap();
+            assert_eq!(named.parameters(), plain.parameters());
+        }
+    }
+}
+
+#[test]
+fn wrong_models_are_told_with_their_place_and_what_to_do() {
+    let stick = built_in().iter().find(|model| model.name == "usb-stick").unwrap().toml;
+    let cases: &[(&str, &str, &str)] = &[
+        ("copy_mb_s  = 16.1", "copy_mbs = 16.1", "unknown key `copy_mbs` in [units]\n"),
+        ("open = 2", "open = 2\ncolour = 3", "unknown key `colour` in [units]\n"),
+        ("open = 2", "open = 0", "`open`: it must be from 1 to 1024, but is 0\n"),
+        ("open = 2", "open = 2.5", "`open`: a whole number is wanted here, not 2.5\n"),
+        ("open = 2", "open = nan", "`open`: it must be from 1 to 1024, but is NaN\n"),
+        ("open = 2", "open = \"2\"", "`open`: a number is wanted here\n"),
+        ("open = 2", "", "[units] lacks `open`\n"),
+        ("unit = \"4MiB\"", "unit = 4", "`unit`: a size with its unit is wanted here\n"),
+        ("unit = \"4MiB\"", "unit = \"4Mib\"", "hint: did you mean \"4MiB\"?"),
+        (
+            "unit = \"4MiB\"",
+            "unit = \"5000B\"",
+            "`unit`: it must be a multiple of 16 KiB up to 4 GiB, but is 5000B\n",
+        ),
+        ("[units]", "[unit]", "hint: did you mean `units`?"),
+        ("[units]", "[ideal]\naccess_us = 1\n[units]", "there is another medium already\n"),
+        ("name    = \"usb-stick\"", "name = \"a:b\"", "`name`: it may not contain ':'\n"),
+        ("version = 1", "version = ", "not TOML: "),
+    ];
+    for (from, to, expected) in cases {
+        assert!(stick.contains(from), "{from}");
+        let error = Model::read(&stick.replacen(from, to, 1), "mine.toml", None).unwrap_err().to_string();
+        assert!(error.contains(expected), "{to}: {error}");
+    }
+    let error = Model::read(stick, "mine.toml", Some("stedy")).unwrap_err().to_string();
+    assert!(error.contains("usb-stick has no state `stedy`"), "{error}");
+    let error = Model::named("sata-sdd:steady").unwrap_err();
+    assert_eq!(error.to_string(), "there is no model `sata-sdd:steady`\nhint: did you mean `sata-ssd`?");
+    let error = Model::named("hdd-7200:steady").unwrap_err().to_string();
+    assert!(error.contains("hint: it has none: name it hdd-7200"), "{error}");
+    let error = Model::named("usb-stick").unwrap().check_size(64 << 30).unwrap_err();
+    assert!(matches!(error, ModelError::Size { .. }) && error.to_string().contains("holds 32 GB"), "{error}");
+}
+
+#[test]
+fn a_model_may_be_a_file_of_ones_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a:b.toml");
+    std::fs::write(&path, built_in()[0].toml.replace("\"hdd-7200\"", "\"mine\"")).unwrap();
+    let path = path.to_str().unwrap();
+    assert_eq!(Model::find(path).unwrap().name(), "mine");
+    assert_eq!(Model::find("sata-ssd:steady").unwrap().name(), "sata-ssd:steady");
+    let error = Model::find(&format!("{path}:worn")).unwrap_err().to_string();
+    assert!(error.contains("the model mine has no state `worn`"), "{error}");
+    let error = Model::find("/nowhere/mine.toml").unwrap_err().to_string();
+    assert!(error.starts_with("cannot read the model /nowhere/mine.toml: No such file"), "{error}");
+}
+
+proptest! {
+    /// Whatever is in the file, it is read or refused, and a device of what was read can be made.
+    #[test]
+    fn no_text_is_too_strange(at in any::<prop::sample::Index>(), to in "\\PC{0,6}", model in 0..8_usize) {
+        let toml = built_in()[model].toml;
+        let lines: Vec<&str> = toml.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
+        let mut wrong: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+        let line = at.index(wrong.len());
+        wrong[line] = match wrong[line].split_once('=') {
+            Some((key, _)) => format!("{key}= {to}"),
+            None => to,
+        };
+        if let Ok(model) = Model::read(&wrong.join("\n"), "mine.toml", None)
+            && model.check_size(1 << 26).is_ok()
+        {
+            Device::new(&model, 1 << 26, 1).unwrap();
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! A trace in the forms other programs read.
+
+use std::io::{self, Write};
+
+use super::super::request::Operation;
+use super::blktrace;
+use super::record::{Flags, Record};
+
+/// A form other programs read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// What the kernel's block layer tracer writes: for blkparse, iowatcher, seekwatcher.
+    Blktrace,
+    /// fio's I/O log, version 3, to do the requests again: `fio --read_iolog`.
+    Iolog,
+    /// A line for each request.
+    Csv,
+}
+
+/// Writes records in this form. `device` is what the I/O log is to be done on.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn export(records: &[Record], format: Format, device: &str, out: &mut impl Write) -> io::Result<()> {
+    match format {
+        Format::Blktrace => blktrace::write(records, out),
+        Format::Iolog => iolog(records, device, out),
+        Format::Csv => csv(records, out),
+    }
+}
+
+/// fio(1), "Trace file format v3"; the times are microseconds, as in the logs fio writes itself.
+fn iolog(records: &[Record], device: &str, out: &mut impl Write) -> io::Result<()> {
+    let mut records: Vec<&Record> = records.iter().collect();
+    records.sort_by_key(|record| record.submitted_ns);
+    let start_ns = records.first().map_or(0, |record| record.submitted_ns);
+    writeln!(out, "fio version 3 iolog\n0 {device} add\n0 {device} open")?;
+    let mut last_us = 0;
+    for record in records {
+        last_us = (record.submitted_ns - start_ns) / 1000;
+        let (offset, length) = (record.sector.saturating_mul(512), u64::from(record.sectors) * 512);
+        let action = match record.operation {
+            Operation::Read => "read",
+            // fio knows no action that writes zeroes: a write it is.
+            Operation::Write | Operation::WriteZeroes => "write",
+            Operation::Flush => "sync",
+            Operation::Discard => "trim",
+        };
+        writeln!(out, "{last_us} {device} {action} {offset} {length}")?;
+    }
+    writeln!(out, "{last_us} {device} close")
+}
+
+fn csv(records: &[Record], out: &mut impl Write) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    writer.write_record(["submitted_ns", "completed_ns", "operation", "sector", "sectors", "failed"])?;
+    for record in records {
+        writer.write_record([
+            record.submitted_ns.to_string(),
+            record.completed_ns.map(|done_ns| done_ns.to_string()).unwrap_or_default(),
+            record.operation.name().to_owned(),
+            record.sector.to_string(),
+            record.sectors.to_string(),
+            record.flags.has(Flags::FAILED).to_string(),
+        ])?;
+    }
+    writer.flush()
+}

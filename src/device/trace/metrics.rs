@@ -1,0 +1,116 @@
+//! Figures out of a trace: how much of what, how scattered, how deep, how long.
+
+use super::super::request::Operation;
+use super::record::Record;
+
+/// What all requests of one operation come to.
+#[derive(Debug, Clone, Default)]
+pub struct Share {
+    /// How many.
+    pub requests: u64,
+    /// Bytes they were about.
+    pub bytes: u64,
+    /// Of reads and writes, how many went on where the one submitted before them ended, whichever that was.
+    pub sequential: u64,
+    /// Nanoseconds from submission to completion, the shortest first.
+    latencies_ns: Vec<u64>,
+}
+
+impl Share {
+    /// The latency that this share of the requests, from 0 to 1, did not exceed, in nanoseconds; `None` without any.
+    pub fn latency_ns(&self, share: f64) -> Option<u64> {
+        let rank = (share * self.latencies_ns.len() as f64).ceil() as usize;
+        self.latencies_ns.get(rank.saturating_sub(1).min(self.latencies_ns.len().saturating_sub(1))).copied()
+    }
+}
+
+/// What a trace comes to.
+#[derive(Debug, Clone, Default)]
+pub struct Metrics {
+    shares: [Share; Operation::ALL.len()],
+    /// Reads and writes that did not go on where the one submitted before them ended.
+    pub seeks: u64,
+    /// Sectors between where one ended and the next began, over all seeks.
+    pub seek_sectors: u64,
+    /// Requests that were not done when the trace ended.
+    pub underway: u64,
+    /// From the first submission to the last completion, in nanoseconds.
+    pub span_ns: u64,
+    /// Requests underway, on average over the time in which there were any.
+    pub mean_depth: f64,
+    /// Most requests underway at once.
+    pub most_depth: u64,
+}
+
+impl Metrics {
+    /// Reckons up records, in any order.
+    pub fn new(records: &[Record]) -> Metrics {
+        let mut records: Vec<&Record> = records.iter().collect();
+        // Stable: those of one moment stay in the order in which they were done.
+        records.sort_by_key(|record| record.submitted_ns);
+        let mut metrics = Metrics::default();
+        let mut head = None;
+        for record in &records {
+            let share = &mut metrics.shares[record.operation as usize];
+            share.requests += 1;
+            share.bytes += u64::from(record.sectors) * 512;
+            match record.latency_ns() {
+                Some(latency_ns) => share.latencies_ns.push(latency_ns),
+                None => metrics.underway += 1,
+            }
+            if matches!(record.operation, Operation::Read | Operation::Write) {
+                match head.replace(record.end()) {
+                    Some(head) if head == record.sector => share.sequential += 1,
+                    Some(head) => {
+                        metrics.seeks += 1;
+                        let distance = head.abs_diff(record.sector);
+                        metrics.seek_sectors = metrics.seek_sectors.saturating_add(distance);
+                    }
+                    None => {}
+                }
+            }
+        }
+        for share in &mut metrics.shares {
+            share.latencies_ns.sort_unstable();
+        }
+        metrics.reckon_depth(&records);
+        metrics
+    }
+
+    fn reckon_depth(&mut self, records: &[&Record]) {
+        let Some(first) = records.first() else { return };
+        let last_ns = records.iter().filter_map(|record| record.completed_ns).max();
+        let last_ns = last_ns.unwrap_or(first.submitted_ns);
+        self.span_ns = last_ns.saturating_sub(first.submitted_ns);
+        let mut steps: Vec<(u64, i64)> = Vec::with_capacity(2 * records.len());
+        for record in records {
+            steps.push((record.submitted_ns, 1));
+            steps.push((record.completed_ns.unwrap_or(last_ns).max(record.submitted_ns), -1));
+        }
+        // At one moment, what ends makes room for what begins; what ends where it began is undone at once.
+        steps.sort_unstable();
+        let (mut depth, mut at_ns, mut busy_ns, mut area) = (0_i64, first.submitted_ns, 0_u64, 0.0);
+        for (step_ns, change) in steps {
+            if depth > 0 {
+                busy_ns += step_ns - at_ns;
+                area += (step_ns - at_ns) as f64 * depth as f64;
+            }
+            at_ns = step_ns;
+            depth += change;
+            self.most_depth = self.most_depth.max(u64::try_from(depth).unwrap_or(0));
+        }
+        self.mean_depth = if busy_ns > 0 { area / busy_ns as f64 } else { 0.0 };
+    }
+
+    /// What one operation's requests come to.
+    pub fn share(&self, operation: Operation) -> &Share {
+        &self.shares[operation as usize]
+    }
+
+    /// The share of reads and writes that went on where the one before them ended, from 0 to 1.
+    pub fn sequential_share(&self) -> Option<f64> {
+        let sequential: u64 = self.shares.iter().map(|share| share.sequential).sum();
+        let all = sequential + self.seeks;
+        (all > 0).then(|| sequential as f64 / all as f64)
+    }
+}

@@ -1,0 +1,21 @@
+//! The trace: every request a device was given, in a small file beside the journal, and what can be made of it.
+//!
+//! It also settles what a loss of power may take: see [`fate`].
+
+mod blktrace;
+mod durability;
+mod export;
+mod metrics;
+mod reader;
+mod record;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use durability::{Fate, fate};
+pub use export::{Format, export};
+pub use metrics::{Metrics, Share};
+pub use reader::{Reader, TraceError};
+pub use record::{Flags, Record};
+pub use writer::{Writer, Written};

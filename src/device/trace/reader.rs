@@ -1,0 +1,109 @@
+//! Reads a trace back, also one whose end is missing.
+
+use std::io::{self, Read};
+
+use flate2::read::DeflateDecoder;
+
+use super::record::{Before, Record, decode};
+use super::writer::MAGIC;
+
+/// Why a trace cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The file is something else.
+    #[error("this is no trace of fsverdict's, or of a version this program does not know")]
+    Foreign,
+    /// A piece is not what was written.
+    #[error("the trace is damaged after {records} requests")]
+    Damaged {
+        /// How many could be read.
+        records: u64,
+    },
+    /// It cannot be read at all.
+    #[error("cannot read the trace: {0}")]
+    Failed(#[from] io::Error),
+}
+
+/// Most bytes a piece may have; what claims more is damaged.
+const LARGEST_PIECE: u64 = 1 << 24;
+
+/// The records of a trace, in the order in which the requests were done.
+#[derive(Debug)]
+pub struct Reader<R: Read> {
+    source: R,
+    piece: Vec<u8>,
+    at: usize,
+    before: Before,
+    records: u64,
+    ended: bool,
+}
+
+impl<R: Read> Reader<R> {
+    /// Opens a trace.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn new(mut source: R) -> Result<Reader<R>, TraceError> {
+        let mut magic = [0; MAGIC.len()];
+        match source.read_exact(&mut magic) {
+            Ok(()) if &magic == MAGIC => {}
+            Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => return Err(error.into()),
+            _ => return Err(TraceError::Foreign),
+        }
+        let before = Before::default();
+        Ok(Reader { source, piece: Vec::new(), at: 0, before, records: 0, ended: false })
+    }
+
+    /// The next piece; `false` at the end, also where the last was not written in full.
+    fn next_piece(&mut self) -> Result<bool, TraceError> {
+        let mut head = Vec::new();
+        self.source.by_ref().take(4).read_to_end(&mut head)?;
+        let Ok(length) = <[u8; 4]>::try_from(head.as_slice()) else { return Ok(false) };
+        let length = u64::from(u32::from_le_bytes(length));
+        if length > LARGEST_PIECE {
+            return Err(TraceError::Damaged { records: self.records });
+        }
+        let mut packed = Vec::new();
+        self.source.by_ref().take(length).read_to_end(&mut packed)?;
+        if (packed.len() as u64) < length {
+            return Ok(false);
+        }
+        self.piece.clear();
+        self.at = 0;
+        self.before = Before::default();
+        let read = DeflateDecoder::new(packed.as_slice()).take(LARGEST_PIECE).read_to_end(&mut self.piece);
+        match read {
+            Ok(bytes) if bytes > 0 => Ok(true),
+            _ => Err(TraceError::Damaged { records: self.records }),
+        }
+    }
+
+    fn next_record(&mut self) -> Result<Option<Record>, TraceError> {
+        if self.at == self.piece.len() && !self.next_piece()? {
+            return Ok(None);
+        }
+        let mut rest = &self.piece[self.at..];
+        let record = decode(&mut rest, &mut self.before);
+        self.at = self.piece.len() - rest.len();
+        match record {
+            Some(record) => {
+                self.records += 1;
+                Ok(Some(record))
+            }
+            None => Err(TraceError::Damaged { records: self.records }),
+        }
+    }
+}
+
+impl<R: Read> Iterator for Reader<R> {
+    type Item = Result<Record, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let next = self.next_record().transpose();
+        self.ended = !matches!(next, Some(Ok(_)));
+        next
+    }
+}

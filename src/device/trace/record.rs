@@ -1,0 +1,127 @@
+//! One request in a trace, and its form in bytes.
+
+use super::super::request::{Completion, Operation, Request};
+
+/// A request as it went: when it was submitted and done, what it was, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// When it was submitted, in nanoseconds of the calendar.
+    pub submitted_ns: u64,
+    /// When it was done; `None` when the trace ended first.
+    pub completed_ns: Option<u64>,
+    /// What it was.
+    pub operation: Operation,
+    /// Its first sector, of 512 bytes.
+    pub sector: u64,
+    /// How many sectors.
+    pub sectors: u32,
+    /// What else is known of it.
+    pub flags: Flags,
+}
+
+/// What else is known of a request, as bits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    /// The store could not do it, and the guest was answered with an error.
+    pub const FAILED: Flags = Flags(1);
+
+    /// Whether all of these are set.
+    pub fn has(self, flags: Flags) -> bool {
+        self.0 & flags.0 == flags.0
+    }
+}
+
+impl Record {
+    /// A request that is done.
+    pub fn done(completion: &Completion, flags: Flags) -> Record {
+        let Completion { request, submitted_ns, completed_ns } = *completion;
+        Record { completed_ns: Some(completed_ns), flags, ..Record::underway(submitted_ns, &request) }
+    }
+
+    /// A request that is not done.
+    pub fn underway(submitted_ns: u64, request: &Request) -> Record {
+        let Request { operation, sector, sectors, .. } = *request;
+        Record { submitted_ns, completed_ns: None, operation, sector, sectors, flags: Flags::default() }
+    }
+
+    /// The sector after the last.
+    pub fn end(&self) -> u64 {
+        self.sector.saturating_add(u64::from(self.sectors))
+    }
+
+    /// How long it took, in nanoseconds.
+    pub fn latency_ns(&self) -> Option<u64> {
+        self.completed_ns.map(|completed_ns| completed_ns.saturating_sub(self.submitted_ns))
+    }
+}
+
+/// What the next record is written as a difference from.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Before {
+    submitted_ns: u64,
+    end: u64,
+}
+
+const UNDERWAY: u8 = 0x80;
+
+/// Appends a record: operation and flags in a byte each, then the differences from the one before as variable-length
+/// numbers, seven bits to a byte, the lowest first.
+pub(super) fn encode(record: &Record, before: &mut Before, bytes: &mut Vec<u8>) {
+    let underway = if record.completed_ns.is_none() { UNDERWAY } else { 0 };
+    bytes.push(record.operation as u8 | underway);
+    bytes.push(record.flags.0);
+    put(bytes, zigzag(record.submitted_ns.wrapping_sub(before.submitted_ns)));
+    put(bytes, record.latency_ns().unwrap_or(0));
+    put(bytes, zigzag(record.sector.wrapping_sub(before.end)));
+    put(bytes, u64::from(record.sectors));
+    *before = Before { submitted_ns: record.submitted_ns, end: record.end() };
+}
+
+/// Takes a record from the front of these bytes; `None` where they are none.
+pub(super) fn decode(bytes: &mut &[u8], before: &mut Before) -> Option<Record> {
+    let [kind, flags, rest @ ..] = bytes else { return None };
+    let (kind, flags) = (*kind, Flags(*flags));
+    *bytes = rest;
+    let operation = *Operation::ALL.get(usize::from(kind & !UNDERWAY))?;
+    let submitted_ns = before.submitted_ns.wrapping_add(unzigzag(take(bytes)?));
+    let latency_ns = take(bytes)?;
+    let sector = before.end.wrapping_add(unzigzag(take(bytes)?));
+    let sectors = u32::try_from(take(bytes)?).ok()?;
+    let completed_ns = if kind & UNDERWAY == 0 { Some(submitted_ns.checked_add(latency_ns)?) } else { None };
+    let record = Record { submitted_ns, completed_ns, operation, sector, sectors, flags };
+    *before = Before { submitted_ns, end: record.end() };
+    Some(record)
+}
+
+/// Small differences, forth or back, as small numbers.
+fn zigzag(difference: u64) -> u64 {
+    let signed = difference.cast_signed();
+    ((signed << 1) ^ (signed >> 63)).cast_unsigned()
+}
+
+fn unzigzag(number: u64) -> u64 {
+    (number >> 1) ^ (number & 1).wrapping_neg()
+}
+
+fn put(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+fn take(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let (first, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(first & 0x7f) << shift;
+        if first & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}

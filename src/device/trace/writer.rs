@@ -1,0 +1,92 @@
+//! Writes a trace as it happens: compressed in pieces, up to a bound.
+
+use std::io::{self, Write};
+
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+
+use super::record::{Before, Record, encode};
+
+/// How a trace's file begins: what it is, and the version of its form.
+pub(super) const MAGIC: &[u8; 8] = b"fsvtrac1";
+/// Bytes of records in a piece before compression.
+const PIECE: usize = 1 << 16;
+
+/// How a trace's file ends, or where it stopped being written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Records in the file.
+    pub records: u64,
+    /// Records that came after the bound was reached, and are not.
+    pub left_out: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+}
+
+/// Appends records to a trace. Each piece can be read without those after it, so that a trace whose writer was killed
+/// lacks its end and nothing else.
+#[derive(Debug)]
+pub struct Writer<W: Write> {
+    sink: W,
+    /// Bytes the file may have.
+    bound: u64,
+    records: Vec<u8>,
+    in_piece: u64,
+    before: Before,
+    written: Written,
+}
+
+impl<W: Write> Writer<W> {
+    /// A trace of at most about this many bytes.
+    ///
+    /// # Errors
+    /// When the first bytes cannot be written.
+    pub fn new(mut sink: W, bound: u64) -> io::Result<Writer<W>> {
+        sink.write_all(MAGIC)?;
+        let written = Written { bytes: MAGIC.len() as u64, ..Written::default() };
+        let records = Vec::with_capacity(PIECE + 64);
+        Ok(Writer { sink, bound, records, in_piece: 0, before: Before::default(), written })
+    }
+
+    /// Appends a record; past the bound it is only counted.
+    ///
+    /// # Errors
+    /// When a full piece cannot be written.
+    pub fn record(&mut self, record: &Record) -> io::Result<()> {
+        if self.written.bytes >= self.bound {
+            self.written.left_out += 1;
+            return Ok(());
+        }
+        encode(record, &mut self.before, &mut self.records);
+        self.in_piece += 1;
+        if self.records.len() >= PIECE { self.end_piece() } else { Ok(()) }
+    }
+
+    fn end_piece(&mut self) -> io::Result<()> {
+        if self.in_piece == 0 {
+            return Ok(());
+        }
+        let mut packed = DeflateEncoder::new(Vec::with_capacity(PIECE / 2), Compression::fast());
+        packed.write_all(&self.records)?;
+        let packed = packed.finish()?;
+        self.sink.write_all(&(packed.len() as u32).to_le_bytes())?;
+        self.sink.write_all(&packed)?;
+        self.written.bytes += 4 + packed.len() as u64;
+        self.written.records += self.in_piece;
+        self.records.clear();
+        self.in_piece = 0;
+        // A piece stands for itself.
+        self.before = Before::default();
+        Ok(())
+    }
+
+    /// Writes what is left, and says what became of it all.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn finish(mut self) -> io::Result<(W, Written)> {
+        self.end_piece()?;
+        self.sink.flush()?;
+        Ok((self.sink, self.written))
+    }
+}
