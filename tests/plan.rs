@@ -94,7 +94,7 @@ const WRONG: &[(&str, &str)] = &[
     ("image  = \"1GiB\"", "image  = 1024"),
     ("image  = \"1GiB\"", "image  = \"0\""),
     ("timeout = \"10m\"", "timeout = 600"),
-    ("timeout = \"10m\"", "timeout = \"10 minutes\""),
+    ("timeout = \"10m\"", "timeout = \"10 mintues\""),
     ("seed    = 7", "seed    = -7"),
     ("seed    = 7", "seed    = \"7\""),
     ("cold    = true", "cold    = \"yes\""),
@@ -177,6 +177,30 @@ fn wrong_plans_are_told_where_what_and_what_instead() {
     snapshot("wrong", &told);
 }
 
+/// As a compiler does: all that is wrong, each in its place, and nothing that only follows from it.
+#[test]
+fn everything_that_is_wrong_is_reported_at_once() {
+    let mut text = BASE.to_owned();
+    for (right, wrong) in [
+        ("lab   = \"uml\"", "lab   = \"umll\""),
+        ("tie     = 0.05", "tye     = 0.05"),
+        ("image  = \"1GiB\"", "image  = \"1Gib\""),
+        ("filesystem = \"btrfs\"", "filesystem = \"brtfs\""),
+        ("operation = \"directory.fill\"", "operation = \"directory.file\""),
+        ("weights = { write = 5", "weights = { write = -5, crowd = 1"),
+        ("adapter = \"bonnie++\"", "adapter = \"bonnie\"\ncold = 1"),
+    ] {
+        assert!(text.contains(right), "{right}");
+        text = text.replacen(right, wrong, 1);
+    }
+    let overrides = set(&["protocol.blocks=many", "phase.reed.cold=true"]);
+    let error = read_with(&text, "plan.toml", &overrides).unwrap_err();
+    assert_eq!(error.0.len(), 10, "{error}");
+    snapshot("several", &error.to_string());
+    let broken = text.replacen("[device]", "[device", 1).replacen("seed    = 7", "seed    = ", 1);
+    assert!(read(&broken, "plan.toml").unwrap_err().0.len() > 1, "syntax errors, too");
+}
+
 proptest! {
     /// Whatever is typed, the answer is a plan or an error that can be shown.
     #[test]
@@ -187,7 +211,7 @@ proptest! {
         let end = (cut + length).min(BASE.len());
         let text = format!("{}{insert}{}", &BASE[..cut], &BASE[end..]);
         if let Err(error) = read(&text, "plan.toml") {
-            prop_assert!(!error.to_string().is_empty() && error.culprit.line.is_some());
+            prop_assert!(!error.to_string().is_empty() && error.0.iter().all(|fault| fault.line.is_some()));
         }
         for key in ["", "protocol.", "phase.write.", "candidate.1.", "dataset.tree."] {
             if let Err(error) = changed(&set(&[&format!("{key}{setting}")])) {

@@ -6,8 +6,7 @@
 use super::Candidate;
 use super::section::{Placed, Problems};
 
-/// Names every draft that has none, and notes names that occur twice (unless something else is wrong, which may
-/// be the reason).
+/// Names every draft that has none, and notes names that occur twice.
 pub(super) fn name_all(drafts: &mut [Placed<Candidate>], problems: &Problems) {
     let given: Vec<String> = drafts.iter().map(|draft| draft.value.name.clone()).collect();
     let short: Vec<String> = drafts.iter().map(|draft| derive(&draft.value, false)).collect();
@@ -21,9 +20,6 @@ pub(super) fn name_all(drafts: &mut [Placed<Candidate>], problems: &Problems) {
         });
         drafts[index].value.name =
             if shared { derive(&drafts[index].value, true) } else { short[index].clone() };
-    }
-    if !problems.is_empty() {
-        return;
     }
     for index in 1..drafts.len() {
         let (earlier, rest) = drafts.split_at(index);

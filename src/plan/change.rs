@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::error::{PlanError, ValueError};
+use super::error::ValueError;
 use super::scale::scale;
+use super::section::Problems;
 use super::source::{Entry, Node, Place, Problem, Table, Texts, Value, parse};
 use super::space::scale_image;
 use super::suggest::suggest;
@@ -31,14 +32,15 @@ pub struct Overrides {
     pub scale: Option<f64>,
 }
 
-/// Applies every `KEY=VALUE` to the tree.
-pub(super) fn amend(tree: &mut Node, settings: &[String], texts: &mut Texts) -> Result<(), PlanError> {
+/// Applies every `KEY=VALUE` to the tree, and notes those that cannot be.
+pub(super) fn amend(tree: &mut Node, settings: &[String], texts: &mut Texts, problems: &Problems) {
     for setting in settings {
-        let text = texts.add_option("--set", setting);
+        let text = texts.add_text("--set", setting);
         let result = parse_setting(setting, text, texts).and_then(|change| merge(tree, "", change, texts));
-        result.map_err(|problem| texts.tell(&problem))?;
+        if let Err(problem) = result {
+            problems.push(problem);
+        }
     }
-    Ok(())
 }
 
 /// Reads `KEY=VALUE` as TOML; a value that is no TOML is taken as a string, so that quotes may be left out.
@@ -47,16 +49,18 @@ fn parse_setting(setting: &str, text: usize, texts: &mut Texts) -> Result<Table,
         return Err(Problem {
             at: texts.whole(text),
             message: format!("\"{setting}\" is not KEY=VALUE"),
-            hint: Some("for example: --set protocol.blocks=5".to_owned()),
+            hint: "for example: --set protocol.blocks=5".to_owned(),
         });
     };
-    let as_toml = parse(texts, text).and_then(table_of);
+    let first = |problems: Vec<Problem>| problems.into_iter().next().unwrap_or_else(|| texts.no_toml(text));
+    let as_toml = parse(texts, text).map_err(first).and_then(table_of);
     if as_toml.is_ok() || value.trim_start().starts_with(['"', '\'', '[', '{']) {
         return as_toml;
     }
     // The same key with a value that surely is TOML and as long at least, so that places stay true.
-    let stand_in = texts.add_option("--set", &format!("{key}=0"));
-    let mut table = parse(texts, stand_in).and_then(table_of).map_err(|problem| Problem {
+    let stand_in = texts.add_text("--set", &format!("{key}=0"));
+    let first = |problems: Vec<Problem>| problems.into_iter().next().unwrap_or_else(|| texts.no_toml(text));
+    let mut table = parse(texts, stand_in).map_err(first).and_then(table_of).map_err(|problem| Problem {
         at: Place { text, end: problem.at.end.min(setting.len()), ..problem.at },
         ..problem
     })?;
@@ -71,7 +75,7 @@ fn table_of(node: Node) -> Result<Table, Problem> {
         other => Err(Problem {
             at: node.at,
             message: format!("a table is wanted, not {}", other.kind()),
-            hint: None,
+            hint: String::new(),
         }),
     }
 }
@@ -144,7 +148,7 @@ fn find_member<'a>(
             let numbers = format!("by number: 1 to {}", members.len());
             let hint =
                 if known.is_empty() { numbers } else { format!("{} ({numbers})", suggest(key, &known)) };
-            Err(Problem { at, message: format!("there is no {list} `{key}`"), hint: Some(hint) })
+            Err(Problem { at, message: format!("there is no {list} `{key}`"), hint })
         }
     }
 }
@@ -157,55 +161,42 @@ fn name_of(node: &Node) -> Option<String> {
     }
 }
 
-/// Applies the other changes to the typed plan; returns where its device is named now.
+/// Applies the other changes to the typed plan; gives where its device is named, if that is here.
 pub(super) fn apply(
     plan: &mut Plan,
     overrides: &Overrides,
     vocabulary: &Vocabulary<'_>,
     texts: &mut Texts,
-    device_at: Place,
-) -> Result<Place, PlanError> {
-    let mut device_at = device_at;
-    let mut tell = |option: &str, given: &str, result: Result<(), ValueError>| {
-        let text = texts.add_option(option, given);
-        let at = texts.whole(text);
-        match result {
-            Ok(()) => Ok(at),
-            Err(error) => Err(texts.tell(&Problem::new(at, error))),
-        }
-    };
+    problems: &Problems,
+) -> Option<Place> {
     if !overrides.filesystems.is_empty() {
-        let kept = keep_filesystems(plan, &overrides.filesystems);
-        tell("--fs", &overrides.filesystems.join(","), kept)?;
+        let at = texts.add_option("--fs", &overrides.filesystems.join(","));
+        problems.note(at, keep_filesystems(plan, &overrides.filesystems));
     }
     if let Some(lab) = overrides.lab {
-        tell("--lab", &lab.to_string(), choose_lab(plan, lab))?;
+        problems.note(texts.add_option("--lab", &lab.to_string()), choose_lab(plan, lab));
     }
-    if let Some(source) = &overrides.device {
+    let device_at = overrides.device.as_ref().map(|source| {
         let given = match source {
             DeviceSource::Image(size) => format!("image:{size}"),
-            DeviceSource::Path(path) => path.display().to_string(),
+            DeviceSource::Path(path) => {
+                // A folder is where images lie.
+                plan.device.folder = None;
+                path.display().to_string()
+            }
         };
-        if matches!(source, DeviceSource::Path(_)) {
-            // A folder is where images lie.
-            plan.device.folder = None;
-        }
         plan.device.source = source.clone();
-        device_at = tell("--device", &given, Ok(()))?;
-    }
-    if let Some(blocks) = overrides.blocks {
-        plan.protocol.blocks = blocks;
-    }
-    if overrides.budget.is_some() {
-        plan.protocol.budget = overrides.budget;
-    }
+        texts.add_option("--device", &given)
+    });
+    plan.protocol.blocks = overrides.blocks.unwrap_or(plan.protocol.blocks);
+    plan.protocol.budget = overrides.budget.or(plan.protocol.budget);
     if let Some(factor) = overrides.scale {
-        tell("--scale", &factor.to_string(), scale(plan, factor))?;
+        problems.note(texts.add_option("--scale", &factor.to_string()), scale(plan, factor));
         if overrides.device.is_none() {
             scale_image(plan, factor, vocabulary);
         }
     }
-    Ok(device_at)
+    device_at
 }
 
 /// Keeps only the candidates whose name or filesystem is among the words.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::error::ValueError;
 use super::limits;
-use super::suggest::suggest;
+use super::words::choose;
 use super::{Blocks, Bytes, DeviceSource, LabChoice, StagingChoice};
 
 const LABS: &[(&str, LabChoice)] = &[
@@ -20,11 +20,7 @@ impl FromStr for LabChoice {
     type Err = ValueError;
 
     fn from_str(word: &str) -> Result<LabChoice, ValueError> {
-        let names: Vec<&str> = LABS.iter().map(|(name, _)| *name).collect();
-        LABS.iter()
-            .find(|(name, _)| *name == word)
-            .map(|(_, lab)| *lab)
-            .ok_or_else(|| ValueError::new(format!("there is no lab `{word}`"), suggest(word, &names)))
+        choose(word, LABS, "there is no lab")
     }
 }
 
@@ -35,10 +31,7 @@ impl FromStr for StagingChoice {
     type Err = ValueError;
 
     fn from_str(word: &str) -> Result<StagingChoice, ValueError> {
-        let names: Vec<&str> = STAGINGS.iter().map(|(name, _)| *name).collect();
-        STAGINGS.iter().find(|(name, _)| *name == word).map(|(_, choice)| *choice).ok_or_else(|| {
-            ValueError::new(format!("datasets cannot be staged in `{word}`"), suggest(word, &names))
-        })
+        choose(word, STAGINGS, "datasets cannot be staged in")
     }
 }
 

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::ValueError;
-use super::section::{Problems, Section, number, share};
+use super::section::{Problems, Section};
 use super::source::{Node, Value};
+use super::value::{number, share};
 
 /// How much disturbance a block bears. Beyond any of these it is thrown out, whatever it measured, and repeated whole.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -29,23 +30,19 @@ impl Default for Disturbance {
 
 pub(super) const KEYS: &[&str] = &["foreign_cpu", "steal", "foreign_bytes", "drift"];
 
-/// As it stands in a plan: `false` for never, or a table of limits. The outer `None`: it is wrong, which was noted.
-pub(super) fn read_disturbance(node: &Node, problems: &Problems) -> Option<Option<Disturbance>> {
+/// As it stands in a plan: `false` for never, or a table of limits.
+pub(super) fn read_disturbance(node: &Node, problems: &Problems) -> Option<Disturbance> {
+    let default = Disturbance::default();
     match &node.value {
-        Value::Boolean(false) => Some(None),
-        Value::Boolean(true) => Some(Some(Disturbance::default())),
+        Value::Boolean(wanted) => wanted.then_some(default),
         Value::Table(_) => {
             let section = Section::new("disturbed", node, KEYS, problems)?;
-            let default = Disturbance::default();
-            let or = |found: Option<super::section::Placed<f64>>, default: f64| {
-                found.map_or(default, |found| found.value)
-            };
-            Some(Some(Disturbance {
-                foreign_cpu: or(section.optional("foreign_cpu", share), default.foreign_cpu),
-                steal: or(section.optional("steal", share), default.steal),
-                foreign_bytes: or(section.optional("foreign_bytes", number), default.foreign_bytes),
-                drift: or(section.optional("drift", drift), default.drift),
-            }))
+            Some(Disturbance {
+                foreign_cpu: section.get("foreign_cpu", share).unwrap_or(default.foreign_cpu),
+                steal: section.get("steal", share).unwrap_or(default.steal),
+                foreign_bytes: section.get("foreign_bytes", number).unwrap_or(default.foreign_bytes),
+                drift: section.get("drift", drift).unwrap_or(default.drift),
+            })
         }
         other => {
             problems.add(

@@ -121,12 +121,12 @@ mod tests {
         };
         let mount = format!("mount = [{0}]\nmkfs = [{0}]", words(1000));
         let error = read(&PLAN.replace("mount = [\"\"]", &mount), "p.toml", &VOCABULARY).unwrap_err();
-        assert!(error.message.contains("1000000 candidates, and may have 1000"), "{error}");
+        assert!(error.to_string().contains("1000000 candidates, and may have 1000"), "{error}");
         // The line to blame is as long as the list: only what can be looked at is shown.
         assert!(error.to_string().len() < 1000, "{error}");
         let list = format!("mount = [{}]", words(1001));
         let error = read(&PLAN.replace("mount = [\"\"]", &list), "p.toml", &VOCABULARY).unwrap_err();
-        assert!(error.message.contains("may have 1000"), "{error}");
+        assert!(error.to_string().contains("may have 1000"), "{error}");
     }
 
     #[test]

@@ -26,12 +26,13 @@ mod space;
 mod suggest;
 mod twin;
 mod units;
+mod value;
 mod words;
 
 pub use change::Overrides;
 pub use digest::digest;
 pub use disturbance::Disturbance;
-pub use error::{Culprit, PlanError, ValueError};
+pub use error::{Fault, PlanError, ValueError};
 pub use limits::TEXT as LONGEST_PLAN;
 pub use model::{
     Blocks, Candidate, Dataset, Device, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan, Protocol,

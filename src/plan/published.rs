@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Vocabulary;
 use super::error::ValueError;
-use super::section::{Problems, Section, filled_text, number, share, text};
+use super::read_phase::Phases;
+use super::section::{Problems, Section};
 use super::source::{Node, Value};
-use super::{Phase, Vocabulary};
+use super::value::{filled_text, number, share, text};
 
 pub(super) const PUBLISHED: &[&str] = &["finding", "source", "phase", "metric", "figures", "unit", "claim"];
 pub(super) const CLAIM: &[&str] = &[
@@ -110,40 +112,41 @@ impl Published {
 /// Reads all `[[published]]` tables, in order.
 pub(super) fn read_published(
     top: &Section<'_>,
-    phases: &[Phase],
+    phases: &Phases,
     vocabulary: &Vocabulary<'_>,
-    problems: &Problems,
 ) -> Vec<Published> {
-    let Some(entry) = top.entry("published") else { return Vec::new() };
-    let Value::Array(nodes) = &entry.node.value else {
-        let hint = "write [[published]], with two brackets on each side";
-        problems.add(entry.key_at, "published findings are a list", hint);
-        return Vec::new();
-    };
-    nodes.iter().filter_map(|node| read_one(node, phases, vocabulary, problems)).collect()
+    let Some((_, nodes)) = top.list("published", "published findings") else { return Vec::new() };
+    // A phase that could not be read has no name to be found; its own problem is the one to report.
+    let known: Option<Vec<&str>> = phases.complete.then(|| phases.names().into_iter().chain(STEPS).collect());
+    let words = Words { phases: known, metrics: vocabulary.metrics };
+    nodes.iter().filter_map(|node| read_one(node, &words, top.problems)).collect()
 }
 
-fn read_one(
-    node: &Node,
-    phases: &[Phase],
-    vocabulary: &Vocabulary<'_>,
-    problems: &Problems,
-) -> Option<Published> {
+/// Names that a finding may use.
+struct Words<'a> {
+    phases: Option<Vec<&'a str>>,
+    metrics: &'a [&'a str],
+}
+
+impl Words<'_> {
+    fn phase(&self, section: &Section<'_>, key: &str) -> Option<String> {
+        match &self.phases {
+            Some(known) => section.word(key, "phase", known),
+            None => section.get(key, filled_text),
+        }
+    }
+}
+
+fn read_one(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Published> {
     let section = Section::new("[[published]]", node, PUBLISHED, problems)?;
-    let finding = section.required("finding", "finding = \"xfs is slow to remove\"", filled_text);
-    let source = section.required("source", "source = \"the article, figure 3\"", filled_text);
-    let phase = section.required("phase", "phase = \"remove\"", filled_text);
-    // A phase that could not be read has no name to be found; its own problem is the one to tell.
-    let known: Vec<&str> = phases.iter().map(|phase| phase.name.as_str()).chain(STEPS).collect();
-    let phases_are_sound = problems.is_empty();
-    if let (Some(phase), true) = (&phase, phases_are_sound) {
-        problems.must_be_known(phase.at, "phase", &phase.value, &known);
+    let finding = section.need("finding", "finding = \"xfs is slow to remove\"", filled_text);
+    let source = section.need("source", "source = \"the article, figure 3\"", filled_text);
+    if section.entry("phase").is_none() {
+        section.need("phase", "phase = \"remove\"", filled_text);
     }
-    let metric = section.optional("metric", filled_text);
-    if let Some(metric) = &metric {
-        problems.must_be_known(metric.at, "metric", &metric.value, vocabulary.metrics);
-    }
-    let unit = section.optional("unit", text).map(|unit| unit.value).unwrap_or_default();
+    let phase = words.phase(&section, "phase");
+    let metric = section.word("metric", "metric", words.metrics);
+    let unit = section.get("unit", text).unwrap_or_default();
     let mut figures = BTreeMap::new();
     if let Some(entry) = section.entry("figures") {
         let Value::Table(table) = &entry.node.value else {
@@ -160,100 +163,69 @@ fn read_one(
             section.lacks(section.at, "`figures` need a `unit`", "for example: unit = \"s\"");
         }
     }
-    let example = "claim = { better = [\"ext4\"], than = [\"xfs\"] }";
-    if section.entry("claim").is_none() {
-        section.lacks(section.at, "[[published]] lacks `claim`", &format!("for example: {example}"));
+    let claim = section.entry("claim");
+    if claim.is_none() {
+        let hint = "for example: claim = { better = [\"ext4\"], than = [\"xfs\"] }";
+        section.lacks(section.at, "[[published]] lacks `claim`", hint);
     }
-    let claim =
-        section.entry("claim").and_then(|entry| read_claim(&entry.node, &known, vocabulary, problems));
+    let claim = claim.and_then(|entry| read_claim(&entry.node, words, problems));
     Some(Published {
-        finding: finding?.value,
-        source: source?.value,
-        phase: phase?.value,
-        metric: metric.map_or_else(|| "durable".to_owned(), |metric| metric.value),
+        finding: finding?,
+        source: source?,
+        phase: phase?,
+        metric: metric.unwrap_or_else(|| "durable".to_owned()),
         figures,
         unit,
         claim: claim?,
     })
 }
 
-fn read_claim(
-    node: &Node,
-    phases: &[&str],
-    vocabulary: &Vocabulary<'_>,
-    problems: &Problems,
-) -> Option<Claim> {
-    let section = Section::new("claim", node, CLAIM, problems)?;
-    // Each kind has a key to know it by, and keys that go with it.
-    let only = |kind: &str, own: &[&str], hint: &str| {
-        let others: Vec<&str> =
-            CLAIM.iter().copied().filter(|key| *key != kind && !own.contains(key)).collect();
-        section.forbid(&others, &format!("`{kind}`"), hint);
-    };
-    let has = |key: &str| section.entry(key).is_some();
-    if has("reach") {
-        only(
-            "reach",
-            &["share", "of_metric", "of_phase"],
-            "it goes with `share`, `of_metric` and `of_phase`",
-        );
-        return read_reach(&section, phases, vocabulary, problems);
-    }
-    if has("alike") {
-        only("alike", &["within"], "it goes with `within`");
-        let alike = section.optional("alike", |node| names(node, 2));
-        let within = section.required("within", "within = 0.1", share);
-        return Some(Claim::Alike { alike: alike?.value, within: within?.value });
-    }
-    if has("spread") {
-        only("spread", &["among"], "it goes with `among`");
-        let spread = section.optional("spread", factor)?.value;
-        let among =
-            section.optional("among", |node| names(node, 2)).map(|among| among.value).unwrap_or_default();
-        return Some(Claim::Spread { among, spread });
-    }
-    only("better", &["than", "by", "than_phase"], "it goes with `than`, `by` and `than_phase`");
-    let better = section.required("better", "better = [\"ext4\", \"btrfs\"]", |node| names(node, 1));
-    let than = section.required("than", "than = [\"ext2\"]", |node| names(node, 1));
-    let by = section.optional("by", factor).map_or(1.0, |by| by.value);
-    let than_phase = section.optional("than_phase", filled_text);
-    if let Some(phase) = &than_phase {
-        problems.must_be_known(phase.at, "phase", &phase.value, phases);
-    }
-    Some(Claim::Better {
-        better: better?.value,
-        than: than?.value,
-        by,
-        than_phase: than_phase.map(|phase| phase.value),
-    })
-}
+/// Each kind of claim: the key to know it by, and the keys that go with it.
+const CLAIMS: [(&str, &[&str]); 4] = [
+    ("reach", &["share", "of_metric", "of_phase"]),
+    ("alike", &["within"]),
+    ("spread", &["among"]),
+    ("better", &["than", "by", "than_phase"]),
+];
 
-fn read_reach(
-    section: &Section<'_>,
-    phases: &[&str],
-    vocabulary: &Vocabulary<'_>,
-    problems: &Problems,
-) -> Option<Claim> {
-    let reach = section.optional("reach", |node| names(node, 1));
-    let share = section.required("share", "share = 0.9", share);
-    let of_metric = section.optional("of_metric", filled_text);
-    if let Some(metric) = &of_metric {
-        problems.must_be_known(metric.at, "metric", &metric.value, vocabulary.metrics);
+fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Claim> {
+    let section = Section::new("claim", node, CLAIM, problems)?;
+    let found = CLAIMS.iter().find(|(kind, _)| section.entry(kind).is_some());
+    let (kind, own) = found.unwrap_or(&CLAIMS[3]);
+    let others: Vec<&str> = CLAIM.iter().copied().filter(|key| key != kind && !own.contains(key)).collect();
+    let own: Vec<String> = own.iter().map(|key| format!("`{key}`")).collect();
+    let go_with = format!("it goes with {}", own.join(", "));
+    section.forbid(&others, &format!("`{kind}`"), &go_with);
+    match *kind {
+        "reach" => {
+            let reach = section.get("reach", |node| names(node, 1));
+            let share = section.need("share", "share = 0.9", share);
+            let of_metric = section.word("of_metric", "metric", words.metrics);
+            let of_phase = words.phase(&section, "of_phase");
+            if section.entry("of_metric").is_none() && section.entry("of_phase").is_none() {
+                let hint = "for example: of_phase = \"raw-read\", of_metric = \"throughput\"";
+                let message = "`reach` needs `of_metric` or `of_phase`: a share of what?";
+                section.lacks(section.at, message, hint);
+            }
+            Some(Claim::Reach { reach: reach?, share: share?, of_metric, of_phase })
+        }
+        "alike" => {
+            let alike = section.get("alike", |node| names(node, 2));
+            let within = section.need("within", "within = 0.1", share);
+            Some(Claim::Alike { alike: alike?, within: within? })
+        }
+        "spread" => {
+            let among = section.get("among", |node| names(node, 2)).unwrap_or_default();
+            Some(Claim::Spread { among, spread: section.get("spread", factor)? })
+        }
+        _ => {
+            let better = section.need("better", "better = [\"ext4\", \"btrfs\"]", |node| names(node, 1));
+            let than = section.need("than", "than = [\"ext2\"]", |node| names(node, 1));
+            let by = section.get("by", factor).unwrap_or(1.0);
+            let than_phase = words.phase(&section, "than_phase");
+            Some(Claim::Better { better: better?, than: than?, by, than_phase })
+        }
     }
-    let of_phase = section.optional("of_phase", filled_text);
-    if let Some(phase) = &of_phase {
-        problems.must_be_known(phase.at, "phase", &phase.value, phases);
-    }
-    if of_metric.is_none() && of_phase.is_none() {
-        let hint = "for example: of_phase = \"raw-read\", of_metric = \"throughput\"";
-        section.lacks(section.at, "`reach` needs `of_metric` or `of_phase`: a share of what?", hint);
-    }
-    Some(Claim::Reach {
-        reach: reach?.value,
-        share: share?.value,
-        of_metric: of_metric.map(|metric| metric.value),
-        of_phase: of_phase.map(|phase| phase.value),
-    })
 }
 
 fn names(node: &Node, least: usize) -> Result<Vec<String>, ValueError> {

@@ -3,8 +3,9 @@
 use super::candidate_name::name_all;
 use super::error::ValueError;
 use super::limits::{CANDIDATES, check_length};
-use super::section::{Placed, Problems, Section, filled_text, name, text};
+use super::section::{Placed, Problems, Section};
 use super::source::{Node, Value};
+use super::value::{filled_text, name, text};
 use super::words::split_words;
 use super::{Candidate, Vocabulary};
 
@@ -14,33 +15,24 @@ pub(super) const MATRIX: &[&str] = &["filesystem", "mkfs", "mount", "encryption"
 const EXAMPLE: &str = "for example: [matrix] filesystem = [\"ext4\", \"xfs\"]";
 
 /// Reads the single candidates, then every combination of the matrix; all get unique names.
-pub(super) fn read_candidates(
-    top: &Section<'_>,
-    vocabulary: &Vocabulary<'_>,
-    problems: &Problems,
-) -> Vec<Candidate> {
+pub(super) fn read_candidates(top: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Vec<Candidate> {
+    let (problems, before) = (top.problems, top.problems.count());
     let mut drafts: Vec<Placed<Candidate>> = Vec::new();
-    if let Some(entry) = top.entry("candidate") {
-        match &entry.node.value {
-            Value::Array(nodes) => {
-                problems.note(entry.key_at, check_length("candidates", Some(nodes.len()), CANDIDATES));
-                drafts.extend(nodes.iter().filter_map(|node| read_candidate(node, vocabulary, problems)));
-            }
-            _ => problems.add(
-                entry.key_at,
-                "candidates are a list",
-                "write [[candidate]], with two brackets on each side",
-            ),
-        }
+    if let Some((entry, nodes)) = top.list("candidate", "candidates") {
+        problems.note(entry.key_at, check_length("candidates", Some(nodes.len()), CANDIDATES));
+        drafts.extend(nodes.iter().filter_map(|node| read_candidate(node, vocabulary, problems)));
     }
     if let Some(entry) = top.entry("matrix") {
         let combined = read_matrix(&entry.node, vocabulary, problems).unwrap_or_default();
         drafts.extend(combined.into_iter().map(|value| Placed { at: entry.node.at, value }));
     }
-    if drafts.is_empty() && problems.is_empty() {
-        top.lacks(top.at, "the plan has no candidate, so there is nothing to compare", EXAMPLE);
+    // What is wrong with candidates may be why there is none, or why two are alike.
+    if problems.count() == before {
+        if drafts.is_empty() {
+            top.lacks(top.at, "the plan has no candidate, so there is nothing to compare", EXAMPLE);
+        }
+        name_all(&mut drafts, problems);
     }
-    name_all(&mut drafts, problems);
     drafts.into_iter().map(|draft| draft.value).collect()
 }
 
@@ -50,25 +42,22 @@ fn read_candidate(
     problems: &Problems,
 ) -> Option<Placed<Candidate>> {
     let section = Section::new("[[candidate]]", node, CANDIDATE, problems)?;
-    let filesystem = section.required("filesystem", "filesystem = \"ext4\"", filled_text);
+    let filesystem = section.needed("filesystem", "filesystem = \"ext4\"", filled_text);
     if let Some(filesystem) = &filesystem {
         problems.must_be_known(filesystem.at, "filesystem", &filesystem.value, vocabulary.filesystems);
     }
-    let encryption = section.optional("encryption", filled_text);
-    if let Some(encryption) = &encryption {
-        problems.must_be_known(encryption.at, "encryption", &encryption.value, vocabulary.encryptions);
-    }
-    let mkfs = section.optional("mkfs", words);
-    let mount = section.optional("mount", options);
-    let scheduler = section.optional("scheduler", scheduler).and_then(|scheduler| scheduler.value);
-    let own_name = section.optional("name", name);
+    let encryption = section.word("encryption", "encryption", vocabulary.encryptions);
+    let mkfs = section.get("mkfs", words).unwrap_or_default();
+    let mount = section.get("mount", options).unwrap_or_default();
+    let scheduler = section.get("scheduler", scheduler).flatten();
+    let own_name = section.placed("name", name);
     let at = own_name.as_ref().map_or(section.at, |name| name.at);
     let value = Candidate {
         name: own_name.map(|name| name.value).unwrap_or_default(),
         filesystem: filesystem?.value,
-        mkfs: mkfs.map(|mkfs| mkfs.value).unwrap_or_default(),
-        mount: mount.map(|mount| mount.value).unwrap_or_default(),
-        encryption: encryption.map_or_else(|| "none".to_owned(), |encryption| encryption.value),
+        mkfs,
+        mount,
+        encryption: encryption.unwrap_or_else(|| "none".to_owned()),
         scheduler,
     };
     Some(Placed { at, value })
@@ -79,18 +68,19 @@ fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) ->
     if section.entry("filesystem").is_none() {
         section.lacks(section.at, "[matrix] lacks `filesystem`", EXAMPLE);
     }
-    let filesystems = read_axis(&section, "filesystem", problems, filled_text);
-    for filesystem in filesystems.iter().flatten() {
-        problems.must_be_known(filesystem.at, "filesystem", &filesystem.value, vocabulary.filesystems);
-    }
-    let encryptions = read_axis(&section, "encryption", problems, filled_text);
-    for encryption in encryptions.iter().flatten() {
-        problems.must_be_known(encryption.at, "encryption", &encryption.value, vocabulary.encryptions);
-    }
-    let mkfs = values(read_axis(&section, "mkfs", problems, words), Vec::new());
-    let mounts = values(read_axis(&section, "mount", problems, options), Vec::new());
+    let known = |what: &str, axis: &Option<Vec<Placed<String>>>, words: &[&str]| {
+        for word in axis.iter().flatten() {
+            problems.must_be_known(word.at, what, &word.value, words);
+        }
+    };
+    let filesystems = read_axis(&section, "filesystem", filled_text);
+    known("filesystem", &filesystems, vocabulary.filesystems);
+    let encryptions = read_axis(&section, "encryption", filled_text);
+    known("encryption", &encryptions, vocabulary.encryptions);
+    let mkfs = values(read_axis(&section, "mkfs", words), Vec::new());
+    let mounts = values(read_axis(&section, "mount", options), Vec::new());
     let encryptions = values(encryptions, "none".to_owned());
-    let schedulers = values(read_axis(&section, "scheduler", problems, scheduler), None);
+    let schedulers = values(read_axis(&section, "scheduler", scheduler), None);
     let filesystems = filesystems?;
     let lengths = [filesystems.len(), mkfs.len(), mounts.len(), encryptions.len(), schedulers.len()];
     let product = lengths.iter().try_fold(1_usize, |product, length| product.checked_mul(*length));
@@ -100,16 +90,14 @@ fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) ->
         for mkfs in &mkfs {
             for mount in &mounts {
                 for encryption in &encryptions {
-                    for scheduler in &schedulers {
-                        candidates.push(Candidate {
-                            name: String::new(),
-                            filesystem: filesystem.value.clone(),
-                            mkfs: mkfs.clone(),
-                            mount: mount.clone(),
-                            encryption: encryption.clone(),
-                            scheduler: scheduler.clone(),
-                        });
-                    }
+                    candidates.extend(schedulers.iter().map(|scheduler| Candidate {
+                        name: String::new(),
+                        filesystem: filesystem.value.clone(),
+                        mkfs: mkfs.clone(),
+                        mount: mount.clone(),
+                        encryption: encryption.clone(),
+                        scheduler: scheduler.clone(),
+                    }));
                 }
             }
         }
@@ -121,10 +109,9 @@ fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) ->
 fn read_axis<T: PartialEq>(
     section: &Section<'_>,
     key: &str,
-    problems: &Problems,
     read: impl Fn(&Node) -> Result<T, ValueError>,
 ) -> Option<Vec<Placed<T>>> {
-    let entry = section.entry(key)?;
+    let (problems, entry) = (section.problems, section.entry(key)?);
     let Value::Array(nodes) = &entry.node.value else {
         let found = entry.node.value.kind();
         let hint = "every combination is tried, so each key lists its values: [\"…\", \"…\"]";

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::section::{Placed, Problems, Section, absolute_path, count, filled_text, share, size};
-use super::source::{Entry, Place, Value};
-use super::{Bytes, Dataset, TreeShape, Vocabulary};
+use super::section::{Problems, Section};
+use super::source::{Entry, Value};
+use super::value::{absolute_path, count, filled_text, share, size};
+use super::{Dataset, TreeShape, Vocabulary};
 
 /// Keys of all kinds of dataset.
 pub(super) const KEYS: &[&str] = &[
@@ -28,7 +29,7 @@ const TAKEN: &[&str] = &[
 ];
 
 /// The datasets by name; `None` stands for one in which something is wrong.
-pub(super) type Datasets = BTreeMap<String, Option<Placed<Dataset>>>;
+pub(super) type Datasets = BTreeMap<String, Option<Dataset>>;
 
 /// The name of the environment variable in which a command line finds a dataset.
 pub fn variable(dataset: &str) -> String {
@@ -44,19 +45,18 @@ pub fn measure_variable(dataset: &str, measure: &str) -> String {
 }
 
 /// Reads `[dataset.…]`.
-pub(super) fn read_datasets(top: &Section<'_>, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Datasets {
-    let mut datasets = Datasets::new();
-    let Some(entry) = top.entry("dataset") else { return datasets };
+pub(super) fn read_datasets(top: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Datasets {
+    let Some(entry) = top.entry("dataset") else { return Datasets::new() };
     let Value::Table(table) = &entry.node.value else {
-        problems.add(entry.key_at, "a dataset has a name", "write [dataset.tree], with single brackets");
-        return datasets;
+        let hint = "write [dataset.tree], with single brackets";
+        top.problems.add(entry.key_at, "a dataset has a name", hint);
+        return Datasets::new();
     };
-    for entry in &table.entries {
-        check_name(entry, problems);
-        let dataset = read_dataset(entry, vocabulary, problems);
-        datasets.insert(entry.key.clone(), dataset.map(|value| Placed { at: entry.key_at, value }));
-    }
-    datasets
+    let read = |entry: &Entry| {
+        check_name(entry, top.problems);
+        (entry.key.clone(), read_dataset(entry, vocabulary, top.problems))
+    };
+    table.entries.iter().map(read).collect()
 }
 
 fn check_name(entry: &Entry, problems: &Problems) {
@@ -93,23 +93,25 @@ fn read_dataset(entry: &Entry, vocabulary: &Vocabulary<'_>, problems: &Problems)
     let has = |key: &str| section.entry(key).is_some();
     if has("path") {
         only(&section, &["path", "size"], "`path` (a real directory)");
-        let path = section.required("path", "path = \"/usr/share/doc\"", absolute_path);
-        let size = section.optional("size", size).map(|size| size.value);
-        Some(Dataset::Folder { path: path?.value, size })
+        let path = section.need("path", "path = \"/usr/share/doc\"", absolute_path);
+        let size = section.get("size", size);
+        Some(Dataset::Folder { path: path?, size })
     } else if has("file") {
         only(&section, &["file", "compressible"], "`file` (one big file)");
-        let size = section.required("file", "file = \"2GiB\"", size);
-        let compressible = section.optional("compressible", share).map_or(0.0, |share| share.value);
-        Some(Dataset::File { size: size?.value, compressible })
+        let size = section.need("file", "file = \"2GiB\"", size);
+        let compressible = section.get("compressible", share).unwrap_or(0.0);
+        Some(Dataset::File { size: size?, compressible })
     } else if has("flat") || has("file_size") {
         only(&section, &["flat", "file_size"], "`flat` (one directory of small files)");
-        let files = section.required("flat", "flat = 60000", count);
-        let file_size = section.required("file_size", "file_size = \"1KiB\"", size);
-        let (files, file_size) = (files?, file_size?.value);
-        total_fits(files.at, files.value.checked_mul(file_size.0), problems);
+        let files = section.needed("flat", "flat = 60000", count);
+        let file_size = section.need("file_size", "file_size = \"1KiB\"", size);
+        let (files, file_size) = (files?, file_size?);
+        if files.value.checked_mul(file_size.0).is_none() {
+            problems.add(files.at, "so many files of that size are more than 16 EiB", "");
+        }
         Some(Dataset::Flat { files: files.value, file_size })
     } else if has("profile") || has("files") || has("directories") {
-        read_tree(&section, vocabulary, problems)
+        read_tree(&section, vocabulary)
     } else {
         section.lacks(
             section.at,
@@ -121,33 +123,32 @@ fn read_dataset(entry: &Entry, vocabulary: &Vocabulary<'_>, problems: &Problems)
     }
 }
 
-fn read_tree(section: &Section<'_>, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Option<Dataset> {
-    let profile = section.required("profile", "profile = \"mixed\"", filled_text);
+fn read_tree(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Dataset> {
+    let profile = section.needed("profile", "profile = \"mixed\"", filled_text);
     if let Some(profile) = &profile {
-        problems.must_be_known(profile.at, "tree profile", &profile.value, vocabulary.profiles);
+        section.problems.must_be_known(profile.at, "tree profile", &profile.value, vocabulary.profiles);
     }
-    let files = section.required("files", "files = 5000", count);
-    let directories = section.required("directories", "directories = 400", count);
-    let size: Option<Placed<Bytes>> = section.required("size", "size = \"200MiB\"", size);
-    let compressible = section.optional("compressible", share).map(|share| share.value);
-    let duplicates = section.optional("duplicates", share);
-    let hard_links = section.optional("hard_links", share);
-    if let (Some(duplicates), Some(hard_links)) = (&duplicates, &hard_links)
-        && duplicates.value + hard_links.value > 1.0
+    let files = section.need("files", "files = 5000", count);
+    let directories = section.need("directories", "directories = 400", count);
+    let size = section.need("size", "size = \"200MiB\"", size);
+    let duplicates = section.get("duplicates", share);
+    let hard_links = section.placed("hard_links", share);
+    if let (Some(duplicates), Some(hard_links)) = (duplicates, &hard_links)
+        && duplicates + hard_links.value > 1.0
     {
-        problems.add(
+        section.problems.add(
             hard_links.at,
             "`duplicates` and `hard_links` together are more than all files",
             "both are shares of the files, and their sum may be 1 at most",
         );
     }
     Some(Dataset::Tree(TreeShape {
+        compressible: section.get("compressible", share),
         profile: profile?.value,
-        files: files?.value,
-        directories: directories?.value,
-        size: size?.value,
-        compressible,
-        duplicates: duplicates.map(|share| share.value),
+        files: files?,
+        directories: directories?,
+        size: size?,
+        duplicates,
         hard_links: hard_links.map(|share| share.value),
     }))
 }
@@ -156,10 +157,4 @@ fn read_tree(section: &Section<'_>, vocabulary: &Vocabulary<'_>, problems: &Prob
 fn only(section: &Section<'_>, allowed: &[&str], with: &str) {
     let others: Vec<&str> = KEYS.iter().copied().filter(|key| !allowed.contains(key)).collect();
     section.forbid(&others, with, &format!("beside it may stand: {}", allowed[1..].join(", ")));
-}
-
-fn total_fits(at: Place, total: Option<u64>, problems: &Problems) {
-    if total.is_none() {
-        problems.add(at, "so many files of that size are more than 16 EiB", "");
-    }
 }

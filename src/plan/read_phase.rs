@@ -2,9 +2,10 @@
 
 use super::limits::{PHASES, check_length};
 use super::read_dataset::Datasets;
-use super::section::{Placed, Problems, Section, boolean, filled_text, inside_path, name, share, text};
-use super::source::{Node, Value};
+use super::section::{Placed, Problems, Section};
+use super::source::Node;
 use super::suggest::suggest;
+use super::value::{boolean, filled_text, inside_path, name, share, text};
 use super::{Dataset, Kind, Needs, Operation, Phase, Verify, Vocabulary, Work};
 
 pub(super) const PHASE: &[&str] = &[
@@ -27,41 +28,43 @@ const TAKEN: &[&str] = &["mkfs", "mount", "umount", "unmount", "fsck"];
 
 const EXAMPLE: &str = "for example: [[phase]] name = \"write\" operation = \"tree.write\" dataset = \"tree\"";
 
+/// The phases that could be read.
+pub(super) struct Phases {
+    pub(super) list: Vec<Phase>,
+    /// Whether they are all: else a name that is not among them may be that of one that is wrong.
+    pub(super) complete: bool,
+}
+
+impl Phases {
+    pub(super) fn names(&self) -> Vec<&str> {
+        self.list.iter().map(|phase| phase.name.as_str()).collect()
+    }
+}
+
 /// Reads all `[[phase]]` tables, in order.
-pub(super) fn read_phases(
-    top: &Section<'_>,
-    datasets: &Datasets,
-    vocabulary: &Vocabulary<'_>,
-    problems: &Problems,
-) -> Vec<Phase> {
-    let Some(entry) = top.entry("phase") else {
-        top.lacks(top.at, "the plan has no phase, so there is nothing to time", EXAMPLE);
-        return Vec::new();
-    };
-    let Value::Array(nodes) = &entry.node.value else {
-        problems.add(entry.key_at, "phases are a list", "write [[phase]], with two brackets on each side");
-        return Vec::new();
-    };
+pub(super) fn read_phases(top: &Section<'_>, datasets: &Datasets, vocabulary: &Vocabulary<'_>) -> Phases {
+    const NONE: &str = "the plan has no phase, so there is nothing to time";
+    let (problems, mut phases) = (top.problems, Phases { list: Vec::new(), complete: false });
+    if top.entry("phase").is_none() {
+        top.lacks(top.at, NONE, EXAMPLE);
+    }
+    let Some((entry, nodes)) = top.list("phase", "phases") else { return phases };
     if nodes.is_empty() {
-        problems.add(entry.node.at, "the plan has no phase, so there is nothing to time", EXAMPLE);
+        problems.add(entry.node.at, NONE, EXAMPLE);
     }
     if problems.note(entry.key_at, check_length("phases", Some(nodes.len()), PHASES)).is_none() {
-        return Vec::new();
+        return phases;
     }
-    let mut phases: Vec<Phase> = Vec::new();
     for node in nodes {
-        let names: Vec<String> = phases.iter().map(|phase| phase.name.clone()).collect();
-        let Some(phase) = read_phase(node, &names, datasets, vocabulary, problems) else { continue };
-        if on_bare_device(&phase) && !phases.iter().all(on_bare_device) {
-            let hint = "put it before all others: mkfs comes after it";
-            problems.add(
-                node.at,
-                format!("`{}` needs the bare device, but comes after other phases", phase.name),
-                hint,
-            );
+        let earlier = phases.names();
+        let Some(phase) = read_phase(node, &earlier, datasets, vocabulary, problems) else { continue };
+        if on_bare_device(&phase) && !phases.list.iter().all(on_bare_device) {
+            let message = format!("`{}` needs the bare device, but comes after other phases", phase.name);
+            problems.add(node.at, message, "put it before all others: mkfs comes after it");
         }
-        phases.push(phase);
+        phases.list.push(phase);
     }
+    phases.complete = phases.list.len() == nodes.len();
     phases
 }
 
@@ -72,36 +75,28 @@ fn on_bare_device(phase: &Phase) -> bool {
 
 fn read_phase(
     node: &Node,
-    earlier: &[String],
+    earlier: &[&str],
     datasets: &Datasets,
     vocabulary: &Vocabulary<'_>,
     problems: &Problems,
 ) -> Option<Phase> {
     let section = Section::new("[[phase]]", node, PHASE, problems)?;
-    let name = section.required("name", "name = \"write\"", name);
-    if let Some(name) = &name {
-        if earlier.contains(&name.value) {
-            problems.add(
-                name.at,
-                format!("there are two phases `{}`", name.value),
-                "names of phases are unique",
-            );
+    let name = section.needed("name", "name = \"write\"", name);
+    if let Some(Placed { at, value }) = &name {
+        if earlier.contains(&value.as_str()) {
+            problems.add(*at, format!("there are two phases `{value}`"), "names of phases are unique");
         }
-        if TAKEN.contains(&name.value.as_str()) {
-            let message = format!("a phase may not be called `{}`", name.value);
-            problems.add(
-                name.at,
-                message,
-                "every trial reports a step of that name by itself; choose another",
-            );
+        if TAKEN.contains(&value.as_str()) {
+            let hint = "every trial reports a step of that name by itself; choose another";
+            problems.add(*at, format!("a phase may not be called `{value}`"), hint);
         }
     }
-    let cold = section.optional("cold", boolean).is_some_and(|cold| cold.value);
-    let network = section.optional("network", boolean).is_some_and(|network| network.value);
-    let into = section.optional("into", inside_path);
-    let dataset = read_dataset_name(&section, datasets, problems);
+    let cold = section.get("cold", boolean).unwrap_or(false);
+    let network = section.get("network", boolean).unwrap_or(false);
+    let into = section.get("into", inside_path);
+    let dataset = read_dataset_name(&section, datasets);
     let verify = section.entry("verify").and_then(|entry| read_verify(&entry.node, datasets, problems));
-    let work = read_work(&section, vocabulary, problems);
+    let work = read_work(&section, vocabulary);
     if let Some(Placed { value: Work::Operation(operation), at }) = &work {
         section.forbid(&["verify"], "an operation", "built-in operations verify their own data");
         section.forbid(&["network"], "an operation", "built-in operations need none");
@@ -117,7 +112,7 @@ fn read_phase(
     if let Some(Placed { value: Work::Command(_), .. }) = &work {
         section.forbid(&["into"], "`command`", "write the folder into the command line, below \"$MOUNT\"");
     }
-    let changed = section.optional("changed", share).map(|share| share.value);
+    let changed = section.get("changed", share);
     let rotates =
         |work: &Placed<Work>| matches!(work.value, Work::Operation(operation) if operation.takes_changed());
     if !work.as_ref().is_some_and(rotates) {
@@ -130,15 +125,12 @@ fn read_phase(
     let dataset = dataset.map(|dataset| dataset.value);
     let work = work?.value;
     let default_into = if matches!(work, Work::Operation(_)) { dataset.clone() } else { None };
-    let into = into.map(|into| into.value).or(default_into);
+    let into = into.or(default_into);
     Some(Phase { name: name?.value, work, dataset, into, cold, changed, network, verify })
 }
 
-fn read_work(
-    section: &Section<'_>,
-    vocabulary: &Vocabulary<'_>,
-    problems: &Problems,
-) -> Option<Placed<Work>> {
+fn read_work(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Placed<Work>> {
+    let problems = section.problems;
     let kinds = ["operation", "command", "adapter"];
     let mut present = kinds.iter().filter_map(|kind| section.entry(kind)).collect::<Vec<_>>();
     present.sort_by_key(|entry| entry.key_at);
@@ -148,23 +140,17 @@ fn read_work(
         section.lacks(section.at, "this phase does not say what is done", hint);
     }
     if let [first, second, ..] = present.as_slice() {
-        problems.add(
-            second.key_at,
-            format!("this phase has both `{}` and `{}`", first.key, second.key),
-            hint,
-        );
+        let message = format!("this phase has both `{}` and `{}`", first.key, second.key);
+        problems.add(second.key_at, message, hint);
     }
     if section.entry("adapter").is_none() {
-        section.forbid(
-            &["options"],
-            "a phase without `adapter`",
-            "options are for adapters; put them into the command line",
-        );
+        let hint = "options are for adapters; put them into the command line";
+        section.forbid(&["options"], "a phase without `adapter`", hint);
     }
-    let operation = section.optional("operation", filled_text);
-    let command = section.optional("command", filled_text);
-    let adapter = section.optional("adapter", filled_text);
-    let options = section.optional("options", text).map(|options| options.value).unwrap_or_default();
+    let operation = section.placed("operation", filled_text);
+    let command = section.placed("command", filled_text);
+    let adapter = section.placed("adapter", filled_text);
+    let options = section.get("options", text).unwrap_or_default();
     if let Some(Placed { at, value }) = operation {
         let known: Vec<&str> = Operation::all().map(Operation::name).collect();
         problems.must_be_known(at, "operation", &value, &known);
@@ -178,12 +164,8 @@ fn read_work(
     Some(Placed { at, value: Work::Adapter { name: value, options } })
 }
 
-fn read_dataset_name(
-    section: &Section<'_>,
-    datasets: &Datasets,
-    problems: &Problems,
-) -> Option<Placed<String>> {
-    let chosen = section.optional("dataset", filled_text)?;
+fn read_dataset_name(section: &Section<'_>, datasets: &Datasets) -> Option<Placed<String>> {
+    let chosen = section.placed("dataset", filled_text)?;
     if datasets.contains_key(&chosen.value) {
         return Some(chosen);
     }
@@ -193,15 +175,15 @@ fn read_dataset_name(
     } else {
         suggest(&chosen.value, &names)
     };
-    problems.add(chosen.at, format!("there is no dataset `{}`", chosen.value), hint);
+    section.problems.add(chosen.at, format!("there is no dataset `{}`", chosen.value), hint);
     None
 }
 
 fn check_kind(operation: Operation, chosen: &Placed<String>, datasets: &Datasets, problems: &Problems) {
     // A dataset with something wrong in it has no kind; that is reported at the dataset.
     let Some(Some(dataset)) = datasets.get(&chosen.value) else { return };
-    if !suits(operation, &dataset.value) {
-        let is = dataset.value.kind().described();
+    if !suits(operation, dataset) {
+        let is = dataset.kind().described();
         let message = format!("`{operation}` cannot work on `{}`, which is {is}", chosen.value);
         problems.add(chosen.at, message, needs(operation, datasets));
     }
@@ -214,7 +196,7 @@ fn needs(operation: Operation, datasets: &Datasets) -> String {
     let wanted: Vec<&str> = kinds.map(|kind| kind.described()).collect();
     let fitting: Vec<String> = datasets
         .iter()
-        .filter(|(_, dataset)| dataset.as_ref().is_some_and(|dataset| suits(operation, &dataset.value)))
+        .filter(|(_, dataset)| dataset.as_ref().is_some_and(|dataset| suits(operation, dataset)))
         .map(|(name, _)| format!("dataset = \"{name}\""))
         .collect();
     let offer = if fitting.is_empty() {
@@ -232,8 +214,10 @@ fn suits(operation: Operation, dataset: &Dataset) -> bool {
 fn read_verify(node: &Node, datasets: &Datasets, problems: &Problems) -> Option<Verify> {
     let section = Section::new("verify", node, VERIFY, problems)?;
     let example = "verify = { dataset = \"usr\", at = \"usr\" }";
-    section.required("dataset", example, filled_text);
-    let dataset = read_dataset_name(&section, datasets, problems);
-    let at = section.required("at", example, inside_path);
-    Some(Verify { dataset: dataset?.value, at: at?.value })
+    if section.entry("dataset").is_none() {
+        section.need("dataset", example, filled_text);
+    }
+    let dataset = read_dataset_name(&section, datasets);
+    let at = section.need("at", example, inside_path);
+    Some(Verify { dataset: dataset?.value, at: at? })
 }

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use super::disturbance::read_disturbance;
 use super::error::ValueError;
-use super::section::{Placed, Problems, Section, count, number, text, time, whole};
+use super::section::{Placed, Section};
 use super::source::{Node, Value};
-use super::suggest::suggest;
 use super::twin::Twice;
+use super::value::{count, number, text, time, whole};
+use super::words::choose;
 use super::{Blocks, Disturbance, Legacy, Protocol};
 
 pub(super) const PROTOCOL: &[&str] =
@@ -17,11 +18,11 @@ const BLOCKS_DEFAULT: Blocks = Blocks { min: 3, max: 30 };
 const TIE: f64 = 0.03;
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
+const LEGACIES: &[(&str, Legacy)] =
+    &[("best-of", Legacy::BestOf), ("trimmed-mean", Legacy::TrimmedMean), ("mean", Legacy::Mean)];
+
 /// The protocol, and which candidate is entered twice: that can be settled only when all are known.
-pub(super) fn read_protocol(
-    top: &Section<'_>,
-    problems: &Problems,
-) -> Option<(Protocol, Option<Placed<Twice>>)> {
+pub(super) fn read_protocol(top: &Section<'_>) -> Option<(Protocol, Option<Placed<Twice>>)> {
     let mut protocol = Protocol {
         blocks: BLOCKS_DEFAULT,
         seed: 1,
@@ -32,30 +33,20 @@ pub(super) fn read_protocol(
         legacy: None,
     };
     let Some(entry) = top.entry("protocol") else { return Some((protocol, None)) };
-    let section = Section::new("[protocol]", &entry.node, PROTOCOL, problems)?;
-    if let Some(entry) = section.entry("blocks") {
-        protocol.blocks = read_blocks(&section, &entry.node, problems)?;
-    }
-    protocol.seed = section.optional("seed", whole).map_or(protocol.seed, |seed| seed.value);
-    protocol.tie = section.optional("tie", tie).map_or(protocol.tie, |tie| tie.value);
-    protocol.timeout = section.optional("timeout", time).map_or(protocol.timeout, |timeout| timeout.value);
-    protocol.budget = section.optional("for", time).map(|budget| budget.value);
+    let section = Section::new("[protocol]", &entry.node, PROTOCOL, top.problems)?;
+    protocol.blocks = read_blocks(&section).unwrap_or(protocol.blocks);
+    protocol.seed = section.get("seed", whole).unwrap_or(protocol.seed);
+    protocol.tie = section.get("tie", tie).unwrap_or(protocol.tie);
+    protocol.timeout = section.get("timeout", time).unwrap_or(protocol.timeout);
+    protocol.budget = section.get("for", time);
     if let Some(entry) = section.entry("disturbed") {
-        protocol.disturbed = read_disturbance(&entry.node, problems)?;
+        protocol.disturbed = read_disturbance(&entry.node, top.problems);
     }
-    protocol.legacy = section.optional("legacy", legacy).map(|legacy| legacy.value);
-    let twice = section.optional("aa", Twice::read);
+    let legacy = |node: &Node| choose(&text(node)?, LEGACIES, "there is no legacy estimator");
+    protocol.legacy = section.get("legacy", legacy);
+    let twice = section.placed("aa", Twice::read);
     let twice = twice.and_then(|Placed { at, value }| value.map(|value| Placed { at, value }));
     Some((protocol, twice))
-}
-
-fn legacy(node: &Node) -> Result<Legacy, ValueError> {
-    let known = [("best-of", Legacy::BestOf), ("trimmed-mean", Legacy::TrimmedMean), ("mean", Legacy::Mean)];
-    let word = text(node)?;
-    known.iter().find(|(name, _)| *name == word).map(|(_, legacy)| *legacy).ok_or_else(|| {
-        let names = known.map(|(name, _)| name);
-        ValueError::new(format!("there is no legacy estimator `{word}`"), suggest(&word, &names))
-    })
 }
 
 fn tie(node: &Node) -> Result<f64, ValueError> {
@@ -68,19 +59,19 @@ fn tie(node: &Node) -> Result<f64, ValueError> {
     }
 }
 
-fn read_blocks(section: &Section<'_>, node: &Node, problems: &Problems) -> Option<Blocks> {
+fn read_blocks(section: &Section<'_>) -> Option<Blocks> {
+    let node = &section.entry("blocks")?.node;
     if matches!(node.value, Value::Table(_)) {
-        let range = Section::new("blocks", node, BLOCKS, problems)?;
-        let min = range.required("min", "blocks = { min = 3, max = 30 }", count)?;
-        let max = range.required("max", "blocks = { min = 3, max = 30 }", count)?;
-        return problems.note(node.at, Blocks::new(min.value, max.value));
+        let range = Section::new("blocks", node, BLOCKS, section.problems)?;
+        let min = range.need("min", "blocks = { min = 3, max = 30 }", count);
+        let max = range.need("max", "blocks = { min = 3, max = 30 }", count);
+        return section.problems.note(node.at, Blocks::new(min?, max?));
     }
-    let fixed = section.optional("blocks", |node| match node.value {
+    section.get("blocks", |node| match node.value {
         Value::Integer(_) => count(node).and_then(|number| Blocks::new(number, number)),
         _ => Err(ValueError::new(
             format!("a number or a range is wanted here, not {}", node.value.kind()),
             "write blocks = 5, or blocks = { min = 3, max = 30 }",
         )),
-    })?;
-    Some(fixed.value)
+    })
 }

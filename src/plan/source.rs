@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
-use super::error::{Culprit, PlanError, ValueError};
+use super::error::{Fault, PlanError};
 
 /// A line may be as long as the file: so many characters of it are shown before, of and after what is to blame.
 const NEIGHBOURHOOD: usize = 100;
@@ -15,7 +15,7 @@ const NEIGHBOURHOOD: usize = 100;
 const LONGEST_MESSAGE: usize = 400;
 
 /// A stretch of one of the texts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) text: usize,
     pub(super) start: usize,
@@ -85,15 +85,8 @@ impl Table {
 pub(super) struct Problem {
     pub(super) at: Place,
     pub(super) message: String,
-    pub(super) hint: Option<String>,
-}
-
-impl Problem {
-    /// A value's problem, at its place.
-    pub(super) fn new(at: Place, error: ValueError) -> Problem {
-        let hint = (!error.hint.is_empty()).then_some(error.hint);
-        Problem { at, message: error.message, hint }
-    }
+    /// May be empty.
+    pub(super) hint: String,
 }
 
 /// The texts a plan is put together from.
@@ -116,8 +109,19 @@ impl Texts {
     }
 
     /// Adds what was given to a command-line option; returns its number.
-    pub(super) fn add_option(&mut self, option: &str, content: &str) -> usize {
+    pub(super) fn add_text(&mut self, option: &str, content: &str) -> usize {
         self.add(option, content, true)
+    }
+
+    /// The same; returns the place of all of it.
+    pub(super) fn add_option(&mut self, option: &str, content: &str) -> Place {
+        let text = self.add_text(option, content);
+        self.whole(text)
+    }
+
+    /// For what was refused without a reason.
+    pub(super) fn no_toml(&self, text: usize) -> Problem {
+        Problem { at: self.whole(text), message: "not TOML".to_owned(), hint: String::new() }
     }
 
     fn add(&mut self, name: &str, content: &str, is_option: bool) -> usize {
@@ -135,8 +139,13 @@ impl Texts {
         self.texts[at.text].content.get(at.start..).is_some_and(|rest| rest.starts_with('{'))
     }
 
-    /// Tells a problem with its place: line, column, and the line itself.
-    pub(super) fn tell(&self, problem: &Problem) -> PlanError {
+    /// What is wrong, with the lines to blame.
+    pub(super) fn report(&self, problems: &[Problem]) -> PlanError {
+        PlanError(problems.iter().map(|problem| self.fault(problem)).collect())
+    }
+
+    /// A problem with its line and column, and the line itself.
+    fn fault(&self, problem: &Problem) -> Fault {
         let text = &self.texts[problem.at.text];
         let content = text.content.as_str();
         let start = boundary(content, problem.at.start);
@@ -147,24 +156,19 @@ impl Texts {
         let left_out = before.saturating_sub(NEIGHBOURHOOD);
         let width = content[start..end].trim_end().chars().count().min(NEIGHBOURHOOD);
         let line = content[line_start..line_end].trim_end_matches('\r').chars();
-        let culprit = Culprit {
+        let short = |text: &str| match text.char_indices().nth(LONGEST_MESSAGE) {
+            None => text.to_owned(),
+            Some((end, _)) => format!("{}…", &text[..end]),
+        };
+        Fault {
             file: text.name.clone(),
             line: (!text.is_option).then(|| content[..start].matches('\n').count() + 1),
             column: before + 1,
             source_line: line.skip(left_out).take(before - left_out + width + NEIGHBOURHOOD).collect(),
             indent: before - left_out,
             width,
-        };
-        let short = |text: &str| -> String {
-            match text.char_indices().nth(LONGEST_MESSAGE) {
-                None => text.to_owned(),
-                Some((end, _)) => format!("{}…", &text[..end]),
-            }
-        };
-        PlanError {
-            culprit: Box::new(culprit),
             message: short(&problem.message),
-            hint: problem.hint.as_deref().map(short),
+            hint: short(&problem.hint),
         }
     }
 }
@@ -173,7 +177,7 @@ impl Texts {
 pub(crate) fn blame(file: &str, text: &str, at: Range<usize>, message: String, hint: String) -> PlanError {
     let mut texts = Texts::default();
     let text = texts.add_file(file, text);
-    texts.tell(&Problem::new(Place { text, start: at.start, end: at.end }, ValueError { message, hint }))
+    texts.report(&[Problem { at: Place { text, start: at.start, end: at.end }, message, hint }])
 }
 
 /// The last start of a character at or before `index`.
@@ -182,18 +186,21 @@ fn boundary(content: &str, index: usize) -> usize {
 }
 
 /// Parses one of the texts into a tree.
-pub(super) fn parse(texts: &Texts, text: usize) -> Result<Node, Problem> {
-    let content = texts.texts[text].content.as_str();
-    let document = DeTable::parse(content).map_err(|error| {
+///
+/// # Errors
+/// Everything in it that is no TOML.
+pub(super) fn parse(texts: &Texts, text: usize) -> Result<Node, Vec<Problem>> {
+    let (document, errors) = DeTable::parse_recoverable(&texts.texts[text].content);
+    if errors.is_empty() {
+        let value = table(text, document.into_inner()).map_err(|problem| vec![problem])?;
+        return Ok(Node { at: Place { text, start: 0, end: 0 }, value: Value::Table(value) });
+    }
+    let problem = |error: &toml::de::Error| {
         let span = error.span().unwrap_or(0..0);
-        Problem {
-            at: Place { text, start: span.start, end: span.end },
-            message: format!("not TOML: {}", error.message()),
-            hint: None,
-        }
-    })?;
-    let at = Place { text, start: 0, end: 0 };
-    Ok(Node { at, value: Value::Table(table(text, document.into_inner())?) })
+        let message = format!("not TOML: {}", error.message());
+        Problem { at: Place { text, start: span.start, end: span.end }, message, hint: String::new() }
+    };
+    Err(errors.iter().map(problem).collect())
 }
 
 fn table(text: usize, source: DeTable<'_>) -> Result<Table, Problem> {
@@ -208,8 +215,11 @@ fn table(text: usize, source: DeTable<'_>) -> Result<Table, Problem> {
 
 fn node(text: usize, source: toml::Spanned<DeValue<'_>>) -> Result<Node, Problem> {
     let at = Place { text, start: source.span().start, end: source.span().end };
-    let too_large =
-        |digits: &str| Problem { at, message: format!("the number {digits} does not fit"), hint: None };
+    let too_large = |digits: &str| Problem {
+        at,
+        message: format!("the number {digits} does not fit"),
+        hint: String::new(),
+    };
     let value = match source.into_inner() {
         DeValue::String(string) => Value::Text(string.into_owned()),
         DeValue::Integer(integer) => Value::Integer(

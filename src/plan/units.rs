@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use jiff::fmt::friendly::SpanParser;
+use jiff::{SpanRelativeTo, Unit};
 use serde::{Deserialize, Serialize};
 
 use super::error::ValueError;
@@ -30,10 +32,6 @@ const SIZE_UNITS: &[(&str, u64)] = &[
     ("TB", 1_000_000_000_000),
     ("TiB", 1 << 40),
 ];
-
-/// Units of time, in milliseconds, the largest first.
-const TIME_UNITS: &[(&str, u64)] =
-    &[("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
 
 const SIZE_HELP: &str = "sizes are written \"64KiB\", \"200MiB\", \"4GiB\" (powers of 1024) \
     or \"64kB\", \"200MB\", \"1.5GB\" (powers of 1000); \
@@ -105,48 +103,24 @@ pub fn parse_time(text: &str) -> Result<Duration, ValueError> {
     }
 }
 
-/// Reads a length of time such as `90s`, `20m`, `2h`, `1h30m` or `1.5h`.
+/// Reads a length of time such as `90s`, `20m`, `2h`, `1h30m`, `1.5h` or `2 days`, to the millisecond.
 ///
 /// # Errors
-/// When a number or a unit is missing or wrong.
+/// When a number or a unit is missing or wrong, and on months and years, which are not all of one length.
 pub fn parse_duration(text: &str) -> Result<Duration, ValueError> {
-    let mut rest = text.trim();
-    let mut total: u64 = 0;
-    if rest.is_empty() {
-        return Err(ValueError::new("an empty string is not a time".to_owned(), TIME_HELP));
-    }
-    while !rest.is_empty() {
-        let (number, after) = split_number(rest);
-        let unit_end = after.find(|letter: char| !letter.is_alphabetic()).unwrap_or(after.len());
-        let (unit, remainder) = after.split_at(unit_end);
-        if number.is_empty() {
-            return Err(ValueError::new(format!("\"{text}\" is not a time"), TIME_HELP));
-        }
-        let Some(factor) = factor_of(TIME_UNITS, unit) else {
-            let wrong = if unit.is_empty() {
-                format!("\"{text}\" lacks a unit of time")
-            } else {
-                format!("\"{text}\" has the unit `{unit}`, which is not a unit of time")
-            };
-            return Err(ValueError::new(wrong, TIME_HELP));
-        };
-        total = multiply(number, factor).and_then(|part| total.checked_add(part)).ok_or_else(|| {
-            ValueError::new(
-                format!("\"{text}\" is not a time: `{number}` is no number or too large"),
-                TIME_HELP,
-            )
-        })?;
-        rest = remainder.trim_start();
-    }
-    Ok(Duration::from_millis(total))
+    let wrong = || ValueError::new(format!("\"{text}\" is not a time"), TIME_HELP);
+    let span = SpanParser::new().parse_span(text.trim()).map_err(|_| wrong())?;
+    let exact = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| wrong())?;
+    let rounded = exact.round(Unit::Millisecond).map_err(|_| wrong())?;
+    Duration::try_from(rounded).map_err(|_| wrong())
 }
 
 /// Writes a length of time so that [`parse_duration`] reads it back, to the millisecond: `1h30m`.
 pub fn duration_text(duration: Duration) -> String {
     let mut rest = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     let mut text = String::new();
-    for (name, factor) in TIME_UNITS {
-        if rest >= *factor {
+    for (name, factor) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)] {
+        if rest >= factor {
             text.push_str(&format!("{}{name}", rest / factor));
             rest %= factor;
         }
@@ -184,7 +158,7 @@ mod tests {
 
     use proptest::prelude::{Just, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
-    use super::{Bytes, SIZE_UNITS, duration_text, parse_duration};
+    use super::{Bytes, SIZE_UNITS, duration_text, limits, parse_duration};
 
     fn bytes(text: &str) -> u64 {
         text.parse::<Bytes>().map(|size| size.0).unwrap()
@@ -238,7 +212,7 @@ mod tests {
         assert_eq!(parse_duration("1h30m").unwrap(), Duration::from_secs(5400));
         assert_eq!(parse_duration("1.5 h").unwrap(), Duration::from_secs(5400));
         assert_eq!(parse_duration("250ms").unwrap(), Duration::from_millis(250));
-        for text in ["", "90", "20 minutes", "m", "1h 30", "999999999999999999d"] {
+        for text in ["", "90", "20 mintues", "2 months", "-5m", "m", "1h 30", "999999999999999999d"] {
             assert!(parse_duration(text).is_err(), "{text}");
         }
         assert_eq!(duration_text(Duration::from_secs(5400)), "1h30m");
@@ -269,7 +243,7 @@ mod tests {
         }
 
         #[test]
-        fn any_time_survives_being_shown_and_read(milliseconds in 0_u64..1 << 50) {
+        fn any_time_survives_being_shown_and_read(milliseconds in 0..=limits::TIME) {
             let time = Duration::from_millis(milliseconds);
             prop_assert_eq!(parse_duration(&duration_text(time)).unwrap(), time);
         }

@@ -1,51 +1,26 @@
-//! Splits an option string into words as a shell does, without expanding anything.
+//! Words: options split as a shell splits them, and choices a user makes by a word.
 
 use super::error::ValueError;
+use super::suggest::suggest;
 
-/// The words of a line: white space separates, quotes and backslashes protect.
+/// The words of a line: white space separates, quotes and backslashes protect. Nothing is expanded.
 ///
 /// # Errors
 /// When a quote is not closed or the line ends in a backslash.
 pub(super) fn split_words(line: &str) -> Result<Vec<String>, ValueError> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut letters = line.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            ' ' | '\t' | '\n' => words.extend(word.take()),
-            '\'' | '"' => {
-                let inside = word.get_or_insert_default();
-                loop {
-                    match letters.next() {
-                        Some(next) if next == letter => break,
-                        Some('\\') if letter == '"' => inside.push(escaped(line, &mut letters)?),
-                        Some(next) => inside.push(next),
-                        None => {
-                            return Err(ValueError::new(
-                                format!("the quote {letter} is not closed"),
-                                "quotes come in pairs; a quote that is meant is written \\' or \\\"",
-                            ));
-                        }
-                    }
-                }
-            }
-            '\\' => {
-                let next = escaped(line, &mut letters)?;
-                word.get_or_insert_default().push(next);
-            }
-            other => word.get_or_insert_default().push(other),
-        }
-    }
-    words.extend(word);
-    Ok(words)
+    shlex::split(line).ok_or_else(|| {
+        ValueError::new(
+            format!("`{line}` ends within quotes or in a lone backslash"),
+            "quotes come in pairs; one that is meant is written \\' or \\\", and a backslash \\\\",
+        )
+    })
 }
 
-fn escaped(line: &str, letters: &mut std::str::Chars<'_>) -> Result<char, ValueError> {
-    letters.next().ok_or_else(|| {
-        ValueError::new(
-            format!("`{line}` ends in a lone backslash"),
-            "a backslash that is meant is written \\\\",
-        )
+/// What a word stands for among `known`; `wrong` begins the message about one that is not there.
+pub(super) fn choose<T: Copy>(word: &str, known: &[(&str, T)], wrong: &str) -> Result<T, ValueError> {
+    known.iter().find(|(name, _)| *name == word).map(|(_, meant)| *meant).ok_or_else(|| {
+        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+        ValueError::new(format!("{wrong} `{word}`"), suggest(word, &names))
     })
 }
 

@@ -1,0 +1,159 @@
+//! Reads single values of a plan: each reader takes a node, and refuses what is of another type or out of bounds.
+
+use std::path::PathBuf;
+
+use super::error::ValueError;
+use super::limits;
+use super::source::{Node, Value};
+use super::units::Bytes;
+
+fn wrong_type<T>(wanted: &str, node: &Node, hint: &str) -> Result<T, ValueError> {
+    Err(ValueError::new(format!("{wanted} is wanted here, not {}", node.value.kind()), hint))
+}
+
+/// A string.
+pub(super) fn text(node: &Node) -> Result<String, ValueError> {
+    match &node.value {
+        Value::Text(text) => Ok(text.clone()),
+        _ => wrong_type("a string", node, "put it in quotes"),
+    }
+}
+
+/// A string with something in it.
+pub(super) fn filled_text(node: &Node) -> Result<String, ValueError> {
+    let text = text(node)?;
+    if text.trim().is_empty() { Err(ValueError::new("it is empty", "")) } else { Ok(text) }
+}
+
+/// A name: no white space, and nothing that gets in the way of lists and file names.
+pub(super) fn name(node: &Node) -> Result<String, ValueError> {
+    let name = filled_text(node)?;
+    match name.chars().find(|letter| letter.is_whitespace() || letter.is_control() || ",/".contains(*letter))
+    {
+        Some(letter) => Err(ValueError::new(
+            format!("the name \"{}\" may not contain {letter:?}", name.escape_debug()),
+            "names have no white space, commas or slashes, so that they fit lists, files and options",
+        )),
+        None if super::is_twin(&name) => Err(ValueError::new(
+            format!(
+                "the name \"{name}\" ends in {}, which marks a candidate that is entered twice",
+                super::TWIN
+            ),
+            "aa = true in [protocol], or --aa, enters a candidate twice",
+        )),
+        None => Ok(name),
+    }
+}
+
+/// `true` or `false`.
+pub(super) fn boolean(node: &Node) -> Result<bool, ValueError> {
+    match node.value {
+        Value::Boolean(boolean) => Ok(boolean),
+        _ => wrong_type("true or false", node, "without quotes"),
+    }
+}
+
+/// A whole number, zero or more.
+pub(super) fn whole(node: &Node) -> Result<u64, ValueError> {
+    match node.value {
+        Value::Integer(number) => u64::try_from(number)
+            .map_err(|_| ValueError::new(format!("it may not be negative, but is {number}"), "")),
+        _ => wrong_type("a whole number", node, "without quotes, as in 5000 or 5_000"),
+    }
+}
+
+/// A whole number, from one to [`limits::COUNT`].
+pub(super) fn count(node: &Node) -> Result<u64, ValueError> {
+    match whole(node)? {
+        0 => Err(ValueError::new("it may not be 0", "")),
+        number if number > limits::COUNT => {
+            Err(ValueError::new(format!("it may be {} at most, but is {number}", limits::COUNT), ""))
+        }
+        number => Ok(number),
+    }
+}
+
+/// A number that is 0, or positive and neither too large nor too small to calculate with.
+pub(super) fn number(node: &Node) -> Result<f64, ValueError> {
+    let number = match node.value {
+        // Whole numbers of a plan are far below 2^53.
+        Value::Integer(number) => number as f64,
+        Value::Number(number) => number,
+        _ => return wrong_type("a number", node, "without quotes, as in 0.03"),
+    };
+    if number == 0.0 || (1.0 / limits::NUMBER..=limits::NUMBER).contains(&number) {
+        return Ok(number);
+    }
+    Err(ValueError::new(
+        format!(
+            "it must be 0, or from {:e} to {:e}, but is {number:e}",
+            1.0 / limits::NUMBER,
+            limits::NUMBER
+        ),
+        "",
+    ))
+}
+
+/// A number from 0 to 1.
+pub(super) fn share(node: &Node) -> Result<f64, ValueError> {
+    match number(node)? {
+        share if share <= 1.0 => Ok(share),
+        other => Err(ValueError::new(format!("it is a share, from 0 to 1, but is {other}"), "50 % is 0.5")),
+    }
+}
+
+/// A size above zero, with its unit.
+pub(super) fn size(node: &Node) -> Result<Bytes, ValueError> {
+    match &node.value {
+        Value::Text(text) => match text.parse()? {
+            Bytes(0) => Err(ValueError::new("it may not be 0", "")),
+            size => Ok(size),
+        },
+        Value::Integer(number) => wrong_type(
+            "a size with its unit",
+            node,
+            &format!("write \"{number}B\" if bytes are meant, or \"{number}MiB\""),
+        ),
+        _ => wrong_type("a size with its unit", node, "as in \"200MiB\""),
+    }
+}
+
+/// A length of time above zero, with its unit.
+pub(super) fn time(node: &Node) -> Result<std::time::Duration, ValueError> {
+    match &node.value {
+        Value::Text(text) => super::units::parse_time(text),
+        Value::Integer(number) => {
+            wrong_type("a time with its unit", node, &format!("write \"{number}s\" or \"{number}m\""))
+        }
+        _ => wrong_type("a time with its unit", node, "as in \"20m\""),
+    }
+}
+
+/// An absolute path: a plan must mean the same wherever it is run from.
+pub(super) fn absolute_path(node: &Node) -> Result<PathBuf, ValueError> {
+    let path = PathBuf::from(filled_text(node)?);
+    if path.is_absolute() {
+        Ok(path)
+    } else {
+        Err(ValueError::new(
+            format!("the path \"{}\" is not absolute", path.display()),
+            "start it with / ; a plan means the same wherever it is run from",
+        ))
+    }
+}
+
+/// A folder below the mount point: relative, and never out of it.
+pub(super) fn inside_path(node: &Node) -> Result<String, ValueError> {
+    let text = filled_text(node)?;
+    let stays = std::path::Path::new(&text)
+        .components()
+        .all(|component| matches!(component, std::path::Component::Normal(_)));
+    if stays {
+        Ok(text.trim_end_matches('/').to_owned())
+    } else {
+        Err(ValueError::new(
+            format!("\"{text}\" is not a folder below the mount point"),
+            "name a folder without a leading / and without . and .. , as in \"backup/usr\"",
+        ))
+    }
+}
