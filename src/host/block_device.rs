@@ -120,7 +120,13 @@ impl BlockDevice {
             });
         }
         let canonical = path.canonicalize().map_err(unreadable)?;
-        Self::describe(root, path, canonical, DeviceNumber::from_raw(metadata.rdev()))
+        let mut device = Self::describe(root, path, canonical, DeviceNumber::from_raw(metadata.rdev()))?;
+        // A node may lie anywhere; the kernel's own is the one that trials find.
+        let usual = root.path(format!("dev/{}", device.name));
+        if !device.path.starts_with(root.path("dev")) && number_of(root, &usual) == Some(device.number) {
+            device.path = usual;
+        }
+        Ok(device)
     }
 
     /// Describes the device of a known number.

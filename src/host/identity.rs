@@ -97,11 +97,10 @@ impl Identity {
     }
 
     /// Whether every name of `self` that the kernel itself gives is also one of `now`. Names udev makes come and go
-    /// with what is on the device and are not asked for.
+    /// with what is on the device and are not asked for; nor is the path of a loop device's file, which may be renamed.
     pub(crate) fn still_holds(&self, now: &Identity) -> bool {
-        let lasting = |kind: NameKind| {
-            matches!(kind, NameKind::Wwn | NameKind::Serial | NameKind::MapperUuid | NameKind::BackingFile)
-        };
+        let lasting =
+            |kind: NameKind| matches!(kind, NameKind::Wwn | NameKind::Serial | NameKind::MapperUuid);
         self.names.iter().filter(|(kind, _)| lasting(*kind)).all(|name| now.names.contains(name))
     }
 }

@@ -16,6 +16,8 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
 
@@ -30,6 +32,10 @@ use super::program::{Program, ProgramError, succeeded};
 use super::root::{Root, names_in};
 use super::scheduler;
 use super::syscall;
+
+/// How often it is looked again whether something stays, and the pause before each look.
+const LOOKS: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// How the names of our dm devices begin.
 const MAPPING_PREFIX: &str = "fsverdict-";
@@ -55,6 +61,8 @@ pub enum Leftover {
     Mapping {
         /// Its name.
         name: String,
+        /// Which of all disks the kernel has met it is (Linux 5.15 and later).
+        sequence: Option<u64>,
     },
     /// A loop device.
     Loop {
@@ -62,6 +70,8 @@ pub enum Leftover {
         path: PathBuf,
         /// The file behind it, as the kernel names it.
         backing: String,
+        /// Which of all disks the kernel has met it is (Linux 5.15 and later).
+        sequence: Option<u64>,
     },
     /// A scratch file.
     File {
@@ -84,8 +94,8 @@ impl fmt::Display for Leftover {
             Leftover::Mount { point, source } => {
                 write!(formatter, "mount {} (of {})", point.display(), source.display())
             }
-            Leftover::Mapping { name } => write!(formatter, "device mapping {name}"),
-            Leftover::Loop { path, backing } => {
+            Leftover::Mapping { name, .. } => write!(formatter, "device mapping {name}"),
+            Leftover::Loop { path, backing, .. } => {
                 write!(formatter, "loop device {} (of {backing})", path.display())
             }
             Leftover::File { path } => write!(formatter, "scratch file {}", path.display()),
@@ -117,11 +127,26 @@ pub fn find(root: &Root) -> Vec<Leftover> {
         std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from),
         std::env::var_os("HOME").map(PathBuf::from),
     );
-    find_in(root, &folders)
+    find_lasting(|| find_in(root, &folders))
 }
 
-/// The same, with these scratch folders.
-pub fn find_in(root: &Root, folders: &[PathBuf]) -> Vec<Leftover> {
+/// What every one of several looks finds. What a living run gives back is there for a moment after its last user has
+/// ended, and looks left behind; and what it makes next may have the same name.
+fn find_lasting(mut look: impl FnMut() -> Vec<Leftover>) -> Vec<Leftover> {
+    let mut found = look();
+    for _ in 0..LOOKS {
+        if found.is_empty() {
+            break;
+        }
+        thread::sleep(PAUSE);
+        let again = look();
+        found.retain(|leftover| again.contains(leftover));
+    }
+    found
+}
+
+/// What one look finds, with these scratch folders.
+fn find_in(root: &Root, folders: &[PathBuf]) -> Vec<Leftover> {
     let mut found = stray_processes(root);
     let loops = our_loops(root, folders);
     let mappings = our_mappings(root);
@@ -155,17 +180,17 @@ pub fn undo(leftover: &Leftover) -> Result<(), LeftoverError> {
             let flags = rustix::mount::UnmountFlags::NOFOLLOW;
             Ok(rustix::mount::unmount(point, flags).map_err(io::Error::from)?)
         }
-        Leftover::Mapping { name } => {
+        Leftover::Mapping { name, .. } => {
             succeeded(Program::new(["dmsetup", "remove", "--retry", name]).run("clean")?)?;
             Ok(())
         }
-        Leftover::Loop { path, backing } => clear_loop(&root, path, backing),
+        Leftover::Loop { path, backing, sequence } => clear_loop(&root, path, backing, *sequence),
         Leftover::File { path } => Ok(fs::remove_file(path)?),
         Leftover::Scheduler { disk, .. } => Ok(scheduler::put_back(&root, disk)?),
     }
 }
 
-fn clear_loop(root: &Root, path: &Path, backing: &str) -> Result<(), LeftoverError> {
+fn clear_loop(root: &Root, path: &Path, backing: &str, sequence: Option<u64>) -> Result<(), LeftoverError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let now = || read_trimmed(&root.path(format!("sys/class/block/{name}/loop/backing_file")));
     let device = match rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
@@ -177,7 +202,9 @@ fn clear_loop(root: &Root, path: &Path, backing: &str) -> Result<(), LeftoverErr
     // Looked at with the device open: from here on it stays attached to what it is attached to.
     match now() {
         None => Ok(()),
-        Some(now) if now == backing => Ok(syscall::clear_loop(&device).map_err(io::Error::from)?),
+        Some(now) if now == backing && sequence_of(root, &name) == sequence => {
+            Ok(syscall::clear_loop(&device).map_err(io::Error::from)?)
+        }
         Some(_) => Err(LeftoverError::Changed),
     }
 }
@@ -193,7 +220,8 @@ fn our_loops(root: &Root, folders: &[PathBuf]) -> Vec<(DeviceNumber, Leftover)> 
         let in_folder = folders.iter().any(|folder| Path::new(&backing).starts_with(folder));
         let named = || File::open(&path).is_ok_and(|device| loop_device::is_ours(&device));
         if let (Some(number), true) = (number_by_name(root, &name), in_folder || named()) {
-            loops.push((number, Leftover::Loop { path, backing }));
+            let sequence = sequence_of(root, &name);
+            loops.push((number, Leftover::Loop { path, backing, sequence }));
         }
     }
     loops
@@ -204,7 +232,8 @@ fn our_mappings(root: &Root) -> Vec<(DeviceNumber, Leftover)> {
         let name = read_trimmed(&root.path(format!("sys/class/block/{device}/dm/name")))?;
         let ours = name.starts_with(MAPPING_PREFIX);
         ours.then_some(())?;
-        Some((number_by_name(root, &device)?, Leftover::Mapping { name }))
+        let sequence = sequence_of(root, &device);
+        Some((number_by_name(root, &device)?, Leftover::Mapping { name, sequence }))
     });
     mappings.collect()
 }
@@ -289,4 +318,8 @@ fn scratch_files(root: &Root, folder: &Path) -> Vec<Leftover> {
 
 fn number_by_name(root: &Root, name: &str) -> Option<DeviceNumber> {
     DeviceNumber::parse(&read_trimmed(&root.path(format!("sys/class/block/{name}/dev")))?)
+}
+
+fn sequence_of(root: &Root, name: &str) -> Option<u64> {
+    read_trimmed(&root.path(format!("sys/class/block/{name}/diskseq")))?.parse().ok()
 }

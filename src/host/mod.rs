@@ -1,6 +1,7 @@
 //! The one place that touches the machine: programs, namespaces, devices, mounts, what the kernel tells about itself,
 //! and the guard that stands before a real disk. It knows no filesystem by name.
 
+pub mod blank;
 pub mod block_device;
 pub mod caches;
 pub mod cell;

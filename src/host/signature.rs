@@ -59,9 +59,10 @@ impl Signature {
 pub struct Contents {
     /// The marks, in the order of their place.
     pub signatures: Vec<Signature>,
-    /// Whether a sample (both ends and pages evenly between) holds nothing but zeros, or nothing but ones.
-    pub blank: bool,
-    /// Digest of the marks and the sample, 16 hexadecimal digits.
+    /// The value of every byte, where a sample (both ends and pages evenly between) holds nothing but zeros, or nothing
+    /// but ones, and there is no mark.
+    pub uniform: Option<u8>,
+    /// Digest of the size, the marks and the sample, 16 hexadecimal digits.
     pub digest: String,
 }
 
@@ -127,14 +128,16 @@ pub fn read(device: &File, size: u64) -> Result<Contents, SignatureError> {
             mark.uuid.clone_from(&table);
         }
     }
-    let (blank, sample) = sample(device, size)?;
+    let (uniform, sample) = sample(device, size)?;
+    let uniform = uniform.filter(|_| signatures.is_empty());
     let mut hasher = Xxh3::new();
+    hasher.update(&size.to_le_bytes());
     for signature in &signatures {
         hasher.update(signature.describe().as_bytes());
         hasher.update(&[0]);
     }
     hasher.update(&sample.to_le_bytes());
-    Ok(Contents { signatures, blank, digest: format!("{:016x}", hasher.digest()) })
+    Ok(Contents { signatures, uniform, digest: format!("{:016x}", hasher.digest()) })
 }
 
 #[derive(Deserialize)]
@@ -201,8 +204,8 @@ fn ask(arguments: &[&str], device: BorrowedFd<'_>) -> Result<CommandRecord, Sign
     Ok(Program::new(argv).limit(PATIENCE).keep(ANSWER).run("examine the device")?)
 }
 
-/// Whether the sample is blank, and its digest.
-fn sample(device: &File, size: u64) -> io::Result<(bool, u64)> {
+/// What every byte of the sample is, if that is all zeros or all ones; and its digest.
+fn sample(device: &File, size: u64) -> io::Result<(Option<u8>, u64)> {
     // What another path to the same bytes wrote must be seen, so nothing may come from this device's cache.
     // Advice that is not taken is no error: then the cache is the kernel's to keep right.
     let _ = rustix::fs::fadvise(device, 0, None, rustix::fs::Advice::DontNeed);
@@ -232,8 +235,12 @@ fn sample(device: &File, size: u64) -> io::Result<(bool, u64)> {
         }
         take(size - EDGE, EDGE)?;
     }
-    let values: Vec<usize> = (0..256).filter(|value| seen[*value]).collect();
-    Ok((matches!(values.as_slice(), [] | [0] | [255]), hasher.digest()))
+    let mut values = (0..=u8::MAX).filter(|value| seen[usize::from(*value)]);
+    let uniform = match (values.next(), values.next()) {
+        (Some(value @ (0 | u8::MAX)), None) => Some(value),
+        _ => None,
+    };
+    Ok((uniform, hasher.digest()))
 }
 
 #[cfg(test)]
@@ -254,11 +261,11 @@ mod tests {
         let size = 300 << 20;
         let file = image(size);
         let contents = read(&file, size).unwrap();
-        assert!(contents.blank && contents.signatures.is_empty());
+        assert!(contents.uniform == Some(0) && contents.signatures.is_empty());
         for place in [0, 511, (1 << 20) - 1, size - 1] {
             file.write_all_at(b"x", place).unwrap();
             let marked = read(&file, size).unwrap();
-            assert!(!marked.blank, "a byte at {place}");
+            assert!(marked.uniform.is_none(), "a byte at {place}");
             assert_ne!(marked.digest, contents.digest);
             file.write_all_at(&[0], place).unwrap();
         }

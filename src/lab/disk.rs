@@ -2,8 +2,9 @@
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use crate::host::guard::{Refusal, Ticket};
+use crate::host::guard::{Hold, Refusal, Ticket};
 use crate::host::image::{self, ImageError};
 use crate::host::root::Root;
 use crate::journal::{Caution, Facts};
@@ -24,6 +25,8 @@ pub enum Disk {
     Device {
         /// The permission to write it.
         ticket: Ticket,
+        /// Keeps it open, and other runs away, for the length of this one.
+        hold: Arc<Hold>,
         /// What a reader of the numbers must know of it.
         cautions: Vec<String>,
         /// Its model, serial number and the like.
@@ -51,10 +54,19 @@ impl Disk {
         match self {
             Disk::Image { folder, size, room } => Ok(image::create(folder, *size, *room)?),
             Disk::Device { ticket, .. } => {
+                self.check_unused()?;
                 let claim = ticket.redeem(&Root::default())?;
                 claim.discard()?;
                 Ok(claim.file().try_clone()?.into())
             }
+        }
+    }
+
+    /// Makes sure that nobody uses it: asked before each trial, since an agent in its cell cannot see everybody.
+    pub(super) fn check_unused(&self) -> Result<(), DiskError> {
+        match self {
+            Disk::Image { .. } => Ok(()),
+            Disk::Device { hold, .. } => Ok(hold.check_unused(&Root::default())?),
         }
     }
 
@@ -70,8 +82,8 @@ impl Disk {
     #[must_use]
     pub fn after_first_write(self) -> Self {
         match self {
-            Disk::Device { ticket, cautions, facts } => {
-                Disk::Device { ticket: ticket.after_first_write(), cautions, facts }
+            Disk::Device { ticket, hold, cautions, facts } => {
+                Disk::Device { ticket: ticket.after_first_write(), hold, cautions, facts }
             }
             image @ Disk::Image { .. } => image,
         }

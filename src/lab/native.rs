@@ -168,7 +168,10 @@ impl Lab for Native {
                 inherited.push(image);
                 TrialDevice::Image { descriptor }
             }
-            Disk::Device { ticket, .. } => TrialDevice::Block { ticket: ticket.clone() },
+            Disk::Device { ticket, .. } => {
+                disk.check_unused()?;
+                TrialDevice::Block { ticket: ticket.clone() }
+            }
         };
         let lent = self.held(&spec, disk, watch)?.map(Held::lend).transpose()?;
         let (events, sender) =

@@ -54,7 +54,8 @@ fn cleared(path: &Path, needed: u64, erase: Option<&str>) -> Result<Disk, Refusa
         facts.insert("device.identity".to_owned(), name.to_owned());
     }
     let cautions = cleared.cautions().to_vec();
-    Ok(Disk::Device { ticket: cleared.into_ticket(), cautions, facts })
+    let (ticket, hold) = cleared.into_ticket()?;
+    Ok(Disk::Device { ticket, hold: hold.into(), cautions, facts })
 }
 
 fn with_hint(error: &dyn std::error::Error, hint: Option<String>) -> SessionError {

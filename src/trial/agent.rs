@@ -68,8 +68,8 @@ fn run(spec: &TrialSpec, sink: &mut Sink) -> Result<(), String> {
     sink.step("claim");
     let claim = Claim::take(&spec.device, spec.candidate.scheduler.as_deref(), sink)
         .map_err(|error| error.to_string())?;
-    let mut stack = Stack::new(sink, &spec.candidate, claim.path().to_owned(), spec.limit)
-        .map_err(|error| error.to_string())?;
+    let mut stack =
+        Stack::new(sink, &spec.candidate, &claim, spec.limit).map_err(|error| error.to_string())?;
     let result = work(spec, &mut stack);
     let mut complaints = stack.take_down();
     complaints.extend(claim.release().err().map(|error| error.to_string()));
@@ -120,7 +120,7 @@ impl Trial<'_> {
             return Ok(());
         }
         stack.sink.step("verify");
-        stack.mount()?;
+        stack.mount_again()?;
         let materials = &self.materials;
         let find = |name: &str| {
             materials.get(name).ok().map(|material| (&material.prepared, material.staged.as_ref()))

@@ -4,6 +4,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use crate::host::environment::device_facts;
+use crate::host::guard::Hold;
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::root::Root;
 use crate::host::scheduler::BorrowedScheduler;
@@ -21,6 +22,8 @@ pub(super) struct Claim {
     name: String,
     /// Cleared by the kernel when it is closed here and nothing uses it.
     _attached: Option<LoopDevice>,
+    /// A real device is kept open, too: while it is, its number means no other.
+    hold: Option<Hold>,
     scheduler: Option<BorrowedScheduler>,
 }
 
@@ -33,8 +36,8 @@ impl Claim {
     ) -> Result<Self, TrialError> {
         let host = |error: &dyn std::fmt::Display| TrialError::Host(error.to_string());
         let mut facts = Facts::new();
-        let (path, attached) = match device {
-            TrialDevice::Guest { path } => (path.clone(), None),
+        let (path, attached, hold) = match device {
+            TrialDevice::Guest { path } => (path.clone(), None, None),
             TrialDevice::Image { descriptor } => {
                 let image = own(*descriptor)
                     .ok_or_else(|| TrialError::Host("no image was handed over".to_owned()))?;
@@ -42,7 +45,7 @@ impl Claim {
                     .map_err(|error| host(&error))?;
                 facts.insert("device.direct_io".to_owned(), attached.direct_io().to_string());
                 attached.caution().into_iter().for_each(|caution| sink.caution("", caution));
-                (attached.path().to_owned(), Some(attached))
+                (attached.path().to_owned(), Some(attached), None)
             }
             TrialDevice::Block { ticket } => {
                 // Everything the guard saw is looked at again here, right before the first write.
@@ -50,12 +53,13 @@ impl Claim {
                 let discarded = claim.discard().map_err(TrialError::io("discard the device"))?;
                 facts.insert("device.discarded".to_owned(), discarded.to_string());
                 // mkfs and mount claim it themselves from here on.
-                (ticket.path.clone(), None)
+                let hold = claim.hold().map_err(|error| host(&error))?;
+                (ticket.path.clone(), None, Some(hold))
             }
         };
         let real = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let mut claim = Claim { path, name, _attached: attached, scheduler: None };
+        let mut claim = Claim { path, name, _attached: attached, hold, scheduler: None };
         claim.set_scheduler(scheduler)?;
         // Told last: a reader wants the settings of the trial, not those before it.
         facts.extend(device_facts(&Root::default(), &claim.name));
@@ -65,6 +69,15 @@ impl Claim {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Makes sure, before something writes to the device, that it is the one that was cleared and, unless a layer of
+    /// this trial has `claimed` it, that nobody has it.
+    pub(super) fn check(&self, claimed: bool) -> Result<(), TrialError> {
+        let Some(hold) = &self.hold else { return Ok(()) };
+        let root = Root::default();
+        let checked = if claimed { hold.check(&root) } else { hold.check_free(&root) };
+        checked.map(drop).map_err(|refusal| TrialError::Host(refusal.to_string()))
     }
 
     fn set_scheduler(&mut self, scheduler: Option<&str>) -> Result<(), TrialError> {

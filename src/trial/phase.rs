@@ -29,7 +29,7 @@ impl Trial<'_> {
         if phase.work == Work::Operation(Operation::Fsck) {
             stack.unmount()?;
             self.check(stack, &phase.name)?;
-            stack.mount()?;
+            stack.mount_again()?;
             self.checked = true;
             return Ok(());
         }
@@ -195,6 +195,7 @@ impl Trial<'_> {
                 .caution(name, format!("{} has no checker: nothing was checked or timed", filesystem.name));
             return Ok(());
         };
+        stack.check_device()?;
         let work = |stack: &mut Stack<'_>| stack.tool(name, Trade::Formatting, argv);
         let (record, clocked) = self.meter.clock(name, "cold", stack, work, Stack::sync_device)?;
         stack.sink.observation(clocked.finish(WorkDone::default(), None)?);
@@ -236,6 +237,7 @@ impl Trial<'_> {
         make_durable: impl FnOnce(&mut Stack<'s>) -> Result<(), TrialError>,
     ) -> Result<(), TrialError> {
         stack.sink.step(name);
+        stack.check_device()?;
         let ((), clocked) = self.meter.clock(name, self.cache, stack, work, make_durable)?;
         stack.sink.observation(clocked.finish(WorkDone::default(), None)?);
         Ok(())

@@ -52,6 +52,7 @@ impl Trial<'_> {
         let material = self.materials.get(phase.dataset.as_deref().unwrap_or_default())?;
         let dataset = &material.prepared;
         let writes = writes_device(phase);
+        stack.check_device()?;
         drop_caches(&Root::new("/")).map_err(|error| TrialError::Host(error.to_string()))?;
         let work = |_: &mut Stack<'_>| {
             let done = if writes { write_device(device, dataset)? } else { read_device(device, dataset)? };
@@ -84,6 +85,7 @@ impl Trial<'_> {
 
     /// Every filesystem gets the device as bare as one that was never measured.
     fn discard(&self, stack: &mut Stack<'_>, device: &Path) -> Result<(), TrialError> {
+        stack.check_device()?;
         let file = std::fs::OpenOptions::new()
             .write(true)
             .open(device)

@@ -20,6 +20,7 @@ use crate::journal::CommandRecord;
 use crate::layer::Encryption;
 use crate::plan::Candidate;
 
+use super::claim::Claim;
 use super::error::TrialError;
 use super::sink::Sink;
 
@@ -40,7 +41,7 @@ pub(super) struct Stack<'a> {
     encryption: &'static Encryption,
     limit: Duration,
     /// The device the guard cleared, or the loop device on top of the image.
-    bottom: PathBuf,
+    claim: &'a Claim,
     mapping: String,
     /// The kernel's own node of the opened mapping: the one below /dev/mapper goes when its removal is asked for.
     opened: Option<PathBuf>,
@@ -74,7 +75,7 @@ impl<'a> Stack<'a> {
     pub(super) fn new(
         sink: &'a mut Sink,
         candidate: &'a Candidate,
-        bottom: PathBuf,
+        claim: &'a Claim,
         limit: Duration,
     ) -> Result<Self, TrialError> {
         let unknown = |what: &str, name: &str| TrialError::Unknown(format!("{what} `{name}`"));
@@ -86,14 +87,14 @@ impl<'a> Stack<'a> {
             std::fs::create_dir_all(folder).map_err(TrialError::io("make the mount point"))?;
         }
         // Unique on the machine, so that `fsverdict clean` can tell ours and two runs do not collide.
-        let mapping = format!("fsverdict-{}", bottom.file_name().unwrap_or_default().to_string_lossy());
+        let mapping = format!("fsverdict-{}", claim.path().file_name().unwrap_or_default().to_string_lossy());
         Ok(Stack {
             sink,
             candidate,
             filesystem,
             encryption,
             limit,
-            bottom,
+            claim,
             mapping,
             opened: None,
             mounted: false,
@@ -110,12 +111,13 @@ impl<'a> Stack<'a> {
 
     /// The device the filesystem lies on.
     pub(super) fn top(&self) -> PathBuf {
-        self.opened.clone().unwrap_or_else(|| self.bottom.clone())
+        self.opened.clone().unwrap_or_else(|| self.claim.path().to_owned())
     }
 
     /// Name of the bottom device in `/sys/class/block`.
     pub(super) fn device_name(&self) -> String {
-        let real = std::fs::canonicalize(&self.bottom).unwrap_or_else(|_| self.bottom.clone());
+        let bottom = self.claim.path();
+        let real = std::fs::canonicalize(bottom).unwrap_or_else(|_| bottom.to_owned());
         real.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
@@ -124,7 +126,7 @@ impl<'a> Stack<'a> {
     pub(super) fn shut_in(&mut self) -> Result<(), TrialError> {
         let failed = |error: CellError| TrialError::Host(error.to_string());
         let mapper = Path::new(MAPPER);
-        let mut kept = vec![self.bottom.as_path()];
+        let mut kept = vec![self.claim.path()];
         if !self.encryption.is_none() && mapper.exists() {
             kept.push(mapper);
         }
@@ -171,7 +173,8 @@ impl<'a> Stack<'a> {
             return Ok(());
         }
         std::fs::write(KEY_FILE, "fsverdict: not a secret").map_err(TrialError::io("write the key file"))?;
-        let bottom = self.bottom.to_string_lossy().into_owned();
+        let bottom = self.claim.path().to_string_lossy().into_owned();
+        self.check_device()?;
         self.must("encrypt", Trade::Layering, self.encryption.format_argv(&bottom, KEY_FILE))?;
         self.must(
             "open encryption",
@@ -213,6 +216,17 @@ impl<'a> Stack<'a> {
             self.cleaner = true;
         }
         Ok(())
+    }
+
+    /// Mounts what was unmounted a moment ago: somebody may have put something else in its place.
+    pub(super) fn mount_again(&mut self) -> Result<(), TrialError> {
+        self.check_device()?;
+        self.mount()
+    }
+
+    /// Makes sure that what is about to be written, mounted or checked is the device that was cleared.
+    pub(super) fn check_device(&self) -> Result<(), TrialError> {
+        self.claim.check(self.mounted || self.opened.is_some())
     }
 
     pub(super) fn unmount(&mut self) -> Result<(), TrialError> {
@@ -266,7 +280,7 @@ impl<'a> Stack<'a> {
         rustix::fs::sync();
         self.unmount()?;
         caches::drop_caches(&Root::new("/")).map_err(|error| TrialError::Host(error.to_string()))?;
-        self.mount()
+        self.mount_again()
     }
 
     /// Makes everything written to the mounted filesystem durable: syncfs, and then a flush of the device itself,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::fake::write_partition_table;
-use super::{Cleared, Refusal, Ticket, examine};
+use super::{Cleared, Refusal, State, Ticket, examine};
 use crate::host::image;
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::procfs::mounts;
@@ -85,15 +85,20 @@ fn the_disk_this_system_runs_from_is_refused_without_being_opened() {
 fn loop_blank_disk_is_cleared_and_held() {
     let disk = Disk::new();
     let cleared = disk.examine(None).unwrap();
-    cleared.recheck(&Root::default()).unwrap();
-    assert!(cleared.contents().blank);
-    // mkfs and mount claim the device the same way, so nobody else gets in between.
+    // Another run is told whose it is.
     let refusal = disk.examine(None).unwrap_err();
+    let told = format!("is being tested by another run: process {}", std::process::id());
+    assert!(refusal.to_string().contains(&told), "{refusal}");
+    let (ticket, hold) = cleared.into_ticket().unwrap();
+    assert!(matches!(disk.examine(None), Err(Refusal::Taken { .. })));
+    hold.check_unused(&Root::default()).unwrap();
+    // mkfs and mount claim the device the same way, so nobody else gets in between.
+    let claim = ticket.redeem(&Root::default()).unwrap();
+    let refusal = ticket.redeem(&Root::default()).unwrap_err();
     assert!(matches!(refusal, Refusal::Busy { .. }), "{refusal}");
     assert!(refusal.hint().unwrap().contains(&format!("fuser -v {}", disk.path().display())));
-    let ticket = cleared.into_ticket();
-    let claim = ticket.redeem(&Root::default()).unwrap();
-    assert!(matches!(ticket.redeem(&Root::default()), Err(Refusal::Busy { .. })));
+    assert!(matches!(hold.check_free(&Root::default()), Err(Refusal::Busy { .. })));
+    hold.check(&Root::default()).unwrap();
     claim.file().write_all_at(&[1; 4096], 0).unwrap();
     assert!(claim.discard().unwrap());
     let mut page = [1; 4096];
@@ -133,7 +138,7 @@ fn loop_every_filesystem_here_is_seen_and_asked_for_by_its_identity() {
 fn loop_a_wrong_identity_is_refused_even_for_a_blank_disk() {
     let disk = Disk::new();
     let refusal = disk.examine(Some(UUID)).unwrap_err();
-    assert!(matches!(&refusal, Refusal::Signed(signed) if signed.blank), "{refusal}");
+    assert!(matches!(&refusal, Refusal::Signed(signed) if signed.state == State::Blank), "{refusal}");
     assert_eq!(refusal.erase_identity(), None);
     assert_eq!(refusal.hint().unwrap(), "nothing is on it: leave --erase away");
 }
@@ -239,9 +244,7 @@ fn loop_contents_that_change_after_clearance_are_not_written_over() {
     let cleared = disk.examine(None).unwrap();
     // By another path than the device, as a second cable to it would.
     disk.image.write_all_at(b"precious", 40 << 10).unwrap();
-    let refusal = cleared.recheck(&Root::default()).unwrap_err();
-    assert!(matches!(refusal, Refusal::Changed { .. }), "{refusal}");
-    let ticket = cleared.into_ticket();
+    let (ticket, _hold) = cleared.into_ticket().unwrap();
     assert!(matches!(ticket.redeem(&Root::default()), Err(Refusal::Changed { .. })));
     ticket.after_first_write().redeem(&Root::default()).unwrap();
 }
@@ -250,7 +253,7 @@ fn loop_contents_that_change_after_clearance_are_not_written_over() {
 fn loop_another_disk_under_the_same_name_is_not_written_over() {
     let first = Disk::new();
     let path = first.path().to_owned();
-    let ticket = first.examine(None).unwrap().into_ticket();
+    let ticket = first.examine(None).unwrap().into_ticket().unwrap().0;
     let ticket: Ticket = serde_json::from_str(&serde_json::to_string(&ticket).unwrap()).unwrap();
     drop(first);
     // Take free loop devices until one has the name of the first; others of this machine may use it meanwhile.
@@ -269,9 +272,44 @@ fn loop_another_disk_under_the_same_name_is_not_written_over() {
 fn loop_device_mounted_after_clearance_is_not_written_over() {
     let disk = Disk::new();
     disk.format(&["mkfs.ext4", "-q", "-U", UUID]);
-    let ticket = disk.examine(Some(UUID)).unwrap().into_ticket();
+    let (ticket, _hold) = disk.examine(Some(UUID)).unwrap().into_ticket().unwrap();
     let point = tempfile::tempdir().unwrap();
     let _mounted = Mounted::new(disk.path(), point.path());
     assert!(matches!(ticket.redeem(&Root::default()), Err(Refusal::Mounted { .. })));
     assert!(matches!(ticket.after_first_write().redeem(&Root::default()), Err(Refusal::Mounted { .. })));
+}
+
+#[test]
+fn loop_held_device_cannot_become_another_and_what_can_change_is_seen() {
+    let root = Root::default();
+    let disk = Disk::new();
+    let (ticket, hold) = disk.examine(None).unwrap().into_ticket().unwrap();
+    let held = ticket.redeem(&root).unwrap().hold().unwrap();
+    let run = |argv: &[&str]| Command::new(argv[0]).args(&argv[1..]).status().unwrap().success();
+    let path = disk.path().to_str().unwrap().to_owned();
+    // Whoever detaches it is told "done", and it stays.
+    assert!(run(&["losetup", "--detach", &path]));
+    held.check_free(&root).unwrap();
+    hold.check_unused(&root).unwrap();
+    disk.image.set_len(SIZE / 2).unwrap();
+    assert!(run(&["losetup", "--set-capacity", &path]));
+    let refusal = held.check_free(&root).unwrap_err();
+    assert!(refusal.to_string().contains("its size was"), "{refusal}");
+    assert!(hold.check_unused(&root).is_err());
+    disk.image.set_len(SIZE).unwrap();
+    assert!(run(&["losetup", "--set-capacity", &path]));
+    held.check_free(&root).unwrap();
+}
+
+#[test]
+fn loop_node_outside_of_dev_is_taken_for_the_one_within() {
+    let disk = Disk::new();
+    let folder = tempfile::tempdir().unwrap();
+    let node = folder.path().join("disk");
+    let number =
+        std::fs::metadata(disk.path()).map(|node| std::os::unix::fs::MetadataExt::rdev(&node)).unwrap();
+    let kind = rustix::fs::FileType::BlockDevice;
+    rustix::fs::mknodat(rustix::fs::CWD, &node, kind, rustix::fs::Mode::RUSR, number).unwrap();
+    let cleared = examine(&Root::default(), &node, 1, None).unwrap();
+    assert_eq!(cleared.device().path, disk.path());
 }

@@ -4,11 +4,19 @@
 //! an exclusive open for reading, then what is written on it. [`Cleared`] keeps that open, so that nobody else can
 //! mount or claim the device meanwhile. Its [`Ticket`] goes to whoever will write; [`Ticket::redeem`] checks again,
 //! on the very descriptor the writing begins with, that device, identity and contents are still those examined.
+//! From then on a [`Hold`] keeps the device open and compares it before each mkfs, mount and fsck. For the length of a
+//! run nobody else's run gets it ([`lock`]).
 
+mod hold;
+mod lock;
+mod loops;
 mod refusal;
 mod ticket;
 mod usage;
+mod writers;
 
+#[cfg(test)]
+mod device_list;
 #[cfg(test)]
 pub(crate) mod fake;
 #[cfg(test)]
@@ -17,14 +25,17 @@ mod loop_tests;
 use std::fs::File;
 use std::path::Path;
 
-pub use refusal::{Refusal, SignedDevice};
+pub use hold::Hold;
+pub use refusal::{Refusal, SignedDevice, State};
 pub use ticket::{Claim, Ticket};
 
+use super::blank::{self, Survey};
 use super::block_device::{BlockDevice, DeviceNumber, number_of};
 use super::identity::Identity;
 use super::root::Root;
 use super::signature::{self, Contents};
 use super::syscall;
+use lock::Lock;
 
 /// A device that may be written, held open exclusively until this is dropped or turned into its ticket.
 #[derive(Debug)]
@@ -34,6 +45,7 @@ pub struct Cleared {
     ticket: Ticket,
     cautions: Vec<String>,
     held: File,
+    lock: Lock,
 }
 
 impl Cleared {
@@ -57,22 +69,13 @@ impl Cleared {
         &self.cautions
     }
 
-    /// Checks once more, on the descriptor held, that it is still the same device with the same contents, and free.
+    /// Lets the bearer of the ticket claim the device, and keeps it open for the run.
     ///
     /// # Errors
-    /// [`Refusal::Changed`] with what changed, or the reason it may not be written any more.
-    pub fn recheck(&self, root: &Root) -> Result<(), Refusal> {
-        self.ticket.check(root, &self.held).map(|_| ())
-    }
-
-    /// A copy of the ticket; it can be redeemed when this `Cleared` is gone.
-    pub fn ticket(&self) -> &Ticket {
-        &self.ticket
-    }
-
-    /// Lets go of the device, so that the bearer of the ticket can claim it.
-    pub fn into_ticket(self) -> Ticket {
-        self.ticket
+    /// When it cannot be opened once more.
+    pub fn into_ticket(self) -> Result<(Ticket, Hold), Refusal> {
+        let hold = Hold::instead_of(self.held, &self.ticket, Some(self.lock))?;
+        Ok((self.ticket, hold))
     }
 }
 
@@ -85,20 +88,33 @@ impl Cleared {
 /// The reason for refusing; when in doubt, it refuses.
 pub fn examine(root: &Root, path: &Path, needed: u64, erase: Option<&str>) -> Result<Cleared, Refusal> {
     let device = BlockDevice::inspect(root, path)?;
-    check_tables(root, &device, needed)?;
+    if !device.path.starts_with(root.path("dev")) {
+        return Err(Refusal::NodeElsewhere {
+            device: device.describe_for_people(),
+            number: device.number,
+            name: device.name,
+        });
+    }
+    let lock = Lock::take(root, &device, &usage::parts(root, &device))?;
+    let caution = check_tables(root, &device, needed)?;
     let held = open_exclusively(&device, false)?;
     let size = check_open(&device, &held, needed)?;
     let contents = signature::read(&held, size)
         .map_err(|source| Refusal::Unknown { device: device.describe_for_people(), source })?;
-    check_consent(root, &device, &contents, erase)?;
-    let cautions = cautions(root, &device);
-    let ticket = Ticket::new(&device, size, needed, &contents);
-    Ok(Cleared { device, contents, ticket, cautions, held })
+    let blank = check_consent(root, &device, &held, &contents, erase)?;
+    let cautions = cautions(root, &device).into_iter().chain(caution).collect();
+    let ticket = Ticket::new(&device, &held, size, needed, &contents, blank);
+    Ok(Cleared { device, contents, ticket, cautions, held, lock })
 }
 
-/// Everything that can be known without opening the device.
-fn check_tables(root: &Root, device: &BlockDevice, needed: u64) -> Result<(), Refusal> {
-    usage::check(root, device)?;
+/// Everything that can be known without opening the device, outside of cells; what a reader must know of that.
+fn check_tables(root: &Root, device: &BlockDevice, needed: u64) -> Result<Option<String>, Refusal> {
+    let caution = usage::check(root, device)?;
+    check_attributes(device, needed)?;
+    Ok(caution)
+}
+
+fn check_attributes(device: &BlockDevice, needed: u64) -> Result<(), Refusal> {
     if device.read_only {
         return Err(Refusal::ReadOnly { device: device.describe_for_people() });
     }
@@ -112,7 +128,7 @@ fn open_exclusively(device: &BlockDevice, write: bool) -> Result<File, Refusal> 
     // Non-blocking, so that a drive without a medium answers at once; the kernel has no other use for it here.
     let flags = access | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
     // A device given free a moment ago may still be held by a child of its last user that is about to exec.
-    match usage::patiently(|| rustix::fs::open(&device.path, flags, Mode::empty())) {
+    match writers::patiently(|| rustix::fs::open(&device.path, flags, Mode::empty())) {
         Ok(descriptor) => Ok(File::from(descriptor)),
         Err(rustix::io::Errno::BUSY) => Err(Refusal::Busy { device: device.describe_for_people() }),
         Err(rustix::io::Errno::ROFS) => Err(Refusal::ReadOnly { device: device.describe_for_people() }),
@@ -149,25 +165,47 @@ fn check_size(device: &BlockDevice, size: u64, needed: u64) -> Result<(), Refusa
     Ok(())
 }
 
+/// Whether it may be written: because the user says so by its name, or (true) because nothing is on it.
 fn check_consent(
     root: &Root,
     device: &BlockDevice,
+    held: &File,
     contents: &Contents,
     erase: Option<&str>,
-) -> Result<(), Refusal> {
-    let blank = contents.blank && contents.signatures.is_empty() && device.partitions.is_empty();
+) -> Result<bool, Refusal> {
     let identity = device.hardware.with(&contents.names());
-    match erase {
-        Some(name) if identity.accepts(name) => Ok(()),
-        None if blank => Ok(()),
-        given => Err(Refusal::Signed(Box::new(SignedDevice {
-            device: device.describe_for_people(),
-            given: given.map(str::to_owned),
-            blank,
-            marks: describe_contents(root, device, contents),
-            identity,
-        }))),
+    if erase.is_some_and(|name| identity.accepts(name)) {
+        return Ok(false);
     }
+    let mut state = State::Full;
+    let mut marks = describe_contents(root, device, contents);
+    if let (Some(value), []) = (contents.uniform, marks.as_slice()) {
+        let found = survey(device, held, value)?;
+        state = if matches!(found, Survey::Data(_)) { State::Full } else { State::Doubtful };
+        marks.extend(found.describe(device.size));
+        marks.extend(blank::window(held, device));
+        if marks.is_empty() {
+            state = State::Blank;
+        }
+    }
+    if state == State::Blank && erase.is_none() {
+        return Ok(true);
+    }
+    let device = device.describe_for_people();
+    Err(Refusal::Signed(Box::new(SignedDevice {
+        device,
+        given: erase.map(str::to_owned),
+        state,
+        marks,
+        identity,
+    })))
+}
+
+fn survey(device: &BlockDevice, held: &File, value: u8) -> Result<Survey, Refusal> {
+    blank::survey(held, device, value, device.size, blank::PATIENCE).map_err(|error| Refusal::Unknown {
+        device: device.describe_for_people(),
+        source: signature::SignatureError::Unreadable(error),
+    })
 }
 
 /// What is on the device and on its partitions, one line each.
@@ -187,7 +225,7 @@ fn describe_contents(root: &Root, device: &BlockDevice, contents: &Contents) -> 
         });
         lines.push(found.unwrap_or_else(|| format!("partition {name}")));
     }
-    if lines.is_empty() && !contents.blank {
+    if lines.is_empty() && contents.uniform.is_none() {
         lines.push("data that no known signature explains".to_owned());
     }
     lines

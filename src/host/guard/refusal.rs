@@ -4,10 +4,13 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::host::block_device::{BlockDevice, InspectError};
+use crate::host::block_device::{BlockDevice, DeviceNumber, InspectError};
 use crate::host::identity::Identity;
 use crate::host::signature::SignatureError;
 use crate::plan::Bytes;
+
+/// What only root may do in whatever lab, because only root can see who uses a device.
+const NEEDS_ROOT: &str = "testing a real device needs root, in every lab: sudo fsverdict …; or use a scratch image: --device image:4GiB";
 
 /// Why a device was refused. `device` is always one line for people: path, model, size.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +18,18 @@ pub enum Refusal {
     /// It is not a block device, or cannot be inspected.
     #[error(transparent)]
     Inspect(#[from] InspectError),
+    /// Its node lies where cells have memory of their own or see no devices, and there is none in its place.
+    #[error(
+        "the node of {device} does not lie below /dev, where trials look for it, and /dev/{name} is not it"
+    )]
+    NodeElsewhere {
+        /// The device.
+        device: String,
+        /// The kernel's name for it.
+        name: String,
+        /// Its number.
+        number: DeviceNumber,
+    },
     /// One of the kernel's tables could not be read, so nothing is known.
     #[error("cannot tell whether {device} is in use: {source}")]
     TableUnreadable {
@@ -61,6 +76,16 @@ pub enum Refusal {
         /// What holds it: `dm-0 (vg-home)`, `md127` …
         holder: String,
     },
+    /// Whether programs write to it cannot be told.
+    #[error(
+        "cannot tell whether {device} is in use: what {processes} processes have open cannot be looked at"
+    )]
+    Hidden {
+        /// The device.
+        device: String,
+        /// How many processes cannot be looked into.
+        processes: usize,
+    },
     /// It is a loop device over another block device, which nothing protects.
     #[error("{device} is a loop device over the block device {backing}")]
     LoopOverDevice {
@@ -99,6 +124,14 @@ pub enum Refusal {
         /// What the plan needs, in bytes.
         needed: u64,
     },
+    /// Another run tests it, or its disk, or a partition of it.
+    #[error("{device} is being tested by another run: {holder}")]
+    Taken {
+        /// The device.
+        device: String,
+        /// Whose.
+        holder: String,
+    },
     /// Somebody has it open exclusively.
     #[error("{device} is busy: a program or a mount elsewhere holds it exclusively")]
     Busy {
@@ -125,13 +158,24 @@ pub enum Refusal {
     #[error("{0}")]
     Signed(Box<SignedDevice>),
     /// It is not as it was examined any more.
-    #[error("{device} changed since it was examined: {change}; nothing was written")]
+    #[error("{device} changed since it was examined: {change}; it was not written to")]
     Changed {
         /// The device.
         device: String,
         /// What changed.
         change: String,
     },
+}
+
+/// How sure it is that something is on a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Nothing is on it: only the name given is wrong.
+    Blank,
+    /// Nothing was found, but not all was looked at, or it is a part of something.
+    Doubtful,
+    /// Something is on it.
+    Full,
 }
 
 /// A device with something on it, and the names by which the user may give it up.
@@ -141,8 +185,8 @@ pub struct SignedDevice {
     pub device: String,
     /// What the user gave as its identity, if anything.
     pub given: Option<String>,
-    /// Nothing is on it: only the name given is wrong.
-    pub blank: bool,
+    /// How sure it is that something is on it.
+    pub state: State,
     /// What is on it, one line each.
     pub marks: Vec<String>,
     /// Every name that would be accepted, best first.
@@ -153,15 +197,17 @@ impl fmt::Display for SignedDevice {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.given {
             Some(given) => write!(formatter, "`{given}` is not the identity of {}", self.device)?,
+            None if self.state == State::Doubtful => {
+                write!(formatter, "{} is not known to be empty", self.device)?;
+            }
             None => write!(formatter, "{} is not empty", self.device)?,
         }
-        if !self.blank {
-            write!(formatter, "; it bears:")?;
-            for mark in &self.marks {
-                write!(formatter, "\n  {mark}")?;
-            }
+        match self.state {
+            State::Blank => {}
+            State::Doubtful => write!(formatter, "; it is, or has:")?,
+            State::Full => write!(formatter, "; it bears:")?,
         }
-        Ok(())
+        self.marks.iter().try_for_each(|mark| write!(formatter, "\n  {mark}"))
     }
 }
 
@@ -173,7 +219,7 @@ impl Refusal {
     /// The identity that, given as `--erase IDENTITY` or typed, would lift this refusal.
     pub fn erase_identity(&self) -> Option<&str> {
         match self {
-            Refusal::Signed(signed) if !signed.blank => signed.identity.preferred(),
+            Refusal::Signed(signed) if signed.state != State::Blank => signed.identity.preferred(),
             _ => None,
         }
     }
@@ -193,7 +239,12 @@ impl Refusal {
             Refusal::Swap { part, .. } => {
                 format!("if it may be erased, take it out of use first: swapoff {}", shell_word(part))
             }
-            Refusal::Held { .. } => "if it may be erased, take that apart first; `lsblk` shows what stands on it".to_owned(),
+            Refusal::Held { .. } => "if it may be erased, take that apart first; `lsblk` and `losetup --list` show what stands on it".to_owned(),
+            Refusal::NodeElsewhere { name, number, .. } => {
+                format!("make it: mknod /dev/{name} b {} {}", number.major, number.minor)
+            }
+            Refusal::Taken { .. } => "wait for its end, or name another device".to_owned(),
+            Refusal::Hidden { .. } => NEEDS_ROOT.to_owned(),
             Refusal::LoopOverDevice { backing, .. } => format!("name that device itself: {backing}"),
             Refusal::SameDisk { other, .. } => {
                 format!("a disk with two paths is used through multipath only; see `lsblk {other}`")
@@ -205,12 +256,11 @@ impl Refusal {
                 )
             }
             Refusal::CannotOpen { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-                "testing a real device needs root: sudo fsverdict …, or use a scratch image: --device image:4GiB"
-                    .to_owned()
+                NEEDS_ROOT.to_owned()
             }
             Refusal::System { .. } => "fsverdict never writes to it; name another disk, or use a scratch image: --device image:4GiB".to_owned(),
             Refusal::Unknown { source, .. } => return source.hint(),
-            Refusal::Signed(signed) if signed.blank => "nothing is on it: leave --erase away".to_owned(),
+            Refusal::Signed(signed) if signed.state == State::Blank => "nothing is on it: leave --erase away".to_owned(),
             Refusal::Signed(signed) => return signed.hint(),
             Refusal::Changed { .. } => "look at the device again, then start again".to_owned(),
             Refusal::ReadOnly { .. } => {

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::hold::Hold;
 use super::refusal::Refusal;
-use super::{check_open, check_tables, open_exclusively};
+use super::{check_attributes, check_open, open_exclusively, survey, usage};
+use crate::host::blank::Survey;
 use crate::host::block_device::{BlockDevice, DeviceNumber};
 use crate::host::identity::Identity;
 use crate::host::root::Root;
@@ -26,13 +28,26 @@ pub struct Ticket {
     #[serde(default)]
     sequence: Option<u64>,
     hardware: Identity,
+    /// Of a loop device: filesystem and inode of its file (or the number of the device below), and its first byte there.
+    #[serde(default)]
+    backing: Option<(u64, u64, u64, u64)>,
     /// Digest of what was on it; `None` once it holds only what fsverdict wrote.
     #[serde(default)]
     contents: Option<String>,
+    /// Nothing at all was on it.
+    #[serde(default)]
+    blank: bool,
 }
 
 impl Ticket {
-    pub(super) fn new(device: &BlockDevice, size: u64, needed: u64, contents: &Contents) -> Self {
+    pub(super) fn new(
+        device: &BlockDevice,
+        held: &File,
+        size: u64,
+        needed: u64,
+        contents: &Contents,
+        blank: bool,
+    ) -> Self {
         Ticket {
             path: device.path.clone(),
             number: device.number,
@@ -40,7 +55,9 @@ impl Ticket {
             needed,
             sequence: device.sequence,
             hardware: device.hardware.clone(),
+            backing: backing(held),
             contents: Some(contents.digest.clone()),
+            blank,
         }
     }
 
@@ -56,28 +73,42 @@ impl Ticket {
     /// [`Refusal::Changed`] with what changed, or the reason it may not be written any more.
     pub fn redeem(&self, root: &Root) -> Result<Claim, Refusal> {
         let device = self.inspect(root)?;
-        check_tables(root, &device, self.needed)?;
+        usage::check_claims(root, &device)?;
+        check_attributes(&device, self.needed)?;
         let file = open_exclusively(&device, true)?;
-        let device = self.check(root, &file)?;
-        Ok(Claim { device, file })
+        let device = self.check_identity(root, &file)?;
+        self.check_contents(&device, &file)?;
+        Ok(Claim { device, file, ticket: self.clone() })
     }
 
-    /// Whether the open device is still the one this ticket is for, and free.
-    pub(super) fn check(&self, root: &Root, held: &File) -> Result<BlockDevice, Refusal> {
+    /// Whether the open device, and what its path leads to, is still the one this ticket is for.
+    pub(super) fn check_identity(&self, root: &Root, held: &File) -> Result<BlockDevice, Refusal> {
         let device = self.inspect(root)?;
-        check_tables(root, &device, self.needed)?;
         let size = check_open(&device, held, self.needed)?;
         if size != self.size {
             return Err(Refusal::changed(&device, format!("its size was {} B and is {size} B", self.size)));
         }
-        if let Some(expected) = &self.contents {
-            let contents = signature::read(held, size)
-                .map_err(|source| Refusal::Unknown { device: device.describe_for_people(), source })?;
-            if contents.digest != *expected {
-                return Err(Refusal::changed(&device, "what is on it is not what was on it"));
-            }
+        if backing(held) != self.backing {
+            return Err(Refusal::changed(&device, "it shows another file, or another part of its file"));
         }
         Ok(device)
+    }
+
+    fn check_contents(&self, device: &BlockDevice, held: &File) -> Result<(), Refusal> {
+        let Some(expected) = &self.contents else { return Ok(()) };
+        let contents = signature::read(held, self.size)
+            .map_err(|source| Refusal::Unknown { device: device.describe_for_people(), source })?;
+        // Consent by name is for what the sample shows; without it, everything must still be empty.
+        let value = contents.uniform.unwrap_or(0);
+        let filled = self.blank && matches!(survey(device, held, value)?, Survey::Data(_));
+        if contents.digest != *expected || filled {
+            return Err(Refusal::changed(device, "what is on it is not what was on it"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn cannot_open(&self, error: rustix::io::Errno) -> Refusal {
+        Refusal::CannotOpen { device: self.path.display().to_string(), source: error.into() }
     }
 
     fn inspect(&self, root: &Root) -> Result<BlockDevice, Refusal> {
@@ -96,11 +127,17 @@ impl Ticket {
     }
 }
 
+fn backing(device: &File) -> Option<(u64, u64, u64, u64)> {
+    let status = syscall::loop_status(device).ok()?;
+    Some((status.device, status.inode, status.raw_device, status.offset))
+}
+
 /// A device open for writing that nobody else can mount or claim; dropping it lets go.
 #[derive(Debug)]
 pub struct Claim {
     device: BlockDevice,
     file: File,
+    ticket: Ticket,
 }
 
 impl Claim {
@@ -124,5 +161,13 @@ impl Claim {
             Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOTTY) => Ok(false),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Gives up the claim, so that mkfs and mount can have the device, and keeps it open.
+    ///
+    /// # Errors
+    /// When it cannot be opened once more.
+    pub fn hold(self) -> Result<Hold, Refusal> {
+        Hold::instead_of(self.file, &self.ticket, None)
     }
 }

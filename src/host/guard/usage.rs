@@ -10,11 +10,11 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
+use super::loops::{self, Base, Loop};
 use super::refusal::Refusal;
+use super::writers;
 use crate::host::block_device::{BlockDevice, DeviceNumber, number_of, read_trimmed};
 use crate::host::identity::NameKind;
 use crate::host::procfs::{Mount, mounts, unescape};
@@ -25,15 +25,32 @@ const SYSTEM_POINTS: [&str; 11] =
     ["/", "/boot", "/boot/efi", "/efi", "/usr", "/home", "/var", "/etc", "/opt", "/root", "/srv"];
 
 /// Refuses a device that is used, or by whose writing something used would be overwritten.
-pub(super) fn check(root: &Root, device: &BlockDevice) -> Result<(), Refusal> {
+///
+/// What stands on the same bytes by another name, and who writes there, is to be seen from outside of cells only.
+/// Returns what a reader of the numbers must know of that, if anything.
+pub(super) fn check(root: &Root, device: &BlockDevice) -> Result<Option<String>, Refusal> {
+    check_claims(root, device)?;
+    let unreadable = |source| Refusal::TableUnreadable { device: device.describe_for_people(), source };
+    let mounts = mounts(root).map_err(|error| unreadable(io::Error::other(error)))?;
+    let parts = parts(root, device);
+    let loops = loops::attached(root).map_err(unreadable)?;
+    check_loops(root, device, &parts, &loops, &mounts)?;
+    let devices = parts.into_iter().map(|(name, number)| (format!("/dev/{name}"), Base::Device(number)));
+    let files = loops::places(root, &loops, device.number).into_iter().filter_map(|place| match place.base {
+        Base::File(..) => Some((format!("the file behind /dev/{}", device.name), place.base)),
+        Base::Device(_) => None,
+    });
+    writers::check(root, device, &devices.chain(files).collect())
+}
+
+/// Refuses a device that is mounted, swap, or claimed by another device, as far as the kernel's tables say.
+pub(super) fn check_claims(root: &Root, device: &BlockDevice) -> Result<(), Refusal> {
     let unreadable = |source| Refusal::TableUnreadable { device: device.describe_for_people(), source };
     let mounts = mounts(root).map_err(|error| unreadable(io::Error::other(error)))?;
     let parts = parts(root, device);
     check_mounts(root, device, &parts, &mounts)?;
     check_swap(root, device, &parts)?;
     check_holders(root, device, &parts)?;
-    check_loops(root, device, &parts)?;
-    check_writers(root, device, &parts)?;
     check_other_paths(root, device, &mounts)
 }
 
@@ -49,7 +66,7 @@ pub(super) fn system_mount_beside(root: &Root, device: &BlockDevice) -> Option<P
 }
 
 /// The device, its partitions, and the disk it is a partition of: all the numbers under which its bytes are reached.
-fn parts(root: &Root, device: &BlockDevice) -> Vec<(String, DeviceNumber)> {
+pub(super) fn parts(root: &Root, device: &BlockDevice) -> Vec<(String, DeviceNumber)> {
     let mut parts = vec![(device.name.clone(), device.number)];
     parts.extend(device.partitions.iter().cloned());
     if let Some(whole) = device.whole {
@@ -127,77 +144,24 @@ fn check_holders(root: &Root, device: &BlockDevice, parts: &[(String, DeviceNumb
     Ok(())
 }
 
-/// A loop device neither holds nor excludes what it stands on, so both directions are looked at here.
-fn check_loops(root: &Root, device: &BlockDevice, parts: &[(String, DeviceNumber)]) -> Result<(), Refusal> {
-    for name in names_in(&root.path("sys/class/block")) {
-        let Some(backing) = read_trimmed(&root.path(format!("sys/class/block/{name}/loop/backing_file")))
-        else {
-            continue;
-        };
-        let Some(below) = number_of(root, &root.absolute(Path::new(&backing))) else { continue };
-        if number_by_name(root, &name).is_some_and(|number| part_with(parts, number).is_some()) {
-            return Err(Refusal::LoopOverDevice { device: device.describe_for_people(), backing });
-        }
-        if let Some(part) = part_with(parts, below) {
-            return Err(Refusal::Held { device: device.describe_for_people(), part, holder: name });
-        }
+/// A loop device neither holds nor excludes what it stands on, nor another one over the same bytes.
+fn check_loops(
+    root: &Root,
+    device: &BlockDevice,
+    parts: &[(String, DeviceNumber)],
+    loops: &[Loop],
+    mounts: &[Mount],
+) -> Result<(), Refusal> {
+    let below = loops.iter().find(|own| part_with(parts, own.number).is_some());
+    if let Some(Loop { base: Base::Device(_), backing, .. }) = below {
+        let backing = backing.clone();
+        return Err(Refusal::LoopOverDevice { device: device.describe_for_people(), backing });
     }
-    Ok(())
-}
-
-/// Programs that have the device open for writing without claiming it, as a virtual machine or a database may.
-///
-/// One that lets go within a moment is none of these: a child of any program, ours included, holds copies of all its
-/// parent's descriptors between its fork and its exec.
-fn check_writers(root: &Root, device: &BlockDevice, parts: &[(String, DeviceNumber)]) -> Result<(), Refusal> {
-    let found = patiently(|| match writer(root, parts) {
-        Some(found) => Err(found),
-        None => Ok(()),
-    });
-    found.map_err(|(part, holder)| Refusal::Held { device: device.describe_for_people(), part, holder })
-}
-
-/// Tries again for half a second before it gives up.
-pub(super) fn patiently<T, E>(mut attempt: impl FnMut() -> Result<T, E>) -> Result<T, E> {
-    for _ in 0..10 {
-        if let Ok(value) = attempt() {
-            return Ok(value);
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    attempt()
-}
-
-/// The part that some program has open for writing, and which program.
-fn writer(root: &Root, parts: &[(String, DeviceNumber)]) -> Option<(String, String)> {
-    let ours = std::process::id().to_string();
-    for pid in names_in(&root.path("proc")) {
-        if pid == ours || !pid.bytes().all(|byte| byte.is_ascii_digit()) {
-            continue;
-        }
-        let process = root.path(format!("proc/{pid}"));
-        for descriptor in names_in(&process.join("fd")) {
-            let Ok(metadata) = fs::metadata(process.join("fd").join(&descriptor)) else { continue };
-            if !metadata.file_type().is_block_device() {
-                continue;
-            }
-            let part = part_with(parts, DeviceNumber::from_raw(metadata.rdev()));
-            if let Some(part) = part.filter(|_| is_open_for_writing(&process, &descriptor)) {
-                let program = read_trimmed(&process.join("comm")).unwrap_or_default();
-                let holder = format!("the program {program} (process {pid}), which has it open for writing");
-                return Some((part, holder));
-            }
-        }
-    }
-    None
-}
-
-fn is_open_for_writing(process: &Path, descriptor: &str) -> bool {
-    let information = fs::read_to_string(process.join("fdinfo").join(descriptor)).unwrap_or_default();
-    let flags = information.lines().find_map(|line| line.strip_prefix("flags:"));
-    let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
-    // The two lowest bits are the access mode: 1 write, 2 both. Unknown counts as writing.
-    flags.is_none_or(|flags| flags & 3 != 0)
+    let Some(other) = loops::sharing(root, loops, device, parts) else { return Ok(()) };
+    let mounted = mounts.iter().find(|mount| numbers_of(root, mount).contains(&other.number));
+    let mounted = mounted.map(|mount| format!(", mounted on {}", mount.target.display())).unwrap_or_default();
+    let holder = format!("{}, which shows bytes of it (of {}{mounted})", other.name, other.backing);
+    Err(Refusal::Held { device: device.describe_for_people(), part: format!("/dev/{}", device.name), holder })
 }
 
 /// The same hardware by another path (two cables, no multipath set up): its use does not show under this name.
@@ -288,11 +252,11 @@ fn stack_below(root: &Root, mount: &Mount) -> BTreeSet<DeviceNumber> {
     found
 }
 
-fn number_by_name(root: &Root, name: &str) -> Option<DeviceNumber> {
+pub(super) fn number_by_name(root: &Root, name: &str) -> Option<DeviceNumber> {
     DeviceNumber::parse(&read_trimmed(&root.path(format!("sys/class/block/{name}/dev")))?)
 }
 
-fn whole_of(root: &Root, number: DeviceNumber) -> Option<DeviceNumber> {
+pub(super) fn whole_of(root: &Root, number: DeviceNumber) -> Option<DeviceNumber> {
     let folder = root.path(format!("sys/dev/block/{number}")).canonicalize().ok()?;
     if !folder.join("partition").is_file() {
         return None;

@@ -1,6 +1,6 @@
 //! Leftovers in made-up trees, and real ones made for the test.
 
-use super::{Leftover, find_in, undo};
+use super::{Leftover, find_in, find_lasting, undo};
 use crate::host::guard::fake::FakeMachine;
 use crate::host::image::{self, SCRATCH_PREFIX};
 use crate::host::process_key::ProcessKey;
@@ -68,6 +68,29 @@ fn a_scheduler_that_nobody_answers_for_is_found() {
     let found = find_in(machine.root(), &[]);
     assert_eq!(found, [Leftover::Scheduler { disk: "sda".to_owned(), former: "none".to_owned() }]);
     assert_eq!(found[0].to_string(), "setting of the I/O scheduler of sda (before: none)");
+}
+
+#[test]
+fn what_goes_by_itself_or_comes_back_as_another_is_no_leftover() {
+    let of = |sequence| Leftover::Loop {
+        path: "/dev/loop0".into(),
+        backing: "/cache/#12 (deleted)".into(),
+        sequence: Some(sequence),
+    };
+    let file = Leftover::File { path: "/cache/scratch-7-7-0".into() };
+    for (looks, expected) in [
+        (vec![vec![of(1)], vec![]], vec![]),
+        (vec![vec![of(1)], vec![of(2)], vec![of(2)]], vec![]),
+        (vec![vec![file.clone(), of(1)], vec![file.clone()]], vec![file.clone()]),
+        (vec![vec![of(1)]], vec![of(1)]),
+    ] {
+        let mut count = 0;
+        let found = find_lasting(|| {
+            count += 1;
+            looks[count.min(looks.len()) - 1].clone()
+        });
+        assert_eq!(found, expected);
+    }
 }
 
 #[test]

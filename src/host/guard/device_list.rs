@@ -1,0 +1,405 @@
+//! The device list: every set-up that let somebody else's data be written over, and how it is refused now.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use super::{Cleared, Refusal, examine};
+use crate::host::root::Root;
+
+const MIB: u64 = 1 << 20;
+
+/// A loop device made by losetup(8), detached when dropped.
+struct Attached(String);
+
+impl Attached {
+    fn new(file: &Path, more: &[&str]) -> Self {
+        Attached(said(Command::new("losetup").args(["--find", "--show"]).args(more).arg(file)))
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
+    }
+}
+
+/// What is undone when it is dropped, by a command.
+struct Undo(Command);
+
+impl Drop for Undo {
+    fn drop(&mut self) {
+        let _ = self.0.status();
+    }
+}
+
+/// A process that ends when dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn said(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+fn shell(line: &str, arguments: &[&str]) {
+    said(Command::new("sh").args(["-ec", line, "sh"]).args(arguments));
+}
+
+/// A set-up under way: what was made, dropped in reverse order.
+struct Scene {
+    kept: Vec<Box<dyn std::any::Any>>,
+    folder: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new() -> Self {
+        Scene { kept: Vec::new(), folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn keep(&mut self, thing: impl std::any::Any) {
+        self.kept.push(Box::new(thing));
+    }
+
+    /// A sparse file of 200 MiB.
+    fn file(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        File::create(&path).unwrap().set_len(200 * MIB).unwrap();
+        path
+    }
+
+    fn attach(&mut self, file: &Path, more: &[&str]) -> String {
+        let attached = Attached::new(file, more);
+        let path = attached.0.clone();
+        self.keep(attached);
+        path
+    }
+
+    fn mount(&mut self, device: &str) {
+        let point = self.path("point");
+        fs::create_dir(&point).unwrap();
+        shell("mkfs.ext4 -q -F \"$1\" && mount \"$1\" \"$2\"", &[device, point.to_str().unwrap()]);
+        let mut umount = Command::new("umount");
+        umount.arg(&point);
+        self.keep(Undo(umount));
+    }
+
+    /// Runs a Python program that prints a line once it is ready and then waits.
+    fn python(&mut self, program: &str, path: &str) {
+        let mut child = Command::new("python3")
+            .args(["-c", program, path])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        self.keep(Running(child));
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        while self.kept.pop().is_some() {}
+    }
+}
+
+/// Another node for a device, at another path.
+fn node(device: &str, path: &Path) {
+    let line = "mknod \"$2\" b $((0x$(stat -c %t \"$1\"))) $((0x$(stat -c %T \"$1\")))";
+    shell(line, &[device, path.to_str().unwrap()]);
+}
+
+/// Name; how it is set up, and which device is named; what the refusal says, or nothing where it is cleared.
+type Case = (&'static str, fn(&mut Scene) -> String, &'static str);
+
+/// Named with the identity of what is on it: consent never lifts these.
+const IN_USE: &[Case] = &[
+    (
+        "a second loop device over a mounted file",
+        |scene| {
+            let file = scene.file("f");
+            let mounted = scene.attach(&file, &[]);
+            scene.mount(&mounted);
+            scene.attach(&file, &[])
+        },
+        "mounted on",
+    ),
+    (
+        "a hard link of a mounted file",
+        |scene| {
+            let file = scene.file("f");
+            let mounted = scene.attach(&file, &[]);
+            scene.mount(&mounted);
+            fs::hard_link(&file, scene.path("link")).unwrap();
+            let link = scene.path("link");
+            scene.attach(&link, &[])
+        },
+        "which shows bytes of it",
+    ),
+    (
+        "a window of a mounted file",
+        |scene| {
+            let file = scene.file("f");
+            let mounted = scene.attach(&file, &[]);
+            scene.mount(&mounted);
+            scene.attach(&file, &["-o", "70M", "--sizelimit", "40M"])
+        },
+        "mounted on",
+    ),
+    (
+        "a mounted file that lost its name, and another name of it",
+        |scene| {
+            let file = scene.file("f");
+            fs::hard_link(&file, scene.path("link")).unwrap();
+            let mounted = scene.attach(&file, &[]);
+            scene.mount(&mounted);
+            fs::remove_file(&file).unwrap();
+            let link = scene.path("link");
+            scene.attach(&link, &[])
+        },
+        "which shows bytes of it",
+    ),
+    (
+        "a second loop device that nobody uses yet",
+        |scene| {
+            let file = scene.file("f");
+            scene.attach(&file, &[]);
+            scene.attach(&file, &[])
+        },
+        "which shows bytes of it",
+    ),
+    (
+        "a loop device on it by a node that is gone",
+        |scene| {
+            let file = scene.file("f");
+            let device = scene.attach(&file, &[]);
+            let other = scene.path("node");
+            node(&device, &other);
+            let upper = scene.attach(&other, &[]);
+            fs::remove_file(&other).unwrap();
+            scene.mount(&upper);
+            device
+        },
+        "mounted on",
+    ),
+    (
+        "a loop device over its file whose own node is gone",
+        |scene| {
+            let file = scene.file("f");
+            let mounted = scene.attach(&file, &[]);
+            scene.mount(&mounted);
+            let aside = format!("{mounted}-aside");
+            fs::rename(&mounted, &aside).unwrap();
+            let mut back = Command::new("mv");
+            back.args([&aside, &mounted]);
+            scene.keep(Undo(back));
+            scene.attach(&file, &[])
+        },
+        "mounted on",
+    ),
+    (
+        "three loop devices on one another, by nodes that are gone",
+        |scene| {
+            let file = scene.file("f");
+            let mut upper = scene.attach(&file, &[]);
+            for name in ["one", "two"] {
+                let other = scene.path(name);
+                node(&upper, &other);
+                upper = scene.attach(&other, &["-o", "1M"]);
+                fs::remove_file(&other).unwrap();
+            }
+            scene.mount(&upper);
+            fs::hard_link(&file, scene.path("link")).unwrap();
+            let link = scene.path("link");
+            scene.attach(&link, &[])
+        },
+        "which shows bytes of it",
+    ),
+    (
+        "a program that has its file open for writing",
+        |scene| {
+            let file = scene.file("f");
+            scene.python(
+                "import sys; f = open(sys.argv[1], 'r+b'); print('ready', flush=True); sys.stdin.read()",
+                file.to_str().unwrap(),
+            );
+            scene.attach(&file, &[])
+        },
+        "has it open for writing",
+    ),
+    (
+        "a program that has mapped it and closed it",
+        |scene| {
+            let file = scene.file("f");
+            let device = scene.attach(&file, &[]);
+            scene.python(MAPPED, &device);
+            device
+        },
+        "has it mapped for writing",
+    ),
+    (
+        "a program that has mapped its file and closed it",
+        |scene| {
+            let file = scene.file("f");
+            scene.python(MAPPED, file.to_str().unwrap());
+            scene.attach(&file, &[])
+        },
+        "has it mapped for writing",
+    ),
+    (
+        "a program whose first thread has ended",
+        |scene| {
+            let file = scene.file("f");
+            let device = scene.attach(&file, &[]);
+            scene.python(THREAD, &device);
+            device
+        },
+        "has it open for writing",
+    ),
+    (
+        "swap",
+        |scene| {
+            let file = scene.file("f");
+            let device = scene.attach(&file, &[]);
+            shell("mkswap -q \"$1\" && swapon \"$1\"", &[&device]);
+            let mut off = Command::new("swapoff");
+            off.arg(&device);
+            scene.keep(Undo(off));
+            device
+        },
+        "is swap space",
+    ),
+];
+
+const MAPPED: &str = "
+import ctypes, os, sys
+c = ctypes.CDLL(None)
+c.mmap.restype = ctypes.c_void_p
+c.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+f = os.open(sys.argv[1], os.O_RDWR)
+assert c.mmap(None, 4096, 3, 1, f, 0) != ctypes.c_void_p(-1).value
+os.close(f)
+print('ready', flush=True)
+sys.stdin.read()";
+
+const THREAD: &str = "
+import ctypes, os, sys, threading
+c = ctypes.CDLL(None)
+f = os.open(sys.argv[1], os.O_RDWR)
+threading.Thread(target=c.sleep, args=(60,)).start()
+os.write(1, b'ready\\n')
+c.pthread_exit(None)";
+
+/// Not named by any identity: what is asked for, or cleared.
+const WITHOUT_CONSENT: &[Case] = &[
+    (
+        "nothing anywhere",
+        |scene| {
+            let file = scene.file("f");
+            scene.attach(&file, &[])
+        },
+        "",
+    ),
+    (
+        "room that was reserved but never written",
+        |scene| {
+            let file = scene.file("f");
+            shell("fallocate -l 200M \"$1\"", &[file.to_str().unwrap()]);
+            scene.attach(&file, &[])
+        },
+        "",
+    ),
+    (
+        "zeros that were written",
+        |scene| {
+            let file = scene.file("f");
+            shell(
+                "dd if=/dev/zero of=\"$1\" bs=1M count=30 conv=notrunc status=none",
+                &[file.to_str().unwrap()],
+            );
+            scene.attach(&file, &[])
+        },
+        "",
+    ),
+    (
+        "4 KiB in the middle",
+        |scene| {
+            let file = scene.file("f");
+            File::options()
+                .write(true)
+                .open(&file)
+                .unwrap()
+                .write_all_at(&[0xa5; 4096], 77 * MIB + 12288)
+                .unwrap();
+            scene.attach(&file, &[])
+        },
+        "data that no known signature explains, 77.01 MiB from its start",
+    ),
+    (
+        "4 KiB in the middle of a file without a name, written through the device and not yet in the file",
+        |scene| {
+            let file = scene.file("f");
+            let device = scene.attach(&file, &[]);
+            fs::remove_file(&file).unwrap();
+            let open = File::options().write(true).open(&device).unwrap();
+            open.write_all_at(&[0xa5; 4096], 77 * MIB + 12288).unwrap();
+            scene.keep(File::open(&device).unwrap());
+            device
+        },
+        "data that no known signature explains",
+    ),
+    (
+        "a window of zeros in a file",
+        |scene| {
+            let file = scene.file("f");
+            scene.attach(&file, &["-o", "20M", "--sizelimit", "20M"])
+        },
+        "is not known to be empty; it is, or has:\n  a part of the file",
+    ),
+];
+
+fn outcome((_, prepare, _): &Case, consent: bool) -> Result<Cleared, Refusal> {
+    let mut scene = Scene::new();
+    let device = prepare(&mut scene);
+    let name = device.trim_start_matches("/dev/");
+    let backing = fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).unwrap();
+    examine(&Root::default(), Path::new(&device), MIB, consent.then_some(backing.trim()))
+}
+
+#[test]
+fn loop_device_list() {
+    if Command::new("python3").arg("--version").stdout(Stdio::null()).status().is_err() {
+        let _ = writeln!(std::io::stderr(), "SKIPPED: python3 is not installed");
+        return;
+    }
+    let cases =
+        IN_USE.iter().map(|case| (case, true)).chain(WITHOUT_CONSENT.iter().map(|case| (case, false)));
+    let mut wrong = Vec::new();
+    for (case, consent) in cases {
+        let (name, _, expected) = case;
+        let told = outcome(case, consent).map(drop).map_err(|refusal| refusal.to_string());
+        let right = match &told {
+            Ok(()) => expected.is_empty(),
+            Err(told) => !expected.is_empty() && told.contains(expected),
+        };
+        if !right {
+            wrong.push(format!("{name}: expected {expected:?}, got {told:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

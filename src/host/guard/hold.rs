@@ -1,0 +1,76 @@
+//! A device kept open: it stays attached under its number, and is compared before everything that writes to it.
+//!
+//! An open loop device cannot be detached, and the number of a disk that was unplugged is not given to another while
+//! it is open. What can still change (its node, its size, the part of the file a loop device shows) is looked at.
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+
+use rustix::fs::{Advice, Mode, OFlags, fadvise};
+
+use super::lock::Lock;
+use super::refusal::Refusal;
+use super::ticket::Ticket;
+use super::{check_tables, writers};
+use crate::host::block_device::BlockDevice;
+use crate::host::root::Root;
+
+/// A device kept open, but claimed by nobody: mkfs and mount can have it.
+#[derive(Debug)]
+pub struct Hold {
+    ticket: Ticket,
+    file: File,
+    _lock: Option<Lock>,
+}
+
+impl Hold {
+    /// Keeps the device open that is claimed by `claimed`, and gives up the claim.
+    pub(super) fn instead_of(claimed: File, ticket: &Ticket, lock: Option<Lock>) -> Result<Self, Refusal> {
+        let file = reopen(&claimed, OFlags::empty()).map_err(|error| ticket.cannot_open(error))?;
+        drop(claimed);
+        Ok(Hold { ticket: ticket.clone(), file, _lock: lock })
+    }
+
+    /// Whether it is still the device that was cleared.
+    ///
+    /// # Errors
+    /// [`Refusal::Changed`] with what changed.
+    pub fn check(&self, root: &Root) -> Result<BlockDevice, Refusal> {
+        self.ticket.check_identity(root, &self.file)
+    }
+
+    /// Whether it is still that device, and nobody has mounted or claimed it. What was read of it is forgotten, as
+    /// when its last user closes it: the next one reads from the device, not from memory.
+    ///
+    /// # Errors
+    /// [`Refusal::Changed`] with what changed; [`Refusal::Busy`] when somebody has it.
+    pub fn check_free(&self, root: &Root) -> Result<BlockDevice, Refusal> {
+        let device = self.check(root)?;
+        match writers::patiently(|| reopen(&self.file, OFlags::EXCL)) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::BUSY) => {
+                return Err(Refusal::Busy { device: device.describe_for_people() });
+            }
+            Err(error) => return Err(self.ticket.cannot_open(error)),
+        }
+        let _ = fadvise(&self.file, 0, None, Advice::DontNeed);
+        Ok(device)
+    }
+
+    /// The same, and that nobody writes to it or has put something else on its bytes: to be asked outside of cells,
+    /// where everybody can be seen.
+    ///
+    /// # Errors
+    /// The reason why it may not be written any more.
+    pub fn check_unused(&self, root: &Root) -> Result<(), Refusal> {
+        let device = self.check_free(root)?;
+        check_tables(root, &device, 0).map(drop)
+    }
+}
+
+/// Opens the very device of a descriptor once more, whatever its path leads to by now.
+fn reopen(file: &File, more: OFlags) -> rustix::io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | more;
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+}

@@ -1,0 +1,199 @@
+//! Loop devices that show the same bytes as another device.
+//!
+//! The kernel neither excludes two loop devices over one file from each other, nor a loop device from the disk it
+//! stands on. What they stand on is asked of the driver (`LOOP_GET_STATUS64`: device and inode number), not of the
+//! path in sysfs: files have several names, or none any more.
+
+use std::fs::{self, File};
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::usage::{number_by_name, whole_of};
+use crate::host::block_device::{BlockDevice, DeviceNumber, number_of, read_trimmed};
+use crate::host::root::{Root, names_in};
+use crate::host::syscall;
+
+/// How many devices may stand on one another; a cycle of them cannot be made, but a table may be nonsense.
+const DEEPEST: u32 = 16;
+
+/// What bytes belong to in the end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Base {
+    /// A file: numbers of its filesystem and inode.
+    File(u64, u64),
+    /// A block device that stands on nothing.
+    Device(DeviceNumber),
+}
+
+/// Some of those bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) base: Base,
+    range: Range<u64>,
+}
+
+impl Place {
+    fn overlaps(&self, other: &Place) -> bool {
+        self.base == other.base && self.range.start < other.range.end && other.range.start < self.range.end
+    }
+}
+
+/// An attached loop device.
+#[derive(Debug)]
+pub(super) struct Loop {
+    pub(super) name: String,
+    pub(super) number: DeviceNumber,
+    /// The file, as the kernel names it.
+    pub(super) backing: String,
+    pub(super) base: Base,
+    offset: u64,
+    size: u64,
+}
+
+/// Every attached loop device.
+///
+/// # Errors
+/// When it cannot be learned what one of them stands on.
+pub(super) fn attached(root: &Root) -> io::Result<Vec<Loop>> {
+    let mut found = Vec::new();
+    for name in names_in(&root.path("sys/class/block")) {
+        let folder = root.path(format!("sys/class/block/{name}"));
+        let Some(backing) = read_trimmed(&folder.join("loop/backing_file")) else { continue };
+        let Some(number) = number_by_name(root, &name) else { continue };
+        let number_in =
+            |file: &str| read_trimmed(&folder.join(file)).and_then(|text| text.parse::<u64>().ok());
+        let size = number_in("size").unwrap_or(0).saturating_mul(512);
+        let (base, offset) = match ask_driver(root, &name, number) {
+            Ok(Some(told)) => told,
+            // Detached meanwhile.
+            Ok(None) => continue,
+            Err(error) => match by_path(root, &backing) {
+                Some(base) => (base, number_in("loop/offset").unwrap_or(0)),
+                None => {
+                    let what = format!("what {name} stands on ({backing}) cannot be learned: {error}");
+                    return Err(io::Error::new(error.kind(), what));
+                }
+            },
+        };
+        found.push(Loop { name, number, backing, base, offset, size });
+    }
+    Ok(found)
+}
+
+/// The bytes a device consists of.
+pub(super) fn places(root: &Root, loops: &[Loop], number: DeviceNumber) -> Vec<Place> {
+    places_below(root, loops, number, DEEPEST)
+}
+
+/// A loop device that shows some of the bytes of a device that is none of those `known`.
+pub(super) fn sharing<'l>(
+    root: &Root,
+    loops: &'l [Loop],
+    device: &BlockDevice,
+    known: &[(String, DeviceNumber)],
+) -> Option<&'l Loop> {
+    let ours = places(root, loops, device.number);
+    loops.iter().filter(|other| known.iter().all(|(_, number)| *number != other.number)).find(|other| {
+        let theirs = places(root, loops, other.number);
+        theirs.iter().any(|theirs| ours.iter().any(|ours| ours.overlaps(theirs)))
+    })
+}
+
+fn places_below(root: &Root, loops: &[Loop], number: DeviceNumber, deepest: u32) -> Vec<Place> {
+    let everything = vec![Place { base: Base::Device(number), range: 0..u64::MAX }];
+    if deepest == 0 {
+        return everything;
+    }
+    let below = |number| places_below(root, loops, number, deepest - 1);
+    let folder = root.path(format!("sys/dev/block/{number}"));
+    let sectors =
+        |file: &str| Some(read_trimmed(&folder.join(file))?.parse::<u64>().ok()?.saturating_mul(512));
+    if let Some(whole) = whole_of(root, number) {
+        let all = below(whole);
+        return match (sectors("start"), sectors("size")) {
+            (Some(start), Some(size)) => part(&all, start, size),
+            _ => all,
+        };
+    }
+    if let Some(found) = loops.iter().find(|found| found.number == number) {
+        return match found.base {
+            Base::Device(lower) => part(&below(lower), found.offset, found.size),
+            Base::File(..) => {
+                let end = found.offset.saturating_add(found.size);
+                vec![Place { base: found.base.clone(), range: found.offset..end }]
+            }
+        };
+    }
+    // Where on them a mapping or an array has its bytes is not looked into: anywhere.
+    let slaves = names_in(&folder.join("slaves"));
+    let slaves: Vec<Place> =
+        slaves.iter().filter_map(|name| number_by_name(root, name)).flat_map(below).collect();
+    if slaves.is_empty() { everything } else { slaves }
+}
+
+/// A window of what lies in one piece; all of what does not.
+fn part(all: &[Place], offset: u64, size: u64) -> Vec<Place> {
+    let [one] = all else { return all.to_vec() };
+    let start = one.range.start.saturating_add(offset);
+    let end = start.saturating_add(size).min(one.range.end);
+    vec![Place { base: one.base.clone(), range: start..end }]
+}
+
+/// What the driver says; none where the device is attached to nothing any more.
+fn ask_driver(root: &Root, name: &str, number: DeviceNumber) -> io::Result<Option<(Base, u64)>> {
+    let device = match open(root, name, number) {
+        Ok(device) => device,
+        // Being detached just now: nobody has it any more, nor can.
+        Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    match syscall::loop_status(&device) {
+        Ok(status) if status.raw_device != 0 => {
+            Ok(Some((Base::Device(DeviceNumber::from_raw(status.raw_device)), status.offset)))
+        }
+        Ok(status) => Ok(Some((Base::File(status.device, status.inode), status.offset))),
+        Err(Errno::NXIO) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Opens the device of a number: by the kernel's own node, else (somebody removed or replaced that) by one made for
+/// the instant.
+fn open(root: &Root, name: &str, number: DeviceNumber) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let is_it = |path: &Path| {
+        fs::symlink_metadata(path).is_ok_and(|node| {
+            node.file_type().is_block_device() && DeviceNumber::from_raw(node.rdev()) == number
+        })
+    };
+    let open = |path: &Path| Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?));
+    let node = root.path(format!("dev/{name}"));
+    if is_it(&node) {
+        return open(&node);
+    }
+    if *root != Root::default() {
+        return Err(io::ErrorKind::NotFound.into()); // a made-up machine has no devices
+    }
+    let own = root.path(format!("dev/.fsverdict-{}-{name}", std::process::id()));
+    let device = rustix::fs::makedev(number.major, number.minor);
+    let kind = rustix::fs::FileType::BlockDevice;
+    rustix::fs::mknodat(rustix::fs::CWD, &own, kind, Mode::RUSR, device)?;
+    let opened = open(&own);
+    fs::remove_file(&own)?;
+    opened
+}
+
+/// What a path that the kernel gave leads to, for those who may not ask the driver.
+fn by_path(root: &Root, backing: &str) -> Option<Base> {
+    let path: PathBuf = root.absolute(Path::new(backing));
+    if let Some(number) = number_of(root, &path) {
+        return Some(Base::Device(number));
+    }
+    let file = fs::metadata(path).ok()?;
+    Some(Base::File(file.dev(), file.ino()))
+}
