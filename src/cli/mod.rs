@@ -14,6 +14,7 @@ mod report;
 mod resume;
 mod run;
 mod show;
+mod trace;
 mod vocabulary;
 
 use std::process::ExitCode;
@@ -50,6 +51,8 @@ enum Command {
     Report(report::Arguments),
     /// Compare two runs of the same plan: what got better, what got worse
     Compare(compare::Arguments),
+    /// Show what a modelled device was asked for in a trial, or give it to blkparse, fio or a table
+    Trace(trace::Arguments),
     /// Tell which candidates can run in which lab here, and what to install
     Doctor(doctor::Arguments),
     /// List filesystems, operations, presets, models, labs, layers or profiles
@@ -86,6 +89,7 @@ pub fn main() -> ExitCode {
         Command::Resume(arguments) => resume::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Trace(arguments) => trace::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),

@@ -1,10 +1,12 @@
 //! What a device must do whatever its numbers are, and what closed forms say its numbers must give.
 
 mod closed_forms;
+mod disk_forms;
+mod flash_forms;
 mod laws;
 mod models;
 
-use super::{Completion, Device, Model, Operation, Request, random};
+use super::{Completion, Device, Model, Operation, Request, built_in, random};
 
 /// Does the requests with this many underway at once, each as soon as one before it is done; returns the completions.
 pub(super) fn carry_out(
@@ -49,4 +51,28 @@ pub(super) fn seconds(done: &[Completion]) -> f64 {
 pub(super) fn places(seed: u64, count: u64, size_bytes: u64, sectors: u32) -> impl Iterator<Item = u64> {
     let slots = size_bytes / 512 / u64::from(sectors);
     (0..count).map(move |index| random::below(seed, index, slots) * u64::from(sectors))
+}
+
+/// Requests one after the other from the first sector on.
+pub(super) fn sequence(
+    operation: Operation,
+    count: u64,
+    sectors: u32,
+) -> impl Iterator<Item = (Operation, u64, u32)> {
+    (0..count).map(move |index| (operation, index * u64::from(sectors), sectors))
+}
+
+/// What a closed form finds: nothing wrong, or what.
+pub(super) type Outcome = Result<(), String>;
+
+/// Whether a measured number is as expected, but for this share of it.
+pub(super) fn within(what: &str, measured: f64, expected: f64, tolerance: f64) -> Outcome {
+    let off = measured / expected - 1.0;
+    let text = format!("{what}: {measured:.5}, expected {expected:.5}, off by {:.2} %", off * 100.0);
+    if off.abs() <= tolerance { Ok(()) } else { Err(text) }
+}
+
+/// The text of a built-in model.
+pub(super) fn model(name: &str) -> &'static str {
+    built_in().iter().find(|model| model.name == name).unwrap().toml
 }

@@ -5,6 +5,7 @@
 mod blktrace;
 mod durability;
 mod export;
+mod files;
 mod metrics;
 mod reader;
 mod record;
@@ -15,6 +16,7 @@ mod tests;
 
 pub use durability::{Fate, fate};
 pub use export::{Format, export};
+pub use files::{FOLDER, TraceFile, files};
 pub use metrics::{Metrics, Share};
 pub use reader::{Reader, TraceError};
 pub use record::{Flags, Record};

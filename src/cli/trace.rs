@@ -1,0 +1,155 @@
+//! `fsverdict trace`: what a modelled device was asked for in one trial, as figures or for other programs.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufReader, BufWriter, IsTerminal, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::device::Operation;
+use crate::device::trace::{self, Flags, Metrics, Reader, Record, TraceFile};
+use crate::plan::{Bytes, suggest};
+use crate::study::RunFolder;
+
+use super::{CliError, Outcome};
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The folder of the run
+    run: PathBuf,
+    /// Which candidate's
+    candidate: String,
+    /// Of this block, and not of the last
+    #[arg(long)]
+    block: Option<u32>,
+    /// In which form [default: figures]
+    #[arg(long, value_enum)]
+    format: Option<FormatArgument>,
+    /// What the iolog is to be done on
+    #[arg(long, value_name = "FILE", default_value = "device")]
+    on: String,
+    /// Into this file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FormatArgument {
+    /// Seeks, sequential share, latencies, queue depth
+    Figures,
+    /// What blkparse and iowatcher read
+    Blktrace,
+    /// What fio reads, to do the requests again (`fio --read_iolog`)
+    Iolog,
+    /// One row per request
+    Csv,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
+    let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
+    let names: Vec<&str> = plan.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
+    if !names.contains(&arguments.candidate.as_str()) {
+        let hint = suggest(&arguments.candidate, &names);
+        return Err(CliError::Usage(format!(
+            "the run has no candidate `{}`\nhint: {hint}",
+            arguments.candidate
+        )));
+    }
+    let is_wanted = |file: &TraceFile| {
+        file.candidate == arguments.candidate && arguments.block.is_none_or(|block| block == file.block)
+    };
+    let file = trace::files(folder.path())
+        .into_iter()
+        .filter(is_wanted)
+        .max_by_key(|file| (file.block, file.attempt));
+    let Some(file) = file else {
+        return Err(CliError::Failed(format!(
+            "there is no such trace in {}\nhint: traces are kept of trials on a modelled device; name one in the plan: \
+             [device] model = \"usb-disk-5400\"",
+            folder.path().join(trace::FOLDER).display()
+        )));
+    };
+    let told = |error: &dyn std::fmt::Display| CliError::Failed(format!("{}: {error}", file.path.display()));
+    let source = BufReader::new(File::open(&file.path).map_err(|error| told(&error))?);
+    let records = Reader::new(source).and_then(Iterator::collect::<Result<Vec<Record>, _>>);
+    let records = records.map_err(|error| told(&error))?;
+    let format = match arguments.format.unwrap_or(FormatArgument::Figures) {
+        FormatArgument::Figures => None,
+        FormatArgument::Blktrace => Some(trace::Format::Blktrace),
+        FormatArgument::Iolog => Some(trace::Format::Iolog),
+        FormatArgument::Csv => Some(trace::Format::Csv),
+    };
+    let mut out: Box<dyn Write> = match &arguments.output {
+        Some(path) => {
+            let file = File::create(path);
+            let named = |error| CliError::Failed(format!("cannot write {}: {error}", path.display()));
+            Box::new(BufWriter::new(file.map_err(named)?))
+        }
+        None if format == Some(trace::Format::Blktrace) && std::io::stdout().is_terminal() => {
+            return Err(CliError::Usage(
+                "a blktrace is nothing to read\nhint: --output vda.blktrace.0, then: blkparse -i vda"
+                    .to_owned(),
+            ));
+        }
+        None => Box::new(BufWriter::new(std::io::stdout().lock())),
+    };
+    match format {
+        Some(format) => trace::export(&records, format, &arguments.on, &mut out)?,
+        None => out.write_all(figures(&file, &records).as_bytes())?,
+    }
+    out.flush()?;
+    Ok(Outcome::Done)
+}
+
+/// Figures for people.
+fn figures(file: &TraceFile, records: &[Record]) -> String {
+    let metrics = Metrics::new(records);
+    let mut text = String::new();
+    let ms = |ns: Option<u64>| ns.map_or_else(|| "–".to_owned(), |ns| format!("{:.3}", ns as f64 / 1e6));
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        "{}, block {}: {:.3} s of device time",
+        file.candidate,
+        file.block,
+        metrics.span_ns as f64 / 1e9
+    );
+    let _ = writeln!(
+        text,
+        "\n{:13}{:>10}{:>12}{:>12}{:>10}{:>10}",
+        "", "requests", "data", "sequential", "p50 ms", "p99 ms"
+    );
+    for operation in Operation::ALL {
+        let share = metrics.share(operation);
+        if share.requests == 0 {
+            continue;
+        }
+        let data = if share.bytes == 0 { "–".to_owned() } else { Bytes(share.bytes).to_string() };
+        let sequential = match operation {
+            Operation::Read | Operation::Write => {
+                format!("{:.1} %", share.sequential as f64 / share.requests as f64 * 100.0)
+            }
+            _ => "–".to_owned(),
+        };
+        let (p50, p99) = (ms(share.latency_ns(0.5)), ms(share.latency_ns(0.99)));
+        let _ = writeln!(
+            text,
+            "{:13}{:>10}{data:>12}{sequential:>12}{p50:>10}{p99:>10}",
+            operation.name(),
+            share.requests
+        );
+    }
+    let far = Bytes(metrics.seek_sectors.saturating_mul(512) / metrics.seeks.max(1));
+    let _ = writeln!(text, "\nseeks       {} over {far} on average", metrics.seeks);
+    let _ =
+        writeln!(text, "queue depth {:.2} on average, {} at most", metrics.mean_depth, metrics.most_depth);
+    if metrics.underway > 0 {
+        let _ = writeln!(text, "underway    {} at the end", metrics.underway);
+    }
+    let failed = records.iter().filter(|record| record.flags.has(Flags::FAILED)).count();
+    if failed > 0 {
+        let _ = writeln!(text, "failed      {failed}");
+    }
+    text
+}

@@ -1,0 +1,40 @@
+//! Where a run keeps its traces, and what they are called.
+
+use std::path::{Path, PathBuf};
+
+/// The folder of the traces within a run's.
+pub const FOLDER: &str = "traces";
+const SUFFIX: &str = ".trace";
+
+/// The trace of one trial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceFile {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// The candidate that was tried.
+    pub candidate: String,
+    /// The block, from 1.
+    pub block: u32,
+    /// The attempt at the block, from 1.
+    pub attempt: u32,
+}
+
+impl TraceFile {
+    /// The trace of this trial, within the folder of its run. Candidates' names are fit for file names.
+    pub fn of(run: &Path, candidate: &str, block: u32, attempt: u32) -> TraceFile {
+        let path = run.join(FOLDER).join(format!("{block}.{attempt}-{candidate}{SUFFIX}"));
+        TraceFile { path, candidate: candidate.to_owned(), block, attempt }
+    }
+}
+
+/// The traces a run has, in no order; none where they cannot be listed.
+pub fn files(run: &Path) -> Vec<TraceFile> {
+    let entries = std::fs::read_dir(run.join(FOLDER)).into_iter().flatten().flatten();
+    entries.filter_map(|entry| named(run, entry.file_name().to_str()?)).collect()
+}
+
+fn named(run: &Path, name: &str) -> Option<TraceFile> {
+    let (trial, candidate) = name.strip_suffix(SUFFIX)?.split_once('-')?;
+    let (block, attempt) = trial.split_once('.')?;
+    Some(TraceFile::of(run, candidate, block.parse().ok()?, attempt.parse().ok()?))
+}
