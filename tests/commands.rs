@@ -251,7 +251,7 @@ fn a_trace_is_told_in_figures_and_given_to_others() {
         .exits(2)
         .says(&["no candidate `ext7`", "hint: did you mean `ext2`"]);
     std::fs::write(TraceFile::of(&run, "xfs", 1, 1).path, "rubbish").unwrap();
-    place.fsverdict(&["trace", run_name, "xfs"]).exits(1).says(&["1.1-xfs.trace: this is no trace"]);
+    place.fsverdict(&["trace", run_name, "xfs"]).exits(1).says(&["1-xfs-1.trace: this is no trace"]);
 }
 
 #[test]

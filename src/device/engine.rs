@@ -4,24 +4,12 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use super::cache::{Cache, Extent};
+use super::jobs::{Job, Jobs};
 use super::link::Link;
 use super::medium::{Medium, Span};
 use super::model::parameters;
 use super::planted::{Bug, planted};
 use super::request::{Completion, Operation, Request};
-
-/// A request inside the device.
-#[derive(Debug, Clone, Copy)]
-struct Job {
-    request: Request,
-    submitted_ns: u64,
-    /// When the medium began to deliver what a read wants.
-    begin_ns: u64,
-    /// How much of a write the cache has taken.
-    taken: u64,
-    /// Whether it is inside: its slot is in use.
-    live: bool,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
@@ -40,6 +28,8 @@ enum Event {
 /// Queue, link, cache and medium at work.
 #[derive(Debug)]
 pub(super) struct Engine {
+    /// How large the device is.
+    sectors: u64,
     queue: parameters::Queue,
     write_zeroes: bool,
     link: Link,
@@ -48,8 +38,7 @@ pub(super) struct Engine {
     now_ns: u64,
     /// Submitted, and not yet taken into the queue.
     waiting: VecDeque<(u64, Request)>,
-    jobs: Vec<Job>,
-    free: Vec<usize>,
+    jobs: Jobs,
     admitted: u32,
     /// A flush that goes through no queue is inside: nothing else may enter.
     barred: bool,
@@ -82,8 +71,9 @@ pub(super) struct Engine {
 const PATIENCE_NS: u64 = 1_000_000_000;
 
 impl Engine {
-    pub(super) fn new(parameters: &parameters::Parameters, medium: Box<dyn Medium>) -> Engine {
+    pub(super) fn new(parameters: &parameters::Parameters, sectors: u64, medium: Box<dyn Medium>) -> Engine {
         Engine {
+            sectors,
             queue: parameters.queue,
             write_zeroes: parameters.write_zeroes,
             link: Link::new(parameters.link),
@@ -91,8 +81,7 @@ impl Engine {
             medium,
             now_ns: 0,
             waiting: VecDeque::new(),
-            jobs: Vec::new(),
-            free: Vec::new(),
+            jobs: Jobs::default(),
             admitted: 0,
             barred: false,
             pending: Vec::new(),
@@ -140,7 +129,7 @@ impl Engine {
 
     pub(super) fn underway(&self) -> impl Iterator<Item = (u64, &Request)> {
         let waiting = self.waiting.iter().map(|(submitted_ns, request)| (*submitted_ns, request));
-        let inside = self.jobs.iter().filter(|job| job.live).map(|job| (job.submitted_ns, &job.request));
+        let inside = self.jobs.iter().map(|job| (job.submitted_ns, &job.request));
         inside.chain(waiting)
     }
 
@@ -173,19 +162,9 @@ impl Engine {
             }
             self.waiting.pop_front();
             self.admitted += 1;
-            let job = Job { request, submitted_ns, begin_ns: 0, taken: 0, live: true };
-            let slot = match self.free.pop() {
-                Some(slot) => {
-                    self.jobs[slot] = job;
-                    slot
-                }
-                None => {
-                    self.jobs.push(job);
-                    self.jobs.len() - 1
-                }
-            };
+            let slot = self.jobs.enter(request, submitted_ns, self.sectors);
             let write = request.operation == Operation::Write;
-            let sectors_out = if write { u64::from(request.sectors) } else { 0 };
+            let sectors_out = if write { self.jobs[slot].extent.sectors } else { 0 };
             let received_ns = self.link.command(self.now_ns, sectors_out) + self.link.latency_ns(write);
             self.schedule(received_ns, Event::Received(slot));
         }
@@ -223,8 +202,7 @@ impl Engine {
     }
 
     fn received(&mut self, slot: usize) {
-        let request = self.jobs[slot].request;
-        let extent = Extent { sector: request.sector, sectors: u64::from(request.sectors) };
+        let Job { request, extent, .. } = self.jobs[slot];
         match request.operation {
             Operation::Read => match &self.cache {
                 Some(cache) if cache.holds(extent) => self.answer(slot, self.now_ns),
@@ -254,7 +232,7 @@ impl Engine {
 
     /// The answer to a read goes over the link.
     fn answer(&mut self, slot: usize, begin_ns: u64) {
-        let sectors = u64::from(self.jobs[slot].request.sectors);
+        let sectors = self.jobs[slot].extent.sectors;
         let end_ns = self.link.answer(begin_ns, self.now_ns, sectors);
         self.schedule(end_ns, Event::Finished(slot));
     }
@@ -267,10 +245,10 @@ impl Engine {
         }
         while let (Some(cache), Some(&slot)) = (&mut self.cache, self.stalled.front()) {
             let job = &mut self.jobs[slot];
-            let wanted = u64::from(job.request.sectors) - job.taken;
+            let wanted = job.extent.sectors - job.taken;
             let sectors = wanted.min(cache.room());
             if sectors > 0 {
-                cache.insert(self.now_ns, Extent { sector: job.request.sector + job.taken, sectors });
+                cache.insert(self.now_ns, Extent { sector: job.extent.sector + job.taken, sectors });
                 job.taken += sectors;
             }
             if sectors < wanted {
@@ -282,11 +260,8 @@ impl Engine {
     }
 
     fn finished(&mut self, slot: usize) {
-        let job = &mut self.jobs[slot];
-        job.live = false;
-        let Job { request, submitted_ns, .. } = *job;
+        let Job { request, submitted_ns, .. } = self.jobs.leave(slot);
         self.done.push_back(Completion { request, submitted_ns, completed_ns: self.now_ns });
-        self.free.push(slot);
         self.admitted -= 1;
         if request.operation == Operation::Flush {
             #[cfg(test)]
@@ -345,16 +320,15 @@ impl Engine {
             0
         } else {
             let distance = |slot: usize| {
-                let request = &self.jobs[slot].request;
-                self.medium.distance(at_ns, request.operation != Operation::Read, request.sector)
+                let Job { request, extent, .. } = &self.jobs[slot];
+                self.medium.distance(at_ns, request.operation != Operation::Read, extent.sector)
             };
             let window = self.pending.iter().take(self.queue.window).enumerate();
             window.min_by_key(|(_, slot)| distance(**slot)).map_or(0, |(index, _)| index)
         };
         let slot = self.pending.remove(choice);
-        let Request { operation, sector, sectors, .. } = self.jobs[slot].request;
-        let extent = Extent { sector, sectors: u64::from(sectors) };
-        let Span { begin_ns, end_ns } = match operation {
+        let Job { request, extent, .. } = self.jobs[slot];
+        let Span { begin_ns, end_ns } = match request.operation {
             Operation::Read => self.medium.read(at_ns, extent),
             _ => self.medium.write(at_ns, extent),
         };

@@ -8,6 +8,7 @@
 
 mod cache;
 mod engine;
+mod jobs;
 mod limits;
 mod link;
 mod medium;
@@ -46,7 +47,10 @@ impl Device {
         model.check_size(size_bytes)?;
         let parameters = model.parameters();
         let medium = medium::new(parameters, size_bytes, seed);
-        Ok(Device { limits: model.limits(size_bytes), engine: Engine::new(parameters, medium) })
+        Ok(Device {
+            limits: model.limits(size_bytes),
+            engine: Engine::new(parameters, size_bytes / 512, medium),
+        })
     }
 
     /// What the guest must be given.
@@ -54,7 +58,8 @@ impl Device {
         &self.limits
     }
 
-    /// Takes a request at `now_ns`, which is never before an earlier call's. Requests beyond the queue's depth wait.
+    /// Takes a request at `now_ns`, which is never before an earlier call's. Requests beyond the queue's depth wait. What
+    /// of a request lies beyond the device's end takes no time; it is the store that refuses it.
     pub fn submit(&mut self, now_ns: u64, request: Request) {
         self.engine.submit(now_ns, request);
     }

@@ -22,7 +22,7 @@ pub struct TraceFile {
 impl TraceFile {
     /// The trace of this trial, within the folder of its run. Candidates' names are fit for file names.
     pub fn of(run: &Path, candidate: &str, block: u32, attempt: u32) -> TraceFile {
-        let path = run.join(FOLDER).join(format!("{block}.{attempt}-{candidate}{SUFFIX}"));
+        let path = run.join(FOLDER).join(format!("{block}-{candidate}-{attempt}{SUFFIX}"));
         TraceFile { path, candidate: candidate.to_owned(), block, attempt }
     }
 }
@@ -34,7 +34,8 @@ pub fn files(run: &Path) -> Vec<TraceFile> {
 }
 
 fn named(run: &Path, name: &str) -> Option<TraceFile> {
-    let (trial, candidate) = name.strip_suffix(SUFFIX)?.split_once('-')?;
-    let (block, attempt) = trial.split_once('.')?;
+    let (block, rest) = name.strip_suffix(SUFFIX)?.split_once('-')?;
+    // Names of candidates have hyphens, too.
+    let (candidate, attempt) = rest.rsplit_once('-')?;
     Some(TraceFile::of(run, candidate, block.parse().ok()?, attempt.parse().ok()?))
 }

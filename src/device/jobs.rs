@@ -1,0 +1,68 @@
+//! The requests inside a device, each in a slot of its own that is used again.
+
+use std::ops::{Index, IndexMut};
+
+use super::cache::Extent;
+use super::request::Request;
+
+/// A request inside the device.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Job {
+    pub(super) request: Request,
+    /// What it is about, within the device: nothing, where a request lies beyond the end.
+    pub(super) extent: Extent,
+    pub(super) submitted_ns: u64,
+    /// When the medium began to deliver what a read wants.
+    pub(super) begin_ns: u64,
+    /// How much of a write the cache has taken, in sectors.
+    pub(super) taken: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Jobs {
+    slots: Vec<(Job, bool)>,
+    free: Vec<usize>,
+}
+
+impl Jobs {
+    /// Takes a request in, on a device of this many sectors; returns its slot.
+    pub(super) fn enter(&mut self, request: Request, submitted_ns: u64, device_sectors: u64) -> usize {
+        let sector = request.sector.min(device_sectors);
+        let sectors = u64::from(request.sectors).min(device_sectors - sector);
+        let extent = Extent { sector, sectors };
+        let entry = (Job { request, extent, submitted_ns, begin_ns: 0, taken: 0 }, true);
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot] = entry;
+            slot
+        } else {
+            self.slots.push(entry);
+            self.slots.len() - 1
+        }
+    }
+
+    /// Lets the request of this slot go.
+    pub(super) fn leave(&mut self, slot: usize) -> Job {
+        self.slots[slot].1 = false;
+        self.free.push(slot);
+        self.slots[slot].0
+    }
+
+    /// Those inside.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Job> {
+        self.slots.iter().filter(|(_, inside)| *inside).map(|(job, _)| job)
+    }
+}
+
+impl Index<usize> for Jobs {
+    type Output = Job;
+
+    fn index(&self, slot: usize) -> &Job {
+        &self.slots[slot].0
+    }
+}
+
+impl IndexMut<usize> for Jobs {
+    fn index_mut(&mut self, slot: usize) -> &mut Job {
+        &mut self.slots[slot].0
+    }
+}
