@@ -155,6 +155,13 @@ pub(super) fn write_amplification() -> Outcome {
     if (1.0..1.1).contains(&gain) { Ok(()) } else { Err(format!("greedy is better than FIFO by {gain:.3}")) }
 }
 
+/// Random writes, as many as this; how many seconds they take, and what they cost.
+fn busy(mut device: super::Device, writes: u64) -> (f64, Wear) {
+    let writes = places(2, writes, 1 << 28, 8).map(|sector| (Operation::Write, sector, 8));
+    let took = seconds(&carry_out(&mut device, 32, writes));
+    (took, device.wear())
+}
+
 pub(super) fn solid_state_rates() -> Outcome {
     let one = |toml: &str, depth, requests: Vec<_>| {
         seconds(&carry_out(&mut device(toml, None, 1 << 30), depth, requests))
@@ -163,6 +170,15 @@ pub(super) fn solid_state_rates() -> Outcome {
     let writes: Vec<_> = sequence(Operation::Write, 4000, 256).collect();
     let took = one(&toml, 8, writes.clone());
     within("sequential writes, MB/s", 4000.0 * 0.131_072 / took, 4.0 * 0.016_384 / 200e-6, 0.02)?;
+    // Where cleaning moves as much as it ever will, what is left of that rate: a move takes a page of programming and most
+    // of a page of reading.
+    let steady = device(&toml, Some("steady"), 1 << 28);
+    let (took, wear) = busy(steady, 40_000);
+    let pages = |sectors: u64| sectors as f64 * 512.0 / 16_384.0;
+    let (written, host) = (pages(wear.medium_sectors), pages(wear.host_sectors));
+    let erases = wear.erases as f64 * 3e-3;
+    let each = (written * (200e-6) + (written - host) / 0.6 * 50e-6) / 4.0 + erases;
+    within("random writes of a steady device, s", took, each, 0.1)?;
     // One page after the other: command, cells, channel, link.
     let reads: Vec<_> = writes
         .into_iter()

@@ -62,8 +62,7 @@ impl Flash {
         let count = (physical / block_units as f64).round() as u64;
         let low = ((count as f64 * parameters.reserve) as u64).max(2);
         let count = count.max(units.div_ceil(block_units) + low + 2);
-        let spare = low + 1;
-        let valid = initial_counts(parameters.state, units, block_units, count, spare);
+        let valid = initial_counts(parameters.state, units, block_units, count, low);
         let shuffle = (parameters.state == State::Steady).then(|| Permutation::new(units, seed));
         Flash {
             units,
@@ -135,7 +134,6 @@ impl Flash {
         let Some(mut cleaning) = self.cleaning else { return };
         let mut left = if self.blocks.free() == 0 { u64::MAX } else { cleaning.pace };
         let mut last_page = u64::MAX;
-        let mut now_ns = at_ns;
         let erased = loop {
             let Some((logical, physical)) = self.next_valid(&mut cleaning) else { break true };
             if left == 0 {
@@ -146,18 +144,19 @@ impl Flash {
             left -= 1;
             let page = physical / self.page_units;
             if page != last_page && !planted(Bug::MovesAreFree) {
-                now_ns = now_ns.max(self.dies.read(page, at_ns, 0));
+                // Cleaning reads ahead of what it writes: a read takes its die's time, and nobody waits for it.
+                self.dies.read(page, at_ns, 0);
                 last_page = page;
             }
             self.blocks.blocks[cleaning.block as usize].valid -= 1;
-            self.append(now_ns, Some(logical));
+            self.append(at_ns, Some(logical));
             if planted(Bug::MovesAreFree) {
                 self.wear.medium_sectors -= UNIT;
             }
         };
         if erased {
             self.blocks.erase(cleaning.block);
-            self.dies.erase(now_ns);
+            self.dies.erase(at_ns);
         }
         self.cleaning = (!erased).then_some(cleaning);
     }
