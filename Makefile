@@ -23,8 +23,8 @@ test: setup ## run every test that can run here, and say which cannot and why
 	@scripts/test-tiers
 
 lint: ## format and lints, as .ci/run enforces them
-	scripts/cargo fmt --check
-	scripts/cargo clippy --locked --all-targets -- -D warnings
+	scripts/cargo fmt --all --check
+	scripts/cargo clippy --locked --workspace --all-targets -- -D warnings
 	@if command -v shellcheck >/dev/null; then \
 		echo shellcheck && shellcheck -x .ci/run scripts/*; \
 	else \

@@ -6,9 +6,8 @@
 // Both panic where nobody listens: talk goes through host/talk.rs, results are written to standard output.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
-pub mod plan;
-
-pub mod journal;
+// What calculates is a crate of its own, so that it cannot know what measures.
+pub use fsverdict_judgement::{journal, plan, report, statistics, verdict};
 
 pub mod host;
 
@@ -27,12 +26,6 @@ pub mod trial;
 
 pub mod lab;
 
-pub mod statistics;
-
-pub mod verdict;
-
 pub mod study;
-
-pub mod report;
 
 pub mod cli;

@@ -159,7 +159,7 @@ fn every_study_has_its_findings() {
 
 /// What a phase measures of a metric, if anything.
 fn measures(plan: &Plan, phase: &str, metric: &str) -> Option<Unit> {
-    let of_program = fsverdict::workload::adapter_metric(metric);
+    let of_program = fsverdict::journal::adapter_metric(metric);
     let known = fsverdict::journal::metric(metric).or(of_program)?;
     let work = plan.phases.iter().find(|found| found.name == phase).map(|found| &found.work)?;
     let there = match work {

@@ -22,7 +22,7 @@ mod tree;
 mod verify;
 mod walk;
 
-pub use adapter::{Adapter, AdapterError, FOLDER, Reading, adapter, adapter_metric, adapters};
+pub use adapter::{Adapter, AdapterError, FOLDER, Reading, adapter, adapters};
 pub use command::{CommandContext, command};
 pub use device::{read_device, verify_device, write_device};
 pub use done::Done;

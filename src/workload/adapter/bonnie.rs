@@ -3,48 +3,13 @@
 //! The order of the values is that of bon_csv2html(1) for 1.98 and 2.00. 1.96 and 1.97 lack the two about seeks;
 //! 1.03 has neither the first eight nor the latencies. A test that took less than half a second has pluses for a value.
 
-use crate::journal::{Better, Measurement, MetricInfo, Unit};
+use crate::journal::bonnie::METRICS;
+use crate::journal::{Measurement, MetricInfo, Unit};
 
 use super::{Adapter, AdapterError, Reading, words};
 
 /// bonnie++ 1.03 to 2.00.
 pub(super) struct Bonnie;
-
-/// The three metrics of each test, tests in the order of the output.
-macro_rules! metrics {
-    ($($name:literal, $unit:ident, $meaning:literal;)*) => {
-        &[$(
-            MetricInfo::adapter($name, Unit::$unit, Better::Higher, concat!("bonnie++: ", $meaning)),
-            MetricInfo::adapter(
-                concat!($name, "_cpu"),
-                Unit::Ratio,
-                Better::Lower,
-                concat!("bonnie++: share of a CPU in use during: ", $meaning),
-            ),
-            MetricInfo::adapter(
-                concat!($name, "_latency"),
-                Unit::Seconds,
-                Better::Lower,
-                concat!("bonnie++: longest single call of: ", $meaning),
-            ),
-        )*]
-    };
-}
-
-const METRICS: &[MetricInfo] = metrics! {
-    "bonnie_char_write", BytesPerSecond, "writing byte by byte";
-    "bonnie_block_write", BytesPerSecond, "writing block by block";
-    "bonnie_rewrite", BytesPerSecond, "reading, changing and rewriting blocks";
-    "bonnie_char_read", BytesPerSecond, "reading byte by byte";
-    "bonnie_block_read", BytesPerSecond, "reading block by block";
-    "bonnie_seeks", PerSecond, "seeking and reading, one block in ten rewritten";
-    "bonnie_sequential_create", PerSecond, "creating files in order";
-    "bonnie_sequential_stat", PerSecond, "looking at files in order";
-    "bonnie_sequential_delete", PerSecond, "deleting files in order";
-    "bonnie_random_create", PerSecond, "creating files in random order";
-    "bonnie_random_stat", PerSecond, "looking at files in random order";
-    "bonnie_random_delete", PerSecond, "deleting files in random order";
-};
 
 /// Tests of a big file; the others are of many small ones.
 const OF_THE_FILE: usize = 6;

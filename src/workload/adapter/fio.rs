@@ -4,86 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::journal::{Better, Measurement, MetricInfo, Unit};
+use crate::journal::{Measurement, MetricInfo, fio};
 
 use super::{Adapter, AdapterError, Reading};
 
 /// fio 3.
 pub(super) struct Fio;
-
-macro_rules! direction {
-    ($name:literal, $doing:literal) => {
-        [
-            info(
-                concat!("fio_", $name, "_bandwidth"),
-                Unit::BytesPerSecond,
-                concat!("fio: bytes per second, ", $doing),
-            ),
-            info(
-                concat!("fio_", $name, "_iops"),
-                Unit::PerSecond,
-                concat!("fio: requests per second, ", $doing),
-            ),
-            info(
-                concat!("fio_", $name, "_latency_mean"),
-                Unit::Seconds,
-                concat!("fio: mean latency, ", $doing),
-            ),
-            info(
-                concat!("fio_", $name, "_latency_p50"),
-                Unit::Seconds,
-                concat!("fio: median latency, ", $doing),
-            ),
-            info(
-                concat!("fio_", $name, "_latency_p95"),
-                Unit::Seconds,
-                concat!("fio: 95th percentile of the latency, ", $doing),
-            ),
-            info(
-                concat!("fio_", $name, "_latency_p99"),
-                Unit::Seconds,
-                concat!("fio: 99th percentile of the latency, ", $doing),
-            ),
-            info(
-                concat!("fio_", $name, "_latency_p999"),
-                Unit::Seconds,
-                concat!("fio: 99.9th percentile of the latency, ", $doing),
-            ),
-            info(
-                concat!("fio_", $name, "_latency_max"),
-                Unit::Seconds,
-                concat!("fio: longest latency, ", $doing),
-            ),
-        ]
-    };
-}
-
-const fn info(name: &'static str, unit: Unit, meaning: &'static str) -> MetricInfo {
-    let better = if matches!(unit, Unit::Seconds | Unit::Ratio) { Better::Lower } else { Better::Higher };
-    MetricInfo::adapter(name, unit, better, meaning)
-}
-
-const READ: [MetricInfo; 8] = direction!("read", "reading");
-const WRITE: [MetricInfo; 8] = direction!("write", "writing");
-const TRIM: [MetricInfo; 8] = direction!("trim", "discarding");
-const SYNC: [MetricInfo; 8] = direction!("sync", "syncing");
-const USER: MetricInfo = info("fio_cpu_user", Unit::Ratio, "fio: share of a CPU its jobs used in user mode");
-const SYSTEM: MetricInfo =
-    info("fio_cpu_system", Unit::Ratio, "fio: share of a CPU its jobs used in the kernel");
-
-const METRICS: &[MetricInfo] = &{
-    let mut all = [USER; 33];
-    let mut at = 0;
-    while at < 8 {
-        all[at] = READ[at];
-        all[8 + at] = WRITE[at];
-        all[16 + at] = TRIM[at];
-        // A sync has no bytes, so its bandwidth (the first of eight) is left out; the last place is the system's CPU.
-        all[24 + at] = if at < 7 { SYNC[at + 1] } else { SYSTEM };
-        at += 1;
-    }
-    all
-};
 
 /// Percentiles by the names fio gives them, with the place of their metric.
 const PERCENTILES: [(&str, usize); 4] =
@@ -146,7 +72,7 @@ impl Adapter for Fio {
     }
 
     fn metrics(&self) -> &'static [MetricInfo] {
-        METRICS
+        fio::METRICS
     }
 
     fn line(&self, options: &str) -> String {
@@ -200,7 +126,8 @@ fn read(output: &str) -> Result<Reading, Problem> {
         return Err((format!("the job `{}` ended with error {}", job.jobname, job.error), hint));
     }
     let mut measurements = Vec::new();
-    for (direction, metrics) in [(&job.read, &READ), (&job.write, &WRITE), (&job.trim, &TRIM)] {
+    for (direction, metrics) in [(&job.read, &fio::READ), (&job.write, &fio::WRITE), (&job.trim, &fio::TRIM)]
+    {
         if direction.total_ios > 0 {
             add(&mut measurements, &metrics[0], direction.bw_bytes);
             add(&mut measurements, &metrics[1], direction.iops);
@@ -208,13 +135,13 @@ fn read(output: &str) -> Result<Reading, Problem> {
         }
     }
     if let Some(sync) = job.sync.as_ref().filter(|sync| sync.total_ios > 0) {
-        add_latency(&mut measurements, &SYNC, &sync.lat_ns, &sync.lat_ns);
+        add_latency(&mut measurements, &fio::SYNC, &sync.lat_ns, &sync.lat_ns);
     }
     if measurements.is_empty() {
         return Err(("no job read, wrote or discarded anything".to_owned(), hint));
     }
-    add(&mut measurements, &USER, job.usr_cpu / 100.0);
-    add(&mut measurements, &SYSTEM, job.sys_cpu / 100.0);
+    add(&mut measurements, &fio::USER, job.usr_cpu / 100.0);
+    add(&mut measurements, &fio::SYSTEM, job.sys_cpu / 100.0);
     if let Some(odd) = measurements.iter().find(|found| !found.value.is_finite() || found.value < 0.0) {
         return Err((format!("`{}` is {}", odd.metric, odd.value), hint));
     }
@@ -253,7 +180,8 @@ mod tests {
     use proptest::prelude::{any, prop_assert, proptest};
 
     use super::super::{Adapter, Reading};
-    use super::{Fio, METRICS};
+    use super::Fio;
+    use crate::journal::fio::METRICS;
 
     /// Printed by fio 3.33 with --rw=randrw --bs=4k --size=32M, on a tmpfs.
     const MIXED: &str = include_str!("fixtures/fio-3.33.json");

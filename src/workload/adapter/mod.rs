@@ -87,11 +87,6 @@ pub fn adapter(name: &str) -> Option<&'static dyn Adapter> {
     adapters().iter().copied().find(|adapter| adapter.name() == name)
 }
 
-/// What is known about a metric of an adapter's.
-pub fn adapter_metric(name: &str) -> Option<&'static MetricInfo> {
-    adapters().iter().flat_map(|adapter| adapter.metrics()).find(|metric| metric.name == name)
-}
-
 /// Words of a line of options, for a quick look at which are there; the shell has the last word.
 fn words(options: &str) -> BTreeSet<&str> {
     options.split_whitespace().collect()
@@ -101,8 +96,8 @@ fn words(options: &str) -> BTreeSet<&str> {
 mod tests {
     use std::collections::HashSet;
 
-    use super::{adapter, adapter_metric, adapters};
-    use crate::journal::{Better, METRICS, Unit};
+    use super::{adapter, adapters};
+    use crate::journal::{Better, METRICS, Unit, adapter_metric};
 
     #[test]
     fn every_adapter_is_documented_and_every_metric_is_unique_and_has_a_direction() {
@@ -112,7 +107,7 @@ mod tests {
             assert!(known.line("--x").contains("--x") && known.line("").contains("$FOLDER"));
             for metric in known.metrics() {
                 assert!(names.insert(metric.name), "{}", metric.name);
-                assert!(!metric.meaning.is_empty());
+                assert!(!metric.meaning.is_empty() && adapter_metric(metric.name).is_some());
                 let rate = matches!(metric.unit, Unit::BytesPerSecond | Unit::PerSecond);
                 assert_eq!(
                     metric.better,

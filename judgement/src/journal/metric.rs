@@ -177,6 +177,11 @@ pub fn metric(name: &str) -> Option<&'static MetricInfo> {
     METRICS.iter().find(|known| known.name == name)
 }
 
+/// What is known about a metric of an adapter's.
+pub fn adapter_metric(name: &str) -> Option<&'static MetricInfo> {
+    super::bonnie::METRICS.iter().chain(super::fio::METRICS).find(|known| known.name == name)
+}
+
 /// Reads the name of a metric. A journal repeats the built-in ones by the hundred thousand: those are not copied.
 pub(super) fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Cow<'static, str>, D::Error> {
     struct Name;

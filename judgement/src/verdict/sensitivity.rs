@@ -101,7 +101,8 @@ mod tests {
     use crate::verdict::{Estimate, PhaseEstimate, rank};
 
     fn plan(weights: &[(&str, f64)]) -> Plan {
-        let mut plan: Plan = serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
+        let mut plan: Plan =
+            serde_json::from_str(include_str!("../../../tests/runs/demo/plan.json")).unwrap();
         plan.goal.metric = "durable".to_owned();
         plan.goal.weights = weights.iter().map(|(name, weight)| ((*name).to_owned(), *weight)).collect();
         plan

@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn every_line_reads_the_same_whichever_way_it_is_read() {
-        let recorded = include_str!("../../tests/runs/demo/journal.jsonl");
+        let recorded = include_str!("../../../tests/runs/demo/journal.jsonl");
         for line in recorded.lines() {
             let general: crate::journal::Record = serde_json::from_str(line).unwrap();
             assert_eq!(record(line.as_bytes()).unwrap(), general);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use libm::log;
 
-use crate::journal::{Better, CandidateStatus, Run, Trial, Unit, metric};
+use crate::journal::{Better, CandidateStatus, Run, Trial, Unit, adapter_metric, metric};
 use crate::plan::{Plan, contestants};
 use crate::statistics::{Look, LookComparison, NoiseFloor, Outcome, Stopping, StoppingRule};
 
@@ -126,14 +126,13 @@ pub fn weights(plan: &Plan) -> BTreeMap<String, f64> {
     given.into_iter().filter(|(_, weight)| *weight > 0.0).collect()
 }
 
-/// Which way a metric is better; one that is not built in is an adapter's, or nobody knows it any more: it goes by its
-/// unit, as all of those do (a test in `workload/adapter` holds them to it).
+/// Which way a metric is better; one that nobody knows any more goes by its unit.
 pub fn better_of(name: &str, unit: Unit) -> Better {
-    match (metric(name), unit) {
+    match (metric(name).or_else(|| adapter_metric(name)), unit) {
         (Some(known), _) => known.better,
         (None, Unit::BytesPerSecond | Unit::PerSecond) => Better::Higher,
-        (None, Unit::Seconds | Unit::Bytes | Unit::Ratio) => Better::Lower,
-        (None, Unit::Count) => Better::Neither,
+        (None, Unit::Seconds | Unit::Bytes) => Better::Lower,
+        (None, Unit::Ratio | Unit::Count) => Better::Neither,
     }
 }
 

@@ -2,11 +2,13 @@
 //!
 //! Everything later (statistics, verdict, reports) is derived from it and can be derived again.
 
+pub mod bonnie;
 mod derive;
 #[cfg(test)]
 mod derive_tests;
 mod error;
 mod event;
+pub mod fio;
 mod metric;
 mod open;
 mod reader;
@@ -20,7 +22,7 @@ pub use event::{
     Caution, CommandRecord, DATASET_FACT, Ending, Event, Facts, Histogram, Measurement, Observation, Record,
     Sentinel, Status, Surroundings, TrialId, parted,
 };
-pub use metric::{Better, Group, METRICS, MetricInfo, Unit, metric};
+pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, metric};
 pub use open::OpenJournal;
 pub use reader::{Journal, read};
 pub use run::{

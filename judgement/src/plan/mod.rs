@@ -44,7 +44,7 @@ pub use published::{Claim, Published};
 pub use read::{KEYS, read, read_with};
 pub use read_dataset::{measure_variable, variable};
 pub use scale::scale;
-pub(crate) use source::blame;
+pub use source::blame;
 pub use space::{image_room, least_space};
 pub use suggest::{nearest, suggest};
 pub use twin::{TWIN, Twice, contestants, is_twin};

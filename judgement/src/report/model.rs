@@ -5,14 +5,13 @@ use std::path::PathBuf;
 use super::matrix::Matrix;
 use super::tables::TextTable;
 use super::{Harness, Note, noise, notes, sentence, tables, words};
-use crate::journal::{CandidateStatus, Group, METRICS, Run, Standing, Status, Trial};
+use crate::journal::{CandidateStatus, Group, METRICS, Run, Standing, Status, Trial, adapter_metric};
 use crate::plan::{Candidate, Phase, Plan, contestants};
 use crate::verdict::{
     Blocks, Combined, CostColumn, Estimate, OptionEffect, PhaseEstimate, RawShare, ThenAndNow, TwinPair,
     Verdict, combine, cost_columns, estimate_all, judge, option_effects, raw_shares, then_and_now,
     twin_pairs, weights,
 };
-use crate::workload::adapter_metric;
 
 /// Everything a report tells.
 #[derive(Debug, Clone)]

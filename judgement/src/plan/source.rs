@@ -174,7 +174,7 @@ impl Texts {
 }
 
 /// The error that blames a stretch of a text, for what is no plan and is read as strictly.
-pub(crate) fn blame(file: &str, text: &str, at: Range<usize>, message: String, hint: String) -> PlanError {
+pub fn blame(file: &str, text: &str, at: Range<usize>, message: String, hint: String) -> PlanError {
     let mut texts = Texts::default();
     let text = texts.add_file(file, text);
     texts.report(&[Problem { at: Place { text, start: at.start, end: at.end }, message, hint }])

@@ -1,0 +1,78 @@
+//! What fio measures, as a journal names it.
+
+use super::{Better, MetricInfo, Unit};
+
+macro_rules! direction {
+    ($name:literal, $doing:literal) => {
+        [
+            info(
+                concat!("fio_", $name, "_bandwidth"),
+                Unit::BytesPerSecond,
+                concat!("fio: bytes per second, ", $doing),
+            ),
+            info(
+                concat!("fio_", $name, "_iops"),
+                Unit::PerSecond,
+                concat!("fio: requests per second, ", $doing),
+            ),
+            info(
+                concat!("fio_", $name, "_latency_mean"),
+                Unit::Seconds,
+                concat!("fio: mean latency, ", $doing),
+            ),
+            info(
+                concat!("fio_", $name, "_latency_p50"),
+                Unit::Seconds,
+                concat!("fio: median latency, ", $doing),
+            ),
+            info(
+                concat!("fio_", $name, "_latency_p95"),
+                Unit::Seconds,
+                concat!("fio: 95th percentile of the latency, ", $doing),
+            ),
+            info(
+                concat!("fio_", $name, "_latency_p99"),
+                Unit::Seconds,
+                concat!("fio: 99th percentile of the latency, ", $doing),
+            ),
+            info(
+                concat!("fio_", $name, "_latency_p999"),
+                Unit::Seconds,
+                concat!("fio: 99.9th percentile of the latency, ", $doing),
+            ),
+            info(
+                concat!("fio_", $name, "_latency_max"),
+                Unit::Seconds,
+                concat!("fio: longest latency, ", $doing),
+            ),
+        ]
+    };
+}
+
+const fn info(name: &'static str, unit: Unit, meaning: &'static str) -> MetricInfo {
+    let better = if matches!(unit, Unit::Seconds | Unit::Ratio) { Better::Lower } else { Better::Higher };
+    MetricInfo::adapter(name, unit, better, meaning)
+}
+
+pub const READ: [MetricInfo; 8] = direction!("read", "reading");
+pub const WRITE: [MetricInfo; 8] = direction!("write", "writing");
+pub const TRIM: [MetricInfo; 8] = direction!("trim", "discarding");
+pub const SYNC: [MetricInfo; 8] = direction!("sync", "syncing");
+pub const USER: MetricInfo =
+    info("fio_cpu_user", Unit::Ratio, "fio: share of a CPU its jobs used in user mode");
+pub const SYSTEM: MetricInfo =
+    info("fio_cpu_system", Unit::Ratio, "fio: share of a CPU its jobs used in the kernel");
+
+pub const METRICS: &[MetricInfo] = &{
+    let mut all = [USER; 33];
+    let mut at = 0;
+    while at < 8 {
+        all[at] = READ[at];
+        all[8 + at] = WRITE[at];
+        all[16 + at] = TRIM[at];
+        // A sync has no bytes, so its bandwidth (the first of eight) is left out; the last place is the system's CPU.
+        all[24 + at] = if at < 7 { SYNC[at + 1] } else { SYSTEM };
+        at += 1;
+    }
+    all
+};
