@@ -63,7 +63,7 @@ fn a_wrong_command_line_exits_with_2_and_says_what_was_meant() {
         (&["run", "quick", "--aa=xsf"], &["--aa", "no candidate `xsf`", "hint: did you mean `xfs`?"]),
         (&["run", "quick", "--fs", "xfs", "--aa=ext4"], &["--aa", "no candidate `ext4`", "hint: known: xfs"]),
         (&["run", "quick", "--set", "protocol.disturbed.steal=5"], &["`steal`", "from 0 to 1", "hint:"]),
-        (&["run", "quick", "--lab", "vmm"], &["'vmm'", "native, uml, vm"]),
+        (&["run", "quick", "--lab", "vm"], &["'vm'", "native, uml"]),
         (&["show", "quik"], &["there is no preset or model `quik`", "hint: did you mean `quick`?"]),
         (&["report", "."], &["is not the folder of a run", "hint:"]),
         (&["resume", "no-such-run"], &["no-such-run is not the folder of a run", "hint:"]),
@@ -89,11 +89,6 @@ fn a_folder_of_a_dataset_that_is_not_there_is_found_out_at_once() {
         "dataset.docs.path",
     ]);
     assert!(!place.path().join("runs").exists());
-}
-
-#[test]
-fn a_lab_of_a_later_version_is_told_to_be_missing() {
-    Place::new().fsverdict(&["run", "quick", "--lab", "vm"]).exits(1).says(&["vm lab", "hint:", "--lab uml"]);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use fsverdict::journal::{
     CandidateStatus, Event, FILE_NAME, Facts, OpenJournal, Run, SCHEMA, Status, Surroundings, TrialId, read,
 };
-use fsverdict::lab::{Disk, Lab, LabError, Obstacle, TrialEnd};
+use fsverdict::lab::{Lab, LabError, Medium, Obstacle, TrialEnd};
 use fsverdict::plan::{Blocks, Candidate, Disturbance, Plan, digest};
 use fsverdict::report::{Format, Report, write};
 use fsverdict::study::{Silent, Study, Watcher};
@@ -95,9 +95,9 @@ impl Lab for Player {
         Vec::new()
     }
 
-    fn run(&self, spec: TrialSpec, _: &Disk, watch: &mut dyn FnMut(Event)) -> Result<TrialEnd, LabError> {
+    fn run(&self, spec: &TrialSpec, _: &Medium, watch: &mut dyn FnMut(Event)) -> Result<TrialEnd, LabError> {
         let TrialId { block, candidate, attempt } = spec.trial.clone();
-        self.now.replace(Some(spec.trial));
+        self.now.replace(Some(spec.trial.clone()));
         for event in &self.trials[&(block, candidate.clone())] {
             watch(self.slower(&candidate, event));
         }
@@ -184,7 +184,7 @@ fn conduct(plan: &Plan, player: &Player, journal: &Path) {
     let mut study = Study {
         plan,
         lab: player,
-        disk: Disk::Image { folder: PathBuf::from("/nowhere"), size: 512 << 20, room: 0 },
+        medium: Medium::Image { folder: PathBuf::from("/nowhere"), size: 512 << 20, room: 0 },
         journal,
         observer: &mut Silent,
         watcher: &mut Machine(player),

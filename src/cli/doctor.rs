@@ -19,7 +19,7 @@ pub(super) struct Arguments {
     plan: Option<String>,
 }
 
-type Labs = [Candidacy; 3];
+type Labs = [Candidacy; 2];
 
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     let plan = match &arguments.plan {

@@ -76,9 +76,6 @@ fn entries(what: What) -> Vec<(String, String)> {
             .chain(crate::workload::adapters().iter().flat_map(|adapter| adapter.metrics()))
             .map(|metric| own(metric.name, metric.meaning))
             .collect(),
-        What::Labs => vec![
-            own("native", "this machine's kernel, as root: on a real device or a scratch image"),
-            own("uml", "a Linux kernel as an ordinary process: no root, no real disk"),
-        ],
+        What::Labs => crate::lab::LABS.iter().map(|lab| own(lab.name, lab.summary)).collect(),
     }
 }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::plan::{Blocks, DeviceSource, LabChoice, Overrides, Twice, parse_time};
+use crate::plan::{Blocks, DeviceSource, LABS, LabChoice, Overrides, Twice, parse_time};
 use crate::study::{Observer, Permission, Session, SessionError, Silent};
 
 use super::device::ask;
@@ -21,9 +22,9 @@ pub(super) struct Arguments {
     /// A preset (`fsverdict list presets`) or the path of a plan
     #[arg(value_name = "PRESET|PLAN.toml")]
     plan: String,
-    /// Where trials happen
-    #[arg(long, value_enum)]
-    lab: Option<LabArgument>,
+    /// Where trials happen (`fsverdict list labs`)
+    #[arg(long, value_parser = PossibleValuesParser::new(LABS.iter().map(|(name, _)| *name)).try_map(|name| name.parse::<LabChoice>()))]
+    lab: Option<LabChoice>,
     /// A scratch image or a block device: everything on it is destroyed
     #[arg(long, value_name = "image:SIZE|PATH")]
     device: Option<DeviceSource>,
@@ -62,35 +63,12 @@ pub(super) struct Arguments {
     quiet: bool,
 }
 
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub(super) enum LabArgument {
-    /// Native where possible, else uml
-    Auto,
-    /// This machine's kernel, as root
-    Native,
-    /// A Linux kernel as an ordinary process
-    Uml,
-    /// A QEMU guest
-    Vm,
-}
-
-impl From<LabArgument> for LabChoice {
-    fn from(argument: LabArgument) -> Self {
-        match argument {
-            LabArgument::Auto => LabChoice::Auto,
-            LabArgument::Native => LabChoice::Native,
-            LabArgument::Uml => LabChoice::Uml,
-            LabArgument::Vm => LabChoice::Vm,
-        }
-    }
-}
-
 impl Arguments {
     fn overrides(&self) -> Overrides {
         Overrides {
             set: self.set.clone(),
             filesystems: self.fs.clone(),
-            lab: self.lab.map(LabChoice::from),
+            lab: self.lab,
             device: self.device.clone(),
             blocks: self.blocks,
             budget: self.budget,

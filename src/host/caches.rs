@@ -39,9 +39,9 @@ fn drop_clean(root: &Root) -> Result<(), CachesError> {
 
 fn hint(kind: io::ErrorKind) -> &'static str {
     match kind {
-        io::ErrorKind::PermissionDenied => "this needs root; without, use the uml or vm lab (--lab uml)",
+        io::ErrorKind::PermissionDenied => "this needs root; without, use the uml lab (--lab uml)",
         io::ErrorKind::ReadOnlyFilesystem => {
-            "/proc/sys is read-only here, as in containers; use the uml or vm lab (--lab uml)"
+            "/proc/sys is read-only here, as in containers; use the uml lab (--lab uml)"
         }
         io::ErrorKind::NotFound => "is /proc mounted, and is it this kernel's?",
         _ => "without cold caches, reads would be timed from memory; use another lab (--lab uml)",

@@ -2,6 +2,7 @@
 
 use crate::plan::{Candidate, LabChoice, Plan};
 
+use super::medium::Way;
 use super::native::Native;
 use super::uml::Uml;
 use super::{Lab, LabError};
@@ -14,38 +15,69 @@ pub struct Choice {
     pub reason: String,
 }
 
+/// A lab there is.
+pub struct Entry {
+    /// `native`, `uml` …
+    pub name: &'static str,
+    /// For lists.
+    pub summary: &'static str,
+    choice: LabChoice,
+    /// How a medium can be attached there.
+    takes: &'static [Way],
+    prepare: fn(&Plan) -> Result<Box<dyn Lab>, LabError>,
+}
+
+/// Every lab, the preferred one first.
+pub const LABS: [Entry; 2] = [
+    Entry {
+        name: "native",
+        summary: "this machine's kernel, as root: on a real device or a scratch image",
+        choice: LabChoice::Native,
+        takes: &[Way::File, Way::Device],
+        prepare: |plan| Ok(Box::new(Native::prepare(plan)?)),
+    },
+    Entry {
+        name: "uml",
+        summary: "a Linux kernel as an ordinary process: no root, no real disk",
+        choice: LabChoice::Uml,
+        takes: &[Way::File, Way::Device],
+        prepare: |plan| Ok(Box::new(Uml::prepare(plan)?)),
+    },
+];
+
+impl Entry {
+    fn lab(&self, plan: &Plan) -> Result<Box<dyn Lab>, LabError> {
+        if self.takes.contains(&Way::of(&plan.device.source)) {
+            (self.prepare)(plan)
+        } else {
+            Err(LabError::NoWay(self.name))
+        }
+    }
+}
+
 /// Takes the lab the plan asks for; with `auto`, native where it may and can run every candidate, else uml; where
 /// neither can run all, the one that can run more.
 ///
 /// # Errors
 /// When the lab asked for, or every lab, cannot be used here.
 pub fn choose(plan: &Plan) -> Result<Choice, LabError> {
-    match plan.lab {
-        LabChoice::Native => Ok(Choice { lab: native(plan)?, reason: "asked for".to_owned() }),
-        LabChoice::Uml => Ok(Choice { lab: uml(plan)?, reason: "asked for".to_owned() }),
-        LabChoice::Vm => Err(LabError::NoVm),
-        LabChoice::Auto => choose_freely(plan),
+    match LABS.iter().find(|entry| entry.choice == plan.lab) {
+        Some(entry) => Ok(Choice { lab: entry.lab(plan)?, reason: "asked for".to_owned() }),
+        None => choose_freely(plan),
     }
 }
 
 /// A lab by name, or why it cannot be used here.
 pub type Candidacy = (&'static str, Result<Box<dyn Lab>, LabError>);
 
-/// Every lab with what it says of itself here, for `doctor` and `list`.
-pub fn every(plan: &Plan) -> [Candidacy; 3] {
-    [("native", native(plan)), ("uml", uml(plan)), ("vm", Err(LabError::NoVm))]
-}
-
-fn native(plan: &Plan) -> Result<Box<dyn Lab>, LabError> {
-    Ok(Box::new(Native::prepare(plan)?))
-}
-
-fn uml(plan: &Plan) -> Result<Box<dyn Lab>, LabError> {
-    Ok(Box::new(Uml::prepare(plan)?))
+/// Every lab with what it says of itself here, for `doctor`.
+pub fn every(plan: &Plan) -> [Candidacy; 2] {
+    LABS.each_ref().map(|entry| (entry.name, entry.lab(plan)))
 }
 
 fn choose_freely(plan: &Plan) -> Result<Choice, LabError> {
-    let (native, uml) = match (native(plan), uml(plan)) {
+    let [native, uml] = LABS.each_ref().map(|entry| entry.lab(plan));
+    let (native, uml) = match (native, uml) {
         (Ok(native), Ok(uml)) => (native, uml),
         (Ok(lab), Err(why)) => {
             return Ok(Choice { lab, reason: format!("uml cannot be used: {}", first_line(&why)) });

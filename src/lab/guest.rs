@@ -12,7 +12,7 @@ use crate::host::cell::inherit;
 use crate::host::mounts;
 use crate::host::program::{Program, succeeded};
 use crate::host::talk::say;
-use crate::trial::{EVENTS_VARIABLE, Modules, TrialSpec, agent_cell};
+use crate::trial::{Assignment, EVENTS_VARIABLE, Modules, agent_cell};
 
 /// Where the conductor put the trial's description: the guest's second disk, which ends in zeros.
 const DESCRIPTION: &str = "/dev/ubdb";
@@ -47,8 +47,8 @@ fn live() -> Result<(), Box<dyn std::error::Error>> {
     // A guest starts with an empty environment; tools look for their helpers along it.
     let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     let description = read_description()?;
-    let spec: TrialSpec = serde_json::from_str(&description)?;
-    if let Some(modules) = &spec.modules {
+    let assignment: Assignment = serde_json::from_str(&description)?;
+    if let Some(modules) = &assignment.bench.modules {
         load(modules)?;
     }
     let events = File::options().write(true).open(EVENTS)?;
@@ -56,7 +56,7 @@ fn live() -> Result<(), Box<dyn std::error::Error>> {
     line.make_raw();
     tcsetattr(&events, OptionalActions::Now, &line)?;
     let (reader, writer) = std::io::pipe()?;
-    let cell = agent_cell(&spec);
+    let cell = agent_cell(&assignment);
     let mut agent = cell
         .command()?
         .env("PATH", path)

@@ -10,7 +10,7 @@ use crate::host::image;
 use crate::host::procfs::memory;
 use crate::host::root::Root;
 use crate::plan::StagingChoice;
-use crate::trial::{STAGED, Staging, TrialDevice, TrialSpec, staging_cell};
+use crate::trial::{Assignment, Bench, STAGED, Staging, TrialDevice, TrialSpec, staging_cell};
 
 use super::LabError;
 
@@ -33,15 +33,21 @@ impl Held {
         bytes: u64,
         folder: &Path,
     ) -> Result<Self, LabError> {
-        let mut spec = spec.clone();
         let disk = if in_memory(choice, bytes) { None } else { Some(disk_for(bytes, folder)?) };
-        if let Some(disk) = &disk {
-            let device = TrialDevice::Image { descriptor: inherit(disk.as_fd())? };
-            spec.staging = Staging::Disk { device, folder: folder.to_owned() };
-        }
-        let mut command = staging_cell(&spec).command()?;
+        let staging = match &disk {
+            Some(disk) => Staging::Disk {
+                device: TrialDevice::Image { descriptor: inherit(disk.as_fd())? },
+                folder: folder.to_owned(),
+            },
+            None => Staging::Memory,
+        };
+        // No device: nothing is formatted while datasets are staged.
+        let device = TrialDevice::Guest { path: PathBuf::new() };
+        let bench = Bench { device, staging, idle_load: 0.0, modules: None };
+        let assignment = Assignment { spec: spec.clone(), bench };
+        let mut command = staging_cell(&assignment).command()?;
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let mut line = serde_json::to_vec(&spec).map_err(std::io::Error::from)?;
+        let mut line = serde_json::to_vec(&assignment).map_err(std::io::Error::from)?;
         line.push(b'\n');
         let input = child.stdin.take();
         let mut said = String::new();
@@ -82,5 +88,5 @@ pub(super) fn disk_for(bytes: u64, folder: &Path) -> Result<OwnedFd, LabError> {
     /// For what a filesystem needs itself.
     const MARGIN: u64 = 256 << 20;
     let size = bytes.saturating_add(bytes / 5).saturating_add(MARGIN).next_multiple_of(1 << 20);
-    Ok(image::create(folder, size, size).map_err(super::disk::DiskError::from)?)
+    Ok(image::create(folder, size, size).map_err(super::medium::MediumError::from)?)
 }

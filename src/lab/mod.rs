@@ -2,11 +2,11 @@
 //! this room.
 
 mod choose;
-mod disk;
 mod drive;
 mod guest;
 mod held;
 mod kernel;
+mod medium;
 mod native;
 mod scheduler;
 mod uml;
@@ -18,17 +18,17 @@ use crate::journal::{Event, Facts};
 use crate::plan::Candidate;
 use crate::trial::TrialSpec;
 
-pub use choose::{Candidacy, Choice, choose, every};
-pub use disk::Disk;
+pub use choose::{Candidacy, Choice, LABS, choose, every};
 pub use drive::TrialEnd;
 pub use guest::main as guest;
+pub use medium::{Medium, Way};
 
 /// A kernel that runs trials.
 pub trait Lab {
     /// `native`, `uml` …
     fn name(&self) -> &'static str;
 
-    /// What results from here stand on, in a sentence.
+    /// What results from here stand on, but for the medium.
     fn fidelity(&self) -> String;
 
     /// What a reader needs to know of it beyond the host.
@@ -44,7 +44,12 @@ pub trait Lab {
     ///
     /// # Errors
     /// When the trial could not be started. A trial that fails is not an error but a [`TrialEnd`].
-    fn run(&self, spec: TrialSpec, disk: &Disk, watch: &mut dyn FnMut(Event)) -> Result<TrialEnd, LabError>;
+    fn run(
+        &self,
+        spec: &TrialSpec,
+        medium: &Medium,
+        watch: &mut dyn FnMut(Event),
+    ) -> Result<TrialEnd, LabError>;
 }
 
 /// Why a candidate cannot be tried in a lab, and the way out.
@@ -90,9 +95,9 @@ pub enum LabError {
     /// A kernel command line has no quoting.
     #[error("the path of this program has a blank in it, which a kernel command line cannot carry: {}\nhint: install it in another folder", .0.display())]
     BlankInPath(PathBuf),
-    /// A lab of a later version.
-    #[error("the vm lab is not built yet\nhint: take `--lab native` (as root) or `--lab uml`")]
-    NoVm,
+    /// It has no way to the medium.
+    #[error("the lab {0} cannot attach such a device\nhint: `fsverdict list labs` says what each takes")]
+    NoWay(&'static str),
     /// A kernel that cannot be asked.
     #[error(transparent)]
     Kernel(#[from] crate::lab::kernel::KernelError),
@@ -104,7 +109,7 @@ pub enum LabError {
     Cell(#[from] CellError),
     /// The scratch image could not be made, or the device not be opened.
     #[error(transparent)]
-    Disk(#[from] disk::DiskError),
+    Disk(#[from] medium::MediumError),
     /// A system call failed.
     #[error("cannot start the trial: {0}")]
     Io(#[from] std::io::Error),

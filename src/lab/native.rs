@@ -13,12 +13,13 @@ use crate::journal::Event;
 use crate::layer::find_scheduler;
 use crate::measure::{IDLE_WINDOW, idle_load};
 use crate::plan::{Candidate, DeviceSource, Plan, StagingChoice};
-use crate::trial::{TrialDevice, TrialSpec, agent_cell, bytes_to_stage};
+use crate::trial::{Assignment, Bench, Staging, TrialDevice, TrialSpec, agent_cell, bytes_to_stage};
 
 use super::drive::{Stops, TrialEnd, drive};
 use super::held::Held;
+use super::medium::Attachment;
 use super::scheduler::scheduler_obstacle;
-use super::{Disk, Lab, LabError, Obstacle, missing_tools};
+use super::{Lab, LabError, Medium, Obstacle, missing_tools};
 
 /// This machine's kernel.
 #[derive(Debug)]
@@ -66,13 +67,13 @@ impl Native {
     fn held(
         &self,
         spec: &TrialSpec,
-        disk: &Disk,
+        medium: &Medium,
         watch: &mut dyn FnMut(Event),
     ) -> Result<Option<&Held>, LabError> {
         if self.held.get().is_none() {
             let Some(bytes) = bytes_to_stage(&spec.datasets, &spec.phases) else { return Ok(None) };
             watch(Event::StepStarted { step: "stage".to_owned() });
-            let held = Held::stage(spec, self.staging, bytes, &disk.scratch_folder()?)?;
+            let held = Held::stage(spec, self.staging, bytes, &medium.scratch_folder()?)?;
             let _ = self.held.set(held);
         }
         Ok(self.held.get())
@@ -119,11 +120,7 @@ impl Lab for Native {
     }
 
     fn fidelity(&self) -> String {
-        if self.on_image {
-            "native kernel, on a scratch image through a loop device: what a filesystem costs, not what your disk does with it".to_owned()
-        } else {
-            "native kernel on a real device".to_owned()
-        }
+        "native kernel".to_owned()
     }
 
     fn facts(&self) -> crate::journal::Facts {
@@ -154,36 +151,37 @@ impl Lab for Native {
 
     fn run(
         &self,
-        mut spec: TrialSpec,
-        disk: &Disk,
+        spec: &TrialSpec,
+        medium: &Medium,
         watch: &mut dyn FnMut(Event),
     ) -> Result<TrialEnd, LabError> {
         let mut inherited: Vec<OwnedFd> = Vec::new();
-        spec.idle_load =
+        let idle_load =
             *self.idle_load.get_or_init(|| idle_load(&Root::default(), IDLE_WINDOW).unwrap_or(0.0));
-        spec.device = match disk {
-            Disk::Image { .. } => {
-                let image = disk.open()?;
+        let device = match medium.attach()? {
+            Attachment::File(image) => {
                 let descriptor = inherit(image.as_fd())?;
                 inherited.push(image);
                 TrialDevice::Image { descriptor }
             }
-            Disk::Device { ticket, .. } => {
-                disk.check_unused()?;
-                TrialDevice::Block { ticket: ticket.clone() }
-            }
+            Attachment::Device(ticket) => TrialDevice::Block { ticket: *ticket },
         };
-        let lent = self.held(&spec, disk, watch)?.map(Held::lend).transpose()?;
+        let mut joins = None;
+        let staging = match self.held(spec, medium, watch)? {
+            Some(held) => {
+                let (namespace, staging) = held.lend()?;
+                joins = Some(inherit(namespace.as_fd())?);
+                inherited.push(namespace);
+                staging
+            }
+            None => Staging::Memory,
+        };
+        let bench = Bench { device, staging, idle_load, modules: None };
+        let assignment = Assignment { spec: spec.clone(), bench };
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
         let (reader, writer) = std::io::pipe()?;
-        let mut joins = None;
-        if let Some((namespace, staging)) = lent {
-            spec.staging = staging;
-            joins = Some(inherit(namespace.as_fd())?);
-            inherited.push(namespace);
-        }
-        let mut cell = agent_cell(&spec);
+        let mut cell = agent_cell(&assignment);
         cell.joins = joins;
         let stops = Stops::of(&mut cell, &mut inherited)?;
         let mut command = cell.command()?;
@@ -192,7 +190,7 @@ impl Lab for Native {
         inherited.push(sender);
         let limit = spec.limit;
         // Small enough for a pipe's buffer or not: a thread feeds it.
-        let description = serde_json::to_vec(&spec).map_err(std::io::Error::from)?;
+        let description = serde_json::to_vec(&assignment).map_err(std::io::Error::from)?;
         std::thread::spawn(move || std::io::Write::write_all(&mut { writer }, &description));
         let end = drive(command, events, &stops, limit, watch, inherited, None)?;
         // An agent that was killed could not.

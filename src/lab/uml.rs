@@ -16,13 +16,13 @@ use crate::host::program::locate;
 use crate::journal::Event;
 use crate::layer::{SCHEDULERS, Scheduler, find_scheduler};
 use crate::plan::{Candidate, Dataset, Plan};
-use crate::trial::{Modules, Staging, TrialDevice, TrialSpec, bytes_to_stage};
+use crate::trial::{Assignment, Bench, Modules, Staging, TrialDevice, TrialSpec, bytes_to_stage};
 
 use super::drive::{Stops, TrialEnd, drive};
 use super::held::{disk_for, in_memory};
 use super::kernel::{Kernel, Provision, kernel_cell};
 use super::scheduler::scheduler_obstacle;
-use super::{Disk, Lab, LabError, Obstacle, missing_tools};
+use super::{Lab, LabError, Medium, Obstacle, missing_tools};
 
 /// The kernel's name where a distribution packages it.
 const PROGRAM: &str = "linux.uml";
@@ -221,36 +221,37 @@ impl Lab for Uml {
 
     fn run(
         &self,
-        mut spec: TrialSpec,
-        disk: &Disk,
+        spec: &TrialSpec,
+        medium: &Medium,
         watch: &mut dyn FnMut(Event),
     ) -> Result<TrialEnd, LabError> {
-        let names = self.modules(&spec.candidate).unwrap_or_default();
-        if let (Some(folder), false) = (&self.kernel.modules, names.is_empty()) {
-            spec.modules = Some(Modules { folder: folder.clone(), names });
-        }
-        spec.device = TrialDevice::Guest { path: "/dev/ubda".into() };
         let program = std::env::current_exe()?;
         if program.to_string_lossy().contains(char::is_whitespace) {
             return Err(LabError::BlankInPath(program));
         }
-        let staging = match self.room().on_disk {
+        let names = self.modules(&spec.candidate).unwrap_or_default();
+        let folder = self.kernel.modules.clone().filter(|_| !names.is_empty());
+        let (on_disk, staging) = match self.room().on_disk {
             Some(bytes) => {
-                let folder = disk.scratch_folder()?;
-                let staging = disk_for(bytes, &folder)?;
+                let folder = medium.scratch_folder()?;
                 let device = TrialDevice::Guest { path: "/dev/ubdc".into() };
-                spec.staging = Staging::Disk { device, folder };
-                Some(staging)
+                (Some(disk_for(bytes, &folder)?), Staging::Disk { device, folder })
             }
-            None => None,
+            None => (None, Staging::Memory),
         };
-        let disk = disk.open()?;
-        let description = describe(&spec)?;
+        let bench = Bench {
+            device: TrialDevice::Guest { path: "/dev/ubda".into() },
+            staging,
+            idle_load: 0.0,
+            modules: folder.map(|folder| Modules { folder, names }),
+        };
+        let disk = medium.attach()?.open()?;
+        let description = describe(&Assignment { spec: spec.clone(), bench })?;
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
         let lent = (
             inherit(disk.as_fd())?,
-            staging.as_ref().map(|staging| inherit(staging.as_fd())).transpose()?,
+            on_disk.as_ref().map(|disk| inherit(disk.as_fd())).transpose()?,
             inherit(description.as_fd())?,
             inherit(sender.as_fd())?,
         );
@@ -259,7 +260,7 @@ impl Lab for Uml {
         cell.keeps = [lent.0, lent.2, lent.3].into_iter().chain(lent.1).collect();
         // Theirs may lie where the cell covers what is there, as disks do that a desktop mounts below /run.
         cell.shown = spec.datasets.values().filter_map(covered_folder).collect();
-        let mut inherited: Vec<OwnedFd> = [disk, description, sender].into_iter().chain(staging).collect();
+        let mut inherited: Vec<OwnedFd> = [disk, description, sender].into_iter().chain(on_disk).collect();
         let stops = Stops::of(&mut cell, &mut inherited)?;
         let mut command = cell.command()?;
         command.env("TMPDIR", MEMORY_FOLDER).stdin(std::process::Stdio::null());
@@ -279,13 +280,13 @@ fn covered_folder(dataset: &Dataset) -> Option<(PathBuf, PathBuf)> {
 }
 
 /// The trial's description as a disk: JSON and then zeros up to a whole number of sectors.
-fn describe(spec: &TrialSpec) -> Result<OwnedFd, CellError> {
+fn describe(assignment: &Assignment) -> Result<OwnedFd, CellError> {
     let failed =
         |source: std::io::Error| CellError::System { what: "describe the trial to the guest", source };
     let descriptor = rustix::fs::memfd_create("fsverdict-trial", rustix::fs::MemfdFlags::CLOEXEC)
         .map_err(|errno| failed(errno.into()))?;
     let mut file = std::fs::File::from(descriptor);
-    let mut bytes = serde_json::to_vec(spec).map_err(|error| failed(error.into()))?;
+    let mut bytes = serde_json::to_vec(assignment).map_err(|error| failed(error.into()))?;
     bytes.resize((bytes.len() + 1).next_multiple_of(DESCRIPTION_SIZE), 0);
     file.write_all(&bytes).map_err(failed)?;
     Ok(file.into())

@@ -1,11 +1,11 @@
-//! The disk of a run: made, or claimed from the user, who may have to say by its identity that it can be erased.
+//! The medium of a run: made, or claimed from the user, who may have to say by its identity that it can be erased.
 
 use std::path::Path;
 
 use crate::host::guard::{Refusal, examine};
 use crate::host::image::{create, scratch_folder};
 use crate::host::root::Root;
-use crate::lab::Disk;
+use crate::lab::Medium;
 use crate::plan::{DeviceSource, Plan, image_room};
 
 use super::session::SessionError;
@@ -19,11 +19,11 @@ pub struct Permission<'a> {
 }
 
 impl Permission<'_> {
-    /// The disk for this plan.
+    /// The medium for this plan.
     ///
     /// # Errors
     /// When an image cannot be made, or the guard refuses the device.
-    pub(super) fn claim(&self, plan: &Plan) -> Result<Disk, SessionError> {
+    pub(super) fn claim(&self, plan: &Plan) -> Result<Medium, SessionError> {
         let refused = |refusal: Refusal| with_hint(&refusal, refusal.hint());
         match &plan.device.source {
             DeviceSource::Image(size) => {
@@ -32,7 +32,7 @@ impl Permission<'_> {
                 // Found out now, not in the first trial: is there room, and may we write there?
                 let room = image_room(plan, size.0);
                 create(&folder, size.0, room).map_err(|error| with_hint(&error, error.hint()))?;
-                Ok(Disk::Image { folder, size: size.0, room })
+                Ok(Medium::Image { folder, size: size.0, room })
             }
             DeviceSource::Path(path) => {
                 let needed = smallest(plan);
@@ -45,7 +45,7 @@ impl Permission<'_> {
     }
 }
 
-fn cleared(path: &Path, needed: u64, erase: Option<&str>) -> Result<Disk, Refusal> {
+fn cleared(path: &Path, needed: u64, erase: Option<&str>) -> Result<Medium, Refusal> {
     let cleared = examine(&Root::default(), path, needed, erase)?;
     let device = cleared.device();
     let mut facts = crate::journal::Facts::new();
@@ -55,7 +55,7 @@ fn cleared(path: &Path, needed: u64, erase: Option<&str>) -> Result<Disk, Refusa
     }
     let cautions = cleared.cautions().to_vec();
     let (ticket, hold) = cleared.into_ticket()?;
-    Ok(Disk::Device { ticket, hold: hold.into(), cautions, facts })
+    Ok(Medium::Device { ticket, hold: hold.into(), cautions, facts })
 }
 
 fn with_hint(error: &dyn std::error::Error, hint: Option<String>) -> SessionError {

@@ -1,9 +1,9 @@
 //! The loop over blocks and trials.
 
 use crate::journal::{Caution, Ending, Event, JournalError, Observation, OpenJournal, Surroundings, TrialId};
-use crate::lab::{Disk, Lab, LabError, Obstacle, TrialEnd};
+use crate::lab::{Lab, LabError, Medium, Obstacle, TrialEnd};
 use crate::plan::{Candidate, Plan};
-use crate::trial::{Staging, TrialDevice, TrialSpec};
+use crate::trial::TrialSpec;
 
 use super::conclusion::{Conclusion, still_in};
 use super::disturbance::broken_rule;
@@ -31,7 +31,7 @@ pub struct Study<'a> {
     /// Where.
     pub lab: &'a dyn Lab,
     /// On what.
-    pub disk: Disk,
+    pub medium: Medium,
     /// The record.
     pub journal: OpenJournal,
     /// Who wants to know.
@@ -125,7 +125,7 @@ impl Study<'_> {
     fn skip_what_cannot_be_tried(&mut self) -> Result<(), StudyError> {
         let untried: Vec<String> = still_in(self.plan, self.journal.run()?).map(str::to_owned).collect();
         for candidate in self.plan.candidates.iter().filter(|candidate| untried.contains(&candidate.name)) {
-            let shortage = || shortage(self.plan, candidate, self.disk.size());
+            let shortage = || shortage(self.plan, candidate, self.medium.size());
             if let Some(Obstacle { reason, hint }) = self.lab.obstacle(candidate).or_else(shortage) {
                 let candidate = candidate.name.clone();
                 self.report(None, Event::CandidateSkipped { candidate, reason, hint })?;
@@ -159,20 +159,17 @@ impl Study<'_> {
             let first = reason.split([';', '\n']).next().unwrap_or_default();
             self.caution(id, format!("tried a second time, since {first}"))?;
         }
+        let plan = self.plan;
         let spec = TrialSpec {
             trial: id.clone(),
-            seed: self.plan.protocol.seed,
+            seed: plan.protocol.seed,
             candidate: candidate.clone(),
-            datasets: self.plan.datasets.clone(),
-            phases: self.plan.phases.clone(),
-            device: TrialDevice::Guest { path: "/dev/null".into() },
-            staging: Staging::Memory,
-            idle_load: 0.0,
-            limit: self.plan.protocol.timeout,
-            modules: None,
+            datasets: plan.datasets.clone(),
+            phases: plan.phases.clone(),
+            limit: plan.protocol.timeout,
         };
         let lab = self.lab;
-        let disk = self.disk.clone();
+        let medium = self.medium.clone();
         let mut broken = None;
         let mut own_bytes = 0;
         let mut watch = |event| {
@@ -183,11 +180,11 @@ impl Study<'_> {
                 broken.get_or_insert(error);
             }
         };
-        let end = lab.run(spec, &disk, &mut watch)?;
+        let end = lab.run(&spec, &medium, &mut watch)?;
         if let Some(error) = broken {
             return Err(error);
         }
-        self.disk = disk.after_first_write();
+        self.medium = medium.after_first_write();
         let seen = Surroundings { stopped: end.stopped, ..self.watcher.end(own_bytes) };
         if end.stopped {
             self.caution(id, "it was stopped for a while and went on: its times hold the pause".to_owned())?;

@@ -1,9 +1,9 @@
-//! A run from its first event to its last: begun or carried on, with its folder, lab, disk and journal.
+//! A run from its first event to its last: begun or carried on, with its folder, lab, medium and journal.
 
 use std::path::{Path, PathBuf};
 
 use crate::journal::{Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA};
-use crate::lab::{Choice, Disk, LabError, choose};
+use crate::lab::{Choice, LabError, Medium, choose};
 use crate::plan::{Dataset, Plan};
 
 use super::claim::Permission;
@@ -51,7 +51,7 @@ pub enum SessionError {
 pub struct Session {
     plan: Plan,
     choice: Choice,
-    disk: Disk,
+    medium: Medium,
     folder: RunFolder,
     journal: OpenJournal,
     resumed: bool,
@@ -77,7 +77,7 @@ impl Session {
         permission: &Permission<'_>,
     ) -> Result<Self, SessionError> {
         check_datasets(&plan)?;
-        let disk = permission.claim(&plan)?;
+        let medium = permission.claim(&plan)?;
         let folder = RunFolder::create(path, &plan)?;
         let start = Event::RunStarted {
             schema: SCHEMA,
@@ -86,14 +86,14 @@ impl Session {
             plan_digest: crate::plan::digest(&plan),
             lab: choice.lab.name().to_owned(),
             lab_reason: choice.reason.clone(),
-            fidelity: choice.lab.fidelity(),
-            environment: facts(&plan, &choice, &disk),
+            fidelity: format!("{}; {}", choice.lab.fidelity(), medium.fidelity()),
+            environment: facts(&plan, &choice, &medium),
         };
         let mut journal = OpenJournal::begin(&plan, &folder.journal(), start)?;
-        for caution in disk.cautions() {
+        for caution in medium.cautions() {
             journal.append(None, Event::Caution(caution))?;
         }
-        Ok(Session { plan, choice, disk, folder, journal, resumed: false })
+        Ok(Session { plan, choice, medium, folder, journal, resumed: false })
     }
 
     /// Carries on the run in `folder`: in the same lab, on the same kernel and device, by the same plan.
@@ -116,15 +116,15 @@ impl Session {
         let choice = choose(&plan)?;
         plan.lab = asked_for;
         check_datasets(&plan)?;
-        let disk = permission.claim(&plan)?;
-        let Changes { forbidden, cautions } = Changes::since(run, &plan, &facts(&plan, &choice, &disk));
+        let medium = permission.claim(&plan)?;
+        let Changes { forbidden, cautions } = Changes::since(run, &plan, &facts(&plan, &choice, &medium));
         if !forbidden.is_empty() {
             return Err(SessionError::Changed(forbidden));
         }
         for text in cautions {
             journal.append(None, Event::Caution(Caution { phase: String::new(), text }))?;
         }
-        Ok(Resumed::Session(Box::new(Session { plan, choice, disk, folder, journal, resumed: true })))
+        Ok(Resumed::Session(Box::new(Session { plan, choice, medium, folder, journal, resumed: true })))
     }
 
     /// What is carried out.
@@ -150,18 +150,18 @@ impl Session {
     /// # Errors
     /// When the journal cannot be written or trials cannot be started. Failed trials are no errors.
     pub fn conduct(self, observer: &mut dyn Observer) -> Result<(), StudyError> {
-        let Session { plan, choice, disk, journal, resumed, .. } = self;
-        let mut machine = Machine::new(&disk);
+        let Session { plan, choice, medium, journal, resumed, .. } = self;
+        let mut machine = Machine::new(&medium);
         let lab = choice.lab.as_ref();
-        Study { plan: &plan, lab, disk, journal, observer, watcher: &mut machine }.conduct(resumed)
+        Study { plan: &plan, lab, medium, journal, observer, watcher: &mut machine }.conduct(resumed)
     }
 }
 
 /// This machine, the lab, the device.
-fn facts(plan: &Plan, choice: &Choice, disk: &Disk) -> Facts {
+fn facts(plan: &Plan, choice: &Choice, medium: &Medium) -> Facts {
     let mut facts = environment(plan);
     facts.extend(choice.lab.facts());
-    facts.extend(disk.facts());
+    facts.extend(medium.facts());
     facts
 }
 

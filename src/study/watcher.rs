@@ -16,7 +16,7 @@ use crate::host::procfs::{CpuTimes, cpu_times, own_user_ticks};
 use crate::host::root::Root;
 use crate::host::sysfs::{SECTOR, bottom_devices, device_stat, partition_parent};
 use crate::journal::{Sentinel, Surroundings};
-use crate::lab::Disk;
+use crate::lab::Medium;
 
 use super::sentinel::sentinel;
 
@@ -70,12 +70,12 @@ struct Readings {
 }
 
 impl Machine {
-    /// For trials on this disk.
-    pub fn new(disk: &Disk) -> Self {
+    /// For trials on this medium.
+    pub fn new(medium: &Medium) -> Self {
         let root = Root::default();
-        let shared = match disk {
-            Disk::Image { folder, .. } => below_folder(&root, folder),
-            Disk::Device { ticket, .. } => beside_partition(&root, &ticket.path),
+        let shared = match medium {
+            Medium::Image { folder, .. } => below_folder(&root, folder),
+            Medium::Device { ticket, .. } => beside_partition(&root, &ticket.path),
         };
         Self { root, shared, before: None }
     }
@@ -185,7 +185,7 @@ mod tests {
     use super::{Machine, Shared, Watcher, all, foreign};
     use crate::host::procfs::CpuTimes;
     use crate::host::root::fake_root;
-    use crate::lab::Disk;
+    use crate::lab::Medium;
 
     #[test]
     fn foreign_cpu_is_what_is_not_ours_in_user_mode() {
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn this_machine_can_be_watched() {
-        let mut machine = Machine::new(&Disk::Image { folder: std::env::temp_dir(), size: 1, room: 1 });
+        let mut machine = Machine::new(&Medium::Image { folder: std::env::temp_dir(), size: 1, room: 1 });
         machine.begin();
         let found = machine.end(0);
         assert!(found.sentinel.is_some(), "{found:?}");

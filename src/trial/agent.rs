@@ -14,7 +14,7 @@ use super::claim::Claim;
 use super::error::TrialError;
 use super::raw::is_raw;
 use super::sink::Sink;
-use super::spec::TrialSpec;
+use super::spec::{Assignment, TrialSpec};
 use super::stack::{MOUNT, Stack};
 use super::staging::{Materials, ROOM};
 
@@ -36,8 +36,8 @@ pub(super) struct Trial<'a> {
 
 /// Runs the trial described on standard input. Returns the exit status; the result itself goes out as events.
 pub fn agent() -> u8 {
-    let spec: TrialSpec = match serde_json::from_reader(std::io::stdin().lock()) {
-        Ok(spec) => spec,
+    let assignment: Assignment = match serde_json::from_reader(std::io::stdin().lock()) {
+        Ok(assignment) => assignment,
         Err(error) => {
             say(&format!(
                 "fsverdict agent: no trial on standard input ({error}); the conductor starts agents, not people"
@@ -53,7 +53,7 @@ pub fn agent() -> u8 {
     // Programs that the trial starts have no business with it.
     let _ = rustix::io::fcntl_setfd(&events, rustix::io::FdFlags::CLOEXEC);
     let mut sink = Sink::new(File::from(events));
-    let result = run(&spec, &mut sink);
+    let result = run(&assignment, &mut sink);
     let status = if result.is_ok() { Status::Ok } else { Status::Failed };
     let (reason, hint) = parted(&result.err().unwrap_or_default());
     sink.send(&Event::TrialFinished { status, reason, hint, wall: 0.0 });
@@ -61,16 +61,17 @@ pub fn agent() -> u8 {
 }
 
 /// From a bare device to a bare device; the reason when it failed, complaints of the tear-down after it.
-fn run(spec: &TrialSpec, sink: &mut Sink) -> Result<(), String> {
+fn run(assignment: &Assignment, sink: &mut Sink) -> Result<(), String> {
+    let Assignment { spec, bench } = assignment;
     std::fs::create_dir_all(ROOM).map_err(|error| format!("cannot make {ROOM}: {error}"))?;
     // A tmpfs of its own, so that commands see it read-only while /tmp around it is theirs.
     crate::host::mounts::memory(Path::new(ROOM), "755").map_err(|error| error.to_string())?;
     sink.step("claim");
-    let claim = Claim::take(&spec.device, spec.candidate.scheduler.as_deref(), sink)
+    let claim = Claim::take(&bench.device, spec.candidate.scheduler.as_deref(), sink)
         .map_err(|error| error.to_string())?;
     let mut stack =
         Stack::new(sink, &spec.candidate, &claim, spec.limit).map_err(|error| error.to_string())?;
-    let result = work(spec, &mut stack);
+    let result = work(assignment, &mut stack);
     let mut complaints = stack.take_down();
     complaints.extend(claim.release().err().map(|error| error.to_string()));
     let complaints = complaints.join("; ");
@@ -86,12 +87,13 @@ fn run(spec: &TrialSpec, sink: &mut Sink) -> Result<(), String> {
     }
 }
 
-fn work(spec: &TrialSpec, stack: &mut Stack<'_>) -> Result<(), TrialError> {
+fn work(assignment: &Assignment, stack: &mut Stack<'_>) -> Result<(), TrialError> {
+    let Assignment { spec, bench } = assignment;
     let root = Root::new("/");
-    let materials = Materials::gather(spec, stack.sink)?;
+    let materials = Materials::gather(assignment, stack.sink)?;
     stack.shut_in()?;
     let variables = materials.variables();
-    let meter = Meter::new(&root, Some(&stack.device_name()), spec.idle_load)?;
+    let meter = Meter::new(&root, Some(&stack.device_name()), bench.idle_load)?;
     meter.cautions().iter().for_each(|caution| stack.sink.caution(&caution.phase, caution.text.clone()));
     let mut trial =
         Trial { spec, materials, variables, ledger: Ledger::new(), meter, cache: "fresh", checked: false };

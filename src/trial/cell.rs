@@ -5,26 +5,26 @@ use std::path::{Path, PathBuf};
 use crate::host::cell::{Cell, Powers, THIS_PROGRAM, Walls};
 use crate::plan::Dataset;
 
-use super::spec::{Staging, TrialSpec};
+use super::spec::{Assignment, Staging, TrialSpec};
 use super::staging::{DATA, REAL, RECORDS, held};
 
-/// The agent's cell for this trial: `fsverdict agent`, which reads `spec` on its standard input.
+/// The agent's cell for this trial: `fsverdict agent`, which reads its assignment on standard input.
 ///
 /// `/dev`, `/run` and `/sys` stay writable for the agent itself, to claim the device and set its I/O scheduler; the tools
 /// it starts see them otherwise (`Stack::shut_in`). `/tmp` is fresh memory.
-pub fn agent_cell(spec: &TrialSpec) -> Cell {
-    let mut cell = cell(spec, "agent");
-    if matches!(spec.staging, Staging::Held { .. }) {
+pub fn agent_cell(assignment: &Assignment) -> Cell {
+    let mut cell = cell(&assignment.spec, "agent");
+    if matches!(assignment.bench.staging, Staging::Held { .. }) {
         // One by one: the first may be a mount of its own.
         cell.shown = [DATA, RECORDS].map(|folder| (PathBuf::from(folder), held(folder))).into();
     }
     cell
 }
 
-/// The cell in which datasets are staged once for a whole run: `fsverdict stage`, which reads `spec` on the first
-/// line of its standard input.
-pub fn staging_cell(spec: &TrialSpec) -> Cell {
-    cell(spec, "stage")
+/// The cell in which datasets are staged once for a whole run: `fsverdict stage`, which reads an assignment on
+/// the first line of its standard input.
+pub fn staging_cell(assignment: &Assignment) -> Cell {
+    cell(&assignment.spec, "stage")
 }
 
 fn cell(spec: &TrialSpec, step: &str) -> Cell {

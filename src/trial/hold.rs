@@ -11,7 +11,7 @@ use crate::host::talk::say;
 
 use super::error::TrialError;
 use super::sink::Sink;
-use super::spec::TrialSpec;
+use super::spec::Assignment;
 use super::staging::{Materials, ROOM, write_records};
 
 /// What the process says once everything is staged.
@@ -22,14 +22,14 @@ pub const STAGED: &str = "staged";
 pub fn stage() -> u8 {
     let mut input = std::io::stdin().lock();
     let mut line = String::new();
-    let spec: TrialSpec = match input.read_line(&mut line).map(|_| serde_json::from_str(&line)) {
-        Ok(Ok(spec)) => spec,
+    let assignment: Assignment = match input.read_line(&mut line).map(|_| serde_json::from_str(&line)) {
+        Ok(Ok(assignment)) => assignment,
         _ => {
             say("fsverdict stage: no trial on standard input; the conductor starts this, not people");
             return 2;
         }
     };
-    let (said, status) = match stage_all(&spec) {
+    let (said, status) = match stage_all(&assignment) {
         Ok(()) => (STAGED.to_owned(), 0),
         Err(error) => (error.to_string(), 1),
     };
@@ -43,9 +43,9 @@ pub fn stage() -> u8 {
     status
 }
 
-fn stage_all(spec: &TrialSpec) -> Result<(), TrialError> {
+fn stage_all(assignment: &Assignment) -> Result<(), TrialError> {
     std::fs::create_dir_all(ROOM).map_err(TrialError::io("make the room for datasets"))?;
     mounts::memory(Path::new(ROOM), "755").map_err(|error| TrialError::Host(error.to_string()))?;
-    let materials = Materials::gather(spec, &mut Sink::new(std::io::sink()))?;
+    let materials = Materials::gather(assignment, &mut Sink::new(std::io::sink()))?;
     write_records(&materials)
 }

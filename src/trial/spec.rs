@@ -1,4 +1,4 @@
-//! What the conductor tells the agent: one resolved trial, as JSON on the agent's standard input.
+//! What the agent is given, as JSON on its standard input: one resolved trial, and the bench it is done on.
 
 use std::collections::BTreeMap;
 use std::os::fd::RawFd;
@@ -11,7 +11,16 @@ use crate::host::guard::Ticket;
 use crate::journal::TrialId;
 use crate::plan::{Candidate, Dataset, Phase};
 
-/// One resolved trial.
+/// What the agent is given.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Assignment {
+    /// What is to be done.
+    pub spec: TrialSpec,
+    /// What it is done on.
+    pub bench: Bench,
+}
+
+/// One resolved trial: what is to be done, wherever that may be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialSpec {
     /// Which trial this is.
@@ -24,27 +33,28 @@ pub struct TrialSpec {
     pub datasets: BTreeMap<String, Dataset>,
     /// The workload.
     pub phases: Vec<Phase>,
+    /// No single program of the trial may take longer than this.
+    pub limit: Duration,
+}
+
+/// What a trial is done on: for the lab to fill in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bench {
     /// What is formatted.
     pub device: TrialDevice,
     /// Where datasets that are needed as files lie.
-    #[serde(default)]
     pub staging: Staging,
     /// CPU seconds per second that the machine uses without the trial; 0 in a fresh guest, where nothing else runs.
-    #[serde(default)]
     pub idle_load: f64,
-    /// No single program of the trial may take longer than this.
-    pub limit: Duration,
     /// The kernel modules a guest must load first; a native kernel finds its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modules: Option<Modules>,
 }
 
 /// Where datasets lie that commands, or copies of a user's folder, need as files.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Staging {
     /// In memory, staged by this process.
-    #[default]
     Memory,
     /// On a scratch disk, staged by this process: they are too large for memory.
     Disk {

@@ -15,7 +15,7 @@ use crate::plan::{Bytes, Dataset, Phase, Work, measure_variable, variable};
 
 use super::error::TrialError;
 use super::sink::Sink;
-use super::spec::{Staging, TrialDevice, TrialSpec, mentions};
+use super::spec::{Assignment, Bench, Staging, TrialDevice, mentions};
 
 /// The agent's own room: a tmpfs, which commands see read-only.
 pub(super) const ROOM: &str = "/tmp/fsverdict";
@@ -41,14 +41,15 @@ pub(super) struct Materials {
 
 impl Materials {
     /// Prepares every dataset, and has those that a phase needs as files ready.
-    pub(super) fn gather(spec: &TrialSpec, sink: &mut Sink) -> Result<Self, TrialError> {
-        if !matches!(spec.staging, Staging::Held { .. }) {
-            make_room(spec)?;
+    pub(super) fn gather(assignment: &Assignment, sink: &mut Sink) -> Result<Self, TrialError> {
+        let Assignment { spec, bench: Bench { staging, .. } } = assignment;
+        if !matches!(staging, Staging::Held { .. }) {
+            make_room(staging)?;
         }
         let mut by_name = BTreeMap::new();
         for (name, dataset) in &spec.datasets {
-            let prepared = dataset::prepare(name, &as_seen_here(spec, name, dataset), spec.seed)?;
-            let staged = match (needed_as_files(&spec.phases, name, dataset), &spec.staging) {
+            let prepared = dataset::prepare(name, &as_seen_here(staging, name, dataset), spec.seed)?;
+            let staged = match (needed_as_files(&spec.phases, name, dataset), staging) {
                 (false, _) => None,
                 (true, Staging::Held { .. }) => {
                     Some(dataset::adopt(&prepared, &held(DATA).join(name), read_record(name)?)?)
@@ -65,7 +66,7 @@ impl Materials {
             notes.for_each(|note| sink.caution("", note));
             by_name.insert(name.clone(), Material { prepared, staged });
         }
-        if let Staging::Disk { folder, .. } | Staging::Held { on_disk: Some(folder) } = &spec.staging {
+        if let Staging::Disk { folder, .. } | Staging::Held { on_disk: Some(folder) } = staging {
             sink.caution("", on_disk(folder));
         }
         Ok(Materials { by_name })
@@ -109,8 +110,8 @@ pub(super) fn held(folder: &str) -> PathBuf {
 
 /// A user's folder is shown to the agent at a place of its own: its path may be covered by the agent's tmpfs. Where
 /// it was staged before, it is not shown at all.
-fn as_seen_here(spec: &TrialSpec, name: &str, dataset: &Dataset) -> Dataset {
-    match (dataset, &spec.staging) {
+fn as_seen_here(staging: &Staging, name: &str, dataset: &Dataset) -> Dataset {
+    match (dataset, staging) {
         (Dataset::Folder { size, .. }, Staging::Held { .. }) => {
             Dataset::Folder { path: held(DATA).join(name), size: *size }
         }
@@ -140,9 +141,9 @@ pub fn bytes_to_stage(datasets: &BTreeMap<String, Dataset>, phases: &[Phase]) ->
 }
 
 /// The folder for the datasets: memory as it is, or a scratch disk mounted there.
-fn make_room(spec: &TrialSpec) -> Result<(), TrialError> {
+fn make_room(staging: &Staging) -> Result<(), TrialError> {
     std::fs::create_dir_all(DATA).map_err(TrialError::io("make a folder for the datasets"))?;
-    let Staging::Disk { device, .. } = &spec.staging else { return Ok(()) };
+    let Staging::Disk { device, .. } = staging else { return Ok(()) };
     let failed = |error: &dyn std::fmt::Display| TrialError::Host(error.to_string());
     let (path, _attached) = match device {
         TrialDevice::Image { descriptor } => {

@@ -169,13 +169,13 @@ fn data_and_device_may_shrink_together() {
     let small = Overrides {
         device: Some(DeviceSource::Image(Bytes(10 << 20))),
         scale: Some(0.01),
-        lab: Some(LabChoice::Vm),
+        lab: Some(LabChoice::Uml),
         blocks: Some(Blocks { min: 1, max: 1 }),
         ..Overrides::default()
     };
     let plan = changed(&small).unwrap();
     assert_eq!(plan.device.source, DeviceSource::Image(Bytes(10 << 20)));
-    assert_eq!((plan.lab, plan.protocol.blocks.max), (LabChoice::Vm, 1));
+    assert_eq!((plan.lab, plan.protocol.blocks.max), (LabChoice::Uml, 1));
 }
 
 #[test]

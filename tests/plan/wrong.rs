@@ -8,7 +8,7 @@ use super::{BASE, changed, read, read_with, set, snapshot};
 const WRONG: &[(&str, &str)] = &[
     // Not TOML.
     ("seed    = 7", "seed    = "),
-    ("lab   = \"uml\"", "lab   = \"uml\"\nlab   = \"vm\""),
+    ("lab   = \"uml\"", "lab   = \"uml\"\nlab   = \"native\""),
     // Unknown keys and words.
     ("lab   = \"uml\"", "lap   = \"uml\""),
     ("lab   = \"uml\"", "lab   = \"umll\""),

@@ -9,12 +9,9 @@ use super::limits;
 use super::words::choose;
 use super::{Blocks, Bytes, DeviceSource, LabChoice, StagingChoice};
 
-const LABS: &[(&str, LabChoice)] = &[
-    ("auto", LabChoice::Auto),
-    ("native", LabChoice::Native),
-    ("uml", LabChoice::Uml),
-    ("vm", LabChoice::Vm),
-];
+/// The labs by name.
+pub const LABS: &[(&str, LabChoice)] =
+    &[("auto", LabChoice::Auto), ("native", LabChoice::Native), ("uml", LabChoice::Uml)];
 
 impl FromStr for LabChoice {
     type Err = ValueError;

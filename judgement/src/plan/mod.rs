@@ -30,6 +30,7 @@ mod value;
 mod words;
 
 pub use change::Overrides;
+pub use choice::LABS;
 pub use digest::digest;
 pub use disturbance::Disturbance;
 pub use error::{Fault, PlanError, ValueError};

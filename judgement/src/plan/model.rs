@@ -18,7 +18,7 @@ pub struct Plan {
     pub title: String,
     /// Where the trials are to happen.
     pub lab: LabChoice,
-    /// The kernel for `uml` and `vm`; the lab's own default when absent.
+    /// The kernel for `uml`; the lab's own default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<PathBuf>,
     /// What is formatted.
@@ -46,14 +46,12 @@ pub struct Plan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LabChoice {
-    /// The first of native, uml, vm that may and can run every candidate.
+    /// The first of native, uml that may and can run every candidate.
     Auto,
     /// This machine's kernel, as root.
     Native,
     /// A Linux kernel as an ordinary process (User-Mode Linux).
     Uml,
-    /// A QEMU guest.
-    Vm,
 }
 
 /// What is formatted in every trial.

@@ -1,0 +1,174 @@
+//! What is under a filesystem under test: a scratch image made anew for every trial, or a block device the guard cleared.
+//! It says its size, what it is and what a reader must know of it, and how it is attached; a lab says which ways it takes.
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::host::guard::{Hold, Refusal, Ticket};
+use crate::host::image::{self, ImageError};
+use crate::host::root::Root;
+use crate::journal::{Caution, Facts};
+use crate::plan::DeviceSource;
+
+/// What is under a filesystem under test.
+#[derive(Debug, Clone)]
+pub enum Medium {
+    /// An unlinked sparse file, made anew for every trial.
+    Image {
+        /// The folder it lies in, if it had a name.
+        folder: PathBuf,
+        /// Bytes.
+        size: u64,
+        /// Bytes that a trial writes into it at most.
+        room: u64,
+    },
+    /// A block device.
+    Device {
+        /// The permission to write it.
+        ticket: Ticket,
+        /// Keeps it open, and other runs away, for the length of this one.
+        hold: Arc<Hold>,
+        /// What a reader of the numbers must know of it.
+        cautions: Vec<String>,
+        /// Its model, serial number and the like.
+        facts: Facts,
+    },
+}
+
+/// A medium as it is ready for one trial.
+#[derive(Debug)]
+pub(super) enum Attachment {
+    /// An open file, to be used as a disk.
+    File(OwnedFd),
+    /// A block device, by the permission to write it, which is checked again right before the first write.
+    Device(Box<Ticket>),
+}
+
+/// A way to attach a medium.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// As an open file.
+    File,
+    /// As a block device.
+    Device,
+}
+
+impl Way {
+    /// How the medium a plan asks for is attached.
+    pub fn of(source: &DeviceSource) -> Self {
+        match source {
+            DeviceSource::Image(_) => Way::File,
+            DeviceSource::Path(_) => Way::Device,
+        }
+    }
+}
+
+impl Attachment {
+    /// For a kernel that is given an open file as its disk: a block device is checked and discarded first.
+    pub(super) fn open(self) -> Result<OwnedFd, MediumError> {
+        match self {
+            Attachment::File(file) => Ok(file),
+            Attachment::Device(ticket) => {
+                let claim = ticket.redeem(&Root::default())?;
+                claim.discard()?;
+                Ok(claim.file().try_clone()?.into())
+            }
+        }
+    }
+}
+
+/// A medium cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum MediumError {
+    /// The scratch image cannot be made.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// The device may not be written.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// A descriptor could not be copied.
+    #[error("cannot open the disk for the trial: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+impl Medium {
+    /// Makes it ready for one trial.
+    pub(super) fn attach(&self) -> Result<Attachment, MediumError> {
+        match self {
+            Medium::Image { folder, size, room } => {
+                Ok(Attachment::File(image::create(folder, *size, *room)?))
+            }
+            // That nobody uses it is asked here, before each trial: an agent in its cell cannot see everybody.
+            Medium::Device { ticket, hold, .. } => {
+                hold.check_unused(&Root::default())?;
+                Ok(Attachment::Device(Box::new(ticket.clone())))
+            }
+        }
+    }
+
+    /// What results on it stand on, to follow what the lab says of itself.
+    pub fn fidelity(&self) -> &'static str {
+        match self {
+            Medium::Image { .. } => {
+                "on a scratch image: what a filesystem costs, not what your disk does with it"
+            }
+            Medium::Device { .. } => "on a real device",
+        }
+    }
+
+    /// Where further scratch images may lie.
+    pub(super) fn scratch_folder(&self) -> Result<PathBuf, MediumError> {
+        match self {
+            Medium::Image { folder, .. } => Ok(folder.clone()),
+            Medium::Device { .. } => Ok(image::scratch_folder(None)?),
+        }
+    }
+
+    /// The same medium once a trial has written to it: what is on it now is ours.
+    #[must_use]
+    pub fn after_first_write(self) -> Self {
+        match self {
+            Medium::Device { ticket, hold, cautions, facts } => {
+                Medium::Device { ticket: ticket.after_first_write(), hold, cautions, facts }
+            }
+            image @ Medium::Image { .. } => image,
+        }
+    }
+
+    /// Its size in bytes.
+    pub fn size(&self) -> u64 {
+        match self {
+            Medium::Image { size, .. } => *size,
+            Medium::Device { ticket, .. } => ticket.size,
+        }
+    }
+
+    /// What it is.
+    pub fn facts(&self) -> Facts {
+        match self {
+            Medium::Image { folder, size, .. } => [
+                ("device.kind".to_owned(), "scratch image, sparse, made anew for every trial".to_owned()),
+                ("device.folder".to_owned(), folder.display().to_string()),
+                ("device.size".to_owned(), size.to_string()),
+            ]
+            .into(),
+            Medium::Device { ticket, facts, .. } => {
+                let mut facts = facts.clone();
+                facts.insert("device.kind".to_owned(), "block device".to_owned());
+                facts.insert("device.path".to_owned(), ticket.path.display().to_string());
+                facts.insert("device.size".to_owned(), ticket.size.to_string());
+                facts
+            }
+        }
+    }
+
+    /// What a reader of the numbers must know of it.
+    pub fn cautions(&self) -> Vec<Caution> {
+        let texts = match self {
+            Medium::Image { folder, .. } => image::tmpfs_caution(folder).ok().flatten().into_iter().collect(),
+            Medium::Device { cautions, .. } => cautions.clone(),
+        };
+        texts.into_iter().map(|text| Caution { phase: String::new(), text }).collect()
+    }
+}
