@@ -8,7 +8,7 @@ use crate::host::root::Root;
 use crate::lab::Medium;
 use crate::plan::{DeviceSource, Plan, image_room};
 
-use super::session::SessionError;
+use super::error::SessionError;
 
 /// What a user says to the erasing of a device.
 pub struct Permission<'a> {

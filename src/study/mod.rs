@@ -8,6 +8,7 @@ mod conclusion;
 mod conduct;
 mod disturbance;
 mod environment;
+mod error;
 mod folder;
 mod observer;
 mod room;
@@ -20,8 +21,9 @@ mod watcher;
 
 pub use claim::Permission;
 pub use conduct::{Study, StudyError};
+pub use error::SessionError;
 pub use folder::{FolderError, PLAN_FILE, RunFolder};
 pub use observer::{Observer, Silent};
 pub use schedule::order;
-pub use session::{Resumed, Session, SessionError};
+pub use session::{Resumed, Session};
 pub use watcher::{Machine, Unwatched, Watcher};

@@ -1,51 +1,19 @@
 //! A run from its first event to its last: begun or carried on, with its folder, lab, medium and journal.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::journal::{Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA};
-use crate::lab::{Choice, LabError, Medium, choose};
+use crate::lab::{Choice, Medium, choose};
 use crate::plan::{Dataset, Plan};
 
 use super::claim::Permission;
 use super::conduct::{Study, StudyError};
 use super::environment::environment;
-use super::folder::{FolderError, RunFolder};
+use super::error::SessionError;
+use super::folder::RunFolder;
 use super::observer::Observer;
 use super::unchanged::Changes;
 use super::watcher::Machine;
-
-/// A run cannot be begun or carried on.
-#[derive(Debug, thiserror::Error)]
-pub enum SessionError {
-    /// The folder of a dataset cannot be read.
-    #[error("cannot read the folder {} of dataset `{dataset}`: {source}\nhint: name another with --set dataset.{dataset}.path=/some/folder", path.display())]
-    Dataset {
-        /// The dataset.
-        dataset: String,
-        /// Its folder.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// No lab can be used.
-    #[error(transparent)]
-    Lab(#[from] LabError),
-    /// The device may not be erased, or the image not be made; with what to do.
-    #[error("{0}")]
-    Disk(String),
-    /// The run's folder cannot be used.
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    /// The journal cannot be written or read.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// It was made in a lab this version does not have.
-    #[error("this run was made in the lab `{0}`, which this version does not have")]
-    UnknownLab(String),
-    /// Its trials would not be comparable with those there are.
-    #[error("this run cannot be carried on:\n  {}\nhint: put that back as it was, or begin a new run (`fsverdict run`); `fsverdict report` shows what was measured", .0.join("\n  "))]
-    Changed(Vec<String>),
-}
 
 /// A run, ready to be conducted.
 pub struct Session {

@@ -12,9 +12,8 @@ use crate::workload::{Ledger, verify_written};
 
 use super::claim::Claim;
 use super::error::TrialError;
-use super::raw::is_raw;
 use super::sink::Sink;
-use super::spec::{Assignment, TrialSpec};
+use super::spec::{Assignment, TrialSpec, is_raw};
 use super::stack::{MOUNT, Stack};
 use super::staging::{Materials, ROOM};
 

@@ -7,17 +7,13 @@ use crate::host::root::Root;
 use crate::host::syscall::discard_range;
 use crate::journal::{Facts, Observation};
 use crate::measure::WorkDone;
-use crate::plan::{Flow, Needs, Operation, Phase, Work};
+use crate::plan::{Flow, Operation, Phase, Work};
 use crate::workload::{read_device, verify_device, write_device};
 
 use super::agent::Trial;
 use super::error::TrialError;
+use super::spec::is_raw;
 use super::stack::Stack;
-
-/// Whether a phase works on the bare device.
-pub(super) fn is_raw(phase: &Phase) -> bool {
-    matches!(phase.work, Work::Operation(operation) if operation.needs() == Needs::BareDevice)
-}
 
 impl Trial<'_> {
     /// Runs the phases on the bare device, and leaves it as bare as it was.

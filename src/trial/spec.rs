@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::guard::Ticket;
 use crate::journal::TrialId;
-use crate::plan::{Candidate, Dataset, Phase};
+use crate::plan::{Candidate, Dataset, Needs, Phase, Work};
 
 /// What the agent is given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -98,6 +98,11 @@ pub enum TrialDevice {
         /// Its path in the guest.
         path: PathBuf,
     },
+}
+
+/// Whether a phase works on the bare device.
+pub(super) fn is_raw(phase: &Phase) -> bool {
+    matches!(phase.work, Work::Operation(operation) if operation.needs() == Needs::BareDevice)
 }
 
 /// Whether a shell line mentions a variable, as `$NAME` or `${NAME`.
