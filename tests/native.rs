@@ -123,7 +123,7 @@ fn loop_the_json_report_has_the_fields_of_the_contract() {
     };
     let wanted = ["candidates", "estimates", "findings", "legacy", "raw_shares", "run", "schema", "verdict"];
     assert_eq!(names(&report), wanted);
-    assert_eq!(report["schema"], 1);
+    assert_eq!(report["schema"], fsverdict::report::JSON_SCHEMA);
     for field in ["id", "title", "lab", "fidelity", "blocks", "environment"] {
         assert!(!report["run"][field].is_null(), "run.{field}");
     }

@@ -108,7 +108,8 @@ pub fn parse_time(text: &str) -> Result<Duration, ValueError> {
 /// # Errors
 /// When a number or a unit is missing or wrong, and on months and years, which are not all of one length.
 pub fn parse_duration(text: &str) -> Result<Duration, ValueError> {
-    let wrong = || ValueError::new(format!("\"{text}\" is not a time"), TIME_HELP);
+    let what = if text.trim().parse::<f64>().is_ok() { "lacks a unit of time" } else { "is not a time" };
+    let wrong = || ValueError::new(format!("\"{text}\" {what}"), TIME_HELP);
     let span = SpanParser::new().parse_span(text.trim()).map_err(|_| wrong())?;
     let exact = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| wrong())?;
     let rounded = exact.round(Unit::Millisecond).map_err(|_| wrong())?;
