@@ -11,7 +11,11 @@ pub use fsverdict_judgement::{journal, plan, report, statistics, verdict};
 
 pub mod host;
 
+pub mod kernel;
+
 pub mod device;
+
+pub mod endpoint;
 
 pub mod filesystem;
 pub mod layer;

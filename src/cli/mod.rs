@@ -6,6 +6,7 @@ mod device;
 mod doctor;
 mod dry_run;
 mod error;
+mod kernel;
 mod list;
 mod live;
 mod manual;
@@ -59,6 +60,8 @@ enum Command {
     List(list::Arguments),
     /// Print a preset's or a model's TOML, to start one of one's own from
     Show(show::Arguments),
+    /// Build, list or remove kernels for simulated time
+    Kernel(kernel::Arguments),
     /// Find and undo whatever an earlier crash left behind
     Clean(clean::Arguments),
     /// Print the manual page, or write one for every command
@@ -93,6 +96,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
+        Command::Kernel(arguments) => kernel::run(&arguments),
         Command::Clean(arguments) => clean::run(&arguments),
         Command::Man(arguments) => manual::man(&arguments),
         Command::Completions(arguments) => manual::completions(&arguments),
@@ -121,7 +125,9 @@ fn inner_step() -> Option<u8> {
         }
         "agent" => Some(crate::trial::agent()),
         "stage" => Some(crate::trial::stage()),
-        "guest" => Some(crate::lab::guest()),
+        "guest" => Some(crate::lab::guest(arguments)),
+        "launch" => Some(crate::lab::launch(arguments)),
+        crate::endpoint::COMMAND => Some(crate::endpoint::main()),
         _ => None,
     }
 }

@@ -40,7 +40,7 @@ pub const LABS: [Entry; 2] = [
         name: "uml",
         summary: "a Linux kernel as an ordinary process: no root, no real disk",
         choice: LabChoice::Uml,
-        takes: &[Way::File, Way::Device],
+        takes: &[Way::File, Way::Device, Way::Socket],
         prepare: |plan| Ok(Box::new(Uml::prepare(plan)?)),
     },
 ];

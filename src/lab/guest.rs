@@ -8,11 +8,12 @@ use std::path::Path;
 
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
+use super::modelled;
 use crate::host::cell::inherit;
 use crate::host::mounts;
 use crate::host::program::{Program, succeeded};
 use crate::host::talk::say;
-use crate::trial::{Assignment, EVENTS_VARIABLE, Modules, agent_cell};
+use crate::trial::{Assignment, EVENTS_VARIABLE, Modules, QueueLimits, TrialDevice, agent_cell};
 
 /// Where the conductor put the trial's description: the guest's second disk, which ends in zeros.
 const DESCRIPTION: &str = "/dev/ubdb";
@@ -20,8 +21,11 @@ const DESCRIPTION: &str = "/dev/ubdb";
 const EVENTS: &str = "/dev/ttyS0";
 
 /// Runs the guest to its end. Does not return where powering off works; what went wrong is on the console.
-pub fn main() -> u8 {
-    if let Err(error) = live() {
+///
+/// Its arguments name the description's file in simulated time; the kernel adds words of its own to them.
+pub fn main(mut arguments: impl Iterator<Item = String>) -> u8 {
+    let file = arguments.find(|word| word == modelled::DESCRIPTION);
+    if let Err(error) = live(file.as_deref()) {
         say(&format!("fsverdict guest: {error}"));
     }
     rustix::fs::sync();
@@ -34,10 +38,13 @@ pub fn main() -> u8 {
     }
 }
 
-fn live() -> Result<(), Box<dyn std::error::Error>> {
+fn live(file: Option<&str>) -> Result<(), Box<dyn std::error::Error>> {
+    // In the cell's memory, which this guest's own /dev is about to cover.
+    let from_file = file.map(read_description).transpose()?;
     mounts::kernel("proc", Path::new("/proc"))?;
     mounts::kernel("sysfs", Path::new("/sys"))?;
-    if !Path::new(EVENTS).exists() {
+    // The host's nodes have the names of the guest's, and numbers of their own.
+    if is_of_host(Path::new("/dev"))? {
         mounts::kernel("devtmpfs", Path::new("/dev"))?;
     }
     // The host's set-user-ID programs belong to the host's root, who in an ordinary user's guest is somebody else:
@@ -46,8 +53,11 @@ fn live() -> Result<(), Box<dyn std::error::Error>> {
     mounts::memory(Path::new("/run"), "755")?;
     // A guest starts with an empty environment; tools look for their helpers along it.
     let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-    let description = read_description()?;
+    let description = from_file.map_or_else(|| read_description(DESCRIPTION), Ok)?;
     let assignment: Assignment = serde_json::from_str(&description)?;
+    if let (Some(queue), TrialDevice::Guest { path }) = (assignment.bench.queue, &assignment.bench.device) {
+        limit_queue(path, queue)?;
+    }
     if let Some(modules) = &assignment.bench.modules {
         load(modules)?;
     }
@@ -71,9 +81,24 @@ fn live() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn read_description() -> std::io::Result<String> {
+/// Whether a folder lies on the host, seen through hostfs.
+fn is_of_host(folder: &Path) -> std::io::Result<bool> {
+    /// `HOSTFS_SUPER_MAGIC` (`include/uapi/linux/magic.h`).
+    const HOSTFS: i64 = 0x00c0_ffee;
+    Ok(rustix::fs::statfs(folder)?.f_type == HOSTFS)
+}
+
+/// Filesystems and schedulers decide by these when they are made and mounted.
+fn limit_queue(disk: &Path, limits: QueueLimits) -> std::io::Result<()> {
+    let name = disk.file_name().unwrap_or_default();
+    let queue = Path::new("/sys/block").join(name).join("queue");
+    std::fs::write(queue.join("rotational"), if limits.rotational { "1" } else { "0" })?;
+    std::fs::write(queue.join("max_sectors_kb"), limits.max_sectors_kb.to_string())
+}
+
+fn read_description(file: &str) -> std::io::Result<String> {
     let mut bytes = Vec::new();
-    File::open(DESCRIPTION)?.read_to_end(&mut bytes)?;
+    File::open(file)?.read_to_end(&mut bytes)?;
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     bytes.truncate(end);
     String::from_utf8(bytes).map_err(std::io::Error::other)

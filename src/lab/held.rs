@@ -43,7 +43,7 @@ impl Held {
         };
         // No device: nothing is formatted while datasets are staged.
         let device = TrialDevice::Guest { path: PathBuf::new() };
-        let bench = Bench { device, staging, idle_load: 0.0, modules: None };
+        let bench = Bench { device, staging, idle_load: 0.0, queue: None, modules: None };
         let assignment = Assignment { spec: spec.clone(), bench };
         let mut command = staging_cell(&assignment).command()?;
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;

@@ -2,13 +2,13 @@
 //! It says its size, what it is and what a reader must know of it, and how it is attached; a lab says which ways it takes.
 
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::host::guard::{Hold, Refusal, Ticket};
 use crate::host::image::{self, ImageError};
 use crate::host::root::Root;
-use crate::journal::{Caution, Facts};
+use crate::journal::{Caution, Facts, TrialId};
 use crate::plan::DeviceSource;
 
 /// What is under a filesystem under test.
@@ -22,6 +22,17 @@ pub enum Medium {
         size: u64,
         /// Bytes that a trial writes into it at most.
         room: u64,
+    },
+    /// A modelled device, served by a process of ours; what is written lies in an unlinked file, made anew for every trial.
+    Modelled {
+        /// The model's name.
+        model: String,
+        /// Bytes.
+        size: u64,
+        /// The folder the file lies in, if it had a name.
+        folder: PathBuf,
+        /// Where the traces of its trials go, if they are kept.
+        traces: Option<PathBuf>,
     },
     /// A block device.
     Device {
@@ -43,6 +54,8 @@ pub(super) enum Attachment {
     File(OwnedFd),
     /// A block device, by the permission to write it, which is checked again right before the first write.
     Device(Box<Ticket>),
+    /// By a process that serves it, and is started for it.
+    Modelled,
 }
 
 /// A way to attach a medium.
@@ -52,6 +65,8 @@ pub enum Way {
     File,
     /// As a block device.
     Device,
+    /// As a socket, on which a process of ours serves it.
+    Socket,
 }
 
 impl Way {
@@ -60,6 +75,7 @@ impl Way {
         match source {
             DeviceSource::Image(_) => Way::File,
             DeviceSource::Path(_) => Way::Device,
+            DeviceSource::Model { .. } => Way::Socket,
         }
     }
 }
@@ -69,6 +85,7 @@ impl Attachment {
     pub(super) fn open(self) -> Result<OwnedFd, MediumError> {
         match self {
             Attachment::File(file) => Ok(file),
+            Attachment::Modelled => Err(std::io::Error::from(std::io::ErrorKind::Unsupported).into()),
             Attachment::Device(ticket) => {
                 let claim = ticket.redeem(&Root::default())?;
                 claim.discard()?;
@@ -99,6 +116,7 @@ impl Medium {
             Medium::Image { folder, size, room } => {
                 Ok(Attachment::File(image::create(folder, *size, *room)?))
             }
+            Medium::Modelled { .. } => Ok(Attachment::Modelled),
             // That nobody uses it is asked here, before each trial: an agent in its cell cannot see everybody.
             Medium::Device { ticket, hold, .. } => {
                 hold.check_unused(&Root::default())?;
@@ -113,14 +131,38 @@ impl Medium {
             Medium::Image { .. } => {
                 "on a scratch image: what a filesystem costs, not what your disk does with it"
             }
+            Medium::Modelled { .. } => "on a modelled device: its own seconds, not those of a drive you have",
             Medium::Device { .. } => "on a real device",
         }
+    }
+
+    /// The same medium, with the traces of a modelled device in this folder.
+    #[must_use]
+    pub fn with_traces_in(mut self, place: &Path) -> Self {
+        if let Medium::Modelled { traces, .. } = &mut self {
+            *traces = Some(place.to_owned());
+        }
+        self
+    }
+
+    /// An empty file for what a trial writes to a modelled device.
+    pub(super) fn store(&self) -> Result<OwnedFd, MediumError> {
+        Ok(image::create(&self.scratch_folder()?, 0, 0)?)
+    }
+
+    /// The file for a trial's trace, made anew; none where the device is not modelled.
+    pub(super) fn trace(&self, trial: &TrialId) -> Result<Option<OwnedFd>, MediumError> {
+        let Medium::Modelled { traces: Some(folder), .. } = self else { return Ok(None) };
+        std::fs::create_dir_all(folder)?;
+        let TrialId { block, candidate, attempt } = trial;
+        let file = std::fs::File::create(folder.join(format!("{block}-{candidate}-{attempt}.trace")))?;
+        Ok(Some(file.into()))
     }
 
     /// Where further scratch images may lie.
     pub(super) fn scratch_folder(&self) -> Result<PathBuf, MediumError> {
         match self {
-            Medium::Image { folder, .. } => Ok(folder.clone()),
+            Medium::Image { folder, .. } | Medium::Modelled { folder, .. } => Ok(folder.clone()),
             Medium::Device { .. } => Ok(image::scratch_folder(None)?),
         }
     }
@@ -132,14 +174,14 @@ impl Medium {
             Medium::Device { ticket, hold, cautions, facts } => {
                 Medium::Device { ticket: ticket.after_first_write(), hold, cautions, facts }
             }
-            image @ Medium::Image { .. } => image,
+            other => other,
         }
     }
 
     /// Its size in bytes.
     pub fn size(&self) -> u64 {
         match self {
-            Medium::Image { size, .. } => *size,
+            Medium::Image { size, .. } | Medium::Modelled { size, .. } => *size,
             Medium::Device { ticket, .. } => ticket.size,
         }
     }
@@ -149,6 +191,12 @@ impl Medium {
         match self {
             Medium::Image { folder, size, .. } => [
                 ("device.kind".to_owned(), "scratch image, sparse, made anew for every trial".to_owned()),
+                ("device.folder".to_owned(), folder.display().to_string()),
+                ("device.size".to_owned(), size.to_string()),
+            ]
+            .into(),
+            Medium::Modelled { model, size, folder, .. } => [
+                ("device.kind".to_owned(), format!("modelled: {model}")),
                 ("device.folder".to_owned(), folder.display().to_string()),
                 ("device.size".to_owned(), size.to_string()),
             ]
@@ -167,6 +215,7 @@ impl Medium {
     pub fn cautions(&self) -> Vec<Caution> {
         let texts = match self {
             Medium::Image { folder, .. } => image::tmpfs_caution(folder).ok().flatten().into_iter().collect(),
+            Medium::Modelled { .. } => Vec::new(),
             Medium::Device { cautions, .. } => cautions.clone(),
         };
         texts.into_iter().map(|text| Caution { phase: String::new(), text }).collect()

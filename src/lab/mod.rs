@@ -6,7 +6,9 @@ mod drive;
 mod guest;
 mod held;
 mod kernel;
+mod launch;
 mod medium;
+mod modelled;
 mod native;
 mod scheduler;
 mod uml;
@@ -21,6 +23,7 @@ use crate::trial::TrialSpec;
 pub use choose::{Candidacy, Choice, LABS, choose, every};
 pub use drive::TrialEnd;
 pub use guest::main as guest;
+pub use launch::main as launch;
 pub use medium::{Medium, Way};
 
 /// A kernel that runs trials.
@@ -92,6 +95,22 @@ pub enum LabError {
         "the phase `{0}` wants this machine's network, which a guest of the uml lab has none of\nhint: `--lab native` (as root); or take `network = true` out: its own loopback every phase has"
     )]
     NoNetwork(String),
+    /// A kernel that cannot be given simulated time.
+    #[error("the kernel {} cannot be given simulated time: it was built without {symbol}\nhint: `fsverdict kernel build` makes one that can", path.display())]
+    NoSimulatedTime {
+        /// The kernel.
+        path: PathBuf,
+        /// The configuration symbol.
+        symbol: &'static str,
+    },
+    /// A modelled device in real time.
+    #[error(
+        "a modelled device in real time is not built yet\nhint: take `clock = \"simulated\"`, or leave it out"
+    )]
+    NoRealClock,
+    /// No such kernel in the cache.
+    #[error(transparent)]
+    Cache(#[from] crate::kernel::KernelBuildError),
     /// A kernel command line has no quoting.
     #[error("the path of this program has a blank in it, which a kernel command line cannot carry: {}\nhint: install it in another folder", .0.display())]
     BlankInPath(PathBuf),

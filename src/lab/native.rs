@@ -50,7 +50,7 @@ impl Native {
         let known = known_filesystems(&Root::new("/")).map_err(|error| LabError::Host(error.to_string()))?;
         let (on_image, device) = match &plan.device.source {
             // Loop devices are all alike; the one an image gets is not known yet.
-            DeviceSource::Image(_) => (true, "loop0".to_owned()),
+            DeviceSource::Image(_) | DeviceSource::Model { .. } => (true, "loop0".to_owned()),
             DeviceSource::Path(path) => (false, kernel_name(path)),
         };
         Ok(Native {
@@ -165,6 +165,7 @@ impl Lab for Native {
                 TrialDevice::Image { descriptor }
             }
             Attachment::Device(ticket) => TrialDevice::Block { ticket: *ticket },
+            Attachment::Modelled => return Err(LabError::NoWay("native")),
         };
         let mut joins = None;
         let staging = match self.held(spec, medium, watch)? {
@@ -176,7 +177,7 @@ impl Lab for Native {
             }
             None => Staging::Memory,
         };
-        let bench = Bench { device, staging, idle_load, modules: None };
+        let bench = Bench { device, staging, idle_load, queue: None, modules: None };
         let assignment = Assignment { spec: spec.clone(), bench };
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;

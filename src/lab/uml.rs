@@ -13,14 +13,18 @@ use std::sync::OnceLock;
 use crate::host::cell::{CellError, Walls, inherit, possible_walls};
 use crate::host::placement::Placement;
 use crate::host::program::locate;
-use crate::journal::Event;
+use crate::journal::{Event, TrialId};
+use crate::kernel::Cache;
 use crate::layer::{SCHEDULERS, Scheduler, find_scheduler};
-use crate::plan::{Candidate, Dataset, Plan};
-use crate::trial::{Assignment, Bench, Modules, Staging, TrialDevice, TrialSpec, bytes_to_stage};
+use crate::plan::{Candidate, ClockChoice, Dataset, DeviceSource, Plan};
+use crate::trial::{
+    Assignment, Bench, Modules, QueueLimits, Staging, TrialDevice, TrialSpec, bytes_to_stage,
+};
 
 use super::drive::{Stops, TrialEnd, drive};
 use super::held::{disk_for, in_memory};
 use super::kernel::{Kernel, Provision, kernel_cell};
+use super::modelled::{DESCRIPTION, DISK, LENT_DESCRIPTORS, Modelled, close, lacks};
 use super::scheduler::scheduler_obstacle;
 use super::{Lab, LabError, Medium, Obstacle, missing_tools};
 
@@ -63,12 +67,18 @@ impl Uml {
         if let Some(phase) = plan.phases.iter().find(|phase| phase.network) {
             return Err(LabError::NoNetwork(phase.name.clone()));
         }
-        let path = match &plan.kernel {
-            Some(path) => path.clone(),
-            None => locate(PROGRAM).ok_or(LabError::NoKernel)?,
-        };
+        let modelled = matches!(plan.device.source, DeviceSource::Model { .. });
+        let path = find_kernel(plan)?;
         let walls = possible_walls();
         let kernel = Kernel::inspect(&path, walls)?;
+        if modelled {
+            if plan.clock == ClockChoice::Real {
+                return Err(LabError::NoRealClock);
+            }
+            if let Some(symbol) = lacks(&kernel) {
+                return Err(LabError::NoSimulatedTime { path, symbol });
+            }
+        }
         for symbol in ["CONFIG_HOSTFS", "CONFIG_PID_NS", "CONFIG_BLK_DEV_UBD", "CONFIG_SSL"] {
             if kernel.provides(symbol) != Provision::Builtin {
                 return Err(LabError::LacksSymbol { path, symbol });
@@ -81,11 +91,24 @@ impl Uml {
         self.room.get_or_init(|| {
             let bytes = bytes_to_stage(&self.plan.datasets, &self.plan.phases).unwrap_or(0);
             let memory = BASE_MEMORY.saturating_add(bytes.saturating_add(bytes / 2));
-            if bytes == 0 || in_memory(self.plan.device.staging, memory) {
+            // In simulated time another disk would answer at another moment every time.
+            if bytes == 0 || self.modelled().is_some() || in_memory(self.plan.device.staging, memory) {
                 Room { memory, on_disk: None }
             } else {
                 Room { memory: BASE_MEMORY, on_disk: Some(bytes) }
             }
+        })
+    }
+
+    /// The run's modelled device, if it has one.
+    fn modelled(&self) -> Option<Modelled<'_>> {
+        let DeviceSource::Model { name, size } = &self.plan.device.source else { return None };
+        Some(Modelled {
+            model: name,
+            size: size.0,
+            walls: self.walls,
+            placement: self.placement,
+            seed: self.plan.protocol.seed,
         })
     }
 
@@ -152,13 +175,7 @@ impl Uml {
     }
 
     /// The command line of the kernel, with descriptors by number.
-    fn argv(
-        &self,
-        program: &Path,
-        (disk, staging): (i32, Option<i32>),
-        description: i32,
-        events: i32,
-    ) -> Vec<String> {
+    fn argv(&self, program: &Path, disks: Vec<String>, events: i32, description: &str) -> Vec<String> {
         let mut argv = vec![self.kernel.path.to_string_lossy().into_owned()];
         argv.extend([
             format!("mem={}M", self.room().memory.div_ceil(1 << 20)),
@@ -167,10 +184,8 @@ impl Uml {
             "rootflags=/".into(),
             "ro".into(),
             format!("init={}", program.display()),
-            format!("ubd0=/proc/self/fd/{disk}"),
-            format!("ubd1r=/proc/self/fd/{description}"),
         ]);
-        argv.extend(staging.map(|staging| format!("ubd2=/proc/self/fd/{staging}")));
+        argv.extend(disks);
         argv.extend([
             "con=null".into(),
             "con0=null,fd:1".into(),
@@ -180,6 +195,7 @@ impl Uml {
             "--".into(),
             "guest".into(),
         ]);
+        argv.extend(Some(description.to_owned()).filter(|description| !description.is_empty()));
         argv
     }
 }
@@ -190,6 +206,14 @@ impl Lab for Uml {
     }
 
     fn fidelity(&self) -> String {
+        if let Some(modelled) = self.modelled() {
+            return format!(
+                "device time on the model {}; CPU taken as free; Linux {} as a process, {} MiB of memory",
+                modelled.title(),
+                self.kernel.release,
+                self.room().memory.div_ceil(1 << 20)
+            );
+        }
         format!(
             "sandbox: Linux {} as a process (User-Mode Linux), one CPU, {} MiB of memory; a system call costs far more than natively, so times on a fast disk are mostly CPU; bytes, requests and flushes are right",
             self.kernel.release,
@@ -216,7 +240,17 @@ impl Lab for Uml {
     fn command_line(&self) -> Vec<String> {
         // The numbers differ from trial to trial; a reader who repeats it by hand names files instead.
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("fsverdict"));
-        self.argv(&program, (3, None), 4, 5)
+        let disks = match self.modelled() {
+            Some(modelled) => {
+                let first = TrialId { block: 1, candidate: String::new(), attempt: 1 };
+                modelled.words(&first).unwrap_or_default()
+            }
+            None => ubd_disks(3, 4, None),
+        };
+        match self.modelled() {
+            Some(_) => self.argv(&program, disks, LENT_DESCRIPTORS[2], DESCRIPTION),
+            None => self.argv(&program, disks, 5, ""),
+        }
     }
 
     fn run(
@@ -228,6 +262,9 @@ impl Lab for Uml {
         let program = std::env::current_exe()?;
         if program.to_string_lossy().contains(char::is_whitespace) {
             return Err(LabError::BlankInPath(program));
+        }
+        if let Some(modelled) = self.modelled() {
+            return self.run_modelled(&modelled, spec, (medium, &program), watch);
         }
         let names = self.modules(&spec.candidate).unwrap_or_default();
         let folder = self.kernel.modules.clone().filter(|_| !names.is_empty());
@@ -243,6 +280,7 @@ impl Lab for Uml {
             device: TrialDevice::Guest { path: "/dev/ubda".into() },
             staging,
             idle_load: 0.0,
+            queue: None,
             modules: folder.map(|folder| Modules { folder, names }),
         };
         let disk = medium.attach()?.open()?;
@@ -255,7 +293,7 @@ impl Lab for Uml {
             inherit(description.as_fd())?,
             inherit(sender.as_fd())?,
         );
-        let argv = self.argv(&program, (lent.0, lent.1), lent.2, lent.3);
+        let argv = self.argv(&program, ubd_disks(lent.0, lent.2, lent.1), lent.3, "");
         let mut cell = kernel_cell(self.walls, argv);
         cell.keeps = [lent.0, lent.2, lent.3].into_iter().chain(lent.1).collect();
         // Theirs may lie where the cell covers what is there, as disks do that a desktop mounts below /run.
@@ -276,6 +314,63 @@ fn covered_folder(dataset: &Dataset) -> Option<(PathBuf, PathBuf)> {
             Some((path.clone(), path.clone()))
         }
         _ => None,
+    }
+}
+
+impl Uml {
+    /// One trial on a modelled device.
+    fn run_modelled(
+        &self,
+        modelled: &Modelled<'_>,
+        spec: &TrialSpec,
+        (medium, program): (&Medium, &Path),
+        watch: &mut dyn FnMut(Event),
+    ) -> Result<TrialEnd, LabError> {
+        let limits = modelled.limits()?;
+        let names = self.modules(&spec.candidate).unwrap_or_default();
+        let folder = self.kernel.modules.clone().filter(|_| !names.is_empty());
+        let bench = Bench {
+            device: TrialDevice::Guest { path: DISK.into() },
+            staging: Staging::Memory,
+            idle_load: 0.0,
+            queue: Some(QueueLimits { rotational: limits.rotational, max_sectors_kb: limits.max_sectors_kb }),
+            modules: folder.map(|folder| Modules { folder, names }),
+        };
+        let description = describe(&Assignment { spec: spec.clone(), bench })?;
+        let (events, sender) =
+            rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
+        let (endpoint, (disk_socket, clock_socket)) = modelled.serve(&spec.trial, medium)?;
+        let lent = (inherit(description.as_fd())?, inherit(sender.as_fd())?);
+        let sockets = (inherit(disk_socket.as_fd())?, inherit(clock_socket.as_fd())?);
+        let kernel = self.argv(program, modelled.words(&spec.trial)?, LENT_DESCRIPTORS[2], DESCRIPTION);
+        let argv = modelled.argv(program, lent.0, [sockets.0, sockets.1, lent.1], kernel);
+        let mut cell = kernel_cell(self.walls, argv);
+        cell.keeps = vec![lent.0, lent.1, sockets.0, sockets.1];
+        cell.shown = spec.datasets.values().filter_map(covered_folder).collect();
+        let mut inherited = vec![description, sender, disk_socket, clock_socket];
+        let stops = Stops::of(&mut cell, &mut inherited)?;
+        let mut command = cell.command()?;
+        command.env("TMPDIR", MEMORY_FOLDER).stdin(std::process::Stdio::null());
+        let end = drive(command, events, &stops, spec.limit, watch, inherited, Some(self.placement))?;
+        Ok(close(endpoint, end, watch))
+    }
+}
+
+/// The words for disks in real time: the candidate's, the trial's description, and datasets.
+fn ubd_disks(disk: i32, description: i32, staging: Option<i32>) -> Vec<String> {
+    let mut words = vec![format!("ubd0=/proc/self/fd/{disk}"), format!("ubd1r=/proc/self/fd/{description}")];
+    words.extend(staging.map(|staging| format!("ubd2=/proc/self/fd/{staging}")));
+    words
+}
+
+/// The plan's kernel, by path or by its name in the cache; else the newest in the cache, which has every filesystem built
+/// in and starts on processors the packaged one does not know; else the packaged one.
+fn find_kernel(plan: &Plan) -> Result<PathBuf, LabError> {
+    let cached = || Cache::of_user().ok().and_then(|cache| cache.newest()).map(|entry| entry.kernel);
+    match &plan.kernel {
+        Some(path) if path.is_absolute() => Ok(path.clone()),
+        Some(name) => Ok(Cache::of_user()?.find(&name.to_string_lossy())?.kernel),
+        None => cached().or_else(|| locate(PROGRAM)).ok_or(LabError::NoKernel),
     }
 }
 

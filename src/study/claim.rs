@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::device::{Device, Model};
 use crate::host::guard::{Refusal, examine};
 use crate::host::image::{create, scratch_folder};
 use crate::host::root::Root;
@@ -33,6 +34,14 @@ impl Permission<'_> {
                 let room = image_room(plan, size.0);
                 create(&folder, size.0, room).map_err(|error| with_hint(&error, error.hint()))?;
                 Ok(Medium::Image { folder, size: size.0, room })
+            }
+            DeviceSource::Model { name, size } => {
+                Model::find(name)
+                    .and_then(|model| Device::new(&model, size.0, 0).map(drop))
+                    .map_err(|error| SessionError::Disk(error.to_string()))?;
+                let folder = scratch_folder(plan.device.folder.as_deref())
+                    .map_err(|error| with_hint(&error, error.hint()))?;
+                Ok(Medium::Modelled { model: name.clone(), size: size.0, folder, traces: None })
             }
             DeviceSource::Path(path) => {
                 let needed = smallest(plan);

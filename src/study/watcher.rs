@@ -74,7 +74,7 @@ impl Machine {
     pub fn new(medium: &Medium) -> Self {
         let root = Root::default();
         let shared = match medium {
-            Medium::Image { folder, .. } => below_folder(&root, folder),
+            Medium::Image { folder, .. } | Medium::Modelled { folder, .. } => below_folder(&root, folder),
             Medium::Device { ticket, .. } => beside_partition(&root, &ticket.path),
         };
         Self { root, shared, before: None }

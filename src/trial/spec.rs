@@ -46,6 +46,8 @@ pub struct Bench {
     pub staging: Staging,
     /// CPU seconds per second that the machine uses without the trial; 0 in a fresh guest, where nothing else runs.
     pub idle_load: f64,
+    /// What the disk's queue must be set to before anything reads it.
+    pub queue: Option<QueueLimits>,
     /// The kernel modules a guest must load first; a native kernel finds its own.
     pub modules: Option<Modules>,
 }
@@ -68,6 +70,15 @@ pub enum Staging {
         /// The folder of the scratch disk they lie on, where they are too large for memory.
         on_disk: Option<PathBuf>,
     },
+}
+
+/// Settings of `/sys/block/…/queue` that a guest's driver does not know of a modelled device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueLimits {
+    /// `rotational`.
+    pub rotational: bool,
+    /// `max_sectors_kb`.
+    pub max_sectors_kb: u32,
 }
 
 /// Kernel modules for a guest.

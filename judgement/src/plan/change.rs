@@ -184,6 +184,7 @@ pub(super) fn apply(
                 plan.device.folder = None;
                 path.display().to_string()
             }
+            DeviceSource::Model { name, size } => format!("model:{name}@{size}"),
         };
         plan.device.source = source.clone();
         texts.add_option("--device", &given)

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use super::error::ValueError;
 use super::limits;
 use super::words::choose;
-use super::{Blocks, Bytes, DeviceSource, LabChoice, StagingChoice};
+use super::{Blocks, Bytes, ClockChoice, DeviceSource, LabChoice, StagingChoice};
 
 /// The labs by name.
 pub const LABS: &[(&str, LabChoice)] =
@@ -50,13 +50,24 @@ impl FromStr for DeviceSource {
                 size => Ok(DeviceSource::Image(size)),
             };
         }
+        if let Some(model) = text.strip_prefix("model:") {
+            return match model.split_once('@') {
+                Some((name, size)) if !name.is_empty() => {
+                    Ok(DeviceSource::Model { name: name.to_owned(), size: size.parse()? })
+                }
+                _ => Err(ValueError::new(
+                    format!("\"{text}\" names no model, or no size"),
+                    "for example: model:usb-disk-5400@2TB",
+                )),
+            };
+        }
         if text.starts_with('/') {
             return Ok(DeviceSource::Path(PathBuf::from(text)));
         }
         Err(ValueError::new(
             format!("\"{text}\" is not a device"),
-            "write image:SIZE for a scratch image (image:4GiB), \
-             or the absolute path of a block device (/dev/disk/by-id/…)",
+            "write image:SIZE for a scratch image (image:4GiB), model:NAME@SIZE for a modelled device \
+             (model:usb-disk-5400@2TB), or the absolute path of a block device (/dev/disk/by-id/…)",
         ))
     }
 }
@@ -66,7 +77,22 @@ impl fmt::Display for DeviceSource {
         match self {
             DeviceSource::Image(size) => write!(formatter, "scratch image of {size}"),
             DeviceSource::Path(path) => write!(formatter, "{}", path.display()),
+            DeviceSource::Model { name, size } => write!(formatter, "modelled device {name} of {size}"),
         }
+    }
+}
+
+/// The word a plan uses.
+impl FromStr for ClockChoice {
+    type Err = ValueError;
+
+    fn from_str(word: &str) -> Result<ClockChoice, ValueError> {
+        const CLOCKS: &[(&str, ClockChoice)] = &[
+            ("auto", ClockChoice::Auto),
+            ("simulated", ClockChoice::Simulated),
+            ("real", ClockChoice::Real),
+        ];
+        choose(word, CLOCKS, "there is no clock")
     }
 }
 

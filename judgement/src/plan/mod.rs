@@ -36,8 +36,8 @@ pub use disturbance::Disturbance;
 pub use error::{Fault, PlanError, ValueError};
 pub use limits::TEXT as LONGEST_PLAN;
 pub use model::{
-    Blocks, Candidate, Dataset, Device, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan, Protocol,
-    StagingChoice, TreeShape, Verify, Vocabulary, Work,
+    Blocks, Candidate, ClockChoice, Dataset, Device, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan,
+    Protocol, StagingChoice, TreeShape, Verify, Vocabulary, Work,
 };
 pub use operation::{Flow, Kind, Needs, Operation};
 pub use preset::{Preset, preset, presets};

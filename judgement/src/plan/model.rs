@@ -21,6 +21,9 @@ pub struct Plan {
     /// The kernel for `uml`; the lab's own default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<PathBuf>,
+    /// Whose time passes on a modelled device.
+    #[serde(default, skip_serializing_if = "ClockChoice::is_auto")]
+    pub clock: ClockChoice,
     /// What is formatted.
     pub device: Device,
     /// How often, in which order, and when to stop.
@@ -52,6 +55,25 @@ pub enum LabChoice {
     Native,
     /// A Linux kernel as an ordinary process (User-Mode Linux).
     Uml,
+}
+
+/// Whose time passes while a modelled device works.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClockChoice {
+    /// Simulated where the device is modelled and the kernel can, else real.
+    #[default]
+    Auto,
+    /// The guest's calendar: the device takes as long as its model says, and computing takes no time.
+    Simulated,
+    /// This machine's.
+    Real,
+}
+
+impl ClockChoice {
+    fn is_auto(&self) -> bool {
+        *self == ClockChoice::Auto
+    }
 }
 
 /// What is formatted in every trial.
@@ -94,6 +116,13 @@ pub enum DeviceSource {
     Image(Bytes),
     /// A block device named by the user.
     Path(PathBuf),
+    /// A modelled device, served to a guest.
+    Model {
+        /// The model's name, with its state where it has several.
+        name: String,
+        /// Its size.
+        size: Bytes,
+    },
 }
 
 /// How the trials are laid out.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use std::path::PathBuf;
+
 use super::change::{Overrides, amend, apply};
 use super::disturbance;
 use super::error::{PlanError, ValueError};
@@ -25,6 +27,7 @@ const TOP: &[&str] = &[
     "title",
     "lab",
     "kernel",
+    "clock",
     "device",
     "protocol",
     "goal",
@@ -34,7 +37,7 @@ const TOP: &[&str] = &[
     "phase",
     "published",
 ];
-const DEVICE: &[&str] = &["image", "path", "folder", "staging"];
+const DEVICE: &[&str] = &["image", "path", "model", "size", "folder", "staging"];
 const GOAL: &[&str] = &["metric", "weights"];
 
 /// Every key a plan may hold, by the section it stands in. The reference (docs/plan-format.md) covers them all.
@@ -140,7 +143,8 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
     let top = Section::new("", tree, TOP, problems)?;
     let title = top.need("title", "title = \"Backup to a USB disk\"", filled_text);
     let lab = top.get("lab", |node| text(node)?.parse());
-    let kernel = top.placed("kernel", absolute_path);
+    let kernel = top.placed("kernel", kernel);
+    let clock = top.get("clock", |node| text(node)?.parse());
     if let (Some(kernel), Some(LabChoice::Native)) = (&kernel, lab) {
         problems.add(
             kernel.at,
@@ -162,6 +166,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
         title: title?,
         lab: lab.unwrap_or(LabChoice::Auto),
         kernel: kernel.map(|kernel| kernel.value),
+        clock: clock.unwrap_or_default(),
         device,
         protocol,
         goal: goal?,
@@ -174,6 +179,12 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
     Some(Typed { plan, device_at, twice })
 }
 
+/// A kernel's path, or its name in the cache, which has no `/`.
+fn kernel(node: &Node) -> Result<PathBuf, ValueError> {
+    let name = filled_text(node)?;
+    if name.contains('/') { absolute_path(node) } else { Ok(PathBuf::from(name)) }
+}
+
 fn read_device(top: &Section<'_>) -> Option<(Device, Option<Place>)> {
     let mut device =
         Device { source: DeviceSource::Image(IMAGE), folder: None, staging: StagingChoice::default() };
@@ -181,21 +192,31 @@ fn read_device(top: &Section<'_>) -> Option<(Device, Option<Place>)> {
     let section = Section::new("[device]", &entry.node, DEVICE, top.problems)?;
     let image = section.placed("image", size);
     let path = section.placed("path", absolute_path);
+    let model = section.placed("model", filled_text);
+    let model_size = section.get("size", size);
     device.folder = section.get("folder", absolute_path);
     device.staging = section.get("staging", |node| text(node)?.parse()).unwrap_or_default();
+    let one_of = "a device is a scratch image (image, folder), a modelled one (model, size, folder) or a block device \
+                  (path); on the command line, --device replaces any";
     if section.entry("path").is_some() {
-        section.forbid(
-            &["image", "folder"],
-            "`path`",
-            "a device is either a scratch image (image, folder) or a block device (path); \
-             on the command line, --device replaces either",
-        );
+        section.forbid(&["image", "folder", "model", "size"], "`path`", one_of);
+    }
+    if section.entry("model").is_some() {
+        section.forbid(&["image"], "`model`", one_of);
+    } else {
+        section.forbid(&["size"], "a device that is not modelled", one_of);
     }
     let at = path.as_ref().map(|path| path.at).or(image.as_ref().map(|image| image.at));
-    device.source = match (path, image) {
-        (Some(path), _) => DeviceSource::Path(path.value),
-        (None, Some(image)) => DeviceSource::Image(image.value),
-        (None, None) => device.source,
+    let at = at.or(model.as_ref().map(|model| model.at));
+    if let (Some(model), None) = (&model, model_size) {
+        top.problems.add(model.at, "the modelled device has no size", "write, for example: size = \"2TB\"");
+        return None;
+    }
+    device.source = match (path, image, model, model_size) {
+        (Some(path), ..) => DeviceSource::Path(path.value),
+        (None, Some(image), ..) => DeviceSource::Image(image.value),
+        (None, None, Some(name), Some(size)) => DeviceSource::Model { name: name.value, size },
+        _ => device.source,
     };
     Some((device, at.or(Some(entry.key_at))))
 }

@@ -11,7 +11,9 @@ const MARGIN: u64 = 64 << 20;
 
 /// Refuses a scratch image that is smaller than one of the datasets a phase works on.
 pub(super) fn check(plan: &Plan) -> Result<(), ValueError> {
-    let DeviceSource::Image(image) = plan.device.source else { return Ok(()) };
+    let (DeviceSource::Image(image) | DeviceSource::Model { size: image, .. }) = plan.device.source else {
+        return Ok(());
+    };
     let used = |name: &str| {
         plan.phases.iter().any(|phase| {
             phase.dataset.as_deref() == Some(name)

@@ -206,6 +206,7 @@ fn plan(candidates: &[&str], phases: &[&str]) -> Plan {
         phases: phases.iter().map(|name| phase(name)).collect(),
         published: Vec::new(),
         scale: None,
+        clock: crate::plan::ClockChoice::Auto,
     }
 }
 

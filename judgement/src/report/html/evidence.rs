@@ -64,6 +64,7 @@ fn plan(report: &Report<'_>) -> Markup {
     let device = match &plan.device.source {
         DeviceSource::Image(size) => format!("a scratch image of {size}"),
         DeviceSource::Path(path) => path.display().to_string(),
+        DeviceSource::Model { name, size } => format!("a modelled {name} of {size}"),
     };
     let blocks = match (protocol.blocks.min, protocol.blocks.max) {
         (min, max) if min == max => count(min as usize, "block"),

@@ -1,0 +1,292 @@
+//! The virtio block device: requests out of the guest's ring into the model, data between guest and store, answers back.
+//!
+//! Numbers and layouts: Virtual I/O Device (VIRTIO) 1.2, 2.7 (split virtqueues) and 5.2 (block device).
+
+use std::fs::File;
+
+use virtio_queue::{Queue, QueueOwnedT, QueueT};
+use vm_memory::{Address, Bytes, GuestAddress, GuestMemoryMmap};
+
+use crate::device::trace::{Flags, Record, Writer};
+use crate::device::{Completion, Device, Limits, Operation, Request, Store};
+
+use super::EndpointError;
+use super::tally::Tally;
+
+/// The largest ring a User-Mode-Linux guest makes (`arch/um/drivers/virtio_uml.c`).
+pub(super) const RING: u16 = 256;
+/// Bytes of a request's header: kind, priority, sector.
+const HEADER: usize = 16;
+/// Buffers of one request; a header and a status come on top. The guest's default where it is offered none is 1.
+const SEGMENTS: u32 = 254;
+const SECTOR: u64 = 512;
+
+const READ: u32 = 0;
+const WRITE: u32 = 1;
+const FLUSH: u32 = 4;
+const IDENTITY: u32 = 8;
+const DISCARD: u32 = 11;
+const WRITE_ZEROES: u32 = 13;
+
+const OK: u8 = 0;
+const FAILED: u8 = 1;
+const UNSUPPORTED: u8 = 2;
+
+/// What the guest's `/sys/block/vda/serial` shows.
+const NAME: &[u8; 20] = b"fsverdict modelled\0\0";
+
+/// A request of the guest that is not answered yet.
+#[derive(Debug, Default)]
+struct Underway {
+    kind: u32,
+    /// Where its data is in the guest, in order.
+    buffers: Vec<(GuestAddress, u32)>,
+    /// Where its status goes.
+    status: GuestAddress,
+}
+
+/// A modelled device as a guest sees it.
+#[derive(Debug)]
+pub(super) struct Disk {
+    device: Device,
+    store: Store,
+    queue: Queue,
+    /// By the head of the descriptor chain, which is the request's id.
+    underway: Vec<Underway>,
+    /// Requests that cost the device nothing, to be answered at its next turn: id and status.
+    at_once: Vec<(u16, u8)>,
+    completions: Vec<Completion>,
+    buffer: Vec<u8>,
+    pub(super) tally: Tally,
+}
+
+impl Disk {
+    pub(super) fn new(
+        device: Device,
+        store: Store,
+        trace: Option<Writer<File>>,
+    ) -> Result<Self, EndpointError> {
+        let queue = Queue::new(RING).map_err(EndpointError::ring)?;
+        let underway = (0..RING).map(|_| Underway::default()).collect();
+        let tally = Tally::new(trace);
+        Ok(Disk {
+            device,
+            store,
+            queue,
+            underway,
+            at_once: Vec::new(),
+            completions: Vec::new(),
+            buffer: Vec::new(),
+            tally,
+        })
+    }
+
+    pub(super) fn limits(&self) -> &Limits {
+        self.device.limits()
+    }
+
+    /// The ring, for whoever negotiates it.
+    pub(super) fn queue(&mut self) -> &mut Queue {
+        &mut self.queue
+    }
+
+    /// When this device has to have its turn, if nothing is submitted before.
+    pub(super) fn next_event(&self, now: u64) -> Option<u64> {
+        if self.at_once.is_empty() { self.device.next_event() } else { Some(now) }
+    }
+
+    /// Takes every request the guest has put into the ring.
+    pub(super) fn submit(&mut self, now: u64, memory: &GuestMemoryMmap) -> Result<(), EndpointError> {
+        loop {
+            let Some(chain) = self.queue.iter(memory).map_err(EndpointError::ring)?.next() else {
+                return Ok(());
+            };
+            let id = chain.head_index();
+            let slot = self.underway.get_mut(usize::from(id)).ok_or(EndpointError::Chain("no such slot"))?;
+            slot.buffers.clear();
+            slot.buffers.extend(chain.map(|descriptor| (descriptor.addr(), descriptor.len())));
+            let (Some((header, length)), Some((status, _))) =
+                (slot.buffers.first().copied(), slot.buffers.pop())
+            else {
+                return Err(EndpointError::Chain("it has no buffer"));
+            };
+            if slot.buffers.is_empty() || (length as usize) < HEADER {
+                return Err(EndpointError::Chain("its header is too short"));
+            }
+            slot.buffers.remove(0);
+            slot.status = status;
+            slot.kind = memory.read_obj(header).map_err(EndpointError::memory)?;
+            let sector: u64 = memory.read_obj(header.unchecked_add(8)).map_err(EndpointError::memory)?;
+            let bytes: u64 = slot.buffers.iter().map(|(_, length)| u64::from(*length)).sum();
+            let request = match slot.kind {
+                READ => Ok(request(id, Operation::Read, sector, bytes / SECTOR)),
+                WRITE => Ok(request(id, Operation::Write, sector, bytes / SECTOR)),
+                FLUSH => Ok(request(id, Operation::Flush, 0, 0)),
+                DISCARD | WRITE_ZEROES => {
+                    let operation =
+                        if slot.kind == DISCARD { Operation::Discard } else { Operation::WriteZeroes };
+                    let range = slot.buffers.first().ok_or(EndpointError::Chain("it names no range"))?.0;
+                    let sector: u64 = memory.read_obj(range).map_err(EndpointError::memory)?;
+                    let sectors: u32 =
+                        memory.read_obj(range.unchecked_add(8)).map_err(EndpointError::memory)?;
+                    Ok(request(id, operation, sector, u64::from(sectors)))
+                }
+                IDENTITY => {
+                    if let Some((at, length)) = slot.buffers.first() {
+                        let name = NAME.get(..NAME.len().min(*length as usize)).unwrap_or_default();
+                        memory.write_slice(name, *at).map_err(EndpointError::memory)?;
+                    }
+                    Err(OK)
+                }
+                _ => Err(UNSUPPORTED),
+            };
+            match request {
+                Ok(request) if request.end() * SECTOR > self.store.size_bytes() => {
+                    self.at_once.push((id, FAILED));
+                }
+                Ok(request) => self.device.submit(now, request),
+                Err(status) => self.at_once.push((id, status)),
+            }
+        }
+    }
+
+    /// Lets the device come to `now`, and answers what is done by then; true when the guest is to be called.
+    pub(super) fn advance(&mut self, now: u64, memory: &GuestMemoryMmap) -> Result<bool, EndpointError> {
+        let mut answered = !self.at_once.is_empty();
+        for (id, status) in std::mem::take(&mut self.at_once) {
+            self.answer(id, status, 0, memory)?;
+        }
+        let mut completions = std::mem::take(&mut self.completions);
+        self.device.advance(now, &mut completions);
+        for completion in completions.drain(..) {
+            let failed = self.complete(&completion, memory)?;
+            self.tally
+                .record(&Record::done(&completion, if failed { Flags::FAILED } else { Flags::default() }));
+            answered = true;
+        }
+        self.completions = completions;
+        Ok(answered)
+    }
+
+    /// Moves the data of a request that is done, and answers it; true when the store could not do it.
+    fn complete(&mut self, completion: &Completion, memory: &GuestMemoryMmap) -> Result<bool, EndpointError> {
+        let id = (completion.request.id & 0xffff) as u16;
+        let Some(slot) = self.underway.get_mut(usize::from(id)) else {
+            return Err(EndpointError::Chain("no such slot"));
+        };
+        let mut offset = completion.request.sector * SECTOR;
+        let mut written = 0;
+        let moved = match completion.request.operation {
+            Operation::Flush => Ok(()),
+            Operation::Discard | Operation::WriteZeroes => {
+                self.store.discard(offset, u64::from(completion.request.sectors) * SECTOR)
+            }
+            operation @ (Operation::Read | Operation::Write) => {
+                // Buffers that lie one behind the other, as those of large files do, are moved in one piece.
+                let mut moved = Ok(());
+                let mut pieces = slot.buffers.iter().copied().peekable();
+                while let (Some((at, mut length)), Ok(())) = (pieces.next(), &moved) {
+                    while let Some((_, more)) =
+                        pieces.next_if(|(next, _)| next.raw_value() == at.raw_value() + u64::from(length))
+                    {
+                        length += more;
+                    }
+                    self.buffer.resize(length as usize, 0);
+                    moved = if operation == Operation::Read {
+                        written += length;
+                        let read = self.store.read_at(&mut self.buffer, offset);
+                        memory.write_slice(&self.buffer, at).map_err(EndpointError::memory)?;
+                        read
+                    } else {
+                        memory.read_slice(&mut self.buffer, at).map_err(EndpointError::memory)?;
+                        self.store.write_at(&self.buffer, offset)
+                    };
+                    offset += u64::from(length);
+                }
+                moved
+            }
+        };
+        let status = match moved {
+            Ok(()) => OK,
+            Err(error) => {
+                self.tally.trouble(&error.to_string());
+                FAILED
+            }
+        };
+        self.answer(id, status, written, memory)?;
+        Ok(status != OK)
+    }
+
+    /// Puts what was still underway into the trace, and ends it.
+    pub(super) fn end(&mut self) {
+        for (submitted_ns, request) in self.device.underway() {
+            self.tally.record(&Record::underway(submitted_ns, request));
+        }
+        self.tally.end();
+    }
+
+    fn answer(
+        &mut self,
+        id: u16,
+        status: u8,
+        written: u32,
+        memory: &GuestMemoryMmap,
+    ) -> Result<(), EndpointError> {
+        let at = self.underway.get(usize::from(id)).map(|slot| slot.status).unwrap_or_default();
+        memory.write_obj(status, at).map_err(EndpointError::memory)?;
+        self.queue.add_used(memory, id, written + 1).map_err(EndpointError::ring)
+    }
+
+    /// What the store takes up on the disk below, in bytes.
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.store.held_bytes()
+    }
+}
+
+fn request(id: u16, operation: Operation, sector: u64, sectors: u64) -> Request {
+    Request { id: u64::from(id), operation, sector, sectors: u32::try_from(sectors).unwrap_or(u32::MAX) }
+}
+
+/// `VIRTIO_BLK_F_SEG_MAX`, `_BLK_SIZE`, `_FLUSH`, `_TOPOLOGY`, `_DISCARD`, `_WRITE_ZEROES`.
+pub(super) fn features(limits: &Limits) -> u64 {
+    let mut features = 1 << 2 | 1 << 6 | 1 << 10;
+    if limits.volatile_cache {
+        features |= 1 << 9;
+    }
+    if limits.discard.is_some() {
+        features |= 1 << 13;
+    }
+    if limits.write_zeroes {
+        features |= 1 << 14;
+    }
+    features
+}
+
+/// The configuration space, `struct virtio_blk_config`.
+pub(super) fn configuration(limits: &Limits) -> [u8; 256] {
+    /// The largest range of zeroes in one request, in sectors: 2 GiB.
+    const ZEROES: u32 = 1 << 22;
+    let mut space = [0; 256];
+    let mut put = |offset: usize, bytes: &[u8]| {
+        for (slot, byte) in space.iter_mut().skip(offset).zip(bytes) {
+            *slot = *byte;
+        }
+    };
+    put(0, &(limits.size_bytes / SECTOR).to_le_bytes());
+    put(12, &SEGMENTS.to_le_bytes());
+    put(20, &limits.logical_block.to_le_bytes());
+    let exponent = (limits.physical_block / limits.logical_block.max(1)).max(1).ilog2();
+    put(24, &[exponent as u8]);
+    put(34, &1u16.to_le_bytes());
+    if let Some(discard) = limits.discard {
+        put(36, &discard.max_sectors.to_le_bytes());
+        put(40, &1u32.to_le_bytes());
+        put(44, &(discard.granularity / SECTOR as u32).to_le_bytes());
+    }
+    if limits.write_zeroes {
+        put(48, &ZEROES.to_le_bytes());
+        put(52, &1u32.to_le_bytes());
+        put(56, &[1]);
+    }
+    space
+}

@@ -1,0 +1,183 @@
+//! Serves a modelled device to a guest kernel, and keeps its calendar: one process beside each guest, with one thread, no
+//! rights, and no clock of its own.
+//!
+//! ```text
+//! guest ── vhost-user socket ──► session ─► disk ─► model, store, trace
+//!   └───── time-travel socket ─► calendar ─┘
+//! ```
+//!
+//! Guest and device never run at the same time: a kick, a call and a turn on the calendar each wait for an answer. That
+//! makes a trial the same every time, and is why both belong on one processor.
+
+mod calendar;
+mod disk;
+mod session;
+mod simulated;
+mod start;
+mod tally;
+mod wire;
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{OwnedFd, RawFd};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::device::trace::Writer;
+use crate::device::{Device, Model, ModelError, Store, StoreError};
+use crate::host::syscall::own;
+use crate::host::talk::say;
+
+use disk::Disk;
+
+pub use start::{Endpoint, Files, Sockets};
+pub use tally::Report;
+
+/// Environment variable that carries the task to the process.
+const TASK: &str = "FSVERDICT_DEVICE";
+
+/// The hidden command that serves a device.
+pub const COMMAND: &str = "device";
+
+/// Which time a device keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Clock {
+    /// That of the guest's calendar.
+    Simulated,
+    /// That of the machine.
+    Real,
+}
+
+/// What to serve, and where. Descriptors are inherited by number.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Task {
+    model: String,
+    size_bytes: u64,
+    seed: u64,
+    clock: Clock,
+    /// Seconds of wall time a guest may go without asking for anything.
+    silence_s: u64,
+    /// Listening sockets: the disk's driver, the guest's clock.
+    sockets: (RawFd, RawFd),
+    /// An empty file for what is written.
+    store: RawFd,
+    /// An empty file for the trace, and how many bytes of it at most.
+    #[serde(default)]
+    trace: Option<(RawFd, u64)>,
+    /// Where the report goes.
+    report: RawFd,
+}
+
+/// A device cannot be served, or not any longer.
+#[derive(Debug, thiserror::Error)]
+pub enum EndpointError {
+    /// There is no such model, or not of this size.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The store cannot be made.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A system call failed.
+    #[error("the device process failed: {0}")]
+    Io(#[from] std::io::Error),
+    /// Guest memory cannot be read or written.
+    #[error("the guest named memory it does not have: {0}")]
+    Memory(String),
+    /// The ring is not in order.
+    #[error("the guest's ring is not in order: {0}")]
+    Ring(String),
+    /// A request is not in order.
+    #[error("a request of the guest is not in order: {0}")]
+    Chain(&'static str),
+    /// A message nobody should send.
+    #[error("the guest's message {request} is not in order: {what}")]
+    Protocol {
+        /// Its number.
+        request: u32,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A message on the calendar's socket that nobody should send.
+    #[error("the guest's clock sent a message of kind {operation}, which is not known")]
+    Calendar {
+        /// Its kind.
+        operation: u32,
+    },
+    /// The guest does not ask for anything any more.
+    #[error(
+        "the guest {doing} for {seconds} s of wall time without asking for time or disk\n\
+         hint: a program that spins until a clock says so must read the kernel's clock, not the processor's (fio: --clocksource=clock_gettime); `clock = \"real\"` does without simulated time"
+    )]
+    Silent {
+        /// For how long.
+        seconds: u64,
+        /// What it seems to do.
+        doing: &'static str,
+    },
+    /// The process was not started by us.
+    #[error("`fsverdict device` is called by fsverdict itself, not by people")]
+    NotForPeople,
+}
+
+impl EndpointError {
+    fn memory(error: impl std::fmt::Display) -> Self {
+        EndpointError::Memory(error.to_string())
+    }
+
+    fn ring(error: impl std::fmt::Display) -> Self {
+        EndpointError::Ring(error.to_string())
+    }
+}
+
+/// `fsverdict device`: serves one device to one guest. What went wrong is in the report, if it can be written.
+pub fn main() -> u8 {
+    match live() {
+        Ok(()) => 0,
+        Err(error) => {
+            say(&format!("fsverdict device: {error}"));
+            1
+        }
+    }
+}
+
+fn live() -> Result<(), EndpointError> {
+    let text = std::env::var(TASK).map_err(|_| EndpointError::NotForPeople)?;
+    let task: Task = serde_json::from_str(&text).map_err(|_| EndpointError::NotForPeople)?;
+    let take = |descriptor| own(descriptor).ok_or(EndpointError::NotForPeople);
+    let mut report = File::from(take(task.report)?);
+    let sockets = (take(task.sockets.0)?, take(task.sockets.1)?);
+    let store = Store::new(File::from(take(task.store)?), task.size_bytes)?;
+    let trace = match task.trace {
+        Some((descriptor, bound)) => Some(Writer::new(File::from(take(descriptor)?), bound)?),
+        None => None,
+    };
+    let told = serve(&task, store, trace, sockets);
+    report.write_all(&serde_json::to_vec(&told).map_err(std::io::Error::from)?)?;
+    Ok(())
+}
+
+fn serve(task: &Task, store: Store, trace: Option<Writer<File>>, sockets: (OwnedFd, OwnedFd)) -> Report {
+    let prepared = Model::find(&task.model)
+        .and_then(|model| Device::new(&model, task.size_bytes, task.seed))
+        .map_err(EndpointError::from)
+        .and_then(|device| Disk::new(device, store, trace));
+    let mut disk = match prepared {
+        Ok(disk) => disk,
+        Err(error) => return Report { trouble: Some(error.to_string()), ..Report::default() },
+    };
+    let silence = Duration::from_secs(task.silence_s);
+    let served = match task.clock {
+        Clock::Simulated | Clock::Real => simulated::serve(&mut disk, sockets, silence),
+    };
+    let times = match served {
+        Ok(times) => times,
+        Err(error) => {
+            disk.tally.trouble(&error.to_string());
+            Report::default()
+        }
+    };
+    disk.end();
+    Report { simulated_ns: times.simulated_ns, held_bytes: disk.held_bytes(), ..disk.tally.report() }
+}

@@ -1,0 +1,164 @@
+//! Simulated time: whoever has the earliest thing to do has the next turn, guest or device, and time jumps to it.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::accept;
+
+use super::EndpointError;
+use super::calendar::Calendar;
+use super::disk::Disk;
+use super::session::{Asked, Session};
+use super::tally::Report;
+use super::wire::Wire;
+
+/// Serves one guest to its end.
+///
+/// `silence` bounds how long, in wall time, the guest may compute without asking for anything: a program that spins
+/// without reading a clock makes no time pass, and would spin for ever.
+pub(super) fn serve(
+    disk: &mut Disk,
+    (driver, clock): (OwnedFd, OwnedFd),
+    silence: Duration,
+) -> Result<Report, EndpointError> {
+    let mut calendar: Option<Calendar> = None;
+    let mut session: Option<Session> = None;
+    let mut report = Report::default();
+    loop {
+        if let Some(calendar) = calendar.as_mut() {
+            report.simulated_ns = calendar.now();
+            match take_turn(disk, calendar, session.as_mut())? {
+                Turn::Taken => continue,
+                Turn::Guests => {}
+                Turn::End => break,
+            }
+        }
+        let [driver_says, clock_says] = wait(
+            [
+                session.as_ref().map_or(Source::Listener(&driver), |session| Source::Wire(session.wire())),
+                calendar.as_ref().map_or(Source::Listener(&clock), |calendar| Source::Wire(calendar.wire())),
+            ],
+            silence,
+        )?;
+        if !driver_says && !clock_says {
+            let doing = if calendar.as_ref().is_some_and(Calendar::is_waiting) {
+                "waited for something that never comes"
+            } else {
+                "computed"
+            };
+            return Err(EndpointError::Silent { seconds: silence.as_secs(), doing });
+        }
+        if clock_says {
+            match calendar.as_mut() {
+                None => calendar = Some(Calendar::new(accept(&clock).map_err(std::io::Error::from)?)?),
+                Some(calendar) => {
+                    if !calendar.serve()? {
+                        break;
+                    }
+                }
+            }
+        }
+        if driver_says {
+            match (session.as_mut(), calendar.as_mut()) {
+                (None, _) => {
+                    session = Some(Session::new(accept(&driver).map_err(std::io::Error::from)?));
+                }
+                (Some(session), calendar) => match (session.serve(disk)?, calendar) {
+                    (Asked::Kick, Some(calendar)) => {
+                        let now = calendar.now();
+                        disk.submit(now, session.memory()?)?;
+                        if !calendar.free_until(disk.next_event(now))? {
+                            break;
+                        }
+                        session.acknowledge()?;
+                    }
+                    (Asked::Kick, None) => {
+                        return Err(EndpointError::Chain("the guest uses the disk before its clock"));
+                    }
+                    (Asked::End, _) => break,
+                    (Asked::Nothing, _) => {}
+                },
+            }
+        }
+    }
+    Ok(report)
+}
+
+enum Turn {
+    /// Somebody had one: look again.
+    Taken,
+    /// The guest is at work.
+    Guests,
+    /// The guest is gone.
+    End,
+}
+
+/// Gives whoever is first their turn, where the guest waits.
+fn take_turn(
+    disk: &mut Disk,
+    calendar: &mut Calendar,
+    session: Option<&mut Session>,
+) -> Result<Turn, EndpointError> {
+    if !calendar.is_waiting() {
+        return Ok(Turn::Guests);
+    }
+    let (device, guest) = (disk.next_event(calendar.now()), calendar.wanted());
+    match (device, guest, session) {
+        (Some(time), _, Some(session)) if guest.is_none_or(|guest| time <= guest) => {
+            calendar.device_runs(time);
+            if disk.advance(time, session.memory()?)? {
+                session.call()?;
+                return await_reply(session, calendar);
+            }
+            Ok(Turn::Taken)
+        }
+        (next, Some(time), _) => Ok(if calendar.guest_runs(time, next)? { Turn::Taken } else { Turn::End }),
+        _ => Ok(Turn::Guests),
+    }
+}
+
+/// Waits for the guest to have seen a call; before that it may ask for the time.
+fn await_reply(session: &mut Session, calendar: &mut Calendar) -> Result<Turn, EndpointError> {
+    loop {
+        let Some(backend) = session.backend() else { return Ok(Turn::End) };
+        let sources = [Source::Wire(backend), Source::Wire(calendar.wire())];
+        let [replied, asked] = wait(sources, Duration::from_secs(60))?;
+        if asked && !calendar.serve()? {
+            return Ok(Turn::End);
+        }
+        if replied {
+            return Ok(if session.called()? { Turn::Taken } else { Turn::End });
+        }
+        if !asked {
+            return Err(EndpointError::Silent { seconds: 60, doing: "took no notice of its disk" });
+        }
+    }
+}
+
+/// What may have something to say.
+enum Source<'a> {
+    Listener(&'a OwnedFd),
+    Wire(&'a Wire),
+}
+
+/// Which of two have something to be read, within a time.
+fn wait(sources: [Source<'_>; 2], limit: Duration) -> Result<[bool; 2], EndpointError> {
+    let held = sources.each_ref().map(|source| matches!(source, Source::Wire(wire) if wire.holds_any()));
+    let mut watched = sources.map(|source| match source {
+        Source::Listener(listener) => PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN),
+        Source::Wire(wire) => PollFd::from_borrowed_fd(wire.as_fd(), PollFlags::IN),
+    });
+    let limit = if held.contains(&true) { Duration::ZERO } else { limit };
+    let limit = Timespec::try_from(limit).unwrap_or(Timespec { tv_sec: 60, tv_nsec: 0 });
+    loop {
+        match poll(&mut watched, Some(&limit)) {
+            Ok(_) => {
+                let [first, second] = watched.map(|one| !one.revents().is_empty());
+                return Ok([first || held[0], second || held[1]]);
+            }
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(std::io::Error::from(error).into()),
+        }
+    }
+}

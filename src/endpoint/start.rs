@@ -1,0 +1,124 @@
+//! Starts the process that serves a device, beside a guest that is about to be started.
+
+use std::io::Read;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::process::{Child, Stdio};
+
+use rustix::fs::{Mode, OFlags, open};
+
+use crate::host::cell::{Cell, Powers, Walls, inherit};
+
+use super::{COMMAND, Clock, EndpointError, Report, TASK, Task};
+
+/// Two sockets without names: a guest connects through descriptors of their files.
+#[derive(Debug)]
+pub struct Sockets {
+    listeners: (OwnedFd, OwnedFd),
+    files: (OwnedFd, OwnedFd),
+}
+
+impl Sockets {
+    /// Makes both. Their names are gone before anybody connects, so that none can stay.
+    ///
+    /// # Errors
+    /// When no file can be made for them.
+    pub fn new() -> std::io::Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let socket = |name: &str| -> std::io::Result<(OwnedFd, OwnedFd)> {
+            let path = folder.path().join(name);
+            let listener = UnixListener::bind(&path)?;
+            // Whoever has the descriptor may connect, as whatever user the guest runs.
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666))?;
+            let file = open(&path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+            Ok((listener.into(), file))
+        };
+        let ((disk, disk_file), (clock, clock_file)) = (socket("disk")?, socket("clock")?);
+        Ok(Sockets { listeners: (disk, clock), files: (disk_file, clock_file) })
+    }
+}
+
+/// The files of one trial.
+#[derive(Debug)]
+pub struct Files<'a> {
+    /// Empty, for what is written to the device.
+    pub store: &'a OwnedFd,
+    /// Empty, for the trace, and how many bytes of it at most.
+    pub trace: Option<(&'a OwnedFd, u64)>,
+}
+
+/// A device that is being served.
+#[derive(Debug)]
+pub struct Endpoint {
+    child: Child,
+    report: std::io::PipeReader,
+}
+
+impl Endpoint {
+    /// Starts serving a device of this model on `sockets`, with these files. What is given back with it
+    /// the guest must inherit: the files of the disk's socket and of the clock's.
+    ///
+    /// # Errors
+    /// When the process cannot be started.
+    pub fn start(
+        (model, size_bytes, seed): (&str, u64, u64),
+        (clock, silence_s): (Clock, u64),
+        walls: Walls,
+        sockets: Sockets,
+        files: &Files<'_>,
+    ) -> Result<(Self, (OwnedFd, OwnedFd)), EndpointError> {
+        let failed = |error: crate::host::cell::CellError| std::io::Error::other(error.to_string());
+        let (report, theirs) = std::io::pipe()?;
+        let task = Task {
+            model: model.to_owned(),
+            size_bytes,
+            seed,
+            clock,
+            silence_s,
+            sockets: (
+                inherit(sockets.listeners.0.as_fd()).map_err(failed)?,
+                inherit(sockets.listeners.1.as_fd()).map_err(failed)?,
+            ),
+            store: inherit(files.store.as_fd()).map_err(failed)?,
+            trace: match files.trace {
+                Some((file, bound)) => Some((inherit(file.as_fd()).map_err(failed)?, bound)),
+                None => None,
+            },
+            report: inherit(theirs.as_fd()).map_err(failed)?,
+        };
+        let program = std::env::current_exe()?;
+        let mut cell = Cell::new(walls, [program.to_string_lossy().into_owned(), COMMAND.to_owned()]);
+        cell.powers = Powers::Reader;
+        cell.keeps = vec![task.sockets.0, task.sockets.1, task.store, task.report];
+        cell.keeps.extend(task.trace.map(|(descriptor, _)| descriptor));
+        let mut command = cell.command().map_err(failed)?;
+        command.env(TASK, serde_json::to_string(&task).map_err(std::io::Error::from)?);
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
+        Ok((Endpoint { child, report }, sockets.files))
+    }
+
+    /// Waits for what it says at its end, which comes when the guest has ended.
+    ///
+    /// # Errors
+    /// When it ended without a word.
+    pub fn finish(mut self) -> Result<Report, EndpointError> {
+        let mut text = String::new();
+        self.report.read_to_string(&mut text)?;
+        self.child.wait()?;
+        serde_json::from_str(&text).map_err(|_| {
+            EndpointError::Io(std::io::Error::other(
+                "it ended without a report: it was ended from outside, or crashed",
+            ))
+        })
+    }
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        if self.child.try_wait().ok().flatten().is_none() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}

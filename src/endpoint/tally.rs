@@ -1,0 +1,88 @@
+//! What came of serving a device: counts, a digest of the trace, what went wrong.
+
+use std::fs::File;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3Default;
+
+use crate::device::trace::{Record, Writer};
+
+/// Counted while a device is served.
+pub(super) struct Tally {
+    requests: u64,
+    digest: Xxh3Default,
+    trace: Option<Writer<File>>,
+    left_out: u64,
+    trouble: Option<String>,
+}
+
+impl std::fmt::Debug for Tally {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.report().fmt(formatter)
+    }
+}
+
+/// What the process that served a device says at its end.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Requests completed, or still underway at the end.
+    pub requests: u64,
+    /// Those of them that are not in the trace, because it was full.
+    #[serde(default)]
+    pub left_out: u64,
+    /// Of every request in order of completion: when submitted and completed, what, where, how much. Equal digests mean
+    /// equal traces.
+    pub digest: u64,
+    /// Nanoseconds of the calendar at the end.
+    pub simulated_ns: u64,
+    /// Bytes the store takes up on the disk below.
+    pub held_bytes: u64,
+    /// Nanoseconds by which completions came after the time the model gave: median, 99th percentile, worst. In simulated
+    /// time there is no lateness.
+    pub lateness_ns: Option<[u64; 3]>,
+    /// Why the trial is not to be used, if so.
+    pub trouble: Option<String>,
+}
+
+impl Tally {
+    pub(super) fn new(trace: Option<Writer<File>>) -> Self {
+        Tally { requests: 0, digest: Xxh3Default::new(), trace, left_out: 0, trouble: None }
+    }
+
+    pub(super) fn record(&mut self, record: &Record) {
+        self.requests += 1;
+        for number in [record.submitted_ns, record.completed_ns.unwrap_or(u64::MAX), record.sector] {
+            self.digest.update(&number.to_le_bytes());
+        }
+        self.digest.update(&record.sectors.to_le_bytes());
+        self.digest.update(record.operation.name().as_bytes());
+        if let Some(Err(error)) = self.trace.as_mut().map(|trace| trace.record(record)) {
+            self.trace = None;
+            self.trouble(&format!("cannot write the trace: {error}"));
+        }
+    }
+
+    /// Ends the trace.
+    pub(super) fn end(&mut self) {
+        match self.trace.take().map(Writer::finish) {
+            Some(Ok((_, written))) => self.left_out = written.left_out,
+            Some(Err(error)) => self.trouble(&format!("cannot write the trace: {error}")),
+            None => {}
+        }
+    }
+
+    /// The first thing that went wrong is what is reported.
+    pub(super) fn trouble(&mut self, what: &str) {
+        self.trouble.get_or_insert_with(|| what.to_owned());
+    }
+
+    pub(super) fn report(&self) -> Report {
+        Report {
+            requests: self.requests,
+            left_out: self.left_out,
+            digest: self.digest.digest(),
+            trouble: self.trouble.clone(),
+            ..Report::default()
+        }
+    }
+}

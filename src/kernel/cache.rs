@@ -1,0 +1,225 @@
+//! Where built kernels are kept: a folder for each, named by release and digest, with the kernel, its configuration and
+//! what it was made from.
+//!
+//! Root's are for everybody on the machine: a guest that root starts runs as nobody, who may not look into root's home.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::error::{KernelBuildError, file};
+
+/// Of root, and looked into by everybody.
+const SHARED: &str = "/var/cache/fsverdict/kernels";
+/// The kernel in its folder.
+pub(super) const KERNEL: &str = "linux";
+/// Its configuration.
+pub(super) const CONFIG: &str = "config";
+const FACTS: &str = "facts.json";
+/// What the name of an unfinished build begins with.
+pub(super) const UNFINISHED: &str = ".building-";
+
+/// What a kernel was made from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// What it calls itself, e.g. `6.12.117`.
+    pub release: String,
+    /// Of sources, patches and options, in 16 hexadecimal digits.
+    pub digest: String,
+    /// The tarball or tree.
+    pub source: PathBuf,
+    /// In the order they were applied.
+    pub patches: Vec<String>,
+    /// Options that were wanted and did not take.
+    pub refused: Vec<String>,
+    /// The compiler's first line on its version.
+    pub compiler: String,
+    /// When it was finished.
+    pub built: jiff::Timestamp,
+}
+
+/// One kernel in the cache.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// `RELEASE-DIGEST`.
+    pub name: String,
+    /// The executable.
+    pub kernel: PathBuf,
+    /// What it was made from.
+    pub facts: Facts,
+}
+
+/// The folders kernels are kept in.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    /// Where new ones go, and whence they can be removed.
+    own: PathBuf,
+    others: Vec<PathBuf>,
+}
+
+impl Cache {
+    /// The one of this user: `$XDG_CACHE_HOME/fsverdict/kernels`, else root's for everybody, else
+    /// `~/.cache/fsverdict/kernels`.
+    ///
+    /// # Errors
+    /// When there is no such place.
+    pub fn of_user() -> Result<Self, KernelBuildError> {
+        let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let own = match folder("XDG_CACHE_HOME") {
+            Some(cache) => cache.join("fsverdict/kernels"),
+            None if rustix::process::geteuid().is_root() => PathBuf::from(SHARED),
+            None => folder("HOME").ok_or(KernelBuildError::NoCache)?.join(".cache/fsverdict/kernels"),
+        };
+        Ok(Cache { others: vec![PathBuf::from(SHARED)], own })
+    }
+
+    /// One in this folder alone.
+    #[must_use]
+    pub fn at(folder: &Path) -> Self {
+        Cache { own: folder.to_owned(), others: Vec::new() }
+    }
+
+    pub(super) fn own(&self) -> &Path {
+        &self.own
+    }
+
+    /// Every kernel, the newest release last, and of one release the one built last.
+    #[must_use]
+    pub fn list(&self) -> Vec<Entry> {
+        let mut folders = vec![&self.own];
+        folders.extend(self.others.iter().filter(|other| **other != self.own));
+        let mut entries: Vec<Entry> = folders
+            .into_iter()
+            .filter_map(|folder| std::fs::read_dir(folder).ok())
+            .flatten()
+            .filter_map(|entry| read(&entry.ok()?.path()))
+            .collect();
+        entries.sort_by_key(|entry| (numbers(&entry.facts.release), entry.facts.built));
+        entries
+    }
+
+    /// The kernel of this name: a whole one, or the beginning of a release (`6.12`), of which the newest is taken.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn find(&self, name: &str) -> Result<Entry, KernelBuildError> {
+        let entries = self.list();
+        let fits = |entry: &&Entry| {
+            let release = &entry.facts.release;
+            entry.name == name
+                || release == name
+                || release.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'))
+        };
+        entries.iter().rfind(fits).cloned().ok_or_else(|| {
+            let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+            let hint = if names.is_empty() {
+                "it is empty; `fsverdict kernel build` fills it".to_owned()
+            } else {
+                format!("there is {}; `fsverdict kernel build SOURCE` makes others", names.join(", "))
+            };
+            KernelBuildError::Unknown { name: name.to_owned(), hint }
+        })
+    }
+
+    /// The newest kernel, if there is one.
+    #[must_use]
+    pub fn newest(&self) -> Option<Entry> {
+        self.list().pop()
+    }
+
+    /// What interrupted builds left, to be carried on with.
+    #[must_use]
+    pub fn unfinished(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(&self.own).into_iter().flatten().filter_map(Result::ok);
+        let unfinished = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes());
+        entries.filter(|entry| unfinished(&entry.file_name())).map(|entry| entry.path()).collect()
+    }
+
+    /// Removes the kernel of this name.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be removed.
+    pub fn remove(&self, name: &str) -> Result<Entry, KernelBuildError> {
+        let entry = self.find(name)?;
+        let folder = entry.kernel.parent().unwrap_or(&self.own);
+        std::fs::remove_dir_all(folder).map_err(file("remove", folder))?;
+        Ok(entry)
+    }
+
+    /// Puts a finished kernel, its configuration and facts into the cache: all of it or nothing.
+    pub(super) fn put(&self, kernel: &Path, config: &Path, facts: &Facts) -> Result<Entry, KernelBuildError> {
+        let name = format!("{}-{}", facts.release, facts.digest);
+        let (folder, new) = (self.own.join(&name), self.own.join(format!(".new-{name}")));
+        let _ = std::fs::remove_dir_all(&new);
+        std::fs::create_dir_all(&new).map_err(file("make", &new))?;
+        for (from, to) in [(kernel, KERNEL), (config, CONFIG)] {
+            std::fs::copy(from, new.join(to)).map_err(file("copy", from))?;
+        }
+        let text = serde_json::to_string_pretty(facts)
+            .map_err(|error| file("write", &new)(std::io::Error::from(error)))?;
+        std::fs::write(new.join(FACTS), text + "\n").map_err(file("write", &new))?;
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::rename(&new, &folder).map_err(file("rename", &new))?;
+        read(&folder).ok_or_else(|| KernelBuildError::Unknown { name, hint: "build it again".to_owned() })
+    }
+}
+
+fn read(folder: &Path) -> Option<Entry> {
+    let name = folder.file_name()?.to_str().filter(|name| !name.starts_with('.'))?.to_owned();
+    let facts = serde_json::from_str(&std::fs::read_to_string(folder.join(FACTS)).ok()?).ok()?;
+    let kernel = folder.join(KERNEL);
+    kernel.is_file().then_some(Entry { name, kernel, facts })
+}
+
+/// The numbers of a release, to compare by.
+fn numbers(release: &str) -> Vec<u64> {
+    release.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cache, Facts};
+
+    fn put(cache: &Cache, release: &str, digest: &str) {
+        let facts = Facts {
+            release: release.to_owned(),
+            digest: digest.to_owned(),
+            source: "/usr/src/linux.tar.xz".into(),
+            patches: vec!["0001".to_owned()],
+            refused: Vec::new(),
+            compiler: "gcc".to_owned(),
+            built: jiff::Timestamp::UNIX_EPOCH,
+        };
+        let file = tempfile::NamedTempFile::new().unwrap();
+        cache.put(file.path(), file.path(), &facts).unwrap();
+    }
+
+    #[test]
+    fn kernels_are_found_by_the_beginning_of_their_release() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path());
+        let said = cache.find("6.12").unwrap_err().to_string();
+        assert!(said.contains("kernel build"), "{said}");
+        for (release, digest) in [("6.1.176", "aa"), ("6.12.9", "bb"), ("6.12.117", "cc")] {
+            put(&cache, release, digest);
+        }
+        std::fs::create_dir(folder.path().join(".building-dd")).unwrap();
+        for (name, expected) in [
+            ("6.12", Some("6.12.117-cc")),
+            ("6.1", Some("6.1.176-aa")),
+            ("6.12.9", Some("6.12.9-bb")),
+            ("6.12.9-bb", Some("6.12.9-bb")),
+            ("6", Some("6.12.117-cc")),
+            ("5.10", None),
+            ("6.12.11", None),
+        ] {
+            assert_eq!(cache.find(name).ok().map(|entry| entry.name).as_deref(), expected, "{name}");
+        }
+        assert_eq!((cache.list().len(), cache.unfinished().len()), (3, 1));
+        assert_eq!(cache.newest().unwrap().name, "6.12.117-cc");
+        cache.remove("6.12.117").unwrap();
+        assert_eq!(cache.newest().unwrap().name, "6.12.9-bb");
+        let said = cache.remove("6.12.117").unwrap_err().to_string();
+        assert!(said.contains("6.1.176-aa, 6.12.9-bb"), "{said}");
+    }
+}

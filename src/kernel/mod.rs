@@ -1,0 +1,15 @@
+//! Laboratory kernels: User-Mode Linux with simulated time and every filesystem, built from sources of the
+//! distribution's or the user's, and kept in a cache.
+
+mod build;
+mod cache;
+mod compile;
+mod error;
+mod fragment;
+mod patch;
+mod source;
+
+pub use build::{Built, Recipe, build};
+pub use cache::{Cache, Entry, Facts};
+pub use compile::Progress;
+pub use error::KernelBuildError;

@@ -1,0 +1,153 @@
+//! Trials on a modelled device: a process of ours serves it, and keeps the calendar of a guest that knows simulated time.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use crate::device::{Limits, Model};
+use crate::endpoint::{Clock, Endpoint, Files, Report, Sockets};
+use crate::host::cell::Walls;
+use crate::host::placement::{Pinned, Placement};
+use crate::host::program::locate;
+use crate::journal::{Event, Status, TrialId};
+
+use super::drive::TrialEnd;
+use super::kernel::{Kernel, Provision};
+use super::{LabError, Medium, launch};
+
+/// What a kernel must have built in to be given simulated time.
+const SYMBOLS: [&str; 3] = ["CONFIG_UML_TIME_TRAVEL_SUPPORT", "CONFIG_VIRTIO_UML", "CONFIG_VIRTIO_BLK"];
+/// Where the guest finds its description.
+pub(super) const DESCRIPTION: &str = "/dev/shm/fsverdict-trial";
+/// The disk, as the guest sees it.
+pub(super) const DISK: &str = "/dev/vda";
+/// When the guest thinks it starts, in nanoseconds since 1970: 2023-11-14. Never another, so that no two trials differ.
+const START: u64 = 1_700_000_000_000_000_000;
+/// The guest kernel's descriptors of the disk's socket, the clock's, and the pipe for events.
+pub(super) const LENT_DESCRIPTORS: [i32; 3] = [launch::LENT, launch::LENT + 1, launch::LENT + 2];
+/// Bytes of a trace at most.
+const TRACE: u64 = 256 << 20;
+/// Seconds of wall time a guest may compute without asking for time or disk.
+const SILENCE: u64 = 120;
+
+/// Whether a kernel can be given simulated time; if not, what it lacks.
+pub(super) fn lacks(kernel: &Kernel) -> Option<&'static str> {
+    SYMBOLS.into_iter().find(|symbol| kernel.provides(symbol) != Provision::Builtin)
+}
+
+/// A modelled device of a run.
+#[derive(Debug)]
+pub(super) struct Modelled<'a> {
+    pub(super) model: &'a str,
+    pub(super) size: u64,
+    pub(super) walls: Walls,
+    pub(super) placement: Placement,
+    /// Of the run.
+    pub(super) seed: u64,
+}
+
+impl Modelled<'_> {
+    /// What the guest must be given before it makes a filesystem.
+    pub(super) fn limits(&self) -> Result<Limits, LabError> {
+        Ok(self.found()?.limits(self.size))
+    }
+
+    fn found(&self) -> Result<Model, LabError> {
+        Model::find(self.model).map_err(|error| LabError::Host(error.to_string()))
+    }
+
+    /// The model's name and version, for people.
+    pub(super) fn title(&self) -> String {
+        self.found()
+            .map_or_else(|_| self.model.to_owned(), |model| format!("{} v{}", model.name(), model.version()))
+    }
+
+    /// The seed of everything that is left to chance in a trial: the same for all candidates of a block.
+    fn seed(&self, trial: &TrialId) -> u64 {
+        xxhash_rust::xxh3::xxh3_64_with_seed(&trial.block.to_le_bytes(), self.seed)
+    }
+
+    /// Starts serving it. What is given back are descriptors the guest must inherit.
+    pub(super) fn serve(
+        &self,
+        trial: &TrialId,
+        medium: &Medium,
+    ) -> Result<(Endpoint, (OwnedFd, OwnedFd)), LabError> {
+        let failed = |error: crate::endpoint::EndpointError| LabError::Host(error.to_string());
+        let sockets = Sockets::new()?;
+        let (store, trace) = (medium.store()?, medium.trace(trial)?);
+        // Guest and device take turns: on one processor they need not wake each other across two.
+        let _pinned = Pinned::to(self.placement.guest)?;
+        let device = (self.model, self.size, self.seed(trial));
+        let files = Files { store: &store, trace: trace.as_ref().map(|trace| (trace, TRACE)) };
+        Endpoint::start(device, (Clock::Simulated, SILENCE), self.walls, sockets, &files).map_err(failed)
+    }
+
+    /// The words of the kernel's command line that make its device and its clock ours.
+    pub(super) fn words(&self, trial: &TrialId) -> Result<Vec<String>, LabError> {
+        let [disk, clock, _] = LENT_DESCRIPTORS;
+        Ok(vec![
+            format!("virtio_uml.device=/proc/self/fd/{disk}:2"),
+            format!("virtio_blk.queue_depth={}", self.limits()?.queue_depth),
+            format!("time-travel=ext:1:/proc/self/fd/{clock}"),
+            format!("time-travel-start={START}"),
+            format!("seed={}", self.seed(trial)),
+            // Where programs lie in memory is chance, too.
+            "norandmaps".to_owned(),
+        ])
+    }
+
+    /// The command line of the guest's cell: it puts the description where the guest finds it and becomes the kernel.
+    pub(super) fn argv(
+        &self,
+        program: &Path,
+        description: i32,
+        lent: [i32; 3],
+        kernel: Vec<String>,
+    ) -> Vec<String> {
+        let mut argv = vec![
+            program.to_string_lossy().into_owned(),
+            launch::COMMAND.to_owned(),
+            description.to_string(),
+            DESCRIPTION.to_owned(),
+            lent.map(|number| number.to_string()).join(","),
+        ];
+        // The guest's memory begins where the heap of its kernel does, and the host lets that vary.
+        let steady = locate("setarch").map(|path| path.to_string_lossy().into_owned());
+        argv.extend(steady.into_iter().flat_map(|program| [program, "--addr-no-randomize".to_owned()]));
+        argv.extend(kernel);
+        argv
+    }
+}
+
+/// Adds to a trial's end what the process says that served its device. A guest that was stopped for a while has not
+/// noticed it: its time stood still.
+pub(super) fn close(endpoint: Endpoint, end: TrialEnd, watch: &mut dyn FnMut(Event)) -> TrialEnd {
+    let report = match endpoint.finish() {
+        Ok(report) => report,
+        Err(error) => {
+            return TrialEnd { killed: true, ..failed(&end, &format!("the device's process: {error}")) };
+        }
+    };
+    watch(Event::Facts { facts: facts(&report) });
+    match &report.trouble {
+        Some(trouble) => failed(&end, trouble),
+        None => TrialEnd { stopped: false, ..end },
+    }
+}
+
+fn failed(end: &TrialEnd, reason: &str) -> TrialEnd {
+    let (reason, hint) = reason.split_once("\nhint: ").unwrap_or((reason, ""));
+    let (reason, hint) = (reason.to_owned(), hint.to_owned());
+    TrialEnd { status: Status::Failed, reason, hint, killed: false, stopped: false, wall: end.wall }
+}
+
+fn facts(report: &Report) -> crate::journal::Facts {
+    let fact = |name: &str, value: String| (name.to_owned(), value);
+    [
+        fact("device.requests", report.requests.to_string()),
+        fact("device.seconds", format!("{:.6}", report.simulated_ns as f64 / 1e9)),
+        fact("device.held", report.held_bytes.to_string()),
+        fact("device.trace", format!("{:016x}", report.digest)),
+    ]
+    .into()
+}
