@@ -128,27 +128,6 @@ fn uml_a_phase_that_hangs_is_a_failed_trial_within_the_time_limit() {
     place.is_left_clean();
 }
 
-#[test]
-fn uml_a_guest_killed_from_outside_is_a_failed_trial_and_the_run_goes_on() {
-    let place = Place::new();
-    let hold = place.path().join("hold");
-    std::fs::write(&hold, "").unwrap();
-    // The guest sees the host's tree: the first one waits, the second does not.
-    let command = format!("test ! -e {} || sleep 1000", hold.display());
-    let mut running = place.start(&two_trials(&command, "120s"), &[]);
-    running.wait_for("the phase", |journal| journal.step() == "wait");
-    common::kill(place.worker("linux.uml"));
-    std::fs::remove_file(&hold).unwrap();
-    assert_eq!(running.end(), Some(3));
-    let journal = place.journal();
-    let ends: Vec<&serde_json::Value> = journal.all("trial_finished").collect();
-    assert_eq!(ends.len(), 2, "{journal:#?}");
-    assert_eq!((&ends[0]["status"], &ends[1]["status"]), (&"failed".into(), &"ok".into()));
-    let reason = ends[0]["reason"].as_str().unwrap();
-    assert!(reason.contains("ended from outside") && reason.contains("signal 9"), "{reason}");
-    place.is_left_clean();
-}
-
 /// Wandering between processors, the same guest took 18 s or 34 s on an idle machine.
 #[test]
 fn uml_a_guest_with_all_its_processes_is_on_the_one_processor_the_facts_name() {

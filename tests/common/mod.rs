@@ -210,14 +210,16 @@ impl Place {
         found
     }
 
-    /// The process that does a trial's work: the first below a cell whose command line has this word (`agent`,
-    /// `linux.uml`).
+    /// The process that does a trial's work: the first below a cell whose command line has this word (`agent`);
+    /// `linux.uml` stands for a guest's kernel, whatever its file is called.
     #[track_caller]
     pub fn worker(&self, word: &str) -> u32 {
         let processes = self.processes();
         let is_cell = |line: &[String]| line.get(1).is_some_and(|word| word == "cell");
         let below_a_cell = |pid: u32| is_cell(&command_line(parent(pid)));
-        let does = |line: &[String]| line.iter().take(2).any(|given| given.ends_with(word));
+        let is_guest = |given: &str| word == "linux.uml" && given.starts_with("mem=");
+        let does =
+            |line: &[String]| line.iter().take(2).any(|given| given.ends_with(word) || is_guest(given));
         let found = processes.iter().find(|(pid, line)| does(line) && !is_cell(line) && below_a_cell(*pid));
         found.unwrap_or_else(|| panic!("no {word} is running: {processes:#?}")).0
     }
