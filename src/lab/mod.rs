@@ -82,6 +82,16 @@ pub enum LabError {
         "there is no User-Mode-Linux kernel here (linux.uml)\nhint: install the package user-mode-linux (Debian, Ubuntu), or name one you built: `kernel = \"/path/to/linux\"` in the plan"
     )]
     NoKernel,
+    /// A packaged kernel that dies at its first program.
+    #[error(
+        "the kernel {} ({release}) does not start on this machine's processors: they have AMX, which it does not know\nhint: `fsverdict kernel build` makes one that does, and is taken from then on", path.display()
+    )]
+    UnknownProcessor {
+        /// The kernel.
+        path: PathBuf,
+        /// Its release.
+        release: String,
+    },
     /// A kernel that cannot carry a guest.
     #[error("the kernel {} was built without {symbol}, which a guest needs\nhint: build it with {symbol}=y", path.display())]
     LacksSymbol {

@@ -23,7 +23,7 @@ use crate::trial::{
 
 use super::drive::{Stops, TrialEnd, drive};
 use super::held::{disk_for, in_memory};
-use super::kernel::{Kernel, Provision, kernel_cell};
+use super::kernel::{Kernel, Provision, fits_processor, kernel_cell};
 use super::modelled::{DESCRIPTION, DISK, LENT_DESCRIPTORS, Modelled, close, lacks};
 use super::scheduler::scheduler_obstacle;
 use super::{Lab, LabError, Medium, Obstacle, missing_tools};
@@ -71,6 +71,11 @@ impl Uml {
         let path = find_kernel(plan)?;
         let walls = possible_walls();
         let kernel = Kernel::inspect(&path, walls)?;
+        let packaged = locate(PROGRAM).is_some_and(|packaged| packaged == path);
+        let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        if packaged && !fits_processor(&kernel.release, &cpuinfo) {
+            return Err(LabError::UnknownProcessor { path, release: kernel.release });
+        }
         if modelled {
             if plan.clock == ClockChoice::Real {
                 return Err(LabError::NoRealClock);
