@@ -188,6 +188,8 @@ impl Uml {
             "rootfstype=hostfs".into(),
             "rootflags=/".into(),
             "ro".into(),
+            // Kernels that would mount it by themselves cover the description, which lies in the cell's /dev.
+            "devtmpfs.mount=0".into(),
             format!("init={}", program.display()),
         ]);
         argv.extend(disks);
