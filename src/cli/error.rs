@@ -9,7 +9,6 @@ use crate::host::talk::say;
 /// How a command ended that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Done.
     Done,
     /// No verdict could be given.
     NoVerdict,

@@ -32,17 +32,8 @@ pub enum HardLinks {
 /// Why a comparison did not come out equal.
 #[derive(Debug, Error)]
 pub enum CompareError {
-    /// Something is not as it must be.
     #[error("{path} is not what was written: {}{}", differences.join("; "), more(*.total, differences.len()))]
-    Different {
-        /// What was compared.
-        path: String,
-        /// The first few differences.
-        differences: Vec<String>,
-        /// How many there are.
-        total: u64,
-    },
-    /// The comparison could not be made.
+    Different { path: String, differences: Vec<String>, total: u64 },
     #[error("cannot verify: {0}")]
     Io(#[from] IoFailure),
 }

@@ -111,7 +111,6 @@ impl Content {
         }
     }
 
-    /// Writes all of it.
     pub(crate) fn write_all(&self, file: BorrowedFd<'_>, body: &Body) -> Result<(), Errno> {
         let mut position = 0;
         while position < body.size {

@@ -9,9 +9,7 @@ use thiserror::Error;
 pub struct IoFailure {
     /// What was attempted, as a verb: `create`, `write` …
     pub call: &'static str,
-    /// On which path.
     pub path: String,
-    /// Why it failed.
     pub errno: Errno,
 }
 
@@ -49,50 +47,18 @@ fn hint(errno: Errno) -> &'static str {
 /// Why a dataset cannot be had.
 #[derive(Debug, Error)]
 pub enum DatasetError {
-    /// The plan names a profile that does not exist.
     #[error(
         "dataset `{dataset}`: there is no profile `{profile}`; hint: `fsverdict list profiles` shows those there are"
     )]
-    UnknownProfile {
-        /// The dataset.
-        dataset: String,
-        /// The profile.
-        profile: String,
-    },
-    /// The shape cannot be had.
+    UnknownProfile { dataset: String, profile: String },
     #[error("dataset `{dataset}`: {problem}; hint: {hint}")]
-    Impossible {
-        /// The dataset.
-        dataset: String,
-        /// What cannot be.
-        problem: String,
-        /// What to change.
-        hint: &'static str,
-    },
-    /// A folder that is not one, or cannot be opened.
+    Impossible { dataset: String, problem: String, hint: &'static str },
     #[error(
         "dataset `{dataset}`: cannot use the folder {path}: {errno}; hint: `path` must name a directory this user may read"
     )]
-    Folder {
-        /// The dataset.
-        dataset: String,
-        /// The folder.
-        path: String,
-        /// Why.
-        errno: Errno,
-    },
-    /// A folder dataset that was not staged first.
+    Folder { dataset: String, path: String, errno: Errno },
     #[error("dataset `{dataset}` is a real folder and has not been staged")]
-    NotStaged {
-        /// The dataset.
-        dataset: String,
-    },
-    /// Staging failed.
+    NotStaged { dataset: String },
     #[error("dataset `{dataset}`: cannot stage it: {failure}")]
-    Staging {
-        /// The dataset.
-        dataset: String,
-        /// What failed.
-        failure: IoFailure,
-    },
+    Staging { dataset: String, failure: IoFailure },
 }

@@ -20,7 +20,6 @@ const DEPTH: usize = 2;
 /// What part of a folder is wanted.
 #[derive(Debug)]
 pub(crate) enum Selection {
-    /// All of it.
     All,
     /// Some units of it; paths are relative, without a slash in front.
     Some {

@@ -29,7 +29,6 @@ pub(crate) struct Shape {
     pub(crate) hard_links: f64,
 }
 
-/// A generated tree.
 pub(crate) struct Generated {
     pub(crate) tree: Tree,
     /// How many files were cut to the largest size allowed.

@@ -21,7 +21,6 @@ pub(crate) fn list(path: &Path) -> Result<Tree, IoFailure> {
     Ok(lister.tree)
 }
 
-/// A tree that is one file.
 pub(crate) fn single(size: u64, mode: u16) -> Tree {
     let mut tree = Tree::default();
     let name = tree.add_name(b"").unwrap_or_default();

@@ -48,7 +48,6 @@ pub struct Manifest {
 pub(crate) struct Shared {
     /// The generation in which the file was last written anew.
     pub(crate) written_in: Vec<u32>,
-    /// How many generations hold it.
     pub(crate) holders: Vec<u32>,
 }
 

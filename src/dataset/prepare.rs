@@ -18,9 +18,7 @@ use super::tree::{Totals, Tree};
 /// Where the data come from.
 #[derive(Debug)]
 pub(crate) enum Origin {
-    /// Made up.
     Generated { tree: Arc<Tree>, content: Arc<Content> },
-    /// Copied.
     Folder { path: PathBuf, wanted: Option<u64> },
 }
 
@@ -39,7 +37,6 @@ impl Prepared {
         &self.name
     }
 
-    /// What kind it is.
     pub fn kind(&self) -> Kind {
         self.kind
     }

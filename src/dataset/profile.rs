@@ -5,7 +5,6 @@ use super::sizes::{SizeModel, Tail};
 /// What a generated tree is like, apart from how big it is.
 #[derive(Debug, Clone, Copy)]
 pub struct Profile {
-    /// Its name in a plan.
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,
@@ -23,7 +22,6 @@ pub struct Profile {
     pub(crate) endings: &'static [&'static str],
 }
 
-/// Every profile.
 pub const PROFILES: &[Profile] = &[
     Profile {
         name: "mixed",
@@ -78,7 +76,6 @@ pub const PROFILES: &[Profile] = &[
     },
 ];
 
-/// The profile of this name.
 pub fn profile(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().find(|known| known.name == name)
 }

@@ -10,12 +10,10 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 pub(crate) struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
-    /// The stream of this seed for this purpose.
     pub(crate) fn new(seed: u64, purpose: &str) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(xxh3_64_with_seed(purpose.as_bytes(), seed)))
     }
 
-    /// Any number.
     pub(crate) fn next(&mut self) -> u64 {
         self.0.next_u64()
     }

@@ -16,14 +16,12 @@ pub(crate) struct SizeModel {
     pub(crate) tail: Option<Tail>,
 }
 
-/// A Pareto tail.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tail {
     /// Share of files in it.
     pub(crate) weight: f64,
     /// Where it begins, in bytes.
     pub(crate) from: f64,
-    /// Its exponent.
     pub(crate) alpha: f64,
 }
 

@@ -21,13 +21,11 @@ pub(crate) enum EntryKind {
 pub(crate) struct Entry {
     /// Bytes (of the file linked to, for a hard link; 0 for a symbolic link).
     pub(crate) size: u64,
-    /// Offset of its name.
     pub(crate) name: u32,
     /// See [`EntryKind`].
     pub(crate) what: u32,
     /// Permission bits.
     pub(crate) mode: u16,
-    /// What it is.
     pub(crate) kind: EntryKind,
 }
 
@@ -40,7 +38,6 @@ pub(crate) struct Directory {
     pub(crate) name: u32,
     /// Number of its first entry.
     pub(crate) first: u32,
-    /// How many entries it has.
     pub(crate) count: u32,
     /// Distance from the root.
     pub(crate) depth: u16,
@@ -81,7 +78,6 @@ impl Tree {
         Some(offset)
     }
 
-    /// The name at this offset.
     pub(crate) fn name(&self, offset: u32) -> &CStr {
         self.names
             .get(offset as usize..)
@@ -155,7 +151,6 @@ impl Tree {
             .map_or_else(|| "…".into(), |path| path.to_string_lossy().into_owned())
     }
 
-    /// How much there is of everything.
     pub(crate) fn totals(&self) -> Totals {
         let mut totals = Totals { directories: self.directories.len() as u64, ..Totals::default() };
         for entry in &self.entries {

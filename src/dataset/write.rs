@@ -13,7 +13,6 @@ use super::descriptor::open_directory;
 use super::error::IoFailure;
 use super::tree::{Directory, Entry, EntryKind, PATH_LIMIT, Tree};
 
-/// What is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Call {
     /// `mkdirat` of one directory.
@@ -26,13 +25,10 @@ pub(crate) enum Call {
 
 /// A clock around calls, or none.
 pub(crate) trait Probe {
-    /// A call begins.
     fn begin(&mut self);
-    /// It ended.
     fn end(&mut self, call: Call);
 }
 
-/// No clock.
 pub(crate) struct Untimed;
 
 impl Probe for Untimed {
@@ -43,9 +39,7 @@ impl Probe for Untimed {
 /// Where the bytes come from.
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'a> {
-    /// Generated on the way.
     Generated {
-        /// The pool.
         content: &'a Content,
         /// How often it was overwritten before.
         generation: u32,
@@ -78,10 +72,8 @@ impl Manner<'_> {
     }
 }
 
-/// How much was written.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Written {
-    /// Files (names).
     pub(crate) files: u64,
     /// Bytes.
     pub(crate) bytes: u64,
@@ -225,7 +217,6 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes one file.
     fn file(&mut self, entry: &Entry, level: Level<'_>) -> Result<(), Errno> {
         let name = self.tree.name(entry.name);
         let flags = if self.manner.is_new() { OFlags::CREATE | OFlags::EXCL } else { OFlags::TRUNC };

@@ -47,7 +47,6 @@ impl Jobs {
         self.slots[slot].0
     }
 
-    /// Those inside.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Job> {
         self.slots.iter().filter(|(_, inside)| *inside).map(|(job, _)| job)
     }

@@ -19,7 +19,6 @@ pub(super) enum Bug {
     CacheNeverFull,
     /// The cache is written back from anywhere, not by the sweep.
     NoElevator,
-    /// Nothing is read ahead.
     NoReadAhead,
 }
 
@@ -28,7 +27,6 @@ thread_local! {
     static PLANTED: std::cell::Cell<Option<Bug>> = const { std::cell::Cell::new(None) };
 }
 
-/// Whether this bug is planted.
 #[inline]
 pub(super) fn planted(bug: Bug) -> bool {
     #[cfg(test)]
@@ -40,7 +38,6 @@ pub(super) fn planted(bug: Bug) -> bool {
     }
 }
 
-/// Does something with a bug planted.
 #[cfg(test)]
 pub(super) fn with<T>(bug: Option<Bug>, act: impl FnOnce() -> T) -> T {
     PLANTED.set(bug);

@@ -38,11 +38,9 @@ impl Operation {
 pub struct Request {
     /// The caller's name for it; comes back with the completion. The device gives it no meaning.
     pub id: u64,
-    /// What is wanted.
     pub operation: Operation,
     /// The first sector; 0 for a flush.
     pub sector: u64,
-    /// How many; 0 for a flush.
     pub sectors: u32,
 }
 
@@ -56,7 +54,6 @@ impl Request {
 /// A request that is done. A modelled device never fails one: faults are made on the store, by the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
-    /// What was asked.
     pub request: Request,
     /// When it was submitted, in nanoseconds of the calendar.
     pub submitted_ns: u64,

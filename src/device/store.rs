@@ -10,33 +10,20 @@ use rustix::io::Errno;
 /// Why the store could not do it. The guest is answered with an I/O error; the trial cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The filesystem under the store is full.
     #[error(
         "the disk that holds the modelled device is full, after {held_bytes} bytes\n\
          hint: make room, or name a folder on another disk in the plan: [device] folder = \"…\""
     )]
-    Full {
-        /// What the store takes up by now.
-        held_bytes: u64,
-    },
-    /// Beyond the end.
+    Full { held_bytes: u64 },
     #[error("{length} bytes at {offset} lie beyond the modelled device, which has {size_bytes}")]
     Beyond {
         /// Where, in bytes.
         offset: u64,
-        /// How many bytes.
         length: u64,
-        /// The device's size.
         size_bytes: u64,
     },
-    /// Anything else.
     #[error("cannot {what} the modelled device's store: {source}")]
-    Failed {
-        /// What was tried.
-        what: &'static str,
-        /// Why it failed.
-        source: io::Error,
-    },
+    Failed { what: &'static str, source: io::Error },
 }
 
 /// The content of a modelled device. What was never written, or was discarded, reads as zeroes.

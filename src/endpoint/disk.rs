@@ -41,7 +41,6 @@ struct Underway {
     kind: u32,
     /// Where its data is in the guest, in order.
     buffers: Vec<(GuestAddress, u32)>,
-    /// Where its status goes.
     status: GuestAddress,
 }
 

@@ -46,7 +46,6 @@ pub const COMMAND: &str = "device";
 pub enum Clock {
     /// That of the guest's calendar.
     Simulated,
-    /// That of the machine.
     Real,
 }
 
@@ -66,57 +65,33 @@ struct Task {
     /// An empty file for the trace, and how many bytes of it at most.
     #[serde(default)]
     trace: Option<(RawFd, u64)>,
-    /// Where the report goes.
     report: RawFd,
 }
 
 /// A device cannot be served, or not any longer.
 #[derive(Debug, thiserror::Error)]
 pub enum EndpointError {
-    /// There is no such model, or not of this size.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The store cannot be made.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A system call failed.
     #[error("the device process failed: {0}")]
     Io(#[from] std::io::Error),
-    /// Guest memory cannot be read or written.
     #[error("the guest named memory it does not have: {0}")]
     Memory(String),
-    /// The ring is not in order.
     #[error("the guest's ring is not in order: {0}")]
     Ring(String),
-    /// A request is not in order.
     #[error("a request of the guest is not in order: {0}")]
     Chain(&'static str),
-    /// A message nobody should send.
     #[error("the guest's message {request} is not in order: {what}")]
-    Protocol {
-        /// Its number.
-        request: u32,
-        /// What is wrong.
-        what: &'static str,
-    },
-    /// A message on the calendar's socket that nobody should send.
+    Protocol { request: u32, what: &'static str },
     #[error("the guest's clock sent a message of kind {operation}, which is not known")]
-    Calendar {
-        /// Its kind.
-        operation: u32,
-    },
-    /// The guest does not ask for anything any more.
+    Calendar { operation: u32 },
     #[error(
         "the guest {doing} for {seconds} s of wall time without asking for time or disk\n\
          hint: a program that spins until a clock says so must read the kernel's clock, not the processor's (fio: --clocksource=clock_gettime); `clock = \"real\"` does without simulated time"
     )]
-    Silent {
-        /// For how long.
-        seconds: u64,
-        /// What it seems to do.
-        doing: &'static str,
-    },
-    /// The process was not started by us.
+    Silent { seconds: u64, doing: &'static str },
     #[error("`fsverdict device` is called by fsverdict itself, not by people")]
     NotForPeople,
 }

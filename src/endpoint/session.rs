@@ -44,7 +44,6 @@ const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 9 | 1 << 14;
 /// What a message asked for that only the owner of the calendar can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// Nothing: it has been answered.
     Nothing,
     /// Requests lie in the ring. The guest waits for [`Session::acknowledge`].
     Kick,

@@ -88,7 +88,6 @@ pub(super) fn serve(
 enum Turn {
     /// Somebody had one: look again.
     Taken,
-    /// The guest is at work.
     Guests,
     /// The guest is gone.
     End,

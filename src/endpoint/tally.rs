@@ -62,7 +62,6 @@ impl Tally {
         }
     }
 
-    /// Ends the trace.
     pub(super) fn end(&mut self) {
         match self.trace.take().map(Writer::finish) {
             Some(Ok((_, written))) => self.left_out = written.left_out,

@@ -13,7 +13,6 @@ const BTRFS_PROGS: Packages = Packages {
     opensuse: Package::Official("btrfsprogs"),
 };
 
-/// Btrfs.
 pub(super) static BTRFS: Filesystem = Filesystem {
     name: "btrfs",
     title: "Btrfs",

@@ -4,7 +4,6 @@ use super::ext;
 use super::facts::{DirectoryIndex, Facts};
 use super::model::{Driver, Filesystem};
 
-/// ext2.
 pub(super) static EXT2: Filesystem = Filesystem {
     name: "ext2",
     title: "ext2",

@@ -4,7 +4,6 @@ use super::ext;
 use super::facts::{DirectoryIndex, Facts};
 use super::model::{Driver, Filesystem};
 
-/// ext3.
 pub(super) static EXT3: Filesystem = Filesystem {
     name: "ext3",
     title: "ext3",

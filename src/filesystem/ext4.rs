@@ -4,7 +4,6 @@ use super::ext;
 use super::facts::{DirectoryIndex, Facts};
 use super::model::{Driver, Filesystem};
 
-/// ext4.
 pub(super) static EXT4: Filesystem = Filesystem {
     name: "ext4",
     title: "ext4",

@@ -8,7 +8,6 @@ use super::tool::{Packages, Tool};
 
 const F2FS_TOOLS: Packages = Packages::everywhere("f2fs-tools");
 
-/// F2FS.
 pub(super) static F2FS: Filesystem = Filesystem {
     name: "f2fs",
     title: "F2FS",

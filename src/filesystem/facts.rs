@@ -23,15 +23,12 @@ pub struct Facts {
     pub syncfs_flushes: Option<bool>,
     /// How a name is found in a large directory.
     pub directory_index: DirectoryIndex,
-    /// Where inodes come from.
     pub inodes: Inodes,
     /// Largest file, bytes, with 4 KiB blocks.
     pub maximum_file: u128,
     /// Largest volume, bytes, with 4 KiB blocks.
     pub maximum_volume: u128,
-    /// Where the kernel stands on it.
     pub kernel_status: &'static str,
-    /// Where these facts were read.
     pub source: &'static str,
 }
 

@@ -11,7 +11,6 @@ use thiserror::Error;
 pub struct ForeignPath {
     /// `mkfs` or `mount`.
     pub of: &'static str,
-    /// The word.
     pub word: String,
 }
 

@@ -8,7 +8,6 @@ use super::tool::{Packages, Tool};
 
 const JFSUTILS: Packages = Packages::everywhere("jfsutils");
 
-/// JFS.
 pub(super) static JFS: Filesystem = Filesystem {
     name: "jfs",
     title: "JFS",

@@ -10,7 +10,6 @@ pub enum MkfsDefault {
     Switch(&'static str),
     /// An option with a value; left out when the plan gives the same option or one of those that settle the same thing.
     Value {
-        /// The option.
         flag: &'static str,
         /// Its value, a word of its own.
         value: &'static str,

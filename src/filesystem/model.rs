@@ -18,7 +18,6 @@ pub struct Filesystem {
     pub summary: &'static str,
     /// Kernel drivers that serve it; any one will do. The one a distribution is likelier to have comes first.
     pub drivers: &'static [Driver],
-    /// Makes it.
     pub mkfs: Tool,
     /// What is given to mkfs besides what the plan says.
     pub mkfs_defaults: &'static [MkfsDefault],
@@ -50,7 +49,6 @@ pub struct Driver {
 /// A checker that looks and does not touch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fsck {
-    /// The program.
     pub tool: Tool,
     /// Options that make it check everything, repair nothing and ask nothing; the device follows.
     pub options: &'static [&'static str],

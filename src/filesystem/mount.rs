@@ -41,7 +41,6 @@ impl Mount {
 /// has to be looked at. While it lives `umount` fails with "target is busy": end it with SIGTERM first, and wait for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cleaner {
-    /// The program.
     pub tool: Tool,
     /// The word among a candidate's mount options that asks for it; it is never passed to the kernel.
     pub option: &'static str,

@@ -13,7 +13,6 @@ const NILFS_UTILS: Packages = Packages {
     opensuse: Package::Official("nilfs-utils"),
 };
 
-/// NILFS2.
 pub(super) static NILFS2: Filesystem = Filesystem {
     name: "nilfs2",
     title: "NILFS2",

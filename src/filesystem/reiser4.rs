@@ -15,7 +15,6 @@ const REISER4PROGS: Packages = Packages {
     opensuse: Package::Elsewhere("reiser4progs, in the filesystems project of the Open Build Service"),
 };
 
-/// Reiser4.
 pub(super) static REISER4: Filesystem = Filesystem {
     name: "reiser4",
     title: "Reiser4",

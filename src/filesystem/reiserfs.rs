@@ -17,7 +17,6 @@ const REISERFSPROGS: Packages = Packages {
     ),
 };
 
-/// ReiserFS.
 pub(super) static REISERFS: Filesystem = Filesystem {
     name: "reiserfs",
     title: "ReiserFS",

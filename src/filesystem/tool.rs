@@ -25,11 +25,9 @@ impl Tool {
 pub struct Packages {
     /// Debian, Ubuntu and what derives from them.
     pub debian: Package,
-    /// Fedora and what derives from it.
     pub fedora: Package,
     /// Arch Linux and what derives from it.
     pub arch: Package,
-    /// openSUSE.
     pub opensuse: Package,
 }
 
@@ -65,13 +63,9 @@ pub enum Package {
 /// A family of distributions that share package names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Distribution {
-    /// apt.
     Debian,
-    /// dnf.
     Fedora,
-    /// pacman.
     Arch,
-    /// zypper.
     OpenSuse,
 }
 

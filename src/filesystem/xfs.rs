@@ -8,7 +8,6 @@ use super::tool::{Packages, Tool};
 
 const XFSPROGS: Packages = Packages::everywhere("xfsprogs");
 
-/// XFS.
 pub(super) static XFS: Filesystem = Filesystem {
     name: "xfs",
     title: "XFS",

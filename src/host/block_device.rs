@@ -14,9 +14,7 @@ use crate::plan::Bytes;
 /// Major and minor number: what the kernel calls the device, however its path is spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct DeviceNumber {
-    /// The driver.
     pub major: u32,
-    /// The device of that driver.
     pub minor: u32,
 }
 
@@ -40,28 +38,12 @@ impl DeviceNumber {
 /// Why a path could not be inspected.
 #[derive(Debug, thiserror::Error)]
 pub enum InspectError {
-    /// Nothing is there.
     #[error("{} does not exist", path.display())]
-    Missing {
-        /// The path as it was given.
-        path: PathBuf,
-    },
-    /// Something else is there.
+    Missing { path: PathBuf },
     #[error("{} is {kind}, not a block device", path.display())]
-    NotBlock {
-        /// The path as it was given.
-        path: PathBuf,
-        /// What it is, with its article.
-        kind: &'static str,
-    },
-    /// The kernel would not say.
+    NotBlock { path: PathBuf, kind: &'static str },
     #[error("cannot inspect {}: {source}", path.display())]
-    Unreadable {
-        /// The path that could not be read.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
 }
 
 /// A block device as the kernel describes it.
@@ -71,11 +53,9 @@ pub struct BlockDevice {
     pub given: PathBuf,
     /// The same without symbolic links.
     pub path: PathBuf,
-    /// Its number.
     pub number: DeviceNumber,
     /// The kernel's name (`sda1`, `nvme0n1`, `loop3`, `dm-0`).
     pub name: String,
-    /// Its folder in sysfs.
     pub sysfs: PathBuf,
     /// Size in bytes.
     pub size: u64,

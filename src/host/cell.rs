@@ -31,18 +31,10 @@ const SPEC: &str = "FSVERDICT_CELL";
 /// A cell could not be entered.
 #[derive(Debug, thiserror::Error)]
 pub enum CellError {
-    /// A system call failed.
     #[error("cannot {what}: {source}")]
-    System {
-        /// What was being done.
-        what: &'static str,
-        /// Why it failed.
-        source: std::io::Error,
-    },
-    /// A mount failed.
+    System { what: &'static str, source: std::io::Error },
     #[error(transparent)]
     Mount(#[from] mounts::MountError),
-    /// The description did not arrive.
     #[error("`fsverdict cell` is called by fsverdict itself, not by people")]
     NotForPeople,
 }
@@ -98,7 +90,6 @@ impl Gate {
 /// Description of a cell.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cell {
-    /// Which namespaces.
     pub walls: Walls,
     /// Mount points that stay writable; everything else becomes read-only.
     pub writable: Vec<PathBuf>,

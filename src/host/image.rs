@@ -21,47 +21,17 @@ const RAMFS: i64 = 0x8584_58f6_u32 as i64;
 /// Why there is no scratch folder or image.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    /// The folder cannot be made or used.
     #[error("cannot use {} for scratch images: {source}", folder.display())]
-    Folder {
-        /// The folder.
-        folder: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// Somebody else could reach into the folder.
+    Folder { folder: PathBuf, source: io::Error },
     #[error("{} is not safe for scratch images: {reason}", folder.display())]
-    Unsafe {
-        /// The folder.
-        folder: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// Not enough room.
+    Unsafe { folder: PathBuf, reason: String },
     #[error(
         "a scratch image of {}, of which {} may be written, does not fit into {}: {} is free there",
         Bytes(*wanted), Bytes(*room), folder.display(), Bytes(*free)
     )]
-    NoSpace {
-        /// Bytes wanted.
-        wanted: u64,
-        /// Bytes of it that may be written.
-        room: u64,
-        /// Bytes free.
-        free: u64,
-        /// Where.
-        folder: PathBuf,
-    },
-    /// The image cannot be made.
+    NoSpace { wanted: u64, room: u64, free: u64, folder: PathBuf },
     #[error("cannot make a scratch image of {} in {}: {source}", Bytes(*wanted), folder.display())]
-    Create {
-        /// Bytes wanted.
-        wanted: u64,
-        /// Where.
-        folder: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Create { wanted: u64, folder: PathBuf, source: io::Error },
 }
 
 impl ImageError {

@@ -45,37 +45,28 @@ const MAPPING_PREFIX: &str = "fsverdict-";
 pub enum Leftover {
     /// A guest kernel or an agent without a conductor.
     Process {
-        /// Which.
         key: ProcessKey,
-        /// What it is, for people.
         what: String,
     },
-    /// A mount in this mount namespace.
     Mount {
-        /// Where.
         point: PathBuf,
         /// Of what.
         source: PathBuf,
     },
     /// A device-mapper device.
     Mapping {
-        /// Its name.
         name: String,
         /// Which of all disks the kernel has met it is (Linux 5.15 and later).
         sequence: Option<u64>,
     },
-    /// A loop device.
     Loop {
-        /// Its path.
         path: PathBuf,
         /// The file behind it, as the kernel names it.
         backing: String,
         /// Which of all disks the kernel has met it is (Linux 5.15 and later).
         sequence: Option<u64>,
     },
-    /// A scratch file.
     File {
-        /// Its path.
         path: PathBuf,
     },
     /// An I/O scheduler that a run had set.
@@ -109,13 +100,10 @@ impl fmt::Display for Leftover {
 /// Why a leftover stayed.
 #[derive(Debug, thiserror::Error)]
 pub enum LeftoverError {
-    /// The kernel refused.
     #[error(transparent)]
     System(#[from] io::Error),
-    /// dmsetup failed.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// It is not what it was any more.
     #[error("it is something else by now; look again")]
     Changed,
 }

@@ -47,29 +47,14 @@ pub struct LoopDevice {
 /// Why no loop device could be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum LoopError {
-    /// The loop driver cannot be asked.
     #[error("cannot ask for a loop device: /dev/loop-control: {0}")]
     Control(#[source] io::Error),
-    /// The device node is missing.
     #[error("the kernel offers {} but there is no such device node", .0.display())]
     NoNode(PathBuf),
-    /// The device cannot be opened.
     #[error("cannot open {}: {source}", path.display())]
-    Open {
-        /// Its path.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The kernel would not attach the image.
+    Open { path: PathBuf, source: io::Error },
     #[error("cannot attach an image to {}: {source}", path.display())]
-    Configure {
-        /// The device's path.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// Every device offered was taken by somebody else first.
+    Configure { path: PathBuf, source: io::Error },
     #[error("no loop device could be had in {ATTEMPTS} attempts: others take them first")]
     Contended,
 }
@@ -159,7 +144,6 @@ impl LoopDevice {
         Ok(Some(LoopDevice { path, file, direct_io, caution }))
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -258,7 +258,6 @@ impl Alarm {
         Alarm { cancel, thread }
     }
 
-    /// Whether it rang.
     fn cancel(self) -> bool {
         let _ = self.cancel.send(());
         self.thread.join().unwrap_or(false)

@@ -15,7 +15,6 @@ use rustix::io::Errno;
 pub struct Root(PathBuf);
 
 impl Default for Root {
-    /// The real one.
     fn default() -> Root {
         Root::new("/")
     }
@@ -70,36 +69,19 @@ impl Root {
 /// Why something about this machine could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The file could not be opened or read.
     #[error("cannot read {}: {source}", file.display())]
-    Io {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The file holds something else than it should.
+    Io { file: PathBuf, source: io::Error },
     #[error("{}, line {line}: {item} should be {expected}, but it is {found:?}", file.display())]
     Malformed {
-        /// The file.
         file: PathBuf,
         /// Line, from 1.
         line: usize,
-        /// What was being read.
         item: String,
-        /// What it should be.
         expected: &'static str,
-        /// What it is.
         found: String,
     },
-    /// The file lacks something it should hold.
     #[error("{}: {item} is missing", file.display())]
-    Missing {
-        /// The file.
-        file: PathBuf,
-        /// What was looked for.
-        item: String,
-    },
+    Missing { file: PathBuf, item: String },
 }
 
 impl ReadError {

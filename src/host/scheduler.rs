@@ -89,7 +89,6 @@ fn scheduler_file(root: &Root, disk: &str) -> PathBuf {
     root.path(Path::new("sys/class/block").join(disk).join("queue/scheduler"))
 }
 
-/// A locked note.
 #[derive(Debug)]
 struct Note {
     disk: String,

@@ -33,10 +33,8 @@ pub struct Signature {
     /// `filesystem`, `partition-table`, `raid`, `crypto` or `other`.
     #[serde(default)]
     pub usage: Option<String>,
-    /// Its label.
     #[serde(default)]
     pub label: Option<String>,
-    /// Its UUID.
     #[serde(default)]
     pub uuid: Option<String>,
 }
@@ -85,18 +83,10 @@ impl Contents {
 /// Why it could not be found out what is on a device.
 #[derive(Debug, thiserror::Error)]
 pub enum SignatureError {
-    /// A tool is missing or failed.
     #[error(transparent)]
     Tool(#[from] ProgramError),
-    /// A tool's answer was not understood.
     #[error("the answer of `{command}` was not understood: {reason}")]
-    Unclear {
-        /// The command line.
-        command: String,
-        /// What was wrong with it.
-        reason: String,
-    },
-    /// The device could not be read.
+    Unclear { command: String, reason: String },
     #[error("it could not be read: {0}")]
     Unreadable(#[from] io::Error),
 }

@@ -42,7 +42,6 @@ pub struct LoopInfo {
     pub offset: u64,
     /// Bytes used; 0 means up to the end.
     pub size_limit: u64,
-    /// Number of the loop device.
     pub number: u32,
     encrypt_type: u32,
     encrypt_key_size: u32,

@@ -15,17 +15,10 @@ const SESSION: &str = "DISPLAY,WAYLAND_DISPLAY,XAUTHORITY,XDG_RUNTIME_DIR,DBUS_S
 /// A page cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewerError {
-    /// No program for it.
     #[error("there is no program here that opens a page (looked for $BROWSER, {})", OPENERS.join(", "))]
     None,
-    /// It does not start.
     #[error("cannot start {}: {source}", program.display())]
-    Start {
-        /// The program.
-        program: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
+    Start { program: PathBuf, source: std::io::Error },
 }
 
 /// Opens the page in the user's browser, and does not wait for it.

@@ -20,7 +20,6 @@ use super::source::{Source, release};
 /// Bytes a build takes up: sources 1.7 GiB, objects 0.3 GiB.
 const ROOM: u64 = 3 << 30;
 
-/// What to build.
 #[derive(Debug, Clone, Default)]
 pub struct Recipe {
     /// A tarball or tree; the distribution's newest package when absent.
@@ -34,9 +33,7 @@ pub struct Recipe {
 /// A kernel that is in the cache now.
 #[derive(Debug, Clone)]
 pub struct Built {
-    /// It.
     pub entry: Entry,
-    /// Whether it was there already.
     pub found: bool,
     /// Options that not every tree has, and this one has not.
     pub absent: Vec<String>,

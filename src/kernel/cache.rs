@@ -11,9 +11,7 @@ use super::error::{KernelBuildError, file};
 
 /// Of root, and looked into by everybody.
 const SHARED: &str = "/var/cache/fsverdict/kernels";
-/// The kernel in its folder.
 pub(super) const KERNEL: &str = "linux";
-/// Its configuration.
 pub(super) const CONFIG: &str = "config";
 const FACTS: &str = "facts.json";
 /// What the name of an unfinished build begins with.
@@ -34,7 +32,6 @@ pub struct Facts {
     pub refused: Vec<String>,
     /// The compiler's first line on its version.
     pub compiler: String,
-    /// When it was finished.
     pub built: jiff::Timestamp,
 }
 
@@ -43,9 +40,7 @@ pub struct Facts {
 pub struct Entry {
     /// `RELEASE-DIGEST`.
     pub name: String,
-    /// The executable.
     pub kernel: PathBuf,
-    /// What it was made from.
     pub facts: Facts,
 }
 

@@ -21,7 +21,6 @@ pub struct Progress {
     pub step: &'static str,
     /// Files compiled so far, those of an interrupted build included.
     pub compiled: u64,
-    /// The file at hand.
     pub file: String,
 }
 

@@ -24,7 +24,6 @@ const ESSENTIAL: [&str; 9] = [
 pub(super) struct Refused {
     /// Without which no trial runs.
     pub essential: Vec<String>,
-    /// Wanted.
     pub wanted: Vec<String>,
     /// Nobody expects every tree to have them.
     pub optional: Vec<String>,

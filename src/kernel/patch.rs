@@ -12,7 +12,6 @@ const OWN: [(&str, &str); 2] = [
     ("0002-um-xstate.patch", include_str!("../../kernel/patches/0002-um-xstate.patch")),
 ];
 
-/// A patch to sources.
 #[derive(Debug, Clone)]
 pub(super) struct Patch {
     pub(super) name: String,

@@ -13,7 +13,6 @@ use super::error::{KernelBuildError, file};
 /// Where distributions put the sources of their kernels.
 const PACKAGED: &str = "/usr/src";
 
-/// Sources to build from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Source {
     /// A file tar(1) can read.

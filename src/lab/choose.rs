@@ -9,9 +9,7 @@ use super::{Lab, LabError};
 
 /// A lab, and why this one.
 pub struct Choice {
-    /// The lab.
     pub lab: Box<dyn Lab>,
-    /// In a sentence.
     pub reason: String,
 }
 
@@ -19,7 +17,6 @@ pub struct Choice {
 pub struct Entry {
     /// `native`, `uml` …
     pub name: &'static str,
-    /// For lists.
     pub summary: &'static str,
     choice: LabChoice,
     /// How a medium can be attached there.

@@ -53,7 +53,6 @@ impl Stops {
         Ok(Stops(reader))
     }
 
-    /// Whether there was one.
     fn any(&self) -> bool {
         let mut watched = [PollFd::new(&self.0, PollFlags::IN)];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };

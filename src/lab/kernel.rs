@@ -12,23 +12,16 @@ const MODULE_FOLDER: &str = "/usr/lib/uml/modules";
 /// A kernel cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
-    /// It does not run at all.
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// It runs, but does not say what a User-Mode-Linux kernel says.
     #[error("`{}` does not answer `{question}` as a User-Mode-Linux kernel does\nhint: build one with `make ARCH=um`, or install the package user-mode-linux", path.display())]
-    Strange {
-        /// The file.
-        path: PathBuf,
-        /// What it was asked.
-        question: &'static str,
-    },
+    Strange { path: PathBuf, question: &'static str },
 }
 
 /// A User-Mode-Linux kernel, as it describes itself.
 #[derive(Debug, Clone)]
 pub(super) struct Kernel {
-    /// The executable.
     pub path: PathBuf,
     /// Its release, e.g. `6.1.176`.
     pub release: String,
@@ -40,11 +33,8 @@ pub(super) struct Kernel {
 /// How a kernel provides something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Provision {
-    /// Built in.
     Builtin,
-    /// As a module.
     Module,
-    /// Not at all.
     Absent,
 }
 

@@ -14,7 +14,6 @@ use crate::host::cell::inherit;
 use crate::host::syscall::own;
 use crate::host::talk::say;
 
-/// The hidden command.
 pub(super) const COMMAND: &str = "launch";
 
 /// The number of the first descriptor the kernel is lent; the others follow. A guest's random numbers begin with its

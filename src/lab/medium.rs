@@ -34,7 +34,6 @@ pub enum Medium {
         /// Where the traces of its trials go, if they are kept.
         traces: Option<PathBuf>,
     },
-    /// A block device.
     Device {
         /// The permission to write it.
         ticket: Ticket,
@@ -58,12 +57,9 @@ pub(super) enum Attachment {
     Modelled,
 }
 
-/// A way to attach a medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// As an open file.
     File,
-    /// As a block device.
     Device,
     /// As a socket, on which a process of ours serves it.
     Socket,
@@ -98,13 +94,10 @@ impl Attachment {
 /// A medium cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum MediumError {
-    /// The scratch image cannot be made.
     #[error(transparent)]
     Image(#[from] ImageError),
-    /// The device may not be written.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// A descriptor could not be copied.
     #[error("cannot open the disk for the trial: {0}")]
     Io(#[from] std::io::Error),
 }
@@ -186,7 +179,6 @@ impl Medium {
         }
     }
 
-    /// What it is.
     pub fn facts(&self) -> Facts {
         match self {
             Medium::Image { folder, size, .. } => [

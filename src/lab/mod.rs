@@ -58,91 +58,58 @@ pub trait Lab {
 /// Why a candidate cannot be tried in a lab, and the way out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Obstacle {
-    /// What is missing.
     pub reason: String,
-    /// What to do about it.
     pub hint: String,
 }
 
 /// A lab cannot be used, or a trial could not be started in it.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// The native lab is for root.
     #[error(
         "the native lab formats and mounts, which only root may\nhint: run it with sudo, or take `--lab uml`, which needs no root"
     )]
     NotRoot,
-    /// Containers may forbid what cells need.
     #[error(
         "this machine lets not even root make PID and mount namespaces (a container?)\nhint: `--lab uml` can do without"
     )]
     NoNamespaces,
-    /// No User-Mode-Linux kernel is installed.
     #[error(
         "there is no User-Mode-Linux kernel here (linux.uml)\nhint: install the package user-mode-linux (Debian, Ubuntu), or name one you built: `kernel = \"/path/to/linux\"` in the plan"
     )]
     NoKernel,
-    /// A packaged kernel that dies at its first program.
     #[error(
         "the kernel {} ({release}) does not start on this machine's processors: they have AMX, which it does not know\nhint: `fsverdict kernel build` makes one that does, and is taken from then on", path.display()
     )]
-    UnknownProcessor {
-        /// The kernel.
-        path: PathBuf,
-        /// Its release.
-        release: String,
-    },
-    /// A kernel that cannot carry a guest.
+    UnknownProcessor { path: PathBuf, release: String },
     #[error("the kernel {} was built without {symbol}, which a guest needs\nhint: build it with {symbol}=y", path.display())]
-    LacksSymbol {
-        /// The kernel.
-        path: PathBuf,
-        /// The configuration symbol.
-        symbol: &'static str,
-    },
-    /// A guest has no network.
+    LacksSymbol { path: PathBuf, symbol: &'static str },
     #[error(
         "the phase `{0}` wants this machine's network, which a guest of the uml lab has none of\nhint: `--lab native` (as root); or take `network = true` out: its own loopback every phase has"
     )]
     NoNetwork(String),
-    /// A kernel that cannot be given simulated time.
     #[error("the kernel {} cannot be given simulated time: it was built without {symbol}\nhint: `fsverdict kernel build` makes one that can", path.display())]
-    NoSimulatedTime {
-        /// The kernel.
-        path: PathBuf,
-        /// The configuration symbol.
-        symbol: &'static str,
-    },
-    /// A modelled device in real time.
+    NoSimulatedTime { path: PathBuf, symbol: &'static str },
     #[error(
         "a modelled device in real time is not built yet\nhint: take `clock = \"simulated\"`, or leave it out"
     )]
     NoRealClock,
-    /// No such kernel in the cache.
     #[error(transparent)]
     Cache(#[from] crate::kernel::KernelBuildError),
-    /// A kernel command line has no quoting.
     #[error("the path of this program has a blank in it, which a kernel command line cannot carry: {}\nhint: install it in another folder", .0.display())]
     BlankInPath(PathBuf),
-    /// It has no way to the medium.
     #[error("the lab {0} cannot attach such a device\nhint: `fsverdict list labs` says what each takes")]
     NoWay(&'static str),
-    /// A kernel that cannot be asked.
     #[error(transparent)]
     Kernel(#[from] crate::lab::kernel::KernelError),
-    /// The datasets cannot be staged: no trial could run.
     #[error("cannot stage the datasets: {0}")]
     Staging(String),
-    /// A cell could not be made.
     #[error(transparent)]
     Cell(#[from] CellError),
     /// The scratch image could not be made, or the device not be opened.
     #[error(transparent)]
     Disk(#[from] medium::MediumError),
-    /// A system call failed.
     #[error("cannot start the trial: {0}")]
     Io(#[from] std::io::Error),
-    /// Something the host room reports.
     #[error("{0}")]
     Host(String),
 }

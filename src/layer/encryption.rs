@@ -5,11 +5,9 @@ use crate::filesystem::{Package, Packages, Tool};
 /// One way to encrypt the device below a filesystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Encryption {
-    /// Its name in plans.
     pub name: &'static str,
     /// What it is, in one paragraph.
     pub summary: &'static str,
-    /// Tools it needs.
     pub tools: &'static [Tool],
     /// Kernel configuration symbols that must all be `y` or `m`.
     pub config: &'static [&'static str],
@@ -21,7 +19,6 @@ pub struct Encryption {
     pub header: u64,
 }
 
-/// The one tool of this layer.
 const CRYPTSETUP: Tool = Tool {
     program: "cryptsetup",
     version: &["--version"],

@@ -15,7 +15,6 @@ pub struct WorkDone {
     pub bytes_read: u64,
     /// Logical bytes written.
     pub bytes_written: u64,
-    /// Files worked on.
     pub files: u64,
     /// Latencies by kind of call.
     pub histograms: Vec<Histogram>,

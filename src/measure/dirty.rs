@@ -34,7 +34,6 @@ struct Seen {
     nanoseconds: AtomicU64,
 }
 
-/// What was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct DirtyPeak {
     /// Largest Dirty + Writeback in bytes.

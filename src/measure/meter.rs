@@ -19,18 +19,10 @@ pub const IDLE_WINDOW: Duration = Duration::from_millis(400);
 /// Why a phase could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    /// A counter of the kernel could not be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The space in use could not be asked for.
     #[error("cannot ask how much space is used on {}: {source}", mount_point.display())]
-    Space {
-        /// Where the filesystem is mounted.
-        mount_point: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The thread that watches dirty memory could not be started.
+    Space { mount_point: PathBuf, source: io::Error },
     #[error("cannot start the thread that watches dirty memory: {0}")]
     Watch(io::Error),
 }

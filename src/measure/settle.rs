@@ -40,7 +40,6 @@ impl Default for SettleLimits {
     }
 }
 
-/// How it settled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settled {
     /// How long it took.

@@ -16,27 +16,20 @@ use super::watcher::Watcher;
 /// A study had to be given up.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
-    /// The journal cannot be written.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// A trial could not even be started.
     #[error(transparent)]
     Lab(#[from] LabError),
 }
 
 /// A plan being carried out.
 pub struct Study<'a> {
-    /// What is to be found out.
     pub plan: &'a Plan,
-    /// Where.
     pub lab: &'a dyn Lab,
-    /// On what.
     pub medium: Medium,
-    /// The record.
     pub journal: OpenJournal,
     /// Who wants to know.
     pub observer: &'a mut dyn Observer,
-    /// Who watches the machine.
     pub watcher: &'a mut dyn Watcher,
 }
 

@@ -11,28 +11,14 @@ pub const PLAN_FILE: &str = "plan.json";
 /// The folder of a run cannot be made or read.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    /// It cannot be made.
     #[error("cannot make the folder of the run {}: {source}\nhint: name one you may write to with --out DIR", path.display())]
-    Make {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// There is a run in it already.
+    Make { path: PathBuf, source: std::io::Error },
     #[error("{} already holds a run\nhint: `fsverdict resume {}` carries it on; --out DIR names another folder", .0.display(), .0.display())]
     Taken(PathBuf),
-    /// It is not a run's folder.
     #[error("{} is not the folder of a run: {reason}\nhint: `fsverdict run` says where it puts its runs (runs/… by default)", path.display())]
-    NotARun {
-        /// The folder.
-        path: PathBuf,
-        /// What is missing or wrong.
-        reason: String,
-    },
+    NotARun { path: PathBuf, reason: String },
 }
 
-/// The folder of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFolder {
     path: PathBuf,

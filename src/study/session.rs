@@ -104,7 +104,6 @@ impl Session {
         &self.plan
     }
 
-    /// Where.
     pub fn folder(&self) -> &RunFolder {
         &self.folder
     }

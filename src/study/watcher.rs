@@ -43,7 +43,6 @@ impl Watcher for Unwatched {
     }
 }
 
-/// Watches this machine.
 #[derive(Debug)]
 pub struct Machine {
     root: Root,
@@ -54,7 +53,6 @@ pub struct Machine {
 /// A disk that others use as well.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Shared {
-    /// Whole disks.
     disks: Vec<String>,
     /// The part that is the run's alone, where its bytes are counted apart.
     own: Option<String>,

@@ -16,7 +16,6 @@ use super::error::TrialError;
 use super::sink::Sink;
 use super::spec::TrialDevice;
 
-/// A claimed device.
 pub(super) struct Claim {
     path: PathBuf,
     name: String,

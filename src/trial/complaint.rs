@@ -33,7 +33,6 @@ pub(super) fn ended_well(
     })
 }
 
-/// A program that is not there at all.
 pub(super) fn missing(phase: &str, program: &str) -> TrialError {
     let error = ProgramError::Missing { program: program.to_owned() };
     TrialError::Phase { phase: phase.to_owned(), error, hint: None }

@@ -15,7 +15,6 @@ impl Sink {
         Sink { output: Box::new(output) }
     }
 
-    /// Sends one event.
     pub fn send(&mut self, event: &Event) {
         if let Ok(mut line) = serde_json::to_vec(event) {
             line.push(b'\n');

@@ -14,24 +14,19 @@ use crate::plan::{Candidate, Dataset, Needs, Phase, Work};
 /// What the agent is given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Assignment {
-    /// What is to be done.
     pub spec: TrialSpec,
-    /// What it is done on.
     pub bench: Bench,
 }
 
 /// One resolved trial: what is to be done, wherever that may be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialSpec {
-    /// Which trial this is.
     pub trial: TrialId,
     /// Seed of the generated data: the same for every trial of a run, so that all write the same bytes.
     pub seed: u64,
-    /// What is tried.
     pub candidate: Candidate,
     /// The datasets the phases name.
     pub datasets: BTreeMap<String, Dataset>,
-    /// The workload.
     pub phases: Vec<Phase>,
     /// No single program of the trial may take longer than this.
     pub limit: Duration,
@@ -40,7 +35,6 @@ pub struct TrialSpec {
 /// What a trial is done on: for the lab to fill in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bench {
-    /// What is formatted.
     pub device: TrialDevice,
     /// Where datasets that are needed as files lie.
     pub staging: Staging,
@@ -56,11 +50,9 @@ pub struct Bench {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Staging {
-    /// In memory, staged by this process.
     Memory,
     /// On a scratch disk, staged by this process: they are too large for memory.
     Disk {
-        /// What is formatted for them.
         device: TrialDevice,
         /// The folder of the image, for messages.
         folder: PathBuf,
@@ -105,10 +97,7 @@ pub enum TrialDevice {
         ticket: Ticket,
     },
     /// The one disk of a guest, which is nobody else's.
-    Guest {
-        /// Its path in the guest.
-        path: PathBuf,
-    },
+    Guest { path: PathBuf },
 }
 
 /// Whether a phase works on the bare device.

@@ -63,7 +63,6 @@ struct Workshops {
     formatting: Workshop,
 }
 
-/// What a tool is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trade {
     Layering,

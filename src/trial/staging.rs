@@ -19,7 +19,6 @@ use super::spec::{Assignment, Bench, Staging, TrialDevice, mentions};
 
 /// The agent's own room: a tmpfs, which commands see read-only.
 pub(super) const ROOM: &str = "/tmp/fsverdict";
-/// Where staged datasets lie.
 pub(super) const DATA: &str = "/tmp/fsverdict/data";
 /// Where the process that stages for the whole run writes down what it staged.
 pub(super) const RECORDS: &str = "/tmp/fsverdict/records";

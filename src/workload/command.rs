@@ -21,7 +21,6 @@ pub struct CommandContext<'a> {
     pub datasets: &'a [(String, OsString)],
     /// Whether this machine's network is there for it.
     pub network: bool,
-    /// When to give it up.
     pub limit: Duration,
 }
 

@@ -7,7 +7,6 @@ use crate::journal::Histogram;
 pub struct Done {
     /// Bytes read or written, as the user of the operation would count them.
     pub logical_bytes: u64,
-    /// Files worked on.
     pub files: u64,
     /// Latencies by kind of call.
     pub histograms: Vec<Histogram>,

@@ -21,7 +21,6 @@ pub struct Generations {
 }
 
 impl Generations {
-    /// Number of the newest.
     pub(super) fn newest(&self) -> u32 {
         self.changed.len() as u32
     }

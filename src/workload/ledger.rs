@@ -10,11 +10,9 @@ use super::generations::Generations;
 /// What lies in a folder of the filesystem under test, as far as built-in operations put it there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// Name of the dataset.
     pub dataset: String,
     /// How often it was overwritten since it was first written.
     pub generation: u32,
-    /// How much of it is left.
     pub remains: Remains,
     /// Whether its hard links are known to be links.
     pub hard_links: HardLinks,
@@ -27,7 +25,6 @@ pub struct Written {
 /// How much of a dataset is left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remains {
-    /// All of it.
     Everything,
     /// Its directory, empty.
     EmptyDirectory,

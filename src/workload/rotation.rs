@@ -15,7 +15,6 @@ use super::ledger::{Remains, Written};
 use super::verify::absent;
 use super::{Done, Site, WorkError, tree, walk};
 
-/// What is known of the generations at the site.
 fn known(site: &Site<'_>) -> Result<Generations, WorkError> {
     match site.known() {
         Written { remains: Remains::Generations(generations), .. } => Ok(generations),

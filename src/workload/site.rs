@@ -19,13 +19,11 @@ use super::ledger::{Ledger, Remains, Seen, Written};
 /// Where an operation works, and on what.
 #[derive(Debug)]
 pub struct Site<'a> {
-    /// What is done.
     pub operation: Operation,
     /// Mount point of the filesystem under test.
     pub mount: &'a Path,
     /// Folder (or, for `stream` operations, file) below it; relative.
     pub into: &'a Path,
-    /// The dataset.
     pub dataset: &'a Prepared,
     /// The dataset in a folder; needed for those that say so.
     pub staged: Option<&'a Staged>,
@@ -41,7 +39,6 @@ impl Site<'_> {
         self.mount.join(self.into)
     }
 
-    /// For messages.
     pub(crate) fn shown(&self) -> String {
         self.target().display().to_string()
     }
@@ -78,7 +75,6 @@ impl Site<'_> {
         WorkError::Io { operation: self.operation.name(), failure: IoFailure::new(call, path, errno) }
     }
 
-    /// A failure below the target.
     pub(crate) fn failed_below(&self, failure: IoFailure) -> WorkError {
         WorkError::Io { operation: self.operation.name(), failure: failure.below(&self.target()) }
     }
@@ -207,7 +203,6 @@ impl Site<'_> {
         })
     }
 
-    /// Notes what there is now.
     pub(crate) fn note(&mut self, written: Written) {
         self.ledger.folders.insert(self.into.into(), written);
     }

@@ -56,7 +56,6 @@ pub(crate) fn empty(operation: &'static str, at: &Path) -> Result<(), WorkError>
     )
 }
 
-/// Nothing must be there.
 pub(crate) fn absent(operation: &'static str, at: &Path) -> Result<(), WorkError> {
     match rustix::fs::lstat(at) {
         Err(Errno::NOENT) => Ok(()),

@@ -26,14 +26,12 @@ trait Visitor {
     /// The verb of [`file`](Self::file), for messages.
     const VERB: &'static str;
 
-    /// Something that is not a directory.
     fn file(&mut self, directory: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Result<(), Errno>;
 
     /// A directory whose content has been visited.
     fn leave(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno>;
 }
 
-/// A directory being visited.
 struct Level {
     directory: OwnedFd,
     /// Where the names of its subdirectories begin in the arena.

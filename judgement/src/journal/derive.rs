@@ -311,7 +311,6 @@ struct OpenTrial {
     commands: Vec<CommandRecord>,
 }
 
-/// All of those: trials may overlap.
 type OpenTrials = BTreeMap<TrialId, OpenTrial>;
 
 /// The open trial that the record belongs to.

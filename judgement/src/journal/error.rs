@@ -6,105 +6,62 @@ use std::path::PathBuf;
 /// An error of reading or writing a journal.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// The file could not be opened, read, written, synced or locked.
     #[error("cannot {action} the journal {}: {source}{}", path.display(), unwritable(source))]
     Io {
         /// What was being done: `open`, `read`, `write to` …
         action: &'static str,
-        /// The journal.
         path: PathBuf,
-        /// What the system said.
         source: io::Error,
     },
-    /// Another process is writing this run.
     #[error(
         "the journal {} is being written by another fsverdict\nhint: wait for it to end, or stop it; `fsverdict report` may be used meanwhile",
         path.display()
     )]
-    Locked {
-        /// The journal.
-        path: PathBuf,
-    },
+    Locked { path: PathBuf },
     /// There is a journal already where a new one was to begin.
     #[error(
         "a run is recorded in {} already\nhint: carry it on with `fsverdict resume`, or choose another folder with --out",
         path.display()
     )]
-    Exists {
-        /// The journal.
-        path: PathBuf,
-    },
-    /// A line is not an event of this schema.
+    Exists { path: PathBuf },
     #[error(
         "{}:{line}: not a journal record: {reason}\nhint: journals are only ever appended to; restore the file from a copy, or run anew",
         path.display()
     )]
     Malformed {
-        /// The journal.
         path: PathBuf,
         /// Line number, from 1.
         line: usize,
-        /// What the parser said.
         reason: String,
     },
-    /// The journal was written by a later version.
     #[error(
         "{}: written in schema {found}, this fsverdict knows up to {known}\nhint: read it with the version that wrote it, or a later one",
         path.display()
     )]
-    TooNew {
-        /// The journal.
-        path: PathBuf,
-        /// Its schema.
-        found: u32,
-        /// The latest schema known here.
-        known: u32,
-    },
+    TooNew { path: PathBuf, found: u32, known: u32 },
     /// The journal does not begin with the record that says what run it is, or there is none.
     #[error(
         "{}: nothing was recorded here, not even that a run began\nhint: begin it anew: `fsverdict run … --out` takes a folder without a record",
         path.display()
     )]
-    NoRun {
-        /// The journal.
-        path: PathBuf,
-    },
+    NoRun { path: PathBuf },
     /// The file that is written is not the one of that name any more: what is recorded would be lost.
     #[error(
         "the journal {} was removed or replaced while the run went on\nhint: what it held is lost unless there is a copy; run anew, and leave the folder alone meanwhile",
         path.display()
     )]
-    Gone {
-        /// The journal.
-        path: PathBuf,
-    },
+    Gone { path: PathBuf },
     /// A number that JSON cannot hold: it would make the line unreadable.
     #[error("{what} is {value}, which cannot be recorded in {}", path.display())]
-    NotFinite {
-        /// The journal.
-        path: PathBuf,
-        /// Which number.
-        what: String,
-        /// The number.
-        value: f64,
-    },
-    /// An event could not be written as JSON.
+    NotFinite { path: PathBuf, what: String, value: f64 },
     #[error("cannot write an event as JSON for {}: {source}", path.display())]
-    Json {
-        /// The journal.
-        path: PathBuf,
-        /// What the serializer said.
-        source: serde_json::Error,
-    },
+    Json { path: PathBuf, source: serde_json::Error },
     /// An earlier write failed and its remains could not be removed; nothing may follow them.
     #[error(
         "the journal {} is closed after a failed write\nhint: free some space, then `fsverdict resume`",
         path.display()
     )]
-    Closed {
-        /// The journal.
-        path: PathBuf,
-    },
+    Closed { path: PathBuf },
 }
 
 impl JournalError {

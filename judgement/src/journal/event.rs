@@ -18,7 +18,6 @@ pub const DATASET_FACT: &str = "dataset.";
 pub struct TrialId {
     /// Block number, from 1.
     pub block: u32,
-    /// Name of the candidate.
     pub candidate: String,
     /// 1, or more where the block had to be repeated.
     pub attempt: u32,
@@ -32,7 +31,6 @@ pub struct Record {
     /// The trial it belongs to, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<TrialId>,
-    /// What happened.
     #[serde(flatten)]
     pub event: Event,
 }
@@ -51,7 +49,6 @@ pub enum Event {
         title: String,
         /// Digest of the resolved plan.
         plan_digest: String,
-        /// The lab that was chosen.
         lab: String,
         /// Why this lab, in a sentence.
         lab_reason: String,
@@ -64,11 +61,8 @@ pub enum Event {
     RunResumed {},
     /// A candidate that cannot be tried here.
     CandidateSkipped {
-        /// Its name.
         candidate: String,
-        /// Why.
         reason: String,
-        /// What to do about it.
         hint: String,
     },
     /// A block begins, with its random order.
@@ -90,11 +84,9 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         invalid: Option<String>,
     },
-    /// A trial begins.
     TrialStarted {},
     /// The agent has begun a step (for progress; a phase, `mkfs`, `mount` …).
     StepStarted {
-        /// Name of the step.
         step: String,
     },
     /// A program was run.
@@ -103,16 +95,13 @@ pub enum Event {
     Observation(Observation),
     /// Facts about this trial: mount options as the kernel resolved them, queue settings …
     Facts {
-        /// The facts.
         facts: Facts,
     },
     /// Something a reader of the numbers must know.
     Caution(Caution),
     /// What the machine did besides while a trial ran; told right before its end.
     Surroundings(Surroundings),
-    /// A trial ended.
     TrialFinished {
-        /// How.
         status: Status,
         /// Why it failed; empty when ok.
         #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -126,7 +115,6 @@ pub enum Event {
     },
     /// A candidate is no longer tried, by the stopping rule.
     CandidateDropped {
-        /// Its name.
         candidate: String,
         /// The evidence, in a sentence.
         reason: String,
@@ -216,13 +204,11 @@ pub fn parted(text: &str) -> (String, String) {
 /// A program that was run: enough to repeat it by hand.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandRecord {
-    /// The step it served.
     pub step: String,
     /// Program and arguments.
     pub argv: Vec<String>,
     /// Exit status; `None` when ended by a signal or by the time limit.
     pub exit: Option<i32>,
-    /// The signal that ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
     /// Wall seconds.
@@ -240,7 +226,6 @@ pub struct CommandRecord {
 pub struct Observation {
     /// Name of the phase (`mkfs`, `mount`, `umount` included).
     pub phase: String,
-    /// The numbers.
     pub measurements: Vec<Measurement>,
     /// Latencies by kind of call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -257,7 +242,6 @@ pub struct Measurement {
     pub metric: Cow<'static, str>,
     /// Unit of `value`.
     pub unit: Unit,
-    /// The number.
     pub value: f64,
 }
 
@@ -276,6 +260,5 @@ pub struct Caution {
     /// The phase it concerns; empty for the whole trial.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub phase: String,
-    /// In a sentence.
     pub text: String,
 }

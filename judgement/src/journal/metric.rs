@@ -44,9 +44,7 @@ impl Unit {
 /// Which way a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
-    /// Smaller is better.
     Lower,
-    /// Larger is better.
     Higher,
     /// It informs, and is not ranked.
     Neither,
@@ -70,9 +68,7 @@ pub enum Group {
 pub struct MetricInfo {
     /// Its name in journal, JSON and CSV.
     pub name: &'static str,
-    /// Its unit.
     pub unit: Unit,
-    /// Which way is better.
     pub better: Better,
     /// Where a report shows it.
     pub group: Group,

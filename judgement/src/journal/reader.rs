@@ -13,7 +13,6 @@ use super::{Event, JournalError, Record, SCHEMA, TrialId};
 /// A journal as read from its file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Journal {
-    /// Where it was read from.
     pub path: PathBuf,
     /// Its records, in order.
     pub records: Vec<Record>,

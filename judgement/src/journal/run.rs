@@ -11,7 +11,6 @@ use super::{
 /// A run, as far as its journal goes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// What run it is.
     pub header: Header,
     /// Every candidate of the plan, in the plan's order.
     pub candidates: Vec<CandidateState>,
@@ -44,17 +43,13 @@ pub struct Run {
 /// The first record of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
-    /// When it began.
     pub started: Timestamp,
-    /// Identity of the run.
     pub id: String,
     /// The plan's title.
     pub title: String,
     /// Digest of the resolved plan.
     pub plan_digest: String,
-    /// The lab that was chosen.
     pub lab: String,
-    /// Why this lab.
     pub lab_reason: String,
     /// What results stand on.
     pub fidelity: String,
@@ -65,9 +60,7 @@ pub struct Header {
 /// How one candidate fared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CandidateState {
-    /// Its name.
     pub name: String,
-    /// How it stands.
     pub status: CandidateStatus,
     /// Why it was skipped or failed; empty otherwise.
     pub reason: String,
@@ -101,7 +94,6 @@ pub struct BlockState {
     pub order: Vec<String>,
     /// Candidates whose trial has ended, well or not, in the order of their endings.
     pub done: Vec<String>,
-    /// Whether the block has ended.
     pub finished: bool,
     /// The rule fixed in advance by which it does not count.
     pub invalid: Option<String>,
@@ -132,11 +124,8 @@ pub enum Standing {
 /// A trial that ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
-    /// Which one.
     pub id: TrialId,
-    /// When it began.
     pub started: Timestamp,
-    /// How it ended.
     pub status: Status,
     /// Why it failed.
     pub reason: String,
@@ -144,13 +133,10 @@ pub struct Trial {
     pub hint: String,
     /// Seconds of wall time.
     pub wall: f64,
-    /// Whether it may be used.
     pub standing: Standing,
     /// What its phases measured, in order. Once its block has ended, its histograms are in [`Run::latencies`] only.
     pub observations: Vec<Observation>,
-    /// Facts about it.
     pub facts: Facts,
-    /// Cautions about it.
     pub cautions: Vec<Caution>,
     /// What the machine did besides.
     pub surroundings: Option<Surroundings>,
@@ -159,11 +145,8 @@ pub struct Trial {
 /// The latencies of one kind of call, of one candidate in one phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Latencies {
-    /// Name of the candidate.
     pub candidate: String,
-    /// Name of the phase.
     pub phase: String,
-    /// What was timed.
     pub call: String,
     /// How many calls took how many nanoseconds.
     pub counts: BTreeMap<u64, u64>,
@@ -172,11 +155,8 @@ pub struct Latencies {
 /// The commands of a trial, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialCommands {
-    /// Which trial.
     pub trial: TrialId,
-    /// How it ended.
     pub status: Status,
-    /// What was run.
     pub commands: Vec<CommandRecord>,
 }
 
@@ -191,7 +171,6 @@ impl Trial {
         self.facts.iter().filter_map(|(name, held)| Some((name.strip_prefix(DATASET_FACT)?, held.as_str())))
     }
 
-    /// The value of a metric in a phase.
     pub fn value(&self, phase: &str, metric: &str) -> Option<f64> {
         let observation = self.observations.iter().find(|observation| observation.phase == phase)?;
         observation.measurements.iter().find(|found| found.metric == metric).map(|found| found.value)
@@ -201,7 +180,6 @@ impl Trial {
 /// A caution with the number of trials that raised it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldCaution {
-    /// The caution.
     pub caution: Caution,
     /// How many trials raised it; 0 when it is about the run.
     pub trials: usize,

@@ -20,9 +20,7 @@ pub struct Overrides {
     pub filesystems: Vec<String>,
     /// Where trials happen.
     pub lab: Option<LabChoice>,
-    /// What is formatted.
     pub device: Option<DeviceSource>,
-    /// How many blocks.
     pub blocks: Option<Blocks>,
     /// Stop starting new blocks when they cannot end within this time.
     pub budget: Option<Duration>,

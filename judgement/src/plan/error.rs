@@ -8,9 +8,7 @@ const SHOWN: usize = 10;
 /// A value that cannot be read, without the place it stands in; a [`Fault`] adds that.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct ValueError {
-    /// What is wrong.
     pub message: String,
-    /// How it is written right; may be empty.
     pub hint: String,
 }
 
@@ -49,7 +47,6 @@ pub struct Fault {
     pub indent: usize,
     /// How many characters of the line are to blame.
     pub width: usize,
-    /// What is wrong.
     pub message: String,
     /// What to do about it; may be empty.
     pub hint: String,

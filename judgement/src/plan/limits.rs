@@ -5,9 +5,7 @@ use super::error::ValueError;
 
 /// Candidates of a plan, those of its matrix included.
 pub(super) const CANDIDATES: usize = 1000;
-/// Phases of a plan.
 pub(super) const PHASES: usize = 1000;
-/// Blocks of a run.
 pub(super) const BLOCKS: u64 = 10_000;
 /// Files or directories of a dataset.
 pub(super) const COUNT: u64 = 1_000_000_000;

@@ -24,7 +24,6 @@ pub struct Plan {
     /// Whose time passes on a modelled device.
     #[serde(default, skip_serializing_if = "ClockChoice::is_auto")]
     pub clock: ClockChoice,
-    /// What is formatted.
     pub device: Device,
     /// How often, in which order, and when to stop.
     pub protocol: Protocol,
@@ -120,7 +119,6 @@ pub enum DeviceSource {
     Model {
         /// The model's name, with its state where it has several.
         name: String,
-        /// Its size.
         size: Bytes,
     },
 }
@@ -128,7 +126,6 @@ pub enum DeviceSource {
 /// How the trials are laid out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Protocol {
-    /// How many blocks.
     pub blocks: Blocks,
     /// Seed of the random order and of generated data.
     pub seed: u64,
@@ -151,11 +148,9 @@ pub struct Protocol {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Legacy {
-    /// The best run.
     BestOf,
     /// The mean without the best and the worst run.
     TrimmedMean,
-    /// The mean of all runs.
     Mean,
 }
 
@@ -181,25 +176,19 @@ pub struct Goal {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
 pub enum Dataset {
-    /// A generated tree.
     Tree(TreeShape),
     /// One directory with this many small files.
     Flat {
-        /// How many files.
         files: u64,
-        /// Size of each file.
         file_size: Bytes,
     },
-    /// One big file.
     File {
-        /// Its size.
         size: Bytes,
         /// The share of its bytes a compressor can remove: 0 incompressible, 1 all zeros.
         compressible: f64,
     },
     /// A real directory of the user's, staged in memory.
     Folder {
-        /// The directory.
         path: PathBuf,
         /// Take whole subdirectories, picked in a fixed pseudo-random order, until about this much is reached; all when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -254,7 +243,6 @@ pub struct Candidate {
 pub struct Phase {
     /// Unique within the plan.
     pub name: String,
-    /// What is done.
     pub work: Work,
     /// Name of the dataset it works on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -276,11 +264,9 @@ pub struct Phase {
     pub verify: Option<Verify>,
 }
 
-/// The work of a phase.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Work {
-    /// A built-in operation.
     Operation(Operation),
     /// A line for `/bin/sh -c`.
     Command(String),
@@ -288,7 +274,6 @@ pub enum Work {
     Adapter {
         /// Name in the registry (`bonnie++`, `fio`).
         name: String,
-        /// Its options, as one line.
         options: String,
     },
 }
@@ -306,13 +291,10 @@ pub struct Verify {
 /// The words a plan may use, gathered from the registries of the rooms that own them.
 #[derive(Debug, Clone, Copy)]
 pub struct Vocabulary<'a> {
-    /// Filesystems.
     pub filesystems: &'a [&'a str],
     /// Encryption layers, `none` included.
     pub encryptions: &'a [&'a str],
-    /// Adapters.
     pub adapters: &'a [&'a str],
-    /// Tree profiles.
     pub profiles: &'a [&'a str],
     /// Metrics a goal may name.
     pub metrics: &'a [&'a str],

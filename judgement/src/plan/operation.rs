@@ -44,9 +44,7 @@ pub enum Needs {
 /// Which way the content of files goes: this is what an operation's logical bytes count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
-    /// Content is read.
     Reads,
-    /// Content is written.
     Writes,
     /// Only names and metadata: no logical bytes.
     Neither,
@@ -55,11 +53,9 @@ pub enum Flow {
 /// The kinds of datasets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// A generated tree.
     Tree,
     /// One directory of small files.
     Flat,
-    /// One big file.
     File,
     /// A real folder of the user's.
     Folder,
@@ -132,7 +128,6 @@ static TABLE: [Row; 16] = [
 ];
 
 impl Operation {
-    /// Every operation.
     pub fn all() -> impl Iterator<Item = Operation> {
         TABLE.iter().map(|row| row.operation)
     }
@@ -195,7 +190,6 @@ impl TryFrom<String> for Operation {
 }
 
 impl Dataset {
-    /// What kind it is.
     pub fn kind(&self) -> Kind {
         match self {
             Dataset::Tree(_) => Kind::Tree,

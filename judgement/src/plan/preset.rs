@@ -3,7 +3,6 @@
 /// A plan that ships inside the binary.
 #[derive(Debug, Clone, Copy)]
 pub struct Preset {
-    /// The name it is run by.
     pub name: &'static str,
     /// What it finds out, in a line.
     pub summary: &'static str,
@@ -54,7 +53,6 @@ pub fn presets() -> &'static [Preset] {
     PRESETS
 }
 
-/// The preset of this name.
 pub fn preset(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }

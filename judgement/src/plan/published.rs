@@ -35,16 +35,13 @@ const STEPS: [&str; 4] = ["mkfs", "mount", "umount", "fsck"];
 pub struct Published {
     /// What was found, in a sentence.
     pub finding: String,
-    /// Where it is published.
     pub source: String,
     /// The phase of this plan that repeats it.
     pub phase: String,
-    /// The metric it is about.
     pub metric: String,
     /// The published figures by candidate; empty where only a sentence was published.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<String, f64>,
-    /// Unit of the figures.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
     /// What must be true for the finding to hold.
@@ -69,7 +66,6 @@ pub enum Claim {
     },
     /// Some candidates do not differ by more than a share.
     Alike {
-        /// These.
         alike: Vec<String>,
         /// The largest may be this share above the smallest.
         within: f64,
@@ -78,7 +74,6 @@ pub enum Claim {
     Spread {
         /// All that were measured when empty.
         among: Vec<String>,
-        /// The factor.
         spread: f64,
     },
     /// Some candidates reach a share of another number of their own: of the bare device's rate, of the wall time.

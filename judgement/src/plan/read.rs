@@ -133,7 +133,6 @@ fn finish(
 /// The typed plan, with what can only be settled after the command line's changes.
 struct Typed {
     plan: Plan,
-    /// Where its device is named.
     device_at: Option<Place>,
     /// Which candidate is entered twice.
     twice: Option<Placed<Twice>>,

@@ -7,7 +7,6 @@ use super::source::{Entry, Value};
 use super::value::{absolute_path, count, filled_text, share, size};
 use super::{Dataset, TreeShape, Vocabulary};
 
-/// Keys of all kinds of dataset.
 pub(super) const KEYS: &[&str] = &[
     "profile",
     "files",

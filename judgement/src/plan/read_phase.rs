@@ -28,7 +28,6 @@ const TAKEN: &[&str] = &["mkfs", "mount", "umount", "unmount", "fsck"];
 
 const EXAMPLE: &str = "for example: [[phase]] name = \"write\" operation = \"tree.write\" dataset = \"tree\"";
 
-/// The phases that could be read.
 pub(super) struct Phases {
     pub(super) list: Vec<Phase>,
     /// Whether they are all: else a name that is not among them may be that of one that is wrong.

@@ -122,7 +122,6 @@ impl<'a> Section<'a> {
         self.problems.note(at, result).map(|value| Placed { at, value })
     }
 
-    /// The value of a key.
     pub(super) fn get<T>(&self, key: &str, read: impl Fn(&Node) -> Result<T, ValueError>) -> Option<T> {
         self.placed(key, read).map(|placed| placed.value)
     }

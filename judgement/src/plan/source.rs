@@ -29,7 +29,6 @@ pub(super) struct Node {
     pub(super) value: Value,
 }
 
-/// A TOML value.
 #[derive(Debug, Clone)]
 pub(super) enum Value {
     Text(String),
@@ -129,7 +128,6 @@ impl Texts {
         self.texts.len() - 1
     }
 
-    /// All of a text.
     pub(super) fn whole(&self, text: usize) -> Place {
         Place { text, start: 0, end: self.texts[text].content.len() }
     }

@@ -22,9 +22,7 @@ pub fn contestants(plan: &Plan) -> impl Iterator<Item = &Candidate> {
 /// Which candidate is to be entered twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Twice {
-    /// The first one of the plan.
     First,
-    /// The one of this name.
     Named(String),
 }
 

@@ -11,7 +11,6 @@ fn wrong_type<T>(wanted: &str, node: &Node, hint: &str) -> Result<T, ValueError>
     Err(ValueError::new(format!("{wanted} is wanted here, not {}", node.value.kind()), hint))
 }
 
-/// A string.
 pub(super) fn text(node: &Node) -> Result<String, ValueError> {
     match &node.value {
         Value::Text(text) => Ok(text.clone()),
@@ -19,7 +18,6 @@ pub(super) fn text(node: &Node) -> Result<String, ValueError> {
     }
 }
 
-/// A string with something in it.
 pub(super) fn filled_text(node: &Node) -> Result<String, ValueError> {
     let text = text(node)?;
     if text.trim().is_empty() { Err(ValueError::new("it is empty", "")) } else { Ok(text) }
@@ -94,7 +92,6 @@ pub(super) fn number(node: &Node) -> Result<f64, ValueError> {
     ))
 }
 
-/// A number from 0 to 1.
 pub(super) fn share(node: &Node) -> Result<f64, ValueError> {
     match number(node)? {
         share if share <= 1.0 => Ok(share),

@@ -7,7 +7,6 @@ use crate::journal::Unit;
 use crate::plan::Published;
 use crate::verdict::{Because, Now, PhaseEstimate, ThenAndNow, same_quantity};
 
-/// A finding in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) now_as: Now,

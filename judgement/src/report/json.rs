@@ -91,7 +91,6 @@ pub(super) fn render(report: &Report<'_>, out: &mut dyn io::Write) -> Result<(),
     Ok(out.write_all(b"\n")?)
 }
 
-/// The report as data.
 pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
     let (run, verdict) = (report.run, &report.verdict);
     let mut environment = run.header.environment.clone();

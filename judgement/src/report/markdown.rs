@@ -6,7 +6,6 @@ use super::text::{count, one_line};
 use super::{Report, findings, noise, sentence};
 use crate::journal::CandidateStatus;
 
-/// The document.
 pub(super) fn render(report: &Report<'_>) -> String {
     let mut page = format!("## {}\n\n{}\n\n", escaped(&report.run.header.title), escaped(&report.sentence));
     if let Some(matrix) = &report.picture {

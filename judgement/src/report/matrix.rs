@@ -131,7 +131,6 @@ impl Matrix {
         (!columns.is_empty() && !rows.is_empty()).then_some(Self { columns, rows, spread })
     }
 
-    /// The row of a candidate.
     pub(super) fn row(&self, candidate: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.candidate == candidate)
     }

@@ -55,10 +55,8 @@ pub enum Format {
 /// A report that could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// The receiving end failed.
     #[error("cannot write the report: {0}")]
     Io(#[from] io::Error),
-    /// The report could not be written as JSON.
     #[error("cannot write the report as JSON: {0}")]
     Json(#[from] serde_json::Error),
 }

@@ -16,7 +16,6 @@ use crate::verdict::{
 /// Everything a report tells.
 #[derive(Debug, Clone)]
 pub struct Report<'a> {
-    /// The plan that was run.
     pub plan: &'a Plan,
     /// What the journal says.
     pub run: &'a Run,
@@ -87,15 +86,11 @@ pub enum TrialBasis {
 pub struct CandidateEntry<'a> {
     /// As the plan has it; `None` where the plan no longer names it.
     pub plan: Option<&'a Candidate>,
-    /// Its name.
     pub name: &'a str,
-    /// How it stands.
     pub status: CandidateStatus,
     /// Why it was skipped, failed, or is not tried any more.
     pub reason: String,
-    /// What to do about it.
     pub hint: &'a str,
-    /// Its score for the goal.
     pub score: Option<f64>,
     /// How many times worse than the leader for the goal; 1 for the leader.
     pub behind: Option<Estimate>,
@@ -111,7 +106,6 @@ impl CandidateEntry<'_> {
 /// A phase in a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PhaseEntry {
-    /// Its name.
     pub name: String,
     /// Whether the plan names it; otherwise it is a step of every trial, such as mkfs.
     pub planned: bool,
@@ -226,7 +220,6 @@ impl<'a> Report<'a> {
         Some((sizes.clone().min()?, sizes.max()?))
     }
 
-    /// Candidates with this status.
     pub fn with_status(&self, status: CandidateStatus) -> impl Iterator<Item = &CandidateEntry<'a>> {
         self.candidates.iter().filter(move |entry| entry.status == status)
     }

@@ -49,11 +49,9 @@ pub(super) fn median_variance(count: f64) -> f64 {
 /// A candidate that is compared with the leader.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Contender {
-    /// Which candidate.
     pub candidate: usize,
     /// Its log scores less the leader's, block by block.
     pub differences: Vec<f64>,
-    /// What they say.
     pub evidence: Evidence,
     /// Two-sided p of the difference.
     pub p: f64,

@@ -25,7 +25,6 @@ pub struct NoiseFloor {
     pub floor: f64,
     /// The difference that was seen between things that are the same, as a fraction.
     pub seen: f64,
-    /// Where it comes from.
     pub source: FloorSource,
     /// How many blocks it stands on.
     pub n: usize,

@@ -18,7 +18,6 @@ const LIFT: f64 = 2.0;
 pub struct Evidence {
     /// The trimmed mean of the differences.
     pub difference: f64,
-    /// Its standard error.
     pub error: f64,
     /// Degrees of freedom of the error.
     pub degrees: f64,

@@ -23,10 +23,8 @@ const STEPS: u32 = 128;
 /// The ratio of neighbouring entries in the table over numbers of comparisons.
 const TABLE_RATIO: f64 = 4.0;
 
-/// One planned look.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct PlannedLook {
-    /// After this many blocks.
     pub block: u32,
     /// Share of α spent on ruling candidates out.
     pub out: f64,

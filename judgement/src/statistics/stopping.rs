@@ -63,7 +63,6 @@ pub enum Outcome {
 /// How a candidate compares with the leader at a look.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LookComparison {
-    /// Which candidate.
     pub candidate: usize,
     /// Its log score less the leader's.
     pub evidence: Evidence,
@@ -78,7 +77,6 @@ pub struct LookComparison {
 /// What one block led to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Look {
-    /// After this many blocks.
     pub block: u32,
     /// α spent by this look on ruling out; 0 when there was no look.
     pub spent: f64,
@@ -92,7 +90,6 @@ pub struct Look {
     pub eliminate: Vec<usize>,
     /// Candidates tied with the leader as of this look.
     pub tied: Vec<usize>,
-    /// Whether to go on.
     pub outcome: Outcome,
 }
 

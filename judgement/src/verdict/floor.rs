@@ -10,11 +10,9 @@ use super::deliberate::{full_rows, log_ratios};
 /// A candidate and its twin: the same configuration, measured twice in every block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TwinPair {
-    /// The candidate.
     pub candidate: String,
     /// The ratio of its twin's score for the goal to its own, with its 95 % interval; 1 is the truth.
     pub ratio: Estimate,
-    /// The floor that follows from it.
     pub floor: NoiseFloor,
 }
 

@@ -13,7 +13,6 @@ use crate::verdict::{better_of, weights};
 /// A candidate with its score.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rank {
-    /// Name of the candidate.
     pub candidate: String,
     /// How many times worse than a candidate that is best in every phase; never below 1.
     pub score: f64,

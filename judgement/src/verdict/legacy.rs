@@ -22,7 +22,6 @@ pub struct LegacyEstimate {
     pub phase: String,
     /// None where there are too few runs for it.
     pub point: Option<f64>,
-    /// How many runs there were.
     pub n: usize,
 }
 

@@ -60,7 +60,6 @@ pub enum Outcome {
 /// How a candidate compares with the leader, for the goal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Standing {
-    /// The candidate.
     pub candidate: String,
     /// The candidate it was compared with: whoever led at the time.
     pub against: String,
@@ -80,7 +79,6 @@ pub enum Relation {
     RuledOut,
     /// Certainly within δ.
     Tied,
-    /// Neither.
     Open,
 }
 
@@ -115,7 +113,6 @@ pub struct Verdict {
     /// Limits of the verdict, each a sentence.
     #[serde(skip)]
     pub cautions: Vec<String>,
-    /// Blocks that count.
     #[serde(skip)]
     pub blocks: usize,
 }

@@ -14,9 +14,7 @@ use super::{PhaseEstimate, Rank};
 /// The range of one weight in which the leader leads.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WeightRange {
-    /// The phase that is weighted.
     pub phase: String,
-    /// Its weight in the plan.
     pub weight: f64,
     /// Below this weight another leads; `None`: down to 0 it does not.
     pub low: Option<Turn>,
@@ -27,9 +25,7 @@ pub struct WeightRange {
 /// Where the lead changes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Turn {
-    /// At this weight.
     pub weight: f64,
-    /// To this candidate.
     pub winner: String,
 }
 

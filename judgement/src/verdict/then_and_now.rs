@@ -93,12 +93,9 @@ impl From<Option<(f64, f64)>> for Bounds {
 /// One finding, then and now.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ThenAndNow {
-    /// What was published.
     #[serde(flatten)]
     pub published: Published,
-    /// Whether it holds.
     pub now: Now,
-    /// Why.
     pub because: Because,
     /// What was measured of the candidates it names, in the phase it is about.
     pub measured: Vec<PhaseEstimate>,

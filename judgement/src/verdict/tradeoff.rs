@@ -23,13 +23,11 @@ pub enum Cost {
     Written,
 }
 
-/// All of them.
 pub const COSTS: [Cost; 3] = [Cost::Cpu, Cost::Space, Cost::Written];
 
 /// A candidate's costs, medians over the trials that count.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tradeoff {
-    /// The candidate.
     pub candidate: String,
     /// Its score for the goal: how many times worse than a candidate that is best in every phase.
     pub score: f64,

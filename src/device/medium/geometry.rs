@@ -25,7 +25,6 @@ struct Zone {
     heads: f64,
 }
 
-/// Where a sector is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) along_ns: f64,
@@ -102,7 +101,6 @@ impl Geometry {
         }
     }
 
-    /// The longest seek.
     pub(super) fn full_seek_ns(&self) -> f64 {
         self.seek_ns(self.cylinders)
     }

@@ -32,7 +32,6 @@ struct Stream {
     along_ns: f64,
     /// … at this time.
     at_ns: f64,
-    /// Where it stops.
     limit: u64,
 }
 

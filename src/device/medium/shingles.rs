@@ -26,7 +26,6 @@ pub(super) struct Shingles {
     bands: u64,
     /// Stretches whose newest content is in the persistent cache: from their first sector to their length and place.
     cached: BTreeMap<u64, (u64, u64)>,
-    /// Where the log goes on.
     log: u64,
     /// Bands with something in the cache, and how much.
     soiled: HashMap<u64, Soiled>,

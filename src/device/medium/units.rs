@@ -86,7 +86,6 @@ impl Units {
         took_ns
     }
 
-    /// Writes a stretch within one unit.
     fn write_within(&mut self, unit: u64, from: u64, sectors: u64) -> u64 {
         let page = self.parameters.page_sectors;
         let end = from + sectors;

@@ -43,49 +43,18 @@ pub fn built_in() -> &'static [BuiltIn] {
 /// Why there is no model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// No model has this name.
     #[error("there is no model `{name}`\nhint: {hint}")]
-    Unknown {
-        /// The name asked for.
-        name: String,
-        /// What may have been meant.
-        hint: String,
-    },
-    /// Its file cannot be read.
+    Unknown { name: String, hint: String },
     #[error(
         "cannot read the model {path}: {reason}\nhint: `fsverdict list models` has those that need no file"
     )]
-    Unreadable {
-        /// The file.
-        path: String,
-        /// Why not.
-        reason: String,
-    },
-    /// It has no such state.
+    Unreadable { path: String, reason: String },
     #[error("the model {name} has no state `{state}`\nhint: {hint}")]
-    State {
-        /// The model.
-        name: String,
-        /// The state asked for.
-        state: String,
-        /// Those it has.
-        hint: String,
-    },
-    /// Its file is wrong.
+    State { name: String, state: String, hint: String },
     #[error(transparent)]
     Wrong(#[from] PlanError),
-    /// The model does not stretch to this size.
     #[error("a device of {wanted} does not go with the model {name}: {reason}\nhint: {hint}")]
-    Size {
-        /// The model.
-        name: String,
-        /// The size asked for.
-        wanted: Bytes,
-        /// Why not.
-        reason: String,
-        /// What to do.
-        hint: String,
-    },
+    Size { name: String, wanted: Bytes, reason: String, hint: String },
 }
 
 /// What a file says, for one of its states.

@@ -60,7 +60,6 @@ pub(crate) struct Cache {
     pub(crate) protected: bool,
 }
 
-/// Where the data is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Medium {
     /// Every access takes the same.

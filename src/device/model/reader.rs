@@ -7,7 +7,6 @@ use toml::de::{DeTable, DeValue};
 
 use crate::plan::{Bytes, PlanError, blame, nearest, suggest};
 
-/// A file being read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Document<'a> {
     pub(super) file: &'a str,
@@ -106,7 +105,6 @@ impl<'a> Section<'a> {
         number.ok_or_else(|| self.wrong(key, "a number is wanted here", "without quotes, as in 8.5"))
     }
 
-    /// A number within bounds.
     pub(super) fn number(&self, key: &'static str, bounds: RangeInclusive<f64>) -> Result<f64, PlanError> {
         let (value, _) = self.required(key)?;
         let number = self.read_number(key, value)?;
@@ -163,7 +161,6 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A text with something in it.
     pub(super) fn text(&self, key: &'static str) -> Result<&'a str, PlanError> {
         match self.required(key)?.0 {
             DeValue::String(text) if !text.trim().is_empty() => Ok(text),

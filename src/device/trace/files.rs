@@ -9,9 +9,7 @@ const SUFFIX: &str = ".trace";
 /// The trace of one trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceFile {
-    /// Where it lies.
     pub path: PathBuf,
-    /// The candidate that was tried.
     pub candidate: String,
     /// The block, from 1.
     pub block: u32,

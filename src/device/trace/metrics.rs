@@ -6,7 +6,6 @@ use super::record::Record;
 /// What all requests of one operation come to.
 #[derive(Debug, Clone, Default)]
 pub struct Share {
-    /// How many.
     pub requests: u64,
     /// Bytes they were about.
     pub bytes: u64,

@@ -10,16 +10,10 @@ use super::writer::MAGIC;
 /// Why a trace cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The file is something else.
     #[error("this is no trace of fsverdict's, or of a version this program does not know")]
     Foreign,
-    /// A piece is not what was written.
     #[error("the trace is damaged after {records} requests")]
-    Damaged {
-        /// How many could be read.
-        records: u64,
-    },
-    /// It cannot be read at all.
+    Damaged { records: u64 },
     #[error("cannot read the trace: {0}")]
     Failed(#[from] io::Error),
 }

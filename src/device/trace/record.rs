@@ -9,7 +9,6 @@ pub struct Record {
     pub submitted_ns: u64,
     /// When it was done; `None` when the trace ended first.
     pub completed_ns: Option<u64>,
-    /// What it was.
     pub operation: Operation,
     /// Its first sector, of 512 bytes.
     pub sector: u64,

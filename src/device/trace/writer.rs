@@ -15,7 +15,6 @@ const PIECE: usize = 1 << 16;
 /// How a trace's file ends, or where it stopped being written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Records in the file.
     pub records: u64,
     /// Records that came after the bound was reached, and are not.
     pub left_out: u64,

@@ -54,7 +54,6 @@ impl Cleared {
         &self.device
     }
 
-    /// What was on it.
     pub fn contents(&self) -> &Contents {
         &self.contents
     }

@@ -15,109 +15,44 @@ const NEEDS_ROOT: &str = "testing a real device needs root, in every lab: sudo f
 /// Why a device was refused. `device` is always one line for people: path, model, size.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// It is not a block device, or cannot be inspected.
     #[error(transparent)]
     Inspect(#[from] InspectError),
     /// Its node lies where cells have memory of their own or see no devices, and there is none in its place.
     #[error(
         "the node of {device} does not lie below /dev, where trials look for it, and /dev/{name} is not it"
     )]
-    NodeElsewhere {
-        /// The device.
-        device: String,
-        /// The kernel's name for it.
-        name: String,
-        /// Its number.
-        number: DeviceNumber,
-    },
+    NodeElsewhere { device: String, name: String, number: DeviceNumber },
     /// One of the kernel's tables could not be read, so nothing is known.
     #[error("cannot tell whether {device} is in use: {source}")]
-    TableUnreadable {
-        /// The device.
-        device: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// It holds a part of the running system.
+    TableUnreadable { device: String, source: io::Error },
     #[error("{device} is the system's disk: {part} is mounted on {}", point.display())]
-    System {
-        /// The device.
-        device: String,
-        /// The filesystem's device.
-        part: String,
-        /// Where it is mounted.
-        point: PathBuf,
-    },
-    /// It, or a partition of it, is mounted.
+    System { device: String, part: String, point: PathBuf },
     #[error("{device} is in use: {part} is mounted on {}", point.display())]
-    Mounted {
-        /// The device.
-        device: String,
-        /// What of it is mounted.
-        part: String,
-        /// Where.
-        point: PathBuf,
-    },
-    /// It, or a partition of it, is swap space.
+    Mounted { device: String, part: String, point: PathBuf },
     #[error("{device} is in use: {part} is swap space")]
-    Swap {
-        /// The device.
-        device: String,
-        /// What of it is swap.
-        part: String,
-    },
-    /// Another device or filesystem stands on it.
+    Swap { device: String, part: String },
     #[error("{device} is in use: {part} is held by {holder}")]
     Held {
-        /// The device.
         device: String,
-        /// What of it is held.
         part: String,
         /// What holds it: `dm-0 (vg-home)`, `md127` …
         holder: String,
     },
-    /// Whether programs write to it cannot be told.
     #[error(
         "cannot tell whether {device} is in use: what {processes} processes have open cannot be looked at"
     )]
-    Hidden {
-        /// The device.
-        device: String,
-        /// How many processes cannot be looked into.
-        processes: usize,
-    },
+    Hidden { device: String, processes: usize },
     /// It is a loop device over another block device, which nothing protects.
     #[error("{device} is a loop device over the block device {backing}")]
-    LoopOverDevice {
-        /// The device.
-        device: String,
-        /// What it stands on.
-        backing: String,
-    },
-    /// The same hardware is in use by another path.
+    LoopOverDevice { device: String, backing: String },
     #[error(
         "{device} is the same disk as {other} (world-wide name {name}), and that one is in use: {reason}"
     )]
-    SameDisk {
-        /// The device.
-        device: String,
-        /// The other path to it.
-        other: String,
-        /// The name they share.
-        name: String,
-        /// How the other is used.
-        reason: String,
-    },
-    /// It does not take writes.
+    SameDisk { device: String, other: String, name: String, reason: String },
     #[error("{device} is read-only")]
-    ReadOnly {
-        /// The device.
-        device: String,
-    },
-    /// It is smaller than the plan needs.
+    ReadOnly { device: String },
     #[error("{device} is too small: {} is there, {} is needed", Bytes(*size), Bytes(*needed))]
     TooSmall {
-        /// The device.
         device: String,
         /// Its size in bytes.
         size: u64,
@@ -126,45 +61,18 @@ pub enum Refusal {
     },
     /// Another run tests it, or its disk, or a partition of it.
     #[error("{device} is being tested by another run: {holder}")]
-    Taken {
-        /// The device.
-        device: String,
-        /// Whose.
-        holder: String,
-    },
-    /// Somebody has it open exclusively.
+    Taken { device: String, holder: String },
     #[error("{device} is busy: a program or a mount elsewhere holds it exclusively")]
-    Busy {
-        /// The device.
-        device: String,
-    },
-    /// It cannot be opened.
+    Busy { device: String },
     #[error("cannot open {device}: {source}")]
-    CannotOpen {
-        /// The device.
-        device: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// What is on it could not be found out.
+    CannotOpen { device: String, source: io::Error },
     #[error("cannot tell what is on {device}: {source}")]
-    Unknown {
-        /// The device.
-        device: String,
-        /// Why.
-        source: SignatureError,
-    },
+    Unknown { device: String, source: SignatureError },
     /// Something is on it (or it is not the one that was named).
     #[error("{0}")]
     Signed(Box<SignedDevice>),
-    /// It is not as it was examined any more.
     #[error("{device} changed since it was examined: {change}; it was not written to")]
-    Changed {
-        /// The device.
-        device: String,
-        /// What changed.
-        change: String,
-    },
+    Changed { device: String, change: String },
 }
 
 /// How sure it is that something is on a device.
@@ -174,7 +82,6 @@ pub enum State {
     Blank,
     /// Nothing was found, but not all was looked at, or it is a part of something.
     Doubtful,
-    /// Something is on it.
     Full,
 }
 

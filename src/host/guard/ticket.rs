@@ -20,7 +20,6 @@ use crate::host::syscall;
 pub struct Ticket {
     /// The device's path without symbolic links.
     pub path: PathBuf,
-    /// Its number.
     pub number: DeviceNumber,
     /// Its size in bytes.
     pub size: u64,
@@ -34,7 +33,6 @@ pub struct Ticket {
     /// Digest of what was on it; `None` once it holds only what fsverdict wrote.
     #[serde(default)]
     contents: Option<String>,
-    /// Nothing at all was on it.
     #[serde(default)]
     blank: bool,
 }

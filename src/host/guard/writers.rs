@@ -20,7 +20,6 @@ pub(super) type Guarded = Vec<(String, Base)>;
 /// Who could not be looked into.
 #[derive(Debug, Default)]
 struct Hidden {
-    /// Whose open files are hidden.
     files: usize,
     /// Whose mappings are, and only these: a security module keeps some from root itself.
     mappings: usize,

@@ -20,7 +20,6 @@ enum Role {
     Conductor,
     /// What a conductor starts: an agent, or a cell around one.
     Agent,
-    /// A guest kernel.
     Guest,
 }
 

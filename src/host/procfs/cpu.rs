@@ -14,13 +14,10 @@ pub struct CpuTimes {
     pub user: u64,
     /// In user mode at low priority.
     pub nice: u64,
-    /// In the kernel.
     pub system: u64,
-    /// Idle.
     pub idle: u64,
     /// Idle with input or output outstanding.
     pub io_wait: u64,
-    /// Serving interrupts.
     pub interrupt: u64,
     /// Serving deferred interrupt work.
     pub soft_interrupt: u64,

@@ -7,7 +7,6 @@ use crate::host::root::{Place, ReadError, Root};
 /// Memory of the machine, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Memory {
-    /// All there is.
     pub total: u64,
     /// What programs could still get without swapping.
     pub available: u64,

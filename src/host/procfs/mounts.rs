@@ -9,7 +9,6 @@ use crate::host::root::{Place, ReadError, Root};
 /// One line of mountinfo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
-    /// Identity of the mount.
     pub id: u32,
     /// Identity of the mount it sits on.
     pub parent: u32,
@@ -17,11 +16,9 @@ pub struct Mount {
     pub device: (u32, u32),
     /// The folder of the filesystem that is visible here; `/` but for bind mounts and subvolumes.
     pub within: PathBuf,
-    /// Where it is mounted.
     pub target: PathBuf,
     /// Options of this mount (`rw,noatime`).
     pub options: String,
-    /// Type of the filesystem.
     pub filesystem: String,
     /// What was mounted, e.g. a device.
     pub source: PathBuf,

@@ -9,31 +9,14 @@ const SHOWN_LINES: usize = 6;
 /// A program could not be run to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// No such executable.
     #[error(
         "the program `{program}` is not installed\nhint: `fsverdict doctor` names the package it comes in"
     )]
-    Missing {
-        /// Its name.
-        program: String,
-    },
-    /// The kernel refused to start it.
+    Missing { program: String },
     #[error("cannot start `{program}`: {source}")]
-    Start {
-        /// Its name.
-        program: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// It started and its end could not be learned.
+    Start { program: String, source: std::io::Error },
     #[error("lost track of `{program}`: {source}")]
-    Wait {
-        /// Its name.
-        program: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// It ended, but not well.
+    Wait { program: String, source: std::io::Error },
     #[error("{}", failure(.0))]
     Failed(Box<CommandRecord>),
 }

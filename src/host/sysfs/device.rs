@@ -9,7 +9,6 @@ use super::{SECTOR, device_folder};
 /// What identifies a block device. `None` where the device does not say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DeviceIdentity {
-    /// Its kernel name.
     pub name: String,
     /// Size in bytes.
     pub size: u64,
@@ -17,13 +16,9 @@ pub struct DeviceIdentity {
     pub read_only: bool,
     /// Whether its medium can be taken out.
     pub removable: Option<bool>,
-    /// Maker.
     pub vendor: Option<String>,
-    /// Model.
     pub model: Option<String>,
-    /// Firmware revision.
     pub revision: Option<String>,
-    /// Serial number.
     pub serial: Option<String>,
     /// World-wide identity.
     pub wwid: Option<String>,

@@ -52,7 +52,6 @@ pub struct QueueSettings {
     pub logical_block_size: Option<u64>,
     /// Smallest unit the device writes at once, in bytes.
     pub physical_block_size: Option<u64>,
-    /// Requests the queue holds.
     pub requests: Option<u64>,
     /// Read-ahead in KiB.
     pub read_ahead_kibibytes: Option<u64>,

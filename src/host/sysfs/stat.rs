@@ -15,7 +15,6 @@ pub const SECTOR: u64 = 512;
 /// What a device has done since it appeared. Counts of requests, sectors of 512 bytes, milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeviceStat {
-    /// Reads completed.
     pub reads: u64,
     /// Reads merged into others before they were sent.
     pub read_merges: u64,
@@ -23,7 +22,6 @@ pub struct DeviceStat {
     pub read_sectors: u64,
     /// Milliseconds all reads together waited.
     pub read_milliseconds: u64,
-    /// Writes completed.
     pub writes: u64,
     /// Writes merged into others before they were sent.
     pub write_merges: u64,
@@ -46,9 +44,7 @@ pub struct DeviceStat {
 /// Discards completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Discards {
-    /// Requests.
     pub requests: u64,
-    /// Merged into others.
     pub merges: u64,
     /// Sectors.
     pub sectors: u64,
@@ -59,7 +55,6 @@ pub struct Discards {
 /// Cache flushes completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flushes {
-    /// Requests.
     pub requests: u64,
     /// Milliseconds waited.
     pub milliseconds: u64,
@@ -118,7 +113,6 @@ pub fn device_stat(root: &Root, name: &str) -> Result<DeviceStat, ReadError> {
 /// Requests sent to a device and not yet completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InFlight {
-    /// Reads.
     pub reads: u64,
     /// Writes (with flushes and discards).
     pub writes: u64,

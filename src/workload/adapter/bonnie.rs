@@ -8,7 +8,6 @@ use crate::journal::{Measurement, MetricInfo, Unit};
 
 use super::{Adapter, AdapterError, Reading, words};
 
-/// bonnie++ 1.03 to 2.00.
 pub(super) struct Bonnie;
 
 /// Tests of a big file; the others are of many small ones.

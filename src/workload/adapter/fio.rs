@@ -8,7 +8,6 @@ use crate::journal::{Measurement, MetricInfo, fio};
 
 use super::{Adapter, AdapterError, Reading};
 
-/// fio 3.
 pub(super) struct Fio;
 
 /// Percentiles by the names fio gives them, with the place of their metric.

@@ -18,11 +18,9 @@ const SHOWN: usize = 2000;
 
 /// A benchmark program.
 pub trait Adapter: Sync {
-    /// Its name in plans.
     fn name(&self) -> &'static str;
     /// What it measures, in a line.
     fn summary(&self) -> &'static str;
-    /// The program it runs.
     fn program(&self) -> &'static str;
     /// What it can measure; every metric it gives is among them.
     fn metrics(&self) -> &'static [MetricInfo];
@@ -56,13 +54,9 @@ pub struct Reading {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the output of {program} cannot be used: {what}\nhint: {hint}\n{}", shown(.output))]
 pub struct AdapterError {
-    /// The program.
     pub program: &'static str,
-    /// What is wrong with it.
     pub what: String,
-    /// What to do.
     pub hint: String,
-    /// All of it.
     pub output: String,
 }
 
@@ -77,12 +71,10 @@ fn shown(output: &str) -> String {
     }
 }
 
-/// Every adapter.
 pub fn adapters() -> &'static [&'static dyn Adapter] {
     &[&bonnie::Bonnie, &fio::Fio]
 }
 
-/// The adapter of this name.
 pub fn adapter(name: &str) -> Option<&'static dyn Adapter> {
     adapters().iter().copied().find(|adapter| adapter.name() == name)
 }

@@ -6,7 +6,6 @@ use crate::report::markdown::{code, escaped};
 use crate::statistics::Comparison;
 use crate::verdict::{ALPHA, Change};
 
-/// The document.
 pub(super) fn render(report: ComparisonReport<'_>) -> String {
     let found = report.found;
     let title = escaped(&report.before.header.title);

@@ -18,11 +18,8 @@ use crate::verdict::{Change, RunComparison};
 /// What a comparison of two runs shows.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparisonReport<'a> {
-    /// The run before.
     pub before: &'a Run,
-    /// The run after.
     pub after: &'a Run,
-    /// What was found.
     pub found: &'a RunComparison,
 }
 

@@ -8,7 +8,6 @@ use crate::verdict::Change;
 pub(super) struct Row {
     /// The number before, with its unit and half its interval.
     pub(super) before: String,
-    /// The same after.
     pub(super) after: String,
     /// After against before.
     pub(super) change: String,
@@ -16,7 +15,6 @@ pub(super) struct Row {
     pub(super) interval: String,
 }
 
-/// Lays a change out.
 pub(super) fn row(found: &Change) -> Row {
     let scale = Scale::suited(found.unit, [found.before.point, found.after.point].into_iter());
     let cell = |estimate: &Estimate| {

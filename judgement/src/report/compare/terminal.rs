@@ -15,7 +15,6 @@ const LONGEST: usize = 24;
 /// Headers of the columns; those from the third on are set right.
 const HEADERS: [&str; 7] = ["candidate", "phase", "before", "after", "change", "95% interval", "outcome"];
 
-/// The page.
 pub(super) fn render(report: ComparisonReport<'_>, look: Look) -> String {
     let found = report.found;
     let signs = if look.unicode { UNICODE } else { ASCII };

@@ -12,7 +12,6 @@ use crate::report::number::{Scale, fixed};
 use crate::report::text::one_line;
 use crate::verdict::CostColumn;
 
-/// The section.
 pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
     let most = |found: &CostColumn| found.values.iter().flatten().copied().fold(0.0, f64::max);
     // Tool and kernel stand side by side to be added up.

@@ -29,7 +29,6 @@ const SOURCES: [(&str, &str); 4] = [
     ),
 ];
 
-/// The section.
 pub(super) fn section(report: &Report<'_>, thinned: Option<&Thinned>) -> Markup {
     html! {
         section #evidence aria-labelledby="evidence-title" {

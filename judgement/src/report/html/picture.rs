@@ -28,7 +28,6 @@ fn looks(mark: Mark) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-/// The section.
 pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
     let goal = report.plan.goal.metric.as_str();
     let what = metric(goal).map_or(goal, |known| known.title);

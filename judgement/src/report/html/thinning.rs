@@ -10,7 +10,6 @@ use crate::report::text::count;
 /// Numbers that a page holds at most: about three megabytes.
 const NUMBERS: usize = 200_000;
 
-/// What was left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Thinned {
     /// Trials in the page.

@@ -7,7 +7,6 @@ use rustix::termios::tcgetwinsize;
 /// What the receiving end can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
-    /// Columns to fit in.
     pub columns: usize,
     /// Colours and bold type. They never carry meaning alone.
     pub colour: bool,
@@ -55,7 +54,6 @@ impl Look {
     }
 }
 
-/// The signs of a page.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::report) struct Signs {
     pub(in crate::report) best: &'static str,

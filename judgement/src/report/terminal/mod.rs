@@ -24,7 +24,6 @@ const LONGEST_REASON: usize = 400;
 /// Width of the words on findings.
 const FINDING: usize = 21;
 
-/// The page.
 pub(super) fn render(report: &Report<'_>, look: Look) -> String {
     let signs = if look.unicode { UNICODE } else { ASCII };
     let mut page = Page { lines: Vec::new(), look };

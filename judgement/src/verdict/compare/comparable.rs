@@ -9,7 +9,6 @@ use crate::plan::{Bytes, Dataset, DeviceSource, Phase, Plan, TreeShape};
 /// A run with its plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Side<'a> {
-    /// The plan.
     pub plan: &'a Plan,
     /// What the journal says.
     pub run: &'a Run,

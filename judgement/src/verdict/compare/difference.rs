@@ -18,7 +18,6 @@ pub struct Difference {
     pub what: String,
     /// Its value before; `None` where there was none.
     pub before: Option<String>,
-    /// Its value after.
     pub after: Option<String>,
 }
 

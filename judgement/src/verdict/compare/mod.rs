@@ -31,14 +31,12 @@ pub const ALPHA: f64 = 0.05;
 /// Metrics shown beside the goal's: they inform, and decide nothing.
 const COSTS: [&str; 3] = ["cpu", "cpu_kernel", "device_written"];
 
-/// The runs cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "these runs cannot be compared\n  {}\nhint: `compare` is for the same plan run twice: kernel, options and tool versions may differ, and nothing else",
     reasons.join("\n  ")
 )]
 pub struct Incomparable {
-    /// Why, each in a sentence.
     pub reasons: Vec<String>,
 }
 
@@ -58,7 +56,6 @@ pub struct RunComparison {
     pub costs: Vec<Change>,
     /// Candidates that went well before and fail now.
     pub broken: Vec<LeftOut>,
-    /// Candidates that were not compared.
     pub left_out: Vec<LeftOut>,
     /// What else is not the same in the two runs.
     pub differences: Vec<Difference>,
@@ -90,7 +87,6 @@ impl RunComparison {
         !self.broken.is_empty() || self.regressions().next().is_some()
     }
 
-    /// Changes judged to be this.
     pub fn judged_as(&self, outcome: Comparison) -> impl Iterator<Item = &Change> {
         self.judged.iter().filter(move |change| change.outcome() == Some(outcome))
     }

@@ -22,7 +22,6 @@ pub(super) struct Block {
 #[derive(Debug)]
 pub(super) struct Blocks {
     pub(super) blocks: Vec<Block>,
-    /// Units in a block.
     pub(super) units: u32,
     victim: Victim,
     /// By erases, the least worn first.

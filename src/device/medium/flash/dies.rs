@@ -5,7 +5,6 @@ use super::super::super::model::parameters;
 #[derive(Debug)]
 pub(super) struct Dies {
     parameters: parameters::Flash,
-    /// When each is free.
     dies: Vec<u64>,
     channels: Vec<u64>,
 }
@@ -43,7 +42,6 @@ impl Dies {
         self.dies[die]
     }
 
-    /// Erases a block on every die.
     pub(super) fn erase(&mut self, at_ns: u64) {
         for free_ns in &mut self.dies {
             *free_ns = at_ns.max(*free_ns) + self.parameters.erase_ns;

@@ -8,7 +8,6 @@ use super::permutation::Permutation;
 pub(super) enum Place {
     /// It was never written, or was discarded.
     Nowhere,
-    /// Where it was at the start.
     Initial,
     /// In this physical unit.
     At(u32),

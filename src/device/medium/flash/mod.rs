@@ -24,7 +24,6 @@ const LEAST_BLOCKS: u64 = 256;
 #[derive(Debug)]
 pub(super) struct Flash {
     units: u64,
-    /// Units in a page.
     page_units: u64,
     mapping: Mapping,
     initial: Initial,
@@ -38,7 +37,6 @@ pub(super) struct Flash {
     wear: Wear,
 }
 
-/// A block that is being cleaned.
 #[derive(Debug, Clone, Copy)]
 struct Cleaning {
     block: u32,

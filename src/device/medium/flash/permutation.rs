@@ -49,7 +49,6 @@ impl Permutation {
         }
     }
 
-    /// What goes to this number.
     pub(super) fn back(&self, mut number: u64) -> u64 {
         loop {
             number = self.once_back(number);
