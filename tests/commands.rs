@@ -176,10 +176,13 @@ fn list_knows_every_kind() {
     let kinds: [(&str, &[&str]); 8] = [
         (
             "filesystems",
-            &["ext2", "ext3", "ext4", "xfs", "btrfs", "jfs", "reiserfs", "reiser4", "nilfs2", "f2fs"],
+            &[
+                "ext2", "ext3", "ext4", "xfs", "btrfs", "jfs", "reiserfs", "reiser4", "nilfs2", "f2fs",
+                "exfat", "ntfs3", "vfat",
+            ],
         ),
         ("operations", &["tree.write", "stream.rewrite", "directory.list", "fsck"]),
-        ("presets", &["demo", "quick", "usb-backup"]),
+        ("presets", &["demo", "quick", "usb-backup", "usb-stick"]),
         ("models", &["ideal", "usb-disk-5400", "sata-ssd"]),
         ("labs", &["native", "uml"]),
         ("layers", &["none", "luks1", "luks2", "mq-deadline"]),

@@ -18,7 +18,7 @@ pub struct Facts {
     /// Whether `syncfs(2)` ends with a flush of the device's write cache; none where it could not be tried.
     ///
     /// Counted in `/proc/diskstats` under Linux 6.1: ext2 flushes on fsync only (its own driver; the ext4 driver flushes),
-    /// JFS not even then. Where this is not `Some(true)` data is durable only after an fsync of the device node itself; a
+    /// JFS not even then; FAT, exFAT and NTFS on fsync only (read in 6.12's fs/fat, fs/exfat, fs/ntfs3). Where this is not `Some(true)` data is durable only after an fsync of the device node itself; a
     /// trial that left that out would let these two look faster for promising less.
     pub syncfs_flushes: Option<bool>,
     /// How a name is found in a large directory.

@@ -15,6 +15,7 @@
 //! a plan asks for one (`iocharset=`).
 
 mod btrfs;
+mod exfat;
 mod exit;
 mod ext;
 mod ext2;
@@ -28,10 +29,12 @@ mod mkfs;
 mod model;
 mod mount;
 mod nilfs2;
+mod ntfs3;
 mod registry;
 mod reiser4;
 mod reiserfs;
 mod tool;
+mod vfat;
 mod xfs;
 
 pub use exit::{ExitCodes, Meaning};

@@ -1,19 +1,22 @@
 //! The list of filesystems: one line each.
 
 use super::model::Filesystem;
-use super::{btrfs, ext2, ext3, ext4, f2fs, jfs, nilfs2, reiser4, reiserfs, xfs};
+use super::{btrfs, exfat, ext2, ext3, ext4, f2fs, jfs, nilfs2, ntfs3, reiser4, reiserfs, vfat, xfs};
 
 /// Every filesystem, in alphabetical order.
-static REGISTRY: [&Filesystem; 10] = [
+static REGISTRY: [&Filesystem; 13] = [
     &btrfs::BTRFS,
+    &exfat::EXFAT,
     &ext2::EXT2,
     &ext3::EXT3,
     &ext4::EXT4,
     &f2fs::F2FS,
     &jfs::JFS,
     &nilfs2::NILFS2,
+    &ntfs3::NTFS3,
     &reiser4::REISER4,
     &reiserfs::REISERFS,
+    &vfat::VFAT,
     &xfs::XFS,
 ];
 
@@ -140,7 +143,11 @@ mod tests {
                 "{}",
                 filesystem.name
             );
-            assert!(facts.maximum_file >= 1 << 40 && facts.maximum_volume >= 1 << 40, "{}", filesystem.name);
+            assert!(
+                facts.maximum_file >= (4 << 30) - 1 && facts.maximum_volume >= 1 << 40,
+                "{}",
+                filesystem.name
+            );
             assert!(!facts.compresses_by_default || !facts.compression.is_empty(), "{}", filesystem.name);
             assert!(!(facts.journaled && facts.copy_on_write), "{}", filesystem.name);
         }

@@ -46,6 +46,11 @@ const PRESETS: &[Preset] = &[
         summary: "1.5 GB of /usr written by rsync, read by sha1sum, removed and checked: eight filesystems, plain and on LUKS",
         toml: include_str!("../../../presets/usb-backup.toml"),
     },
+    Preset {
+        name: "usb-stick",
+        summary: "photos and documents on a modelled USB stick, as sold (FAT, exFAT, NTFS) or made for Linux: no stick and no root needed",
+        toml: include_str!("../../../presets/usb-stick.toml"),
+    },
 ];
 
 /// Every preset, by name.

@@ -1,0 +1,57 @@
+//! exFAT.
+
+use super::exit::{ExitCodes, Meaning};
+use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::model::{Driver, Filesystem, Fsck};
+use super::tool::{Packages, Tool};
+
+const EXFATPROGS: Packages = Packages::everywhere("exfatprogs");
+
+/// exFAT.
+pub(super) static EXFAT: Filesystem = Filesystem {
+    name: "exfat",
+    title: "exFAT",
+    summary: "Microsoft's for flash (2006), what sticks and cards above 32 GB are sold with: a bitmap beside the table of clusters, which files \
+              that lie in one piece do not use; no journal, no owners, permissions or symbolic links. Fair defaults: those of mkfs.exfat, \
+              which makes clusters of 4 KiB to 128 KiB by the size.",
+    drivers: &[Driver { config: "CONFIG_EXFAT_FS", modules: &["exfat"] }],
+    mkfs: Tool { program: "mkfs.exfat", version: &["-V"], packages: EXFATPROGS },
+    mkfs_defaults: &[],
+    mkfs_lists: &[],
+    fsck: Some(Fsck {
+        tool: Tool { program: "fsck.exfat", version: &["-V", "/dev/null"], packages: EXFATPROGS },
+        options: &["-n"],
+        exit_codes: ExitCodes {
+            source: "exfatprogs 1.2.0, fsck/fsck.c: the numbers of fsck(8)",
+            summed: false,
+            codes: &[
+                (0, Meaning::Clean),
+                (1, Meaning::Corrected),
+                (4, Meaning::ErrorsLeft),
+                (8, Meaning::OperationalError),
+                (16, Meaning::UsageError),
+                (32, Meaning::Canceled),
+                (128, Meaning::LibraryError),
+            ],
+        },
+    }),
+    other_tools: &[],
+    mount_defaults: &[],
+    cleaner: None,
+    minimum_size: 3 << 20,
+    facts: Facts {
+        journaled: false,
+        copy_on_write: false,
+        metadata_checksums: false,
+        data_checksums: false,
+        compression: &[],
+        compresses_by_default: false,
+        syncfs_flushes: Some(false),
+        directory_index: DirectoryIndex::Linear,
+        inodes: Inodes::Dynamic,
+        maximum_file: 128 << 50,
+        maximum_volume: 128 << 50,
+        kernel_status: "In the kernel since 5.7, maintained.",
+        source: "Microsoft, exFAT file system specification (2019); fs/exfat",
+    },
+};
