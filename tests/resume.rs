@@ -6,10 +6,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fsverdict::journal::{
     CandidateStatus, Event, FILE_NAME, Facts, OpenJournal, Run, SCHEMA, Status, Surroundings, TrialId, read,
@@ -32,9 +31,11 @@ struct Tale {
     /// Trials that fail.
     failing: Vec<(u32, u32, &'static str)>,
     /// Trials that are killed from outside, as often as they are named.
-    killed: RefCell<Vec<(u32, &'static str)>>,
+    killed: Mutex<Vec<(u32, &'static str)>>,
     /// Attempts at blocks during which the machine was busy.
     busy: Vec<(u32, u32)>,
+    /// How many trials are under way at once besides one.
+    jobs: usize,
     /// What the user's folder held in trials in which it did not hold the usual.
     held: Vec<(u32, u32, &'static str, &'static str)>,
 }
@@ -44,7 +45,11 @@ struct Player {
     trials: BTreeMap<(u32, String), Vec<Event>>,
     tale: Tale,
     /// The trial that is played.
-    now: Rc<RefCell<Option<TrialId>>>,
+    now: Mutex<Option<TrialId>>,
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Player {
@@ -60,7 +65,7 @@ impl Player {
             let twin = trials[&(block, "ext4-plain".to_owned())].clone();
             trials.insert((block, "ext4~twin".to_owned()), twin);
         }
-        Player { trials, tale, now: Rc::default() }
+        Player { trials, tale, now: Mutex::default() }
     }
 
     fn slower(&self, candidate: &str, event: &Event) -> Event {
@@ -95,9 +100,17 @@ impl Lab for Player {
         Vec::new()
     }
 
-    fn run(&self, spec: &TrialSpec, _: &Medium, watch: &mut dyn FnMut(Event)) -> Result<TrialEnd, LabError> {
+    fn run(
+        &self,
+        spec: &TrialSpec,
+        _: &Medium,
+        job: usize,
+        watch: &mut dyn FnMut(Event),
+    ) -> Result<TrialEnd, LabError> {
+        // Whoever began last ends first, as far as they are let.
+        std::thread::sleep(std::time::Duration::from_millis(2) * (self.tale.jobs - job) as u32);
         let TrialId { block, candidate, attempt } = spec.trial.clone();
-        self.now.replace(Some(spec.trial.clone()));
+        lock(&self.now).replace(spec.trial.clone());
         for event in &self.trials[&(block, candidate.clone())] {
             watch(self.slower(&candidate, event));
         }
@@ -109,7 +122,7 @@ impl Lab for Player {
             watch(Event::Facts { facts: Facts::from([("dataset.docs".to_owned(), held)]) });
         }
         let fails = self.tale.failing.contains(&(block, attempt, candidate.as_str()));
-        let mut left = self.tale.killed.borrow_mut();
+        let mut left = lock(&self.tale.killed);
         let killed =
             left.iter().position(|id| *id == (block, candidate.as_str())).map(|at| left.remove(at)).is_some();
         let (status, reason) = if fails || killed { (Status::Failed, "it broke") } else { (Status::Ok, "") };
@@ -125,7 +138,7 @@ impl Watcher for Machine<'_> {
     fn begin(&mut self) {}
 
     fn end(&mut self, own_bytes: u64) -> Surroundings {
-        let now = self.0.now.borrow();
+        let now = lock(&self.0.now);
         let busy = now.as_ref().is_some_and(|id| self.0.tale.busy.contains(&(id.block, id.attempt)));
         Surroundings {
             cpu_time: Some(2.0),
@@ -180,7 +193,7 @@ fn conduct(plan: &Plan, player: &Player, journal: &Path) {
     if journal.run().unwrap().finished.is_some() {
         return;
     }
-    player.now.replace(None);
+    lock(&player.now).take();
     let mut study = Study {
         plan,
         lab: player,
@@ -188,6 +201,7 @@ fn conduct(plan: &Plan, player: &Player, journal: &Path) {
         journal,
         observer: &mut Silent,
         watcher: &mut Machine(player),
+        jobs: player.tale.jobs + 1,
     };
     study.conduct(resumed).unwrap();
 }
@@ -301,7 +315,7 @@ fn when_a_folder_of_the_user_changes() {
 
 #[test]
 fn a_killed_trial_is_tried_again_once() {
-    let killed = RefCell::new(vec![(1, "ext4"), (2, "btrfs"), (2, "btrfs")]);
+    let killed = Mutex::new(vec![(1, "ext4"), (2, "btrfs"), (2, "btrfs")]);
     let (plan, player, folder) = (plan(&ALL), Player::new(Tale { killed, ..Tale::default() }), folder());
     let journal = folder.path().join("journal.jsonl");
     conduct(&plan, &player, &journal);
@@ -324,6 +338,47 @@ fn when_nothing_may_be_ranked() {
     assert_eq!(report["run"]["ended"]["by"], "disturbed");
     assert_eq!(report["verdict"]["ranking"], serde_json::json!([]));
     assert!(report["verdict"]["refused"].as_str().unwrap().contains("more than the 1 that did"));
+}
+
+#[test]
+fn how_many_trials_are_under_way_at_once_changes_nothing() {
+    let tale = |jobs| {
+        let slower = vec![("nilfs2", 9.0), ("btrfs", 4.0)];
+        let killed = Mutex::new(vec![(1, "btrfs")]);
+        Player::new(Tale { slower, killed, failing: vec![(2, 1, "ext4-plain")], jobs, ..Tale::default() })
+    };
+    let (plan, folder) = (plan(&ALL), folder());
+    let (one, three) = (folder.path().join("one.jsonl"), folder.path().join("three.jsonl"));
+    let in_order = |journal: &Path| {
+        let mut told = told(&plan, journal);
+        told.1.sort();
+        told
+    };
+    conduct(&plan, &tale(0), &one);
+    let expected = in_order(&one);
+    // Begun by the same event, so that the reports can be the same to the second.
+    let first = std::fs::read_to_string(&one).unwrap().lines().next().unwrap().to_owned() + "\n";
+    std::fs::write(&three, &first).unwrap();
+    conduct(&plan, &tale(2), &three);
+    assert_eq!(in_order(&three), expected);
+    let text = std::fs::read_to_string(&three).unwrap();
+    let overlaps = "\"event\":\"trial_started\"";
+    let begun: Vec<usize> =
+        text.lines().enumerate().filter(|(_, l)| l.contains(overlaps)).map(|(at, _)| at).collect();
+    assert!(begun[1] - begun[0] < 3, "none overlapped: {text}");
+    // Cut with three under way, and carried on with one or three at once.
+    let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
+    for (jobs, lines) in [(0, begun[2] + 2), (2, begun[2] + 5), (0, begun[4] + 3), (2, begun[5] + 1)] {
+        std::fs::write(&three, &text[..ends[lines]]).unwrap();
+        let left = Player::new(Tale { killed: Mutex::default(), ..tale(jobs).tale });
+        conduct(&plan, &left, &three);
+        let (told, lines) = (in_order(&three), &text[..ends[lines]]);
+        assert_eq!((told.0, told.1), (expected.0.clone(), expected.1.clone()), "{lines}");
+        let judged = |report: &str| {
+            serde_json::from_str::<serde_json::Value>(report).unwrap()["verdict"]["ranking"].clone()
+        };
+        assert_eq!(judged(&told.2), judged(&expected.2), "{lines}");
+    }
 }
 
 #[test]

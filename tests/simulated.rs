@@ -67,6 +67,55 @@ fn uml_simulated_trials_of_one_seed_are_the_same_and_of_two_blocks_are_not() {
     first.is_left_clean();
 }
 
+/// Two blocks of two candidates, one after the other and two at once, with the machine's other work watched for.
+#[test]
+fn uml_simulated_trials_side_by_side_are_those_that_were_alone() {
+    let plan = PLAN.replace(
+        r#""ext2", "ext4", "xfs", "btrfs", "f2fs", "nilfs2", "jfs", "reiserfs""#,
+        r#""ext4", "f2fs""#,
+    );
+    let watch = ["--set", "protocol.disturbed={foreign_cpu=0.0001}"];
+    let (one, two) = (Place::new(), Place::new());
+    one.run(&plan, &["--jobs", "1", watch[0], watch[1]]).exits(0);
+    let mut under_way = two.start(&plan, &["--jobs", "2", watch[0], watch[1]]);
+    under_way.wait_for("two guests", |_| {
+        let is_guest = |line: &[String]| line.iter().any(|word| word.starts_with("mem="));
+        two.processes().iter().filter(|(_, line)| is_guest(line) && line[1] != "launch").count() >= 2
+    });
+    assert_eq!(under_way.end(), Some(0));
+    assert_eq!(digests(&one).len(), 4);
+    assert_eq!(digests(&one), digests(&two));
+    assert_eq!(one.report()["verdict"]["ranking"], two.report()["verdict"]["ranking"]);
+    assert!(two.journal().all("block_finished").all(|end| end["invalid"].is_null()));
+    two.is_left_clean();
+}
+
+#[test]
+fn uml_simulated_trials_side_by_side_leave_nothing_when_the_conductor_is_killed() {
+    let place = Place::new();
+    let mut running = place.start(PLAN, &["--jobs", "2"]);
+    running.wait_for("two trials under way, one done", |journal| {
+        journal.finished() > 0 && journal.all("trial_started").count() > journal.finished() + 1
+    });
+    let before = place.journal();
+    running.kill();
+    place.is_left_clean();
+    assert_eq!(place.journal().0[..before.0.len()], before.0[..]);
+    place.fsverdict(&["resume", "run", "--jobs", "1", "--quiet"]).exits(0);
+    let (resumed, whole) = (digests(&place), Place::new());
+    whole.run(PLAN, &["--quiet"]).exits(0);
+    assert_eq!(resumed, digests(&whole));
+}
+
+#[test]
+fn uml_only_simulated_trials_may_be_side_by_side() {
+    let place = Place::new();
+    let image = ["--device", "image:512MiB", "--jobs", "2"];
+    place.run(PLAN, &image).exits(2).says(&["this machine's clock", "hint:", "--jobs"]);
+    place.run(PLAN, &["--jobs", "9999"]).exits(2).says(&["there is room for", "hint: --jobs"]);
+    assert!(!place.path().join("run").exists());
+}
+
 #[test]
 fn uml_simulated_trials_want_a_model_that_there_is() {
     let place = Place::new();

@@ -15,8 +15,8 @@ pub(super) struct Bar {
     plain: bool,
     done: u64,
     started: Instant,
-    /// The trial that has begun and not ended.
-    current: Option<TrialId>,
+    /// The trials that have begun and not ended, each with its step.
+    underway: Vec<(TrialId, String)>,
 }
 
 impl Bar {
@@ -32,12 +32,25 @@ impl Bar {
         if !plain {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
-        Bar { bar, plain, done: 0, started: Instant::now(), current: None }
+        Bar { bar, plain, done: 0, started: Instant::now(), underway: Vec::new() }
     }
 
     /// A line that stays.
     pub(super) fn say(&self, line: &str) {
         if self.plain { say(line) } else { self.bar.println(screenful(line)) }
+    }
+
+    /// The step a trial is at, or that it has ended; all that are under way are shown.
+    fn step(&mut self, id: &TrialId, step: Option<String>) {
+        match (self.underway.iter().position(|(known, _)| known == id), step) {
+            (Some(at), Some(step)) => self.underway[at].1 = step,
+            (Some(at), None) => drop(self.underway.remove(at)),
+            (None, Some(step)) => self.underway.push((id.clone(), step)),
+            (None, None) => {}
+        }
+        let told: Vec<String> =
+            self.underway.iter().map(|(id, step)| format!("{}{step}", id.candidate)).collect();
+        self.bar.set_message(told.join(", "));
     }
 
     fn trial_ended(&mut self, id: &TrialId, status: Status, (reason, hint): (&str, &str), wall: f64) {
@@ -85,19 +98,17 @@ impl Observer for Bar {
     fn event(&mut self, trial: Option<&TrialId>, event: &Event) {
         match (trial, event) {
             (Some(id), Event::TrialStarted {}) => {
-                if self.current.replace(id.clone()).as_ref() == Some(id) {
+                if self.underway.iter().any(|(known, _)| known == id) {
                     self.say(&format!(
                         "warning: {} was killed in block {} and is tried again",
                         id.candidate, id.block
                     ));
                 }
-                self.bar.set_message(id.candidate.clone());
+                self.step(id, Some(String::new()));
             }
-            (Some(id), Event::StepStarted { step }) => {
-                self.bar.set_message(format!("{}: {step}", id.candidate));
-            }
+            (Some(id), Event::StepStarted { step }) => self.step(id, Some(format!(": {step}"))),
             (Some(id), Event::TrialFinished { status, reason, hint, wall }) => {
-                self.current = None;
+                self.step(id, None);
                 self.trial_ended(id, *status, (reason, hint), *wall);
             }
             (_, Event::CandidateSkipped { candidate, reason, hint }) => {

@@ -58,6 +58,9 @@ pub(super) struct Arguments {
     /// Print every trial and every command line that would run, and run none
     #[arg(long)]
     dry_run: bool,
+    /// This many trials at once, in simulated time [default: one for each processor there; 1 elsewhere]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
     /// No progress
     #[arg(long, short)]
     quiet: bool,
@@ -86,6 +89,7 @@ fn twice(name: &str) -> Result<Twice, Infallible> {
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     let plan = read_plan(&arguments.plan, &arguments.overrides())?;
     let choice = crate::lab::choose(&plan).map_err(CliError::failed)?;
+    let choice = choice.with_jobs(arguments.jobs.map(usize::from)).map_err(CliError::usage)?;
     if arguments.dry_run {
         return dry_run::show(&plan, &choice);
     }

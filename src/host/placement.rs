@@ -27,6 +27,17 @@ impl Placement {
         Ok(Placement { guest, server: processors.next().unwrap_or(guest) })
     }
 
+    /// One for each processor this thread may use, the last one first: a guest with all that serves it. For guests whose
+    /// time does not pass while they wait for each other.
+    ///
+    /// # Errors
+    /// As [`choose`](Self::choose).
+    pub fn each() -> std::io::Result<Vec<Self>> {
+        let allowed = sched_getaffinity(None)?;
+        let processors = (0..CpuSet::MAX_CPU).rev().filter(|number| allowed.is_set(*number));
+        Ok(processors.map(|number| Placement { guest: number, server: number }).collect())
+    }
+
     /// For the journal.
     pub fn facts(&self) -> Facts {
         [

@@ -11,6 +11,27 @@ use super::{Lab, LabError};
 pub struct Choice {
     pub lab: Box<dyn Lab>,
     pub reason: String,
+    /// How many trials are under way at once.
+    pub jobs: usize,
+}
+
+impl Choice {
+    fn of(lab: Box<dyn Lab>, reason: String) -> Self {
+        Choice { lab, reason, jobs: 1 }
+    }
+
+    /// The same, with so many trials at once: as many as there is room for where nothing is asked for.
+    ///
+    /// # Errors
+    /// When more are asked for than can be, or than can be without disturbing each other.
+    pub fn with_jobs(self, asked: Option<usize>) -> Result<Self, LabError> {
+        let jobs = match (self.lab.side_by_side(), asked) {
+            (None, Some(asked)) if asked > 1 => return Err(LabError::OneByOne { asked }),
+            (Some(room), Some(asked)) if asked > room => return Err(LabError::TooManyJobs { asked, room }),
+            (room, asked) => asked.or(room).unwrap_or(1),
+        };
+        Ok(Choice { jobs, ..self })
+    }
 }
 
 /// A lab there is.
@@ -59,7 +80,7 @@ impl Entry {
 /// When the lab asked for, or every lab, cannot be used here.
 pub fn choose(plan: &Plan) -> Result<Choice, LabError> {
     match LABS.iter().find(|entry| entry.choice == plan.lab) {
-        Some(entry) => Ok(Choice { lab: entry.lab(plan)?, reason: "asked for".to_owned() }),
+        Some(entry) => Ok(Choice::of(entry.lab(plan)?, "asked for".to_owned())),
         None => choose_freely(plan),
     }
 }
@@ -77,27 +98,27 @@ fn choose_freely(plan: &Plan) -> Result<Choice, LabError> {
     let (native, uml) = match (native, uml) {
         (Ok(native), Ok(uml)) => (native, uml),
         (Ok(lab), Err(why)) => {
-            return Ok(Choice { lab, reason: format!("uml cannot be used: {}", first_line(&why)) });
+            return Ok(Choice::of(lab, format!("uml cannot be used: {}", first_line(&why))));
         }
         (Err(why), Ok(lab)) => {
-            return Ok(Choice { lab, reason: format!("native cannot be used: {}", first_line(&why)) });
+            return Ok(Choice::of(lab, format!("native cannot be used: {}", first_line(&why))));
         }
         (Err(why), Err(_)) if plan.kernel.is_none() => return Err(why),
         (Err(_), Err(why)) => return Err(why),
     };
     if plan.kernel.is_some() {
-        return Ok(Choice { lab: uml, reason: "the plan names a kernel".to_owned() });
+        return Ok(Choice::of(uml, "the plan names a kernel".to_owned()));
     }
     let can = |lab: &dyn Lab| plan.candidates.iter().filter(|c| lab.obstacle(c).is_none()).count();
     let (natively, in_uml) = (can(native.as_ref()), can(uml.as_ref()));
     Ok(if natively == plan.candidates.len() {
-        Choice { lab: native, reason: "root, and this kernel can run every candidate".to_owned() }
+        Choice::of(native, "root, and this kernel can run every candidate".to_owned())
     } else if in_uml > natively {
         let lacking = lacking(&plan.candidates, native.as_ref());
-        Choice { lab: uml, reason: format!("this machine's kernel cannot run {lacking}") }
+        Choice::of(uml, format!("this machine's kernel cannot run {lacking}"))
     } else {
         let lacking = lacking(&plan.candidates, native.as_ref());
-        Choice { lab: native, reason: format!("no lab here can run {lacking}") }
+        Choice::of(native, format!("no lab here can run {lacking}"))
     })
 }
 

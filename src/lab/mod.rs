@@ -27,7 +27,7 @@ pub use launch::main as launch;
 pub use medium::{Medium, Way};
 
 /// A kernel that runs trials.
-pub trait Lab {
+pub trait Lab: Sync {
     /// `native`, `uml` …
     fn name(&self) -> &'static str;
 
@@ -43,7 +43,14 @@ pub trait Lab {
     /// The command line that starts a trial.
     fn command_line(&self) -> Vec<String>;
 
-    /// Runs one trial to its end; events are handed to `watch` as they come.
+    /// How many trials may be under way at once, where nothing on this machine can disturb one; `None` where they are timed
+    /// by this machine's clock, and each has to be alone.
+    fn side_by_side(&self) -> Option<usize> {
+        None
+    }
+
+    /// Runs one trial to its end; events are handed to `watch` as they come. `job` is the number of the trial among those
+    /// that are under way at once, from 0.
     ///
     /// # Errors
     /// When the trial could not be started. A trial that fails is not an error but a [`TrialEnd`].
@@ -51,6 +58,7 @@ pub trait Lab {
         &self,
         spec: &TrialSpec,
         medium: &Medium,
+        job: usize,
         watch: &mut dyn FnMut(Event),
     ) -> Result<TrialEnd, LabError>;
 }
@@ -81,6 +89,14 @@ pub enum LabError {
         "the kernel {} ({release}) does not start on this machine's processors: they have AMX, which it does not know\nhint: `fsverdict kernel build` makes one that does, and is taken from then on", path.display()
     )]
     UnknownProcessor { path: PathBuf, release: String },
+    #[error(
+        "{asked} trials cannot be tried side by side: they are timed by this machine's clock, and each would slow down the others\nhint: leave --jobs out; in simulated time (a modelled device in the lab uml) nothing can disturb them"
+    )]
+    OneByOne { asked: usize },
+    #[error(
+        "{asked} trials cannot be tried side by side here: each takes a processor and a guest's memory, and there is room for {room}\nhint: --jobs {room}, or leave it out"
+    )]
+    TooManyJobs { asked: usize, room: usize },
     #[error("the kernel {} was built without {symbol}, which a guest needs\nhint: build it with {symbol}=y", path.display())]
     LacksSymbol { path: PathBuf, symbol: &'static str },
     #[error(

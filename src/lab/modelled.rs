@@ -40,7 +40,6 @@ pub(super) struct Modelled<'a> {
     pub(super) model: &'a str,
     pub(super) size: u64,
     pub(super) walls: Walls,
-    pub(super) placement: Placement,
     /// Of the run.
     pub(super) seed: u64,
 }
@@ -71,12 +70,13 @@ impl Modelled<'_> {
         &self,
         trial: &TrialId,
         medium: &Medium,
+        placement: Placement,
     ) -> Result<(Endpoint, (OwnedFd, OwnedFd)), LabError> {
         let failed = |error: crate::endpoint::EndpointError| LabError::Host(error.to_string());
         let sockets = Sockets::new()?;
         let (store, trace) = (medium.store()?, medium.trace(trial)?);
         // Guest and device take turns: on one processor they need not wake each other across two.
-        let _pinned = Pinned::to(self.placement.guest)?;
+        let _pinned = Pinned::to(placement.guest)?;
         let device = (self.model, self.size, self.seed(trial));
         let files = Files { store: &store, trace: trace.as_ref().map(|trace| (trace, TRACE)) };
         Endpoint::start(device, (Clock::Simulated, SILENCE), self.walls, sockets, &files).map_err(failed)

@@ -153,6 +153,7 @@ impl Lab for Native {
         &self,
         spec: &TrialSpec,
         medium: &Medium,
+        _job: usize,
         watch: &mut dyn FnMut(Event),
     ) -> Result<TrialEnd, LabError> {
         let mut inherited: Vec<OwnedFd> = Vec::new();

@@ -12,7 +12,9 @@ use std::sync::OnceLock;
 
 use crate::host::cell::{CellError, Walls, inherit, possible_walls};
 use crate::host::placement::Placement;
+use crate::host::procfs::memory;
 use crate::host::program::locate;
+use crate::host::root::Root;
 use crate::journal::{Event, TrialId};
 use crate::kernel::Cache;
 use crate::layer::{SCHEDULERS, Scheduler, find_scheduler};
@@ -42,7 +44,8 @@ const BASE_MEMORY: u64 = 1 << 30;
 pub(super) struct Uml {
     kernel: Kernel,
     walls: Walls,
-    placement: Placement,
+    /// Of each trial that may be under way at once.
+    placements: Vec<Placement>,
     plan: Plan,
     /// Found out when it is first asked for: measuring a user's folder takes its time, and who only wants to know
     /// which candidates can run need not wait for it.
@@ -89,7 +92,8 @@ impl Uml {
                 return Err(LabError::LacksSymbol { path, symbol });
             }
         }
-        Ok(Uml { kernel, walls, placement: Placement::choose()?, plan: plan.clone(), room: OnceLock::new() })
+        let placements = if modelled { Placement::each()? } else { vec![Placement::choose()?] };
+        Ok(Uml { kernel, walls, placements, plan: plan.clone(), room: OnceLock::new() })
     }
 
     fn room(&self) -> &Room {
@@ -108,13 +112,7 @@ impl Uml {
     /// The run's modelled device, if it has one.
     fn modelled(&self) -> Option<Modelled<'_>> {
         let DeviceSource::Model { name, size } = &self.plan.device.source else { return None };
-        Some(Modelled {
-            model: name,
-            size: size.0,
-            walls: self.walls,
-            placement: self.placement,
-            seed: self.plan.protocol.seed,
-        })
+        Some(Modelled { model: name, size: size.0, walls: self.walls, seed: self.plan.protocol.seed })
     }
 
     /// The modules a candidate needs, or what this kernel lacks for it.
@@ -230,18 +228,28 @@ impl Lab for Uml {
 
     fn facts(&self) -> crate::journal::Facts {
         let fact = |name: &str, value: String| (name.to_owned(), value);
-        let mut facts = self.placement.facts();
-        facts.extend([
+        let mut facts = crate::journal::Facts::from([
             fact("lab.kernel", self.kernel.path.display().to_string()),
             fact("lab.kernel_release", self.kernel.release.clone()),
             fact("lab.memory", self.room().memory.to_string()),
             fact("lab.walls", format!("{:?}", self.walls)),
         ]);
+        if self.modelled().is_none() {
+            facts.extend(self.placements.first().map(Placement::facts).unwrap_or_default());
+        }
         facts
     }
 
     fn obstacle(&self, candidate: &Candidate) -> Option<Obstacle> {
         self.modules(candidate).err().or_else(|| missing_tools(candidate))
+    }
+
+    fn side_by_side(&self) -> Option<usize> {
+        self.modelled()?;
+        let available = memory(&Root::default()).map_or(u64::MAX, |memory| memory.available);
+        // Guests take what they touch; half of what is free stays with what they write to their disks.
+        let room = usize::try_from(available / 2 / self.room().memory.max(1)).unwrap_or(usize::MAX);
+        Some(self.placements.len().min(room).max(1))
     }
 
     fn command_line(&self) -> Vec<String> {
@@ -264,14 +272,17 @@ impl Lab for Uml {
         &self,
         spec: &TrialSpec,
         medium: &Medium,
+        job: usize,
         watch: &mut dyn FnMut(Event),
     ) -> Result<TrialEnd, LabError> {
+        let placement =
+            *self.placements.get(job).ok_or_else(|| std::io::Error::from(rustix::io::Errno::NODEV))?;
         let program = std::env::current_exe()?;
         if program.to_string_lossy().contains(char::is_whitespace) {
             return Err(LabError::BlankInPath(program));
         }
         if let Some(modelled) = self.modelled() {
-            return self.run_modelled(&modelled, spec, (medium, &program), watch);
+            return self.run_modelled(&modelled, placement, spec, (medium, &program), watch);
         }
         let names = self.modules(&spec.candidate).unwrap_or_default();
         let folder = self.kernel.modules.clone().filter(|_| !names.is_empty());
@@ -310,7 +321,7 @@ impl Lab for Uml {
         let mut command = cell.command()?;
         command.env("TMPDIR", MEMORY_FOLDER).stdin(std::process::Stdio::null());
         let limit = spec.limit;
-        Ok(drive(command, events, &stops, limit, watch, inherited, Some(self.placement))?)
+        Ok(drive(command, events, &stops, limit, watch, inherited, Some(placement))?)
     }
 }
 
@@ -329,6 +340,7 @@ impl Uml {
     fn run_modelled(
         &self,
         modelled: &Modelled<'_>,
+        placement: Placement,
         spec: &TrialSpec,
         (medium, program): (&Medium, &Path),
         watch: &mut dyn FnMut(Event),
@@ -346,7 +358,7 @@ impl Uml {
         let description = describe(&Assignment { spec: spec.clone(), bench })?;
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
-        let (endpoint, (disk_socket, clock_socket)) = modelled.serve(&spec.trial, medium)?;
+        let (endpoint, (disk_socket, clock_socket)) = modelled.serve(&spec.trial, medium, placement)?;
         let lent = (inherit(description.as_fd())?, inherit(sender.as_fd())?);
         let sockets = (inherit(disk_socket.as_fd())?, inherit(clock_socket.as_fd())?);
         let kernel = self.argv(program, modelled.words(&spec.trial)?, LENT_DESCRIPTORS[2], DESCRIPTION);
@@ -358,7 +370,7 @@ impl Uml {
         let stops = Stops::of(&mut cell, &mut inherited)?;
         let mut command = cell.command()?;
         command.env("TMPDIR", MEMORY_FOLDER).stdin(std::process::Stdio::null());
-        let end = drive(command, events, &stops, spec.limit, watch, inherited, Some(self.placement))?;
+        let end = drive(command, events, &stops, spec.limit, watch, inherited, Some(placement))?;
         Ok(close(endpoint, end, watch))
     }
 }

@@ -1,9 +1,8 @@
-//! The loop over blocks and trials.
+//! The loop over blocks.
 
-use crate::journal::{Caution, Ending, Event, JournalError, Observation, OpenJournal, Surroundings, TrialId};
-use crate::lab::{Lab, LabError, Medium, Obstacle, TrialEnd};
-use crate::plan::{Candidate, Plan};
-use crate::trial::TrialSpec;
+use crate::journal::{Caution, Ending, Event, JournalError, OpenJournal, TrialId};
+use crate::lab::{Lab, LabError, Medium, Obstacle};
+use crate::plan::Plan;
 
 use super::conclusion::{Conclusion, still_in};
 use super::disturbance::broken_rule;
@@ -31,6 +30,8 @@ pub struct Study<'a> {
     /// Who wants to know.
     pub observer: &'a mut dyn Observer,
     pub watcher: &'a mut dyn Watcher,
+    /// How many trials are under way at once; one where a watcher looks on.
+    pub jobs: usize,
 }
 
 impl Study<'_> {
@@ -84,11 +85,7 @@ impl Study<'_> {
     /// measured.
     fn block(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<(), StudyError> {
         let plan = self.plan;
-        for name in names {
-            if let Some(candidate) = plan.candidates.iter().find(|candidate| candidate.name == *name) {
-                self.trial(block, attempt, candidate)?;
-            }
-        }
+        self.trials(block, attempt, names)?;
         let run = self.journal.run()?;
         let limits = plan.protocol.disturbed.as_ref();
         let disturbed = || broken_rule(limits?, run, block, attempt);
@@ -127,86 +124,9 @@ impl Study<'_> {
         Ok(())
     }
 
-    /// Runs a trial. One that fails is no error here: the journal says so. One that was killed is done again, once: an
-    /// accident says nothing about the candidate.
-    fn trial(&mut self, block: u32, attempt: u32, candidate: &Candidate) -> Result<(), StudyError> {
-        let id = TrialId { block, candidate: candidate.name.clone(), attempt };
-        let mut end = self.try_once(&id, candidate, None)?;
-        if end.killed {
-            end = self.try_once(&id, candidate, Some(&end.reason))?;
-        }
-        let TrialEnd { status, reason, hint, wall, .. } = end;
-        self.report(Some(&id), Event::TrialFinished { status, reason, hint, wall })
-    }
-
-    /// Everything of a trial but its end. What an earlier try recorded is nobody's from the new beginning on.
-    fn try_once(
-        &mut self,
-        id: &TrialId,
-        candidate: &Candidate,
-        killed: Option<&str>,
-    ) -> Result<TrialEnd, StudyError> {
-        self.watcher.begin();
-        self.report(Some(id), Event::TrialStarted {})?;
-        if let Some(reason) = killed {
-            let first = reason.split([';', '\n']).next().unwrap_or_default();
-            self.caution(id, format!("tried a second time, since {first}"))?;
-        }
-        let plan = self.plan;
-        let spec = TrialSpec {
-            trial: id.clone(),
-            seed: plan.protocol.seed,
-            candidate: candidate.clone(),
-            datasets: plan.datasets.clone(),
-            phases: plan.phases.clone(),
-            limit: plan.protocol.timeout,
-        };
-        let lab = self.lab;
-        let medium = self.medium.clone();
-        let mut broken = None;
-        let mut own_bytes = 0;
-        let mut watch = |event| {
-            if let Event::Observation(observation) = &event {
-                own_bytes += bytes_at_most(observation);
-            }
-            if let Err(error) = self.report(Some(id), event) {
-                broken.get_or_insert(error);
-            }
-        };
-        let end = lab.run(&spec, &medium, &mut watch)?;
-        if let Some(error) = broken {
-            return Err(error);
-        }
-        self.medium = medium.after_first_write();
-        let seen = Surroundings { stopped: end.stopped, ..self.watcher.end(own_bytes) };
-        if end.stopped {
-            self.caution(id, "it was stopped for a while and went on: its times hold the pause".to_owned())?;
-        }
-        if seen != Surroundings::default() {
-            self.report(Some(id), Event::Surroundings(seen))?;
-        }
-        Ok(end)
-    }
-
-    fn caution(&mut self, id: &TrialId, text: String) -> Result<(), StudyError> {
-        self.report(Some(id), Event::Caution(Caution { phase: String::new(), text }))
-    }
-
-    fn report(&mut self, trial: Option<&TrialId>, event: Event) -> Result<(), StudyError> {
+    pub(super) fn report(&mut self, trial: Option<&TrialId>, event: Event) -> Result<(), StudyError> {
         let record = self.journal.append(trial, event)?;
         self.observer.event(trial, &record.event);
         Ok(())
     }
-}
-
-/// What a step may have moved on the disk at most: what was read, and what was written and then read again to be
-/// verified.
-fn bytes_at_most(observation: &Observation) -> u64 {
-    let of = |name: &str| {
-        let found = observation.measurements.iter().find(|found| found.metric == name);
-        // Bytes are whole and not negative.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        found.map_or(0, |found| found.value as u64)
-    };
-    of("device_read") + 2 * of("device_written")
 }

@@ -1,4 +1,5 @@
-//! Carries a plan out: blocks in random order, one trial after the other, each event into the journal as it comes.
+//! Carries a plan out: blocks in random order, their trials one after the other (or side by side, in simulated time), each
+//! event into the journal as it comes.
 //!
 //! How a lab works and what a phase does is no business of this room.
 
@@ -16,6 +17,7 @@ mod schedule;
 mod sentinel;
 mod session;
 mod staged;
+mod trials;
 mod unchanged;
 mod watcher;
 

@@ -13,7 +13,7 @@ use super::error::SessionError;
 use super::folder::RunFolder;
 use super::observer::Observer;
 use super::unchanged::Changes;
-use super::watcher::Machine;
+use super::watcher::{Machine, Unwatched, Watcher};
 
 /// A run, ready to be conducted.
 pub struct Session {
@@ -68,13 +68,15 @@ impl Session {
         Ok(Session { plan, choice, medium, folder, journal, resumed: false })
     }
 
-    /// Carries on the run in `folder`: in the same lab, on the same kernel and device, by the same plan.
+    /// Carries on the run in `folder`: in the same lab, on the same kernel and device, by the same plan; with `jobs` trials at
+    /// once (see [`Choice::with_jobs`]), which may be others than before.
     ///
     /// # Errors
     /// When any of that is not so any more, or what [`begin`](Self::begin) says.
     pub fn resume(
         folder: RunFolder,
         mut plan: Plan,
+        jobs: Option<usize>,
         permission: &Permission<'_>,
     ) -> Result<Resumed, SessionError> {
         let mut journal = OpenJournal::resume(&plan, &folder.journal())?;
@@ -85,7 +87,7 @@ impl Session {
         let asked_for = plan.lab;
         let lab = &run.header.lab;
         plan.lab = lab.parse().map_err(|_| SessionError::UnknownLab(lab.clone()))?;
-        let choice = choose(&plan)?;
+        let choice = choose(&plan)?.with_jobs(jobs)?;
         plan.lab = asked_for;
         check_datasets(&plan)?;
         let medium = permission.claim(&plan)?.with_traces_in(&folder.path().join(TRACES));
@@ -122,9 +124,15 @@ impl Session {
     /// When the journal cannot be written or trials cannot be started. Failed trials are no errors.
     pub fn conduct(self, observer: &mut dyn Observer) -> Result<(), StudyError> {
         let Session { plan, choice, medium, journal, resumed, .. } = self;
-        let mut machine = Machine::new(&medium);
         let lab = choice.lab.as_ref();
-        Study { plan: &plan, lab, medium, journal, observer, watcher: &mut machine }.conduct(resumed)
+        // What others do to the machine makes simulated time pass no slower.
+        let mut watcher: Box<dyn Watcher> = match lab.side_by_side() {
+            Some(_) => Box::new(Unwatched),
+            None => Box::new(Machine::new(&medium)),
+        };
+        let jobs = choice.jobs;
+        Study { plan: &plan, lab, medium, journal, observer, watcher: watcher.as_mut(), jobs }
+            .conduct(resumed)
     }
 }
 
@@ -132,6 +140,7 @@ impl Session {
 fn facts(plan: &Plan, choice: &Choice, medium: &Medium) -> Facts {
     let mut facts = environment(plan);
     facts.extend(choice.lab.facts());
+    facts.insert("lab.jobs".to_owned(), choice.jobs.to_string());
     facts.extend(medium.facts());
     facts
 }

@@ -17,8 +17,14 @@ const BINDING: [(&str, &str); 7] = [
 /// Natively this one, too; a guest has its own.
 const NATIVE_KERNEL: (&str, &str) = ("kernel.release", "kernel");
 /// Facts that say nothing about the numbers: names that move, and what is chosen anew each time.
-const FREE: [&str; 5] =
-    ["device.path", "device.folder", "device.description", "lab.cpu_of_guest", "lab.cpu_of_conductor"];
+const FREE: [&str; 6] = [
+    "device.path",
+    "device.folder",
+    "device.description",
+    "lab.cpu_of_guest",
+    "lab.cpu_of_conductor",
+    "lab.jobs",
+];
 
 /// What is otherwise than in the beginning.
 #[derive(Debug, Default, PartialEq, Eq)]

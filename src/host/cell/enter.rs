@@ -33,6 +33,13 @@ fn die_with_parent() -> Result<(), CellError> {
 
 impl Cell {
     fn watch(mut self) -> Result<u8, CellError> {
+        if self.powers.of_a_stranger() {
+            // Another thread of the conductor may have let descriptors through to a cell of its own just then: held here,
+            // its pipes would not end with it.
+            let gate = self.gate.map(|(ready, go)| [ready, go]);
+            let own = gate.into_iter().flatten().chain(self.stops).chain(self.joins);
+            close_all_but(&own.chain(self.keeps.iter().copied()).collect::<Vec<_>>())?;
+        }
         let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         match self.walls {
             Walls::None => {}

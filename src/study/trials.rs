@@ -1,0 +1,160 @@
+//! The trials of a block: one after the other, or several under way at once where nothing can disturb them. Labs work in
+//! threads of their own; the journal, and what is decided, stay with the one that conducts.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::scope;
+
+use crate::journal::{Caution, Event, Observation, Surroundings, TrialId};
+use crate::lab::{LabError, TrialEnd};
+use crate::plan::Candidate;
+use crate::trial::TrialSpec;
+
+use super::conduct::{Study, StudyError};
+
+/// What a lab says of the trial it is at.
+enum Said {
+    Event(Event),
+    End(Result<TrialEnd, LabError>),
+}
+
+/// A trial to be done, or under way.
+struct Task<'a> {
+    id: TrialId,
+    candidate: &'a Candidate,
+    /// Why it is done a second time, if so.
+    killed: Option<String>,
+    /// Bytes it may have moved so far.
+    own_bytes: u64,
+}
+
+impl Study<'_> {
+    /// Does these trials. One that fails is no error here: the journal says so. One that was killed is done again, once: an
+    /// accident says nothing about the candidate. After an error none is begun any more, and those under way are
+    /// recorded to their ends.
+    pub(super) fn trials(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<(), StudyError> {
+        let plan = self.plan;
+        let task = |name: &String| {
+            let candidate = plan.candidates.iter().find(|candidate| candidate.name == *name)?;
+            let id = TrialId { block, candidate: name.clone(), attempt };
+            Some(Task { id, candidate, killed: None, own_bytes: 0 })
+        };
+        let mut waiting: VecDeque<Task<'_>> = names.iter().filter_map(task).collect();
+        let mut free: Vec<usize> = (0..self.jobs.max(1)).rev().collect();
+        let mut underway: BTreeMap<usize, Task<'_>> = BTreeMap::new();
+        let (sender, receiver) = channel();
+        scope(|scope| {
+            // The first thing that went wrong is what is reported.
+            let mut outcome = Ok(());
+            loop {
+                while let Some(job) = free.pop_if(|_| outcome.is_ok() && !waiting.is_empty()) {
+                    let Some(task) = waiting.pop_front() else { break };
+                    outcome = self.begin(&task);
+                    if outcome.is_err() {
+                        break;
+                    }
+                    let (lab, medium, spec, sender) =
+                        (self.lab, self.medium.clone(), self.spec(&task), sender.clone());
+                    underway.insert(job, task);
+                    scope.spawn(move || {
+                        let mut watch = |event| tell(&sender, job, Said::Event(event));
+                        let end = lab.run(&spec, &medium, job, &mut watch);
+                        tell(&sender, job, Said::End(end));
+                    });
+                }
+                if underway.is_empty() {
+                    return outcome;
+                }
+                let Ok((job, said)) = receiver.recv() else { return outcome };
+                let heard = match said {
+                    Said::Event(event) => match underway.get_mut(&job) {
+                        Some(task) => self.hear(task, event),
+                        None => Ok(()),
+                    },
+                    Said::End(end) => {
+                        free.push(job);
+                        match (underway.remove(&job), end) {
+                            (Some(task), Ok(end)) => self.end(task, end).map(|again| {
+                                again.into_iter().for_each(|task| waiting.push_front(task));
+                            }),
+                            (_, Err(error)) => Err(error.into()),
+                            (None, Ok(_)) => Ok(()),
+                        }
+                    }
+                };
+                outcome = outcome.and(heard);
+            }
+        })
+    }
+
+    fn spec(&self, task: &Task<'_>) -> TrialSpec {
+        TrialSpec {
+            trial: task.id.clone(),
+            seed: self.plan.protocol.seed,
+            candidate: task.candidate.clone(),
+            datasets: self.plan.datasets.clone(),
+            phases: self.plan.phases.clone(),
+            limit: self.plan.protocol.timeout,
+        }
+    }
+
+    /// What an earlier try recorded is nobody's from the new beginning on.
+    fn begin(&mut self, task: &Task<'_>) -> Result<(), StudyError> {
+        self.watcher.begin();
+        self.report(Some(&task.id), Event::TrialStarted {})?;
+        match &task.killed {
+            Some(reason) => {
+                let first = reason.split([';', '\n']).next().unwrap_or_default();
+                self.caution(&task.id, format!("tried a second time, since {first}"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn hear(&mut self, task: &mut Task<'_>, event: Event) -> Result<(), StudyError> {
+        if let Event::Observation(observation) = &event {
+            task.own_bytes += bytes_at_most(observation);
+        }
+        self.report(Some(&task.id), event)
+    }
+
+    /// Records the end of a trial, or gives it back to be done again.
+    fn end<'a>(&mut self, task: Task<'a>, end: TrialEnd) -> Result<Option<Task<'a>>, StudyError> {
+        let id = &task.id;
+        self.medium = self.medium.clone().after_first_write();
+        let seen = Surroundings { stopped: end.stopped, ..self.watcher.end(task.own_bytes) };
+        if end.stopped {
+            self.caution(id, "it was stopped for a while and went on: its times hold the pause".to_owned())?;
+        }
+        if seen != Surroundings::default() {
+            self.report(Some(id), Event::Surroundings(seen))?;
+        }
+        if end.killed && task.killed.is_none() {
+            return Ok(Some(Task { killed: Some(end.reason), own_bytes: 0, ..task }));
+        }
+        let TrialEnd { status, reason, hint, wall, .. } = end;
+        self.report(Some(id), Event::TrialFinished { status, reason, hint, wall })?;
+        Ok(None)
+    }
+
+    fn caution(&mut self, id: &TrialId, text: String) -> Result<(), StudyError> {
+        self.report(Some(id), Event::Caution(Caution { phase: String::new(), text }))
+    }
+}
+
+/// Who conducts hears until every lab has come to its end.
+fn tell(sender: &Sender<(usize, Said)>, job: usize, said: Said) {
+    let _ = sender.send((job, said));
+}
+
+/// What a step may have moved on the disk at most: what was read, and what was written and then read again to be
+/// verified.
+fn bytes_at_most(observation: &Observation) -> u64 {
+    let of = |name: &str| {
+        let found = observation.measurements.iter().find(|found| found.metric == name);
+        // Bytes are whole and not negative.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        found.map_or(0, |found| found.value as u64)
+    };
+    of("device_read") + 2 * of("device_written")
+}
