@@ -54,6 +54,18 @@ pub enum Walls {
     UserNamespaces,
 }
 
+/// What a cell has below `/dev`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Devices {
+    /// What the caller has.
+    Shared,
+    /// A `/dev` of its own without disks.
+    Bare,
+    /// What the caller has, but no node in `/dev` itself opens a device. In a `/dev` as [`private_devices`] makes it those
+    /// are the disks: the others are mounts of their own. Shared memory is the cell's own.
+    Closed,
+}
+
 /// The point at which an inmate waits: it says that it is ready, and is told to go.
 #[derive(Debug)]
 pub struct Gate {
@@ -97,8 +109,8 @@ pub struct Cell {
     pub memory: Vec<PathBuf>,
     /// Folders shown elsewhere: (source, as it was before `memory` covered it; where, made if absent).
     pub shown: Vec<(PathBuf, PathBuf)>,
-    /// Replace `/dev` by one without disks.
-    pub bare_devices: bool,
+    /// What there is below `/dev`.
+    pub devices: Devices,
     /// What is kept of root's powers. A stranger ([`Powers::of_a_stranger`]) is shut off further: it has neither
     /// services, nor IPC, nor a terminal in common with anybody.
     pub powers: Powers,
@@ -129,7 +141,7 @@ impl Cell {
             writable: Vec::new(),
             memory: Vec::new(),
             shown: Vec::new(),
-            bare_devices: false,
+            devices: Devices::Shared,
             powers: Powers::All,
             network: false,
             keeps: Vec::new(),

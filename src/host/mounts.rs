@@ -8,6 +8,7 @@ use rustix::mount::{MountFlags, MountPropagationFlags};
 
 use super::procfs::{Mount, mounts};
 use super::root::Root;
+use super::syscall::set_flags_of_all_mounts;
 
 /// A mount could not be made or changed.
 #[derive(Debug, thiserror::Error)]
@@ -22,18 +23,23 @@ fn failed(what: &'static str, path: &Path) -> impl FnOnce(rustix::io::Errno) -> 
     move |errno| MountError { what, path: path.to_owned(), source: errno.into() }
 }
 
+/// The folder of all nodes.
+pub const DEVICES: &str = "/dev";
+
 /// The uppermost mount at exactly this path.
 pub fn at(path: &Path) -> Option<Mount> {
     mounts(&Root::new("/")).ok()?.into_iter().rfind(|mount| mount.target == path)
 }
 
-/// Mounts a fresh tmpfs.
+/// Mounts a fresh tmpfs; nodes on it open devices only where they belong, at `/dev`.
 ///
 /// # Errors
 /// When the kernel refuses.
 pub fn memory(point: &Path, mode: &str) -> Result<(), MountError> {
     let data = CString::new(format!("mode={mode}")).unwrap_or_default();
-    rustix::mount::mount("fsverdict", point, "tmpfs", MountFlags::NOSUID, Some(data.as_c_str()))
+    let mut flags = MountFlags::NOSUID;
+    flags.set(MountFlags::NODEV, point != Path::new(DEVICES));
+    rustix::mount::mount("fsverdict", point, "tmpfs", flags, Some(data.as_c_str()))
         .map_err(failed("mount a tmpfs on", point))
 }
 
@@ -41,8 +47,10 @@ pub fn memory(point: &Path, mode: &str) -> Result<(), MountError> {
 ///
 /// # Errors
 /// When the kernel refuses.
-pub fn kernel(kind: &str, point: &Path) -> Result<(), MountError> {
-    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+pub fn kernel(kind: &str, point: &Path, read_only: bool) -> Result<(), MountError> {
+    let mut flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    flags.set(MountFlags::RDONLY, read_only);
+    flags.set(MountFlags::NODEV, point != Path::new(DEVICES));
     rustix::mount::mount(kind, point, kind, flags, None)
         .map_err(failed("mount the kernel's filesystem on", point))
 }
@@ -82,37 +90,58 @@ pub fn make_private() -> Result<(), MountError> {
 }
 
 /// Makes every mount of this namespace read-only except those at `spared`, which must be mount points; and takes from
-/// all but those below `/dev` that a node on them opens a device.
+/// all but those that `keep_nodes` that a node on them opens a device.
 ///
 /// # Errors
 /// When a mount that can be reached and written stays so.
-pub fn restrict(spared: &[PathBuf]) -> Result<(), MountError> {
+pub fn restrict(spared: &[PathBuf], keep_nodes: impl Fn(&Path) -> bool) -> Result<(), MountError> {
     let all = mounts(&Root::default()).map_err(|error| MountError {
         what: "read the mounts below",
         path: "/".into(),
         source: std::io::Error::other(error.to_string()),
     })?;
-    for mount in all {
-        let has = |wanted: &str| mount.options.split(',').any(|option| option == wanted);
-        let mut more = MountFlags::empty();
-        if !has("ro") && !spared.contains(&mount.target) {
-            more |= MountFlags::RDONLY;
-        }
-        if !has("nodev") && !mount.target.starts_with("/dev") {
-            more |= MountFlags::NODEV;
-        }
-        if more.is_empty() {
+    let changes: Vec<Change> = all
+        .iter()
+        .enumerate()
+        // What lies beneath another mount at the same place cannot be named.
+        .filter(|(at, mount)| !all[at + 1..].iter().any(|later| later.target == mount.target))
+        .map(|(_, mount)| {
+            let had = kept_flags(&mount.options);
+            let mut wanted = had;
+            wanted
+                .set(MountFlags::RDONLY, had.contains(MountFlags::RDONLY) || !spared.contains(&mount.target));
+            wanted.set(MountFlags::NODEV, had.contains(MountFlags::NODEV) || !keep_nodes(&mount.target));
+            Change { target: &mount.target, had, wanted }
+        })
+        .collect();
+    // At one stroke what most need; where there is no such call, one by one.
+    let count = |which: fn(&Change) -> bool| changes.iter().filter(|change| which(change)).count();
+    let no_devices = count(|change| (change.wanted - change.had).contains(MountFlags::NODEV))
+        > count(|change| !change.wanted.contains(MountFlags::NODEV));
+    let mut stroke = MountFlags::RDONLY;
+    stroke.set(MountFlags::NODEV, no_devices);
+    if set_flags_of_all_mounts(true, no_devices).is_err() {
+        stroke = MountFlags::empty();
+    }
+    for Change { target, had, wanted } in changes {
+        if had | stroke == wanted {
             continue;
         }
-        let flags = MountFlags::BIND | more | kept_flags(&mount.options);
-        match rustix::mount::mount_remount(&mount.target, flags, "") {
+        match rustix::mount::mount_remount(target, MountFlags::BIND | wanted, "") {
             // A mount hidden beneath another, or below a folder we may not enter, cannot be written either.
             Ok(()) | Err(rustix::io::Errno::NOENT | rustix::io::Errno::ACCESS | rustix::io::Errno::INVAL) => {
             }
-            Err(errno) => return Err(failed("make read-only", &mount.target)(errno)),
+            Err(errno) => return Err(failed("make read-only", target)(errno)),
         }
     }
     Ok(())
+}
+
+/// What [`restrict`] makes of a mount.
+struct Change<'a> {
+    target: &'a Path,
+    had: MountFlags,
+    wanted: MountFlags,
 }
 
 /// Makes set-user-ID bits below a read-only mount point mean nothing.

@@ -41,11 +41,11 @@ pub fn main(mut arguments: impl Iterator<Item = String>) -> u8 {
 fn live(file: Option<&str>) -> Result<(), Box<dyn std::error::Error>> {
     // In the cell's memory, which this guest's own /dev is about to cover.
     let from_file = file.map(read_description).transpose()?;
-    mounts::kernel("proc", Path::new("/proc"))?;
-    mounts::kernel("sysfs", Path::new("/sys"))?;
+    mounts::kernel("proc", Path::new("/proc"), false)?;
+    mounts::kernel("sysfs", Path::new("/sys"), false)?;
     // The host's nodes have the names of the guest's, and numbers of their own.
     if is_of_host(Path::new("/dev"))? {
-        mounts::kernel("devtmpfs", Path::new("/dev"))?;
+        mounts::kernel("devtmpfs", Path::new("/dev"), false)?;
     }
     // The host's set-user-ID programs belong to the host's root, who in an ordinary user's guest is somebody else:
     // mount(8) would lose the rights it was started with.

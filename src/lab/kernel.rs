@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::host::cell::{Cell, Powers, Walls};
+use crate::host::cell::{Cell, Devices, Powers, Walls};
 use crate::host::program::{Program, ProgramError, succeeded};
 
 /// Where Debian's User-Mode-Linux package puts the modules.
@@ -83,7 +83,7 @@ impl Kernel {
 pub(super) fn kernel_cell<S: Into<String>>(walls: Walls, argv: impl IntoIterator<Item = S>) -> Cell {
     let mut cell = Cell::new(walls, argv);
     cell.powers = Powers::Reader;
-    cell.bare_devices = true;
+    cell.devices = Devices::Bare;
     cell
 }
 

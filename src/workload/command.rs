@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::host::cell::{Cell, Powers, Walls};
+use crate::host::cell::{Cell, Devices, Powers, Walls};
 use crate::host::program::Program;
 
 /// Where a command finds what it works on.
@@ -28,7 +28,7 @@ pub struct CommandContext<'a> {
 pub fn command(line: &str, context: &CommandContext<'_>) -> Program {
     let mut cell = Cell::new(Walls::Namespaces, [""; 0]);
     cell.writable = vec![context.scratch.to_owned(), context.mount.to_owned()];
-    cell.bare_devices = true;
+    cell.devices = Devices::Closed;
     cell.powers = Powers::Phase;
     cell.network = context.network;
     let program = Program::new(["/bin/sh", "-c", line])

@@ -8,13 +8,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open, stat};
 
 use super::{CellError, system};
-use crate::host::mounts;
+use crate::host::mounts::{self, DEVICES};
 use crate::host::root::names_in;
 
-/// The folder of all nodes.
-pub(super) const DEVICES: &str = "/dev";
 /// Where programs share memory. Without it nilfs_cleanerd says that it runs, and dies.
-const SHARED_MEMORY: &str = "/dev/shm";
+pub(super) const SHARED_MEMORY: &str = "/dev/shm";
 /// Devices that hold nothing.
 const BARE: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 /// Where udev keeps further names of disks.

@@ -51,7 +51,7 @@ impl Cell {
                 if joined.is_some() {
                     // The /proc there is that of processes that are no more; this one starts the inmate through it.
                     mounts::make_private()?;
-                    mounts::kernel("proc", Path::new("/proc"))?;
+                    mounts::kernel("proc", Path::new("/proc"), false)?;
                 }
             }
             Walls::UserNamespaces => {

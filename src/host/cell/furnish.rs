@@ -3,9 +3,9 @@
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 
-use super::devices::{DEVICES, bare_devices};
-use super::{Cell, CellError, system};
-use crate::host::mounts;
+use super::devices::{SHARED_MEMORY, bare_devices};
+use super::{Cell, CellError, Devices, system};
+use crate::host::mounts::{self, DEVICES};
 use crate::host::syscall::own;
 
 /// Where services have their sockets: containers' and the init system's would do as root whatever they are asked to.
@@ -22,32 +22,31 @@ pub(super) fn arrange_mounts(cell: &Cell) -> Result<(), CellError> {
         .iter()
         .map(|(source, point)| Ok((open_folder(source)?, point.as_path())))
         .collect::<Result<_, CellError>>()?;
+    for folder in cell.writable.iter().filter(|folder| mounts::at(folder).is_none()) {
+        mounts::bind(folder, folder)?;
+    }
+    // What comes after this is ours, and as it is mounted; binds are as what they show.
+    mounts::restrict(&cell.writable, |point| match cell.devices {
+        Devices::Closed => point.starts_with(DEVICES) && point != Path::new(DEVICES),
+        Devices::Shared | Devices::Bare => point.starts_with(DEVICES),
+    })?;
     for folder in &cell.memory {
         mounts::memory(folder, "1777")?;
     }
-    let mut spared: Vec<PathBuf> = cell.writable.iter().chain(&cell.memory).cloned().collect();
-    if cell.bare_devices {
-        bare_devices()?;
-        spared.extend([PathBuf::from(DEVICES), Path::new(DEVICES).join("shm")]);
+    match cell.devices {
+        Devices::Shared => {}
+        Devices::Bare => bare_devices()?,
+        Devices::Closed => mounts::memory(Path::new(SHARED_MEMORY), "1777")?,
     }
     if stranger && Path::new(SERVICES).is_dir() {
         hide_services()?;
-        spared.push(SERVICES.into());
     }
     for (source, point) in &shown {
         std::fs::create_dir_all(point).map_err(system("make a folder to show another in"))?;
         mounts::bind(Path::new(&format!("/proc/self/fd/{}", source.as_raw_fd())), point)?;
     }
-    for folder in cell.writable.iter().filter(|folder| mounts::at(folder).is_none()) {
-        mounts::bind(folder, folder)?;
-    }
     // The old /proc shows the processes outside; it is covered last because binding by descriptor needs it.
-    mounts::restrict(&spared)?;
-    mounts::kernel("proc", Path::new("/proc"))?;
-    if stranger {
-        mounts::restrict(&spared)?;
-    }
-    Ok(())
+    Ok(mounts::kernel("proc", Path::new("/proc"), stranger)?)
 }
 
 fn open_folder(path: &Path) -> Result<OwnedFd, CellError> {

@@ -43,7 +43,7 @@ impl Workshop {
         Self::open(|| {
             unshare(UnshareFlags::NEWNS).map_err(system("make mounts for tools"))?;
             mounts::make_private()?;
-            mounts::restrict(&[])?;
+            mounts::restrict(&[], |point| point.starts_with(mounts::DEVICES))?;
             keep_only(Powers::Tool)
         })
     }
