@@ -205,9 +205,11 @@ fn our_loops(root: &Root, folders: &[PathBuf]) -> Vec<(DeviceNumber, Leftover)> 
             continue;
         };
         let path = root.path(format!("dev/{name}"));
-        let in_folder = folders.iter().any(|folder| Path::new(&backing).starts_with(folder));
-        let named = || File::open(&path).is_ok_and(|device| loop_device::is_ours(&device));
-        if let (Some(number), true) = (number_by_name(root, &name), in_folder || named()) {
+        let ours = owner_of(root, &name).is_some()
+            || folders.iter().any(|folder| Path::new(&backing).starts_with(folder));
+        if let (Some(number), true, false) =
+            (number_by_name(root, &name), ours, is_of_living_run(root, &name))
+        {
             let sequence = sequence_of(root, &name);
             loops.push((number, Leftover::Loop { path, backing, sequence }));
         }
@@ -215,10 +217,22 @@ fn our_loops(root: &Root, folders: &[PathBuf]) -> Vec<(DeviceNumber, Leftover)> 
     loops
 }
 
+/// Whose a loop device is, if it is one of ours, by its name in sysfs.
+fn owner_of(root: &Root, name: &str) -> Option<Option<ProcessKey>> {
+    File::open(root.path(format!("dev/{name}"))).ok().and_then(loop_device::owner_of)
+}
+
+/// Whether a loop device belongs to a run that goes on. Nobody may have it open all the same: for as long as it takes the
+/// kernel, after a trial, to write what it still has to the file.
+fn is_of_living_run(root: &Root, name: &str) -> bool {
+    owner_of(root, name).flatten().is_some_and(|process| process.is_alive(root))
+}
+
 fn our_mappings(root: &Root) -> Vec<(DeviceNumber, Leftover)> {
     let mappings = names_in(&root.path("sys/class/block")).into_iter().filter_map(|device| {
         let name = read_trimmed(&root.path(format!("sys/class/block/{device}/dm/name")))?;
-        let ours = name.starts_with(MAPPING_PREFIX);
+        let mut below = names_in(&root.path(format!("sys/class/block/{device}/slaves"))).into_iter();
+        let ours = name.starts_with(MAPPING_PREFIX) && !below.any(|device| is_of_living_run(root, &device));
         ours.then_some(())?;
         let sequence = sequence_of(root, &device);
         Some((number_by_name(root, &device)?, Leftover::Mapping { name, sequence }))

@@ -9,12 +9,13 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::block_device::read_trimmed;
+use super::process_key::ProcessKey;
 use super::root::Root;
 use super::syscall;
 
 /// How often a free device is asked for when others take the one we were told of.
 const ATTEMPTS: u32 = 64;
-/// The name the kernel keeps with our loop devices.
+/// How the name begins that the kernel keeps with our loop devices; the key of the run's process follows.
 const NAME: &str = "fsverdict";
 
 /// How an image is attached.
@@ -27,11 +28,13 @@ pub struct LoopOptions {
     pub block_size: u32,
     /// Refuse writes.
     pub read_only: bool,
+    /// The process of the run it belongs to: while that lives, it is nothing left behind.
+    pub owner: Option<ProcessKey>,
 }
 
 impl Default for LoopOptions {
     fn default() -> Self {
-        LoopOptions { direct_io: true, block_size: 512, read_only: false }
+        LoopOptions { direct_io: true, block_size: 512, read_only: false, owner: None }
     }
 }
 
@@ -124,10 +127,11 @@ impl LoopDevice {
         let read_only = if options.read_only { syscall::LO_FLAGS_READ_ONLY } else { 0 };
         let flags = syscall::LO_FLAGS_AUTOCLEAR | read_only;
         let direct = if options.direct_io { syscall::LO_FLAGS_DIRECT_IO } else { 0 };
-        let mut outcome = syscall::configure_loop(&file, image, options.block_size, flags | direct, NAME);
+        let name = options.owner.map_or(NAME.to_owned(), |owner| format!("{NAME} {owner}"));
+        let mut outcome = syscall::configure_loop(&file, image, options.block_size, flags | direct, &name);
         if direct != 0 && outcome == Err(Errno::INVAL) {
             // Newer kernels refuse where older ones silently left direct I/O away.
-            outcome = syscall::configure_loop(&file, image, options.block_size, flags, NAME);
+            outcome = syscall::configure_loop(&file, image, options.block_size, flags, &name);
         }
         match outcome {
             Ok(()) => {}
@@ -164,10 +168,13 @@ impl LoopDevice {
     }
 }
 
-/// Whether an open loop device was attached by fsverdict; false for those of others, and for free ones.
-pub(crate) fn is_ours(device: impl AsFd) -> bool {
-    let status = syscall::loop_status(device);
-    status.is_ok_and(|status| status.file_name.split(|byte| *byte == 0).next() == Some(NAME.as_bytes()))
+/// Whose an open loop device is that fsverdict attached: the process of the run, where that is known. Nothing for those of
+/// others, and for free ones.
+pub(crate) fn owner_of(device: impl AsFd) -> Option<Option<ProcessKey>> {
+    let status = syscall::loop_status(device).ok()?;
+    let name = status.file_name.split(|byte| *byte == 0).next()?;
+    let rest = name.strip_prefix(NAME.as_bytes())?;
+    Some(std::str::from_utf8(rest).ok().and_then(|rest| rest.trim_start().parse().ok()))
 }
 
 fn direct_io_of(root: &Root, path: &Path) -> bool {
@@ -177,8 +184,9 @@ fn direct_io_of(root: &Root, path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{LoopDevice, LoopOptions, is_ours};
+    use super::{LoopDevice, LoopOptions, owner_of};
     use crate::host::image;
+    use crate::host::process_key::ProcessKey;
     use crate::host::syscall;
     use std::os::fd::AsFd;
     use std::os::unix::fs::FileExt;
@@ -202,8 +210,9 @@ mod tests {
     fn loop_attaches_with_what_was_asked_for_and_clears_itself() {
         let folder = tempfile::tempdir().unwrap();
         let file = image::create(folder.path(), 16 << 20, 16 << 20).unwrap();
-        for block_size in [512, 4096] {
-            let options = LoopOptions { block_size, ..LoopOptions::default() };
+        let process = ProcessKey { pid: 12, start: 345 };
+        for (block_size, owner) in [(512, None), (4096, Some(process))] {
+            let options = LoopOptions { block_size, owner, ..LoopOptions::default() };
             let device = LoopDevice::attach(file.as_fd(), &options).unwrap();
             assert_eq!(syscall::block_device_size(device.file()).unwrap(), 16 << 20);
             assert_eq!(rustix::fs::ioctl_blksszget(device.file()).unwrap(), block_size);
@@ -211,7 +220,7 @@ mod tests {
             assert_ne!(status.flags & syscall::LO_FLAGS_AUTOCLEAR, 0);
             assert_eq!(status.flags & syscall::LO_FLAGS_DIRECT_IO != 0, device.direct_io());
             assert_eq!(device.direct_io(), device.caution().is_none());
-            assert!(is_ours(device.file()));
+            assert_eq!(owner_of(device.file()), Some(owner));
             device.file().write_all_at(&[1; 4096], 4096).unwrap();
             let path = device.path().to_owned();
             assert!(attached(&path));

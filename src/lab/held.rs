@@ -36,7 +36,7 @@ impl Held {
         let disk = if in_memory(choice, bytes) { None } else { Some(disk_for(bytes, folder)?) };
         let staging = match &disk {
             Some(disk) => Staging::Disk {
-                device: TrialDevice::Image { descriptor: inherit(disk.as_fd())? },
+                device: TrialDevice::image(inherit(disk.as_fd())?),
                 folder: folder.to_owned(),
             },
             None => Staging::Memory,

@@ -163,7 +163,7 @@ impl Lab for Native {
             Attachment::File(image) => {
                 let descriptor = inherit(image.as_fd())?;
                 inherited.push(image);
-                TrialDevice::Image { descriptor }
+                TrialDevice::image(descriptor)
             }
             Attachment::Device(ticket) => TrialDevice::Block { ticket: *ticket },
             Attachment::Modelled => return Err(LabError::NoWay("native")),

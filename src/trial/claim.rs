@@ -37,11 +37,11 @@ impl Claim {
         let mut facts = Facts::new();
         let (path, attached, hold) = match device {
             TrialDevice::Guest { path } => (path.clone(), None, None),
-            TrialDevice::Image { descriptor } => {
+            TrialDevice::Image { descriptor, owner } => {
                 let image = own(*descriptor)
                     .ok_or_else(|| TrialError::Host("no image was handed over".to_owned()))?;
-                let attached = LoopDevice::attach(image.as_fd(), &LoopOptions::default())
-                    .map_err(|error| host(&error))?;
+                let options = LoopOptions { owner: *owner, ..LoopOptions::default() };
+                let attached = LoopDevice::attach(image.as_fd(), &options).map_err(|error| host(&error))?;
                 facts.insert("device.direct_io".to_owned(), attached.direct_io().to_string());
                 attached.caution().into_iter().for_each(|caution| sink.caution("", caution));
                 (attached.path().to_owned(), Some(attached), None)

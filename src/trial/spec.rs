@@ -8,6 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::host::guard::Ticket;
+use crate::host::process_key::ProcessKey;
+use crate::host::root::Root;
 use crate::journal::TrialId;
 use crate::plan::{Candidate, Dataset, Needs, Phase, Work};
 
@@ -90,6 +92,8 @@ pub enum TrialDevice {
     Image {
         /// The descriptor's number.
         descriptor: RawFd,
+        /// The conductor.
+        owner: Option<ProcessKey>,
     },
     /// A block device the conductor has cleared for writing.
     Block {
@@ -98,6 +102,13 @@ pub enum TrialDevice {
     },
     /// The one disk of a guest, which is nobody else's.
     Guest { path: PathBuf },
+}
+
+impl TrialDevice {
+    /// An image of this process's, which is the conductor.
+    pub fn image(descriptor: RawFd) -> Self {
+        TrialDevice::Image { descriptor, owner: ProcessKey::current(&Root::default()) }
+    }
 }
 
 /// Whether a phase works on the bare device.

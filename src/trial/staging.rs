@@ -145,11 +145,11 @@ fn make_room(staging: &Staging) -> Result<(), TrialError> {
     let Staging::Disk { device, .. } = staging else { return Ok(()) };
     let failed = |error: &dyn std::fmt::Display| TrialError::Host(error.to_string());
     let (path, _attached) = match device {
-        TrialDevice::Image { descriptor } => {
+        TrialDevice::Image { descriptor, owner } => {
             let image =
                 own(*descriptor).ok_or_else(|| failed(&"no disk for the datasets was handed over"))?;
-            let attached =
-                LoopDevice::attach(image.as_fd(), &LoopOptions::default()).map_err(|error| failed(&error))?;
+            let options = LoopOptions { owner: *owner, ..LoopOptions::default() };
+            let attached = LoopDevice::attach(image.as_fd(), &options).map_err(|error| failed(&error))?;
             (attached.path().to_owned(), Some(attached))
         }
         TrialDevice::Guest { path } => (path.clone(), None),

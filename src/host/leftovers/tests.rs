@@ -174,19 +174,29 @@ fn loop_devices_and_mounts_left_over_our_folder_are_undone_and_others_are_not() 
 fn loop_device_of_a_living_run_is_no_leftover() {
     use crate::host::loop_device::{LoopDevice, LoopOptions};
     let folder = tempfile::tempdir().unwrap();
-    let image = image::create(folder.path(), 1 << 20, 1 << 20).unwrap();
-    let device = LoopDevice::attach(image.as_fd(), &LoopOptions::default()).unwrap();
-    // Another process of the run has it open; our own descriptors do not count for ourselves.
-    let mut child =
-        Command::new("sleep").arg("60").stdin(device.file().try_clone().unwrap()).spawn().unwrap();
-    let found = find_in(&Root::default(), &[folder.path().to_owned()]);
-    let path = device.path().to_owned();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(
-        !found
-            .iter()
-            .any(|leftover| matches!(leftover, Leftover::Loop { path: found, .. } if *found == path)),
-        "{found:?}"
-    );
+    let of_this = ProcessKey::current(&Root::default());
+    let of_another = of_this.map(|process| ProcessKey { start: process.start - 1, ..process });
+    // Our own descriptors do not count for ourselves: `open` is whether another process has it.
+    for (owner, open, left) in
+        [(None, false, true), (None, true, false), (of_this, false, false), (of_another, false, true)]
+    {
+        let image = image::create(folder.path(), 1 << 20, 1 << 20).unwrap();
+        let options = LoopOptions { owner, ..LoopOptions::default() };
+        let device = LoopDevice::attach(image.as_fd(), &options).unwrap();
+        let mut other = Command::new("sleep");
+        other.arg("60").stdin(if open { device.file().try_clone().unwrap().into() } else { Stdio::null() });
+        let mut other = other.spawn().unwrap();
+        // A child of another test's has all our descriptors until its exec.
+        let is_found = || {
+            let found = find_in(&Root::default(), &[folder.path().to_owned()]);
+            found.iter().any(|one| matches!(one, Leftover::Loop { path, .. } if path == device.path()))
+        };
+        let found = (0..50).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            is_found()
+        });
+        other.kill().unwrap();
+        other.wait().unwrap();
+        assert_eq!(found, left, "owner {owner:?}, open {open}");
+    }
 }
