@@ -155,3 +155,27 @@ fn uml_a_guest_with_all_its_processes_is_on_the_one_processor_the_facts_name() {
     std::fs::remove_file(&hold).unwrap();
     assert_eq!(running.end(), Some(0));
 }
+
+#[test]
+fn uml_a_kernel_that_panics_ends_its_trial_at_once_with_its_last_words() {
+    let place = Place::new();
+    // Cells cover this folder: the guest finds no init there.
+    let program = tempfile::Builder::new().prefix("fsverdict-it-").tempdir_in("/dev/shm").unwrap();
+    let program = program.path().join("fsverdict");
+    std::fs::copy(common::PROGRAM, &program).unwrap();
+    let plan = place.plan("plan", &two_trials("true", "60s"));
+    let seen = place
+        .any(
+            program.to_str().unwrap(),
+            &["run", &plan, "--out", "run", "--fs", "ext2", "--set", "protocol.disturbed=false"],
+        )
+        .exits(1);
+    // A kernel that crashes is tried once more.
+    let journal = place.journal();
+    let caution = journal.all("caution").next().unwrap_or_else(|| panic!("{seen:#?}"));
+    let (first, second) = (caution["text"].as_str().unwrap(), place.status("ext2").1);
+    for words in ["Kernel panic", "signal 6"] {
+        assert!(first.contains(words) && second.contains(words), "{first}\n{second}");
+    }
+    place.is_left_clean();
+}

@@ -1,5 +1,6 @@
 //! Starts what a lab made ready, hears its events, and ends it when its time is up.
 
+use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
@@ -16,6 +17,8 @@ use crate::journal::{Event, Status};
 
 /// How many of a console's last lines go into the reason of a failed trial.
 const LAST_LINES: usize = 12;
+/// What the line holds in which a kernel says why it gives up.
+const PANIC: &str = "Kernel panic";
 /// A longer line of it, in bytes, counts as several.
 const LONGEST_LINE: u64 = 1000;
 
@@ -142,13 +145,22 @@ fn signal(status: Option<ExitStatus>) -> Option<i32> {
     status.signal().or(status.code().filter(|code| *code > 128).map(|code| code - 128))
 }
 
-fn with_console(reason: &str, console: &mpsc::Receiver<Vec<String>>) -> String {
-    let lines = console.recv_timeout(Duration::from_secs(2)).unwrap_or_default();
-    if lines.is_empty() {
+fn with_console(reason: &str, console: &mpsc::Receiver<Console>) -> String {
+    let Console { panic, last } = console.recv_timeout(Duration::from_secs(2)).unwrap_or_default();
+    let panic = panic.map_or(String::new(), |line| format!(": {line}"));
+    if last.is_empty() {
         reason.to_owned()
     } else {
-        format!("{reason}; its console's last lines:\n{}", lines.join("\n"))
+        format!("{reason}{panic}; its console's last lines:\n{}", Vec::from(last).join("\n"))
     }
+}
+
+/// What is kept of a console.
+#[derive(Default)]
+struct Console {
+    /// Why a kernel gave up; a long trace of calls follows it.
+    panic: Option<String>,
+    last: VecDeque<String>,
 }
 
 fn lines_of(events: impl Read + Send + 'static) -> mpsc::Receiver<String> {
@@ -163,23 +175,26 @@ fn lines_of(events: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     receive
 }
 
-fn last_lines(console: impl Read + Send + 'static) -> mpsc::Receiver<Vec<String>> {
+fn last_lines(console: impl Read + Send + 'static) -> mpsc::Receiver<Console> {
     let (send, receive) = mpsc::channel();
     std::thread::spawn(move || {
-        let mut last = std::collections::VecDeque::new();
+        let mut kept = Console::default();
         let mut console = BufReader::new(console);
         let mut line = Vec::new();
         // Without an end of line a console would fill the memory.
         while matches!(console.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line), Ok(read) if read > 0)
         {
-            if last.len() == LAST_LINES {
-                last.pop_front();
-            }
-            last.push_back(String::from_utf8_lossy(&line).trim_end().to_owned());
+            let text = harmless(String::from_utf8_lossy(&line).trim_end());
             line.clear();
-            last.push_back(harmless(String::from_utf8_lossy(&line).trim_end()));
+            if kept.panic.is_none() && text.contains(PANIC) {
+                kept.panic = Some(text.clone());
+            }
+            if kept.last.len() == LAST_LINES {
+                kept.last.pop_front();
+            }
+            kept.last.push_back(text);
         }
-        let _ = send.send(last.into());
+        let _ = send.send(kept);
     });
     receive
 }

@@ -8,7 +8,7 @@ use crate::endpoint::{Clock, Endpoint, Files, Report, Sockets};
 use crate::host::cell::Walls;
 use crate::host::placement::{Pinned, Placement};
 use crate::host::program::locate;
-use crate::journal::{Event, Status, TrialId};
+use crate::journal::{Event, Status, TrialId, parted};
 
 use super::drive::TrialEnd;
 use super::kernel::{Kernel, Provision};
@@ -135,9 +135,13 @@ pub(super) fn close(endpoint: Endpoint, end: TrialEnd, watch: &mut dyn FnMut(Eve
     }
 }
 
+/// Failed for what the device's process says, and what was known before: a kernel's last words say why it asked for nothing
+/// more.
 fn failed(end: &TrialEnd, reason: &str) -> TrialEnd {
-    let (reason, hint) = reason.split_once("\nhint: ").unwrap_or((reason, ""));
-    let (reason, hint) = (reason.to_owned(), hint.to_owned());
+    let (mut reason, hint) = parted(reason);
+    if !end.reason.is_empty() {
+        reason = format!("{reason}\n{}", end.reason);
+    }
     TrialEnd { status: Status::Failed, reason, hint, killed: false, stopped: false, wall: end.wall }
 }
 

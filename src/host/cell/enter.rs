@@ -12,7 +12,7 @@ use rustix::thread::UnshareFlags;
 
 use super::furnish::{arrange_mounts, close_all_but};
 use super::powers::keep_only;
-use super::{Cell, CellError, Powers, SPEC, Walls, inherit, system};
+use super::{Cell, CellError, SPEC, Walls, inherit, system};
 use crate::host::mounts;
 use crate::host::syscall::{own, set_loopback_up, unshare};
 
@@ -77,20 +77,14 @@ impl Cell {
         let (end, kept_open) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(system("make a pipe"))?;
         self.lifeline = Some(inherit(end.as_fd())?);
-        let stops = self.stops.take().and_then(own);
-        if let Some(stops) = &stops {
-            rustix::io::fcntl_setfd(stops, FdFlags::CLOEXEC)
-                .map_err(system("keep a pipe from the inmate"))?;
-        }
+        // The inmate has it, too: a stranger's program is its child, not ours.
+        let stops = self.stops.and_then(own);
         let child = self.command()?.arg("--inmate").spawn().map_err(system("start the inmate"))?;
         drop(end);
         let status = loop {
             let found = waitpid(Some(Pid::from_child(&child)), WaitOptions::UNTRACED);
             match found.map_err(system("wait for the inmate"))? {
-                Some((_, status)) if status.stopped() => {
-                    // Who would hear it may be gone; then so are we in a moment.
-                    let _ = stops.as_ref().map(|stops| rustix::io::write(stops, b"s"));
-                }
+                Some((_, status)) if status.stopped() => tell_of_stop(stops.as_ref()),
                 Some((_, status)) => break status,
                 None => {}
             }
@@ -112,18 +106,25 @@ impl Cell {
             .fold(UnshareFlags::empty(), |flags, (_, flag, _)| flags | flag)
     }
 
-    /// Becomes the program. A phase's is started beside this process instead: PID 1 of a namespace ignores every signal that
-    /// it has no handler for, its own included (pid_namespaces(7)).
+    /// Becomes the program. A stranger's is started beside this process instead: PID 1 of a namespace ignores every signal
+    /// that it has no handler for, its own included (pid_namespaces(7)), and a kernel that panics would abort for ever.
     fn run_program(&self) -> Result<u8, CellError> {
         self.check_lifeline()?;
+        let stops = self.stops.and_then(own);
+        if let Some(stops) = &stops {
+            rustix::io::fcntl_setfd(stops, FdFlags::CLOEXEC)
+                .map_err(system("keep a pipe from the program"))?;
+        }
         self.furnish()?;
         let Some((program, arguments)) = self.argv.split_first() else { return Err(CellError::NotForPeople) };
         let mut command = Command::new(program);
         command.args(arguments).env_remove(SPEC);
         let failed = system("start the program");
-        if self.powers == Powers::Phase && self.walls != Walls::None {
+        if self.powers.of_a_stranger() && self.walls != Walls::None {
             let child = command.spawn().map_err(failed)?;
-            tend(Pid::from_child(&child))
+            // What it was lent ends with it.
+            self.keeps.iter().copied().for_each(|lent| drop(own(lent)));
+            tend(Pid::from_child(&child), stops.as_ref())
         } else {
             Err(failed(command.exec()))
         }
@@ -151,12 +152,18 @@ impl Cell {
             std::fs::File::from(go).read_exact(&mut [0]).map_err(system("be told to start"))?;
         }
         if self.powers.of_a_stranger() {
-            close_all_but(&self.keeps)?;
+            let keeps: Vec<_> = self.keeps.iter().copied().chain(self.stops).collect();
+            close_all_but(&keeps)?;
             // Without a terminal: on one, a program may type commands for the shell there (ioctl_tty(2), TIOCSTI).
             rustix::process::setsid().map_err(system("leave the terminal"))?;
         }
         Ok(())
     }
+}
+
+/// Says that the program was stopped. Who would hear it may be gone; then so are we in a moment.
+fn tell_of_stop(stops: Option<&OwnedFd>) {
+    let _ = stops.map(|stops| rustix::io::write(stops, b"s"));
 }
 
 /// As a shell tells how a program ended: its status, or 128 + the signal.
@@ -166,12 +173,11 @@ fn as_a_shell_tells(status: WaitStatus) -> u8 {
 }
 
 /// What the first process of a PID namespace owes it: takes leave of every process that ends, until the program does.
-fn tend(program: Pid) -> Result<u8, CellError> {
+fn tend(program: Pid, stops: Option<&OwnedFd>) -> Result<u8, CellError> {
     loop {
-        match rustix::process::wait(WaitOptions::empty()) {
-            Ok(Some((process, status))) if process == program && !WaitStatus::stopped(status) => {
-                return Ok(as_a_shell_tells(status));
-            }
+        match rustix::process::wait(WaitOptions::UNTRACED) {
+            Ok(Some((process, status))) if process == program && status.stopped() => tell_of_stop(stops),
+            Ok(Some((process, status))) if process == program => return Ok(as_a_shell_tells(status)),
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(errno) => return Err(system("wait for the program")(errno)),
         }
