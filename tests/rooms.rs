@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 const KNOWN_CIRCLES: &[&[&str]] = &[
     &["dataset/compare", "dataset/manifest", "dataset/stage"],
     &["filesystem/model", "filesystem/mount"],
-    &["host/guard/hold", "host/guard/ticket"],
     &["measure/account", "measure/dirty", "measure/meter"],
     &["verdict/deliberate", "verdict/floor"],
 ];

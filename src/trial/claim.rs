@@ -52,7 +52,7 @@ impl Claim {
                 let discarded = claim.discard().map_err(TrialError::io("discard the device"))?;
                 facts.insert("device.discarded".to_owned(), discarded.to_string());
                 // mkfs and mount claim it themselves from here on.
-                let hold = claim.hold().map_err(|error| host(&error))?;
+                let hold = Hold::of(claim).map_err(|error| host(&error))?;
                 (ticket.path.clone(), None, Some(hold))
             }
         };

@@ -10,7 +10,7 @@ use rustix::fs::{Advice, Mode, OFlags, fadvise};
 
 use super::lock::Lock;
 use super::refusal::Refusal;
-use super::ticket::Ticket;
+use super::ticket::{Claim, Ticket};
 use super::{check_tables, writers};
 use crate::host::block_device::BlockDevice;
 use crate::host::root::Root;
@@ -24,6 +24,15 @@ pub struct Hold {
 }
 
 impl Hold {
+    /// Gives up the claim, so that mkfs and mount can have the device, and keeps it open.
+    ///
+    /// # Errors
+    /// When it cannot be opened once more.
+    pub fn of(claim: Claim) -> Result<Self, Refusal> {
+        let (claimed, ticket) = claim.into_parts();
+        Self::instead_of(claimed, &ticket, None)
+    }
+
     /// Keeps the device open that is claimed by `claimed`, and gives up the claim.
     pub(super) fn instead_of(claimed: File, ticket: &Ticket, lock: Option<Lock>) -> Result<Self, Refusal> {
         let file = reopen(&claimed, OFlags::empty()).map_err(|error| ticket.cannot_open(error))?;

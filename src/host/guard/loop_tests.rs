@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::fake::write_partition_table;
-use super::{Cleared, Refusal, State, Ticket, examine};
+use super::{Cleared, Hold, Refusal, State, Ticket, examine};
 use crate::host::image;
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::procfs::mounts;
@@ -284,7 +284,7 @@ fn loop_held_device_cannot_become_another_and_what_can_change_is_seen() {
     let root = Root::default();
     let disk = Disk::new();
     let (ticket, hold) = disk.examine(None).unwrap().into_ticket().unwrap();
-    let held = ticket.redeem(&root).unwrap().hold().unwrap();
+    let held = Hold::of(ticket.redeem(&root).unwrap()).unwrap();
     let run = |argv: &[&str]| Command::new(argv[0]).args(&argv[1..]).status().unwrap().success();
     let path = disk.path().to_str().unwrap().to_owned();
     // Whoever detaches it is told "done", and it stays.

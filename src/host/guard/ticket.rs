@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::hold::Hold;
 use super::refusal::Refusal;
 use super::{check_attributes, check_open, open_exclusively, survey, usage};
 use crate::host::blank::Survey;
@@ -161,11 +160,8 @@ impl Claim {
         }
     }
 
-    /// Gives up the claim, so that mkfs and mount can have the device, and keeps it open.
-    ///
-    /// # Errors
-    /// When it cannot be opened once more.
-    pub fn hold(self) -> Result<Hold, Refusal> {
-        Hold::instead_of(self.file, &self.ticket, None)
+    /// The device as it is open here, and the ticket it was claimed with.
+    pub(super) fn into_parts(self) -> (File, Ticket) {
+        (self.file, self.ticket)
     }
 }
