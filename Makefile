@@ -40,7 +40,7 @@ picture: ## render docs/pictures/report.png, the README's picture of a real repo
 install: ## build and install into PREFIX (/usr/local)
 	@binary=$$(scripts/binary) && install -D -m 755 "$$binary" "$(DESTDIR)$(PREFIX)/bin/fsverdict" && \
 		mkdir -p "$(SHARE)/man/man1" "$(SHARE)/bash-completion/completions" "$(SHARE)/zsh/site-functions" "$(SHARE)/fish/vendor_completions.d" && \
-		"$$binary" man "$(SHARE)/man/man1" && \
+		"$$binary" man "$(SHARE)/man/man1" && install -D -m 644 -t "$(SHARE)/man/man5" "$(SHARE)/man/man1/fsverdict-plan.5" && rm "$(SHARE)/man/man1/fsverdict-plan.5" && \
 		"$$binary" completions bash >"$(SHARE)/bash-completion/completions/fsverdict" && \
 		"$$binary" completions zsh >"$(SHARE)/zsh/site-functions/_fsverdict" && \
 		"$$binary" completions fish >"$(SHARE)/fish/vendor_completions.d/fsverdict.fish"

@@ -7,6 +7,8 @@ mod common;
 
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
+
 use common::{Disk, Journal, Place, Running};
 
 /// Guests take seconds each, so there are fewer of them.
@@ -88,11 +90,11 @@ fn announced(place: &Place, block: u32) -> Vec<String> {
     line.unwrap_or_else(|| panic!("{seen:#?}")).split(' ').map(str::to_owned).collect()
 }
 
-fn conductor_is_killed(lab: &str) {
+fn conductor_is_ended(lab: &str, signal: Signal) {
     let place = Place::new();
     let (mut running, before) = held(&place, lab);
     assert!(place.processes().len() > 2, "nothing to kill");
-    running.kill();
+    running.signal(signal);
     place.is_left_clean();
 
     let after = place.journal();
@@ -198,7 +200,7 @@ fn worker_is_killed_again(lab: &str, worker: &str) {
 
 #[test]
 fn loop_a_killed_conductor_leaves_nothing_and_the_run_can_be_resumed() {
-    conductor_is_killed("native");
+    conductor_is_ended("native", Signal::KILL);
 }
 
 #[test]
@@ -207,7 +209,7 @@ fn loop_a_killed_conductor_leaves_nothing_at_whatever_step() {
         let place = Place::new();
         let mut running = place.start(&plan(&place, "native"), &[]);
         running.wait_for(step, |journal| journal.all("step_started").any(|event| event["step"] == step));
-        running.kill();
+        running.signal(Signal::KILL);
         place.is_left_clean();
     }
 }
@@ -260,7 +262,7 @@ fn loop_a_killed_conductors_scheduler_is_put_back_by_clean() {
     let told = format!("the I/O scheduler of {}", disk.name());
     let seen = place.fsverdict(&["clean", "--dry-run"]);
     assert!(!seen.stdout.contains(&told), "it is in use: {seen:#?}");
-    running.kill();
+    running.signal(Signal::KILL);
     // The kernel takes a moment to close what a killed process had open; until then the setting is somebody's.
     let patience = Instant::now() + Duration::from_secs(5);
     while std::fs::read_to_string(&setting).unwrap() != before && Instant::now() < patience {
@@ -272,7 +274,13 @@ fn loop_a_killed_conductors_scheduler_is_put_back_by_clean() {
 
 #[test]
 fn uml_a_killed_conductor_leaves_nothing_and_the_run_can_be_resumed() {
-    conductor_is_killed("uml");
+    conductor_is_ended("uml", Signal::KILL);
+}
+
+/// Ctrl-C. What it says before is `src/cli/interrupt.rs`'s.
+#[test]
+fn uml_conductor_is_interrupted() {
+    conductor_is_ended("uml", Signal::INT);
 }
 
 #[test]

@@ -7,6 +7,8 @@ mod common;
 
 use std::collections::BTreeMap;
 
+use rustix::process::Signal;
+
 use common::Place;
 
 const PLAN: &str = r#"
@@ -98,7 +100,7 @@ fn uml_simulated_trials_side_by_side_leave_nothing_when_the_conductor_is_killed(
         journal.finished() > 0 && journal.all("trial_started").count() > journal.finished() + 1
     });
     let before = place.journal();
-    running.kill();
+    running.signal(Signal::KILL);
     place.is_left_clean();
     assert_eq!(place.journal().0[..before.0.len()], before.0[..]);
     place.fsverdict(&["resume", "run", "--jobs", "1", "--quiet"]).exits(0);

@@ -5,6 +5,8 @@
 
 mod common;
 
+use rustix::process::Signal;
+
 use common::{Place, Seen};
 
 /// Copies a folder of the user's and a generated tree, compares both, and fails if what is staged can be changed.
@@ -106,7 +108,7 @@ fn loop_a_conductor_killed_while_it_stages_leaves_nothing() {
     let large = plan(&place, "native", "memory", 1).replace("2MiB", "60MiB");
     let mut running = place.start(&large, &[]);
     running.wait_for("the staging", |journal| journal.all("step_started").count() > 0);
-    running.kill();
+    running.signal(Signal::KILL);
     std::thread::sleep(std::time::Duration::from_secs(2));
     place.is_left_clean();
 }

@@ -9,13 +9,13 @@ use comfy_table::{Table, TableStyle};
 use crate::lab::{Candidacy, Lab, Obstacle, every};
 use crate::plan::{Candidate, Overrides, Plan};
 
-use super::vocabulary::read_plan;
+use super::vocabulary::{Among, preset_names, read_plan};
 use super::{CliError, Outcome};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// A preset or the path of a plan; every filesystem, plain and encrypted, when absent
-    #[arg(value_name = "PRESET|PLAN.toml")]
+    #[arg(value_name = "PRESET|PLAN.toml", value_parser = Among(preset_names), hide_possible_values = true)]
     plan: Option<String>,
 }
 

@@ -6,6 +6,7 @@ mod device;
 mod doctor;
 mod dry_run;
 mod error;
+mod interrupt;
 mod kernel;
 mod list;
 mod live;
@@ -29,18 +30,37 @@ pub use vocabulary::with_vocabulary;
 
 /// Which filesystem, with which options, on this device, for this work? A verdict with evidence.
 #[derive(Debug, Parser)]
-#[command(name = "fsverdict", version, about, arg_required_else_help = true, after_help = EXIT_CODES)]
+#[command(name = "fsverdict", version, about, arg_required_else_help = true, after_help = closing())]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
-const EXIT_CODES: &str = "\
-Exit status: 0 done; 1 failed, or the verdict could not be given; 2 the command line or the plan is wrong;
-3 done, but some candidates were skipped or failed; 4 `compare` found a regression.
+/// What each exit status means.
+const EXIT_STATUS: &[(&str, &str)] = &[
+    ("0", "done"),
+    ("1", "failed, or the verdict could not be given"),
+    ("2", "the command line or the plan is wrong"),
+    ("3", "done, but some candidates were skipped or failed (run, resume, doctor)"),
+    ("4", "`compare` found a regression"),
+    ("130", "interrupted; `resume` goes on"),
+];
 
-Start with:  fsverdict doctor      what can run here, and what to install
-             fsverdict run demo    sixteen candidates in a sandbox kernel, without root";
+/// Where to begin.
+const STARTS: &[(&str, &str)] = &[
+    ("fsverdict doctor", "what can run here, and what to install"),
+    ("fsverdict run demo", "sixteen candidates on a modelled disk, without root"),
+];
+
+/// What stands below the options in `--help`.
+fn closing() -> String {
+    let lines = |title: &str, entries: &[(&str, &str)], width: usize| {
+        let each: Vec<String> =
+            entries.iter().map(|(term, meaning)| format!("  {term:width$}  {meaning}")).collect();
+        format!("{title}:\n{}", each.join("\n"))
+    };
+    format!("{}\n\n{}", lines("Exit status", EXIT_STATUS, 3), lines("Start with", STARTS, 18))
+}
 
 #[derive(Debug, Subcommand)]
 enum Command {

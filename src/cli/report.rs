@@ -26,6 +26,9 @@ pub(super) struct Arguments {
     /// Write the HTML page (into the run's folder if no file is named) and open it in the browser
     #[arg(long)]
     open: bool,
+    /// Every table: costs, rates and the steps around the phases
+    #[arg(long)]
+    all: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -43,12 +46,10 @@ pub(super) enum FormatArgument {
 }
 
 impl FormatArgument {
-    fn format(self, to_file: bool) -> Format {
+    fn format(self, to_file: bool, all: bool) -> Format {
         match self {
-            FormatArgument::Terminal if to_file => {
-                Format::Terminal(Look::suited(false, None, true, |_| None))
-            }
-            FormatArgument::Terminal => Format::Terminal(Look::of_stdout(true)),
+            FormatArgument::Terminal if to_file => Format::Terminal(Look::suited(false, None, all, |_| None)),
+            FormatArgument::Terminal => Format::Terminal(Look::of_stdout(all)),
             FormatArgument::Html => Format::Html,
             FormatArgument::Markdown => Format::Markdown,
             FormatArgument::Csv => Format::Csv,
@@ -73,19 +74,40 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     };
     let page = || arguments.open.then(|| folder.path().join(PAGE));
     match arguments.output.clone().or_else(page) {
-        None => write_out(&report, format.format(false), &mut std::io::stdout().lock())?,
+        None => {
+            let format = format.format(false, arguments.all);
+            write_out(&report, format, &mut std::io::stdout().lock())?;
+            if matches!(format, Format::Terminal(_)) {
+                lead_on(&folder, arguments.all)?;
+            }
+        }
         Some(path) => {
             let failed =
                 |error: std::io::Error| CliError::Failed(format!("cannot write {}: {error}", path.display()));
             let mut file = std::io::BufWriter::new(std::fs::File::create(&path).map_err(failed)?);
-            write_out(&report, format.format(true), &mut file)?;
+            write_out(&report, format.format(true, arguments.all), &mut file)?;
             file.flush().map_err(failed)?;
             if arguments.open {
                 open_page(&path);
             }
         }
     }
-    Ok(outcome(&run))
+    // It was to report, and has; what the run came to is what `run` and `resume` end with.
+    Ok(Outcome::Done)
+}
+
+/// Where there is more to see, last, where it is seen.
+fn lead_on(folder: &RunFolder, all: bool) -> Result<(), CliError> {
+    let mut out = std::io::stdout().lock();
+    let run = folder.path().display();
+    if !all {
+        writeln!(out, "More      fsverdict report {run} --all")?;
+    }
+    let page = folder.path().join(PAGE);
+    if page.exists() {
+        writeln!(out, "Page      {}", page.display())?;
+    }
+    Ok(())
 }
 
 /// The name of the page in the run's folder.
@@ -100,7 +122,7 @@ pub(super) fn open_page(page: &Path) {
 }
 
 /// The table on standard output, after a run; the reports in its folder.
-pub(super) fn show_result(folder: &RunFolder, plan: &Plan) -> Result<Outcome, CliError> {
+pub(super) fn show_result(folder: &RunFolder, plan: &Plan, all: bool) -> Result<Outcome, CliError> {
     let run = read_run(folder, plan)?;
     let report = Report::new(plan, &run, Some(folder.path().to_owned()));
     for (name, format) in
@@ -111,7 +133,8 @@ pub(super) fn show_result(folder: &RunFolder, plan: &Plan) -> Result<Outcome, Cl
         let mut file = std::fs::File::create(&path).map_err(|error| failed(error.to_string()))?;
         crate::report::write(&report, format, &mut file).map_err(|error| failed(error.to_string()))?;
     }
-    write_out(&report, Format::Terminal(Look::of_stdout(true)), &mut std::io::stdout().lock())?;
+    write_out(&report, Format::Terminal(Look::of_stdout(all)), &mut std::io::stdout().lock())?;
+    lead_on(folder, all)?;
     Ok(outcome(&run))
 }
 

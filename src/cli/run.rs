@@ -14,13 +14,13 @@ use super::device::ask;
 use super::live::{Live, write_page};
 use super::progress::Bar;
 use super::report::{PAGE, open_page, show_result};
-use super::vocabulary::read_plan;
-use super::{CliError, Outcome, dry_run};
+use super::vocabulary::{Among, preset_names, read_plan};
+use super::{CliError, Outcome, dry_run, interrupt};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// A preset (`fsverdict list presets`) or the path of a plan
-    #[arg(value_name = "PRESET|PLAN.toml")]
+    #[arg(value_name = "PRESET|PLAN.toml", value_parser = Among(preset_names), hide_possible_values = true)]
     plan: String,
     /// Where trials happen (`fsverdict list labs`)
     #[arg(long, value_parser = PossibleValuesParser::new(LABS.iter().map(|(name, _)| *name)).try_map(|name| name.parse::<LabChoice>()))]
@@ -29,7 +29,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "image:SIZE|PATH")]
     device: Option<DeviceSource>,
     /// Keep only candidates of these filesystems or names
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = Among(crate::filesystem::names), hide_possible_values = true)]
     fs: Vec<String>,
     /// This many blocks (one block is one trial of every candidate), or from MIN to MAX until the verdict is certain
     #[arg(long, value_name = "N|MIN-MAX")]
@@ -58,12 +58,28 @@ pub(super) struct Arguments {
     /// Print every trial and every command line that would run, and run none
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    conduct: Conduct,
+}
+
+/// How a run is carried out and shown; the same for `resume`.
+#[derive(Debug, Args)]
+pub(super) struct Conduct {
     /// This many trials at once, in simulated time [default: one for each processor there; 1 elsewhere]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
     /// No progress
     #[arg(long, short)]
     quiet: bool,
+    /// Every table of the result: costs, rates and the steps around the phases
+    #[arg(long)]
+    pub(super) all: bool,
+}
+
+impl Conduct {
+    pub(super) fn jobs(&self) -> Option<usize> {
+        self.jobs.map(usize::from)
+    }
 }
 
 impl Arguments {
@@ -89,7 +105,7 @@ fn twice(name: &str) -> Result<Twice, Infallible> {
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     let plan = read_plan(&arguments.plan, &arguments.overrides())?;
     let choice = crate::lab::choose(&plan).map_err(CliError::failed)?;
-    let choice = choice.with_jobs(arguments.jobs.map(usize::from)).map_err(CliError::usage)?;
+    let choice = choice.with_jobs(arguments.conduct.jobs()).map_err(CliError::usage)?;
     if arguments.dry_run {
         return dry_run::show(&plan, &choice);
     }
@@ -104,13 +120,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
         write_page(&folder, &plan, session.run().map_err(CliError::failed)?)?;
         open_page(&folder.path().join(PAGE));
     }
-    conduct(session, arguments.quiet)
+    conduct(session, &arguments.conduct)
 }
 
 /// Conducts and reports; shared with `resume`.
-pub(super) fn conduct(session: Session, quiet: bool) -> Result<Outcome, CliError> {
-    let mut observer: Box<dyn Observer> = if quiet { Box::new(Silent) } else { Box::new(Bar::new()) };
+pub(super) fn conduct(session: Session, how: &Conduct) -> Result<Outcome, CliError> {
+    let mut observer: Box<dyn Observer> = if how.quiet { Box::new(Silent) } else { Box::new(Bar::new()) };
     let (folder, plan) = (session.folder().clone(), session.plan().clone());
+    interrupt::explain(&folder, &plan);
     let mut live = Live { inner: observer.as_mut(), folder: &folder, plan: &plan };
     session.conduct(&mut live).map_err(|error| {
         let run = folder.path().display();
@@ -122,7 +139,7 @@ pub(super) fn conduct(session: Session, quiet: bool) -> Result<Outcome, CliError
         ))
     })?;
     drop(observer);
-    show_result(&folder, &plan)
+    show_result(&folder, &plan, how.all)
 }
 
 fn default_folder(plan: &str) -> PathBuf {

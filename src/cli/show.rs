@@ -5,13 +5,15 @@ use std::io::Write;
 use clap::Args;
 
 use crate::device;
-use crate::plan::{preset, presets, suggest};
+use crate::plan::{preset, suggest};
 
+use super::vocabulary::{Among, shown_names};
 use super::{CliError, Outcome};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Name of the preset or model (`fsverdict list presets`, `fsverdict list models`)
+    #[arg(value_parser = Among(shown_names), hide_possible_values = true)]
     name: String,
 }
 
@@ -20,12 +22,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     let (model, _) = device::split(&arguments.name);
     let model = device::built_in().iter().find(|known| known.name == model).map(|model| model.toml);
     let toml = preset(&arguments.name).map(|preset| preset.toml).or(model).ok_or_else(|| {
-        let presets = presets().iter().map(|preset| preset.name);
-        let names: Vec<&str> = presets.chain(device::built_in().iter().map(|model| model.name)).collect();
         CliError::Usage(format!(
             "there is no preset or model `{}`\nhint: {}",
             arguments.name,
-            suggest(&arguments.name, &names)
+            suggest(&arguments.name, &shown_names())
         ))
     })?;
     std::io::stdout().lock().write_all(toml.as_bytes())?;

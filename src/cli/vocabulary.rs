@@ -1,7 +1,10 @@
 //! Plans from the command line: where their text comes from, and the words they may use.
 
+use std::ffi::OsStr;
 use std::io::Read;
 use std::path::Path;
+
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
 use crate::plan::{
     Bytes, LONGEST_PLAN, Overrides, Plan, Preset, Vocabulary, preset, presets, read_with, suggest,
@@ -28,6 +31,38 @@ pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
     })
 }
 
+/// A word that may be anything, and these among others: what a shell completes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Among(pub(super) fn() -> Vec<&'static str>);
+
+impl TypedValueParser for Among {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.0)().into_iter().map(PossibleValue::new)))
+    }
+}
+
+/// The presets.
+pub(super) fn preset_names() -> Vec<&'static str> {
+    presets().iter().map(|preset| preset.name).collect()
+}
+
+/// What `fsverdict show` shows.
+pub(super) fn shown_names() -> Vec<&'static str> {
+    let models = crate::device::built_in().iter().map(|model| model.name);
+    preset_names().into_iter().chain(models).collect()
+}
+
 /// The plan a user names: a preset, or else a file.
 pub(super) fn read_plan(name: &str, overrides: &Overrides) -> Result<Plan, CliError> {
     let (text, file_name) = match preset(name) {
@@ -48,7 +83,7 @@ fn read_file(name: &str) -> Result<String, CliError> {
         )));
     }
     read.map(|_| text).map_err(|error| {
-        let names: Vec<&str> = presets().iter().map(|preset| preset.name).collect();
+        let names = preset_names();
         if error.kind() == std::io::ErrorKind::NotFound && Path::new(name).extension().is_none() {
             CliError::Usage(format!("there is no preset and no file `{name}`\nhint: {}", suggest(name, &names)))
         } else {

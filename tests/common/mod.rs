@@ -13,10 +13,12 @@
 )]
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -303,10 +305,10 @@ impl Running<'_> {
         }
     }
 
-    /// kill -9.
-    pub fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+    /// Ends it by a signal, which is what it must then have ended by.
+    pub fn signal(&mut self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+        assert_eq!(self.child.wait().unwrap().signal(), Some(signal.as_raw()));
     }
 
     /// The exit status, when it has ended by itself.
