@@ -167,7 +167,7 @@ fn an_out_folder_that_cannot_be_made_or_is_taken_is_refused() {
         "fsverdict resume taken",
     ]);
     assert_eq!(fs::read_to_string(place.path().join("taken/plan.json")).unwrap(), "{}");
-    place.fsverdict(&["report", "taken"]).exits(2).says(&["is not the folder of a run"]);
+    place.fsverdict(&["report", "taken"]).exits(2).says(&["plan.json is damaged"]);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn list_knows_every_kind() {
             ],
         ),
         ("operations", &["tree.write", "stream.rewrite", "directory.list", "fsck"]),
-        ("presets", &["demo", "quick", "usb-backup", "usb-stick"]),
+        ("presets", &["demo", "quick", "usb-backup", "stick"]),
         ("models", &["ideal", "usb-disk-5400", "sata-ssd"]),
         ("labs", &["native", "uml"]),
         ("layers", &["none", "luks1", "luks2", "mq-deadline"]),
@@ -346,7 +346,11 @@ fn clean_finds_nothing_of_this_place() {
 fn help_and_version_are_results() {
     let place = Place::new();
     let commands = ["run", "resume", "report", "doctor", "list", "show", "clean"];
-    let seen = place.fsverdict(&["--help"]).exits(0).shows(&commands).shows(&["Exit status:", "4    `compare` found"]);
+    let seen = place
+        .fsverdict(&["--help"])
+        .exits(0)
+        .shows(&commands)
+        .shows(&["Exit status:", "4    `compare` found"]);
     assert_eq!(seen.stderr, "");
     for inner in ["cell", "agent", "guest"] {
         assert!(!seen.stdout.lines().any(|line| line.trim_start().starts_with(inner)), "{inner} is shown");

@@ -41,7 +41,7 @@ pub(super) struct Arguments {
     #[arg(long = "aa", value_name = "CANDIDATE", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = twice)]
     twice: Option<Twice>,
     /// Shrink the data to this share; nothing else changes
-    #[arg(long, value_name = "FACTOR")]
+    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
     scale: Option<f64>,
     /// Change one key of the plan, e.g. --set protocol.seed=7
     #[arg(long, value_name = "KEY=VALUE")]
@@ -86,7 +86,7 @@ impl Arguments {
     fn overrides(&self) -> Overrides {
         Overrides {
             set: self.set.clone(),
-            filesystems: self.fs.clone(),
+            filesystems: self.fs.iter().map(|name| name.trim().to_owned()).collect(),
             lab: self.lab,
             device: self.device.clone(),
             blocks: self.blocks,

@@ -17,6 +17,10 @@ const SESSION: &str = "DISPLAY,WAYLAND_DISPLAY,XAUTHORITY,XDG_RUNTIME_DIR,DBUS_S
 pub enum ViewerError {
     #[error("there is no program here that opens a page (looked for $BROWSER, {})", OPENERS.join(", "))]
     None,
+    #[error(
+        "there is no display here to open a page on (neither DISPLAY nor WAYLAND_DISPLAY nor BROWSER is set)"
+    )]
+    NoDisplay,
     #[error("cannot start {}: {source}", program.display())]
     Start { program: PathBuf, source: std::io::Error },
 }
@@ -31,6 +35,10 @@ pub enum ViewerError {
 pub fn open(page: &Path) -> Result<(), ViewerError> {
     let wanted = std::env::var("BROWSER").unwrap_or_default();
     let named = wanted.split(':').filter(|name| !name.is_empty());
+    let set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if !["BROWSER", "DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"].iter().any(set) {
+        return Err(ViewerError::NoDisplay);
+    }
     let program = named.chain(OPENERS).find_map(locate).ok_or(ViewerError::None)?;
     let user = std::env::var("SUDO_USER").ok().filter(|_| rustix::process::geteuid().is_root());
     let mut command = command(&program, page, user.as_deref());

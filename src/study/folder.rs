@@ -17,6 +17,8 @@ pub enum FolderError {
     Taken(PathBuf),
     #[error("{} is not the folder of a run: {reason}\nhint: `fsverdict run` says where it puts its runs (runs/… by default)", path.display())]
     NotARun { path: PathBuf, reason: String },
+    #[error("{} is damaged: {reason}\nhint: it was the plan of a run, written before its first trial; a copy made of it earlier puts it right", path.display())]
+    Damaged { path: PathBuf, reason: String },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +76,10 @@ impl RunFolder {
         let not = |reason: String| FolderError::NotARun { path: path.to_owned(), reason };
         let text = std::fs::read_to_string(path.join(PLAN_FILE))
             .map_err(|error| not(format!("{PLAN_FILE}: {error}")))?;
-        let plan = serde_json::from_str(&text).map_err(|error| not(format!("{PLAN_FILE}: {error}")))?;
+        let plan = serde_json::from_str(&text).map_err(|error| FolderError::Damaged {
+            path: path.join(PLAN_FILE),
+            reason: error.to_string(),
+        })?;
         Ok((RunFolder { path: path.to_owned() }, plan))
     }
 

@@ -42,14 +42,14 @@ const PRESETS: &[Preset] = &[
         toml: include_str!("../../../presets/root-on-flash.toml"),
     },
     Preset {
+        name: "stick",
+        summary: "photos and documents on a modelled USB stick, as sold (FAT, exFAT, NTFS) or made for Linux: no stick and no root needed",
+        toml: include_str!("../../../presets/stick.toml"),
+    },
+    Preset {
         name: "usb-backup",
         summary: "1.5 GB of /usr written by rsync, read by sha1sum, removed and checked: eight filesystems, plain and on LUKS",
         toml: include_str!("../../../presets/usb-backup.toml"),
-    },
-    Preset {
-        name: "usb-stick",
-        summary: "photos and documents on a modelled USB stick, as sold (FAT, exFAT, NTFS) or made for Linux: no stick and no root needed",
-        toml: include_str!("../../../presets/usb-stick.toml"),
     },
 ];
 

@@ -83,12 +83,8 @@ pub(super) fn number(node: &Node) -> Result<f64, ValueError> {
         return Ok(number);
     }
     Err(ValueError::new(
-        format!(
-            "it must be 0, or from {:e} to {:e}, but is {number:e}",
-            1.0 / limits::NUMBER,
-            limits::NUMBER
-        ),
-        "",
+        format!("it must be 0, or from {:e} to {:e}, but is {number}", 1.0 / limits::NUMBER, limits::NUMBER),
+        "0 leaves it out",
     ))
 }
 
