@@ -72,14 +72,10 @@ fn uml_simulated_trials_of_one_seed_are_the_same_and_of_two_blocks_are_not() {
 /// Two blocks of two candidates, one after the other and two at once, with the machine's other work watched for.
 #[test]
 fn uml_simulated_trials_side_by_side_are_those_that_were_alone() {
-    let plan = PLAN.replace(
-        r#""ext2", "ext4", "xfs", "btrfs", "f2fs", "nilfs2", "jfs", "reiserfs""#,
-        r#""ext4", "f2fs""#,
-    );
-    let watch = ["--set", "protocol.disturbed={foreign_cpu=0.0001}"];
+    let watch = ["--fs", "ext4,f2fs", "--set", "protocol.disturbed={foreign_cpu=0.0001}"];
     let (one, two) = (Place::new(), Place::new());
-    one.run(&plan, &["--jobs", "1", watch[0], watch[1]]).exits(0);
-    let mut under_way = two.start(&plan, &["--jobs", "2", watch[0], watch[1]]);
+    one.run(PLAN, &[&watch[..], &["--jobs", "1"]].concat()).exits(0);
+    let mut under_way = two.start(PLAN, &[&watch[..], &["--jobs", "2"]].concat());
     under_way.wait_for("two guests", |_| {
         let is_guest = |line: &[String]| line.iter().any(|word| word.starts_with("mem="));
         two.processes().iter().filter(|(_, line)| is_guest(line) && line[1] != "launch").count() >= 2
@@ -107,6 +103,25 @@ fn uml_simulated_trials_side_by_side_leave_nothing_when_the_conductor_is_killed(
     let (resumed, whole) = (digests(&place), Place::new());
     whole.run(PLAN, &["--quiet"]).exits(0);
     assert_eq!(resumed, digests(&whole));
+}
+
+/// The matrix's models and memories are those of its candidates' guests.
+#[test]
+fn uml_simulated_trials_are_on_the_model_and_memory_of_their_candidate() {
+    let factors = "[matrix]\nmodel = [\"ideal\", \"usb-stick\"]\nmemory = [\"256MiB\", \"512MiB\"]\n";
+    let plan = PLAN.replace("model = \"usb-disk-5400\"\n", "").replace("[matrix]\n", factors);
+    let place = Place::new();
+    place.run(&plan, &["--fs", "ext4", "--blocks", "1"]).exits(0);
+    let told = digests(&place);
+    let of = |name: &str| told[&(1, name.to_owned())].clone();
+    assert_eq!(told.len(), 4);
+    assert_ne!(of("ext4-on-ideal-with-256MiB"), of("ext4-on-usb-stick-with-256MiB"));
+    assert_ne!(of("ext4-on-ideal-with-256MiB"), of("ext4-on-ideal-with-512MiB"));
+    let begin = place.journal().0[0].clone();
+    let fidelity = begin["fidelity"].as_str().unwrap();
+    assert!(fidelity.contains("the models ideal v1, usb-stick v1"), "{fidelity}");
+    assert!(fidelity.contains("MiB of memory"), "{fidelity}");
+    assert_eq!(begin["environment"]["device.kind"], "modelled: ideal, usb-stick");
 }
 
 #[test]

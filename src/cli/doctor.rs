@@ -97,6 +97,7 @@ fn everything() -> Result<Plan, CliError> {
         mount: Vec::new(),
         encryption: encryption.to_owned(),
         scheduler: None,
+        under: crate::plan::Circumstances::default(),
     };
     let names = crate::filesystem::names();
     plan.candidates =

@@ -103,11 +103,11 @@ fn choose_freely(plan: &Plan) -> Result<Choice, LabError> {
         (Err(why), Ok(lab)) => {
             return Ok(Choice::of(lab, format!("native cannot be used: {}", first_line(&why))));
         }
-        (Err(why), Err(_)) if plan.kernel.is_none() => return Err(why),
+        (Err(why), Err(_)) if plan.wants_guest().is_none() => return Err(why),
         (Err(_), Err(why)) => return Err(why),
     };
-    if plan.kernel.is_some() {
-        return Ok(Choice::of(uml, "the plan names a kernel".to_owned()));
+    if let Some(key) = plan.wants_guest() {
+        return Ok(Choice::of(uml, format!("the plan names a {key}")));
     }
     let can = |lab: &dyn Lab| plan.candidates.iter().filter(|c| lab.obstacle(c).is_none()).count();
     let (natively, in_uml) = (can(native.as_ref()), can(uml.as_ref()));

@@ -25,7 +25,7 @@ pub enum Medium {
     },
     /// A modelled device, served by a process of ours; what is written lies in an unlinked file, made anew for every trial.
     Modelled {
-        /// The model's name.
+        /// The model's name; of several, all of them.
         model: String,
         /// Bytes.
         size: u64,

@@ -6,6 +6,7 @@ mod drive;
 mod guest;
 mod held;
 mod kernel;
+mod kernels;
 mod launch;
 mod medium;
 mod modelled;

@@ -35,13 +35,16 @@ impl Permission<'_> {
                 create(&folder, size.0, room).map_err(|error| with_hint(&error, error.hint()))?;
                 Ok(Medium::Image { folder, size: size.0, room })
             }
-            DeviceSource::Model { name, size } => {
-                Model::find(name)
-                    .and_then(|model| Device::new(&model, size.0, 0).map(drop))
-                    .map_err(|error| SessionError::Disk(error.to_string()))?;
+            DeviceSource::Model { size, .. } => {
+                let models = plan.models();
+                for name in &models {
+                    Model::find(name)
+                        .and_then(|model| Device::new(&model, size.0, 0).map(drop))
+                        .map_err(|error| SessionError::Disk(error.to_string()))?;
+                }
                 let folder = scratch_folder(plan.device.folder.as_deref())
                     .map_err(|error| with_hint(&error, error.hint()))?;
-                Ok(Medium::Modelled { model: name.clone(), size: size.0, folder, traces: None })
+                Ok(Medium::Modelled { model: models.join(", "), size: size.0, folder, traces: None })
             }
             DeviceSource::Path(path) => {
                 let needed = smallest(plan);

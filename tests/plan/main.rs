@@ -84,6 +84,58 @@ proptest! {
     }
 }
 
+/// A plan with this `[device]` and these lines besides a matrix of two filesystems.
+fn with_factors(device: &str, matrix: &str, top: &str) -> Result<Plan, String> {
+    let text = format!(
+        "title = \"Factors\"\n{top}\n[device]\n{device}\n[matrix]\nfilesystem = [\"ext4\", \"xfs\"]\n{matrix}\n\
+         [[phase]]\nname = \"sync\"\ncommand = \"sync\"\n"
+    );
+    read(&text, "factors.toml").map_err(|error| error.to_string())
+}
+
+#[test]
+fn candidates_are_tried_under_every_model_kernel_and_memory() {
+    let matrix = "model = [\"usb-stick\", \"hdd-7200\"]\nkernel = [\"6.1\", \"6.12\"]\nmemory = [\"512MiB\"]";
+    let plan = with_factors("size = \"16GB\"", matrix, "").unwrap();
+    assert_eq!(plan.candidates.len(), 8);
+    assert_eq!(plan.candidates[5].name, "xfs-on-usb-stick-under-6.12-with-512MiB");
+    assert_eq!(plan.models(), ["usb-stick", "hdd-7200"]);
+    let titles: Vec<String> = plan.circumstances().iter().map(|under| under.title()).collect();
+    assert_eq!(
+        titles[1..3],
+        ["usb-stick, Linux 6.12, 512 MiB of memory", "hdd-7200, Linux 6.1, 512 MiB of memory"]
+    );
+    assert_eq!(plan.wants_guest(), Some("kernel"));
+    let replaced = plan.model_of(&plan.candidates[7]).map(|(name, size)| (name.to_owned(), size.0));
+    assert_eq!(replaced, Some(("hdd-7200".to_owned(), 16_000_000_000)));
+    // A path names the device's model for those that bring none of their own.
+    let plain = with_factors("model = \"ideal\"\nsize = \"1GB\"", "", "memory = \"256MiB\"").unwrap();
+    assert_eq!((plain.models(), names(&plain)), (vec!["ideal"], vec!["ext4", "xfs"]));
+}
+
+#[test]
+fn factors_that_cannot_be_are_refused() {
+    let model = "model = [\"usb-stick\"]";
+    for (device, matrix, top, told) in [
+        ("image = \"1GiB\"", model, "", "the device is a scratch image"),
+        ("", model, "", "the modelled device has no size"),
+        ("size = \"1GB\"", "", "", "a device that is not modelled"),
+        ("size = \"1GB\"", model, "lab = \"native\"", "`model` does not go with lab = \"native\""),
+        ("image = \"1GiB\"", "memory = [\"512MiB\"]", "lab = \"native\"", "`memory` does not go with"),
+        (
+            "image = \"1GiB\"",
+            "memory = [\"1GiB\", \"5MiB\"]",
+            "",
+            "a guest with 5 MiB of memory does not start",
+        ),
+        ("image = \"1GiB\"", "kernel = [\"a/b\"]", "", "not absolute"),
+        ("size = \"1GB\"", "model = [\"usb-stick\", \"usb-stick\"]", "", "twice"),
+    ] {
+        let error = with_factors(device, matrix, top).unwrap_err();
+        assert!(error.contains(told), "{told}: {error}");
+    }
+}
+
 #[test]
 fn settings_change_the_plan_before_it_is_typed() {
     let plan = changed(&set(&[

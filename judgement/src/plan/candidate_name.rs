@@ -1,7 +1,8 @@
 //! Short, unique names for candidates, derived from what sets them apart.
 //!
 //! `ext4`, `ext4+luks2`, `ext3:^dir_index`, `btrfs:compress=zstd`, `ext4@mq-deadline`: the filesystem, a colon
-//! before each option, a plus before the encryption, an at-sign before the scheduler.
+//! before each option, a plus before the encryption, an at-sign before the scheduler; then what it is tried under
+//! (`ext4-on-usb-stick`, `xfs-under-6.12`).
 
 use super::Candidate;
 use super::section::{Placed, Problems};
@@ -56,18 +57,23 @@ fn derive(candidate: &Candidate, in_full: bool) -> String {
         name.push('@');
         name.push_str(scheduler);
     }
+    name.extend(candidate.under.suffix(in_full).chars().map(plain));
     name
 }
 
 /// Commas would split a name in `--fs`, slashes and white space do not belong into a file's name.
 fn push_option(name: &mut String, option: &str) {
     name.push(':');
-    name.extend(option.chars().map(|letter| match letter {
+    name.extend(option.chars().map(plain));
+}
+
+fn plain(letter: char) -> char {
+    match letter {
         ',' => ':',
         '/' => '_',
         other if other.is_whitespace() || other.is_control() => '_',
         other => other,
-    }));
+    }
 }
 
 #[cfg(test)]
@@ -75,9 +81,9 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
-    use super::super::Candidate;
     use super::super::section::{Placed, Problems};
     use super::super::source::Place;
+    use super::super::{Bytes, Candidate, Circumstances};
     use super::name_all;
 
     fn candidate(filesystem: &str, mkfs: &[&str], mount: &[&str], encryption: &str) -> Placed<Candidate> {
@@ -89,6 +95,7 @@ mod tests {
             mount: owned(mount),
             encryption: encryption.to_owned(),
             scheduler: None,
+            under: Circumstances::default(),
         };
         Placed { at: Place { text: 0, start: 0, end: 0 }, value }
     }
@@ -133,6 +140,35 @@ mod tests {
         ]);
         assert!(unique);
         assert_eq!(names, ["btrfs:-msingle", "btrfs:-dsingle"]);
+    }
+
+    #[test]
+    fn names_say_what_a_candidate_is_tried_under() {
+        let under = |model: Option<&str>, kernel: Option<&str>, memory: Option<u64>| {
+            let mut draft = candidate("ext4", &[], &[], "luks2");
+            draft.value.under = Circumstances {
+                model: model.map(str::to_owned),
+                kernel: kernel.map(Into::into),
+                memory: memory.map(Bytes),
+            };
+            draft
+        };
+        let (names, unique) = names(vec![
+            under(Some("usb-stick"), Some("6.12"), Some(512 << 20)),
+            under(Some("/home/me/mine.toml"), None, None),
+            under(None, Some("/a/linux"), None),
+            under(None, Some("/b/linux"), None),
+        ]);
+        assert!(unique);
+        assert_eq!(
+            names,
+            [
+                "ext4+luks2-on-usb-stick-under-6.12-with-512MiB",
+                "ext4+luks2-on-mine",
+                "ext4+luks2-under-_a_linux",
+                "ext4+luks2-under-_b_linux",
+            ]
+        );
     }
 
     #[test]

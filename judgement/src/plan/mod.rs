@@ -6,6 +6,7 @@
 mod candidate_name;
 mod change;
 mod choice;
+mod circumstances;
 mod digest;
 mod disturbance;
 mod error;
@@ -31,6 +32,7 @@ mod words;
 
 pub use change::Overrides;
 pub use choice::LABS;
+pub use circumstances::Circumstances;
 pub use digest::digest;
 pub use disturbance::Disturbance;
 pub use error::{Fault, PlanError, ValueError};

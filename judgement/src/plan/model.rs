@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bytes, Disturbance, Operation, Published};
+use super::{Bytes, Circumstances, Disturbance, Operation, Published};
 
 /// A resolved plan: everything a run needs to know, and nothing about how it will be carried out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,6 +21,9 @@ pub struct Plan {
     /// The kernel for `uml`; the lab's own default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<PathBuf>,
+    /// The memory of a guest besides its datasets; the lab's own default when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Bytes>,
     /// Whose time passes on a modelled device.
     #[serde(default, skip_serializing_if = "ClockChoice::is_auto")]
     pub clock: ClockChoice,
@@ -236,6 +239,9 @@ pub struct Candidate {
     /// I/O scheduler of the device; the device's own when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
+    /// What it is tried under, where that is not the plan's own.
+    #[serde(default, skip_serializing_if = "Circumstances::is_plain")]
+    pub under: Circumstances,
 }
 
 /// One timed step of the workload.

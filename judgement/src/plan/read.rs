@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use std::path::PathBuf;
-
 use super::change::{Overrides, amend, apply};
+use super::circumstances;
 use super::disturbance;
 use super::error::{PlanError, ValueError};
 use super::published::{self, read_published};
@@ -16,10 +15,10 @@ use super::section::{Placed, Problems, Section};
 use super::source::{Node, Place, Texts, Value, parse};
 use super::suggest::suggest;
 use super::twin::Twice;
-use super::value::{absolute_path, filled_text, number, size, text};
+use super::value::{absolute_path, filled_text, kernel, number, size, text};
 use super::{
-    Bytes, Device, DeviceSource, Goal, LabChoice, Operation, Phase, Plan, StagingChoice, Vocabulary, Work,
-    space,
+    Bytes, Candidate, Device, DeviceSource, Goal, LabChoice, Operation, Phase, Plan, StagingChoice,
+    Vocabulary, Work, space,
 };
 
 /// Keys at the top of a plan.
@@ -27,6 +26,7 @@ const TOP: &[&str] = &[
     "title",
     "lab",
     "kernel",
+    "memory",
     "clock",
     "device",
     "protocol",
@@ -125,6 +125,7 @@ fn finish(
         problems.note(at, value.enter(&mut plan));
     }
     if problems.is_empty() {
+        problems.note(device_at.unwrap_or_default(), circumstances::check(&plan));
         problems.note(device_at.unwrap_or_default(), space::check(&plan));
     }
     plan
@@ -151,10 +152,11 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
             "take `kernel` out, or let lab be \"uml\"",
         );
     }
-    let device = read_device(&top);
+    let memory = top.get("memory", size);
     let protocol = read_protocol(&top);
     let datasets = read_datasets(&top, vocabulary);
     let candidates = read_candidates(&top, vocabulary);
+    let device = read_device(&top, &candidates);
     let phases = read_phases(&top, &datasets, vocabulary);
     let goal = read_goal(&top, &phases, vocabulary);
     let published = read_published(&top, &phases, vocabulary);
@@ -165,6 +167,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
         title: title?,
         lab: lab.unwrap_or(LabChoice::Auto),
         kernel: kernel.map(|kernel| kernel.value),
+        memory,
         clock: clock.unwrap_or_default(),
         device,
         protocol,
@@ -178,20 +181,21 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
     Some(Typed { plan, device_at, twice })
 }
 
-/// A kernel's path, or its name in the cache, which has no `/`.
-fn kernel(node: &Node) -> Result<PathBuf, ValueError> {
-    let name = filled_text(node)?;
-    if name.contains('/') { absolute_path(node) } else { Ok(PathBuf::from(name)) }
-}
-
-fn read_device(top: &Section<'_>) -> Option<(Device, Option<Place>)> {
+fn read_device(top: &Section<'_>, candidates: &[Candidate]) -> Option<(Device, Option<Place>)> {
     let mut device =
         Device { source: DeviceSource::Image(IMAGE), folder: None, staging: StagingChoice::default() };
     let Some(entry) = top.entry("device") else { return Some((device, None)) };
     let section = Section::new("[device]", &entry.node, DEVICE, top.problems)?;
     let image = section.placed("image", size);
     let path = section.placed("path", absolute_path);
-    let model = section.placed("model", filled_text);
+    // Candidates may bring models of their own; then every one must, or there is nothing to try the others on.
+    let brought = || {
+        let first = candidates.first()?.under.model.clone()?;
+        let every = candidates.iter().all(|candidate| candidate.under.model.is_some());
+        every.then_some(Placed { at: entry.key_at, value: first })
+    };
+    let none = ["image", "path", "model"].iter().all(|key| section.entry(key).is_none());
+    let model = section.placed("model", filled_text).or_else(|| brought().filter(|_| none));
     let model_size = section.get("size", size);
     device.folder = section.get("folder", absolute_path);
     device.staging = section.get("staging", |node| text(node)?.parse()).unwrap_or_default();
@@ -202,7 +206,7 @@ fn read_device(top: &Section<'_>) -> Option<(Device, Option<Place>)> {
     }
     if section.entry("model").is_some() {
         section.forbid(&["image"], "`model`", one_of);
-    } else {
+    } else if model.is_none() {
         section.forbid(&["size"], "a device that is not modelled", one_of);
     }
     let at = path.as_ref().map(|path| path.at).or(image.as_ref().map(|image| image.at));

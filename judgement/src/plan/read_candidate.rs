@@ -5,12 +5,14 @@ use super::error::ValueError;
 use super::limits::{CANDIDATES, check_length};
 use super::section::{Placed, Problems, Section};
 use super::source::{Node, Value};
-use super::value::{filled_text, name, text};
+use super::value::{filled_text, kernel, name, size, text};
 use super::words::split_words;
-use super::{Candidate, Vocabulary};
+use super::{Candidate, Circumstances, Vocabulary};
 
-pub(super) const CANDIDATE: &[&str] = &["filesystem", "mkfs", "mount", "encryption", "scheduler", "name"];
-pub(super) const MATRIX: &[&str] = &["filesystem", "mkfs", "mount", "encryption", "scheduler"];
+pub(super) const CANDIDATE: &[&str] =
+    &["filesystem", "mkfs", "mount", "encryption", "scheduler", "model", "kernel", "memory", "name"];
+pub(super) const MATRIX: &[&str] =
+    &["filesystem", "mkfs", "mount", "encryption", "scheduler", "model", "kernel", "memory"];
 
 const EXAMPLE: &str = "for example: [matrix] filesystem = [\"ext4\", \"xfs\"]";
 
@@ -50,6 +52,11 @@ fn read_candidate(
     let mkfs = section.get("mkfs", words).unwrap_or_default();
     let mount = section.get("mount", options).unwrap_or_default();
     let scheduler = section.get("scheduler", scheduler).flatten();
+    let under = Circumstances {
+        model: section.get("model", filled_text),
+        kernel: section.get("kernel", kernel),
+        memory: section.get("memory", size),
+    };
     let own_name = section.placed("name", name);
     let at = own_name.as_ref().map_or(section.at, |name| name.at);
     let value = Candidate {
@@ -59,6 +66,7 @@ fn read_candidate(
         mount,
         encryption: encryption.unwrap_or_else(|| "none".to_owned()),
         scheduler,
+        under,
     };
     Some(Placed { at, value })
 }
@@ -81,23 +89,39 @@ fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) ->
     let mounts = values(read_axis(&section, "mount", options), Vec::new());
     let encryptions = values(encryptions, "none".to_owned());
     let schedulers = values(read_axis(&section, "scheduler", scheduler), None);
+    let models = optional(read_axis(&section, "model", filled_text));
+    let kernels = optional(read_axis(&section, "kernel", kernel));
+    let memories = optional(read_axis(&section, "memory", size));
     let filesystems = filesystems?;
-    let lengths = [filesystems.len(), mkfs.len(), mounts.len(), encryptions.len(), schedulers.len()];
+    let lengths = [
+        filesystems.len(),
+        mkfs.len(),
+        mounts.len(),
+        encryptions.len(),
+        schedulers.len(),
+        models.len(),
+        kernels.len(),
+        memories.len(),
+    ];
     let product = lengths.iter().try_fold(1_usize, |product, length| product.checked_mul(*length));
     problems.note(section.at, check_length("candidates", product, CANDIDATES))?;
     let mut candidates = Vec::new();
+    let circumstances = Circumstances::each(&models, &kernels, &memories);
     for filesystem in filesystems {
         for mkfs in &mkfs {
             for mount in &mounts {
                 for encryption in &encryptions {
-                    candidates.extend(schedulers.iter().map(|scheduler| Candidate {
-                        name: String::new(),
-                        filesystem: filesystem.value.clone(),
-                        mkfs: mkfs.clone(),
-                        mount: mount.clone(),
-                        encryption: encryption.clone(),
-                        scheduler: scheduler.clone(),
-                    }));
+                    for scheduler in &schedulers {
+                        candidates.extend(circumstances.iter().map(|under| Candidate {
+                            name: String::new(),
+                            filesystem: filesystem.value.clone(),
+                            mkfs: mkfs.clone(),
+                            mount: mount.clone(),
+                            encryption: encryption.clone(),
+                            scheduler: scheduler.clone(),
+                            under: under.clone(),
+                        }));
+                    }
                 }
             }
         }
@@ -146,6 +170,11 @@ fn values<T>(axis: Option<Vec<Placed<T>>>, default: T) -> Vec<T> {
         Some(axis) => axis.into_iter().map(|placed| placed.value).collect(),
         None => vec![default],
     }
+}
+
+/// As [`values`], of a key that has no default of its own.
+fn optional<T>(axis: Option<Vec<Placed<T>>>) -> Vec<Option<T>> {
+    axis.map_or_else(|| vec![None], |axis| axis.into_iter().map(|placed| Some(placed.value)).collect())
 }
 
 /// mkfs options: a string that is split as a shell does, or the words themselves.

@@ -135,6 +135,12 @@ pub(super) fn absolute_path(node: &Node) -> Result<PathBuf, ValueError> {
     }
 }
 
+/// A kernel's path, or its name in the cache, which has no `/`.
+pub(super) fn kernel(node: &Node) -> Result<PathBuf, ValueError> {
+    let name = filled_text(node)?;
+    if name.contains('/') { absolute_path(node) } else { Ok(PathBuf::from(name)) }
+}
+
 /// A folder below the mount point: relative, and never out of it.
 pub(super) fn inside_path(node: &Node) -> Result<String, ValueError> {
     let text = filled_text(node)?;

@@ -183,6 +183,7 @@ fn plan(candidates: &[&str], phases: &[&str]) -> Plan {
         title: "Backup to a USB disk".to_owned(),
         lab: LabChoice::Auto,
         kernel: None,
+        memory: None,
         device: Device {
             source: DeviceSource::Image(Bytes(1 << 30)),
             folder: None,
@@ -222,6 +223,7 @@ fn candidate(name: &str) -> Candidate {
         mount: Vec::new(),
         encryption: encryption.to_owned(),
         scheduler: None,
+        under: Default::default(),
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{CandidateEntry, Report, ReportError, TrialBasis};
 use crate::journal::{CandidateStatus, Ending, Facts};
-use crate::plan::Goal;
+use crate::plan::{Circumstances, Goal};
 use crate::verdict::{Combined, PhaseEstimate, RawShare, ThenAndNow, Verdict, weights};
 
 /// Version of the format: raised when a field changes its meaning or goes, not when one is added.
@@ -65,6 +65,8 @@ struct CandidatePart<'a> {
     mount: &'a [String],
     encryption: Option<&'a str>,
     scheduler: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    under: Option<&'a Circumstances>,
     status: &'static str,
     reason: String,
     hint: &'a str,
@@ -156,6 +158,7 @@ fn candidate<'a>(entry: &'a CandidateEntry<'a>) -> CandidatePart<'a> {
         mount: plan.map_or(&[], |plan| plan.mount.as_slice()),
         encryption: plan.map(|plan| plan.encryption.as_str()),
         scheduler: plan.and_then(|plan| plan.scheduler.as_deref()),
+        under: plan.map(|plan| &plan.under).filter(|under| !under.is_plain()),
         status,
         reason,
         hint: entry.hint,

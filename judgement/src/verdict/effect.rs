@@ -92,7 +92,7 @@ pub fn option_effects(plan: &Plan, blocks: &Blocks<'_>, phases: &[&str]) -> Vec<
 
 /// The option that `changed` has and `base` leaves at its default, when all else is the same.
 fn single_change(base: &Candidate, changed: &Candidate) -> Option<String> {
-    if base.filesystem != changed.filesystem {
+    if base.filesystem != changed.filesystem || base.under != changed.under {
         return None;
     }
     let added = |base: &[String], changed: &[String]| -> Vec<String> {
@@ -156,6 +156,7 @@ mod tests {
             mount: mount.iter().map(|&word| word.to_owned()).collect(),
             encryption: encryption.to_owned(),
             scheduler: None,
+            under: Default::default(),
         }
     }
 

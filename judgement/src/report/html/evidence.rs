@@ -83,6 +83,7 @@ fn plan(report: &Report<'_>) -> Markup {
                     @if !candidate.mkfs.is_empty() { ", mkfs " code { (one_line(&candidate.mkfs.join(" "))) } }
                     @if !candidate.mount.is_empty() { ", mount " code { "-o " (one_line(&candidate.mount.join(","))) } }
                     @if let Some(scheduler) = &candidate.scheduler { ", scheduler " code { (one_line(scheduler)) } }
+                    @if !candidate.under.is_plain() { "; under " (one_line(&candidate.under.title())) }
                 }
             }
         }

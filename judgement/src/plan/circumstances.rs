@@ -1,0 +1,161 @@
+//! What a candidate is tried under: device model, kernel and memory. Nobody chooses them for a filesystem's sake, so that
+//! candidates are compared with those under the same, and each of these circumstances has a verdict of its own.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::error::ValueError;
+use super::{Bytes, Candidate, DeviceSource, LabChoice, Plan};
+
+/// The least a guest starts with, besides its datasets.
+const LEAST_MEMORY: Bytes = Bytes(64 << 20);
+
+/// What a candidate is tried under, where it is not the plan's own.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Circumstances {
+    /// The device's model; the plan's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The guest's kernel, a path or a name in the cache; the plan's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<PathBuf>,
+    /// The guest's memory besides its datasets; the plan's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Bytes>,
+}
+
+impl Circumstances {
+    /// Nothing but the plan's own.
+    pub fn is_plain(&self) -> bool {
+        *self == Circumstances::default()
+    }
+
+    /// Every combination.
+    pub(super) fn each(
+        models: &[Option<String>],
+        kernels: &[Option<PathBuf>],
+        memories: &[Option<Bytes>],
+    ) -> Vec<Self> {
+        let mut each = Vec::new();
+        for model in models {
+            for kernel in kernels {
+                each.extend(memories.iter().map(|memory| Circumstances {
+                    model: model.clone(),
+                    kernel: kernel.clone(),
+                    memory: *memory,
+                }));
+            }
+        }
+        each
+    }
+
+    /// For people: `usb-stick, Linux 6.12, 512 MiB of memory`; empty where there is nothing but the plan's own.
+    pub fn title(&self) -> String {
+        let model = self.model.as_deref().map(model_name);
+        let kernel = self.kernel.as_deref().map(|kernel| format!("Linux {}", kernel_name(kernel)));
+        let memory = self.memory.map(|memory| format!("{memory} of memory"));
+        [model, kernel, memory].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    /// What is added to a candidate's name: `-on-usb-stick-under-6.12-with-512MiB`.
+    pub(super) fn suffix(&self, in_full: bool) -> String {
+        let model =
+            self.model.as_deref().map(|name| if in_full { name.to_owned() } else { model_name(name) });
+        let kernel = self.kernel.as_deref();
+        let kernel = kernel.map(|name| if in_full { name.display().to_string() } else { kernel_name(name) });
+        let words = [
+            ("on", model),
+            ("under", kernel),
+            ("with", self.memory.map(|memory| memory.to_string().replace(' ', ""))),
+        ];
+        words.into_iter().filter_map(|(word, name)| Some(format!("-{word}-{}", name?))).collect()
+    }
+}
+
+/// A model of the user's own is a file.
+fn model_name(model: &str) -> String {
+    let stem = Path::new(model).file_stem().filter(|_| model.contains('/'));
+    stem.map_or_else(|| model.to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+fn kernel_name(kernel: &Path) -> String {
+    kernel.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+impl Plan {
+    /// The circumstances candidates are tried under, each once, in the order of the candidates.
+    pub fn circumstances(&self) -> Vec<&Circumstances> {
+        let mut found: Vec<&Circumstances> = Vec::new();
+        for candidate in &self.candidates {
+            if !found.contains(&&candidate.under) {
+                found.push(&candidate.under);
+            }
+        }
+        found
+    }
+
+    /// The modelled device of a candidate, by its model's name and its size.
+    pub fn model_of<'a>(&'a self, candidate: &'a Candidate) -> Option<(&'a str, Bytes)> {
+        let DeviceSource::Model { name, size } = &self.device.source else { return None };
+        Some((candidate.under.model.as_ref().unwrap_or(name), *size))
+    }
+
+    /// The kernel of a candidate, where one is named.
+    pub fn kernel_of<'a>(&'a self, candidate: &'a Candidate) -> Option<&'a Path> {
+        candidate.under.kernel.as_deref().or(self.kernel.as_deref())
+    }
+
+    /// The names of the models of its devices, each once.
+    pub fn models(&self) -> Vec<&str> {
+        let mut found: Vec<&str> = Vec::new();
+        for (name, _) in self.candidates.iter().filter_map(|candidate| self.model_of(candidate)) {
+            if !found.contains(&name) {
+                found.push(name);
+            }
+        }
+        found
+    }
+
+    /// What only a guest of the lab uml can be given, if the plan asks for it.
+    pub fn wants_guest(&self) -> Option<&'static str> {
+        let any = |has: fn(&Circumstances) -> bool| self.candidates.iter().any(|one| has(&one.under));
+        if self.kernel.is_some() || any(|under| under.kernel.is_some()) {
+            Some("kernel")
+        } else if self.memory.is_some() || any(|under| under.memory.is_some()) {
+            Some("memory")
+        } else if any(|under| under.model.is_some()) {
+            Some("model")
+        } else {
+            None
+        }
+    }
+}
+
+/// What goes with what: models with a modelled device, guests' memory and kernels with a guest.
+pub(super) fn check(plan: &Plan) -> Result<(), ValueError> {
+    let model = plan.candidates.iter().find_map(|candidate| candidate.under.model.as_ref());
+    if let (Some(model), false) = (model, matches!(plan.device.source, DeviceSource::Model { .. })) {
+        return Err(ValueError::new(
+            format!(
+                "candidates are to be tried on the model {model}, but the device is a {}",
+                plan.device.source
+            ),
+            "write `[device] size = \"16GB\"`; on the command line, --device model:NAME@SIZE replaces the device",
+        ));
+    }
+    if let (LabChoice::Native, Some(key)) = (plan.lab, plan.wants_guest()) {
+        return Err(ValueError::new(
+            format!("`{key}` does not go with lab = \"native\", which is this machine as it is"),
+            format!("take `{key}` out, or let lab be \"uml\""),
+        ));
+    }
+    let memory = plan.candidates.iter().filter_map(|candidate| candidate.under.memory).chain(plan.memory);
+    match memory.min() {
+        Some(least) if least < LEAST_MEMORY => Err(ValueError::new(
+            format!("a guest with {least} of memory does not start"),
+            format!("give it {LEAST_MEMORY} or more, for example: memory = \"512MiB\""),
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,154 @@
+//! The kernels of a run in the lab uml: the plan's, or those its candidates name; and what each can run.
+
+use std::path::{Path, PathBuf};
+
+use crate::host::cell::Walls;
+use crate::host::program::locate;
+use crate::kernel::Cache;
+use crate::layer::{SCHEDULERS, Scheduler, find_scheduler};
+use crate::plan::{Candidate, Plan};
+use crate::trial::Modules;
+
+use super::kernel::{Kernel, Provision, fits_processor};
+use super::scheduler::scheduler_obstacle;
+use super::{LabError, Obstacle};
+
+/// The kernel's name where a distribution packages it.
+const PROGRAM: &str = "linux.uml";
+/// What a guest needs built in, whatever is tried in it.
+const SYMBOLS: [&str; 4] = ["CONFIG_HOSTFS", "CONFIG_PID_NS", "CONFIG_BLK_DEV_UBD", "CONFIG_SSL"];
+
+/// The kernels of a run.
+#[derive(Debug)]
+pub(super) struct Kernels {
+    /// As the plan names them, each once; the first is that of the first candidate.
+    first: Kernel,
+    others: Vec<(PathBuf, Kernel)>,
+}
+
+impl Kernels {
+    /// Finds and asks every kernel of a plan.
+    ///
+    /// # Errors
+    /// When one is not there, or cannot be used.
+    pub(super) fn find(plan: &Plan, walls: Walls) -> Result<Self, LabError> {
+        let mut named = plan.candidates.iter().map(|candidate| plan.kernel_of(candidate));
+        let first = named.next().unwrap_or(plan.kernel.as_deref());
+        let mut others: Vec<(PathBuf, Kernel)> = Vec::new();
+        for name in named.flatten().filter(|name| Some(*name) != first) {
+            if others.iter().all(|(known, _)| known != name) {
+                others.push((name.to_owned(), usable(Some(name), walls)?));
+            }
+        }
+        Ok(Kernels { first: usable(first, walls)?, others })
+    }
+
+    /// Each of them.
+    pub(super) fn each(&self) -> impl Iterator<Item = &Kernel> {
+        std::iter::once(&self.first).chain(self.others.iter().map(|(_, kernel)| kernel))
+    }
+
+    /// That of a candidate.
+    pub(super) fn of(&self, plan: &Plan, candidate: &Candidate) -> &Kernel {
+        let name = plan.kernel_of(candidate);
+        let found = self.others.iter().find(|(known, _)| Some(known.as_path()) == name);
+        found.map_or(&self.first, |(_, kernel)| kernel)
+    }
+
+    /// Their releases, for people.
+    pub(super) fn releases(&self) -> String {
+        self.each().map(|kernel| kernel.release.as_str()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The kernel of this name, asked about itself.
+fn usable(name: Option<&Path>, walls: Walls) -> Result<Kernel, LabError> {
+    let path = find(name)?;
+    let kernel = Kernel::inspect(&path, walls)?;
+    let packaged = locate(PROGRAM).is_some_and(|packaged| packaged == path);
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    if packaged && !fits_processor(&kernel.release, &cpuinfo) {
+        return Err(LabError::UnknownProcessor { path, release: kernel.release });
+    }
+    match SYMBOLS.into_iter().find(|symbol| kernel.provides(symbol) != Provision::Builtin) {
+        Some(symbol) => Err(LabError::LacksSymbol { path, symbol }),
+        None => Ok(kernel),
+    }
+}
+
+/// A kernel by path or by its name in the cache; without a name the newest in the cache, which has every filesystem built
+/// in and starts on processors the packaged one does not know; else the packaged one.
+fn find(name: Option<&Path>) -> Result<PathBuf, LabError> {
+    let cached = || Cache::of_user().ok().and_then(|cache| cache.newest()).map(|entry| entry.kernel);
+    match name {
+        Some(path) if path.is_absolute() => Ok(path.to_owned()),
+        Some(name) => Ok(Cache::of_user()?.find(&name.to_string_lossy())?.kernel),
+        None => cached().or_else(|| locate(PROGRAM)).ok_or(LabError::NoKernel),
+    }
+}
+
+impl Kernel {
+    /// The modules a guest must load for a candidate, if any.
+    pub(super) fn modules_for(&self, candidate: &Candidate) -> Option<Modules> {
+        let names = self.modules(candidate).unwrap_or_default();
+        let folder = self.modules.clone().filter(|_| !names.is_empty())?;
+        Some(Modules { folder, names })
+    }
+
+    /// The modules a candidate needs, or what this kernel lacks for it.
+    pub(super) fn modules(&self, candidate: &Candidate) -> Result<Vec<String>, Obstacle> {
+        let lacks = |symbol: &str| Obstacle {
+            reason: format!("the kernel {} ({}) has no {symbol}", self.path.display(), self.release),
+            hint: format!(
+                "to run it, name a User-Mode-Linux kernel that has it: `kernel = \"/path/to/linux\"` beside `lab = \"uml\"` in the plan (build with {symbol}=y, ARCH=um)"
+            ),
+        };
+        let mut names = Vec::new();
+        if let Some(filesystem) = crate::filesystem::find(&candidate.filesystem) {
+            let provided = filesystem.drivers.iter().find_map(|driver| match self.provides(driver.config) {
+                Provision::Builtin => Some(&[][..]),
+                Provision::Module => Some(driver.modules),
+                Provision::Absent => None,
+            });
+            let first = filesystem.drivers.first().map_or("driver for it", |driver| driver.config);
+            names.extend(provided.ok_or_else(|| lacks(first))?.iter().map(|name| (*name).to_owned()));
+        }
+        if let Some(encryption) = crate::layer::find_encryption(&candidate.encryption) {
+            let mut modular = false;
+            for symbol in encryption.config {
+                match self.provides(symbol) {
+                    Provision::Builtin => {}
+                    Provision::Module => modular = true,
+                    Provision::Absent => return Err(lacks(symbol)),
+                }
+            }
+            if modular {
+                names.extend(encryption.modules.iter().map(|name| (*name).to_owned()));
+            }
+        }
+        if let Some(wanted) = &candidate.scheduler {
+            names.extend(self.scheduler_module(wanted)?);
+        }
+        Ok(names)
+    }
+
+    /// The module of an I/O scheduler, where it is one; or which schedulers there are.
+    fn scheduler_module(&self, wanted: &str) -> Result<Option<String>, Obstacle> {
+        let provision = |scheduler: &Scheduler| {
+            scheduler.driver.map_or(Provision::Builtin, |(symbol, _)| self.provides(symbol))
+        };
+        let offered: Vec<String> = SCHEDULERS
+            .iter()
+            .filter(|scheduler| provision(scheduler) != Provision::Absent)
+            .map(|scheduler| scheduler.name.to_owned())
+            .collect();
+        let whom = format!("the kernel {} ({})", self.path.display(), self.release);
+        match scheduler_obstacle(wanted, &whom, &offered) {
+            Some(obstacle) => Err(obstacle),
+            None => Ok(find_scheduler(wanted)
+                .filter(|scheduler| provision(scheduler) == Provision::Module)
+                .and_then(|scheduler| scheduler.driver)
+                .map(|(_, module)| module.to_owned())),
+        }
+    }
+}
