@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::host::talk::{say, screenful};
 use crate::journal::{Event, Status, TrialId};
@@ -24,10 +24,14 @@ impl Bar {
     pub(super) fn new() -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
         let plain = bar.is_hidden();
-        if let Ok(style) =
-            ProgressStyle::with_template("{bar:24} {pos}/{len} trials  {elapsed} gone, {eta} to go  {msg}")
-        {
-            bar.set_style(style);
+        // The message takes what is left of the line and is cut there: a line that wraps is not redrawn but left standing.
+        let template = "{bar:12} {pos}/{len} trials, {elapsed} gone{to_go}  {wide_msg}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.with_key("to_go", |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+                if (1..state.len().unwrap_or(0)).contains(&state.pos()) {
+                    let _ = write!(to, ", {:#} at least to go", HumanDuration(state.eta()));
+                }
+            }));
         }
         if !plain {
             bar.enable_steady_tick(Duration::from_millis(200));
@@ -60,12 +64,15 @@ impl Bar {
         let to_go = self.started.elapsed().mul_f64((length - self.done) as f64 / self.done as f64);
         if self.plain {
             let outcome = if status == Status::Ok { "ok" } else { "FAILED" };
+            // More blocks follow where what is wanted is not known by then.
+            let to_go = if to_go.is_zero() {
+                String::new()
+            } else {
+                format!(", {:#} at least to go", HumanDuration(to_go))
+            };
             say(&format!(
-                "trial {}/{length}: block {} {} {outcome} in {wall:.1} s, about {} to go",
-                self.done,
-                id.block,
-                id.candidate,
-                HumanDuration(to_go)
+                "trial {}/{length}: block {} {} {outcome} in {wall:.1} s{to_go}",
+                self.done, id.block, id.candidate
             ));
         }
         if status == Status::Failed {
