@@ -33,11 +33,7 @@ fn needs(script: &str) -> Vec<Need> {
 
 fn tools() -> Vec<Tool> {
     let of_filesystems = registry().iter().flat_map(|filesystem| {
-        [filesystem.mkfs]
-            .into_iter()
-            .chain(filesystem.fsck.as_ref().map(|fsck| fsck.tool))
-            .chain(filesystem.other_tools.iter().copied())
-            .chain(filesystem.cleaner.as_ref().map(|cleaner| cleaner.tool))
+        filesystem.tools().chain(filesystem.cleaner.as_ref().map(|cleaner| cleaner.tool))
     });
     of_filesystems
         .chain(encryptions().iter().flat_map(|encryption| encryption.tools.iter().copied()))

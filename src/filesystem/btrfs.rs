@@ -1,7 +1,7 @@
 //! Btrfs.
 
 use super::exit::{ExitCodes, Meaning};
-use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::facts::{DirectoryIndex, Facts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
 use super::tool::{Package, Packages, Tool};
@@ -34,23 +34,18 @@ pub(super) static BTRFS: Filesystem = Filesystem {
             codes: &[(0, Meaning::Clean), (1, Meaning::ErrorsLeft)],
         },
     }),
-    other_tools: &[],
-    mount_defaults: &[],
-    cleaner: None,
     minimum_size: 109 << 20,
     facts: Facts {
-        journaled: false,
         copy_on_write: true,
         metadata_checksums: true,
         data_checksums: true,
         compression: &["zlib", "lzo", "zstd"],
-        compresses_by_default: false,
-        syncfs_flushes: Some(true),
         directory_index: DirectoryIndex::Always("B-tree of name hashes"),
-        inodes: Inodes::Dynamic,
         maximum_file: 1 << 63,
         maximum_volume: 1 << 64,
         kernel_status: "In the kernel, actively developed.",
         source: "btrfs(5); mkfs.btrfs(8)",
+        ..Facts::PLAIN
     },
+    ..Filesystem::PLAIN
 };

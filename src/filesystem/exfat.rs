@@ -1,13 +1,12 @@
 //! exFAT.
 
 use super::exit::{ExitCodes, Meaning};
-use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::facts::Facts;
 use super::model::{Driver, Filesystem, Fsck};
 use super::tool::{Packages, Tool};
 
 const EXFATPROGS: Packages = Packages::everywhere("exfatprogs");
 
-/// exFAT.
 pub(super) static EXFAT: Filesystem = Filesystem {
     name: "exfat",
     title: "exFAT",
@@ -16,8 +15,6 @@ pub(super) static EXFAT: Filesystem = Filesystem {
               which makes clusters of 4 KiB to 128 KiB by the size.",
     drivers: &[Driver { config: "CONFIG_EXFAT_FS", modules: &["exfat"] }],
     mkfs: Tool { program: "mkfs.exfat", version: &["-V"], packages: EXFATPROGS },
-    mkfs_defaults: &[],
-    mkfs_lists: &[],
     fsck: Some(Fsck {
         tool: Tool { program: "fsck.exfat", version: &["-V", "/dev/null"], packages: EXFATPROGS },
         options: &["-n"],
@@ -35,23 +32,14 @@ pub(super) static EXFAT: Filesystem = Filesystem {
             ],
         },
     }),
-    other_tools: &[],
-    mount_defaults: &[],
-    cleaner: None,
     minimum_size: 3 << 20,
     facts: Facts {
-        journaled: false,
-        copy_on_write: false,
-        metadata_checksums: false,
-        data_checksums: false,
-        compression: &[],
-        compresses_by_default: false,
         syncfs_flushes: Some(false),
-        directory_index: DirectoryIndex::Linear,
-        inodes: Inodes::Dynamic,
         maximum_file: 128 << 50,
         maximum_volume: 128 << 50,
         kernel_status: "In the kernel since 5.7, maintained.",
         source: "Microsoft, exFAT file system specification (2019); fs/exfat",
+        ..Facts::PLAIN
     },
+    ..Filesystem::PLAIN
 };

@@ -25,13 +25,11 @@ pub enum Meaning {
 
 impl Meaning {
     /// Whether the filesystem is consistent after the check.
-    #[must_use]
     pub const fn is_consistent(self) -> bool {
         matches!(self, Self::Clean | Self::Corrected | Self::CorrectedReboot)
     }
 
     /// The words for it, as they appear in reports.
-    #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
             Self::Clean => "clean",
@@ -60,7 +58,6 @@ pub struct ExitCodes {
 
 impl ExitCodes {
     /// What this exit status means; for a sum, the gravest of its parts.
-    #[must_use]
     pub fn meaning(&self, status: i32) -> Meaning {
         if let Some((_, meaning)) = self.codes.iter().find(|(code, _)| *code == status) {
             return *meaning;
@@ -86,37 +83,26 @@ mod tests {
     use super::Meaning;
     use crate::filesystem::find;
 
-    fn meaning(name: &str, status: i32) -> Meaning {
-        find(name).unwrap().fsck_meaning(status).unwrap()
-    }
-
     #[test]
-    fn a_sum_means_its_gravest_part() {
-        assert_eq!(meaning("ext4", 0), Meaning::Clean);
-        assert_eq!(meaning("ext4", 1), Meaning::Corrected);
-        assert_eq!(meaning("ext4", 3), Meaning::CorrectedReboot);
-        assert_eq!(meaning("ext4", 5), Meaning::ErrorsLeft);
-        assert_eq!(meaning("ext4", 12), Meaning::OperationalError);
-        assert_eq!(meaning("ext4", 32 + 4), Meaning::Canceled);
-    }
-
-    #[test]
-    fn what_is_not_documented_is_not_guessed() {
-        assert_eq!(meaning("ext4", 64), Meaning::Undocumented);
-        assert_eq!(meaning("ext4", -9), Meaning::Undocumented);
-        assert_eq!(meaning("xfs", 3), Meaning::Undocumented);
+    fn a_status_means_what_is_documented_and_a_sum_its_gravest_part() {
+        for (name, status, wanted) in [
+            ("ext4", 0, Meaning::Clean),
+            ("ext4", 1, Meaning::Corrected),
+            ("ext4", 3, Meaning::CorrectedReboot),
+            ("ext4", 5, Meaning::ErrorsLeft),
+            ("ext4", 12, Meaning::OperationalError),
+            ("ext4", 32 + 4, Meaning::Canceled),
+            ("ext4", 64, Meaning::Undocumented),
+            ("ext4", -9, Meaning::Undocumented),
+            ("xfs", 3, Meaning::Undocumented),
+            ("xfs", 1, Meaning::ErrorsLeft),
+            // These are not added up.
+            ("reiserfs", 6, Meaning::ErrorsLeft),
+            ("reiserfs", 3, Meaning::Undocumented),
+        ] {
+            assert_eq!(find(name).unwrap().fsck_meaning(status), Some(wanted), "{name} {status}");
+        }
         assert!(!Meaning::Undocumented.is_consistent());
-    }
-
-    #[test]
-    fn single_statuses_are_not_added_up() {
-        assert_eq!(meaning("reiserfs", 6), Meaning::ErrorsLeft);
-        assert_eq!(meaning("reiserfs", 3), Meaning::Undocumented);
-        assert_eq!(meaning("xfs", 1), Meaning::ErrorsLeft);
-    }
-
-    #[test]
-    fn a_filesystem_without_a_checker_has_no_meanings() {
         assert_eq!(find("nilfs2").unwrap().fsck_meaning(0), None);
         assert_eq!(find("nilfs2").unwrap().fsck_argv("/dev/x"), None);
     }

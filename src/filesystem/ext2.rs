@@ -18,17 +18,8 @@ pub(super) static EXT2: Filesystem = Filesystem {
     mkfs_defaults: ext::MKFS_DEFAULTS,
     mkfs_lists: ext::MKFS_LISTS,
     fsck: Some(ext::FSCK),
-    other_tools: &[],
-    mount_defaults: &[],
-    cleaner: None,
     minimum_size: ext::MINIMUM_SIZE,
     facts: Facts {
-        journaled: false,
-        copy_on_write: false,
-        metadata_checksums: false,
-        data_checksums: false,
-        compression: &[],
-        compresses_by_default: false,
         syncfs_flushes: Some(false),
         directory_index: DirectoryIndex::Optional(ext::DIRECTORY_INDEX),
         inodes: ext::INODES,
@@ -37,5 +28,7 @@ pub(super) static EXT2: Filesystem = Filesystem {
         kernel_status: "In the kernel. Its own driver is marked deprecated since 6.9 because its timestamps end in 2038 with \
                         128-byte inodes; the ext4 driver serves it too, and only that one uses the directory index.",
         source: "ext4(5); kernel Documentation/filesystems/ext2.rst; fs/ext2/Kconfig",
+        ..Facts::PLAIN
     },
+    ..Filesystem::PLAIN
 };

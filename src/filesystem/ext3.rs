@@ -17,23 +17,16 @@ pub(super) static EXT3: Filesystem = Filesystem {
     mkfs_defaults: ext::MKFS_DEFAULTS,
     mkfs_lists: ext::MKFS_LISTS,
     fsck: Some(ext::FSCK),
-    other_tools: &[],
-    mount_defaults: &[],
-    cleaner: None,
     minimum_size: ext::MINIMUM_SIZE,
     facts: Facts {
         journaled: true,
-        copy_on_write: false,
-        metadata_checksums: false,
-        data_checksums: false,
-        compression: &[],
-        compresses_by_default: false,
-        syncfs_flushes: Some(true),
         directory_index: DirectoryIndex::Optional(ext::DIRECTORY_INDEX),
         inodes: ext::INODES,
         maximum_file: 2 << 40,
         maximum_volume: 16 << 40,
         kernel_status: "In the kernel as part of the ext4 driver; its own driver was removed in 4.3 (2015).",
         source: "ext4(5); kernel fs/ext4/Kconfig",
+        ..Facts::PLAIN
     },
+    ..Filesystem::PLAIN
 };

@@ -15,23 +15,17 @@ pub(super) static EXT4: Filesystem = Filesystem {
     mkfs_defaults: ext::MKFS_DEFAULTS,
     mkfs_lists: ext::MKFS_LISTS,
     fsck: Some(ext::FSCK),
-    other_tools: &[],
-    mount_defaults: &[],
-    cleaner: None,
     minimum_size: ext::MINIMUM_SIZE,
     facts: Facts {
         journaled: true,
-        copy_on_write: false,
         metadata_checksums: true,
-        data_checksums: false,
-        compression: &[],
-        compresses_by_default: false,
-        syncfs_flushes: Some(true),
         directory_index: DirectoryIndex::Optional(ext::DIRECTORY_INDEX),
         inodes: ext::INODES,
         maximum_file: 16 << 40,
         maximum_volume: 1 << 60,
         kernel_status: "In the kernel, actively developed.",
         source: "ext4(5); kernel Documentation/filesystems/ext4/blocks.rst",
+        ..Facts::PLAIN
     },
+    ..Filesystem::PLAIN
 };

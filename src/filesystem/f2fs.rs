@@ -1,7 +1,7 @@
 //! F2FS.
 
 use super::exit::{ExitCodes, Meaning};
-use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::facts::{DirectoryIndex, Facts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
 use super::tool::{Packages, Tool};
@@ -44,23 +44,16 @@ pub(super) static F2FS: Filesystem = Filesystem {
             ],
         },
     }),
-    other_tools: &[],
-    mount_defaults: &[],
-    cleaner: None,
     minimum_size: 52 << 20,
     facts: Facts {
-        journaled: false,
         copy_on_write: true,
-        metadata_checksums: false,
-        data_checksums: false,
         compression: &["lzo", "lz4", "zstd"],
-        compresses_by_default: false,
-        syncfs_flushes: Some(true),
         directory_index: DirectoryIndex::Always("multi-level hash table"),
-        inodes: Inodes::Dynamic,
         maximum_file: 4096 * (923 + 2 * 1018 + 2 * 1018 * 1018 + 1018 * 1018 * 1018),
         maximum_volume: 16 << 40,
         kernel_status: "In the kernel, actively developed. Checksums of inodes only with -O extra_attr,inode_checksum.",
         source: "kernel Documentation/filesystems/f2fs.rst; mkfs.f2fs(8)",
+        ..Facts::PLAIN
     },
+    ..Filesystem::PLAIN
 };

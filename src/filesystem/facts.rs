@@ -32,6 +32,25 @@ pub struct Facts {
     pub source: &'static str,
 }
 
+impl Facts {
+    /// What a description leaves out: nothing promised but that `syncfs(2)` flushes, no structure but the plainest.
+    pub(super) const PLAIN: Facts = Facts {
+        journaled: false,
+        copy_on_write: false,
+        metadata_checksums: false,
+        data_checksums: false,
+        compression: &[],
+        compresses_by_default: false,
+        syncfs_flushes: Some(true),
+        directory_index: DirectoryIndex::Linear,
+        inodes: Inodes::Dynamic,
+        maximum_file: 0,
+        maximum_volume: 0,
+        kernel_status: "",
+        source: "",
+    };
+}
+
 /// How a name is found in a large directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DirectoryIndex {
@@ -59,7 +78,6 @@ pub enum Inodes {
 
 impl Inodes {
     /// How many inodes a device of this many bytes gets under the fair defaults (a little above what is usable); none when only space limits them.
-    #[must_use]
     pub const fn limit(self, device_bytes: u64) -> Option<u64> {
         match self {
             Self::FixedAtMkfs { bytes_per_inode, .. } => Some(device_bytes / bytes_per_inode),

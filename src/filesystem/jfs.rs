@@ -1,7 +1,7 @@
 //! JFS.
 
 use super::exit::{ExitCodes, Meaning};
-use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::facts::{DirectoryIndex, Facts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
 use super::tool::{Packages, Tool};
@@ -16,7 +16,6 @@ pub(super) static JFS: Filesystem = Filesystem {
     drivers: &[Driver { config: "CONFIG_JFS_FS", modules: &["jfs"] }],
     mkfs: Tool { program: "mkfs.jfs", version: &["-V"], packages: JFSUTILS },
     mkfs_defaults: &[MkfsDefault::Switch("-q")],
-    mkfs_lists: &[],
     fsck: Some(Fsck {
         tool: Tool { program: "fsck.jfs", version: &["-V"], packages: JFSUTILS },
         // -n leaves the filesystem alone but for one byte in the superblock, which says where this run's own log lies.
@@ -35,23 +34,16 @@ pub(super) static JFS: Filesystem = Filesystem {
             ],
         },
     }),
-    other_tools: &[],
-    mount_defaults: &[],
-    cleaner: None,
     minimum_size: 16 << 20,
     facts: Facts {
         journaled: true,
-        copy_on_write: false,
-        metadata_checksums: false,
-        data_checksums: false,
-        compression: &[],
-        compresses_by_default: false,
         syncfs_flushes: Some(false),
         directory_index: DirectoryIndex::Always("B+ tree of names"),
-        inodes: Inodes::Dynamic,
         maximum_file: 4 << 50,
         maximum_volume: 32 << 50,
         kernel_status: "In the kernel, maintained for fixes only.",
         source: "IBM, JFS overview (2000); kernel Documentation/admin-guide/jfs.rst",
+        ..Facts::PLAIN
     },
+    ..Filesystem::PLAIN
 };

@@ -99,66 +99,54 @@ mod tests {
     use crate::filesystem::{find, registry};
 
     /// The words between program and device.
-    fn options(name: &str, extra: &[&str]) -> Vec<String> {
+    fn joined(name: &str, extra: &[&str]) -> String {
         let extra: Vec<String> = extra.iter().map(|word| (*word).to_owned()).collect();
         let argv = find(name).unwrap().mkfs_argv("/dev/device", &extra);
         assert_eq!(argv.first().map(String::as_str), Some(format!("mkfs.{name}").as_str()));
         assert_eq!(argv.last().map(String::as_str), Some("/dev/device"));
-        argv[1..argv.len() - 1].to_vec()
-    }
-
-    fn joined(name: &str, extra: &[&str]) -> String {
-        options(name, extra).join(" ")
+        argv[1..argv.len() - 1].join(" ")
     }
 
     const FAIR: &str = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
 
+    /// The plan wins, item by item in lists and option by option elsewhere; what is alike is joined.
     #[test]
-    fn without_extras_the_fair_defaults_stand() {
-        assert_eq!(joined("ext4", &[]), format!("-F -q -b 4096 -i 16384 -E {FAIR}"));
-        assert_eq!(joined("xfs", &[]), "-f -q -K");
-        assert_eq!(joined("f2fs", &[]), "-f -q -t 0");
-        assert_eq!(joined("reiserfs", &[]), "-q -f -f");
-    }
-
-    #[test]
-    fn extended_options_are_merged_into_one() {
-        assert_eq!(joined("ext4", &["-E", "stride=4"]), format!("-F -q -b 4096 -i 16384 -E {FAIR},stride=4"));
-        assert_eq!(joined("ext4", &["-Estride=4"]), joined("ext4", &["-E", "stride=4"]));
-        let twice = joined("ext4", &["-E", "stride=4", "-m", "0", "-E", "stripe_width=8"]);
-        assert_eq!(twice, format!("-F -q -b 4096 -i 16384 -E {FAIR},stride=4,stripe_width=8 -m 0"));
-    }
-
-    #[test]
-    fn the_plan_wins_item_by_item() {
-        let lazy = joined("ext4", &["-E", "lazy_itable_init=1,discard"]);
-        assert_eq!(lazy, "-F -q -b 4096 -i 16384 -E lazy_journal_init=0,lazy_itable_init=1,discard");
-    }
-
-    #[test]
-    fn the_plan_wins_option_by_option() {
-        assert_eq!(joined("ext4", &["-b", "1024"]), format!("-F -q -i 16384 -E {FAIR} -b 1024"));
-        assert_eq!(joined("ext4", &["-b1024"]), format!("-F -q -i 16384 -E {FAIR} -b1024"));
-        assert_eq!(joined("ext4", &["-N", "600000"]), format!("-F -q -b 4096 -E {FAIR} -N 600000"));
-        assert_eq!(joined("ext3", &["-T", "news"]), format!("-F -q -E {FAIR} -T news"));
-        assert_eq!(joined("f2fs", &["-t", "1"]), "-f -q -t 1");
-    }
-
-    #[test]
-    fn features_of_the_plan_are_kept_and_joined() {
-        assert_eq!(
-            joined("ext3", &["-O", "^dir_index"]),
-            format!("-F -q -b 4096 -i 16384 -E {FAIR} -O ^dir_index")
-        );
-        let two = joined("ext4", &["-O", "^dir_index", "-O", "^has_journal"]);
-        assert_eq!(two, format!("-F -q -b 4096 -i 16384 -E {FAIR} -O ^dir_index,^has_journal"));
-        assert_eq!(joined("btrfs", &["-m", "single", "-O", "^no-holes"]), "-f -q -K -O ^no-holes -m single");
-    }
-
-    #[test]
-    fn words_that_only_look_like_an_option_are_left_alone() {
-        assert_eq!(joined("xfs", &["-m", "crc=0", "-l", "size=64m"]), "-f -q -K -m crc=0 -l size=64m");
-        assert_eq!(joined("ext4", &["-L", "b"]), format!("-F -q -b 4096 -i 16384 -E {FAIR} -L b"));
+    fn the_fair_defaults_stand_where_the_plan_says_nothing_else() {
+        for (name, extra, wanted) in [
+            ("ext4", &[][..], format!("-F -q -b 4096 -i 16384 -E {FAIR}")),
+            ("xfs", &[], "-f -q -K".to_owned()),
+            ("f2fs", &[], "-f -q -t 0".to_owned()),
+            ("reiserfs", &[], "-q -f -f".to_owned()),
+            ("ext4", &["-E", "stride=4"], format!("-F -q -b 4096 -i 16384 -E {FAIR},stride=4")),
+            ("ext4", &["-Estride=4"], format!("-F -q -b 4096 -i 16384 -E {FAIR},stride=4")),
+            (
+                "ext4",
+                &["-E", "stride=4", "-m", "0", "-E", "stripe_width=8"],
+                format!("-F -q -b 4096 -i 16384 -E {FAIR},stride=4,stripe_width=8 -m 0"),
+            ),
+            (
+                "ext4",
+                &["-E", "lazy_itable_init=1,discard"],
+                "-F -q -b 4096 -i 16384 -E lazy_journal_init=0,lazy_itable_init=1,discard".to_owned(),
+            ),
+            ("ext4", &["-b", "1024"], format!("-F -q -i 16384 -E {FAIR} -b 1024")),
+            ("ext4", &["-b1024"], format!("-F -q -i 16384 -E {FAIR} -b1024")),
+            ("ext4", &["-N", "600000"], format!("-F -q -b 4096 -E {FAIR} -N 600000")),
+            ("ext3", &["-T", "news"], format!("-F -q -E {FAIR} -T news")),
+            ("f2fs", &["-t", "1"], "-f -q -t 1".to_owned()),
+            ("ext3", &["-O", "^dir_index"], format!("-F -q -b 4096 -i 16384 -E {FAIR} -O ^dir_index")),
+            (
+                "ext4",
+                &["-O", "^dir_index", "-O", "^has_journal"],
+                format!("-F -q -b 4096 -i 16384 -E {FAIR} -O ^dir_index,^has_journal"),
+            ),
+            ("btrfs", &["-m", "single", "-O", "^no-holes"], "-f -q -K -O ^no-holes -m single".to_owned()),
+            // They only look like options that are lists elsewhere.
+            ("xfs", &["-m", "crc=0", "-l", "size=64m"], "-f -q -K -m crc=0 -l size=64m".to_owned()),
+            ("ext4", &["-L", "b"], format!("-F -q -b 4096 -i 16384 -E {FAIR} -L b")),
+        ] {
+            assert_eq!(joined(name, extra), wanted);
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::facts::Facts;
 use super::foreign::{self, ForeignPath};
 use super::mkfs::{MkfsDefault, merge};
 use super::mount::{Cleaner, Mount, build_mount};
-use super::tool::Tool;
+use super::tool::{Packages, Tool};
 
 /// Everything fsverdict knows about one filesystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,10 +25,6 @@ pub struct Filesystem {
     pub mkfs_lists: &'static [&'static str],
     /// Checks it; none where there is no checker (nilfs2).
     pub fsck: Option<Fsck>,
-    /// Tools that a trial needs besides mkfs and fsck.
-    pub other_tools: &'static [Tool],
-    /// Mount options given besides what the plan says. Empty wherever the kernel's own defaults keep the promise of durability.
-    pub mount_defaults: &'static [&'static str],
     /// A garbage collector that runs in user space (nilfs2).
     pub cleaner: Option<Cleaner>,
     /// Smallest device mkfs accepts with the fair defaults and the kernel mounts, bytes, rounded up to whole MiB.
@@ -57,9 +53,23 @@ pub struct Fsck {
 }
 
 impl Filesystem {
+    /// What a description leaves out: no options that are lists, no checker, no cleaner.
+    pub(super) const PLAIN: Filesystem = Filesystem {
+        name: "",
+        title: "",
+        summary: "",
+        drivers: &[],
+        mkfs: Tool { program: "", version: &[], packages: Packages::everywhere("") },
+        mkfs_defaults: &[],
+        mkfs_lists: &[],
+        fsck: None,
+        cleaner: None,
+        minimum_size: 0,
+        facts: Facts::PLAIN,
+    };
+
     /// The command line that makes this filesystem on `device`, never asks, and says no more than it must.
     /// `extra` are the plan's own words; where they contradict a fair default, they win.
-    #[must_use]
     pub fn mkfs_argv(&self, device: &str, extra: &[String]) -> Vec<String> {
         let mut argv = vec![self.mkfs.program.to_owned()];
         argv.extend(merge(self.mkfs_defaults, self.mkfs_lists, extra));
@@ -84,13 +94,11 @@ impl Filesystem {
     }
 
     /// How it is to be mounted. `extra` are the plan's own options; where they contradict a fair default, they win.
-    #[must_use]
     pub fn mount(&self, extra: &[String]) -> Mount {
         build_mount(self, extra)
     }
 
     /// The command line that checks an unmounted device and changes nothing; none where there is no checker.
-    #[must_use]
     pub fn fsck_argv(&self, device: &str) -> Option<Vec<String>> {
         let fsck = self.fsck?;
         let words = [fsck.tool.program].into_iter().chain(fsck.options.iter().copied()).chain([device]);
@@ -98,13 +106,12 @@ impl Filesystem {
     }
 
     /// What an exit status of the checker means; none where there is no checker.
-    #[must_use]
     pub fn fsck_meaning(&self, status: i32) -> Option<Meaning> {
         self.fsck.map(|fsck| fsck.exit_codes.meaning(status))
     }
 
     /// Every tool a trial of this filesystem needs, mkfs first. The cleaner's is not among them: only a candidate that asks for it needs it.
     pub fn tools(&self) -> impl Iterator<Item = Tool> {
-        [self.mkfs].into_iter().chain(self.fsck.map(|fsck| fsck.tool)).chain(self.other_tools.iter().copied())
+        [self.mkfs].into_iter().chain(self.fsck.map(|fsck| fsck.tool))
     }
 }

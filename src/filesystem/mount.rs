@@ -16,14 +16,12 @@ pub struct Mount {
 
 impl Mount {
     /// The options as one word; empty when there are none.
-    #[must_use]
     pub fn option_string(&self) -> String {
         self.options.join(",")
     }
 
     /// The command line of mount(8) that does it. `-i` keeps mount(8) from calling a helper such as mount.nilfs2, which would
     /// start a garbage collector unasked.
-    #[must_use]
     pub fn argv(&self, device: &str, target: &str) -> Vec<String> {
         let mut argv: Vec<String> = ["mount", "-i", "-t", self.kind].map(str::to_owned).into();
         if !self.options.is_empty() {
@@ -46,31 +44,24 @@ pub struct Cleaner {
     pub option: &'static str,
     /// The word that says it is not wanted, which is the default; never passed to the kernel either.
     pub no_option: &'static str,
-    /// Options given to it; device and mount point follow.
-    pub options: &'static [&'static str],
 }
 
 impl Cleaner {
     /// The command line that starts it on a mounted filesystem.
-    #[must_use]
     pub fn argv(&self, device: &str, target: &str) -> Vec<String> {
-        let words =
-            [self.tool.program].into_iter().chain(self.options.iter().copied()).chain([device, target]);
-        words.map(str::to_owned).collect()
+        [self.tool.program, device, target].map(str::to_owned).to_vec()
     }
 }
 
-/// Fair defaults first, the plan's own options after them, so that the plan's win; words for the cleaner are taken out.
+/// The plan's own options, less the words for the cleaner: the kernel's defaults keep the promise of durability.
 pub(super) fn build_mount(filesystem: &Filesystem, extra: &[String]) -> Mount {
     let mut options: Vec<String> = Vec::new();
     let mut cleaner = None;
-    let given =
-        filesystem.mount_defaults.iter().map(|option| (*option).to_owned()).chain(extra.iter().cloned());
-    for option in given {
+    for option in extra {
         match filesystem.cleaner {
             Some(known) if option == known.option => cleaner = Some(known),
             Some(known) if option == known.no_option => cleaner = None,
-            _ => options.push(option),
+            _ => options.push(option.clone()),
         }
     }
     Mount { kind: filesystem.name, options, cleaner }

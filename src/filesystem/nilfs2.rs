@@ -1,6 +1,6 @@
 //! NILFS2.
 
-use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::facts::Facts;
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem};
 use super::mount::Cleaner;
@@ -24,29 +24,19 @@ pub(super) static NILFS2: Filesystem = Filesystem {
     mkfs: Tool { program: "mkfs.nilfs2", version: &["-V"], packages: NILFS_UTILS },
     mkfs_defaults: &[MkfsDefault::Switch("-f"), MkfsDefault::Switch("-q"), MkfsDefault::Switch("-K")],
     mkfs_lists: &["-O"],
-    fsck: None,
-    other_tools: &[],
-    mount_defaults: &[],
     cleaner: Some(Cleaner {
         tool: Tool { program: "nilfs_cleanerd", version: &["-V"], packages: NILFS_UTILS },
         option: "gc",
         no_option: "nogc",
-        options: &[],
     }),
     minimum_size: 129 << 20,
     facts: Facts {
-        journaled: false,
         copy_on_write: true,
-        metadata_checksums: false,
-        data_checksums: false,
-        compression: &[],
-        compresses_by_default: false,
-        syncfs_flushes: Some(true),
-        directory_index: DirectoryIndex::Linear,
-        inodes: Inodes::Dynamic,
         maximum_file: 1 << 63,
         maximum_volume: 1 << 63,
         kernel_status: "In the kernel, maintained. The checksums of its log are looked at when a crash is recovered, not on reading.",
         source: "kernel Documentation/filesystems/nilfs2.rst; nilfs(8)",
+        ..Facts::PLAIN
     },
+    ..Filesystem::PLAIN
 };

@@ -1,13 +1,12 @@
 //! NTFS.
 
-use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::facts::{DirectoryIndex, Facts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem};
 use super::tool::{Packages, Tool};
 
 const NTFS_3G: Packages = Packages::everywhere("ntfs-3g");
 
-/// NTFS.
 pub(super) static NTFS3: Filesystem = Filesystem {
     name: "ntfs3",
     title: "NTFS",
@@ -17,25 +16,16 @@ pub(super) static NTFS3: Filesystem = Filesystem {
     drivers: &[Driver { config: "CONFIG_NTFS3_FS", modules: &["ntfs3"] }],
     mkfs: Tool { program: "mkfs.ntfs", version: &["--version"], packages: NTFS_3G },
     mkfs_defaults: &[MkfsDefault::Switch("-F"), MkfsDefault::Switch("-q"), MkfsDefault::Switch("-f")],
-    mkfs_lists: &[],
-    fsck: None,
-    other_tools: &[],
-    mount_defaults: &[],
-    cleaner: None,
     minimum_size: 2 << 20,
     facts: Facts {
-        journaled: false,
-        copy_on_write: false,
-        metadata_checksums: false,
-        data_checksums: false,
         compression: &["lznt1"],
-        compresses_by_default: false,
         syncfs_flushes: Some(false),
         directory_index: DirectoryIndex::Always("B-tree of names"),
-        inodes: Inodes::Dynamic,
         maximum_file: 16 << 40,
         maximum_volume: 16 << 40,
         kernel_status: "In the kernel since 5.15, maintained.",
         source: "kernel Documentation/filesystems/ntfs3.rst; mkntfs(8)",
+        ..Facts::PLAIN
     },
+    ..Filesystem::PLAIN
 };

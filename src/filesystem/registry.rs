@@ -21,19 +21,16 @@ static REGISTRY: [&Filesystem; 13] = [
 ];
 
 /// Every filesystem fsverdict knows, in alphabetical order.
-#[must_use]
 pub fn registry() -> &'static [&'static Filesystem] {
     &REGISTRY
 }
 
 /// The filesystem of this name; none when there is none.
-#[must_use]
 pub fn find(name: &str) -> Option<&'static Filesystem> {
     registry().iter().copied().find(|filesystem| filesystem.name == name)
 }
 
 /// The names, for a plan's vocabulary.
-#[must_use]
 pub fn names() -> Vec<&'static str> {
     registry().iter().map(|filesystem| filesystem.name).collect()
 }
@@ -42,7 +39,7 @@ pub fn names() -> Vec<&'static str> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{find, names, registry};
+    use super::{Filesystem, find, names, registry};
     use crate::filesystem::{Distribution, Inodes, Meaning, Package, Tool};
 
     #[test]
@@ -57,25 +54,34 @@ mod tests {
     }
 
     #[test]
-    fn each_is_documented() {
-        for filesystem in registry() {
-            let name = filesystem.name;
-            assert!(filesystem.summary.len() > 150 && filesystem.summary.ends_with('.'), "{name}");
-            assert!(
-                filesystem.summary.contains("Fair defaults"),
-                "{name} does not say what its fair defaults are"
-            );
-            assert!(!filesystem.summary.contains("  "), "{name}: a line break left spaces behind");
-            assert!(
-                filesystem.facts.kernel_status.contains('.') || filesystem.facts.kernel_status.ends_with(')'),
-                "{name}"
-            );
-            assert!(
-                !filesystem.facts.kernel_status.contains("  "),
-                "{name}: a line break left spaces behind"
-            );
-            assert!(!filesystem.facts.source.is_empty(), "{name}");
+    fn each_is_described_in_full() {
+        for Filesystem { name, summary, drivers, fsck, facts, minimum_size, .. } in registry() {
+            assert!(summary.len() > 150 && summary.ends_with('.'), "{name}");
+            assert!(summary.contains("Fair defaults"), "{name} does not say what its fair defaults are");
+            for text in [summary, facts.kernel_status] {
+                assert!(!text.contains("  "), "{name}: a line break left spaces behind");
+            }
+            assert!(facts.kernel_status.contains('.') || facts.kernel_status.ends_with(')'), "{name}");
+            assert!(!facts.source.is_empty(), "{name}");
+            assert!(*minimum_size >= 1 << 20 && minimum_size % (1 << 20) == 0, "{name}");
+            assert!(facts.maximum_file >= (4 << 30) - 1 && facts.maximum_volume >= 1 << 40, "{name}");
+            assert!(!facts.compresses_by_default || !facts.compression.is_empty(), "{name}");
+            assert!(!(facts.journaled && facts.copy_on_write), "{name}");
+            assert!(!drivers.is_empty(), "{name}");
+            for driver in *drivers {
+                assert!(driver.config.starts_with("CONFIG_") && !driver.modules.is_empty(), "{name}");
+            }
+            let Some(codes) = fsck.map(|fsck| fsck.exit_codes) else { continue };
+            assert!(!codes.source.is_empty(), "{name}");
+            assert_eq!(codes.meaning(0), Meaning::Clean, "{name}");
+            assert!(codes.codes.iter().any(|(_, meaning)| *meaning == Meaning::ErrorsLeft), "{name}");
+            let numbers: BTreeSet<_> = codes.codes.iter().map(|(code, _)| code).collect();
+            assert_eq!(numbers.len(), codes.codes.len(), "{name}");
+            let are_bits = codes.codes.iter().all(|(code, _)| *code == 0 || code.count_ones() == 1);
+            assert!(are_bits || !codes.summed, "{name}");
         }
+        assert_eq!(find("ext4").map(|ext4| ext4.facts.inodes.limit(4 << 30)), Some(Some(262_144)));
+        assert_eq!(find("xfs").map(|xfs| xfs.facts.inodes), Some(Inodes::Dynamic));
     }
 
     #[test]
@@ -88,71 +94,13 @@ mod tests {
                     let (Package::Official(text) | Package::Elsewhere(text)) = tool.packages.of(distribution);
                     assert!(!text.is_empty(), "{} on {}", tool.program, distribution.title());
                 }
-                let Package::Official(package) = tool.packages.debian else {
-                    panic!("{}: Debian has them all", tool.program);
-                };
-                assert!(!package.contains(' '), "{package}");
-            }
-        }
-    }
-
-    #[test]
-    fn each_names_a_driver() {
-        for filesystem in registry() {
-            assert!(!filesystem.drivers.is_empty(), "{}", filesystem.name);
-            for driver in filesystem.drivers {
                 assert!(
-                    driver.config.starts_with("CONFIG_") && !driver.modules.is_empty(),
-                    "{}",
-                    filesystem.name
+                    matches!(tool.packages.debian, Package::Official(name) if !name.contains(' ')),
+                    "{}: Debian has them all",
+                    tool.program
                 );
             }
         }
-    }
-
-    #[test]
-    fn each_checker_covers_the_outcomes_and_names_its_source() {
-        for filesystem in registry() {
-            let Some(fsck) = filesystem.fsck else { continue };
-            let codes = fsck.exit_codes;
-            assert!(!codes.source.is_empty(), "{}", filesystem.name);
-            assert_eq!(codes.meaning(0), Meaning::Clean, "{}", filesystem.name);
-            assert!(
-                codes.codes.iter().any(|(_, meaning)| *meaning == Meaning::ErrorsLeft),
-                "{}",
-                filesystem.name
-            );
-            let numbers: BTreeSet<_> = codes.codes.iter().map(|(code, _)| code).collect();
-            assert_eq!(numbers.len(), codes.codes.len(), "{}", filesystem.name);
-            if codes.summed {
-                assert!(
-                    codes.codes.iter().all(|(code, _)| *code == 0 || code.count_ones() == 1),
-                    "{}",
-                    filesystem.name
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn limits_make_sense() {
-        for filesystem in registry() {
-            let facts = filesystem.facts;
-            assert!(
-                filesystem.minimum_size >= 1 << 20 && filesystem.minimum_size % (1 << 20) == 0,
-                "{}",
-                filesystem.name
-            );
-            assert!(
-                facts.maximum_file >= (4 << 30) - 1 && facts.maximum_volume >= 1 << 40,
-                "{}",
-                filesystem.name
-            );
-            assert!(!facts.compresses_by_default || !facts.compression.is_empty(), "{}", filesystem.name);
-            assert!(!(facts.journaled && facts.copy_on_write), "{}", filesystem.name);
-        }
-        assert_eq!(find("ext4").map(|ext4| ext4.facts.inodes.limit(4 << 30)), Some(Some(262_144)));
-        assert_eq!(find("xfs").map(|xfs| xfs.facts.inodes), Some(Inodes::Dynamic));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Reiser4.
 
 use super::exit::{ExitCodes, Meaning};
-use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::facts::{DirectoryIndex, Facts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
 use super::tool::{Package, Packages, Tool};
@@ -43,23 +43,18 @@ pub(super) static REISER4: Filesystem = Filesystem {
             ],
         },
     }),
-    other_tools: &[],
-    mount_defaults: &[],
-    cleaner: None,
     minimum_size: 16 << 20,
     facts: Facts {
         journaled: true,
-        copy_on_write: false,
-        metadata_checksums: false,
-        data_checksums: false,
         compression: &["lzo1", "gzip1"],
         compresses_by_default: true,
         syncfs_flushes: None,
         directory_index: DirectoryIndex::Always("balanced tree of name hashes"),
-        inodes: Inodes::Dynamic,
         maximum_file: 8 << 40,
         maximum_volume: 16 << 40,
         kernel_status: "Never merged; needs a kernel built with the Reiser4 patch (`kernel = \"/path/to/linux\"` with lab = \"uml\").",
         source: "mkfs.reiser4(8)",
+        ..Facts::PLAIN
     },
+    ..Filesystem::PLAIN
 };

@@ -1,7 +1,7 @@
 //! ReiserFS (version 3).
 
 use super::exit::{ExitCodes, Meaning};
-use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::facts::{DirectoryIndex, Facts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
 use super::tool::{Package, Packages, Tool};
@@ -27,7 +27,6 @@ pub(super) static REISERFS: Filesystem = Filesystem {
     mkfs: Tool { program: "mkfs.reiserfs", version: &["-V"], packages: REISERFSPROGS },
     // Twice -f: once lets it go on with what is not a block device, twice keeps it from asking.
     mkfs_defaults: &[MkfsDefault::Switch("-q"), MkfsDefault::Switch("-f"), MkfsDefault::Switch("-f")],
-    mkfs_lists: &[],
     fsck: Some(Fsck {
         tool: Tool { program: "reiserfsck", version: &["-V"], packages: REISERFSPROGS },
         // Without --yes it asks whether to go on.
@@ -46,23 +45,15 @@ pub(super) static REISERFS: Filesystem = Filesystem {
             ],
         },
     }),
-    other_tools: &[],
-    mount_defaults: &[],
-    cleaner: None,
     minimum_size: 33 << 20,
     facts: Facts {
         journaled: true,
-        copy_on_write: false,
-        metadata_checksums: false,
-        data_checksums: false,
-        compression: &[],
-        compresses_by_default: false,
-        syncfs_flushes: Some(true),
         directory_index: DirectoryIndex::Always("balanced tree of name hashes"),
-        inodes: Inodes::Dynamic,
         maximum_file: 1 << 60,
         maximum_volume: 16 << 40,
         kernel_status: "Removed from the kernel in 6.13 (January 2025), deprecated since 5.18; needs an older kernel.",
         source: "mkreiserfs(8); kernel fs/reiserfs/Kconfig of 6.1",
+        ..Facts::PLAIN
     },
+    ..Filesystem::PLAIN
 };

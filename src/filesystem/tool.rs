@@ -14,7 +14,6 @@ pub struct Tool {
 
 impl Tool {
     /// The line of a version probe's output (stdout, then stderr) that tells the version: the first with a digit in it.
-    #[must_use]
     pub fn version_line(output: &str) -> Option<&str> {
         output.lines().map(str::trim).find(|line| line.contains(|letter: char| letter.is_ascii_digit()))
     }
@@ -33,14 +32,12 @@ pub struct Packages {
 
 impl Packages {
     /// The same name everywhere, in every distribution's own repositories.
-    #[must_use]
     pub const fn everywhere(name: &'static str) -> Self {
         let package = Package::Official(name);
         Self { debian: package, fedora: package, arch: package, opensuse: package }
     }
 
     /// The package for one family of distributions.
-    #[must_use]
     pub const fn of(&self, distribution: Distribution) -> Package {
         match distribution {
             Distribution::Debian => self.debian,
@@ -74,7 +71,6 @@ impl Distribution {
     pub const ALL: [Self; 4] = [Self::Debian, Self::Fedora, Self::Arch, Self::OpenSuse];
 
     /// The name shown to users.
-    #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
             Self::Debian => "Debian/Ubuntu",
@@ -85,7 +81,6 @@ impl Distribution {
     }
 
     /// The command that installs the packages appended to it.
-    #[must_use]
     pub const fn install_command(self) -> &'static str {
         match self {
             Self::Debian => "apt-get install",
@@ -96,7 +91,6 @@ impl Distribution {
     }
 
     /// The family that an `/etc/os-release` text names in `ID` or else `ID_LIKE`; none when it is another.
-    #[must_use]
     pub fn from_os_release(text: &str) -> Option<Self> {
         let value = |key: &str| {
             text.lines()

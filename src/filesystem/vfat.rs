@@ -1,14 +1,13 @@
 //! FAT32.
 
 use super::exit::{ExitCodes, Meaning};
-use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::facts::Facts;
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
 use super::tool::{Packages, Tool};
 
 const DOSFSTOOLS: Packages = Packages::everywhere("dosfstools");
 
-/// FAT32.
 pub(super) static VFAT: Filesystem = Filesystem {
     name: "vfat",
     title: "FAT32",
@@ -21,7 +20,6 @@ pub(super) static VFAT: Filesystem = Filesystem {
         MkfsDefault::Switch("-I"),
         MkfsDefault::Value { flag: "-F", value: "32", yields_to: &[] },
     ],
-    mkfs_lists: &[],
     fsck: Some(Fsck {
         tool: Tool { program: "fsck.vfat", version: &["-n", "/dev/null"], packages: DOSFSTOOLS },
         options: &["-n"],
@@ -31,23 +29,14 @@ pub(super) static VFAT: Filesystem = Filesystem {
             codes: &[(0, Meaning::Clean), (1, Meaning::ErrorsLeft), (2, Meaning::UsageError)],
         },
     }),
-    other_tools: &[],
-    mount_defaults: &[],
-    cleaner: None,
     minimum_size: 34 << 20,
     facts: Facts {
-        journaled: false,
-        copy_on_write: false,
-        metadata_checksums: false,
-        data_checksums: false,
-        compression: &[],
-        compresses_by_default: false,
         syncfs_flushes: Some(false),
-        directory_index: DirectoryIndex::Linear,
-        inodes: Inodes::Dynamic,
         maximum_file: (4 << 30) - 1,
         maximum_volume: 2 << 40,
         kernel_status: "In the kernel, maintained for fixes.",
         source: "Microsoft, FAT32 File System Specification 1.03 (2000); kernel Documentation/filesystems/vfat.rst",
+        ..Facts::PLAIN
     },
+    ..Filesystem::PLAIN
 };

@@ -1,7 +1,7 @@
 //! XFS.
 
 use super::exit::{ExitCodes, Meaning};
-use super::facts::{DirectoryIndex, Facts, Inodes};
+use super::facts::{DirectoryIndex, Facts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
 use super::tool::{Packages, Tool};
@@ -18,7 +18,6 @@ pub(super) static XFS: Filesystem = Filesystem {
     drivers: &[Driver { config: "CONFIG_XFS_FS", modules: &["xfs"] }],
     mkfs: Tool { program: "mkfs.xfs", version: &["-V"], packages: XFSPROGS },
     mkfs_defaults: &[MkfsDefault::Switch("-f"), MkfsDefault::Switch("-q"), MkfsDefault::Switch("-K")],
-    mkfs_lists: &[],
     fsck: Some(Fsck {
         tool: Tool { program: "xfs_repair", version: &["-V"], packages: XFSPROGS },
         // fsck.xfs does nothing by design; xfs_repair -n reads all metadata and changes nothing.
@@ -35,23 +34,16 @@ pub(super) static XFS: Filesystem = Filesystem {
             ],
         },
     }),
-    other_tools: &[],
-    mount_defaults: &[],
-    cleaner: None,
     minimum_size: 300 << 20,
     facts: Facts {
         journaled: true,
-        copy_on_write: false,
         metadata_checksums: true,
-        data_checksums: false,
-        compression: &[],
-        compresses_by_default: false,
-        syncfs_flushes: Some(true),
         directory_index: DirectoryIndex::Always("B+ tree of name hashes"),
-        inodes: Inodes::Dynamic,
         maximum_file: 1 << 63,
         maximum_volume: 1 << 63,
         kernel_status: "In the kernel, actively developed.",
         source: "xfs(5); mkfs.xfs(8)",
+        ..Facts::PLAIN
     },
+    ..Filesystem::PLAIN
 };

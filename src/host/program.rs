@@ -70,49 +70,42 @@ impl Program {
     }
 
     /// Runs it in a cell, of which only the argv is replaced.
-    #[must_use]
     pub fn inside(mut self, cell: Cell) -> Self {
         self.cell = Some(cell);
         self
     }
 
     /// Starts it from a workshop, with what powers and mounts that has.
-    #[must_use]
     pub fn from(mut self, workshop: &Workshop) -> Self {
         self.workshop = Some(workshop.clone());
         self
     }
 
     /// Sets a variable of its environment.
-    #[must_use]
     pub fn variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.environment.push((name.to_owned(), value.into()));
         self
     }
 
     /// What it reads from its standard input; nothing otherwise.
-    #[must_use]
     pub fn input(mut self, bytes: &[u8]) -> Self {
         self.input = Some(bytes.to_vec());
         self
     }
 
     /// Ends it, and all it started, after this long.
-    #[must_use]
     pub fn limit(mut self, limit: Duration) -> Self {
         self.limit = Some(limit);
         self
     }
 
     /// Keeps this many bytes of the end of each output stream.
-    #[must_use]
     pub fn keep(mut self, bytes: usize) -> Self {
         self.kept = bytes;
         self
     }
 
     /// The folder it starts in.
-    #[must_use]
     pub fn folder(mut self, folder: &Path) -> Self {
         self.folder = Some(folder.to_owned());
         self

@@ -69,7 +69,6 @@ impl Cache {
     }
 
     /// One in this folder alone.
-    #[must_use]
     pub fn at(folder: &Path) -> Self {
         Cache { own: folder.to_owned(), others: Vec::new() }
     }
@@ -79,7 +78,6 @@ impl Cache {
     }
 
     /// Every kernel, the newest release last, and of one release the one built last.
-    #[must_use]
     pub fn list(&self) -> Vec<Entry> {
         let mut folders = vec![&self.own];
         folders.extend(self.others.iter().filter(|other| **other != self.own));
@@ -117,13 +115,11 @@ impl Cache {
     }
 
     /// The newest kernel, if there is one.
-    #[must_use]
     pub fn newest(&self) -> Option<Entry> {
         self.list().pop()
     }
 
     /// What interrupted builds left, to be carried on with.
-    #[must_use]
     pub fn unfinished(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(&self.own).into_iter().flatten().filter_map(Result::ok);
         let unfinished = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes());

@@ -130,7 +130,6 @@ impl Medium {
     }
 
     /// The same medium, with the traces of a modelled device in this folder.
-    #[must_use]
     pub fn with_traces_in(mut self, place: &Path) -> Self {
         if let Medium::Modelled { traces, .. } = &mut self {
             *traces = Some(place.to_owned());
@@ -161,7 +160,6 @@ impl Medium {
     }
 
     /// The same medium once a trial has written to it: what is on it now is ours.
-    #[must_use]
     pub fn after_first_write(self) -> Self {
         match self {
             Medium::Device { ticket, hold, cautions, facts } => {

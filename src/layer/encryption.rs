@@ -88,19 +88,16 @@ static ENCRYPTIONS: [Encryption; 3] = [
 ];
 
 /// Every encryption fsverdict knows, `none` first.
-#[must_use]
 pub fn encryptions() -> &'static [Encryption] {
     &ENCRYPTIONS
 }
 
 /// The names, for a plan's vocabulary.
-#[must_use]
 pub fn encryption_names() -> Vec<&'static str> {
     encryptions().iter().map(|encryption| encryption.name).collect()
 }
 
 /// The encryption of this name; none when there is none.
-#[must_use]
 pub fn find_encryption(name: &str) -> Option<&'static Encryption> {
     encryptions().iter().find(|encryption| encryption.name == name)
 }
@@ -111,14 +108,12 @@ const NO_LOCKS: &str = "--disable-locks";
 
 impl Encryption {
     /// Whether there is nothing between filesystem and device.
-    #[must_use]
     pub const fn is_none(&self) -> bool {
         self.format.is_empty()
     }
 
     /// The command line that makes `device` an encrypted one; none for `none`. `key_file` holds the key (all its bytes); `-` is stdin.
     /// It asks nothing, and overwrites whatever signature the device bears.
-    #[must_use]
     pub fn format_argv(&self, device: &str, key_file: &str) -> Option<Vec<String>> {
         let head = ["cryptsetup", "luksFormat", "--batch-mode", NO_LOCKS];
         self.words(&[&head, self.format, &["--key-file", key_file, device]])
@@ -129,14 +124,12 @@ impl Encryption {
     /// Discards pass through: without that an encrypted candidate would differ from the plain one in a second respect, and a
     /// scratch image would never shrink again. (cryptsetup itself forbids them by default, since they show which blocks are in use.)
     /// Where no udev runs, cryptsetup makes the node below `/dev/mapper` itself, so `/dev` has to be writable.
-    #[must_use]
     pub fn open_argv(&self, device: &str, name: &str, key_file: &str) -> Option<Vec<String>> {
         let head = ["cryptsetup", "open", "--batch-mode", NO_LOCKS, "--type", "luks", "--allow-discards"];
         self.words(&[&head, &["--key-file", key_file, device, name]])
     }
 
     /// The command line that closes `/dev/mapper/NAME`; none for `none`. It ends with 5 while the device is in use.
-    #[must_use]
     pub fn close_argv(&self, name: &str) -> Option<Vec<String>> {
         self.words(&[&["cryptsetup", "close", NO_LOCKS, name]])
     }
@@ -146,13 +139,11 @@ impl Encryption {
     /// Given right after opening, by an agent that itself keeps the device open until teardown (else the first unmount, or the
     /// end of fsck, would close it), it leaves nothing behind even when the agent is killed.
     /// It ends with 0 and says "still active and scheduled for deferred removal".
-    #[must_use]
     pub fn close_deferred_argv(&self, name: &str) -> Option<Vec<String>> {
         self.words(&[&["cryptsetup", "close", NO_LOCKS, "--deferred", name]])
     }
 
     /// The command line that prints cipher, sector size and flags of an open device, for the record; none for `none`.
-    #[must_use]
     pub fn status_argv(&self, name: &str) -> Option<Vec<String>> {
         self.words(&[&["cryptsetup", "status", NO_LOCKS, name]])
     }

@@ -36,7 +36,6 @@ pub const SCHEDULERS: [Scheduler; 4] = [
 ];
 
 /// The scheduler of this name; none when there is none.
-#[must_use]
 pub fn find_scheduler(name: &str) -> Option<Scheduler> {
     SCHEDULERS.into_iter().find(|scheduler| scheduler.name == name)
 }
