@@ -3,7 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::io::Write;
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -20,12 +21,11 @@ fn browser() -> Option<PathBuf> {
     BROWSERS.iter().find_map(|name| places.iter().map(|place| place.join(name)).find(|file| file.is_file()))
 }
 
-/// The browser, or a word on standard error that is seen even where tests pass.
-fn browser_or_skip(test: &str) -> Option<PathBuf> {
+#[track_caller]
+fn browser_or_not() -> Option<PathBuf> {
     let found = browser();
     if found.is_none() {
-        let line = format!("SKIPPED {test}: there is no {} on the PATH\n", BROWSERS.join(", "));
-        std::io::stderr().write_all(line.as_bytes()).unwrap();
+        common::not_run(&format!("there is no {} on the PATH", BROWSERS.join(", ")));
     }
     found
 }
@@ -92,7 +92,7 @@ fn demo() -> PathBuf {
 
 #[test]
 fn the_page_of_a_real_run_opens_without_a_complaint() {
-    let Some(browser) = browser_or_skip("the_page_of_a_real_run_opens_without_a_complaint") else { return };
+    let Some(browser) = browser_or_not() else { return };
     let folder = tempfile::tempdir().unwrap();
     let page = report(&demo(), folder.path());
     assert!(std::fs::metadata(&page).unwrap().len() < 6_000_000);
@@ -117,7 +117,7 @@ fn the_page_of_a_real_run_opens_without_a_complaint() {
 
 #[test]
 fn every_chart_is_drawn_and_its_controls_work() {
-    let Some(browser) = browser_or_skip("every_chart_is_drawn_and_its_controls_work") else { return };
+    let Some(browser) = browser_or_not() else { return };
     let seen = look(&browser, &demo(), 1200, &[]);
     assert_eq!(seen["figures"], 8, "{seen}");
     assert_eq!(seen["drawn"], seen["figures"], "{seen}");
@@ -131,7 +131,7 @@ fn every_chart_is_drawn_and_its_controls_work() {
 
 #[test]
 fn a_phone_need_not_scroll_sideways() {
-    let Some(browser) = browser_or_skip("a_phone_need_not_scroll_sideways") else { return };
+    let Some(browser) = browser_or_not() else { return };
     let seen = look(&browser, &demo(), 412, &[]);
     assert_eq!(seen["page_width"], 412, "{seen}");
     assert_eq!(seen["content_width"], 412, "{seen}");
@@ -141,7 +141,7 @@ fn a_phone_need_not_scroll_sideways() {
 
 #[test]
 fn the_page_is_dark_where_the_reader_wants_it() {
-    let Some(browser) = browser_or_skip("the_page_is_dark_where_the_reader_wants_it") else { return };
+    let Some(browser) = browser_or_not() else { return };
     let sum = |seen: &Value, name: &str| -> u64 {
         seen[name].as_array().unwrap().iter().filter_map(Value::as_u64).sum()
     };
@@ -154,7 +154,7 @@ fn the_page_is_dark_where_the_reader_wants_it() {
 
 #[test]
 fn a_run_without_a_trial_opens_too() {
-    let Some(browser) = browser_or_skip("a_run_without_a_trial_opens_too") else { return };
+    let Some(browser) = browser_or_not() else { return };
     let folder = tempfile::tempdir().unwrap();
     let journal = std::fs::read_to_string(demo().join("journal.jsonl")).unwrap();
     let first = journal.lines().next().unwrap();

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use common::{Place, has_uml, is_root, usable_lab};
+use common::{Place, has_uml, not_run, usable_lab};
 use fsverdict::device::trace::{Flags, Record, TraceFile, Writer};
 use fsverdict::device::{Completion, Operation, Request};
 
@@ -79,7 +79,7 @@ fn a_wrong_command_line_exits_with_2_and_says_what_was_meant() {
 #[test]
 fn a_folder_of_a_dataset_that_is_not_there_is_found_out_at_once() {
     let place = Place::new();
-    let Some(lab) = usable_lab() else { return skipped("no lab can be used here") };
+    let Some(lab) = usable_lab() else { return not_run("no lab can be used here") };
     let text = format!("{PLAN}dataset = \"docs\"\n[dataset.docs]\npath = \"/no/such/folder\"\n");
     let plan = place.plan("plan", &text);
     place.fsverdict(&["run", &plan, "--lab", lab]).exits(2).says(&[
@@ -103,7 +103,7 @@ fn native_is_refused_to_an_ordinary_user_who_is_told_the_way_out() {
 #[test]
 fn a_disk_that_is_none_or_too_small_for_it_is_refused_before_anything_is_made() {
     let place = Place::new();
-    let Some(lab) = usable_lab() else { return skipped("no lab can be used here") };
+    let Some(lab) = usable_lab() else { return not_run("no lab can be used here") };
     let file = place.path().join("file");
     fs::write(&file, "mine").unwrap();
     let refused = |device: &str, words: &[&str]| {
@@ -134,7 +134,7 @@ fn root_mount(fields: &Vec<&str>) -> bool {
 
 #[test]
 fn the_disk_of_the_running_system_is_refused_without_being_opened() {
-    let Some(disk) = system_disk() else { return skipped("/ does not lie on a block device") };
+    let Some(disk) = system_disk() else { return not_run("/ does not lie on a block device") };
     let place = Place::new();
     // As an ordinary user, who could not open it: that it is the system's is known all the same.
     if has_uml() {
@@ -151,7 +151,7 @@ fn the_disk_of_the_running_system_is_refused_without_being_opened() {
 #[test]
 fn an_out_folder_that_cannot_be_made_or_is_taken_is_refused() {
     let place = Place::new();
-    let Some(lab) = usable_lab() else { return skipped("no lab can be used here") };
+    let Some(lab) = usable_lab() else { return not_run("no lab can be used here") };
     let plan = place.plan("plan", PLAN);
     // Not even root can make a folder there.
     place.fsverdict(&["run", &plan, "--lab", lab, "--out", "/proc/run"]).exits(1).says(&[
@@ -255,7 +255,7 @@ fn a_trace_is_told_in_figures_and_given_to_others() {
 #[test]
 fn every_preset_is_shown_as_a_plan_that_can_be_run() {
     if usable_lab().is_none() {
-        return skipped("no lab can be used here");
+        return not_run("no lab can be used here");
     }
     let place = Place::new();
     let listed = place.fsverdict(&["list", "presets"]).exits(0).stdout;
@@ -272,7 +272,7 @@ fn every_preset_is_shown_as_a_plan_that_can_be_run() {
 
 #[test]
 fn a_dry_run_prints_every_command_line_and_writes_nothing() {
-    let Some(lab) = usable_lab() else { return skipped("no lab can be used here") };
+    let Some(lab) = usable_lab() else { return not_run("no lab can be used here") };
     let place = Place::new();
     let seen = place.fsverdict(&[
         "run",
@@ -424,8 +424,4 @@ fn uml_a_run_can_be_reported_in_every_format() {
     fs::write(&path, journal.replacen("\"event\"", "\"evnt\"", 3)).unwrap();
     place.fsverdict(&["report", "run"]).exits(1).says(&["journal.jsonl"]);
     place.is_left_clean();
-}
-
-fn skipped(reason: &str) {
-    eprintln!("SKIPPED: {reason} (root: {})", is_root());
 }

@@ -6,7 +6,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{Disk, Place, tool};
+use common::{Disk, Place, not_run, tool};
 
 /// Every built-in operation, a command, its verification and a check.
 const EVERYTHING: &str = r#"
@@ -280,7 +280,7 @@ fn loop_a_program_that_refuses_its_options_is_told_with_the_way_out() {
         ("bonnie++", "-s 16 -n 0 --frobnicate", "invalid option", "hint: bonnie++(8)"),
     ] {
         if fsverdict::host::program::locate(adapter).is_none() {
-            eprintln!("SKIPPED: {adapter} is not installed");
+            not_run(&format!("{adapter} is not installed"));
             continue;
         }
         let plan = format!(

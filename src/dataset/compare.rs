@@ -12,8 +12,9 @@ use thiserror::Error;
 
 use super::content::{Body, TRANSFER};
 use super::descriptor::{Listing, Stopped, is_mount_root, look, open_directory, open_path, type_of};
+use super::digest::{digest_of, open_to_read};
 use super::error::IoFailure;
-use super::manifest::{Contents, Manifest, digest_of, open_to_read};
+use super::manifest::{Contents, Manifest};
 use super::tree::{Directory, Entry, EntryKind, Tree};
 use super::write::read_some;
 
@@ -45,8 +46,20 @@ fn more(total: u64, shown: usize) -> String {
     }
 }
 
+impl Manifest {
+    /// Compares with what lies at `path`. Symbolic links are compared, never followed; permission bits, owners and
+    /// times are not looked at; `lost+found` at the root of a mounted filesystem is nobody's data.
+    ///
+    /// # Errors
+    /// [`CompareError::Different`] names the first few differences; [`CompareError::Io`] when `path` itself cannot
+    /// be opened. A file inside that cannot be read is a difference.
+    pub fn compare(&self, path: &Path, hard_links: HardLinks) -> Result<(), CompareError> {
+        Comparison::of(self, hard_links).run(path)
+    }
+}
+
 /// A comparison under way.
-pub(crate) struct Comparison<'a> {
+struct Comparison<'a> {
     manifest: &'a Manifest,
     hard_links: HardLinks,
     /// How many further links each file must have.
@@ -59,7 +72,7 @@ pub(crate) struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    pub(crate) fn of(manifest: &'a Manifest, hard_links: HardLinks) -> Self {
+    fn of(manifest: &'a Manifest, hard_links: HardLinks) -> Self {
         Self {
             manifest,
             hard_links,
@@ -72,7 +85,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// Compares with what lies at `path`.
-    pub(crate) fn run(mut self, path: &Path) -> Result<(), CompareError> {
+    fn run(mut self, path: &Path) -> Result<(), CompareError> {
         self.look_at(path).map_err(|errno| IoFailure::new("open", path.display().to_string(), errno))?;
         if self.total == 0 {
             return Ok(());

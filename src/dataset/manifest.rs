@@ -1,8 +1,7 @@
 //! What must be found in a folder, and the comparison with what is found: names, types, sizes, contents, links.
 
 use std::collections::HashMap;
-use std::ffi::CStr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,15 +11,14 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::plan::Kind;
 
-use super::compare::{CompareError, Comparison, HardLinks};
 use super::content::{Body, Content, TRANSFER};
-use super::descriptor::{open_directory, open_path};
+use super::descriptor::open_path;
+use super::digest::{digest_of, digests_below};
 use super::error::{DatasetError, IoFailure};
 use super::list::{list, single};
 use super::prepare::{Origin, Prepared};
 use super::stage::Staged;
 use super::tree::{Entry, EntryKind, Totals, Tree};
-use super::write::read_some;
 
 /// What the files must hold.
 #[derive(Debug)]
@@ -67,19 +65,11 @@ impl Manifest {
                 shared: None,
             }),
             (Origin::Folder { .. }, Some(staged)) => {
-                let digests = match staged.digests().get() {
-                    Some(digests) => Arc::clone(digests),
-                    None => Arc::new(digests_below(staged.tree(), staged.path()).map_err(|failure| {
-                        DatasetError::Staging { dataset: prepared.name().into(), failure }
-                    })?),
-                };
-                let digests = Arc::clone(staged.digests().get_or_init(|| digests));
-                Ok(Self {
-                    tree: Arc::clone(staged.tree()),
-                    contents: Contents::Digests(digests),
-                    is_file: false,
-                    shared: None,
-                })
+                let digests = staged
+                    .digests()
+                    .map_err(|failure| DatasetError::Staging { dataset: prepared.name().into(), failure })?;
+                let contents = Contents::Digests(Arc::clone(digests));
+                Ok(Self { tree: Arc::clone(staged.tree()), contents, is_file: false, shared: None })
             }
             (Origin::Folder { .. }, None) => Err(DatasetError::NotStaged { dataset: prepared.name().into() }),
         }
@@ -196,67 +186,5 @@ impl Manifest {
             *links.entry(entry.what).or_insert(0) += 1;
         }
         links
-    }
-
-    /// Compares with what lies at `path`. Symbolic links are compared, never followed; permission bits, owners and
-    /// times are not looked at; `lost+found` at the root of a mounted filesystem is nobody's data.
-    ///
-    /// # Errors
-    /// [`CompareError::Different`] names the first few differences; [`CompareError::Io`] when `path` itself cannot
-    /// be opened. A file inside that cannot be read is a difference.
-    pub fn compare(&self, path: &Path, hard_links: HardLinks) -> Result<(), CompareError> {
-        Comparison::of(self, hard_links).run(path)
-    }
-}
-
-/// Reads every file of the tree, which lies at `path`.
-fn digests_below(tree: &Tree, path: &Path) -> Result<Vec<u64>, IoFailure> {
-    let mut digests = vec![0; tree.entries.len()];
-    let mut buffer = vec![0; TRANSFER];
-    let root = open_path(path).map_err(|errno| IoFailure::new("open", path.display().to_string(), errno))?;
-    let mut open: Vec<OwnedFd> = Vec::new();
-    for (number, directory) in tree.directories.iter().enumerate() {
-        open.truncate(usize::from(directory.depth).saturating_sub(1));
-        if number > 0 {
-            let parent = open.last().map_or(root.as_fd(), OwnedFd::as_fd);
-            let here = open_directory(parent, tree.name(directory.name))
-                .map_err(|errno| IoFailure::new("open", tree.directory_path(number), errno).below(path))?;
-            open.push(here);
-        }
-        let here = if number == 0 { Some(root.as_fd()) } else { open.last().map(OwnedFd::as_fd) };
-        let Some(here) = here else { continue };
-        for (place, entry) in tree.entries_of(directory).iter().enumerate() {
-            if entry.kind == EntryKind::File {
-                let at = directory.first as usize + place;
-                let (digest, _) = open_to_read(here, tree.name(entry.name))
-                    .and_then(|file| digest_of(file.as_fd(), &mut buffer))
-                    .map_err(|errno| IoFailure::new("read", tree.entry_path(at), errno).below(path))?;
-                digests[at] = digest;
-            }
-        }
-    }
-    Ok(digests)
-}
-
-/// Opens a file to read it, leaving its access time alone where that is allowed.
-pub(crate) fn open_to_read(here: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    match rustix::fs::openat(here, name, flags | OFlags::NOATIME, Mode::empty()) {
-        Err(Errno::PERM) => rustix::fs::openat(here, name, flags, Mode::empty()),
-        other => other,
-    }
-}
-
-/// Digest and length of all that can be read.
-pub(crate) fn digest_of(file: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<(u64, u64), Errno> {
-    let (mut digest, mut length) = (Xxh3::new(), 0);
-    loop {
-        match read_some(file, buffer)? {
-            0 => return Ok((digest.digest(), length)),
-            count => {
-                digest.update(&buffer[..count]);
-                length += count as u64;
-            }
-        }
     }
 }

@@ -8,6 +8,7 @@ mod compare;
 mod content;
 mod copy;
 mod descriptor;
+mod digest;
 mod error;
 mod folder;
 mod generate;

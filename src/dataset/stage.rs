@@ -12,10 +12,10 @@ use crate::plan::{Dataset, Kind, least_space};
 use super::content::Body;
 use super::copy::{Skipped, copy_folder};
 use super::descriptor::open_path;
+use super::digest::digests_below;
 use super::error::{DatasetError, IoFailure};
 use super::folder::{Selection, select};
 use super::list::list;
-use super::manifest::Manifest;
 use super::prepare::{Origin, Prepared};
 use super::tree::{Totals, Tree};
 use super::write::{Manner, Source, Untimed, write_tree};
@@ -63,8 +63,11 @@ impl Staged {
     /// # Errors
     /// [`DatasetError::Staging`] when they cannot be read.
     pub fn record(&self, prepared: &Prepared) -> Result<Record, DatasetError> {
-        Manifest::of(prepared, Some(self), 0)?;
-        let digests = self.digests.get().map(|digests| digests.to_vec());
+        let failed = |failure| DatasetError::Staging { dataset: prepared.name().into(), failure };
+        let digests = match prepared.origin() {
+            Origin::Generated { .. } => None,
+            Origin::Folder { .. } => Some(self.digests().map_err(failed)?.to_vec()),
+        };
         Ok(Record { skipped: self.skipped, notes: self.notes.clone(), digests })
     }
 
@@ -73,9 +76,15 @@ impl Staged {
         &self.notes
     }
 
-    /// Where the digests of its files are kept once they have been read.
-    pub(crate) fn digests(&self) -> &OnceLock<Arc<Vec<u64>>> {
-        &self.digests
+    /// The digests of its files, which are read once.
+    pub(crate) fn digests(&self) -> Result<&Arc<Vec<u64>>, IoFailure> {
+        match self.digests.get() {
+            Some(digests) => Ok(digests),
+            None => {
+                let digests = Arc::new(digests_below(&self.tree, &self.path)?);
+                Ok(self.digests.get_or_init(|| digests))
+            }
+        }
     }
 
     pub(crate) fn tree(&self) -> &Arc<Tree> {

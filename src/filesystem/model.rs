@@ -95,7 +95,7 @@ impl Filesystem {
 
     /// How it is to be mounted. `extra` are the plan's own options; where they contradict a fair default, they win.
     pub fn mount(&self, extra: &[String]) -> Mount {
-        build_mount(self, extra)
+        build_mount(self.name, self.cleaner, extra)
     }
 
     /// The command line that checks an unmounted device and changes nothing; none where there is no checker.

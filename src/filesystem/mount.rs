@@ -1,6 +1,5 @@
 //! Mounting: the type, the options, and whether a helper process belongs to it.
 
-use super::model::Filesystem;
 use super::tool::Tool;
 
 /// How a filesystem is to be mounted.
@@ -54,17 +53,17 @@ impl Cleaner {
 }
 
 /// The plan's own options, less the words for the cleaner: the kernel's defaults keep the promise of durability.
-pub(super) fn build_mount(filesystem: &Filesystem, extra: &[String]) -> Mount {
+pub(super) fn build_mount(kind: &'static str, known: Option<Cleaner>, extra: &[String]) -> Mount {
     let mut options: Vec<String> = Vec::new();
     let mut cleaner = None;
     for option in extra {
-        match filesystem.cleaner {
+        match known {
             Some(known) if option == known.option => cleaner = Some(known),
             Some(known) if option == known.no_option => cleaner = None,
             _ => options.push(option.clone()),
         }
     }
-    Mount { kind: filesystem.name, options, cleaner }
+    Mount { kind, options, cleaner }
 }
 
 #[cfg(test)]

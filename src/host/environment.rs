@@ -126,7 +126,7 @@ fn virtualisation(root: &Root) -> Result<&'static str, ReadError> {
     }
     let markers = ["run/.containerenv", ".dockerenv", "run/systemd/container"];
     let container = markers.iter().any(|file| root.path(file).exists());
-    Ok(match (container, procfs::runs_under_hypervisor(root)?) {
+    Ok(match (container, procfs::has_cpu_flag(root, "hypervisor")?) {
         (true, true) => "container in a virtual machine",
         (true, false) => "container",
         (false, true) => "virtual machine",

@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::device::trace::TraceFile;
 use crate::host::guard::{Hold, Refusal, Ticket};
 use crate::host::image::{self, ImageError};
 use crate::host::root::Root;
@@ -31,7 +32,7 @@ pub enum Medium {
         size: u64,
         /// The folder the file lies in, if it had a name.
         folder: PathBuf,
-        /// Where the traces of its trials go, if they are kept.
+        /// The folder of the run that keeps the traces of its trials, if they are kept.
         traces: Option<PathBuf>,
     },
     Device {
@@ -129,10 +130,10 @@ impl Medium {
         }
     }
 
-    /// The same medium, with the traces of a modelled device in this folder.
-    pub fn with_traces_in(mut self, place: &Path) -> Self {
+    /// The same medium, with the traces of a modelled device in the folder of this run.
+    pub fn with_traces_in(mut self, run: &Path) -> Self {
         if let Medium::Modelled { traces, .. } = &mut self {
-            *traces = Some(place.to_owned());
+            *traces = Some(run.to_owned());
         }
         self
     }
@@ -144,11 +145,9 @@ impl Medium {
 
     /// The file for a trial's trace, made anew; none where the device is not modelled.
     pub(super) fn trace(&self, trial: &TrialId) -> Result<Option<OwnedFd>, MediumError> {
-        let Medium::Modelled { traces: Some(folder), .. } = self else { return Ok(None) };
-        std::fs::create_dir_all(folder)?;
+        let Medium::Modelled { traces: Some(run), .. } = self else { return Ok(None) };
         let TrialId { block, candidate, attempt } = trial;
-        let file = std::fs::File::create(folder.join(format!("{block}-{candidate}-{attempt}.trace")))?;
-        Ok(Some(file.into()))
+        Ok(Some(TraceFile::create(run, candidate, *block, *attempt)?.into()))
     }
 
     /// Where further scratch images may lie.

@@ -11,7 +11,7 @@ use rustix::time::ClockId;
 use crate::host::procfs::Memory;
 use crate::host::root::{OpenFile, PAGE, ReadError, Root};
 
-use super::meter::MeasureError;
+use super::error::MeasureError;
 use super::sample::cpu_clock;
 
 /// How often it looks: often enough to see a buffer fill, seldom enough to cost a thousandth of a processor.

@@ -1,7 +1,6 @@
 //! The meter the agent puts around a phase.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::host::procfs::cpu_times;
@@ -11,21 +10,11 @@ use crate::journal::{Caution, Observation};
 
 use super::account::{Readings, WorkDone, measurements};
 use super::dirty::DirtyWatch;
+use super::error::MeasureError;
 use super::sample::Probe;
 
 /// How long [`idle_load`] looks by default. CPU time comes in ticks of 10 ms: shorter says little.
 pub const IDLE_WINDOW: Duration = Duration::from_millis(400);
-
-/// Why a phase could not be measured.
-#[derive(Debug, thiserror::Error)]
-pub enum MeasureError {
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    #[error("cannot ask how much space is used on {}: {source}", mount_point.display())]
-    Space { mount_point: PathBuf, source: io::Error },
-    #[error("cannot start the thread that watches dirty memory: {0}")]
-    Watch(io::Error),
-}
 
 /// CPU seconds per wall second that the machine uses while we do nothing, measured over `window`.
 ///

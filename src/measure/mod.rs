@@ -24,11 +24,13 @@
 
 mod account;
 mod dirty;
+mod error;
 mod latency;
 mod meter;
 mod sample;
 mod settle;
 
 pub use account::{ToolUse, WorkDone};
-pub use meter::{Clocked, IDLE_WINDOW, MeasureError, Meter, idle_load};
+pub use error::MeasureError;
+pub use meter::{Clocked, IDLE_WINDOW, Meter, idle_load};
 pub use settle::{SettleLimits, Settled, settle};

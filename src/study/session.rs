@@ -33,9 +33,6 @@ pub enum Resumed {
     Complete(String),
 }
 
-/// Where the traces of a modelled device lie in a run's folder, one file a trial.
-const TRACES: &str = "traces";
-
 impl Session {
     /// Begins a run of `plan` in the lab of `choice` and the folder at `path`.
     ///
@@ -50,7 +47,7 @@ impl Session {
         check_datasets(&plan)?;
         let medium = permission.claim(&plan)?;
         let folder = RunFolder::create(path, &plan)?;
-        let medium = medium.with_traces_in(&folder.path().join(TRACES));
+        let medium = medium.with_traces_in(folder.path());
         let start = Event::RunStarted {
             schema: SCHEMA,
             id: folder.id(),
@@ -90,7 +87,7 @@ impl Session {
         let choice = choose(&plan)?.with_jobs(jobs)?;
         plan.lab = asked_for;
         check_datasets(&plan)?;
-        let medium = permission.claim(&plan)?.with_traces_in(&folder.path().join(TRACES));
+        let medium = permission.claim(&plan)?.with_traces_in(folder.path());
         let Changes { forbidden, cautions } = Changes::since(run, &plan, &facts(&plan, &choice, &medium));
         if !forbidden.is_empty() {
             return Err(SessionError::Changed(forbidden));

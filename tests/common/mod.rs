@@ -14,6 +14,7 @@
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -373,6 +374,14 @@ pub fn has_uml() -> bool {
     ["/usr/bin/linux.uml", "/usr/local/bin/linux.uml"].iter().any(|path| Path::new(path).exists())
 }
 
+/// Reports that a test cannot run here: `scripts/test-tiers` then counts it as not run, never as passed.
+#[track_caller]
+pub fn not_run(reason: &str) {
+    let line = format!("NOT RUN {}: {reason}\n", std::panic::Location::caller());
+    // Past libtest, which swallows what a test prints that does not fail.
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
+}
+
 /// Runs a tool of the test's own; it must succeed. Its standard output.
 #[track_caller]
 pub fn tool(argv: &[&str]) -> String {
@@ -407,7 +416,7 @@ impl Disk {
         let before = fs::read_to_string(&setting).unwrap();
         let other = before.split_whitespace().find(|name| !name.starts_with('[')).map(str::to_owned);
         if other.is_none() {
-            eprintln!("SKIPPED: this kernel offers loop devices one scheduler only: {before}");
+            not_run(&format!("this kernel offers loop devices one scheduler only: {before}"));
         }
         Some((setting, before, other?))
     }

@@ -4,48 +4,22 @@ use super::{Better, MetricInfo, Unit};
 
 macro_rules! direction {
     ($name:literal, $doing:literal) => {
-        [
-            info(
-                concat!("fio_", $name, "_bandwidth"),
-                Unit::BytesPerSecond,
-                concat!("fio: bytes per second, ", $doing),
-            ),
-            info(
-                concat!("fio_", $name, "_iops"),
-                Unit::PerSecond,
-                concat!("fio: requests per second, ", $doing),
-            ),
-            info(
-                concat!("fio_", $name, "_latency_mean"),
-                Unit::Seconds,
-                concat!("fio: mean latency, ", $doing),
-            ),
-            info(
-                concat!("fio_", $name, "_latency_p50"),
-                Unit::Seconds,
-                concat!("fio: median latency, ", $doing),
-            ),
-            info(
-                concat!("fio_", $name, "_latency_p95"),
-                Unit::Seconds,
-                concat!("fio: 95th percentile of the latency, ", $doing),
-            ),
-            info(
-                concat!("fio_", $name, "_latency_p99"),
-                Unit::Seconds,
-                concat!("fio: 99th percentile of the latency, ", $doing),
-            ),
-            info(
-                concat!("fio_", $name, "_latency_p999"),
-                Unit::Seconds,
-                concat!("fio: 99.9th percentile of the latency, ", $doing),
-            ),
-            info(
-                concat!("fio_", $name, "_latency_max"),
-                Unit::Seconds,
-                concat!("fio: longest latency, ", $doing),
-            ),
-        ]
+        direction!($name, $doing;
+            "bandwidth" BytesPerSecond "bytes per second",
+            "iops" PerSecond "requests per second",
+            "latency_mean" Seconds "mean latency",
+            "latency_p50" Seconds "median latency",
+            "latency_p95" Seconds "95th percentile of the latency",
+            "latency_p99" Seconds "99th percentile of the latency",
+            "latency_p999" Seconds "99.9th percentile of the latency",
+            "latency_max" Seconds "longest latency")
+    };
+    ($name:literal, $doing:literal; $($what:literal $unit:ident $meaning:literal),*) => {
+        [$(info(
+            concat!("fio_", $name, "_", $what),
+            Unit::$unit,
+            concat!("fio: ", $meaning, ", ", $doing),
+        )),*]
     };
 }
 

@@ -78,95 +78,59 @@ pub struct MetricInfo {
     pub meaning: &'static str,
 }
 
-const fn info(name: &'static str, unit: Unit, better: Better, meaning: &'static str) -> MetricInfo {
-    MetricInfo { name, unit, better, group: Group::Detail, title: name, meaning }
-}
-
 impl MetricInfo {
-    const fn of(self, group: Group, title: &'static str) -> Self {
-        Self { group, title, ..self }
-    }
-
     /// One of an adapter's.
     pub const fn adapter(name: &'static str, unit: Unit, better: Better, meaning: &'static str) -> Self {
-        info(name, unit, better, meaning).of(Group::Rate, name)
+        Self { name, unit, better, group: Group::Rate, title: name, meaning }
     }
+}
+
+/// A row: unit, which way is better, name; group and title, where a report shows it; its meaning.
+macro_rules! metrics {
+    ($($unit:ident $better:ident $name:literal, $($group:ident $title:literal,)? $meaning:literal;)*) => {
+        &[$(MetricInfo {
+            name: $name,
+            unit: Unit::$unit,
+            better: Better::$better,
+            group: [$(Group::$group,)? Group::Detail][0],
+            title: [$($title,)? $name][0],
+            meaning: $meaning,
+        },)*]
+    };
 }
 
 /// Every built-in metric.
-pub const METRICS: &[MetricInfo] = &[
-    info(
-        "durable",
-        Unit::Seconds,
-        Better::Lower,
-        "wall time until the work had returned and syncfs had made it durable: the headline",
-    ).of(Group::Clock, "time until durable"),
-    info("returned", Unit::Seconds, Better::Lower, "wall time until the work returned").of(Group::Clock, "time until returned"),
-    info("cpu", Unit::Seconds, Better::Lower, "CPU time of the tool that did the work, user and system").of(Group::Cost, "CPU, tool"),
-    info(
-        "cpu_kernel",
-        Unit::Seconds,
-        Better::Lower,
-        "CPU time of the machine beyond the tool's own, less the idle baseline: kernel threads working on its behalf",
-    ).of(Group::Cost, "CPU, kernel"),
-    info(
-        "cpu_stolen",
-        Unit::Seconds,
-        Better::Neither,
-        "CPU time the machine wanted and its hypervisor gave to others (steal)",
-    ),
-    info("device_read", Unit::Bytes, Better::Lower, "bytes the device was asked to read").of(Group::Cost, "read"),
-    info("device_written", Unit::Bytes, Better::Lower, "bytes the device was asked to write").of(Group::Cost, "written"),
-    info("device_reads", Unit::Count, Better::Lower, "read requests completed by the device"),
-    info("device_writes", Unit::Count, Better::Lower, "write requests completed by the device"),
-    info("device_flushes", Unit::Count, Better::Lower, "cache flushes completed by the device").of(Group::Cost, "flushes"),
-    info("device_discarded", Unit::Bytes, Better::Neither, "bytes discarded on the device"),
-    info("device_busy", Unit::Seconds, Better::Lower, "time during which the device had a request in flight"),
-    info(
-        "write_amplification",
-        Unit::Ratio,
-        Better::Lower,
-        "bytes written to the device per logical byte the phase wrote",
-    ).of(Group::Cost, "× logical"),
-    info(
-        "logical_bytes",
-        Unit::Bytes,
-        Better::Neither,
-        "bytes the phase read or wrote, as its user would count them",
-    ),
-    info("files", Unit::Count, Better::Neither, "files the phase worked on"),
-    info("throughput", Unit::BytesPerSecond, Better::Higher, "logical bytes per second until durable").of(Group::Rate, "throughput"),
-    info("file_rate", Unit::PerSecond, Better::Higher, "files per second until durable").of(Group::Rate, "files per second"),
-    info(
-        "space_used",
-        Unit::Bytes,
-        Better::Lower,
-        "blocks in use on the filesystem after the phase (statfs)",
-    ).of(Group::Cost, "space"),
-    info(
-        "dirty_peak",
-        Unit::Bytes,
-        Better::Neither,
-        "largest Dirty + Writeback seen during the phase (sampled)",
-    ),
-    info("memory_peak", Unit::Bytes, Better::Lower, "largest resident set of the tool").of(Group::Cost, "memory"),
-    info("io_pressure", Unit::Seconds, Better::Lower, "time in which some task was stalled on I/O (PSI)"),
-    info("latency_p50", Unit::Seconds, Better::Lower, "median latency of the operation's main call"),
-    info(
-        "latency_p95",
-        Unit::Seconds,
-        Better::Lower,
-        "95th percentile of the latency of the operation's main call",
-    ),
-    info(
-        "latency_p99",
-        Unit::Seconds,
-        Better::Lower,
-        "99th percentile of the latency of the operation's main call",
-    ),
-    info("latency_max", Unit::Seconds, Better::Lower, "largest latency of the operation's main call"),
-    info("settle", Unit::Seconds, Better::Neither, "time after the phase until the device was quiet"),
-];
+pub const METRICS: &[MetricInfo] = metrics! {
+    Seconds Lower "durable", Clock "time until durable",
+        "wall time until the work had returned and syncfs had made it durable: the headline";
+    Seconds Lower "returned", Clock "time until returned", "wall time until the work returned";
+    Seconds Lower "cpu", Cost "CPU, tool", "CPU time of the tool that did the work, user and system";
+    Seconds Lower "cpu_kernel", Cost "CPU, kernel",
+        "CPU time of the machine beyond the tool's own, less the idle baseline: kernel threads working on its behalf";
+    Seconds Neither "cpu_stolen", "CPU time the machine wanted and its hypervisor gave to others (steal)";
+    Bytes Lower "device_read", Cost "read", "bytes the device was asked to read";
+    Bytes Lower "device_written", Cost "written", "bytes the device was asked to write";
+    Count Lower "device_reads", "read requests completed by the device";
+    Count Lower "device_writes", "write requests completed by the device";
+    Count Lower "device_flushes", Cost "flushes", "cache flushes completed by the device";
+    Bytes Neither "device_discarded", "bytes discarded on the device";
+    Seconds Lower "device_busy", "time during which the device had a request in flight";
+    Ratio Lower "write_amplification", Cost "× logical",
+        "bytes written to the device per logical byte the phase wrote";
+    Bytes Neither "logical_bytes", "bytes the phase read or wrote, as its user would count them";
+    Count Neither "files", "files the phase worked on";
+    BytesPerSecond Higher "throughput", Rate "throughput", "logical bytes per second until durable";
+    PerSecond Higher "file_rate", Rate "files per second", "files per second until durable";
+    Bytes Lower "space_used", Cost "space", "blocks in use on the filesystem after the phase (statfs)";
+    Bytes Neither "dirty_peak", "largest Dirty + Writeback seen during the phase (sampled)";
+    Bytes Lower "memory_peak", Cost "memory", "largest resident set of the tool";
+    Seconds Lower "io_pressure", "time in which some task was stalled on I/O (PSI)";
+    Seconds Lower "latency_p50", "median latency of the operation's main call";
+    Seconds Lower "latency_p95", "95th percentile of the latency of the operation's main call";
+    Seconds Lower "latency_p99", "99th percentile of the latency of the operation's main call";
+    Seconds Lower "latency_max", "largest latency of the operation's main call";
+    Seconds Neither "settle", "time after the phase until the device was quiet";
+};
 
 /// The built-in metric of this name.
 pub fn metric(name: &str) -> Option<&'static MetricInfo> {

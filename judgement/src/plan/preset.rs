@@ -10,48 +10,33 @@ pub struct Preset {
     pub toml: &'static str,
 }
 
-const PRESETS: &[Preset] = &[
-    Preset {
-        name: "backup-server",
-        summary: "500 000 files in one directory, hard-linked generations by rsync: nine candidates, with and without directory indexes",
-        toml: include_str!("../../../presets/backup-server.toml"),
-    },
-    Preset {
-        name: "build-farm",
-        summary: "350 000 files, 55 GB: written, checked, removed on seven candidates",
-        toml: include_str!("../../../presets/build-farm.toml"),
-    },
-    Preset {
-        name: "demo",
-        summary: "usb-backup with 60 MB and one block: every filesystem once, plain and on LUKS, without root, in minutes",
-        toml: include_str!("../../../presets/demo.toml"),
-    },
-    Preset {
-        name: "magazine",
-        summary: "bonnie++, a kernel tree and a 2 GB ISO copied to and fro, raw device rates: a magazine's test of 2009",
-        toml: include_str!("../../../presets/magazine.toml"),
-    },
-    Preset {
-        name: "quick",
-        summary: "the built-in operations on ext4, xfs and btrfs, in two minutes: does it work here?",
-        toml: include_str!("../../../presets/quick.toml"),
-    },
-    Preset {
-        name: "root-on-flash",
-        summary: "a 4 GB file and 4499 tiny ones on a USB stick: ten candidates, nilfs2 and discard among them",
-        toml: include_str!("../../../presets/root-on-flash.toml"),
-    },
-    Preset {
-        name: "stick",
-        summary: "photos and documents on a modelled USB stick, as sold (FAT, exFAT, NTFS) or made for Linux: no stick and no root needed",
-        toml: include_str!("../../../presets/stick.toml"),
-    },
-    Preset {
-        name: "usb-backup",
-        summary: "1.5 GB of /usr written by rsync, read by sha1sum, removed and checked: eight filesystems, plain and on LUKS",
-        toml: include_str!("../../../presets/usb-backup.toml"),
-    },
-];
+/// A row: the name, and the summary.
+macro_rules! presets {
+    ($($name:literal $summary:literal;)*) => {
+        &[$(Preset {
+            name: $name,
+            summary: $summary,
+            toml: include_str!(concat!("../../../presets/", $name, ".toml")),
+        },)*]
+    };
+}
+
+const PRESETS: &[Preset] = presets! {
+    "backup-server"
+        "500 000 files in one directory, hard-linked generations by rsync: nine candidates, with and without directory indexes";
+    "build-farm" "350 000 files, 55 GB: written, checked, removed on seven candidates";
+    "demo"
+        "usb-backup with 60 MB and one block: every filesystem once, plain and on LUKS, without root, in minutes";
+    "magazine"
+        "bonnie++, a kernel tree and a 2 GB ISO copied to and fro, raw device rates: a magazine's test of 2009";
+    "quick" "the built-in operations on ext4, xfs and btrfs, in two minutes: does it work here?";
+    "root-on-flash"
+        "a 4 GB file and 4499 tiny ones on a USB stick: ten candidates, nilfs2 and discard among them";
+    "stick"
+        "photos and documents on a modelled USB stick, as sold (FAT, exFAT, NTFS) or made for Linux: no stick and no root needed";
+    "usb-backup"
+        "1.5 GB of /usr written by rsync, read by sha1sum, removed and checked: eight filesystems, plain and on LUKS";
+};
 
 /// Every preset, by name.
 pub fn presets() -> &'static [Preset] {

@@ -2,17 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::journal::{
     Caution, Ending, Event, Journal, Measurement, Observation, Record, Run, Status, TrialId, Unit,
 };
-use crate::plan::{
-    Blocks, Bytes, Candidate, Device, DeviceSource, Goal, LabChoice, Operation, Phase, Plan, Protocol,
-    StagingChoice, Work,
-};
+use crate::plan::Plan;
 
 /// A journal under construction, with its plan.
 pub(super) struct Story {
@@ -179,65 +175,24 @@ fn observation(phase: &str, cache: &str, seconds: f64) -> Observation {
 }
 
 fn plan(candidates: &[&str], phases: &[&str]) -> Plan {
-    Plan {
-        title: "Backup to a USB disk".to_owned(),
-        lab: LabChoice::Auto,
-        kernel: None,
-        memory: None,
-        device: Device {
-            source: DeviceSource::Image(Bytes(1 << 30)),
-            folder: None,
-            staging: StagingChoice::Auto,
-        },
-        protocol: Protocol {
-            blocks: Blocks { min: 1, max: 3 },
-            seed: 1,
-            tie: 0.03,
-            timeout: Duration::from_secs(600),
-            budget: None,
-            disturbed: None,
-            legacy: None,
-        },
-        goal: Goal {
-            metric: "durable".to_owned(),
-            weights: phases.iter().map(|name| ((*name).to_owned(), 1.0)).collect(),
-        },
-        datasets: std::collections::BTreeMap::new(),
-        candidates: candidates.iter().map(|name| candidate(name)).collect(),
-        phases: phases.iter().map(|name| phase(name)).collect(),
-        published: Vec::new(),
-        scale: None,
-        clock: crate::plan::ClockChoice::Auto,
-    }
-}
-
-fn candidate(name: &str) -> Candidate {
-    let (filesystem, encryption) = match name.split_once('+') {
-        Some((filesystem, encryption)) => (filesystem, encryption),
-        None => (name, "none"),
+    let candidate = |name: &&str| {
+        let (filesystem, encryption) = name.split_once('+').unwrap_or((name, "none"));
+        json!({ "name": name, "filesystem": filesystem, "encryption": encryption })
     };
-    Candidate {
-        name: name.to_owned(),
-        filesystem: filesystem.to_owned(),
-        mkfs: Vec::new(),
-        mount: Vec::new(),
-        encryption: encryption.to_owned(),
-        scheduler: None,
-        under: Default::default(),
-    }
-}
-
-fn phase(name: &str) -> Phase {
-    Phase {
-        name: name.to_owned(),
-        work: Work::Operation(Operation::TreeWrite),
-        dataset: None,
-        into: None,
-        changed: None,
-        cold: false,
-        network: false,
-        verify: None,
-    }
+    let phase = |name: &&str| json!({ "name": name, "work": { "operation": "tree.write" } });
+    serde_json::from_value(json!({
+        "title": "Backup to a USB disk", "lab": "auto", "device": { "source": { "image": 1 << 30 } },
+        "protocol": {
+            "blocks": { "min": 1, "max": 3 }, "seed": 1, "tie": 0.03, "timeout": { "secs": 600, "nanos": 0 }
+        },
+        "goal": {
+            "metric": "durable",
+            "weights": phases.iter().map(|name| ((*name).to_owned(), 1.0)).collect::<BTreeMap<_, _>>()
+        },
+        "candidates": candidates.iter().map(candidate).collect::<Vec<_>>(),
+        "phases": phases.iter().map(phase).collect::<Vec<_>>(),
+    }))
+    .unwrap()
 }
 
 /// Sixteen candidates, four phases, one block: what `make demo` makes.

@@ -1,5 +1,7 @@
 //! Where a run keeps its traces, and what they are called.
 
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The folder of the traces within a run's.
@@ -22,6 +24,12 @@ impl TraceFile {
     pub fn of(run: &Path, candidate: &str, block: u32, attempt: u32) -> TraceFile {
         let path = run.join(FOLDER).join(format!("{block}-{candidate}-{attempt}{SUFFIX}"));
         TraceFile { path, candidate: candidate.to_owned(), block, attempt }
+    }
+
+    /// The same, empty, to be written; its folder is made where it is missing.
+    pub(crate) fn create(run: &Path, candidate: &str, block: u32, attempt: u32) -> io::Result<File> {
+        std::fs::create_dir_all(run.join(FOLDER))?;
+        File::create(TraceFile::of(run, candidate, block, attempt).path)
     }
 }
 

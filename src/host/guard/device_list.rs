@@ -11,21 +11,6 @@ use crate::host::root::Root;
 
 const MIB: u64 = 1 << 20;
 
-/// A loop device made by losetup(8), detached when dropped.
-struct Attached(String);
-
-impl Attached {
-    fn new(file: &Path, more: &[&str]) -> Self {
-        Attached(said(Command::new("losetup").args(["--find", "--show"]).args(more).arg(file)))
-    }
-}
-
-impl Drop for Attached {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
-    }
-}
-
 /// What is undone when it is dropped, by a command.
 struct Undo(Command);
 
@@ -81,20 +66,44 @@ impl Scene {
         path
     }
 
+    /// Done when the scene is over.
+    fn undo(&mut self, argv: &[&str]) {
+        let mut command = Command::new(argv[0]);
+        command.args(&argv[1..]);
+        self.keep(Undo(command));
+    }
+
     fn attach(&mut self, file: &Path, more: &[&str]) -> String {
-        let attached = Attached::new(file, more);
-        let path = attached.0.clone();
-        self.keep(attached);
-        path
+        let device = said(Command::new("losetup").args(["--find", "--show"]).args(more).arg(file));
+        self.undo(&["losetup", "--detach", &device]);
+        device
+    }
+
+    fn attached_file(&mut self) -> (PathBuf, String) {
+        let file = self.file("f");
+        let device = self.attach(&file, &[]);
+        (file, device)
+    }
+
+    /// By a loop device.
+    fn mounted_file(&mut self) -> PathBuf {
+        let (file, device) = self.attached_file();
+        self.mount(&device);
+        file
+    }
+
+    fn attach_by_another_name(&mut self, file: &Path) -> String {
+        let link = self.path("link");
+        fs::hard_link(file, &link).unwrap();
+        self.attach(&link, &[])
     }
 
     fn mount(&mut self, device: &str) {
         let point = self.path("point");
         fs::create_dir(&point).unwrap();
-        shell("mkfs.ext4 -q -F \"$1\" && mount \"$1\" \"$2\"", &[device, point.to_str().unwrap()]);
-        let mut umount = Command::new("umount");
-        umount.arg(&point);
-        self.keep(Undo(umount));
+        let point = point.to_str().unwrap();
+        shell("mkfs.ext4 -q -F \"$1\" && mount \"$1\" \"$2\"", &[device, point]);
+        self.undo(&["umount", point]);
     }
 
     /// Runs a Perl program that opens this path for writing as F, prints a line once it is ready, and then waits.
@@ -132,9 +141,7 @@ const IN_USE: &[Case] = &[
     (
         "a second loop device over a mounted file",
         |scene| {
-            let file = scene.file("f");
-            let mounted = scene.attach(&file, &[]);
-            scene.mount(&mounted);
+            let file = scene.mounted_file();
             scene.attach(&file, &[])
         },
         "mounted on",
@@ -142,21 +149,15 @@ const IN_USE: &[Case] = &[
     (
         "a hard link of a mounted file",
         |scene| {
-            let file = scene.file("f");
-            let mounted = scene.attach(&file, &[]);
-            scene.mount(&mounted);
-            fs::hard_link(&file, scene.path("link")).unwrap();
-            let link = scene.path("link");
-            scene.attach(&link, &[])
+            let file = scene.mounted_file();
+            scene.attach_by_another_name(&file)
         },
         "which shows bytes of it",
     ),
     (
         "a window of a mounted file",
         |scene| {
-            let file = scene.file("f");
-            let mounted = scene.attach(&file, &[]);
-            scene.mount(&mounted);
+            let file = scene.mounted_file();
             scene.attach(&file, &["-o", "70M", "--sizelimit", "40M"])
         },
         "mounted on",
@@ -186,8 +187,7 @@ const IN_USE: &[Case] = &[
     (
         "a loop device on it by a node that is gone",
         |scene| {
-            let file = scene.file("f");
-            let device = scene.attach(&file, &[]);
+            let (_, device) = scene.attached_file();
             let other = scene.path("node");
             node(&device, &other);
             let upper = scene.attach(&other, &[]);
@@ -200,14 +200,11 @@ const IN_USE: &[Case] = &[
     (
         "a loop device over its file whose own node is gone",
         |scene| {
-            let file = scene.file("f");
-            let mounted = scene.attach(&file, &[]);
+            let (file, mounted) = scene.attached_file();
             scene.mount(&mounted);
             let aside = format!("{mounted}-aside");
             fs::rename(&mounted, &aside).unwrap();
-            let mut back = Command::new("mv");
-            back.args([&aside, &mounted]);
-            scene.keep(Undo(back));
+            scene.undo(&["mv", &aside, &mounted]);
             scene.attach(&file, &[])
         },
         "mounted on",
@@ -224,9 +221,7 @@ const IN_USE: &[Case] = &[
                 fs::remove_file(&other).unwrap();
             }
             scene.mount(&upper);
-            fs::hard_link(&file, scene.path("link")).unwrap();
-            let link = scene.path("link");
-            scene.attach(&link, &[])
+            scene.attach_by_another_name(&file)
         },
         "which shows bytes of it",
     ),
@@ -242,8 +237,7 @@ const IN_USE: &[Case] = &[
     (
         "a program that has mapped it and closed it",
         |scene| {
-            let file = scene.file("f");
-            let device = scene.attach(&file, &[]);
+            let (_, device) = scene.attached_file();
             scene.perl(MAPPED, &device);
             device
         },
@@ -261,8 +255,7 @@ const IN_USE: &[Case] = &[
     (
         "a program whose first thread has ended",
         |scene| {
-            let file = scene.file("f");
-            let device = scene.attach(&file, &[]);
+            let (_, device) = scene.attached_file();
             scene.perl(THREAD, &device);
             device
         },
@@ -271,12 +264,9 @@ const IN_USE: &[Case] = &[
     (
         "swap",
         |scene| {
-            let file = scene.file("f");
-            let device = scene.attach(&file, &[]);
+            let (_, device) = scene.attached_file();
             shell("mkswap -q \"$1\" && swapon \"$1\"", &[&device]);
-            let mut off = Command::new("swapoff");
-            off.arg(&device);
-            scene.keep(Undo(off));
+            scene.undo(&["swapoff", &device]);
             device
         },
         "is swap space",
@@ -339,8 +329,7 @@ const WITHOUT_CONSENT: &[Case] = &[
     (
         "4 KiB in the middle of a file without a name, written through the device and not yet in the file",
         |scene| {
-            let file = scene.file("f");
-            let device = scene.attach(&file, &[]);
+            let (file, device) = scene.attached_file();
             fs::remove_file(&file).unwrap();
             let open = File::options().write(true).open(&device).unwrap();
             open.write_all_at(&[0xa5; 4096], 77 * MIB + 12288).unwrap();

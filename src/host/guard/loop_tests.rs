@@ -1,6 +1,7 @@
 //! The guard before real devices: loop devices made for the test, and the machine's own disk, which it must refuse.
 
 use std::fs::File;
+use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -258,7 +259,10 @@ fn loop_another_disk_under_the_same_name_is_not_written_over() {
     drop(first);
     // Take free loop devices until one has the name of the first; others of this machine may use it meanwhile.
     let others: Vec<Disk> = (0..3).map(|_| Disk::new()).collect();
-    let Some(other) = others.iter().find(|disk| disk.path() == path) else { return };
+    let Some(other) = others.iter().find(|disk| disk.path() == path) else {
+        let _ = writeln!(std::io::stderr(), "NOT RUN {}:{}: {path:?} was taken meanwhile", file!(), line!());
+        return;
+    };
     for ticket in [ticket.after_first_write(), ticket] {
         let refusal = ticket.redeem(&Root::default()).unwrap_err();
         assert!(matches!(refusal, Refusal::Changed { .. }), "{refusal}");

@@ -83,15 +83,7 @@ pub fn cpu_count(root: &Root) -> Result<usize, ReadError> {
 /// # Errors
 /// [`ReadError::Malformed`] when the line is not such a line.
 pub fn own_user_ticks(text: &str, file: &Path) -> Result<u64, ReadError> {
-    let place = Place { file, line: 1 };
-    let Some((_, fields)) = text.rsplit_once(')') else {
-        return Err(place.malformed("the program's name", "in parentheses", text.trim_end()));
-    };
-    // proc(5): utime is the 14th field, cutime the 16th; the third comes first here.
-    let mut words = fields.split_ascii_whitespace().skip(11);
-    let own: u64 = place.next_number("user time", &mut words)?;
-    words.next();
-    let children: u64 = place.next_number("user time of children", &mut words)?;
+    let [own, _, children, _] = process_ticks(text, file)?;
     Ok(own + children)
 }
 
@@ -100,16 +92,26 @@ pub fn own_user_ticks(text: &str, file: &Path) -> Result<u64, ReadError> {
 /// # Errors
 /// [`ReadError::Malformed`] when the line is not such a line.
 pub fn children_ticks(text: &str, file: &Path) -> Result<u64, ReadError> {
+    let [.., user, system] = process_ticks(text, file)?;
+    Ok(user + system)
+}
+
+/// User and system ticks of a process, and of the children it has waited for.
+fn process_ticks(text: &str, file: &Path) -> Result<[u64; 4], ReadError> {
     let place = Place { file, line: 1 };
     // The second field is the program's name in parentheses and may itself hold spaces and parentheses.
     let Some((_, fields)) = text.rsplit_once(')') else {
         return Err(place.malformed("the program's name", "in parentheses", text.trim_end()));
     };
-    // Fields from the third on; proc(5) counts from 1: cutime is the 16th, cstime the 17th.
-    let mut words = fields.split_ascii_whitespace().skip(13);
-    let user: u64 = place.next_number("user time of children", &mut words)?;
-    let system: u64 = place.next_number("system time of children", &mut words)?;
-    Ok(user + system)
+    // proc(5): utime is the 14th field; the third comes first here.
+    let mut words = fields.split_ascii_whitespace().skip(11);
+    let mut next = |item| place.next_number(item, &mut words);
+    Ok([
+        next("user time")?,
+        next("system time")?,
+        next("user time of children")?,
+        next("system time of children")?,
+    ])
 }
 
 #[cfg(test)]
@@ -159,7 +161,8 @@ mod tests {
     fn children_survive_an_odd_program_name() {
         let line = "42 (a ) b) S 1 1 1 0 -1 0 1 2 3 4 11 12 13 14 20 0 1 0 500";
         assert_eq!(children_ticks(line, Path::new("stat")).unwrap(), 13 + 14);
-        let told = children_ticks("42 (a) S 1", Path::new("stat")).unwrap_err().to_string();
+        let told =
+            children_ticks("42 (a) S 1 1 1 0 -1 0 1 2 3 4 11 12", Path::new("stat")).unwrap_err().to_string();
         assert!(told.contains("user time of children"), "{told}");
     }
 

@@ -23,14 +23,14 @@ pub fn cpu_model(root: &Root) -> Result<CpuModel, ReadError> {
     Ok(CpuModel { name: name.unwrap_or("unknown").to_owned(), user_mode_linux })
 }
 
-/// Whether the processor says that a hypervisor runs it (x86 only; elsewhere false).
+/// Whether the processor has a flag, such as `hypervisor` when one runs it (x86 only; elsewhere false).
 ///
 /// # Errors
 /// When `/proc/cpuinfo` cannot be read.
-pub fn runs_under_hypervisor(root: &Root) -> Result<bool, ReadError> {
+pub fn has_cpu_flag(root: &Root, name: &str) -> Result<bool, ReadError> {
     let text = root.text("proc/cpuinfo")?;
     let flags = value(&text, "flags").unwrap_or_default();
-    Ok(flags.split_ascii_whitespace().any(|flag| flag == "hypervisor"))
+    Ok(flags.split_ascii_whitespace().any(|flag| flag == name))
 }
 
 fn value<'t>(text: &'t str, key: &str) -> Option<&'t str> {
@@ -88,7 +88,7 @@ pub fn dirty_limits(root: &Root) -> Result<DirtyLimits, ReadError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DirtyLimits, cpu_model, dirty_limits, known_filesystems, runs_under_hypervisor};
+    use super::{DirtyLimits, cpu_model, dirty_limits, has_cpu_flag, known_filesystems};
     use crate::host::root::{Root, fake_root};
 
     #[test]
@@ -99,13 +99,13 @@ mod tests {
         )]);
         assert_eq!(cpu_model(&root).unwrap().name, "AMD EPYC");
         assert!(!cpu_model(&root).unwrap().user_mode_linux);
-        assert!(runs_under_hypervisor(&root).unwrap());
+        assert!(has_cpu_flag(&root, "hypervisor").unwrap());
         let (_folder, root) = fake_root(&[(
             "proc/cpuinfo",
             "processor\t: 0\nvendor_id\t: User Mode Linux\nmodel name\t: UML\nmode\t\t: skas\n",
         )]);
         assert!(cpu_model(&root).unwrap().user_mode_linux);
-        assert!(!runs_under_hypervisor(&root).unwrap());
+        assert!(!has_cpu_flag(&root, "hypervisor").unwrap());
         let (_folder, root) = fake_root(&[("proc/cpuinfo", "processor\t: 0\nmodel name\t:\n")]);
         assert_eq!(cpu_model(&root).unwrap().name, "unknown");
     }

@@ -1,0 +1,67 @@
+//! Digests of the content of files.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::content::TRANSFER;
+use super::descriptor::{open_directory, open_path};
+use super::error::IoFailure;
+use super::tree::{EntryKind, Tree};
+use super::write::read_some;
+
+/// Reads every file of the tree, which lies at `path`.
+pub(crate) fn digests_below(tree: &Tree, path: &Path) -> Result<Vec<u64>, IoFailure> {
+    let mut digests = vec![0; tree.entries.len()];
+    let mut buffer = vec![0; TRANSFER];
+    let root = open_path(path).map_err(|errno| IoFailure::new("open", path.display().to_string(), errno))?;
+    let mut open: Vec<OwnedFd> = Vec::new();
+    for (number, directory) in tree.directories.iter().enumerate() {
+        open.truncate(usize::from(directory.depth).saturating_sub(1));
+        if number > 0 {
+            let parent = open.last().map_or(root.as_fd(), OwnedFd::as_fd);
+            let here = open_directory(parent, tree.name(directory.name))
+                .map_err(|errno| IoFailure::new("open", tree.directory_path(number), errno).below(path))?;
+            open.push(here);
+        }
+        let here = if number == 0 { Some(root.as_fd()) } else { open.last().map(OwnedFd::as_fd) };
+        let Some(here) = here else { continue };
+        for (place, entry) in tree.entries_of(directory).iter().enumerate() {
+            if entry.kind == EntryKind::File {
+                let at = directory.first as usize + place;
+                let (digest, _) = open_to_read(here, tree.name(entry.name))
+                    .and_then(|file| digest_of(file.as_fd(), &mut buffer))
+                    .map_err(|errno| IoFailure::new("read", tree.entry_path(at), errno).below(path))?;
+                digests[at] = digest;
+            }
+        }
+    }
+    Ok(digests)
+}
+
+/// Opens a file to read it, leaving its access time alone where that is allowed.
+pub(crate) fn open_to_read(here: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    match rustix::fs::openat(here, name, flags | OFlags::NOATIME, Mode::empty()) {
+        Err(Errno::PERM) => rustix::fs::openat(here, name, flags, Mode::empty()),
+        other => other,
+    }
+}
+
+/// Digest and length of all that can be read.
+pub(crate) fn digest_of(file: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<(u64, u64), Errno> {
+    let (mut digest, mut length) = (Xxh3::new(), 0);
+    loop {
+        match read_some(file, buffer)? {
+            0 => return Ok((digest.digest(), length)),
+            count => {
+                digest.update(&buffer[..count]);
+                length += count as u64;
+            }
+        }
+    }
+}
