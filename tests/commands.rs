@@ -10,8 +10,6 @@ use std::path::Path;
 use std::process::Stdio;
 
 use common::{Place, has_uml, not_run, usable_lab};
-use fsverdict::device::trace::{Flags, Record, TraceFile, Writer};
-use fsverdict::device::{Completion, Operation, Request};
 
 /// A sound plan, to be spoilt.
 const PLAN: &str = r#"title = "A plan"
@@ -25,7 +23,7 @@ command = "true"
 "#;
 
 #[test]
-fn a_plan_with_a_mistake_is_told_where_and_how_it_is_written_right() {
+fn a_plan_with_a_mistake_is_refused_with_where_and_how_it_is_written_right() {
     let place = Place::new();
     let wrong = |from: &str, to: &str, words: &[&str]| {
         assert!(PLAN.contains(from));
@@ -92,7 +90,7 @@ fn a_folder_of_a_dataset_that_is_not_there_is_found_out_at_once() {
 }
 
 #[test]
-fn native_is_refused_to_an_ordinary_user_who_is_told_the_way_out() {
+fn native_is_refused_to_an_ordinary_user_who_is_shown_the_way_out() {
     Place::new().unprivileged(&["run", "quick", "--lab", "native"]).exits(1).says(&[
         "only root may",
         "hint:",
@@ -198,58 +196,6 @@ fn list_knows_every_kind() {
         assert!(seen.stdout.lines().all(|line| line.split_whitespace().count() > 1), "{kind}: undocumented");
         assert!(everything.stdout.contains(seen.stdout.trim_end()), "`list` lacks {kind}");
     }
-}
-
-#[test]
-fn a_trace_is_told_in_figures_and_given_to_others() {
-    let place = Place::new();
-    let run = place.path().join("run");
-    std::fs::create_dir_all(run.join("traces")).unwrap();
-    let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/demo");
-    for name in ["plan.json", "journal.jsonl"] {
-        std::fs::copy(format!("{recorded}/{name}"), run.join(name)).unwrap();
-    }
-    let run_name = run.to_str().unwrap();
-    place
-        .fsverdict(&["trace", run_name, "ext3"])
-        .exits(1)
-        .says(&["there is no such trace in", "hint: traces are kept of trials on a modelled device"]);
-    for (block, sectors) in [(1, 8), (2, 16)] {
-        let file = TraceFile::of(&run, "ext3", block, 1);
-        let mut writer = Writer::new(std::fs::File::create(&file.path).unwrap(), u64::MAX).unwrap();
-        for index in 0..100 {
-            let (submitted_ns, sector) = (index * 1_000_000, index * u64::from(sectors) * (1 + index % 2));
-            let request = Request { id: index, operation: Operation::Write, sector, sectors };
-            let completed_ns = submitted_ns + 500_000;
-            let done = Completion { request, submitted_ns, completed_ns };
-            writer.record(&Record::done(&done, Flags::default())).unwrap();
-        }
-        writer.finish().unwrap();
-    }
-    place.fsverdict(&["trace", run_name, "ext3"]).exits(0).shows(&[
-        "ext3, block 2",
-        "800 KiB",
-        "0.500",
-        "1.00 on average",
-    ]);
-    place
-        .fsverdict(&["trace", run_name, "ext3", "--block", "1"])
-        .exits(0)
-        .shows(&["ext3, block 1", "400 KiB"]);
-    let table = place.fsverdict(&["trace", run_name, "ext3", "--format", "csv"]).exits(0).stdout;
-    assert_eq!(table.lines().count(), 101);
-    let out = run.join("vda.blktrace.0");
-    place
-        .fsverdict(&["trace", run_name, "ext3", "--format", "blktrace", "-o", out.to_str().unwrap()])
-        .exits(0);
-    assert_eq!(std::fs::metadata(&out).unwrap().len(), 300 * 48);
-    place.fsverdict(&["trace", run_name, "ext3", "--block", "9"]).exits(1);
-    place
-        .fsverdict(&["trace", run_name, "ext7"])
-        .exits(2)
-        .says(&["no candidate `ext7`", "hint: did you mean `ext2`"]);
-    std::fs::write(TraceFile::of(&run, "xfs", 1, 1).path, "rubbish").unwrap();
-    place.fsverdict(&["trace", run_name, "xfs"]).exits(1).says(&["1-xfs-1.trace: this is no trace"]);
 }
 
 #[test]

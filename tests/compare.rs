@@ -7,32 +7,20 @@ use std::path::Path;
 use assert_cmd::Command;
 
 const PLAN: &str = r#"
-title = "A tiny tree"
-lab = "native"
-[device]
-image = "64MiB"
-[protocol]
-blocks = 5
-seed = 1
-[goal]
-metric = "device_written"
-[dataset.tree]
-profile = "mixed"
-files = 40
-directories = 5
-size = "1MiB"
+title        = "A tiny tree"
+lab          = "native"
+device.image = "64MiB"
+protocol     = { blocks = 5, seed = 1 }
+goal.metric  = "device_written"
+dataset.tree = { profile = "mixed", files = 40, directories = 5, size = "1MiB" }
+phase = [
+    { name = "write", operation = "tree.write", dataset = "tree" },
+    { name = "remove", operation = "tree.remove", dataset = "tree" },
+]
 [[candidate]]
 filesystem = "ext4"
-name = "ext4"
+name       = "ext4"
 MKFS
-[[phase]]
-name = "write"
-operation = "tree.write"
-dataset = "tree"
-[[phase]]
-name = "remove"
-operation = "tree.remove"
-dataset = "tree"
 "#;
 
 fn fsverdict(folder: &Path) -> Command {

@@ -11,7 +11,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::PathBuf;
 
-use common::{Disk, PROGRAM, Place, is_root, tool};
+use common::{Disk, PROGRAM, Place, is_root, one_command, tool};
 
 /// What the phase tries: a name, and a shell line whose success would be an escape. Nothing in it would harm this
 /// machine if it had any.
@@ -144,29 +144,6 @@ for descriptor in /proc/[0-9]*/fd/*; do
     esac
 done"#;
 
-fn plan(lab: &str, attempts: &str, docs: &std::path::Path) -> String {
-    format!(
-        r#"
-title = "What a phase may write"
-lab   = "{lab}"
-[device]
-image = "64MiB"
-[protocol]
-blocks  = 1
-timeout = "60s"
-disturbed = false
-[dataset.docs]
-path = "{docs}"
-[[candidate]]
-filesystem = "ext4"
-[[phase]]
-name    = "escape"
-command = '''{attempts}'''
-"#,
-        docs = docs.display()
-    )
-}
-
 /// A System V segment of this test's, by its key; the next key is for the phase to try.
 struct Segment(u32);
 
@@ -235,7 +212,8 @@ fn tries_to_break_out(lab: &str) {
     let attempts = attempts.replace("SOCKET", socket.to_str().unwrap());
 
     // A descriptor that the user's shell left open, of a file the phase has no business with.
-    let plan = place.plan("plan", &plan(lab, &attempts, &docs));
+    let plan = one_command(lab, &attempts) + &format!("dataset.docs.path = {docs:?}\n");
+    let plan = place.plan("plan", &plan);
     let inherited = outside.join("inherited");
     let line = format!("exec {PROGRAM} run {plan} --out run 9>{}", inherited.display());
     // On a terminal, into which a phase might type commands for the shell there (ioctl_tty(2), TIOCSTI).
@@ -245,7 +223,7 @@ fn tries_to_break_out(lab: &str) {
     }
     seen.exits(0);
     let journal = place.journal();
-    let said = journal.program("escape")["stdout"].as_str().unwrap().to_owned();
+    let said = journal.program("do")["stdout"].as_str().unwrap().to_owned();
     assert!(!said.contains("BROKE"), "{said}");
     for (name, _) in ALLOWED {
         assert!(said.contains(&format!("may {name}")), "`{name}` is missing: {said}");
@@ -317,18 +295,14 @@ fn loop_no_option_of_a_plan_reaches_another_device() {
                 .replace("TREE", &at("tree"))
                 .replace("PROTOTYPE", &at("prototype"))
         };
-        format!(
-            "[[candidate]]\nname = \"c{number}\"\nfilesystem = \"{filesystem}\"\nmkfs = \"{}\"\nmount = \"{}\"\n",
-            right(mkfs),
-            right(mount)
-        )
+        let (mkfs, mount) = (right(mkfs), right(mount));
+        format!("{{ name = \"c{number}\", filesystem = {filesystem:?}, mkfs = {mkfs:?}, mount = {mount:?} }}")
     });
-    let plan = format!(
-        "title = \"Options\"\nlab = \"native\"\n[device]\nimage = \"384MiB\"\n[protocol]\nblocks = 1\ntimeout = \"60s\"\n{}\
-         [[phase]]\nname = \"write\"\ncommand = '{}'\n",
-        candidates.collect::<String>(),
-        "dd if=/dev/zero of=\"$MOUNT/node\" bs=4096 count=1 conv=nocreat,fsync && echo BROKE; true"
-    );
+    let candidates: Vec<String> = candidates.collect();
+    let write = "dd if=/dev/zero of=\"$MOUNT/node\" bs=4096 count=1 conv=nocreat,fsync && echo BROKE; true";
+    let plan = one_command("native", write)
+        .replace("64MiB", "384MiB")
+        .replace("matrix.filesystem = [\"ext4\"]", &format!("candidate = [{}]", candidates.join(", ")));
     let seen = place.run(&plan, &[]);
     let journal = place.journal();
     assert_eq!(journal.finished(), OPTIONS.len(), "{seen:#?}");
@@ -340,36 +314,6 @@ fn loop_no_option_of_a_plan_reaches_another_device() {
     assert!(broke.is_empty(), "a phase opened a node that mkfs made: {broke:#?}");
     assert!(!std::path::Path::new(&undo).exists(), "mkfs wrote a file of this machine's");
     drop(victim);
-    place.is_left_clean();
-}
-
-#[test]
-fn loop_what_a_failing_command_says_does_not_steer_the_terminal() {
-    let place = Place::new();
-    let plan = "title = \"Says\"\nlab = \"native\"\n[device]\nimage = \"64MiB\"\n[protocol]\nblocks = 1\n\
-                [[candidate]]\nfilesystem = \"ext4\"\n[[phase]]\nname = \"say\"\n\
-                command = 'printf \"\\033]0;owned\\007\\033[2J\" >&2; exit 1'\n";
-    let seen = place.run(plan, &[]);
-    assert!(seen.stderr.contains("owned"), "{seen:#?}");
-    assert!(!seen.stderr.contains(['\u{1b}', '\u{7}']), "{seen:#?}");
-    let (_, reason) = place.status("ext4");
-    assert!(reason.contains("owned") && !reason.contains('\u{1b}'), "{reason}");
-    place.is_left_clean();
-}
-
-#[test]
-fn loop_a_phase_that_ends_itself_has_failed() {
-    let place = Place::new();
-    let plan = |line: &str| {
-        format!(
-            "title = \"Ends\"\nlab = \"native\"\n[device]\nimage = \"64MiB\"\n[protocol]\nblocks = 1\n\
-             [[candidate]]\nfilesystem = \"ext4\"\n[[phase]]\nname = \"end\"\ncommand = '{line}'\n"
-        )
-    };
-    place.run(&plan("kill -TERM $$; echo survived"), &[]);
-    let (status, reason) = place.status("ext4");
-    assert_eq!(status, "failed", "{reason}");
-    assert!(reason.contains("143"), "{reason}");
     place.is_left_clean();
 }
 
@@ -438,11 +382,7 @@ fn uml_a_program_named_as_kernel_can_read_and_nothing_else() {
     fs::write(at("kernel"), kernel).unwrap();
     let runs = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
     fs::set_permissions(at("kernel"), runs).unwrap();
-    let plan = format!(
-        "title = \"Kernel\"\nlab = \"uml\"\nkernel = \"{}\"\n[device]\nimage = \"64MiB\"\n[protocol]\nblocks = 1\n\
-         [[candidate]]\nfilesystem = \"ext4\"\n[[phase]]\nname = \"end\"\ncommand = 'true'\n",
-        at("kernel")
-    );
+    let plan = one_command("uml", "true") + &format!("kernel = {:?}\n", at("kernel"));
     let seen = place.run(&plan, &[]);
     if service.is_some() {
         fs::remove_file(&socket).unwrap();

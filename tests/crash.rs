@@ -20,28 +20,16 @@ fn filesystems(lab: &str) -> &'static [&'static str] {
 fn plan(place: &Place, lab: &str) -> String {
     format!(
         r#"
-title = "To be interrupted"
-lab   = "{lab}"
-[device]
-image = "64MiB"
-[protocol]
-blocks  = 2
-seed    = 11
-timeout = "120s"
-[dataset.tree]
-profile     = "mixed"
-files       = 10
-directories = 2
-size        = "64KiB"
-[matrix]
-filesystem = {filesystems:?}
-[[phase]]
-name      = "write"
-operation = "tree.write"
-dataset   = "tree"
-[[phase]]
-name    = "hold"
-command = '''while test -e {hold}; do sleep 0.2; done'''
+title             = "To be interrupted"
+lab               = "{lab}"
+device.image      = "64MiB"
+protocol          = {{ blocks = 2, seed = 11, timeout = "120s" }}
+dataset.tree      = {{ profile = "mixed", files = 10, directories = 2, size = "64KiB" }}
+matrix.filesystem = {filesystems:?}
+phase = [
+    {{ name = "write", operation = "tree.write", dataset = "tree" }},
+    {{ name = "hold", command = '''while test -e {hold}; do sleep 0.2; done''' }},
+]
 "#,
         filesystems = filesystems(lab),
         hold = place.path().join("hold").display()
@@ -148,8 +136,8 @@ fn worker_is_killed_once(lab: &str, worker: &str) {
     }
     assert!(filesystems(lab).iter().all(|name| place.status(name).0 == "ok"));
     let cautions: Vec<&serde_json::Value> = journal.all("caution").collect();
-    let told = |one: &&&serde_json::Value| one["text"].as_str().unwrap().contains("signal 9");
-    assert_eq!(cautions.iter().filter(told).count(), 1, "{cautions:#?}");
+    let of_a_kill = |one: &&&serde_json::Value| one["text"].as_str().unwrap().contains("signal 9");
+    assert_eq!(cautions.iter().filter(of_a_kill).count(), 1, "{cautions:#?}");
     assert_eq!(journal.0[..before.0.len()], before.0[..]);
     place.is_left_clean();
 }
@@ -232,9 +220,9 @@ fn loop_a_stopped_agent_is_seen_and_its_block_repeated() {
 /// A device, held in a phase with another scheduler than it had; with the setting's file and its content before.
 fn held_with_another_scheduler<'a>(place: &'a Place, disk: &Disk) -> Option<(Running<'a>, String, String)> {
     let (setting, before, other) = disk.another_scheduler()?;
-    let candidate = format!("[[candidate]]\nfilesystem = \"ext4\"\nscheduler = \"{other}\"");
-    let matrix = format!("[matrix]\nfilesystem = {:?}", filesystems("native"));
-    let plan = plan(place, "native").replace(&matrix, &candidate).replace("blocks  = 2", "blocks  = 1");
+    let candidate = format!("candidate = [{{ filesystem = \"ext4\", scheduler = \"{other}\" }}]");
+    let matrix = format!("matrix.filesystem = {:?}", filesystems("native"));
+    let plan = plan(place, "native").replace(&matrix, &candidate).replace("blocks = 2", "blocks = 1");
     hold(place);
     let mut running = place.start(&plan, &["--device", &disk.device]);
     running.wait_for("the held phase", still_held);

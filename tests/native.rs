@@ -6,79 +6,32 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{Disk, Place, not_run, tool};
+use common::{Disk, Place, not_run, one_command, tool};
 
 /// Every built-in operation, a command, its verification and a check.
 const EVERYTHING: &str = r#"
-title = "Every operation once"
-lab   = "native"
-[device]
-image = "384MiB"
-[protocol]
-blocks  = 1
-seed    = 5
-timeout = "60s"
-[dataset.tree]
-profile     = "mixed"
-files       = 40
-directories = 6
-size        = "1MiB"
-[dataset.big]
-file = "1MiB"
-[dataset.crowd]
-flat      = 50
-file_size = "100B"
-[matrix]
-filesystem = ["ext2", "ext3", "ext4", "xfs", "btrfs"]
-[[phase]]
-name      = "write"
-operation = "tree.write"
-dataset   = "tree"
-[[phase]]
-name      = "read"
-operation = "tree.read"
-dataset   = "tree"
-cold      = true
-[[phase]]
-name      = "overwrite"
-operation = "tree.overwrite"
-dataset   = "tree"
-[[phase]]
-name    = "copy"
-command = 'cp -a "$TREE" "$MOUNT/copy"'
-dataset = "tree"
-verify  = { dataset = "tree", at = "copy" }
-[[phase]]
-name      = "remove"
-operation = "tree.remove"
-dataset   = "tree"
-[[phase]]
-name      = "stream-write"
-operation = "stream.write"
-dataset   = "big"
-[[phase]]
-name      = "stream-read"
-operation = "stream.read"
-dataset   = "big"
-[[phase]]
-name      = "stream-rewrite"
-operation = "stream.rewrite"
-dataset   = "big"
-[[phase]]
-name      = "fill"
-operation = "directory.fill"
-dataset   = "crowd"
-[[phase]]
-name      = "list"
-operation = "directory.list"
-dataset   = "crowd"
-[[phase]]
-name      = "empty"
-operation = "directory.empty"
-dataset   = "crowd"
-[[phase]]
-name      = "check"
-operation = "fsck"
+title             = "Every operation once"
+lab               = "native"
+device.image      = "384MiB"
+protocol          = { blocks = 1, seed = 5, timeout = "60s" }
+dataset.tree      = { profile = "mixed", files = 40, directories = 6, size = "1MiB" }
+dataset.big       = { file = "1MiB" }
+dataset.crowd     = { flat = 50, file_size = "100B" }
+matrix.filesystem = ["ext2", "ext3", "ext4", "xfs", "btrfs"]
+phase = [
+    { name = "write", operation = "tree.write", dataset = "tree" },
+    { name = "read", operation = "tree.read", dataset = "tree", cold = true },
+    { name = "overwrite", operation = "tree.overwrite", dataset = "tree" },
+    { name = "copy", command = 'cp -a "$TREE" "$MOUNT/copy"', verify = { dataset = "tree", at = "copy" } },
+    { name = "remove", operation = "tree.remove", dataset = "tree" },
+    { name = "stream-write", operation = "stream.write", dataset = "big" },
+    { name = "stream-read", operation = "stream.read", dataset = "big" },
+    { name = "stream-rewrite", operation = "stream.rewrite", dataset = "big" },
+    { name = "fill", operation = "directory.fill", dataset = "crowd" },
+    { name = "list", operation = "directory.list", dataset = "crowd" },
+    { name = "empty", operation = "directory.empty", dataset = "crowd" },
+    { name = "check", operation = "fsck" },
+]
 "#;
 
 const FILESYSTEMS: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "btrfs"];
@@ -92,8 +45,8 @@ fn loop_every_operation_works_on_every_filesystem_and_nothing_is_left() {
     assert_eq!(journal.0.last().unwrap()["event"], "run_finished");
     assert_eq!(journal.all("trial_started").count(), 5);
     assert!(journal.all("trial_finished").all(|end| end["status"] == "ok"), "{journal:#?}");
-    let phases: Vec<&str> =
-        EVERYTHING.lines().filter_map(|line| line.strip_prefix("name ")).map(unquoted).collect();
+    let name = |line: &'static str| line.trim().strip_prefix("{ name = \"")?.split('"').next();
+    let phases: Vec<&str> = EVERYTHING.lines().filter_map(name).collect();
     assert_eq!(phases.len(), 12);
     for filesystem in FILESYSTEMS {
         let seen: BTreeSet<&str> = journal
@@ -107,10 +60,6 @@ fn loop_every_operation_works_on_every_filesystem_and_nothing_is_left() {
     }
     assert!(journal.fact("device.loop.auto_clear").iter().all(|fact| fact == "true"));
     place.is_left_clean();
-}
-
-fn unquoted(definition: &str) -> &str {
-    definition.trim_start_matches([' ', '=']).trim_matches('"')
 }
 
 #[test]
@@ -157,23 +106,14 @@ fn loop_the_json_report_has_the_fields_of_the_contract() {
 fn one_write(candidate: &str) -> String {
     format!(
         r#"
-title = "One write"
-lab   = "native"
-[protocol]
-blocks  = 1
-timeout = "60s"
-[dataset.tree]
-profile     = "mixed"
-files       = 20
-directories = 3
-size        = "256KiB"
+title        = "One write"
+lab          = "native"
+protocol     = {{ blocks = 1, timeout = "60s" }}
+dataset.tree = {{ profile = "mixed", files = 20, directories = 3, size = "256KiB" }}
+phase        = [{{ name = "write", operation = "tree.write", dataset = "tree" }}]
 [[candidate]]
 filesystem = "ext4"
 {candidate}
-[[phase]]
-name      = "write"
-operation = "tree.write"
-dataset   = "tree"
 "#
     )
 }
@@ -267,9 +207,9 @@ fn loop_a_scheduler_that_is_not_offered_is_skipped_with_those_that_are() {
 }
 
 #[test]
-fn loop_a_program_that_refuses_its_options_is_told_with_the_way_out() {
+fn loop_a_program_that_refuses_its_options_is_reported_with_the_way_out() {
     let place = Place::new();
-    for (adapter, options, told, way_out) in [
+    for (adapter, options, said, way_out) in [
         ("fio", "--name=j --rw=randwrit --size=1M", "failed parsing rw=randwrit", "hint: `fio --cmdhelp`"),
         (
             "fio",
@@ -283,11 +223,9 @@ fn loop_a_program_that_refuses_its_options_is_told_with_the_way_out() {
             not_run(&format!("{adapter} is not installed"));
             continue;
         }
-        let plan = format!(
-            "title = \"t\"\nlab = \"native\"\n[device]\nimage = \"64MiB\"\n[protocol]\nblocks = 1\n[matrix]\n\
-             filesystem = [\"ext4\"]\n[[phase]]\nname = \"bench\"\nadapter = \"{adapter}\"\noptions = \"{options}\"\n"
-        );
-        let seen = place.run(&plan, &[]).exits(1).says(&["phase `bench`", told, way_out]);
+        let plan = one_command("native", "")
+            .replace("command = ''''''", &format!("adapter = {adapter:?}, options = {options:?}"));
+        let seen = place.run(&plan, &[]).exits(1).says(&["phase `do`", said, way_out]);
         assert!(!seen.stderr.to_lowercase().contains("usage:"), "{seen:#?}");
         std::fs::remove_dir_all(place.path().join("run")).unwrap();
     }
@@ -297,28 +235,17 @@ fn loop_a_program_that_refuses_its_options_is_told_with_the_way_out() {
 fn loop_a_candidate_that_fails_says_why_and_the_others_go_on() {
     let place = Place::new();
     let plan = r#"
-title = "Failures"
-lab   = "native"
-[device]
-image = "64MiB"
-[protocol]
-blocks  = 1
-timeout = "60s"
-[dataset.tree]
-profile     = "mixed"
-files       = 10
-directories = 2
-size        = "64KiB"
-[[candidate]]
-filesystem = "ext4"
-[[candidate]]
-filesystem = "ext4"
-mount      = "nosuchoption"
-name       = "bad-option"
-[[candidate]]
-filesystem = "ext2"
-[[candidate]]
-filesystem = "ext3"
+title        = "Failures"
+lab          = "native"
+device.image = "64MiB"
+protocol     = { blocks = 1, timeout = "60s" }
+dataset.tree = { profile = "mixed", files = 10, directories = 2, size = "64KiB" }
+candidate    = [
+    { filesystem = "ext4" },
+    { filesystem = "ext4", mount = "nosuchoption", name = "bad-option" },
+    { filesystem = "ext2" },
+    { filesystem = "ext3" },
+]
 [[phase]]
 name    = "copy"
 command = '''

@@ -70,10 +70,7 @@ fn only_a_page_can_be_opened_wherever_it_is_written() {
 fn loop_the_page_of_a_run_that_begins_is_opened_before_the_first_trial() {
     let place = Place::new();
     let (browser, seen) = browser(&place);
-    let plan = place.plan(
-        "plan",
-        "title = \"Short\"\nlab = \"native\"\n[device]\nimage = \"64MiB\"\n[protocol]\nblocks = 1\ndisturbed = false\n[[candidate]]\nfilesystem = \"ext4\"\n[[phase]]\nname = \"nothing\"\ncommand = \"true\"\n",
-    );
+    let plan = place.plan("plan", &common::one_command("native", "true"));
     let status =
         place.command(&["run", &plan, "--out", "run", "--open"]).env("BROWSER", &browser).status().unwrap();
     assert!(status.success());

@@ -154,7 +154,7 @@ fn a_flat_directory_is_filled_listed_and_emptied() {
 }
 
 #[test]
-fn what_is_missing_present_or_unsuitable_is_told_with_a_remedy() {
+fn what_is_missing_present_or_unsuitable_is_refused_with_a_remedy() {
     let mut bench = Bench::new(&tree(20, 1 << 20));
     for name in ["tree.read", "tree.overwrite", "tree.remove"] {
         let told = bench.run(name).unwrap_err().to_string();
@@ -312,7 +312,7 @@ fn a_real_folder_goes_through_the_same_operations() {
 
 /// A tmpfs of this size in a mount namespace of its own cannot be had in a test; a loop device's tier has mounts.
 #[test]
-fn loop_a_full_filesystem_is_told_as_such() {
+fn loop_a_full_filesystem_is_reported_as_such() {
     let mut bench = Bench::new(&tree(500, 40 << 20));
     let mount = bench.mount();
     let mounted = std::process::Command::new("mount")

@@ -7,7 +7,7 @@ mod common;
 use std::fs::{self, File};
 use std::process::Stdio;
 
-use common::Place;
+use common::{Place, one_command};
 
 /// A standard error that takes nothing: a full disk, or a reader who has gone.
 fn deaf(full: bool) -> Stdio {
@@ -69,24 +69,11 @@ fn an_error_fits_a_screen() {
     }
 }
 
-/// A plan of one short trial.
-const SHORT: &str = r#"
-title = "Short"
-[device]
-image = "64MiB"
-[protocol]
-blocks = 1
-[matrix]
-filesystem = ["ext4"]
-[[phase]]
-name = "nothing"
-command = "true"
-"#;
-
 #[test]
 fn loop_a_run_that_was_ended_before_its_first_record_can_be_begun_anew() {
     let place = Place::new();
-    place.run(SHORT, &["--lab", "native"]).exits(0);
+    let plan = one_command("native", "true");
+    place.run(&plan, &[]).exits(0);
     let journal = place.path().join("run/journal.jsonl");
     let first = fs::read_to_string(&journal).unwrap().lines().next().unwrap().to_owned();
     for left in [None, Some(""), Some(&first[..50]), Some(&first)] {
@@ -97,21 +84,18 @@ fn loop_a_run_that_was_ended_before_its_first_record_can_be_begun_anew() {
         // Both name the same way on, and it is one.
         place.fsverdict(&["resume", "run"]).exits(1).says(&["nothing was recorded", "--out"]);
         place.fsverdict(&["report", "run"]).exits(1).says(&["nothing was recorded", "--out"]);
-        place.run(SHORT, &["--lab", "native"]).exits(0);
+        place.run(&plan, &[]).exits(0);
     }
-    place.run(SHORT, &["--lab", "native"]).exits(1).says(&["already holds a run", "resume"]);
+    place.run(&plan, &[]).exits(1).says(&["already holds a run", "resume"]);
 }
 
 #[test]
 fn loop_a_run_whose_folder_is_removed_says_so() {
     let place = Place::new();
-    let path = place.plan("plan", &SHORT.replace("\"true\"", "\"sleep 3\""));
-    let mut run = place.command(&["run", &path, "--lab", "native", "--out", "run"]);
+    let path = place.plan("plan", &one_command("native", "sleep 3"));
+    let mut run = place.command(&["run", &path, "--out", "run"]);
     let child = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    while !fs::read_to_string(place.path().join("run/journal.jsonl"))
-        .unwrap_or_default()
-        .contains("\"nothing\"")
-    {
+    while place.journal().step() != "do" {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     fs::remove_dir_all(place.path().join("run")).unwrap();
@@ -123,7 +107,7 @@ fn loop_a_run_whose_folder_is_removed_says_so() {
 }
 
 #[test]
-fn loop_a_journal_that_is_append_only_is_carried_on_and_one_torn_is_told() {
+fn loop_a_journal_that_is_append_only_is_carried_on_and_one_torn_is_reported() {
     let place = Place::new();
     recorded(&place);
     let path = place.path().join("run/journal.jsonl");
@@ -137,4 +121,25 @@ fn loop_a_journal_that_is_append_only_is_carried_on_and_one_torn_is_told() {
         common::tool(&["chattr", "-a", name]);
         seen.exits(code).says(&[said]);
     }
+}
+
+#[test]
+fn loop_what_a_failing_command_says_does_not_steer_the_terminal() {
+    let place = Place::new();
+    let seen = place.run(&one_command("native", r"printf '\033]0;owned\007\033[2J' >&2; exit 1"), &[]);
+    assert!(seen.stderr.contains("owned"), "{seen:#?}");
+    assert!(!seen.stderr.contains(['\u{1b}', '\u{7}']), "{seen:#?}");
+    let (_, reason) = place.status("ext4");
+    assert!(reason.contains("owned") && !reason.contains('\u{1b}'), "{reason}");
+    place.is_left_clean();
+}
+
+#[test]
+fn loop_a_phase_that_ends_itself_has_failed() {
+    let place = Place::new();
+    place.run(&one_command("native", "kill -TERM $$; echo survived"), &[]);
+    let (status, reason) = place.status("ext4");
+    assert_eq!(status, "failed", "{reason}");
+    assert!(reason.contains("143"), "{reason}");
+    place.is_left_clean();
 }

@@ -1,5 +1,6 @@
 //! Trials in simulated time, on a modelled device: the same seed gives the same requests at the same nanosecond, and
-//! nothing stays. They want a laboratory kernel in the cache (`fsverdict kernel build`).
+//! nothing stays. Trials want a laboratory kernel in the cache (`fsverdict kernel build`),
+//! the reading of traces does not.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
 
@@ -10,35 +11,22 @@ use std::collections::BTreeMap;
 use rustix::process::Signal;
 
 use common::Place;
+use fsverdict::device::trace::{Flags, Record, TraceFile, Writer};
+use fsverdict::device::{Completion, Operation, Request};
 
 const PLAN: &str = r#"
-title = "In simulated time"
-lab   = "uml"
-[device]
-model = "usb-disk-5400"
-size  = "1GB"
-[protocol]
-blocks  = 2
-timeout = "120s"
-[dataset.tree]
-profile     = "mixed"
-files       = 60
-directories = 8
-size        = "1MiB"
+title        = "In simulated time"
+lab          = "uml"
+device       = { model = "usb-disk-5400", size = "1GB" }
+protocol     = { blocks = 2, timeout = "120s" }
+dataset.tree = { profile = "mixed", files = 60, directories = 8, size = "1MiB" }
+phase = [
+    { name = "write", operation = "tree.write", dataset = "tree" },
+    { name = "read", operation = "tree.read", dataset = "tree", cold = true },
+    { name = "check", operation = "fsck" },
+]
 [matrix]
 filesystem = ["ext2", "ext4", "xfs", "btrfs", "f2fs", "nilfs2", "jfs", "reiserfs", "vfat", "exfat"]
-[[phase]]
-name      = "write"
-operation = "tree.write"
-dataset   = "tree"
-[[phase]]
-name      = "read"
-operation = "tree.read"
-dataset   = "tree"
-cold      = true
-[[phase]]
-name      = "check"
-operation = "fsck"
 "#;
 
 /// Block and candidate, and the digest of the trial's trace.
@@ -140,4 +128,56 @@ fn uml_simulated_trials_want_a_model_that_there_is() {
         .run(&PLAN.replace("usb-disk-5400", "usb-disk-5401"), &[])
         .exits(1)
         .says(&["usb-disk-5401", "hint:"]);
+}
+
+#[test]
+fn a_trace_is_shown_in_figures_and_given_to_others() {
+    let place = Place::new();
+    let run = place.path().join("run");
+    std::fs::create_dir_all(run.join("traces")).unwrap();
+    let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/demo");
+    for name in ["plan.json", "journal.jsonl"] {
+        std::fs::copy(format!("{recorded}/{name}"), run.join(name)).unwrap();
+    }
+    let run_name = run.to_str().unwrap();
+    place
+        .fsverdict(&["trace", run_name, "ext3"])
+        .exits(1)
+        .says(&["there is no such trace in", "hint: traces are kept of trials on a modelled device"]);
+    for (block, sectors) in [(1, 8), (2, 16)] {
+        let file = TraceFile::of(&run, "ext3", block, 1);
+        let mut writer = Writer::new(std::fs::File::create(&file.path).unwrap(), u64::MAX).unwrap();
+        for index in 0..100 {
+            let (submitted_ns, sector) = (index * 1_000_000, index * u64::from(sectors) * (1 + index % 2));
+            let request = Request { id: index, operation: Operation::Write, sector, sectors };
+            let completed_ns = submitted_ns + 500_000;
+            let done = Completion { request, submitted_ns, completed_ns };
+            writer.record(&Record::done(&done, Flags::default())).unwrap();
+        }
+        writer.finish().unwrap();
+    }
+    place.fsverdict(&["trace", run_name, "ext3"]).exits(0).shows(&[
+        "ext3, block 2",
+        "800 KiB",
+        "0.500",
+        "1.00 on average",
+    ]);
+    place
+        .fsverdict(&["trace", run_name, "ext3", "--block", "1"])
+        .exits(0)
+        .shows(&["ext3, block 1", "400 KiB"]);
+    let table = place.fsverdict(&["trace", run_name, "ext3", "--format", "csv"]).exits(0).stdout;
+    assert_eq!(table.lines().count(), 101);
+    let out = run.join("vda.blktrace.0");
+    place
+        .fsverdict(&["trace", run_name, "ext3", "--format", "blktrace", "-o", out.to_str().unwrap()])
+        .exits(0);
+    assert_eq!(std::fs::metadata(&out).unwrap().len(), 300 * 48);
+    place.fsverdict(&["trace", run_name, "ext3", "--block", "9"]).exits(1);
+    place
+        .fsverdict(&["trace", run_name, "ext7"])
+        .exits(2)
+        .says(&["no candidate `ext7`", "hint: did you mean `ext2`"]);
+    std::fs::write(TraceFile::of(&run, "xfs", 1, 1).path, "rubbish").unwrap();
+    place.fsverdict(&["trace", run_name, "xfs"]).exits(1).says(&["1-xfs-1.trace: this is no trace"]);
 }

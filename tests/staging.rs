@@ -17,23 +17,13 @@ fn plan(place: &Place, lab: &str, staging: &str, blocks: u32) -> String {
     std::os::unix::fs::symlink("more/page", docs.join("link")).unwrap();
     format!(
         r#"
-title = "Staged"
-lab   = "{lab}"
-[device]
-image   = "96MiB"
-staging = "{staging}"
-[protocol]
-blocks  = {blocks}
-timeout = "120s"
-[dataset.docs]
-path = "{docs}"
-[dataset.tree]
-profile     = "mixed"
-files       = 60
-directories = 5
-size        = "2MiB"
-[matrix]
-filesystem = ["ext2", "ext4"]
+title             = "Staged"
+lab               = "{lab}"
+device            = {{ image = "96MiB", staging = "{staging}" }}
+protocol          = {{ blocks = {blocks}, timeout = "120s" }}
+dataset.docs.path = "{docs}"
+dataset.tree      = {{ profile = "mixed", files = 60, directories = 5, size = "2MiB" }}
+matrix.filesystem = ["ext2", "ext4"]
 [[phase]]
 name    = "docs"
 command = '! touch "$DOCS/new" 2>&1 && ! rm "$DOCS/more/page" && cp -a "$DOCS" "$MOUNT/docs"'

@@ -174,10 +174,10 @@ fn measures(plan: &Plan, phase: &str, metric: &str) -> Option<Unit> {
     there.then_some(known.unit)
 }
 
-/// With three trials of every candidate and narrow ranges, each finding is told one way or the other: what it needs is
+/// With three trials of every candidate and narrow ranges, each finding is judged one way or the other: what it needs is
 /// measured by its phase, has a direction, and names candidates of the plan.
 #[test]
-fn every_finding_can_be_told_by_a_full_run() {
+fn every_finding_can_be_judged_by_a_full_run() {
     for name in ["usb-backup", "build-farm", "magazine", "root-on-flash", "backup-server"] {
         let plan = study(name, None);
         let mut estimates = Vec::new();

@@ -5,39 +5,25 @@
 
 mod common;
 
-use common::Place;
+use common::{Place, one_command};
 
 #[test]
 fn uml_every_filesystem_runs_plain_and_encrypted_but_reiser4_which_says_how() {
     let place = Place::new();
     let plan = r#"
-title = "Every filesystem"
-lab   = "uml"
-[device]
-image = "384MiB"
-[protocol]
-blocks  = 1
-timeout = "120s"
-[dataset.tree]
-profile     = "mixed"
-files       = 20
-directories = 4
-size        = "256KiB"
+title        = "Every filesystem"
+lab          = "uml"
+device.image = "384MiB"
+protocol     = { blocks = 1, timeout = "120s" }
+dataset.tree = { profile = "mixed", files = 20, directories = 4, size = "256KiB" }
+phase = [
+    { name = "write", operation = "tree.write", dataset = "tree" },
+    { name = "read", operation = "tree.read", dataset = "tree", cold = true },
+    { name = "check", operation = "fsck" },
+]
 [matrix]
 filesystem = ["ext2", "ext3", "ext4", "xfs", "btrfs", "jfs", "reiserfs", "reiser4", "nilfs2", "f2fs"]
 encryption = ["none", "luks2"]
-[[phase]]
-name      = "write"
-operation = "tree.write"
-dataset   = "tree"
-[[phase]]
-name      = "read"
-operation = "tree.read"
-dataset   = "tree"
-cold      = true
-[[phase]]
-name      = "check"
-operation = "fsck"
 "#;
     place.run(plan, &[]).exits(3).says(&["skipped reiser4", "CONFIG_REISER4_FS", "hint:", "kernel = "]);
     let report = place.report();
@@ -61,28 +47,15 @@ operation = "fsck"
 
 /// nilfs_cleanerd was absent without a word here once: it starts, answers, and dies where it has no /dev/shm.
 #[test]
-fn uml_a_garbage_collector_runs_where_asked_for_and_nowhere_else_and_both_are_told() {
+fn uml_a_garbage_collector_runs_where_asked_for_and_nowhere_else_and_both_are_recorded() {
     let place = Place::new();
     let plan = r#"
-title = "Garbage"
-lab   = "uml"
-[device]
-image = "160MiB"
-[protocol]
-blocks  = 1
-timeout = "60s"
-[[candidate]]
-filesystem = "nilfs2"
-[[candidate]]
-filesystem = "nilfs2"
-mount      = "gc"
-[[phase]]
-name    = "look"
-command = 'sleep 1'
-[[phase]]
-name    = "look-again"
-command = 'sleep 0.1'
-cold    = true
+title        = "Garbage"
+lab          = "uml"
+device.image = "160MiB"
+protocol     = { blocks = 1, timeout = "60s" }
+candidate    = [{ filesystem = "nilfs2" }, { filesystem = "nilfs2", mount = "gc" }]
+phase        = [{ name = "look", command = "sleep 1" }, { name = "look-again", command = "sleep 0.1", cold = true }]
 "#;
     let seen = place.run(plan, &[]).exits(0);
     for state in ["was running beside the phases (1 of 2", "was not running"] {
@@ -94,36 +67,16 @@ cold    = true
     assert_eq!(states, ["not running", "running"]);
 }
 
-/// Two candidates, one command.
-fn two_trials(command: &str, timeout: &str) -> String {
-    format!(
-        r#"
-title = "Two trials"
-lab   = "uml"
-[device]
-image = "64MiB"
-[protocol]
-blocks  = 1
-timeout = "{timeout}"
-[matrix]
-filesystem = ["ext2", "ext4"]
-[[phase]]
-name    = "wait"
-command = '''{command}'''
-"#
-    )
-}
-
 #[test]
 fn uml_a_phase_that_hangs_is_a_failed_trial_within_the_time_limit() {
     let place = Place::new();
-    let seen = place.run(&two_trials("sleep 1000", "8s"), &["--fs", "ext2"]).exits(1);
-    let (status, reason) = place.status("ext2");
+    let seen = place.run(&one_command("uml", "sleep 1000"), &["--set", "protocol.timeout=8s"]).exits(1);
+    let (status, reason) = place.status("ext4");
     assert_eq!(status, "failed");
     assert!(reason.contains("8 s"), "{reason}");
     assert!(seen.stdout.contains("8 s"), "{seen:#?}");
     let journal = place.journal();
-    assert_eq!(journal.step(), "wait");
+    assert_eq!(journal.step(), "do");
     assert_eq!(journal.0.last().unwrap()["event"], "run_finished");
     place.is_left_clean();
 }
@@ -135,8 +88,8 @@ fn uml_a_guest_with_all_its_processes_is_on_the_one_processor_the_facts_name() {
     let hold = place.path().join("hold");
     std::fs::write(&hold, "").unwrap();
     let command = format!("while test -e {}; do sleep 0.1; done", hold.display());
-    let mut running = place.start(&two_trials(&command, "120s"), &["--fs", "ext2"]);
-    let journal = running.wait_for("the phase", |journal| journal.step() == "wait");
+    let mut running = place.start(&one_command("uml", &command), &["--set", "protocol.timeout=120s"]);
+    let journal = running.wait_for("the phase", |journal| journal.step() == "do");
     let guest = &journal.0[0]["environment"]["lab.cpu_of_guest"];
     let mut tree = vec![place.worker("linux.uml")];
     for at in 0.. {

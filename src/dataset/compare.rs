@@ -1,4 +1,4 @@
-//! Comparing what lies in a folder with what must: every difference counted, the first few told precisely.
+//! Comparing what lies in a folder with what must: every difference counted, the first few shown precisely.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::CStr;

@@ -22,7 +22,7 @@ pub(crate) fn open_path(path: &Path) -> Result<OwnedFd, Errno> {
     rustix::fs::open(path, DIRECTORY, Mode::empty())
 }
 
-/// Opens the directory `path`, relative, below `root`, one component after the other; makes what is missing if told to.
+/// Opens the directory `path`, relative, below `root`, one component after the other; makes what is missing if asked to.
 ///
 /// A command phase may have left a symbolic link anywhere, so the kernel must not follow one here.
 pub(crate) fn open_below(root: BorrowedFd<'_>, path: &Path, make: bool) -> Result<OwnedFd, Errno> {

@@ -1,4 +1,4 @@
-//! What can go wrong with a dataset, told so that a reader knows what to do.
+//! What can go wrong with a dataset, reported so that a reader knows what to do.
 
 use rustix::io::Errno;
 use thiserror::Error;

@@ -3,9 +3,10 @@
 use super::facts::{DirectoryIndex, Facts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem};
-use super::tool::{Packages, Tool};
+use super::tool::{Package, Packages, Tool};
 
-const NTFS_3G: Packages = Packages::everywhere("ntfs-3g");
+const NTFS_3G: Packages =
+    Packages { opensuse: Package::Official("ntfsprogs"), ..Packages::everywhere("ntfs-3g") };
 
 pub(super) static NTFS3: Filesystem = Filesystem {
     name: "ntfs3",

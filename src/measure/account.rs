@@ -25,7 +25,7 @@ pub struct WorkDone {
     pub tool: Option<ToolUse>,
 }
 
-/// Resources a program used, as the kernel told when it ended.
+/// Resources a program used, as the kernel reported when it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ToolUse {
     /// User and system time of it and its children.
@@ -254,7 +254,7 @@ mod tests {
         near(&list, "latency_p95", 1e-6);
         near(&list, "latency_p99", 2e-3);
         near(&list, "latency_max", 2e-3);
-        assert_eq!(value(&list, "memory_peak"), None, "only the tool's end tells it");
+        assert_eq!(value(&list, "memory_peak"), None, "only known at the tool's end");
         for one in &list {
             let known = metric(&one.metric).unwrap_or_else(|| panic!("{} is not in METRICS", one.metric));
             assert_eq!(known.unit, one.unit, "{}", one.metric);

@@ -68,7 +68,7 @@ impl DirtyWatch {
     pub(super) fn stop(&mut self) -> Result<DirtyPeak, ReadError> {
         self.stop = None;
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked has nothing to tell; it does not panic.
+            // A thread that panicked has nothing to report; it does not panic.
             thread.join().unwrap_or(Ok(()))?;
         }
         Ok(DirtyPeak { bytes: self.seen.peak.load(Ordering::Relaxed), cpu: self.cost() })
@@ -77,7 +77,7 @@ impl DirtyWatch {
 
 impl Drop for DirtyWatch {
     fn drop(&mut self) {
-        // Reached with the thread alive only when the phase failed; that error is the one to tell.
+        // Reached with the thread alive only when the phase failed; that error is the one to report.
         drop(self.stop());
     }
 }
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn stops_when_told() {
+    fn stops_when_asked() {
         let (_folder, root) = fake_root(&[("proc/meminfo", &meminfo(3))]);
         let mut watch = DirtyWatch::start(&root).unwrap();
         watch.look().unwrap();
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told() {
+    fn what_cannot_be_read_is_reported() {
         let (_folder, root) = fake_root(&[("proc/meminfo", "MemTotal: lots\n")]);
         let told = DirtyWatch::start(&root).unwrap().stop().unwrap_err().to_string();
         assert!(told.contains("line 1: MemTotal"), "{told}");

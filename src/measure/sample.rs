@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_is_not_there_is_told() {
+    fn a_device_that_is_not_there_is_reported() {
         let (_folder, root) = fake_root(&[("proc/stat", CPU), ("proc/self/stat", SELF)]);
         let told = Probe::open(&root, Some("sdz")).unwrap_err().to_string();
         assert!(told.contains("sys/class/block/sdz: No such file"), "{told}");

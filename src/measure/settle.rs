@@ -65,7 +65,7 @@ impl Settled {
                 self.seconds
             )
         } else if self.dirty_left >= self.dirty_limit {
-            // Without its amount, which is another one each time: the same caution of many trials is told once.
+            // Without its amount, which is another one each time: the same caution of many trials is reported once.
             "the machine held unwritten data of other programs or devices after this phase; the device itself was quiet"
                 .to_owned()
         } else {
@@ -75,7 +75,7 @@ impl Settled {
     }
 }
 
-/// Waits until `device` (what it stands on) is quiet and memory holds nothing unwritten; a time-out is told, not hidden.
+/// Waits until `device` (what it stands on) is quiet and memory holds nothing unwritten; a time-out is reported, not hidden.
 ///
 /// # Errors
 /// When a counter cannot be read or understood.
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn dirt_of_others_is_told_and_not_waited_for() {
+    fn dirt_of_others_is_reported_and_not_waited_for() {
         let still = settled(|_| state(8 << 20, 0, false));
         assert!((0.3..0.4).contains(&still.seconds), "{}", still.seconds);
         assert!(!still.timed_out, "the device was quiet");

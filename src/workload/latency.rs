@@ -7,7 +7,7 @@ use hdrhistogram::{CreationError, Histogram};
 use crate::dataset::{Call, Probe};
 use crate::journal;
 
-/// The longest latency told apart: an hour, in nanoseconds.
+/// The longest latency kept apart: an hour, in nanoseconds.
 const LONGEST: u64 = 3_600_000_000_000;
 
 /// The latencies of one kind of call.

@@ -1,9 +1,9 @@
 //! What the tests of the real binary share: a place of its own for each run, its journal, and what it left behind.
 //!
 //! Other runs may be under way on the same machine, so nothing here looks at the machine as a whole: processes are
-//! told by a variable in their environment, loop devices by the folder of the file behind them.
+//! known by a variable in their environment, loop devices by the folder of the file behind them.
 
-#![allow(dead_code, reason = "no test binary uses all of it")]
+#![allow(dead_code, unused_imports, reason = "no test binary uses all of it")]
 #![allow(unreachable_pub, reason = "a module of several test binaries")]
 #![allow(
     clippy::unwrap_used,
@@ -12,10 +12,16 @@
     reason = "a test may panic in its helpers too"
 )]
 
+mod disk;
+mod journal;
+
+pub use disk::Disk;
+pub use journal::Journal;
+
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -325,40 +331,6 @@ impl Drop for Running<'_> {
     }
 }
 
-/// The events of a run.
-#[derive(Debug)]
-pub struct Journal(pub Vec<Value>);
-
-impl Journal {
-    /// The events of this kind.
-    pub fn all<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> + 'a {
-        self.0.iter().filter(move |event| event["event"] == kind)
-    }
-
-    /// How many trials have ended.
-    pub fn finished(&self) -> usize {
-        self.all("trial_finished").count()
-    }
-
-    /// The step that is under way.
-    pub fn step(&self) -> &str {
-        let last = self.0.iter().rev().find(|event| event["event"] == "step_started");
-        last.and_then(|event| event["step"].as_str()).unwrap_or_default()
-    }
-
-    /// The program that was run in this step; there must be one.
-    pub fn program(&self, step: &str) -> &Value {
-        let found = self.all("command").find(|event| event["step"] == step);
-        found.unwrap_or_else(|| panic!("no program was run in `{step}`: {self:#?}"))
-    }
-
-    /// The facts told of a trial, by name.
-    pub fn fact(&self, name: &str) -> Vec<String> {
-        let told = self.all("facts").filter_map(|event| event["facts"][name].as_str());
-        told.map(str::to_owned).collect()
-    }
-}
-
 /// Are we root?
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
@@ -382,6 +354,21 @@ pub fn not_run(reason: &str) {
     std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
+/// A plan of one block: a scratch image of 64 MiB with ext4, and a command as its one phase, `do`. There is no header of
+/// a table in it, so that lines may follow.
+pub fn one_command(lab: &str, command: &str) -> String {
+    format!(
+        r#"
+title             = "One command"
+lab               = "{lab}"
+device.image      = "64MiB"
+protocol          = {{ blocks = 1, timeout = "60s", disturbed = false }}
+matrix.filesystem = ["ext4"]
+phase             = [{{ name = "do", command = '''{command}''' }}]
+"#
+    )
+}
+
 /// Runs a tool of the test's own; it must succeed. Its standard output.
 #[track_caller]
 pub fn tool(argv: &[&str]) -> String {
@@ -389,47 +376,4 @@ pub fn tool(argv: &[&str]) -> String {
     let output = output.unwrap_or_else(|error| panic!("{argv:?}: {error}"));
     assert!(output.status.success(), "{argv:?}: {output:?}");
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
-}
-
-/// A file with a loop device on top: to a program a real block device. Both go when it does.
-pub struct Disk {
-    pub file: PathBuf,
-    pub device: String,
-}
-
-impl Disk {
-    pub fn new(place: &Place, name: &str, bytes: u64) -> Disk {
-        let file = place.path().join(name);
-        fs::File::create(&file).unwrap().set_len(bytes).unwrap();
-        let device = tool(&["losetup", "--find", "--show", file.to_str().unwrap()]);
-        Disk { file, device }
-    }
-
-    /// `loop7`.
-    pub fn name(&self) -> &str {
-        self.device.trim_start_matches("/dev/")
-    }
-
-    /// Where its I/O scheduler is set, what stands there, and another that is offered; none if there is no other.
-    pub fn another_scheduler(&self) -> Option<(String, String, String)> {
-        let setting = format!("/sys/block/{}/queue/scheduler", self.name());
-        let before = fs::read_to_string(&setting).unwrap();
-        let other = before.split_whitespace().find(|name| !name.starts_with('[')).map(str::to_owned);
-        if other.is_none() {
-            not_run(&format!("this kernel offers loop devices one scheduler only: {before}"));
-        }
-        Some((setting, before, other?))
-    }
-
-    /// Every byte of it, as it lies in the file.
-    pub fn bytes(&self) -> Vec<u8> {
-        tool(&["blockdev", "--flushbufs", &self.device]);
-        fs::read(&self.file).unwrap()
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").args(["--detach", &self.device]).status();
-    }
 }

@@ -210,7 +210,7 @@ fn a_failure_in_a_block_thrown_out_is_no_failure() {
 }
 
 #[test]
-fn cautions_are_told_once_with_their_trials() {
+fn cautions_are_held_once_with_their_trials() {
     let caution = |text: &str| Event::Caution(Caution { phase: String::new(), text: text.to_owned() });
     let mut parts = vec![vec![start(), (None, caution("image on tmpfs")), open(1, 1)]];
     for name in ["b", "a"] {

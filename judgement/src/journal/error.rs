@@ -1,4 +1,4 @@
-//! What can go wrong with a journal, told as what happened, to which file, and what to do.
+//! What can go wrong with a journal, reported as what happened, to which file, and what to do.
 
 use std::io;
 use std::path::PathBuf;

@@ -99,7 +99,7 @@ pub enum Event {
     },
     /// Something a reader of the numbers must know.
     Caution(Caution),
-    /// What the machine did besides while a trial ran; told right before its end.
+    /// What else the machine did while a trial ran; recorded right before its end.
     Surroundings(Surroundings),
     TrialFinished {
         status: Status,

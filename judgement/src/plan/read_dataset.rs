@@ -35,7 +35,7 @@ pub fn variable(dataset: &str) -> String {
     dataset.to_ascii_uppercase()
 }
 
-/// What command lines are told of a dataset besides where it is: `$ISO_BYTES`, `$ISO_MIB` and `$ISO_FILES` for `iso`.
+/// What command lines are given of a dataset with its place: `$ISO_BYTES`, `$ISO_MIB` and `$ISO_FILES` for `iso`.
 const MEASURES: [&str; 3] = ["bytes", "mib", "files"];
 
 /// The name of the environment variable in which a command line finds one of the [`MEASURES`] of a dataset.

@@ -88,7 +88,7 @@ pub(super) fn scale_image(plan: &mut Plan, factor: f64, vocabulary: &Vocabulary<
     let most = plan.candidates.iter().map(fixed).max().unwrap_or(0);
     let literal =
         |phase: &Phase| matches!(&phase.work, Work::Adapter { options, .. } if !options.contains('$'));
-    // A benchmark program that is told a size works with just that, however small the datasets are.
+    // A benchmark program that is given a size works with just that, however small the datasets are.
     if plan.phases.iter().any(literal) {
         return;
     }

@@ -29,7 +29,7 @@ impl Scale {
             Unit::PerSecond => &[(1.0, "1/s"), (1e3, "1000/s")],
             Unit::Ratio | Unit::Count => &[(1.0, "")],
         };
-        // Seconds go further than minutes' divisor would have it: 600 s is told in seconds, as the studies do.
+        // Seconds go further than minutes' divisor would have it: 600 s is shown in seconds, as the studies do.
         let reach = |label: &str| if label == "min" { 20.0 } else { 0.5 };
         let suited = steps.iter().rev().find(|(divisor, label)| middle >= divisor * reach(label));
         let (divisor, label) = suited.or(steps.first()).copied().unwrap_or((1.0, ""));

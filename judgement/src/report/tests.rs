@@ -77,7 +77,7 @@ fn colour_adds_nothing_but_colour() {
 }
 
 #[test]
-fn mishaps_are_told() {
+fn mishaps_are_shown() {
     let story = mishaps();
     insta::assert_snapshot!("mishaps_terminal", page(&story, Format::Terminal(PLAIN)));
     insta::assert_snapshot!("mishaps_markdown", page(&story, Format::Markdown));
@@ -95,7 +95,7 @@ fn an_open_block_is_provisional() {
 }
 
 #[test]
-fn a_run_with_no_finished_trial_is_told() {
+fn a_run_with_no_finished_trial_is_shown() {
     let mut story = Story::new(&["ext4", "xfs"], &["write"]);
     story.open_block(1, 1, &["xfs", "ext4"]);
     insta::assert_snapshot!("no_trial", page(&story, Format::Terminal(PLAIN)));
@@ -237,7 +237,7 @@ fn every_column_and_field_is_documented() {
 }
 
 #[test]
-fn nothing_but_skipped_or_failed_candidates_is_told_as_such() {
+fn nothing_but_skipped_or_failed_candidates_is_shown_as_such() {
     let mut story = Story::new(&["jfs", "reiser4"], &["write"]);
     story.skip("jfs", "no mkfs.jfs", "").skip("reiser4", "no driver", "").finish();
     assert!(

@@ -46,7 +46,7 @@ impl Adapter for Bonnie {
     }
 
     fn line(&self, options: &str) -> String {
-        // It refuses to run as root unless told as whom; -q leaves nothing but the values on standard output.
+        // It refuses to run as root unless it is given a user; -q leaves nothing but the values on standard output.
         let user = if words(options).contains("-u") { "" } else { "-u root " };
         format!("exec bonnie++ -q -d \"$FOLDER\" {user}{options}").trim_end().to_owned()
     }

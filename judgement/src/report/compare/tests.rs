@@ -69,7 +69,7 @@ fn the_change_is_that_of_the_numbers_beside_it() {
 }
 
 #[test]
-fn nothing_shown_is_not_told_as_good_news() {
+fn nothing_found_is_not_shown_as_good_news() {
     let few = |write: f64| {
         let mut story = Story::new(&["ext4"], &["write"]);
         story.open_block(1, 1, &["ext4"]).trial(&id(1, "ext4"), &[("write", write)]);

@@ -1,7 +1,7 @@
 "use strict";
 // The charts: each function gives the traces and the layout of one, from the data and the state of its controls.
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-// A chart is drawn for the width it has; its function is told by the caller.
+// A chart is drawn for the width it has; its caller gives the function.
 let width = 1000;
 const narrow = () => width < 520;
 const visible = () => [...data.candidates.keys()].filter((candidate) => data.candidates[candidate].measured && chosen.has(candidate));
@@ -25,7 +25,7 @@ function layout(extra) {
   }, extra, { xaxis: merged(extra.xaxis), yaxis: merged(extra.yaxis) });
 }
 
-// Ticks of a logarithmic axis at 1, 2 and 5, told in full; fewer where there are many decades.
+// Ticks of a logarithmic axis at 1, 2 and 5, written in full; fewer where there are many decades.
 function logTicks(values) {
   const usable = values.filter((value) => value > 0);
   if (!usable.length) return {};

@@ -74,7 +74,7 @@ fn plan(report: &Report<'_>) -> Markup {
             dt { "Device" } dd { (one_line(&device)) }
             dt { "Blocks" } dd { (blocks) ", order drawn with seed " (protocol.seed) }
             dt { "Tie" } dd { "differences below " (percent(protocol.tie)) " do not matter" }
-            @for (name, dataset) in &plan.datasets { dt { "Dataset " code { (one_line(name)) } } dd { (one_line(&dataset_told(dataset))) } }
+            @for (name, dataset) in &plan.datasets { dt { "Dataset " code { (one_line(name)) } } dd { (one_line(&dataset_line(dataset))) } }
             @for candidate in &plan.candidates {
                 dt { code { (one_line(&candidate.name)) } }
                 dd {
@@ -95,7 +95,7 @@ fn resolved(plan: &Plan) -> String {
     serde_json::to_string_pretty(plan).unwrap_or_else(|error| error.to_string())
 }
 
-fn dataset_told(dataset: &Dataset) -> String {
+fn dataset_line(dataset: &Dataset) -> String {
     match dataset {
         Dataset::Tree(shape) => format!(
             "a tree of {} files in {} directories, {}, profile {}",

@@ -1,0 +1,37 @@
+//! The journal of a run, as its lines say.
+
+use serde_json::Value;
+
+/// The events of a run.
+#[derive(Debug)]
+pub struct Journal(pub Vec<Value>);
+
+impl Journal {
+    /// The events of this kind.
+    pub fn all<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> + 'a {
+        self.0.iter().filter(move |event| event["event"] == kind)
+    }
+
+    /// How many trials have ended.
+    pub fn finished(&self) -> usize {
+        self.all("trial_finished").count()
+    }
+
+    /// The step that is under way.
+    pub fn step(&self) -> &str {
+        let last = self.0.iter().rev().find(|event| event["event"] == "step_started");
+        last.and_then(|event| event["step"].as_str()).unwrap_or_default()
+    }
+
+    /// The program that was run in this step; there must be one.
+    pub fn program(&self, step: &str) -> &Value {
+        let found = self.all("command").find(|event| event["step"] == step);
+        found.unwrap_or_else(|| panic!("no program was run in `{step}`: {self:#?}"))
+    }
+
+    /// What is recorded of a fact, by its name.
+    pub fn fact(&self, name: &str) -> Vec<String> {
+        let found = self.all("facts").filter_map(|event| event["facts"][name].as_str());
+        found.map(str::to_owned).collect()
+    }
+}
