@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use crate::host::cell::Walls;
+use crate::host::procfs::has_cpu_flag;
 use crate::host::program::locate;
+use crate::host::root::Root;
 use crate::kernel::Cache;
 use crate::layer::{SCHEDULERS, Scheduler, find_scheduler};
 use crate::plan::{Candidate, Plan};
 use crate::trial::Modules;
 
-use super::kernel::{Kernel, Provision, fits_processor};
+use super::kernel::{Kernel, Provision, fits_amx};
 use super::scheduler::scheduler_obstacle;
 use super::{LabError, Obstacle};
 
@@ -66,8 +68,8 @@ fn usable(name: Option<&Path>, walls: Walls) -> Result<Kernel, LabError> {
     let path = find(name)?;
     let kernel = Kernel::inspect(&path, walls)?;
     let packaged = locate(PROGRAM).is_some_and(|packaged| packaged == path);
-    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    if packaged && !fits_processor(&kernel.release, &cpuinfo) {
+    let has_amx = has_cpu_flag(&Root::default(), "amx_tile").unwrap_or(false);
+    if packaged && has_amx && !fits_amx(&kernel.release) {
         return Err(LabError::UnknownProcessor { path, release: kernel.release });
     }
     match SYMBOLS.into_iter().find(|symbol| kernel.provides(symbol) != Provision::Builtin) {
