@@ -19,8 +19,8 @@ pub use disk::Disk;
 pub use journal::Journal;
 
 use std::fs;
-use std::os::unix::process::ExitStatusExt;
 use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
