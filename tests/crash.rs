@@ -213,6 +213,27 @@ fn loop_an_agent_that_is_killed_again_is_one_failed_trial() {
 }
 
 #[test]
+fn loop_an_agent_that_is_killed_again_in_the_last_block_is_tried_again_on_resuming() {
+    let place = Place::new();
+    hold(&place);
+    let mut running = place.start(&plan(&place, "native"), &["--blocks", "1", "--fs", "ext2,ext4"]);
+    running.wait_for("the held phase", still_held);
+    kill_worker(&mut running, "agent");
+    running.wait_for("the held phase", still_held);
+    common::kill(place.worker("agent"));
+    let_go(&place);
+    assert_eq!(running.end(), Some(3));
+    let before = place.journal();
+    place.fsverdict(&["report", "run"]).shows(&["fsverdict resume"]);
+    place.fsverdict(&["resume", "run", "--quiet"]).exits(0);
+    let journal = place.journal();
+    assert_eq!(journal.finished(), before.finished() + 1);
+    assert!(["ext2", "ext4"].iter().all(|name| place.status(name).0 == "ok"), "{journal:#?}");
+    place.fsverdict(&["resume", "run"]).exits(0).says(&["this run is complete"]);
+    place.is_left_clean();
+}
+
+#[test]
 fn loop_a_stopped_agent_is_seen_and_its_block_repeated() {
     worker_is_stopped("native", "agent");
 }

@@ -78,7 +78,9 @@ impl Session {
     ) -> Result<Resumed, SessionError> {
         let mut journal = OpenJournal::resume(&plan, &folder.journal())?;
         let run = journal.run()?;
-        if let Some(reason) = &run.finished {
+        if let Some(reason) = &run.finished
+            && run.killed_in_last_block().next().is_none()
+        {
             return Ok(Resumed::Complete(reason.clone()));
         }
         let asked_for = plan.lab;

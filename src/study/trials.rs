@@ -12,6 +12,9 @@ use crate::trial::TrialSpec;
 
 use super::conduct::{Study, StudyError};
 
+/// What to do about a trial that was killed twice.
+const KILLED: &str = "see who ended it (`dmesg` names what ran out of memory); `fsverdict resume` tries it again, unless a later block has begun";
+
 /// What a lab says of the trial it is at.
 enum Said {
     Event(Event),
@@ -122,7 +125,8 @@ impl Study<'_> {
     fn end<'a>(&mut self, task: Task<'a>, end: TrialEnd) -> Result<Option<Task<'a>>, StudyError> {
         let id = &task.id;
         self.medium = self.medium.clone().after_first_write();
-        let seen = Surroundings { stopped: end.stopped, ..self.watcher.end(task.own_bytes) };
+        let killed = end.killed && task.killed.is_some();
+        let seen = Surroundings { stopped: end.stopped, killed, ..self.watcher.end(task.own_bytes) };
         if end.stopped {
             self.caution(id, "it was stopped for a while and went on: its times hold the pause".to_owned())?;
         }
@@ -132,7 +136,10 @@ impl Study<'_> {
         if end.killed && task.killed.is_none() {
             return Ok(Some(Task { killed: Some(end.reason), own_bytes: 0, ..task }));
         }
-        let TrialEnd { status, reason, hint, wall, .. } = end;
+        let TrialEnd { status, reason, mut hint, wall, .. } = end;
+        if killed {
+            hint = KILLED.to_owned();
+        }
         self.report(Some(id), Event::TrialFinished { status, reason, hint, wall })?;
         Ok(None)
     }

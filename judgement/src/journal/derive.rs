@@ -117,6 +117,7 @@ impl Run {
                 self.resumed += 1;
                 // Whatever was under way ended with the conductor, and begins again.
                 open.clear();
+                self.reopen();
                 self.finished = None;
                 self.ending = None;
             }
@@ -125,6 +126,18 @@ impl Run {
                 self.ending = ending;
             }
             Event::RunStarted { .. } | Event::StepStarted { .. } => {}
+        }
+    }
+
+    /// Trials that were killed in the last block are to be tried again in it. In an earlier one they are not: a trial is
+    /// compared with those of its own time.
+    fn reopen(&mut self) {
+        let killed: Vec<String> = self.killed_in_last_block().map(str::to_owned).collect();
+        let Some(block) = self.blocks.last_mut().filter(|_| !killed.is_empty()) else { return };
+        block.finished = false;
+        block.done.retain(|name| !killed.contains(name));
+        for name in killed {
+            self.candidate(&name).dropped = None;
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::journal::{
     CandidateStatus, Caution, Event, Facts, Journal, JournalError, Measurement, Observation, Record, Run,
-    Standing, Status, TrialId, Unit,
+    Standing, Status, Surroundings, TrialId, Unit,
 };
 use crate::plan::Plan;
 
@@ -207,6 +207,34 @@ fn a_failure_in_a_block_thrown_out_is_no_failure() {
         vec![close(1, 2, None)],
     ]);
     assert_eq!(run.candidates[1].status, CandidateStatus::Ok);
+}
+
+#[test]
+fn a_killed_trial_is_tried_again_on_resuming_while_its_block_is_the_last() {
+    let killed = || {
+        let mut events = trial(id(1, 1, "b"), 1.0, Status::Failed);
+        events.insert(
+            2,
+            (id(1, 1, "b"), Event::Surroundings(Surroundings { killed: true, ..Surroundings::default() })),
+        );
+        let dropped = Event::CandidateDropped { candidate: "b".into(), reason: "its trial failed".into() };
+        events.extend([close(1, 1, None), (None, dropped)]);
+        events
+    };
+    let beginning = || [vec![start(), open(1, 1)], trial(id(1, 1, "a"), 2.0, Status::Ok), killed()].concat();
+    let again =
+        [vec![(None, Event::RunResumed {})], trial(id(1, 1, "b"), 3.0, Status::Ok), vec![close(1, 1, None)]];
+    let run = story(&[beginning(), vec![(None, Event::RunResumed {})]]);
+    assert_eq!(run.resume_point().unwrap().remaining().collect::<Vec<_>>(), ["b"]);
+    let run = story(&[vec![beginning()], again.into()].concat());
+    assert_eq!(run.resume_point(), None);
+    assert_eq!((run.candidates[1].status, &run.candidates[1].dropped), (CandidateStatus::Ok, &None));
+    assert_eq!(
+        (run.sample("b", "write", "durable"), run.sample("a", "write", "durable")),
+        (vec![(1, 3.0)], vec![(1, 2.0)])
+    );
+    let run = story(&[beginning(), vec![open(2, 1), (None, Event::RunResumed {})]]);
+    assert_eq!((run.resume_point().unwrap().block, run.candidates[1].status), (2, CandidateStatus::Failed));
 }
 
 #[test]

@@ -150,6 +150,9 @@ pub struct Surroundings {
     /// The trial was stopped (SIGSTOP) for a while and went on: what it timed holds the pause.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
+    /// It was ended by a signal, from outside or by a crash, twice: that says nothing about the candidate.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub killed: bool,
     /// Seconds for which the machine slept meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slept: Option<f64>,

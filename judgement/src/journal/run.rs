@@ -193,6 +193,19 @@ impl Run {
         self.blocks.iter().find(|block| !block.finished)
     }
 
+    /// The candidates whose last trial was killed in the last block, if that is not repeated anyway: a run that is resumed
+    /// tries them again.
+    pub fn killed_in_last_block(&self) -> impl Iterator<Item = &str> {
+        let last = self.blocks.last().filter(|block| block.invalid.is_none());
+        let names = last.into_iter().flat_map(|block| block.order.iter().map(move |name| (block, name)));
+        names.filter_map(|(block, name)| {
+            let own =
+                |trial: &&Trial| trial.id.candidate == *name && block.is(trial.id.block, trial.id.attempt);
+            let trial = self.trials.iter().rfind(own)?;
+            trial.surroundings.is_some_and(|seen| seen.killed).then_some(name.as_str())
+        })
+    }
+
     /// Number and attempt of the first block that is neither complete and valid nor under way.
     pub fn next_block(&self) -> (u32, u32) {
         let last_of = |number: u32| self.blocks.iter().rfind(|block| block.block == number);
