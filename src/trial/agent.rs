@@ -71,6 +71,7 @@ fn run(assignment: &Assignment, sink: &mut Sink) -> Result<(), String> {
     let mut stack =
         Stack::new(sink, &spec.candidate, &claim, spec.limit).map_err(|error| error.to_string())?;
     let result = work(assignment, &mut stack);
+    stack.sink.step("tear down");
     let mut complaints = stack.take_down();
     complaints.extend(claim.release().err().map(|error| error.to_string()));
     let complaints = complaints.join("; ");

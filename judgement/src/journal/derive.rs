@@ -5,13 +5,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
-use jiff::Timestamp;
-
+use super::open_trial::{OpenTrial, OpenTrials, of};
 use super::reader::read_each;
 use super::run::{
     BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, Standing, Trial, TrialCommands,
 };
-use super::{CommandRecord, Event, Facts, Journal, JournalError, Record, Status, TrialId, parted};
+use super::{CommandRecord, Event, Journal, JournalError, Record, Status, TrialId, parted};
 use crate::plan::Plan;
 
 impl Run {
@@ -42,7 +41,7 @@ impl Run {
         match event {
             Event::TrialStarted {} => {
                 if let Some(id) = id {
-                    open.insert(id.clone(), fresh_trial(id, at));
+                    open.insert(id.clone(), OpenTrial::new(id, at));
                 }
             }
             Event::Command(command) => {
@@ -52,7 +51,9 @@ impl Run {
             }
             Event::TrialFinished { status, reason, hint, wall } => {
                 // The end is only believed of a trial that is open: anything else has lost its observations.
-                if let Some(OpenTrial { mut trial, commands }) = id.and_then(|id| open.remove(&id)) {
+                if let Some(mut open) = id.and_then(|id| open.remove(&id)) {
+                    open.begin_step("", at);
+                    let OpenTrial { mut trial, commands, .. } = open;
                     trial.status = status;
                     (trial.reason, trial.hint) =
                         if hint.is_empty() { parted(&reason) } else { (reason, hint) };
@@ -125,7 +126,12 @@ impl Run {
                 self.finished = Some(reason);
                 self.ending = ending;
             }
-            Event::RunStarted { .. } | Event::StepStarted { .. } => {}
+            Event::StepStarted { step } => {
+                if let Some(open) = of(open, id.as_ref()) {
+                    open.begin_step(&step, at);
+                }
+            }
+            Event::RunStarted { .. } => {}
         }
     }
 
@@ -317,20 +323,6 @@ impl Fold {
     }
 }
 
-/// A trial that has begun and not ended.
-#[derive(Debug)]
-struct OpenTrial {
-    trial: Trial,
-    commands: Vec<CommandRecord>,
-}
-
-type OpenTrials = BTreeMap<TrialId, OpenTrial>;
-
-/// The open trial that the record belongs to.
-fn of<'a>(open: &'a mut OpenTrials, id: Option<&TrialId>) -> Option<&'a mut OpenTrial> {
-    open.get_mut(id?)
-}
-
 fn begin(record: &Record) -> Option<Run> {
     let Event::RunStarted { id, title, plan_digest, lab, lab_reason, fidelity, environment, .. } =
         &record.event
@@ -372,21 +364,4 @@ fn untried(name: &str) -> CandidateState {
         hint: String::new(),
         dropped: None,
     }
-}
-
-fn fresh_trial(id: TrialId, started: Timestamp) -> OpenTrial {
-    let trial = Trial {
-        id,
-        started,
-        status: Status::Failed,
-        reason: String::new(),
-        hint: String::new(),
-        wall: 0.0,
-        standing: Standing::Open,
-        observations: Vec::new(),
-        facts: Facts::new(),
-        cautions: Vec::new(),
-        surroundings: None,
-    };
-    OpenTrial { trial, commands: Vec::new() }
 }

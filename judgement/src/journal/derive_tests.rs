@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::journal::{
     CandidateStatus, Caution, Event, Facts, Journal, JournalError, Measurement, Observation, Record, Run,
-    Standing, Status, Surroundings, TrialId, Unit,
+    Spent, Standing, Status, Surroundings, TrialId, Unit,
 };
 use crate::plan::Plan;
 
@@ -256,4 +256,20 @@ fn cautions_are_held_once_with_their_trials() {
         .collect();
     assert_eq!(told, [("image on tmpfs", 0, 0), ("hot", 2, 2), ("late", 2, 2)]);
     assert_eq!(held[1].candidates, ["a", "b"], "in the plan's order");
+}
+
+#[test]
+fn where_a_trials_time_went_is_known_from_when_its_steps_began() {
+    let one = id(1, 1, "a");
+    let step = |name: &str| (one.clone(), Event::StepStarted { step: name.to_owned() });
+    let end = trial(one.clone(), 1.0, Status::Ok).pop().unwrap();
+    let begin = (one.clone(), Event::TrialStarted {});
+    let steps = ["claim", "stage usr", "stage iso", "mkfs", "write", "verify", "tear down"].map(step);
+    // A second lies between two records.
+    let mut events = vec![start(), open(1, 1), begin];
+    events.extend(steps);
+    events.extend([end, close(1, 1, None)]);
+    let run = run(&events).unwrap();
+    let spent = Spent { boot: 2.0, staging: 2.0, work: 3.0, teardown: 1.0 };
+    assert_eq!(run.trials[0].spent, Some(spent));
 }

@@ -11,6 +11,7 @@ mod event;
 pub mod fio;
 mod metric;
 mod open;
+mod open_trial;
 mod reader;
 mod run;
 mod writer;
@@ -26,7 +27,7 @@ pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, metri
 pub use open::OpenJournal;
 pub use reader::{Journal, read};
 pub use run::{
-    BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Latencies, Run, Standing, Trial,
+    BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Latencies, Run, Spent, Standing, Trial,
     TrialCommands,
 };
 pub use writer::Writer;

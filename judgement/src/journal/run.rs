@@ -133,6 +133,8 @@ pub struct Trial {
     pub hint: String,
     /// Seconds of wall time.
     pub wall: f64,
+    /// What of it went where; nothing where its steps were not recorded.
+    pub spent: Option<Spent>,
     pub standing: Standing,
     /// What its phases measured, in order. Once its block has ended, its histograms are in [`Run::latencies`] only.
     pub observations: Vec<Observation>,
@@ -140,6 +142,17 @@ pub struct Trial {
     pub cautions: Vec<Caution>,
     /// What the machine did besides.
     pub surroundings: Option<Surroundings>,
+}
+
+/// Where the wall time of a trial went, in seconds, by when its steps began.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Spent {
+    /// Until the device was claimed, a guest's start included.
+    pub boot: f64,
+    pub staging: f64,
+    /// Steps of the work: what they measured, what was verified, and settling.
+    pub work: f64,
+    pub teardown: f64,
 }
 
 /// The latencies of one kind of call, of one candidate in one phase.

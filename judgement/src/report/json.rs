@@ -99,6 +99,9 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
     if let Some(harness) = report.harness {
         environment.insert("harness.share".to_owned(), format!("{:.4}", harness.share));
         environment.insert("harness.settle".to_owned(), format!("{:.4}", harness.settle));
+        for (part, share) in harness.parts() {
+            environment.insert(format!("harness.{part}"), format!("{share:.4}"));
+        }
     }
     Document {
         schema: SCHEMA,

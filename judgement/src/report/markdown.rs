@@ -142,10 +142,7 @@ fn foot(report: &Report<'_>) -> String {
         text.push_str(&format!("- **Noise**: {}\n", escaped(&floor)));
     }
     if let Some(harness) = report.harness {
-        text.push_str(&format!(
-            "- **Harness**: {} of wall time outside the measured steps\n",
-            percent(harness.share)
-        ));
+        text.push_str(&format!("- **Harness**: {}\n", harness.sentence()));
     }
     for note in &report.notes {
         text.push_str(&format!("- **Caution**: {}\n", escaped(&note.line())));

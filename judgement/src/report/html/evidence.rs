@@ -118,7 +118,7 @@ fn environment(report: &Report<'_>) -> Markup {
             }
             @if let Some(harness) = report.harness {
                 dt { code { "harness" } }
-                dd { (percent(harness.share)) " of the trials' wall time was outside the measured steps, " (percent(harness.settle)) " waiting for the device to be quiet" }
+                dd { (harness.sentence()) }
             }
         }
     }

@@ -255,12 +255,7 @@ fn foot(report: &Report<'_>, page: &mut Page, signs: Signs) {
     page.beside("Lab", LABEL, None, &join(&header.lab, &header.lab_reason));
     page.beside("Fidelity", LABEL, None, &header.fidelity);
     if let Some(harness) = report.harness {
-        let settle = match harness.settle {
-            small if small < 0.005 => String::new(),
-            settle => format!(", {} of it waiting for the device to be quiet", percent(settle)),
-        };
-        let text = format!("{} of wall time outside the measured steps{settle}", percent(harness.share));
-        page.beside("Harness", LABEL, None, &text);
+        page.beside("Harness", LABEL, None, &harness.sentence());
     }
     for (at, note) in report.notes.iter().enumerate() {
         let label = if at == 0 { "Cautions" } else { "" };

@@ -1,0 +1,63 @@
+//! A trial while its journal is read: what is recorded of it, and where its time goes.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::run::{Standing, Trial};
+use super::{CommandRecord, Facts, Status, TrialId};
+
+/// A trial that has begun and not ended.
+#[derive(Debug)]
+pub(super) struct OpenTrial {
+    pub(super) trial: Trial,
+    pub(super) commands: Vec<CommandRecord>,
+    /// The step under way, and when it began.
+    step: (String, Timestamp),
+}
+
+impl OpenTrial {
+    pub(super) fn new(id: TrialId, started: Timestamp) -> Self {
+        let trial = Trial {
+            id,
+            started,
+            status: Status::Failed,
+            reason: String::new(),
+            hint: String::new(),
+            wall: 0.0,
+            spent: None,
+            standing: Standing::Open,
+            observations: Vec::new(),
+            facts: Facts::new(),
+            cautions: Vec::new(),
+            surroundings: None,
+        };
+        let step = (String::new(), trial.started);
+        OpenTrial { trial, commands: Vec::new(), step }
+    }
+
+    /// Ends the step under way, and begins another.
+    pub(super) fn begin_step(&mut self, name: &str, at: Timestamp) {
+        let (step, since) = std::mem::replace(&mut self.step, (name.to_owned(), at));
+        // A trial that records no steps says nothing of where its time went.
+        if step.is_empty() && name.is_empty() {
+            return;
+        }
+        let spent = self.trial.spent.get_or_insert_default();
+        let part = match step.as_str() {
+            "" | "claim" => &mut spent.boot,
+            "tear down" => &mut spent.teardown,
+            name if name.starts_with("stage ") => &mut spent.staging,
+            _ => &mut spent.work,
+        };
+        // A clock that was set back took no time away.
+        *part += at.duration_since(since).as_secs_f64().max(0.0);
+    }
+}
+
+pub(super) type OpenTrials = BTreeMap<TrialId, OpenTrial>;
+
+/// The open trial that the record belongs to.
+pub(super) fn of<'a>(open: &'a mut OpenTrials, id: Option<&TrialId>) -> Option<&'a mut OpenTrial> {
+    open.get_mut(id?)
+}
