@@ -112,7 +112,6 @@ impl Manifest {
         }
     }
 
-    /// How much there is of everything.
     pub fn totals(&self) -> Totals {
         self.tree.totals()
     }

@@ -6,7 +6,6 @@ use super::sizes::{SizeModel, Tail};
 #[derive(Debug, Clone, Copy)]
 pub struct Profile {
     pub name: &'static str,
-    /// One line for lists.
     pub summary: &'static str,
     /// Where the numbers come from and what they mean.
     pub documentation: &'static str,
@@ -16,9 +15,7 @@ pub struct Profile {
     pub duplicates: f64,
     /// Share of files that are further hard links to another.
     pub hard_links: f64,
-    /// How file sizes are distributed.
     pub(crate) sizes: SizeModel,
-    /// How file names end.
     pub(crate) endings: &'static [&'static str],
 }
 

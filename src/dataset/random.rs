@@ -6,7 +6,6 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// A stream of random numbers for one purpose.
 pub(crate) struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
@@ -28,7 +27,6 @@ impl Stream {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Brings the items into random order.
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last as u64 + 1) as usize);

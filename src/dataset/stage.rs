@@ -23,7 +23,6 @@ use super::write::{Manner, Source, Untimed, write_tree};
 /// What a file takes more than its bytes, at most: its last block, half empty, and its inode.
 const BLOCK: u64 = 4096;
 
-/// A dataset that lies in a folder.
 #[derive(Debug)]
 pub struct Staged {
     path: PathBuf,
@@ -48,12 +47,10 @@ impl Staged {
         &self.path
     }
 
-    /// How much there is of everything.
     pub fn totals(&self) -> Totals {
         self.tree.totals()
     }
 
-    /// What of a real folder was left out.
     pub fn skipped(&self) -> &Skipped {
         &self.skipped
     }

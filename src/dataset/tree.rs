@@ -24,7 +24,6 @@ pub(crate) struct Entry {
     pub(crate) name: u32,
     /// See [`EntryKind`].
     pub(crate) what: u32,
-    /// Permission bits.
     pub(crate) mode: u16,
     pub(crate) kind: EntryKind,
 }
@@ -41,18 +40,15 @@ pub(crate) struct Directory {
     pub(crate) count: u32,
     /// Distance from the root.
     pub(crate) depth: u16,
-    /// Permission bits.
     pub(crate) mode: u16,
 }
 
-/// How much there is of everything.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Names of regular files, further hard links included.
     pub files: u64,
     /// Directories, the root included.
     pub directories: u64,
-    /// Symbolic links.
     pub symlinks: u64,
     /// Further names of files already counted.
     pub hard_links: u64,
@@ -60,7 +56,6 @@ pub struct Totals {
     pub bytes: u64,
 }
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     pub(crate) directories: Vec<Directory>,
@@ -91,7 +86,6 @@ impl Tree {
         self.entries.get(first..first + directory.count as usize).unwrap_or_default()
     }
 
-    /// Number of the directory that holds this entry.
     pub(crate) fn directory_of(&self, entry: usize) -> usize {
         self.directories.partition_point(|directory| directory.first as usize <= entry).saturating_sub(1)
     }

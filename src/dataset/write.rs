@@ -17,7 +17,6 @@ use super::tree::{Directory, Entry, EntryKind, PATH_LIMIT, Tree};
 pub(crate) enum Call {
     /// `mkdirat` of one directory.
     MakeDirectory,
-    /// Opening, writing and closing one file.
     WriteFile,
     /// `linkat` or `symlinkat`.
     Link,
@@ -165,7 +164,6 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes the entries of one directory.
     fn fill(
         &mut self,
         directory: &Directory,

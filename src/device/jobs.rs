@@ -5,7 +5,6 @@ use std::ops::{Index, IndexMut};
 use super::cache::Extent;
 use super::request::Request;
 
-/// A request inside the device.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Job {
     pub(super) request: Request,

@@ -31,7 +31,6 @@ pub use request::{Completion, Operation, Request};
 pub use store::{Store, StoreError};
 pub use wear::Wear;
 
-/// A device under a workload.
 #[derive(Debug)]
 pub struct Device {
     limits: Limits,
@@ -80,7 +79,6 @@ impl Device {
         self.engine.underway()
     }
 
-    /// What the medium has written so far.
     pub fn wear(&self) -> Wear {
         self.engine.medium().wear()
     }

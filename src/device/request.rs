@@ -1,6 +1,5 @@
 //! What a device is asked for, and its answer.
 
-/// What a request wants done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Operation {
@@ -45,7 +44,6 @@ pub struct Request {
 }
 
 impl Request {
-    /// The sector after the last.
     pub fn end(&self) -> u64 {
         self.sector.saturating_add(u64::from(self.sectors))
     }

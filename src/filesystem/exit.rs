@@ -29,7 +29,6 @@ impl Meaning {
         matches!(self, Self::Clean | Self::Corrected | Self::CorrectedReboot)
     }
 
-    /// The words for it, as they appear in reports.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Clean => "clean",
@@ -45,7 +44,6 @@ impl Meaning {
     }
 }
 
-/// The exit statuses of one checker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExitCodes {
     /// Where the meanings were read.

@@ -6,7 +6,6 @@ use super::mkfs::MkfsDefault;
 use super::model::Fsck;
 use super::tool::{Packages, Tool};
 
-/// The package of all ext tools, the same everywhere.
 const E2FSPROGS: Packages = Packages::everywhere("e2fsprogs");
 
 /// mke2fs under the name that selects one of the three.

@@ -58,7 +58,6 @@ pub enum DirectoryIndex {
     Linear,
     /// Through an index that can be left out at mkfs (`-O ^dir_index`).
     Optional(&'static str),
-    /// Through an index that is part of the format.
     Always(&'static str),
 }
 

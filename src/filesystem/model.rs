@@ -12,7 +12,6 @@ use super::tool::{Packages, Tool};
 pub struct Filesystem {
     /// Its name in plans; also what the kernel calls it in `/proc/filesystems` and in mount(2).
     pub name: &'static str,
-    /// Its name in sentences.
     pub title: &'static str,
     /// What it is and what the fair defaults are, in one paragraph.
     pub summary: &'static str,
@@ -29,11 +28,9 @@ pub struct Filesystem {
     pub cleaner: Option<Cleaner>,
     /// Smallest device mkfs accepts with the fair defaults and the kernel mounts, bytes, rounded up to whole MiB.
     pub minimum_size: u64,
-    /// How it is built and where its limits lie.
     pub facts: Facts,
 }
 
-/// One kernel driver that can serve a filesystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Driver {
     /// The symbol in the kernel's configuration that must be `y` or `m`.
@@ -48,7 +45,6 @@ pub struct Fsck {
     pub tool: Tool,
     /// Options that make it check everything, repair nothing and ask nothing; the device follows.
     pub options: &'static [&'static str],
-    /// What its exit statuses mean.
     pub exit_codes: ExitCodes,
 }
 

@@ -3,7 +3,6 @@
 use super::model::Filesystem;
 use super::{btrfs, exfat, ext2, ext3, ext4, f2fs, jfs, nilfs2, ntfs3, reiser4, reiserfs, vfat, xfs};
 
-/// Every filesystem, in alphabetical order.
 static REGISTRY: [&Filesystem; 13] = [
     &btrfs::BTRFS,
     &exfat::EXFAT,
@@ -25,12 +24,10 @@ pub fn registry() -> &'static [&'static Filesystem] {
     &REGISTRY
 }
 
-/// The filesystem of this name; none when there is none.
 pub fn find(name: &str) -> Option<&'static Filesystem> {
     registry().iter().copied().find(|filesystem| filesystem.name == name)
 }
 
-/// The names, for a plan's vocabulary.
 pub fn names() -> Vec<&'static str> {
     registry().iter().map(|filesystem| filesystem.name).collect()
 }

@@ -70,7 +70,6 @@ impl Distribution {
     /// All families, in the order they are listed to users.
     pub const ALL: [Self; 4] = [Self::Debian, Self::Fedora, Self::Arch, Self::OpenSuse];
 
-    /// The name shown to users.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Debian => "Debian/Ubuntu",

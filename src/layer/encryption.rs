@@ -92,12 +92,10 @@ pub fn encryptions() -> &'static [Encryption] {
     &ENCRYPTIONS
 }
 
-/// The names, for a plan's vocabulary.
 pub fn encryption_names() -> Vec<&'static str> {
     encryptions().iter().map(|encryption| encryption.name).collect()
 }
 
-/// The encryption of this name; none when there is none.
 pub fn find_encryption(name: &str) -> Option<&'static Encryption> {
     encryptions().iter().find(|encryption| encryption.name == name)
 }

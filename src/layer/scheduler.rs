@@ -35,7 +35,6 @@ pub const SCHEDULERS: [Scheduler; 4] = [
     },
 ];
 
-/// The scheduler of this name; none when there is none.
 pub fn find_scheduler(name: &str) -> Option<Scheduler> {
     SCHEDULERS.into_iter().find(|scheduler| scheduler.name == name)
 }

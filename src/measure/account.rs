@@ -16,7 +16,6 @@ pub struct WorkDone {
     /// Logical bytes written.
     pub bytes_written: u64,
     pub files: u64,
-    /// Latencies by kind of call.
     pub histograms: Vec<Histogram>,
     /// The call whose latency stands for the operation; `None` gives no percentiles.
     pub main_call: Option<String>,
@@ -34,7 +33,6 @@ pub struct ToolUse {
     pub memory_peak: Option<u64>,
 }
 
-/// Everything read around one phase.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Readings {
     /// Wall time until the work returned.

@@ -38,7 +38,6 @@ struct Seen {
 pub(super) struct DirtyPeak {
     /// Largest Dirty + Writeback in bytes.
     pub(super) bytes: u64,
-    /// What the watching itself cost.
     pub(super) cpu: Duration,
 }
 
@@ -54,7 +53,6 @@ impl DirtyWatch {
         Ok(DirtyWatch { stop: Some(stop), thread: Some(thread), seen })
     }
 
-    /// Looks once, now.
     pub(super) fn look(&self) -> Result<(), ReadError> {
         self.seen.look()
     }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use crate::host::root::ReadError;
 
-/// Why a phase could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
     #[error(transparent)]

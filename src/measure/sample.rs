@@ -9,7 +9,6 @@ use crate::host::procfs::{CpuTimes, children_ticks, io_pressure};
 use crate::host::root::{OpenFile, PAGE, ReadError, Root};
 use crate::host::sysfs::{DeviceStat, SECTOR, bottom_devices, device_folder, partition_parent};
 
-/// The counters at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Sample {
     /// CPU time of the machine, in ticks.
@@ -64,7 +63,6 @@ impl Add for DeviceCounters {
     }
 }
 
-/// Open files to take samples from.
 #[derive(Debug)]
 pub(super) struct Probe {
     cpu: OpenFile,

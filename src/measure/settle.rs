@@ -13,9 +13,7 @@ use crate::journal::{Caution, Measurement, Unit};
 /// When to call it settled, and when to give up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SettleLimits {
-    /// Give up after this long.
     pub timeout: Duration,
-    /// How often to look.
     pub interval: Duration,
     /// The device is quiet when it has written nothing for this long.
     pub quiet: Duration,
@@ -42,7 +40,6 @@ impl Default for SettleLimits {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settled {
-    /// How long it took.
     pub seconds: f64,
     /// Whether the device was still at work when waiting ended.
     pub timed_out: bool,
@@ -96,7 +93,6 @@ pub fn settle(root: &Root, device: Option<&str>, limits: &SettleLimits) -> Resul
     wait(limits, &mut RealTime(Instant::now()), look)
 }
 
-/// What is seen at one look.
 #[derive(Debug, Clone, Copy)]
 struct State {
     unwritten: u64,

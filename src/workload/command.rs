@@ -8,7 +8,6 @@ use std::time::Duration;
 use crate::host::cell::{Cell, Devices, Powers, Walls};
 use crate::host::program::Program;
 
-/// Where a command finds what it works on.
 #[derive(Debug, Clone)]
 pub struct CommandContext<'a> {
     /// The mount point of the filesystem under test: `$MOUNT`.

@@ -2,13 +2,11 @@
 
 use crate::journal::Histogram;
 
-/// What an operation did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
     /// Bytes read or written, as the user of the operation would count them.
     pub logical_bytes: u64,
     pub files: u64,
-    /// Latencies by kind of call.
     pub histograms: Vec<Histogram>,
     /// The call whose latency stands for the operation.
     pub main_call: &'static str,

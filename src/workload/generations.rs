@@ -11,7 +11,6 @@ use super::WorkError;
 /// A share as parts of a million.
 pub(super) const WHOLE: u32 = 1_000_000;
 
-/// The generations that lie somewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Generations {
     /// Number of the oldest that is left.

@@ -10,7 +10,6 @@ use crate::journal;
 /// The longest latency kept apart: an hour, in nanoseconds.
 const LONGEST: u64 = 3_600_000_000_000;
 
-/// The latencies of one kind of call.
 pub(crate) struct Latency {
     call: &'static str,
     histogram: Histogram<u64>,
@@ -42,7 +41,6 @@ pub(crate) fn finish(latencies: &[&Latency]) -> Vec<journal::Histogram> {
     latencies.iter().filter_map(|latency| latency.finish()).collect()
 }
 
-/// The clock around the calls that write a tree.
 pub(crate) struct WriteClock {
     started: Instant,
     file: Latency,

@@ -22,7 +22,6 @@ pub struct Written {
     pub(crate) seen: Seen,
 }
 
-/// How much of a dataset is left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remains {
     Everything,
@@ -34,7 +33,6 @@ pub enum Remains {
     Generations(Generations),
 }
 
-/// What an operation saw on its way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) files: u64,
@@ -50,7 +48,6 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Nothing anywhere.
     pub fn new() -> Self {
         Self::default()
     }

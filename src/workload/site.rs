@@ -16,7 +16,6 @@ use crate::plan::{Kind, Operation};
 use super::WorkError;
 use super::ledger::{Ledger, Remains, Seen, Written};
 
-/// Where an operation works, and on what.
 #[derive(Debug)]
 pub struct Site<'a> {
     pub operation: Operation,
@@ -27,14 +26,12 @@ pub struct Site<'a> {
     pub dataset: &'a Prepared,
     /// The dataset in a folder; needed for those that say so.
     pub staged: Option<&'a Staged>,
-    /// What earlier phases left.
     pub ledger: &'a mut Ledger,
     /// The share of files that have changed since the generation before, for operations that make generations.
     pub changed: f64,
 }
 
 impl Site<'_> {
-    /// The folder or file worked on.
     pub fn target(&self) -> PathBuf {
         self.mount.join(self.into)
     }
@@ -66,7 +63,6 @@ impl Site<'_> {
         Ok(())
     }
 
-    /// A failed system call on the target.
     pub(crate) fn failed(&self, call: &'static str, errno: Errno) -> WorkError {
         self.failed_at(call, self.shown(), errno)
     }
@@ -105,7 +101,6 @@ impl Site<'_> {
         }
     }
 
-    /// The tree as it lies in memory.
     pub(crate) fn tree(&self) -> Result<&Tree, WorkError> {
         match (self.dataset.origin(), self.staged) {
             (Origin::Generated { tree, .. }, _) => Ok(tree),
@@ -207,7 +202,6 @@ impl Site<'_> {
         self.ledger.folders.insert(self.into.into(), written);
     }
 
-    /// Notes that the dataset was written here anew.
     pub(crate) fn note_created(&mut self) {
         let written = Written { generation: 0, remains: Remains::Everything, ..self.known() };
         self.note(Written { hard_links: HardLinks::Exact, sure: true, ..written });
@@ -219,13 +213,11 @@ impl Site<'_> {
         self.note(Written { generation: known.generation + 1, sure: true, ..known });
     }
 
-    /// Notes what the operation saw.
     pub(crate) fn note_seen(&mut self, seen: Seen) {
         let known = self.known();
         self.note(Written { remains: Remains::Everything, seen, ..known });
     }
 
-    /// What the last operation saw here.
     pub(crate) fn seen(&self) -> Seen {
         self.known().seen
     }

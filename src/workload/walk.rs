@@ -21,7 +21,6 @@ use super::{Done, Site, WorkError};
 /// How often a directory is read again for entries the filesystem had not shown before.
 const PASSES: u8 = 4;
 
-/// What is done on the way.
 trait Visitor {
     /// The verb of [`file`](Self::file), for messages.
     const VERB: &'static str;

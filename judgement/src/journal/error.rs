@@ -3,7 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-/// An error of reading or writing a journal.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     #[error("cannot {action} the journal {}: {source}{}", path.display(), unwritable(source))]

@@ -23,10 +23,8 @@ pub struct TrialId {
     pub attempt: u32,
 }
 
-/// One line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// When the conductor wrote it.
     pub at: jiff::Timestamp,
     /// The trial it belongs to, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,12 +43,10 @@ pub enum Event {
         schema: u32,
         /// Identity of the run (its folder's name).
         id: String,
-        /// The plan's title.
         title: String,
         /// Digest of the resolved plan.
         plan_digest: String,
         lab: String,
-        /// Why this lab, in a sentence.
         lab_reason: String,
         /// What results stand on, in a sentence.
         fidelity: String,
@@ -59,7 +55,6 @@ pub enum Event {
     },
     /// An interrupted run goes on.
     RunResumed {},
-    /// A candidate that cannot be tried here.
     CandidateSkipped {
         candidate: String,
         reason: String,
@@ -89,9 +84,7 @@ pub enum Event {
     StepStarted {
         step: String,
     },
-    /// A program was run.
     Command(CommandRecord),
-    /// A phase was measured.
     Observation(Observation),
     /// Facts about this trial: mount options as the kernel resolved them, queue settings …
     Facts {
@@ -170,7 +163,6 @@ pub struct Sentinel {
     pub memory: f64,
 }
 
-/// Why a run has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
@@ -208,7 +200,6 @@ pub fn parted(text: &str) -> (String, String) {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandRecord {
     pub step: String,
-    /// Program and arguments.
     pub argv: Vec<String>,
     /// Exit status; `None` when ended by a signal or by the time limit.
     pub exit: Option<i32>,
@@ -224,20 +215,17 @@ pub struct CommandRecord {
     pub stderr: String,
 }
 
-/// What one phase of one trial measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
     /// Name of the phase (`mkfs`, `mount`, `umount` included).
     pub phase: String,
     pub measurements: Vec<Measurement>,
-    /// Latencies by kind of call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub histograms: Vec<Histogram>,
     /// `cold`, `warm`, or `fresh` (first phase after mkfs).
     pub cache: String,
 }
 
-/// One number with its unit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// Name of the metric; a built-in one (see [`METRICS`](super::METRICS)), which is never copied, or an adapter's own.

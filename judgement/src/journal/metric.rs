@@ -22,7 +22,6 @@ pub enum Unit {
     /// A ratio, or a share between 0 and 1.
     #[serde(rename = "1")]
     Ratio,
-    /// A number of things.
     #[serde(rename = "count")]
     Count,
 }
@@ -50,7 +49,6 @@ pub enum Better {
     Neither,
 }
 
-/// Where a report shows a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     /// When the work was done: in the tables and charts of phases.
@@ -63,14 +61,12 @@ pub enum Group {
     Detail,
 }
 
-/// What is known about a built-in metric.
 #[derive(Debug, Clone, Copy)]
 pub struct MetricInfo {
     /// Its name in journal, JSON and CSV.
     pub name: &'static str,
     pub unit: Unit,
     pub better: Better,
-    /// Where a report shows it.
     pub group: Group,
     /// A few words that stand for it.
     pub title: &'static str,

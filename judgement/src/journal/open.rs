@@ -5,7 +5,6 @@ use std::path::Path;
 use super::{Event, Fold, JournalError, Record, Run, TrialId, Writer};
 use crate::plan::Plan;
 
-/// The journal of a run that is going on.
 #[derive(Debug)]
 pub struct OpenJournal {
     writer: Writer,

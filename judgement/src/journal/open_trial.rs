@@ -57,7 +57,6 @@ impl OpenTrial {
 
 pub(super) type OpenTrials = BTreeMap<TrialId, OpenTrial>;
 
-/// The open trial that the record belongs to.
 pub(super) fn of<'a>(open: &'a mut OpenTrials, id: Option<&TrialId>) -> Option<&'a mut OpenTrial> {
     open.get_mut(id?)
 }

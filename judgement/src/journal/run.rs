@@ -22,7 +22,6 @@ pub struct Run {
     pub latencies: Vec<Latencies>,
     /// Every attempt at a block, in order.
     pub blocks: Vec<BlockState>,
-    /// Cautions that belong to no trial.
     pub cautions: Vec<Caution>,
     /// The trials that had begun and not ended when the journal ends.
     pub interrupted: Vec<TrialId>,
@@ -36,16 +35,13 @@ pub struct Run {
     pub worked: f64,
     /// Whether the journal's last line was torn by a crash.
     pub torn: bool,
-    /// Time of the last record.
     pub last: Timestamp,
 }
 
-/// The first record of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     pub started: Timestamp,
     pub id: String,
-    /// The plan's title.
     pub title: String,
     /// Digest of the resolved plan.
     pub plan_digest: String,
@@ -77,7 +73,6 @@ pub enum CandidateStatus {
     Ok,
     /// Its first trial has not ended yet.
     Untried,
-    /// It cannot be tried here.
     Skipped,
     /// A trial that counts failed.
     Failed,
@@ -127,7 +122,6 @@ pub struct Trial {
     pub id: TrialId,
     pub started: Timestamp,
     pub status: Status,
-    /// Why it failed.
     pub reason: String,
     /// What to do about it; empty where nothing is known.
     pub hint: String,
@@ -140,7 +134,6 @@ pub struct Trial {
     pub observations: Vec<Observation>,
     pub facts: Facts,
     pub cautions: Vec<Caution>,
-    /// What the machine did besides.
     pub surroundings: Option<Surroundings>,
 }
 

@@ -190,7 +190,6 @@ mod tests {
         }
     }
 
-    /// A journal of three records.
     fn written(path: &std::path::Path) -> Vec<Record> {
         let mut writer = Writer::create(path).unwrap();
         let trial = trial();

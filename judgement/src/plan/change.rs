@@ -18,13 +18,11 @@ pub struct Overrides {
     pub set: Vec<String>,
     /// Keep only candidates of these names or filesystems; all when empty.
     pub filesystems: Vec<String>,
-    /// Where trials happen.
     pub lab: Option<LabChoice>,
     pub device: Option<DeviceSource>,
     pub blocks: Option<Blocks>,
     /// Stop starting new blocks when they cannot end within this time.
     pub budget: Option<Duration>,
-    /// Enter a candidate twice.
     pub twice: Option<Twice>,
     /// Shrink the data to this share, and the image with them unless `device` gives one; see [`scale`].
     pub scale: Option<f64>,

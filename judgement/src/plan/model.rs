@@ -16,7 +16,6 @@ use super::{Bytes, Circumstances, Disturbance, Operation, Published};
 pub struct Plan {
     /// One line that says what is being found out.
     pub title: String,
-    /// Where the trials are to happen.
     pub lab: LabChoice,
     /// The kernel for `uml`; the lab's own default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,7 +29,6 @@ pub struct Plan {
     pub device: Device,
     /// How often, in which order, and when to stop.
     pub protocol: Protocol,
-    /// What the verdict is about.
     pub goal: Goal,
     /// The named datasets the phases work on.
     #[serde(default)]
@@ -47,7 +45,6 @@ pub struct Plan {
     pub scale: Option<f64>,
 }
 
-/// Where trials happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LabChoice {
@@ -78,7 +75,6 @@ impl ClockChoice {
     }
 }
 
-/// What is formatted in every trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
     /// A scratch image or a real block device.
@@ -116,7 +112,6 @@ impl StagingChoice {
 pub enum DeviceSource {
     /// A sparse file of this size, made and removed by fsverdict.
     Image(Bytes),
-    /// A block device named by the user.
     Path(PathBuf),
     /// A modelled device, served to a guest.
     Model {
@@ -126,7 +121,6 @@ pub enum DeviceSource {
     },
 }
 
-/// How the trials are laid out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Protocol {
     pub blocks: Blocks,
@@ -160,9 +154,7 @@ pub enum Legacy {
 /// A fixed number of blocks (`min == max`) or an adaptive range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocks {
-    /// Never fewer than this.
     pub min: u32,
-    /// Never more than this.
     pub max: u32,
 }
 
@@ -175,7 +167,6 @@ pub struct Goal {
     pub weights: BTreeMap<String, f64>,
 }
 
-/// What phases work on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
 pub enum Dataset {
@@ -204,7 +195,6 @@ pub enum Dataset {
 pub struct TreeShape {
     /// Name of the profile that gives the size distribution.
     pub profile: String,
-    /// Regular files in total.
     pub files: u64,
     /// Directories in total, the root included.
     pub directories: u64,
@@ -221,12 +211,10 @@ pub struct TreeShape {
     pub hard_links: Option<f64>,
 }
 
-/// One configuration under test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
     /// Short, unique within the plan, without white space.
     pub name: String,
-    /// Name in the filesystem registry.
     pub filesystem: String,
     /// Words added to the filesystem's fair default mkfs options.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -250,7 +238,6 @@ pub struct Phase {
     /// Unique within the plan.
     pub name: String,
     pub work: Work,
-    /// Name of the dataset it works on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dataset: Option<String>,
     /// Folder below the mount point to work in; the dataset's name when absent.

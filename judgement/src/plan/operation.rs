@@ -30,7 +30,6 @@ pub enum Operation {
     Fsck,
 }
 
-/// In what state an operation needs the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     /// Before mkfs.
@@ -146,12 +145,10 @@ impl Operation {
         self.row().summary
     }
 
-    /// In what state it needs the device.
     pub fn needs(self) -> Needs {
         self.row().needs
     }
 
-    /// Which way content goes.
     pub fn flow(self) -> Flow {
         self.row().flow
     }
@@ -201,7 +198,6 @@ impl Dataset {
 }
 
 impl Kind {
-    /// Its word in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tree => "tree",

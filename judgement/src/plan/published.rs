@@ -30,10 +30,8 @@ pub(super) const CLAIM: &[&str] = &[
 /// Steps of every trial that a finding may be about besides the plan's phases.
 const STEPS: [&str; 4] = ["mkfs", "mount", "umount", "fsck"];
 
-/// One finding of a study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Published {
-    /// What was found, in a sentence.
     pub finding: String,
     pub source: String,
     /// The phase of this plan that repeats it.

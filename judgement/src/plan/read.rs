@@ -21,7 +21,6 @@ use super::{
     Vocabulary, Work, space,
 };
 
-/// Keys at the top of a plan.
 const TOP: &[&str] = &[
     "title",
     "lab",
@@ -135,7 +134,6 @@ fn finish(
 struct Typed {
     plan: Plan,
     device_at: Option<Place>,
-    /// Which candidate is entered twice.
     twice: Option<Placed<Twice>>,
 }
 

@@ -53,7 +53,6 @@ impl Problems {
     }
 }
 
-/// A value together with its place.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Placed<T> {
     pub(super) at: Place,

@@ -22,7 +22,6 @@ pub(super) struct Place {
     pub(super) end: usize,
 }
 
-/// A value and where it stands.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub(super) at: Place,
@@ -61,7 +60,6 @@ pub(super) struct Table {
     pub(super) entries: Vec<Entry>,
 }
 
-/// A key, where it stands, and its value.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) key: String,
@@ -79,7 +77,6 @@ impl Table {
     }
 }
 
-/// Something wrong at a place.
 #[derive(Debug, Clone)]
 pub(super) struct Problem {
     pub(super) at: Place,
@@ -88,7 +85,6 @@ pub(super) struct Problem {
     pub(super) hint: String,
 }
 
-/// The texts a plan is put together from.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     texts: Vec<Text>,
@@ -137,7 +133,6 @@ impl Texts {
         self.texts[at.text].content.get(at.start..).is_some_and(|rest| rest.starts_with('{'))
     }
 
-    /// What is wrong, with the lines to blame.
     pub(super) fn report(&self, problems: &[Problem]) -> PlanError {
         PlanError(problems.iter().map(|problem| self.fault(problem)).collect())
     }

@@ -19,7 +19,6 @@ pub fn contestants(plan: &Plan) -> impl Iterator<Item = &Candidate> {
     plan.candidates.iter().filter(move |candidate| only_twins || !is_twin(&candidate.name))
 }
 
-/// Which candidate is to be entered twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Twice {
     First,

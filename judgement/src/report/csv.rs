@@ -21,7 +21,6 @@ const COLUMNS: [&str; 12] = [
     "status",
 ];
 
-/// Writes a header and the rows.
 pub(super) fn render(report: &Report<'_>, out: &mut dyn io::Write) -> Result<(), ReportError> {
     let mut rows = ::csv::Writer::from_writer(out);
     rows.write_record(COLUMNS).map_err(unwrapped)?;

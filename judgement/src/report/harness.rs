@@ -29,8 +29,11 @@ impl Harness {
                 measured += value("durable").or_else(|| value("returned")).unwrap_or(0.0);
                 settle += value("settle").unwrap_or(0.0);
             }
+            // The wall clock starts a little later than the record of the beginning is stamped.
+            let before =
+                |one: Spent| (one.boot + one.staging + one.work + one.teardown - trial.wall).max(0.0);
             spent = spent.zip(trial.spent).map(|(all, one)| Spent {
-                boot: all.boot + one.boot,
+                boot: all.boot + (one.boot - before(one)).max(0.0),
                 staging: all.staging + one.staging,
                 work: all.work + one.work,
                 teardown: all.teardown + one.teardown,

@@ -14,7 +14,6 @@ pub(super) struct Matrix {
     pub(super) spread: Spread,
 }
 
-/// A phase, with the unit of its numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Column {
     pub(super) phase: String,
@@ -24,7 +23,6 @@ pub(super) struct Column {
     pub(super) best: Option<usize>,
 }
 
-/// A candidate with one cell per column.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Row {
     pub(super) candidate: String,
@@ -135,7 +133,6 @@ impl Matrix {
         self.rows.iter().find(|row| row.candidate == candidate)
     }
 
-    /// Whether every number in it is nothing.
     pub(super) fn is_empty(&self) -> bool {
         self.rows.iter().flat_map(|row| row.cells.iter().flatten()).all(|cell| cell.value == 0.0)
     }

@@ -37,7 +37,6 @@ pub use model::{CandidateEntry, PhaseEntry, Report, TrialBasis};
 pub use notes::Note;
 pub use terminal::Look;
 
-/// The forms a report can take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// A page of text, for this look.
@@ -52,7 +51,6 @@ pub enum Format {
     Html,
 }
 
-/// A report that could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     #[error("cannot write the report: {0}")]

@@ -13,15 +13,12 @@ use crate::verdict::{
     twin_pairs, weights,
 };
 
-/// Everything a report tells.
 #[derive(Debug, Clone)]
 pub struct Report<'a> {
     pub plan: &'a Plan,
-    /// What the journal says.
     pub run: &'a Run,
     /// The folder of the run, to point the reader to.
     pub folder: Option<PathBuf>,
-    /// Which trials the numbers are made from.
     pub basis: TrialBasis,
     /// The candidates: measured ones by rank, then those without a score, skipped and failed ones last.
     pub candidates: Vec<CandidateEntry<'a>>,
@@ -43,7 +40,6 @@ pub struct Report<'a> {
     pub combined: Option<Combined>,
     /// Rates as shares of the bare device's.
     pub raw_shares: Vec<RawShare>,
-    /// Candidates that were entered twice.
     pub(super) twins: Vec<TwinPair>,
     /// The trials that the numbers are made from, and the same by block.
     pub(super) trials: Vec<&'a Trial>,
@@ -64,7 +60,6 @@ pub struct Report<'a> {
     pub(super) of_study: Vec<TextTable>,
     /// What a reader of the numbers must know.
     pub notes: Vec<Note>,
-    /// What the measuring cost.
     pub harness: Option<Harness>,
     /// Whether the run goes on right now, so that a page of it should be looked at again.
     pub live: bool,
@@ -191,7 +186,6 @@ impl<'a> Report<'a> {
         self.of_study = tables::of_study(self);
     }
 
-    /// The phases of the first table.
     pub(super) fn headline(&self) -> impl Iterator<Item = &PhaseEntry> {
         self.phases.iter().filter(|phase| self.is_headline(phase))
     }

@@ -7,7 +7,6 @@ use super::text::count;
 use crate::journal::Unit;
 use crate::verdict::{COSTS, Cost, Tradeoff, Turn, legacy_name};
 
-/// A table of text under a title.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TextTable {
     pub(super) title: String,

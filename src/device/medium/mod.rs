@@ -65,7 +65,6 @@ pub(super) trait Medium: std::fmt::Debug + Send {
         at_ns
     }
 
-    /// What it has written so far.
     fn wear(&self) -> Wear;
 }
 

@@ -32,7 +32,6 @@ pub(crate) struct Link {
     pub(crate) write_ns: u64,
 }
 
-/// The device's queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Queue {
     pub(crate) depth: u32,
@@ -44,7 +43,6 @@ pub(crate) struct Queue {
     pub(crate) flush_queued: bool,
 }
 
-/// The volatile write cache.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Cache {
     pub(crate) sectors: u64,
@@ -135,7 +133,6 @@ pub(crate) struct Units {
 pub(crate) struct Flash {
     pub(crate) channels: usize,
     pub(crate) dies_per_channel: usize,
-    /// What is programmed at once.
     pub(crate) page_bytes: u64,
     pub(crate) block_pages: u64,
     pub(crate) read_ns: u64,
@@ -150,12 +147,9 @@ pub(crate) struct Flash {
     pub(crate) state: State,
 }
 
-/// Which block is cleaned next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Victim {
-    /// The one with the least to move.
     Greedy,
-    /// The one written longest ago.
     Fifo,
 }
 

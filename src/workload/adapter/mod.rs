@@ -16,10 +16,8 @@ pub const FOLDER: &str = "FOLDER";
 /// How much of an output that cannot be used is shown.
 const SHOWN: usize = 2000;
 
-/// A benchmark program.
 pub trait Adapter: Sync {
     fn name(&self) -> &'static str;
-    /// What it measures, in a line.
     fn summary(&self) -> &'static str;
     fn program(&self) -> &'static str;
     /// What it can measure; every metric it gives is among them.
@@ -35,10 +33,8 @@ pub trait Adapter: Sync {
     fn read(&self, output: &str) -> Result<Reading, AdapterError>;
 }
 
-/// What an output says.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
-    /// The program's own numbers.
     pub measurements: Vec<Measurement>,
     /// What a reader of the numbers must know, in sentences.
     pub notes: Vec<String>,

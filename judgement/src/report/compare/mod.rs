@@ -15,7 +15,6 @@ use crate::journal::Run;
 use crate::statistics::Comparison;
 use crate::verdict::{Change, RunComparison};
 
-/// What a comparison of two runs shows.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparisonReport<'a> {
     pub before: &'a Run,

@@ -4,7 +4,6 @@ use crate::report::number::{Scale, decimals, fixed, percent, times};
 use crate::statistics::Estimate;
 use crate::verdict::Change;
 
-/// The cells of a change.
 pub(super) struct Row {
     /// The number before, with its unit and half its interval.
     pub(super) before: String,

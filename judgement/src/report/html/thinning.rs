@@ -12,9 +12,7 @@ const NUMBERS: usize = 200_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Thinned {
-    /// Trials in the page.
     pub(super) shown: usize,
-    /// Trials of the run.
     pub(super) all: usize,
 }
 

@@ -44,7 +44,6 @@ pub(super) fn render(report: &Report<'_>, look: Look) -> String {
     finished(&(page.lines.join("\n") + "\n"), look)
 }
 
-/// The lines of a page, each within its columns.
 pub(super) struct Page {
     pub(super) lines: Vec<String>,
     pub(super) look: Look,
@@ -66,7 +65,6 @@ impl Page {
         self.lines.extend(lines.iter().map(|line| toned(tone, line)));
     }
 
-    /// A text beside a label, in line with the others.
     pub(super) fn beside(&mut self, label: &str, labelled: usize, tone: Option<Tone>, text: &str) {
         let room = self.look.columns.saturating_sub(labelled);
         for (at, line) in wrap(&one_line(text), room).iter().enumerate() {

@@ -3,7 +3,6 @@
 
 use super::permutation::Permutation;
 
-/// Where a logical unit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// It was never written, or was discarded.

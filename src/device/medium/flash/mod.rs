@@ -265,7 +265,6 @@ impl Medium for Flash {
         Span { begin_ns: at_ns, end_ns }
     }
 
-    /// Fills one page.
     fn destage(&mut self, at_ns: u64, cache: &mut Cache, all: bool) -> Option<(u64, u64)> {
         if !all && cache.dirty_sectors() < self.page_units * UNIT {
             return None;
