@@ -230,6 +230,8 @@ fn a_dry_run_prints_every_command_line_and_writes_nothing() {
         "ext4,xfs",
         "--set",
         "device.folder=\"/no/such/folder\"",
+        "--set",
+        "protocol.order=7",
     ]);
     let seen = seen.exits(0).shows(&[
         "mkfs.ext4 ",

@@ -5,9 +5,7 @@
 use std::sync::LazyLock;
 
 use fsverdict::statistics::{
-    best_of, coin_cumulative, evidence, holm, independent_ratio, levels, mean, median, median_estimate,
-    minimum_detectable_difference, normal_quantile, normal_tail, quantile, shift_estimate, student_quantile,
-    student_tail, table_scale, trimmed_mean,
+    Evidence, FEWEST, best_of, holm, mean, median, quantile, student_quantile, student_tail, trimmed_mean,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -41,54 +39,23 @@ struct Distribution {
     degrees: f64,
     x: f64,
     share: f64,
-    trials: usize,
-    successes: usize,
-    normal_tail: f64,
-    normal_quantile: f64,
     student_tail: f64,
     student_quantile: f64,
-    coin_cumulative: f64,
 }
 
 #[test]
 fn distributions() {
     for case in cases::<Distribution>("distribution") {
         let what = format!("x {} degrees {} share {}", case.x, case.degrees, case.share);
-        close(normal_tail(case.x), case.normal_tail, 1e-10, &what);
-        close(normal_quantile(case.share), case.normal_quantile, 1e-9, &what);
         close(student_tail(case.x, case.degrees), case.student_tail, 1e-9, &what);
         close(student_quantile(case.share, case.degrees), case.student_quantile, 1e-8, &what);
-        close(coin_cumulative(case.successes, case.trials), case.coin_cumulative, 1e-9, &what);
     }
 }
 
 #[derive(Deserialize)]
-struct Shift {
+struct Sample {
     values: Vec<f64>,
-    confidence: f64,
-    point: f64,
-    low: Option<f64>,
-    high: Option<f64>,
-}
-
-#[test]
-fn hodges_lehmann_interval_is_what_the_test_does_not_reject() {
-    for case in cases::<Shift>("hodges_lehmann") {
-        let found = shift_estimate(&case.values, case.confidence).unwrap();
-        let what = format!("{:?} at {}", case.values, case.confidence);
-        close(found.point, case.point, 1e-9, &what);
-        close_or_none(found.low, case.low, &what);
-        close_or_none(found.high, case.high, &what);
-    }
-}
-
-#[derive(Deserialize)]
-struct Summary {
-    values: Vec<f64>,
-    confidence: f64,
     median: f64,
-    low: Option<f64>,
-    high: Option<f64>,
     mean: f64,
     trimmed: Option<f64>,
     best: f64,
@@ -96,13 +63,9 @@ struct Summary {
 }
 
 #[test]
-fn medians_and_legacy_estimators() {
-    for case in cases::<Summary>("median") {
-        let what = format!("{:?} at {}", case.values, case.confidence);
-        let found = median_estimate(&case.values, case.confidence).unwrap();
-        close(found.point, case.median, 1e-12, &what);
-        close_or_none(found.low, case.low, &what);
-        close_or_none(found.high, case.high, &what);
+fn samples_and_legacy_estimators() {
+    for case in cases::<Sample>("sample") {
+        let what = format!("{:?}", case.values);
         close(median(&case.values).unwrap(), case.median, 1e-12, &what);
         close_or_none(mean(&case.values), Some(case.mean), &what);
         close_or_none(trimmed_mean(&case.values), case.trimmed, &what);
@@ -128,26 +91,49 @@ fn holm_is_closed_bonferroni() {
 }
 
 #[derive(Deserialize)]
-struct OutlierT {
+struct OneSample {
     values: Vec<f64>,
     difference: f64,
     error: f64,
     p: f64,
+    p_above: f64,
+    low: f64,
+    high: f64,
 }
 
 #[test]
 fn t_tests_without_outliers() {
-    for case in cases::<OutlierT>("outlier_t") {
-        let found = evidence(&case.values, &[], None).unwrap();
+    for case in cases::<OneSample>("evidence") {
+        let found = Evidence::of(&case.values).unwrap();
         let what = format!("{:?}", case.values);
         close(found.difference, case.difference, 1e-9, &what);
         close(found.error, case.error, 1e-9, &what);
         close(found.p_different(), case.p, 1e-8, &what);
+        close(found.p_above(-0.1), case.p_above, 1e-8, &what);
+        if found.count >= FEWEST as usize {
+            close_or_none(found.estimate().low, Some(case.low), &what);
+            close_or_none(found.estimate().high, Some(case.high), &what);
+        }
     }
 }
 
 #[derive(Deserialize)]
-struct Independent {
+struct Moderated {
+    samples: Vec<Vec<f64>>,
+    p_above: Vec<f64>,
+}
+
+#[test]
+fn pairs_in_the_light_of_others() {
+    for case in cases::<Moderated>("moderated") {
+        for (ours, theirs) in Evidence::among(&case.samples).into_iter().zip(case.p_above) {
+            close(ours.p_above(0.0), theirs, 1e-8, &format!("{:?}", case.samples));
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Welch {
     ours: Vec<f64>,
     theirs: Vec<f64>,
     mean: f64,
@@ -158,72 +144,12 @@ struct Independent {
 
 #[test]
 fn independent_samples() {
-    for case in cases::<Independent>("independent") {
-        let (ratio, p) = independent_ratio(&case.ours, &case.theirs, 0.95).unwrap();
+    for case in cases::<Welch>("welch") {
+        let found = Evidence::between(&case.ours, &case.theirs).unwrap();
         let what = format!("{:?} against {:?}", case.ours, case.theirs);
-        close(ratio.point, case.mean.exp(), 1e-9, &what);
-        close(ratio.low.unwrap(), case.low.exp(), 1e-7, &what);
-        close(ratio.high.unwrap(), case.high.exp(), 1e-7, &what);
-        close(p.unwrap(), case.p, 1e-7, &what);
-    }
-}
-
-#[derive(Deserialize)]
-struct Detectable {
-    deviation: f64,
-    blocks: usize,
-    alpha: f64,
-    power: f64,
-    difference: f64,
-}
-
-#[test]
-fn detectable_differences() {
-    for case in cases::<Detectable>("detectable") {
-        let found =
-            minimum_detectable_difference(case.deviation, case.blocks, case.alpha, case.power).unwrap();
-        close(found, case.difference, 1e-7, &format!("{} blocks", case.blocks));
-    }
-}
-
-#[derive(Deserialize)]
-struct Residual {
-    table: Vec<Vec<f64>>,
-    variance: f64,
-    degrees: f64,
-}
-
-#[test]
-fn residuals_of_least_squares() {
-    let (mut drawn_in, mut all) = (0, 0);
-    for case in cases::<Residual>("residual") {
-        let scale = table_scale(&case.table).unwrap();
-        assert_eq!(scale.seen, case.degrees);
-        // Ours is of differences of two values. Where a pair looks wild beside the others, it counts less.
-        let ours = 0.5 * scale.variance;
-        all += 1;
-        if ours < 0.999 * case.variance {
-            drawn_in += 1;
-        } else {
-            close(ours, case.variance, 1e-8, &format!("{:?}", case.table));
-        }
-    }
-    assert!(5 * drawn_in <= all, "{drawn_in} of {all}");
-}
-
-#[derive(Deserialize)]
-struct Crossing {
-    blocks: [u32; 2],
-    shares: [f64; 2],
-    levels: [f64; 2],
-}
-
-#[test]
-fn levels_of_repeated_looks() {
-    for case in cases::<Crossing>("crossing") {
-        let looks = [(case.blocks[0], case.shares[0]), (case.blocks[1], case.shares[1])];
-        for (ours, theirs) in levels(&looks).into_iter().zip(case.levels) {
-            close(ours, theirs, 1e-4, &format!("{looks:?}"));
-        }
+        close(found.difference, case.mean, 1e-9, &what);
+        close(found.estimate().low.unwrap(), case.low, 1e-7, &what);
+        close(found.estimate().high.unwrap(), case.high, 1e-7, &what);
+        close(found.p_different(), case.p, 1e-7, &what);
     }
 }

@@ -150,7 +150,7 @@ targets! {
     recorded_plan: vec![RECORDED.as_bytes().to_vec()], |bytes: &[u8]| {
         if let Ok(plan) = serde_json::from_slice::<Plan>(bytes) {
             assert!(digest(&plan).len() < 100);
-            let _ = Deliberation::of(&plan, &RUN, true).outcome();
+            let _ = Deliberation::of(&plan, &RUN).outcome();
         }
     };
     bonnie: vec![

@@ -7,7 +7,7 @@ use std::process::Command;
 use fsverdict::cli::with_vocabulary;
 use fsverdict::journal::Unit;
 use fsverdict::plan::{Claim, Dataset, Legacy, Overrides, Plan, Work, measure_variable, preset, read_with};
-use fsverdict::verdict::{Estimate, Now, PhaseEstimate, then_and_now};
+use fsverdict::verdict::{Blocks, Estimate, Now, PhaseEstimate, then_and_now};
 
 fn study(name: &str, scale: Option<f64>) -> Plan {
     let overrides = Overrides { scale, ..Overrides::default() };
@@ -211,7 +211,7 @@ fn every_finding_can_be_judged_by_a_full_run() {
                 }
             }
         }
-        for judged in then_and_now(&plan, &estimates) {
+        for judged in then_and_now(&plan, &estimates, &Blocks::default()) {
             assert_ne!(
                 judged.now,
                 Now::CannotTell,

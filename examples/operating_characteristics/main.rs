@@ -1,50 +1,93 @@
-//! Measures the stopping rule: how often it is wrong, and how many trials it needs.
+//! Measures the rule that ends a run: how often its recommendation is wrong, and what it costs.
 //!
-//!     cargo run --release --example operating_characteristics -- [--repetitions N] [--noise S,S] [--seed N] [--rows]
+//!     cargo run --release --example operating_characteristics -- [--repetitions N] [--noise S,S] [--seed N] [--ranked] [--rows]
 //!
-//! N simulated runs per row (default 2000) at each noise S, the standard deviation of a log time (default
-//! 0.02,0.04). Prints the Markdown tables of docs/methodology.md; with --rows, every row that they summarise.
-//! A thread for each S; same arguments, same tables.
+//! The rule is the one that runs use. N simulated runs a row (default 500) at each noise S, the standard deviation of a
+//! trial's log time (default 0.01,0.02,0.05,0.1,0.2). Prints the tables of docs/methodology.md, with --rows every row. A thread for each S;
+//! same arguments, same table.
 
-mod informed;
-mod rules;
-mod tables;
-mod tally;
 mod world;
 
-use std::panic::resume_unwind;
 use std::process::ExitCode;
 use std::thread;
 
-use crate::informed::Informed;
-use crate::tables::{Table, print_every_row, print_levels, print_summary};
-use crate::tally::{Row, simulate};
-use crate::world::NOISES;
+use fsverdict::statistics::{Outcome, Race, Rule};
 
-/// How many candidates.
-const CANDIDATES: [usize; 5] = [2, 3, 4, 8, 16];
+use crate::world::{NOISES, Noise, World};
 
-/// How much worse those that are not best are.
-const GAPS: [f64; 7] = [0.01, 0.03, 0.05, 0.10, 0.20, 0.50, 1.00];
+const CANDIDATES: [usize; 4] = [2, 5, 10, 16];
+const TIE: f64 = 0.03;
+const MOST_BLOCKS: u32 = 30;
 
-/// What is true of the candidates: how many, how many of them tied for best, how much worse the others are.
+/// What is true of the candidates.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Truth {
-    pub(crate) candidates: usize,
-    pub(crate) best: usize,
-    pub(crate) gap: f64,
+enum Truth {
+    /// Their log centres are normal with a standard deviation of 20 %.
+    Scattered,
+    /// One is best, and all others are worse by a hair more than δ: the most chances to be wrong.
+    Hardest,
+    /// All are the same.
+    Equal,
 }
 
-/// Every truth that is tried in every kind of noise.
-fn truths() -> Vec<Truth> {
-    let mut all = Vec::new();
-    for candidates in CANDIDATES {
-        all.push(Truth { candidates, best: candidates, gap: 0.0 });
-        for best in 1..candidates.min(3) {
-            all.extend(GAPS.map(|gap| Truth { candidates, best, gap }));
+const TRUTHS: [(Truth, &str); 3] = [
+    (Truth::Scattered, "scattered by 20 %"),
+    (Truth::Hardest, "all others worse by δ"),
+    (Truth::Equal, "all equal"),
+];
+
+fn centres(truth: Truth, candidates: usize, normal: &mut dyn FnMut() -> f64) -> Vec<f64> {
+    let hair = 1.001;
+    let centre = |place: usize| match truth {
+        Truth::Scattered => 0.2 * normal(),
+        Truth::Hardest if place > 0 => libm::log1p(TIE) * hair,
+        _ => 0.0,
+    };
+    (0..candidates).map(centre).collect()
+}
+
+/// Counts over many runs.
+#[derive(Debug, Default)]
+struct Tally {
+    runs: u32,
+    wrong: u32,
+    undecided: u32,
+    blocks: u64,
+    trials: u64,
+}
+
+fn simulate(
+    truth: Truth,
+    candidates: usize,
+    noise: Noise,
+    deviation: f64,
+    stream: u64,
+    request: &Request,
+) -> Tally {
+    let mut tally = Tally::default();
+    let rule = Rule { tie: TIE, minimum: 3, maximum: MOST_BLOCKS, ranked: request.ranked };
+    for repetition in 0..request.repetitions {
+        let seed = stream << 24 | u64::from(repetition);
+        let mut world = World::new(|normal| centres(truth, candidates, normal), noise, deviation, seed);
+        let mut race = Race::new(rule, candidates);
+        let look = loop {
+            tally.trials += race.racing().len() as u64;
+            let look = race.block(&world.next_block(&race.racing()));
+            if look.outcome != Outcome::Continue {
+                break look;
+            }
+        };
+        tally.runs += 1;
+        tally.blocks += u64::from(look.block);
+        let best = world.centres().iter().copied().fold(f64::INFINITY, f64::min);
+        match (look.outcome, look.leader) {
+            (Outcome::Recommended, Some(leader)) => {
+                tally.wrong += u32::from(world.centres()[leader] - best > libm::log1p(TIE));
+            }
+            _ => tally.undecided += 1,
         }
     }
-    all
+    tally
 }
 
 /// What the user asked for.
@@ -53,17 +96,19 @@ struct Request {
     repetitions: u32,
     deviations: Vec<f64>,
     seed: u64,
-    rows: bool,
+    ranked: bool,
+    all: bool,
 }
 
 impl Request {
-    fn of(arguments: impl Iterator<Item = String>) -> Option<Request> {
+    fn of(mut arguments: impl Iterator<Item = String>) -> Option<Request> {
+        let deviations = vec![0.01, 0.02, 0.05, 0.1, 0.2];
         let mut request =
-            Request { repetitions: 2000, deviations: vec![0.02, 0.04], seed: 20_261_121, rows: false };
-        let mut arguments = arguments;
+            Request { repetitions: 500, deviations, seed: 20_261_122, ranked: false, all: false };
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
-                "--rows" => request.rows = true,
+                "--ranked" => request.ranked = true,
+                "--rows" => request.all = true,
                 "--repetitions" => request.repetitions = arguments.next()?.parse().ok().filter(|n| *n > 0)?,
                 "--seed" => request.seed = arguments.next()?.parse().ok()?,
                 "--noise" => {
@@ -79,72 +124,136 @@ impl Request {
 
 fn main() -> ExitCode {
     let Some(ref request) = Request::of(std::env::args().skip(1)) else {
-        eprintln!("usage: operating_characteristics [--repetitions N] [--noise S,S] [--seed N] [--rows]");
+        eprintln!(
+            "usage: operating_characteristics [--repetitions N] [--noise S,S] [--seed N] [--ranked] [--rows]"
+        );
         return ExitCode::from(2);
     };
-    let tables: Vec<Table> = thread::scope(|scope| {
-        let fill = |deviation| scope.spawn(move || filled_table(request, deviation));
-        let filling: Vec<_> = request.deviations.iter().copied().map(fill).collect();
-        filling.into_iter().map(|table| table.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    let rows: Vec<Row> = thread::scope(|scope| {
+        let rows = |deviation: f64| scope.spawn(move || rows(request, deviation));
+        let filling: Vec<_> = request.deviations.iter().copied().map(rows).collect();
+        filling.into_iter().filter_map(|table| table.join().ok()).flatten().collect()
     });
-    for table in &tables {
-        if request.rows {
-            print_every_row(table);
-        } else {
-            print_summary(table);
-        }
+    by_size(&rows);
+    by_kind(&rows, &request.deviations);
+    if request.all {
+        every(&rows);
     }
-    print_levels(&tables);
     ExitCode::SUCCESS
 }
 
-fn filled_table(request: &Request, deviation: f64) -> Table {
-    let repetitions = request.repetitions;
-    let mut table = Table::new(deviation, repetitions);
-    for (place, (noise, name)) in NOISES.into_iter().enumerate() {
-        let rules =
-            CANDIDATES.map(|candidates| (candidates, Informed::for_noise(noise, candidates, deviation)));
-        for (number, truth) in truths().into_iter().enumerate() {
-            let informed = rules.iter().find(|(candidates, _)| *candidates == truth.candidates);
-            // No two rows, noises or seeds share their random numbers.
-            let stream = (request.seed << 16) + ((place as u64) << 8) + number as u64;
-            let row = Row { truth, noise, deviation, repetitions, stream };
-            table.add(name, truth, simulate(row, informed.and_then(|(_, rule)| *rule)));
-        }
-    }
-    table
+/// One line of the whole table.
+#[derive(Debug)]
+struct Row {
+    deviation: f64,
+    kind: &'static str,
+    truth: Truth,
+    candidates: usize,
+    tally: Tally,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{Request, truths};
-    use crate::world::NOISES;
+impl Row {
+    fn share(&self, count: u32) -> f64 {
+        100.0 * f64::from(count) / f64::from(self.tally.runs)
+    }
 
-    #[test]
-    fn the_documented_table_has_these_noises() {
-        let methodology = include_str!("../../docs/methodology.md");
-        for (_, name) in NOISES {
-            assert!(methodology.contains(&format!("| {name} |")), "no row for {name}: run the example again");
+    fn wrong(&self) -> f64 {
+        self.share(self.tally.wrong)
+    }
+
+    fn undecided(&self) -> f64 {
+        self.share(self.tally.undecided)
+    }
+
+    fn blocks(&self) -> f64 {
+        self.tally.blocks as f64 / f64::from(self.tally.runs)
+    }
+
+    fn trials(&self) -> f64 {
+        self.tally.trials as f64 / f64::from(self.tally.runs) / self.candidates as f64
+    }
+}
+
+fn rows(request: &Request, deviation: f64) -> Vec<Row> {
+    let mut rows = Vec::new();
+    // No two rows share their random numbers, whatever else is asked for.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let mut stream = request.seed ^ ((deviation * 1e6) as u64) << 10;
+    for (noise, kind) in NOISES {
+        for (truth, _) in TRUTHS {
+            for candidates in CANDIDATES {
+                stream += 1;
+                let tally = simulate(truth, candidates, noise, deviation, stream, request);
+                rows.push(Row { deviation, kind, truth, candidates, tally });
+            }
         }
     }
+    rows
+}
 
-    #[test]
-    fn truths_are_those_the_documentation_names() {
-        let all = truths();
-        assert_eq!(all.len(), 5 + 5 * 7 + 4 * 7);
-        assert!(
-            all.iter().all(|truth| truth.best <= truth.candidates
-                && (truth.gap > 0.0) == (truth.best < truth.candidates))
+/// Normal noise: what it costs.
+fn by_size(rows: &[Row]) {
+    println!(
+        "| noise | candidates | scattered by 20 %: undecided % | blocks | trials a candidate | all others worse by δ: wrong % | undecided % | blocks | all equal: undecided % | blocks |"
+    );
+    println!("|{}", "--:|".repeat(10));
+    let normal = rows.iter().filter(|row| row.kind == NOISES[0].1);
+    for row in normal.clone().filter(|row| row.truth == Truth::Scattered) {
+        let same = |truth| {
+            normal.clone().find(|other| {
+                (other.truth, other.candidates) == (truth, row.candidates)
+                    && other.deviation.to_bits() == row.deviation.to_bits()
+            })
+        };
+        let (Some(hardest), Some(equal)) = (same(Truth::Hardest), same(Truth::Equal)) else { continue };
+        println!(
+            "| {:.0} % | {} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} |",
+            100.0 * row.deviation,
+            row.candidates,
+            row.undecided(),
+            row.blocks(),
+            row.trials(),
+            hardest.wrong(),
+            hardest.undecided(),
+            hardest.blocks(),
+            equal.undecided(),
+            equal.blocks()
         );
     }
+}
 
-    #[test]
-    fn arguments_are_read_or_refused() {
-        let read = |text: &str| Request::of(text.split_whitespace().map(str::to_owned));
-        let request = read("--repetitions 10 --noise 0.02,0.1 --rows").unwrap();
-        assert_eq!((request.repetitions, request.deviations, request.rows), (10, vec![0.02, 0.1], true));
-        assert_eq!(read("--repetitions 0"), None);
-        assert_eq!(read("--noise much"), None);
-        assert_eq!(read("2000"), None);
+/// Every kind of noise: the most wrong of all sizes and truths, and the most undecided where centres are scattered.
+fn by_kind(rows: &[Row], deviations: &[f64]) {
+    print!("\n| kind of noise: wrong %, at most (undecided %, at most) |");
+    deviations.iter().for_each(|deviation| print!(" {:.0} % |", 100.0 * deviation));
+    println!("\n|---|{}", "--:|".repeat(deviations.len()));
+    for (_, kind) in NOISES {
+        print!("| {kind} |");
+        for deviation in deviations {
+            let here =
+                rows.iter().filter(|row| row.kind == kind && row.deviation.to_bits() == deviation.to_bits());
+            let wrong = here.clone().map(Row::wrong).fold(0.0, f64::max);
+            let scattered = here.filter(|row| row.truth == Truth::Scattered);
+            print!(" {wrong:.1} ({:.1}) |", scattered.map(Row::undecided).fold(0.0, f64::max));
+        }
+        println!();
+    }
+}
+
+fn every(rows: &[Row]) {
+    println!("\n| noise | kind | truth | candidates | wrong % | undecided % | blocks | trials a candidate |");
+    println!("|--:|---|---|--:|--:|--:|--:|--:|");
+    for row in rows {
+        let truth = TRUTHS.iter().find(|(truth, _)| *truth == row.truth).map_or("", |(_, name)| *name);
+        println!(
+            "| {:.0} % | {} | {truth} | {} | {:.1} | {:.1} | {:.1} | {:.1} |",
+            100.0 * row.deviation,
+            row.kind,
+            row.candidates,
+            row.wrong(),
+            row.undecided(),
+            row.blocks(),
+            row.trials()
+        );
     }
 }

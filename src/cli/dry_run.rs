@@ -3,10 +3,28 @@
 use std::io::Write;
 
 use crate::lab::Choice;
-use crate::plan::{DeviceSource, Plan, duration_text};
+use crate::plan::{Candidate, DeviceSource, Plan, Until, duration_text};
 use crate::study::order;
 
 use super::{CliError, Outcome};
+
+/// How many trials a run of so many candidates takes.
+pub(super) fn trials_to_come(plan: &Plan, candidates: usize) -> String {
+    let blocks = plan.protocol.blocks;
+    let trials = |blocks: u32| blocks as usize * candidates;
+    if blocks.max == blocks.min {
+        return format!("{} trials: {} blocks of {candidates}", trials(blocks.min), blocks.min);
+    }
+    let until = match plan.protocol.until {
+        Until::Recommended => "until one can be recommended",
+        Until::Ranked => "until every candidate has its place",
+    };
+    format!(
+        "blocks of {candidates} trials, {until}: about {} trials where they stray by 2% or less, {} at most",
+        trials(blocks.min),
+        trials(blocks.max)
+    )
+}
 
 pub(super) fn show(plan: &Plan, choice: &Choice) -> Result<Outcome, CliError> {
     let mut out = anstream::stdout().lock();
@@ -34,18 +52,15 @@ pub(super) fn show(plan: &Plan, choice: &Choice) -> Result<Outcome, CliError> {
         }
     }
     writeln!(out)?;
-    let able: Vec<String> = plan
-        .candidates
-        .iter()
-        .filter(|candidate| choice.lab.obstacle(candidate).is_none())
-        .map(|candidate| candidate.name.clone())
-        .collect();
-    for block in 1..=plan.protocol.blocks.min {
-        let order = order(plan.protocol.seed, block, 1, &able);
-        writeln!(out, "block {block}: {}", order.join(" "))?;
-    }
-    if plan.protocol.blocks.max > plan.protocol.blocks.min {
-        writeln!(out, "up to {} blocks, until the verdict is certain", plan.protocol.blocks.max)?;
+    let able = |candidate: &Candidate| choice.lab.obstacle(candidate).is_none();
+    let trials = plan.candidates.iter().filter(|candidate| able(candidate)).count();
+    writeln!(out, "{}", trials_to_come(plan, trials))?;
+    if let Some(seed) = plan.protocol.order {
+        for block in 1..=plan.protocol.blocks.min {
+            let places = order(seed, block, plan.candidates.len(), |at| able(&plan.candidates[at]));
+            let names: Vec<&str> = places.iter().map(|at| plan.candidates[*at].name.as_str()).collect();
+            writeln!(out, "block {block}: {}", names.join(" "))?;
+        }
     }
     if let Some(budget) = plan.protocol.budget {
         writeln!(out, "no block starts that could not end within {}", duration_text(budget))?;

@@ -1,4 +1,4 @@
-//! `fsverdict resume`: carry on an interrupted run.
+//! `fsverdict resume`: carry on a run that was interrupted, or one that has ended and left something open.
 
 use std::path::PathBuf;
 
@@ -16,6 +16,9 @@ use super::{CliError, Outcome};
 pub(super) struct Arguments {
     /// The folder of the run
     run: PathBuf,
+    /// Carry on a run that has ended: for so many blocks, or until every candidate has its place
+    #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    more: Option<u32>,
     /// Allow the device's present content to be destroyed, by the identity that the refusal names
     #[arg(long, value_name = "IDENTITY")]
     erase: Option<String>,
@@ -26,12 +29,13 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
     let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask };
-    match Session::resume(folder.clone(), plan.clone(), arguments.conduct.jobs(), &permission)
+    let jobs = arguments.conduct.jobs();
+    match Session::resume(folder.clone(), plan.clone(), jobs, arguments.more, &permission)
         .map_err(CliError::failed)?
     {
         Resumed::Session(session) => conduct(*session, &arguments.conduct),
         Resumed::Complete(reason) => {
-            say(&format!("this run is complete ({reason}); nothing is left to do"));
+            say(&format!("this run is complete ({reason}); --more BLOCKS carries it on all the same"));
             show_result(&folder, &plan, arguments.conduct.all)
         }
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use crate::host::talk::say;
 use crate::plan::{Blocks, DeviceSource, LABS, LabChoice, Overrides, Twice, parse_time};
 use crate::study::{Observer, Permission, Session, SessionError, Silent};
 
@@ -115,6 +116,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
         SessionError::Dataset { .. } => CliError::usage(error),
         other => CliError::failed(other),
     })?;
+    if !arguments.conduct.quiet {
+        let able = session.plan().candidates.len();
+        say(&dry_run::trials_to_come(session.plan(), able));
+    }
     if arguments.open {
         let (folder, plan) = (session.folder().clone(), session.plan().clone());
         write_page(&folder, &plan, session.run().map_err(CliError::failed)?)?;

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::journal::Run;
-use crate::plan::duration_text;
+use crate::plan::{duration_text, rough_duration_text};
 
 /// Why no block of so many candidates can follow within the budget; `None` when one can, or nobody knows yet.
 pub(super) fn exhausted(budget: Duration, run: &Run, candidates: usize) -> Option<String> {
@@ -24,31 +24,19 @@ pub(super) fn exhausted(budget: Duration, run: &Run, candidates: usize) -> Optio
         } else {
             format!(
                 "the time of {budget} is up: another block would take longer than the {} left",
-                told(left)
+                rough_duration_text(left)
             )
         }
     })
-}
-
-/// Seconds without more digits than an estimate carries: `0.4s`, `42s`, `3m`, `2h10m`.
-fn told(seconds: f64) -> String {
-    let step = match seconds {
-        short if short < 1.0 => 0.1,
-        short if short < 60.0 => 1.0,
-        long if long < 1200.0 => 10.0,
-        _ => 60.0,
-    };
-    let rounded = Duration::try_from_secs_f64(libm::round(seconds / step) * step).unwrap_or(Duration::MAX);
-    duration_text(rounded)
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use super::{exhausted, told};
+    use super::exhausted;
     use crate::journal::{Event, Facts, Journal, Record, Run, SCHEMA, Status, TrialId};
-    use crate::plan::Plan;
+    use crate::plan::{Plan, rough_duration_text};
 
     /// A run of two candidates whose blocks took so many seconds each; at a minus sign it was interrupted for a day.
     fn run(blocks: &[i64]) -> Run {
@@ -73,7 +61,7 @@ mod tests {
         for (block, seconds) in (1..).zip(blocks) {
             if *seconds < 0 {
                 clock += 86_400;
-                tell(clock, None, Event::RunResumed {});
+                tell(clock, None, Event::RunResumed { more: None });
             }
             let order = vec!["ext4".to_owned(), "xfs".to_owned()];
             tell(clock, None, Event::BlockStarted { block, attempt: 1, order: order.clone() });
@@ -121,6 +109,6 @@ mod tests {
 
     #[test]
     fn times_have_few_digits() {
-        assert_eq!([0.44, 42.4, 187.0, 7260.0].map(told), ["400ms", "42s", "3m10s", "2h1m"]);
+        assert_eq!([0.44, 42.4, 187.0, 7260.0].map(rough_duration_text), ["400ms", "42s", "3m10s", "2h1m"]);
     }
 }

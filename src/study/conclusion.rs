@@ -3,7 +3,7 @@
 //! A pure function of plan and journal, so that a study that was interrupted goes on as it would have.
 
 use crate::journal::{CandidateStatus, Ending, Run};
-use crate::plan::{Plan, TWIN, contestants};
+use crate::plan::{Plan, TWIN, Until, contestants};
 use crate::statistics::Outcome;
 
 use super::budget::exhausted;
@@ -22,7 +22,7 @@ pub(super) struct Conclusion {
 impl Conclusion {
     /// Concludes from a run whose last block has ended.
     pub(super) fn of(plan: &Plan, run: &Run) -> Self {
-        let deliberation = contest(plan, run).then(|| Deliberation::of(plan, run, false));
+        let deliberation = contest(plan, run).then(|| Deliberation::of(plan, run));
         let mut conclusion = Conclusion { drop: leaving(plan, run, deliberation.as_ref()), end: None };
         let left: Vec<&str> = still_in(plan, run).filter(|name| !conclusion.has_dropped(name)).collect();
         let outcome = deliberation.map(|deliberation| deliberation.outcome());
@@ -59,13 +59,13 @@ fn leaving(plan: &Plan, run: &Run, deliberation: Option<&Deliberation>) -> Vec<(
     let mut staying: Vec<&str> = still_in(plan, run).collect();
     let failed = run.candidates.iter().filter(|state| state.status == CandidateStatus::Failed);
     let failed = failed.map(|state| (state.name.as_str(), "its trial failed".to_owned()));
-    let ruled_out = deliberation.iter().flat_map(|deliberation| {
-        deliberation.ruled_out().map(move |(name, look)| {
+    let behind = deliberation.iter().flat_map(|deliberation| {
+        deliberation.left().map(move |(name, look)| {
             let leader = deliberation.leader(look);
             (name, format!("certainly behind {leader} after {} blocks", look.block))
         })
     });
-    for (name, reason) in failed.chain(ruled_out) {
+    for (name, reason) in failed.chain(behind) {
         if staying.contains(&name) {
             staying.retain(|other| *other != name);
             leaving.push((name.to_owned(), reason));
@@ -87,22 +87,29 @@ fn end(plan: &Plan, run: &Run, outcome: Option<Outcome>, left: usize) -> Option<
     if left == 0 {
         return Some(("no candidate is left".to_owned(), Ending::Nobody));
     }
-    if done >= blocks.min {
-        let ended = match outcome {
-            Some(Outcome::Decided) => Some((format!("decided after {after}"), Ending::Rule)),
-            Some(Outcome::Tied) => Some((format!("practically tied after {after}"), Ending::Rule)),
-            Some(Outcome::Hopeless) => {
-                let reason = format!("undecided after {after}, and those left would hardly change that");
-                Some((reason, Ending::Rule))
-            }
-            _ if done >= blocks.max || outcome.is_none() => {
-                Some((format!("{after}, as planned"), Ending::Blocks))
-            }
-            _ => None,
-        };
-        if ended.is_some() {
-            return ended;
+    let ranked = plan.protocol.until == Until::Ranked || run.extended_to.is_some();
+    let word = if ranked { "ranked" } else { "recommended" };
+    let alone = left < 2 && outcome == Some(Outcome::Undecided);
+    let ended = match outcome {
+        _ if done < blocks.min => None,
+        Some(Outcome::Recommended) => Some((format!("{word} after {after}"), Ending::Rule)),
+        _ if alone => Some((format!("only one candidate is left after {after}"), Ending::Rule)),
+        _ if run.extended_to.is_some_and(|last| done >= last) => {
+            Some((format!("{after}, the last of them as asked for"), Ending::Blocks))
         }
+        Some(_) if run.extended_to.is_some() => None,
+        Some(Outcome::Continue) => None,
+        // Without rivals there is nothing to decide.
+        None => Some((format!("{after}, as planned"), Ending::Blocks)),
+        Some(Outcome::Undecided) if blocks.min == blocks.max => {
+            Some((format!("{after}, as planned"), Ending::Blocks))
+        }
+        Some(Outcome::Undecided) => {
+            Some((format!("undecided after {after}, the most that were planned"), Ending::Blocks))
+        }
+    };
+    if ended.is_some() {
+        return ended;
     }
     hopelessly_disturbed(run)
         .map(|reason| (reason, Ending::Disturbed))

@@ -2,13 +2,13 @@
 
 use crate::journal::{Caution, Ending, Event, JournalError, OpenJournal, TrialId};
 use crate::lab::{Lab, LabError, Medium, Obstacle};
-use crate::plan::Plan;
+use crate::plan::{DeviceSource, Plan};
 
 use super::conclusion::{Conclusion, still_in};
 use super::disturbance::broken_rule;
 use super::observer::Observer;
 use super::room::shortage;
-use super::schedule::order;
+use super::schedule::{order, order_seed};
 use super::staged::{changed, mixed};
 use super::watcher::Watcher;
 
@@ -35,13 +35,13 @@ pub struct Study<'a> {
 }
 
 impl Study<'_> {
-    /// Conducts the study from where the journal stands to its end.
+    /// Conducts the study from where the journal stands to its end; `resumed` is the event with which it is carried on.
     ///
     /// # Errors
     /// When the journal cannot be written or trials cannot be started. Failed trials are no errors.
-    pub fn conduct(&mut self, resumed: bool) -> Result<(), StudyError> {
-        if resumed {
-            self.report(None, Event::RunResumed {})?;
+    pub fn conduct(&mut self, resumed: Option<Event>) -> Result<(), StudyError> {
+        if let Some(event) = resumed {
+            self.report(None, event)?;
         }
         let run = self.journal.run()?;
         let begun = !run.blocks.is_empty();
@@ -65,7 +65,7 @@ impl Study<'_> {
                 Some(state) => (state.block, state.attempt, state.remaining().map(str::to_owned).collect()),
                 None => {
                     let (block, attempt) = run.next_block();
-                    let order = order(self.plan.protocol.seed, block, attempt, &candidates);
+                    let order = self.order(block, &candidates)?;
                     self.report(None, Event::BlockStarted { block, attempt, order: order.clone() })?;
                     (block, attempt, order)
                 }
@@ -81,13 +81,23 @@ impl Study<'_> {
         }
     }
 
+    /// The candidates that are still in, as a block tries them.
+    fn order(&mut self, block: u32, still_in: &[String]) -> Result<Vec<String>, StudyError> {
+        let seed = order_seed(self.plan, self.journal.run()?);
+        let names: Vec<&String> = self.plan.candidates.iter().map(|candidate| &candidate.name).collect();
+        let places = order(seed, block, names.len(), |at| still_in.contains(names[at]));
+        Ok(places.into_iter().map(|at| names[at].clone()).collect())
+    }
+
     /// Runs the trials of a block, or what is left of them. Whether it counts hangs on the machine, never on what was
     /// measured.
     fn block(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<(), StudyError> {
         let plan = self.plan;
         self.trials(block, attempt, names)?;
         let run = self.journal.run()?;
-        let limits = plan.protocol.disturbed.as_ref();
+        // In simulated time nothing that happens on this machine reaches the guest.
+        let simulated = matches!(plan.device.source, DeviceSource::Model { .. });
+        let limits = plan.protocol.disturbed.as_ref().filter(|_| !simulated);
         let disturbed = || broken_rule(limits?, run, block, attempt);
         let invalid = mixed(run, block, attempt).or_else(disturbed);
         // Before the block ends: whoever resumes after that does not look again.

@@ -21,6 +21,12 @@ pub enum SessionError {
     Folder(#[from] FolderError),
     #[error(transparent)]
     Journal(#[from] JournalError),
+    #[error("this run has not ended: it goes on by itself as it was planned\nhint: leave --more out")]
+    NotEnded,
+    #[error(
+        "no two candidates of this run are left that more blocks could compare\nhint: `fsverdict report` shows what they showed"
+    )]
+    NobodyLeft,
     #[error("this run was made in the lab `{0}`, which this version does not have")]
     UnknownLab(String),
     #[error("this run cannot be carried on:\n  {}\nhint: put that back as it was, or begin a new run (`fsverdict run`); `fsverdict report` shows what was measured", .0.join("\n  "))]

@@ -7,11 +7,13 @@ use crate::lab::{Choice, Medium, choose};
 use crate::plan::{Dataset, Plan};
 
 use super::claim::Permission;
+use super::conclusion::still_in;
 use super::conduct::{Study, StudyError};
 use super::environment::environment;
 use super::error::SessionError;
 use super::folder::RunFolder;
 use super::observer::Observer;
+use super::schedule::{ORDER_SEED, draw_order_seed};
 use super::unchanged::Changes;
 use super::watcher::{Machine, Unwatched, Watcher};
 
@@ -22,7 +24,8 @@ pub struct Session {
     medium: Medium,
     folder: RunFolder,
     journal: OpenJournal,
-    resumed: bool,
+    /// The event with which it is carried on; `None` for one that begins.
+    resumed: Option<Event>,
 }
 
 /// What there is to carry on.
@@ -48,6 +51,8 @@ impl Session {
         let medium = permission.claim(&plan)?;
         let folder = RunFolder::create(path, &plan)?;
         let medium = medium.with_traces_in(folder.path());
+        let mut environment = facts(&plan, &choice, &medium);
+        environment.insert(ORDER_SEED.to_owned(), draw_order_seed(&plan).to_string());
         let start = Event::RunStarted {
             schema: SCHEMA,
             id: folder.id(),
@@ -56,17 +61,18 @@ impl Session {
             lab: choice.lab.name().to_owned(),
             lab_reason: choice.reason.clone(),
             fidelity: format!("{}; {}", choice.lab.fidelity(), medium.fidelity()),
-            environment: facts(&plan, &choice, &medium),
+            environment,
         };
         let mut journal = OpenJournal::begin(&plan, &folder.journal(), start)?;
         for caution in medium.cautions() {
             journal.append(None, Event::Caution(caution))?;
         }
-        Ok(Session { plan, choice, medium, folder, journal, resumed: false })
+        Ok(Session { plan, choice, medium, folder, journal, resumed: None })
     }
 
     /// Carries on the run in `folder`: in the same lab, on the same kernel and device, by the same plan; with `jobs` trials at
-    /// once (see [`Choice::with_jobs`]), which may be others than before.
+    /// once (see [`Choice::with_jobs`]), which may be others than before. One that has ended goes on for `more` blocks, or
+    /// until every candidate has its place.
     ///
     /// # Errors
     /// When any of that is not so any more, or what [`begin`](Self::begin) says.
@@ -74,14 +80,19 @@ impl Session {
         folder: RunFolder,
         mut plan: Plan,
         jobs: Option<usize>,
+        more: Option<u32>,
         permission: &Permission<'_>,
     ) -> Result<Resumed, SessionError> {
         let mut journal = OpenJournal::resume(&plan, &folder.journal())?;
         let run = journal.run()?;
-        if let Some(reason) = &run.finished
-            && run.killed_in_last_block().next().is_none()
-        {
-            return Ok(Resumed::Complete(reason.clone()));
+        let killed = run.killed_in_last_block().next().is_some();
+        match (&run.finished, more) {
+            (Some(reason), None) if !killed => return Ok(Resumed::Complete(reason.clone())),
+            (None, Some(_)) => return Err(SessionError::NotEnded),
+            _ => {}
+        }
+        if more.is_some() && still_in(&plan, run).count() < 2 {
+            return Err(SessionError::NobodyLeft);
         }
         let asked_for = plan.lab;
         let lab = &run.header.lab;
@@ -97,7 +108,8 @@ impl Session {
         for text in cautions {
             journal.append(None, Event::Caution(Caution { phase: String::new(), text }))?;
         }
-        Ok(Resumed::Session(Box::new(Session { plan, choice, medium, folder, journal, resumed: true })))
+        let resumed = Some(Event::RunResumed { more });
+        Ok(Resumed::Session(Box::new(Session { plan, choice, medium, folder, journal, resumed })))
     }
 
     /// What is carried out.

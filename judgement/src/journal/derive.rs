@@ -114,7 +114,10 @@ impl Run {
                     found.invalid = invalid;
                 }
             }
-            Event::RunResumed {} => {
+            Event::RunResumed { more } => {
+                if let Some(more) = more {
+                    self.extended_to = Some(self.complete_blocks() as u32 + more);
+                }
                 self.resumed += 1;
                 // Whatever was under way ended with the conductor, and begins again.
                 open.clear();
@@ -296,7 +299,7 @@ impl Fold {
                 run.candidates = std::mem::take(&mut self.candidates);
             }
         } else if let Some(run) = &mut self.run {
-            if !matches!(record.event, Event::RunResumed {}) {
+            if !matches!(record.event, Event::RunResumed { .. }) {
                 // A clock that was set back took no time away.
                 run.worked += record.at.duration_since(run.last).as_secs_f64().max(0.0);
             }
@@ -348,6 +351,7 @@ fn begin(record: &Record) -> Option<Run> {
         cautions: Vec::new(),
         interrupted: Vec::new(),
         resumed: 0,
+        extended_to: None,
         finished: None,
         ending: None,
         worked: 0.0,

@@ -123,7 +123,7 @@ fn a_trial_begun_again_after_an_interruption_counts_once() {
         vec![start(), open(1, 1)],
         trial(id(1, 1, "b"), 1.0, Status::Ok),
         vec![(id(1, 1, "a"), Event::TrialStarted {}), measured(id(1, 1, "a").as_ref(), 7.0)],
-        vec![(None, Event::RunResumed {})],
+        vec![(None, Event::RunResumed { more: None })],
         trial(id(1, 1, "a"), 2.0, Status::Ok),
         vec![close(1, 1, None)],
     ]);
@@ -222,9 +222,12 @@ fn a_killed_trial_is_tried_again_on_resuming_while_its_block_is_the_last() {
         events
     };
     let beginning = || [vec![start(), open(1, 1)], trial(id(1, 1, "a"), 2.0, Status::Ok), killed()].concat();
-    let again =
-        [vec![(None, Event::RunResumed {})], trial(id(1, 1, "b"), 3.0, Status::Ok), vec![close(1, 1, None)]];
-    let run = story(&[beginning(), vec![(None, Event::RunResumed {})]]);
+    let again = [
+        vec![(None, Event::RunResumed { more: None })],
+        trial(id(1, 1, "b"), 3.0, Status::Ok),
+        vec![close(1, 1, None)],
+    ];
+    let run = story(&[beginning(), vec![(None, Event::RunResumed { more: None })]]);
     assert_eq!(run.resume_point().unwrap().remaining().collect::<Vec<_>>(), ["b"]);
     let run = story(&[vec![beginning()], again.into()].concat());
     assert_eq!(run.resume_point(), None);
@@ -233,7 +236,7 @@ fn a_killed_trial_is_tried_again_on_resuming_while_its_block_is_the_last() {
         (run.sample("b", "write", "durable"), run.sample("a", "write", "durable")),
         (vec![(1, 3.0)], vec![(1, 2.0)])
     );
-    let run = story(&[beginning(), vec![open(2, 1), (None, Event::RunResumed {})]]);
+    let run = story(&[beginning(), vec![open(2, 1), (None, Event::RunResumed { more: None })]]);
     assert_eq!((run.resume_point().unwrap().block, run.candidates[1].status), (2, CandidateStatus::Failed));
 }
 

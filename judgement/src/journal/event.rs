@@ -54,7 +54,11 @@ pub enum Event {
         environment: Facts,
     },
     /// An interrupted run goes on.
-    RunResumed {},
+    RunResumed {
+        /// A run that had ended goes on for so many blocks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        more: Option<u32>,
+    },
     CandidateSkipped {
         candidate: String,
         reason: String,

@@ -27,6 +27,8 @@ pub struct Run {
     pub interrupted: Vec<TrialId>,
     /// How often the run was carried on after an interruption.
     pub resumed: u32,
+    /// Up to how many blocks it goes after it had ended and more were asked for.
+    pub extended_to: Option<u32>,
     /// Why it ended; `None` while it goes on, or when it was interrupted.
     pub finished: Option<String>,
     /// The kind of that reason; `None` in older journals too.

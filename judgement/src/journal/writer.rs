@@ -194,7 +194,7 @@ mod tests {
         let mut writer = Writer::create(path).unwrap();
         let trial = trial();
         vec![
-            writer.append(None, Event::RunResumed {}).unwrap(),
+            writer.append(None, Event::RunResumed { more: None }).unwrap(),
             writer.append(Some(&trial), observation(1.0 / 3.0)).unwrap(),
             writer.append(Some(&trial), finished()).unwrap(),
         ]
@@ -221,7 +221,7 @@ mod tests {
             let mut held = Vec::new();
             let mut writer = Writer::append_to(&path, |record| held.push(record)).unwrap();
             assert_eq!(held, records[..lines], "cut after {length} bytes");
-            let added = writer.append(None, Event::RunResumed {}).unwrap();
+            let added = writer.append(None, Event::RunResumed { more: None }).unwrap();
             drop(writer);
             let journal = read(&path).unwrap();
             assert!(!journal.torn);
@@ -245,14 +245,20 @@ mod tests {
     fn a_journal_that_was_removed_or_replaced_takes_no_more() {
         let (_folder, path) = place();
         let mut writer = Writer::create(&path).unwrap();
-        writer.append(None, Event::RunResumed {}).unwrap();
+        writer.append(None, Event::RunResumed { more: None }).unwrap();
         let away = path.with_extension("away");
         fs::rename(&path, &away).unwrap();
-        assert!(matches!(writer.append(None, Event::RunResumed {}), Err(JournalError::Gone { .. })));
+        assert!(matches!(
+            writer.append(None, Event::RunResumed { more: None }),
+            Err(JournalError::Gone { .. })
+        ));
         fs::write(&path, "another").unwrap();
-        assert!(matches!(writer.append(None, Event::RunResumed {}), Err(JournalError::Gone { .. })));
+        assert!(matches!(
+            writer.append(None, Event::RunResumed { more: None }),
+            Err(JournalError::Gone { .. })
+        ));
         fs::rename(&away, &path).unwrap();
-        writer.append(None, Event::RunResumed {}).unwrap();
+        writer.append(None, Event::RunResumed { more: None }).unwrap();
         drop(writer);
         fs::remove_file(&path).unwrap();
         assert!(matches!(read(&path), Err(JournalError::NoRun { .. })));
@@ -268,7 +274,7 @@ mod tests {
             matches!(&error, JournalError::NotFinite { what, .. } if what == "durable of write"),
             "{error}"
         );
-        writer.append(None, Event::RunResumed {}).unwrap();
+        writer.append(None, Event::RunResumed { more: None }).unwrap();
         assert_eq!(read(&path).unwrap().records.len(), 1);
     }
 }

@@ -39,7 +39,7 @@ pub use error::{Fault, PlanError, ValueError};
 pub use limits::TEXT as LONGEST_PLAN;
 pub use model::{
     Blocks, Candidate, ClockChoice, Dataset, Device, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan,
-    Protocol, StagingChoice, TreeShape, Verify, Vocabulary, Work,
+    Protocol, StagingChoice, TreeShape, Until, Verify, Vocabulary, Work,
 };
 pub use operation::{Flow, Kind, Needs, Operation};
 pub use preset::{Preset, preset, presets};
@@ -51,4 +51,4 @@ pub use source::blame;
 pub use space::{image_room, least_space};
 pub use suggest::{nearest, suggest};
 pub use twin::{TWIN, Twice, contestants, is_twin};
-pub use units::{Bytes, duration_text, parse_duration, parse_time};
+pub use units::{Bytes, duration_text, parse_duration, parse_time, rough_duration_text};

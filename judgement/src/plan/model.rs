@@ -124,8 +124,14 @@ pub enum DeviceSource {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Protocol {
     pub blocks: Blocks,
-    /// Seed of the random order and of generated data.
+    /// Seed of generated data, and of everything that is left to chance in simulated time.
     pub seed: u64,
+    /// Seed of the random order; drawn for the run when absent, and recorded with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<u64>,
+    /// What is to be known before the run ends.
+    #[serde(default, skip_serializing_if = "Until::is_default")]
+    pub until: Until,
     /// δ, as a fraction: smaller relative differences do not matter to this user.
     pub tie: f64,
     /// A trial that takes longer than this is stopped and counts as failed.
@@ -139,6 +145,23 @@ pub struct Protocol {
     /// How the study that the plan repeats combined its runs; shown beside the medians, never used for the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub legacy: Option<Legacy>,
+}
+
+/// What is to be known before a run ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Until {
+    /// A candidate that nobody beats by more than δ.
+    #[default]
+    Recommended,
+    /// Besides, of each other candidate whether it is behind that one or tied with it.
+    Ranked,
+}
+
+impl Until {
+    fn is_default(&self) -> bool {
+        *self == Until::default()
+    }
 }
 
 /// A way to combine runs that studies have used.

@@ -9,15 +9,16 @@ use super::source::{Node, Value};
 use super::twin::Twice;
 use super::value::{count, number, text, time, whole};
 use super::words::choose;
-use super::{Blocks, Disturbance, Legacy, Protocol};
+use super::{Blocks, Disturbance, Legacy, Protocol, Until};
 
 pub(super) const PROTOCOL: &[&str] =
-    &["blocks", "seed", "tie", "timeout", "for", "aa", "disturbed", "legacy"];
+    &["blocks", "until", "seed", "order", "tie", "timeout", "for", "aa", "disturbed", "legacy"];
 pub(super) const BLOCKS: &[&str] = &["min", "max"];
 const BLOCKS_DEFAULT: Blocks = Blocks { min: 3, max: 30 };
 const TIE: f64 = 0.03;
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
+const UNTIL: &[(&str, Until)] = &[("recommended", Until::Recommended), ("ranked", Until::Ranked)];
 const LEGACIES: &[(&str, Legacy)] =
     &[("best-of", Legacy::BestOf), ("trimmed-mean", Legacy::TrimmedMean), ("mean", Legacy::Mean)];
 
@@ -26,6 +27,8 @@ pub(super) fn read_protocol(top: &Section<'_>) -> Option<(Protocol, Option<Place
     let mut protocol = Protocol {
         blocks: BLOCKS_DEFAULT,
         seed: 1,
+        order: None,
+        until: Until::default(),
         tie: TIE,
         timeout: TIMEOUT,
         budget: None,
@@ -36,6 +39,9 @@ pub(super) fn read_protocol(top: &Section<'_>) -> Option<(Protocol, Option<Place
     let section = Section::new("[protocol]", &entry.node, PROTOCOL, top.problems)?;
     protocol.blocks = read_blocks(&section).unwrap_or(protocol.blocks);
     protocol.seed = section.get("seed", whole).unwrap_or(protocol.seed);
+    protocol.order = section.get("order", whole);
+    let until = |node: &Node| choose(&text(node)?, UNTIL, "a run cannot go on until");
+    protocol.until = section.get("until", until).unwrap_or(protocol.until);
     protocol.tie = section.get("tie", tie).unwrap_or(protocol.tie);
     protocol.timeout = section.get("timeout", time).unwrap_or(protocol.timeout);
     protocol.budget = section.get("for", time);

@@ -129,6 +129,18 @@ pub fn duration_text(duration: Duration) -> String {
     if text.is_empty() { "0s".to_owned() } else { text }
 }
 
+/// Seconds without more digits than an estimate carries: `400ms`, `42s`, `3m10s`, `2h10m`.
+pub fn rough_duration_text(seconds: f64) -> String {
+    let step = match seconds {
+        short if short < 1.0 => 0.1,
+        short if short < 60.0 => 1.0,
+        long if long < 1200.0 => 10.0,
+        _ => 60.0,
+    };
+    let rounded = Duration::try_from_secs_f64(libm::round(seconds / step) * step).unwrap_or(Duration::MAX);
+    duration_text(rounded)
+}
+
 fn factor_of(units: &[(&str, u64)], unit: &str) -> Option<u64> {
     units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor)
 }

@@ -7,10 +7,10 @@ use serde::Serialize;
 use super::{CandidateEntry, Report, ReportError, TrialBasis};
 use crate::journal::{CandidateStatus, Ending, Facts};
 use crate::plan::{Circumstances, Goal};
-use crate::verdict::{Combined, PhaseEstimate, RawShare, ThenAndNow, Verdict, weights};
+use crate::verdict::{Combined, PhaseEstimate, RawShare, ThenAndNow, Verdict};
 
 /// Version of the format: raised when a field changes its meaning or goes, not when one is added.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// The whole document; the HTML report carries it too.
 #[derive(Serialize)]
@@ -128,7 +128,7 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
         candidates: in_plan_order(report).map(candidate).collect(),
         estimates: &report.estimates,
         verdict: VerdictPart {
-            goal: Goal { metric: report.plan.goal.metric.clone(), weights: weights(report.plan) },
+            goal: Goal { metric: report.plan.goal.metric.clone(), weights: report.yardstick.weights.clone() },
             verdict,
             words: report.paragraph.as_deref(),
             cautions: report.notes.iter().map(super::Note::line).collect(),

@@ -3,7 +3,7 @@
 use super::matrix::{Cell, Mark, Matrix, Spread};
 use super::number::{fixed, percent, times};
 use super::text::{count, one_line};
-use super::{Report, findings, noise, sentence};
+use super::{Report, findings, sentence};
 use crate::journal::CandidateStatus;
 
 pub(super) fn render(report: &Report<'_>) -> String {
@@ -108,14 +108,14 @@ fn shown(cell: &Cell) -> String {
 
 fn legend(report: &Report<'_>, matrix: &Matrix) -> String {
     let spread = match matrix.spread {
-        Spread::Interval => ", ± half its 95% interval",
+        Spread::Interval => ", ± 95% of the distance from the leader",
         Spread::Range => ", ± half the range from least to most",
         Spread::Unknown => "",
     };
     let sizes = match report.sample_sizes() {
         Some((1, 1)) | None => "one trial each".to_owned(),
-        Some((few, many)) if few == many => format!("median of {}", count(few, "trial")),
-        Some((few, many)) => format!("median of {few} to {many} trials"),
+        Some((few, many)) if few == many => format!("mean of {}", count(few, "trial")),
+        Some((few, many)) => format!("mean of {few} to {many} trials, side by side within blocks"),
     };
     let tie = percent(report.plan.protocol.tie);
     let metric = escaped(&report.plan.goal.metric);
@@ -138,8 +138,8 @@ fn foot(report: &Report<'_>) -> String {
     if let Some(reason) = &report.run.finished {
         text.push_str(&format!("- **Ended**: {}\n", escaped(reason)));
     }
-    if let Some(floor) = noise::floor_and_hint(report) {
-        text.push_str(&format!("- **Noise**: {}\n", escaped(&floor)));
+    if let Some(noise) = &report.noise {
+        text.push_str(&format!("- **Noise**: {}\n", escaped(noise)));
     }
     if let Some(harness) = report.harness {
         text.push_str(&format!("- **Harness**: {}\n", harness.sentence()));

@@ -2,8 +2,9 @@
 
 use super::number::{Scale, decimals};
 use super::{PhaseEntry, Report};
-use crate::journal::{Better, CandidateStatus};
+use crate::journal::{Better, CandidateStatus, Trial};
 use crate::plan::is_twin;
+use crate::statistics::Evidence;
 use crate::verdict::{Estimate, PhaseEstimate, better_of};
 
 /// One metric of all measured candidates in some phases.
@@ -31,7 +32,7 @@ pub(super) struct Row {
     pub(super) cells: Vec<Option<Cell>>,
 }
 
-/// A median in its column's unit.
+/// A number in its column's unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Cell {
     /// Where its estimate is in the report.
@@ -40,7 +41,7 @@ pub(super) struct Cell {
     pub(super) times: Option<f64>,
     pub(super) value: f64,
     pub(super) decimals: i32,
-    /// Half the spread as a share of the median; `None` for a single trial.
+    /// Half the spread as a share of it; `None` for a single trial.
     pub(super) spread: Option<f64>,
     pub(super) mark: Mark,
 }
@@ -51,7 +52,7 @@ pub(super) enum Mark {
     Best,
     /// Within δ of the best.
     Tied,
-    /// Its line overlaps that of the best: the difference may be chance.
+    /// It is not certainly behind the best: the difference may be chance.
     Unsure,
     Plain,
 }
@@ -59,7 +60,7 @@ pub(super) enum Mark {
 /// What the ± of a matrix stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spread {
-    /// Half the width of the interval of the median.
+    /// Half the width of its interval.
     Interval,
     /// Half the way from the smallest value to the largest.
     Range,
@@ -90,6 +91,8 @@ impl Matrix {
             .with_status(CandidateStatus::Ok)
             .map(|entry| Row { candidate: entry.name.to_owned(), behind: entry.behind, cells: Vec::new() })
             .collect();
+        let leader = report.verdict.ranking.split_first().filter(|(_, rest)| !rest.is_empty());
+        let leader = leader.map(|(leader, _)| leader.candidate.as_str());
         // A twin has nothing to win, and where nothing is ranked nobody has.
         let contests = |found: &PhaseEstimate| report.verdict.refused.is_none() && !is_twin(&found.candidate);
         let mut columns = Vec::new();
@@ -110,11 +113,10 @@ impl Matrix {
                         times,
                         value,
                         decimals: decimals(value, typical),
-                        spread: spread_share(own, spread),
+                        // Everybody's spread is that of its distance from the leader.
+                        spread: spread_share(own, spread).filter(|_| leader != Some(own.candidate.as_str())),
                         mark: match best {
-                            Some((_, best)) if contests(own) => {
-                                mark(own, times, best, report.plan.protocol.tie)
-                            }
+                            Some((_, best)) if contests(own) => mark(report, own, times, best),
                             _ => Mark::Plain,
                         },
                     }
@@ -177,7 +179,7 @@ fn typical_share<'a>(column: impl Iterator<Item = &'a PhaseEstimate>, spread: Sp
     shares.get(shares.len() / 2).copied()
 }
 
-/// Half the spread as a share of the median.
+/// Half the spread as a share of the point.
 fn spread_share(own: &PhaseEstimate, spread: Spread) -> Option<f64> {
     let half = match (spread, own.estimate.low, own.estimate.high) {
         (Spread::Interval, Some(low), Some(high)) => (high - low) / 2.0,
@@ -187,16 +189,18 @@ fn spread_share(own: &PhaseEstimate, spread: Spread) -> Option<f64> {
     (own.estimate.point != 0.0).then(|| half / own.estimate.point.abs())
 }
 
-fn mark(own: &PhaseEstimate, times: Option<f64>, best: &PhaseEstimate, tie: f64) -> Mark {
-    let overlap = match (own.ends(), best.ends()) {
-        (Some((low, high)), Some((best_low, best_high))) => low <= best_high && best_low <= high,
-        _ => false,
+fn mark(report: &Report<'_>, own: &PhaseEstimate, times: Option<f64>, best: &PhaseEstimate) -> Mark {
+    let log = |trial: &Trial| trial.value(&own.phase, &own.metric).map(libm::log);
+    let unsure = || {
+        let pairs = report.blocks.differences(&own.candidate, &best.candidate, log);
+        let ratio = Evidence::of(&pairs).map(|evidence| evidence.ratio());
+        ratio.and_then(|ratio| Some(ratio.low? <= 1.0 && ratio.high? >= 1.0)).unwrap_or(false)
     };
     match times {
         // Nothing at all is the best too, and no ratio.
         _ if own.estimate.point == best.estimate.point => Mark::Best,
-        Some(small) if small <= 1.0 + tie => Mark::Tied,
-        _ if overlap => Mark::Unsure,
+        Some(small) if small <= 1.0 + report.plan.protocol.tie => Mark::Tied,
+        _ if unsure() => Mark::Unsure,
         _ => Mark::Plain,
     }
 }

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use super::matrix::Matrix;
 use super::tables::TextTable;
 use super::{Harness, Note, noise, notes, sentence, tables, words};
-use crate::journal::{CandidateStatus, Group, METRICS, Run, Standing, Status, Trial, adapter_metric};
+use crate::journal::{CandidateStatus, Ending, Group, METRICS, Run, Standing, Status, Trial, adapter_metric};
 use crate::plan::{Candidate, Phase, Plan, contestants};
 use crate::verdict::{
     Blocks, Combined, CostColumn, Estimate, OptionEffect, PhaseEstimate, RawShare, ThenAndNow, TwinPair,
-    Verdict, combine, cost_columns, estimate_all, judge, option_effects, raw_shares, then_and_now,
-    twin_pairs, weights,
+    Verdict, Yardstick, combine, cost_columns, estimate_all, judge, option_effects, raw_shares, then_and_now,
+    twin_pairs,
 };
 
 #[derive(Debug, Clone)]
@@ -24,15 +24,17 @@ pub struct Report<'a> {
     pub candidates: Vec<CandidateEntry<'a>>,
     /// The phases that were measured: the plan's in its order, then the steps around them.
     pub phases: Vec<PhaseEntry>,
-    /// Medians of every metric; of measured candidates only.
+    /// Every metric of measured candidates, side by side.
     pub estimates: Vec<PhaseEstimate>,
+    /// What candidates are compared by.
+    pub(super) yardstick: Yardstick,
     /// What may be concluded.
     pub verdict: Verdict,
     /// The outcome in one sentence.
     pub sentence: String,
     /// The verdict as a paragraph; `None` where there is nothing to compare, or not yet.
     pub paragraph: Option<String>,
-    /// What the noise floor is and where it comes from, without a full stop.
+    /// How noisy the run is, without a full stop.
     pub(super) noise: Option<String>,
     /// What the plan's study found, then and now.
     pub findings: Vec<ThenAndNow>,
@@ -72,6 +74,8 @@ pub enum TrialBasis {
     Blocks(usize),
     /// No block is complete yet: the trials of the open one, which may still be thrown out.
     OpenBlock(u32),
+    /// No block counts: the trials of so many that were thrown out, in a run that ended for that.
+    Disturbed(usize),
     /// No trial has gone well yet.
     Nothing,
 }
@@ -86,7 +90,6 @@ pub struct CandidateEntry<'a> {
     /// Why it was skipped, failed, or is not tried any more.
     pub reason: String,
     pub hint: &'a str,
-    pub score: Option<f64>,
     /// How many times worse than the leader for the goal; 1 for the leader.
     pub behind: Option<Estimate>,
 }
@@ -110,34 +113,36 @@ impl<'a> Report<'a> {
     /// Gathers the report. `folder` is where the run lies.
     pub fn new(plan: &'a Plan, run: &'a Run, folder: Option<PathBuf>) -> Self {
         let basis = basis(run);
+        let disturbed = matches!(basis, TrialBasis::Disturbed(_));
         let ok = |name: &str| {
-            run.candidates.iter().any(|state| state.name == name && state.status == CandidateStatus::Ok)
+            let fits =
+                |status| status == CandidateStatus::Ok || disturbed && status == CandidateStatus::Untried;
+            run.candidates.iter().any(|state| state.name == name && fits(state.status))
         };
-        let estimates = estimate_all(
-            run,
-            run.trials.iter().filter(|trial| used(trial, basis) && ok(&trial.id.candidate)),
-        );
-        let states = run.candidates.iter().filter(|state| state.status == CandidateStatus::Ok);
-        let measured: Vec<&str> = states
-            .map(|state| state.name.as_str())
-            .filter(|name| estimates.iter().any(|found| found.candidate == *name))
-            .collect();
-        let contesting = |name: &&str| contestants(plan).any(|candidate| candidate.name == **name);
-        let contestants: Vec<&str> = measured.iter().copied().filter(contesting).collect();
         let trials: Vec<&Trial> =
             run.trials.iter().filter(|trial| used(trial, basis) && ok(&trial.id.candidate)).collect();
+        let has_trials = |name: &&str| trials.iter().any(|trial| trial.id.candidate == **name);
+        let measured: Vec<&str> =
+            run.candidates.iter().map(|state| state.name.as_str()).filter(has_trials).collect();
+        let contesting = |name: &&str| contestants(plan).any(|candidate| candidate.name == **name);
+        let contestants: Vec<&str> = measured.iter().copied().filter(contesting).collect();
         let blocks: Blocks<'_> = trials.iter().copied().collect();
-        let verdict = judge(plan, run, &blocks, &contestants, &estimates);
-        let findings = if estimates.is_empty() { Vec::new() } else { then_and_now(plan, &estimates) };
+        let yardstick = Yardstick::of(plan, run);
+        let verdict = judge(plan, run, &yardstick, &blocks, &contestants);
+        let leader = verdict.ranking.first().map(|rank| rank.candidate.as_str());
+        let estimates = estimate_all(run, &trials, leader);
+        let findings =
+            if estimates.is_empty() { Vec::new() } else { then_and_now(plan, &estimates, &blocks) };
         let mut report = Self {
             plan,
             run,
             folder,
             basis,
-            candidates: candidates(plan, run, &verdict),
+            candidates: candidates(plan, run, &verdict, &measured),
             phases: phases(plan, &estimates),
             raw_shares: raw_shares(plan, &estimates),
-            twins: twin_pairs(plan, run),
+            twins: twin_pairs(&yardstick, run),
+            yardstick,
             estimates,
             verdict,
             trials,
@@ -171,14 +176,13 @@ impl<'a> Report<'a> {
             !phase.planned && (goal != "durable" || !self.is_headline(phase))
         });
         self.details = details(self);
-        let weights = weights(self.plan);
-        let weighed: Vec<&str> = weights.keys().map(String::as_str).collect();
+        let weighed = self.yardstick.phases();
         let names: Vec<&str> = self.with_status(CandidateStatus::Ok).map(|entry| entry.name).collect();
-        self.costs = cost_columns(&weighed, &self.trials, &names);
+        self.costs = cost_columns(&weighed, &self.blocks, &names);
         let headline: Vec<&str> = self.headline().map(|phase| phase.name.as_str()).collect();
         self.effects = option_effects(self.plan, &self.blocks, &headline);
         self.combined = self.combine();
-        self.noise = noise::floor(self);
+        self.noise = noise::sentence(self);
         self.sentence = sentence::outcome(self);
         self.notes = notes::gather(self);
         self.paragraph = words::paragraph(self);
@@ -195,7 +199,7 @@ impl<'a> Report<'a> {
         let way = self.plan.protocol.legacy?;
         let counted = matches!(self.basis, TrialBasis::Blocks(_));
         let used: Vec<&Trial> = self.run.trials.iter().filter(|trial| counted && trial.counts()).collect();
-        let scored = self.candidates.iter().filter(|entry| entry.score.is_some());
+        let scored = self.candidates.iter().filter(|entry| entry.behind.is_some());
         let planned = self.phases.iter().filter(|phase| phase.planned).map(|phase| phase.name.as_str());
         let (candidates, phases): (Vec<&str>, Vec<&str>) =
             (scored.map(|entry| entry.name).collect(), planned.collect());
@@ -226,6 +230,9 @@ fn basis(run: &Run) -> TrialBasis {
     match run.resume_point() {
         _ if any(Standing::Counted) => TrialBasis::Blocks(run.complete_blocks()),
         Some(open) if any(Standing::Open) => TrialBasis::OpenBlock(open.block),
+        _ if run.ending == Some(Ending::Disturbed) && any(Standing::Discarded) => {
+            TrialBasis::Disturbed(run.invalid_blocks().count())
+        }
         _ => TrialBasis::Nothing,
     }
 }
@@ -234,25 +241,34 @@ fn used(trial: &Trial, basis: TrialBasis) -> bool {
     match basis {
         TrialBasis::Blocks(_) => trial.counts(),
         TrialBasis::OpenBlock(_) => trial.status == Status::Ok && trial.standing == Standing::Open,
+        TrialBasis::Disturbed(_) => trial.status == Status::Ok,
         TrialBasis::Nothing => false,
     }
 }
 
-fn candidates<'a>(plan: &'a Plan, run: &'a Run, verdict: &Verdict) -> Vec<CandidateEntry<'a>> {
+fn candidates<'a>(
+    plan: &'a Plan,
+    run: &'a Run,
+    verdict: &Verdict,
+    measured: &[&str],
+) -> Vec<CandidateEntry<'a>> {
     let mut entries: Vec<CandidateEntry<'a>> = run
         .candidates
         .iter()
         .map(|state| CandidateEntry {
             plan: plan.candidates.iter().find(|candidate| candidate.name == state.name),
             name: &state.name,
-            status: state.status,
+            // What was thrown out with its block is shown all the same where there is nothing else.
+            status: match state.status {
+                CandidateStatus::Untried if measured.contains(&state.name.as_str()) => CandidateStatus::Ok,
+                status => status,
+            },
             reason: match &state.dropped {
                 Some(evidence) if state.reason.is_empty() => evidence.clone(),
                 None if state.status == CandidateStatus::Untried => discarded(run, &state.name),
                 _ => state.reason.clone(),
             },
             hint: &state.hint,
-            score: None,
             behind: None,
         })
         .collect();
@@ -261,8 +277,7 @@ fn candidates<'a>(plan: &'a Plan, run: &'a Run, verdict: &Verdict) -> Vec<Candid
             continue;
         };
         let rank = &verdict.ranking[place];
-        entry.score = Some(rank.score);
-        let leader = Estimate { point: 1.0, low: None, high: None, n: verdict.blocks };
+        let leader = Estimate::without_interval(1.0, verdict.blocks);
         entry.behind = rank.behind.or((place == 0).then_some(leader));
     }
     let place = |entry: &CandidateEntry<'_>| match entry.status {
@@ -283,10 +298,13 @@ fn candidates<'a>(plan: &'a Plan, run: &'a Run, verdict: &Verdict) -> Vec<Candid
 
 /// What became of the trials of a candidate of which none counts; empty where there was none.
 fn discarded(run: &Run, candidate: &str) -> String {
-    match run.trials.iter().filter(|trial| trial.id.candidate == candidate).count() {
+    let own = || run.trials.iter().filter(|trial| trial.id.candidate == candidate);
+    let failed = own().rfind(|trial| !trial.reason.is_empty());
+    let why = failed.map_or(String::new(), |trial| format!("; the last that failed: {}", trial.reason));
+    match own().count() {
         0 => String::new(),
-        1 => "its only trial does not count".to_owned(),
-        some => format!("none of its {some} trials counts"),
+        1 => format!("its only trial does not count{why}"),
+        some => format!("none of its {some} trials counts{why}"),
     }
 }
 

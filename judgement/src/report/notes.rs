@@ -3,6 +3,7 @@
 use super::text::{count, listing};
 use super::{Report, TrialBasis};
 use crate::journal::Standing;
+use crate::statistics::FEWEST;
 
 /// One thing to know, with how much of the run it concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,8 +82,8 @@ fn sample_notes(report: &Report<'_>) -> Vec<String> {
         Some((_, 1)) => {
             notes.push("one trial each: how far a repetition would differ is not known".to_owned());
         }
-        Some((few, _)) if few < 6 => {
-            notes.push(format!("as few as {}: below 6 a median has no 95% interval", count(few, "trial")));
+        Some((few, _)) if few < FEWEST as usize => {
+            notes.push(format!("as few as {}: below {FEWEST} there is no interval", count(few, "trial")));
         }
         _ => {}
     }

@@ -1,14 +1,14 @@
 //! The outcome in one sentence, as one would tell it in a mail.
 
-use super::number::{percent, times, times_within};
+use super::number::{percent, times_within};
 use super::text::{count, listing};
 use super::{CandidateEntry, Report, TrialBasis, noise};
 use crate::journal::{CandidateStatus, Ending};
-use crate::verdict::{Outcome, Rank, Relation};
+use crate::plan::rough_duration_text;
+use crate::verdict::{OpenPair, Outcome, Rank, Relation};
 
 /// The outcome in a sentence. Names in it are as the plan has them: not yet safe for a terminal.
 pub(super) fn outcome(report: &Report<'_>) -> String {
-    let names = |names: &[String]| listing(&names.iter().map(String::as_str).collect::<Vec<_>>(), 4);
     let verdict = &report.verdict;
     if let Some(reason) = &verdict.refused {
         return format!("No verdict: {reason}.");
@@ -16,27 +16,61 @@ pub(super) fn outcome(report: &Report<'_>) -> String {
     if let Some(sentence) = noise::against_itself(report) {
         return sentence;
     }
-    match verdict.outcome {
-        Outcome::Decided => {
-            let behind = nearest(report, Relation::RuledOut).unwrap_or_default();
-            format!("{} is the best for this goal{behind}.", names(&verdict.best))
-        }
-        Outcome::Tied => {
-            let mut leaders = verdict.best.clone();
-            leaders.extend(verdict.tied.iter().filter(|name| !verdict.best.contains(name)).cloned());
-            let within = percent(report.plan.protocol.tie);
-            let behind = nearest(report, Relation::RuledOut).unwrap_or_default();
-            format!("{} are practically tied (within {within}) for this goal{behind}.", names(&leaders))
-        }
-        Outcome::Undecided => undecided(report),
+    let without = without(report);
+    if verdict.outcome == Outcome::Undecided {
+        return format!("{without}{}", undecided(report));
+    }
+    let within = percent(report.plan.protocol.tie);
+    let leader = verdict.recommended.as_deref().unwrap_or_default();
+    let tied = match verdict.tied.as_slice() {
+        [] => String::new(),
+        tied => format!("; {} tied with it", names_are(tied)),
+    };
+    let next = verdict.standings.iter().find(|standing| standing.relation != Relation::Tied);
+    let next = next.map_or(String::new(), |next| {
+        format!("; the next, {}, takes {} times as long", next.candidate, times_within(&next.ratio))
+    });
+    format!("{without}Take {leader}: nobody is better by more than {within}{tied}{next}.")
+}
+
+/// What the comparison had to leave out, as the beginning of a sentence.
+fn without(report: &Report<'_>) -> String {
+    let left_out = report.verdict.left_out_phases.iter().map(|left| {
+        format!(
+            "{} (nothing of {})",
+            left.phase,
+            listing(&left.lacking.iter().map(String::as_str).collect::<Vec<_>>(), 4)
+        )
+    });
+    match left_out.collect::<Vec<_>>() {
+        none if none.is_empty() => String::new(),
+        some => format!("Compared without {}: ", some.join(", ")),
     }
 }
 
-/// How far the nearest candidate of this relation is behind, with its interval, as the end of a sentence.
-fn nearest(report: &Report<'_>, relation: Relation) -> Option<String> {
-    let standing = report.verdict.standings.iter().find(|standing| standing.relation == relation)?;
-    let (name, ratio) = (&standing.candidate, times_within(&standing.ratio));
-    Some(format!("; the next, {name}, takes {ratio} times as long"))
+/// What would settle the most pressing of what is open, without a full stop; nothing where nothing is.
+pub(super) fn settling(report: &Report<'_>) -> Option<String> {
+    let pair = pressing(report)?;
+    let (one, other) = (&pair.candidate, &pair.against);
+    let Some(more) = pair.more_blocks else {
+        return Some(format!("no number of blocks worth promising would settle {one} against {other}"));
+    };
+    let blocks = count(more as usize, "more block");
+    let time = pair.seconds.map_or(String::new(), |seconds| format!(" ({})", rough_duration_text(seconds)));
+    Some(match pair.not_better {
+        true => format!("about {blocks}{time} would tell whether {one} is behind {other} or tied with it"),
+        false => format!("about {blocks}{time} would settle {one} against {other}"),
+    })
+}
+
+/// Of what keeps the run undecided the hardest; of what a recommendation leaves open the easiest.
+pub(super) fn pressing<'a>(report: &'a Report<'_>) -> Option<&'a OpenPair> {
+    let open = report.verdict.unsettled.iter();
+    let needed = |pair: &&OpenPair| pair.more_blocks.unwrap_or(u32::MAX);
+    match report.verdict.outcome {
+        Outcome::Undecided => open.filter(|pair| !pair.not_better).max_by_key(needed),
+        Outcome::Recommended | Outcome::Ranked => open.min_by_key(needed),
+    }
 }
 
 fn names_are(names: &[String]) -> String {
@@ -55,6 +89,7 @@ pub(super) fn tally(report: &Report<'_>) -> String {
     let from = match report.basis {
         TrialBasis::Blocks(blocks) => format!("{}{without}: ", count(blocks, "block")),
         TrialBasis::OpenBlock(block) => format!("block {block}, not complete: "),
+        TrialBasis::Disturbed(blocks) => format!("{} that did not count: ", count(blocks, "block")),
         TrialBasis::Nothing => String::new(),
     };
     let mut text = match report.candidates.len() {
@@ -96,11 +131,9 @@ fn undecided(report: &Report<'_>) -> String {
         [] => format!("Undecided{after}: no candidate was measured in every phase of the goal."),
         [only] => format!("{} alone was measured: there is nothing to compare it with.", only.candidate),
         [leader, rest @ ..] => {
-            let ratio = |rank: &Rank| rank.behind.map_or(rank.score / leader.score, |behind| behind.point);
-            let shown =
-                |rank: &Rank| rank.behind.map_or_else(|| times(ratio(rank)), |behind| times_within(&behind));
-            // Nothing is ranked that is noise.
-            let near = report.verdict.floor.map_or(0.0, |floor| floor.floor).max(report.plan.protocol.tie);
+            let ratio = |rank: &Rank| rank.behind.map_or(f64::INFINITY, |behind| behind.point);
+            let shown = |rank: &Rank| rank.behind.map_or("–".to_owned(), |behind| times_within(&behind));
+            let near = report.plan.protocol.tie;
             let close: Vec<&str> = rest
                 .iter()
                 .filter(|rank| ratio(rank) <= 1.0 + near)
@@ -128,9 +161,12 @@ fn undecided(report: &Report<'_>) -> String {
                     shown(last)
                 )),
             }
-            match report.verdict.ruled_out.as_slice() {
-                [] => text + ".",
-                out => format!("{text}; {} ruled out.", names_are(out)),
+            if !report.verdict.behind.is_empty() {
+                text.push_str(&format!("; {} behind", names_are(&report.verdict.behind)));
+            }
+            match settling(report) {
+                Some(what) => format!("{text}; {what}."),
+                None => text + ".",
             }
         }
     }

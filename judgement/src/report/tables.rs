@@ -36,14 +36,14 @@ fn costs(report: &Report<'_>) -> Option<TextTable> {
     };
     let measured: Vec<(Cost, Scale, &str)> = COSTS
         .into_iter()
-        .filter(|cost| tradeoffs.iter().any(|one| one.cost(*cost).is_some_and(|value| value > 0.0)))
+        .filter(|cost| tradeoffs.iter().any(|one| one.cost(*cost).is_some_and(|found| found.point > 0.0)))
         .map(|cost| {
             let (unit, title) = match cost {
                 Cost::Cpu => (Unit::Seconds, "CPU"),
                 Cost::Space => (Unit::Bytes, "space"),
                 Cost::Written => (Unit::Bytes, "written"),
             };
-            (cost, Scale::suited(unit, tradeoffs.iter().filter_map(|one| one.cost(cost))), title)
+            (cost, Scale::suited(unit, tradeoffs.iter().filter_map(|one| Some(one.cost(cost)?.point))), title)
         })
         .collect();
     if measured.is_empty() {
@@ -54,14 +54,14 @@ fn costs(report: &Report<'_>) -> Option<TextTable> {
     header.push("Pareto set".to_owned());
     let row = |one: &Tradeoff| {
         let costs = measured.iter().map(|(cost, scale, _)| {
-            let value = one.cost(*cost).map(|value| value / scale.divisor);
+            let value = one.cost(*cost).map(|found| found.point / scale.divisor);
             value.map_or("–".to_owned(), |value| fixed(value, decimals(value, None)))
         });
         let set = one.beaten_by.as_ref().map_or("in it".to_owned(), |other| format!("beaten by {other}"));
         [one.candidate.clone(), behind(one)].into_iter().chain(costs).chain([set]).collect()
     };
-    let title = "Time and what it costs, all phases of the goal together. Beaten: another is as good in everything and \
-                 better in something.";
+    let title = "Time and what it costs, all phases of the goal together. Beaten: another is shown to be as good in \
+                 everything and better in something.";
     Some(TextTable { title: title.to_owned(), header, rows: tradeoffs.iter().map(row).collect() })
 }
 
@@ -82,7 +82,7 @@ fn weights(report: &Report<'_>) -> Option<TextTable> {
     let rows = rows.collect();
     Some(TextTable {
         title: format!(
-            "{leader} leads while a weight lies between these (beyond, who is named), by medians."
+            "{leader} leads while a weight lies between these (beyond, who is named), going by the estimates."
         ),
         header: ["phase", "weight", "from", "to"].map(str::to_owned).to_vec(),
         rows,
@@ -100,7 +100,7 @@ fn legacy(report: &Report<'_>) -> Option<TextTable> {
         legacy_name(combined.estimator),
         count(most, "run")
     );
-    let scored = report.candidates.iter().filter(|entry| entry.score.is_some());
+    let scored = report.candidates.iter().filter(|entry| entry.behind.is_some());
     let rows = scored.map(|entry| {
         let cells = phases.iter().map(|phase| {
             let found = estimates.iter().find(|found| found.candidate == entry.name && found.phase == *phase);

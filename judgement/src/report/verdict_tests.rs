@@ -1,7 +1,8 @@
-//! Verdicts as the user sees them: decided, tied, undecided and A/A, in every form that people read.
+//! Verdicts as the user sees them: recommended, ranked, undecided and A/A, in every form that people read.
 
 use super::examples::{
-    against_itself, decided, disturbed, one, repeated, run_of, tied, undecided, with_a_twin, with_tradeoffs,
+    against_itself, disturbed, one, ranked, recommended, repeated, run_of, undecided, with_a_twin,
+    with_tradeoffs,
 };
 use super::fixtures::Story;
 use super::{Format, Look, Report, write};
@@ -27,10 +28,10 @@ fn outcome(story: &Story) -> Outcome {
 }
 
 #[test]
-fn decided_tied_and_undecided() {
+fn recommended_ranked_and_undecided() {
     for (name, story, expected) in [
-        ("decided", decided(), Outcome::Decided),
-        ("tied", tied(), Outcome::Tied),
+        ("recommended", recommended(), Outcome::Recommended),
+        ("ranked", ranked(), Outcome::Ranked),
         ("undecided", undecided(), Outcome::Undecided),
     ] {
         assert_eq!(outcome(&story), expected, "{name}");
@@ -42,31 +43,21 @@ fn decided_tied_and_undecided() {
 #[test]
 fn a_candidate_against_itself() {
     let tied = against_itself(1.0);
-    assert_eq!(outcome(&tied), Outcome::Tied);
+    assert_eq!(outcome(&tied), Outcome::Ranked);
     insta::assert_snapshot!("against_itself_terminal", terminal(&tied));
-    // The rule tells the two apart, by less than the floor that they themselves are the measure of.
-    let alarm = against_itself(1.2);
-    assert_eq!(outcome(&alarm), Outcome::Undecided);
-    let shown = terminal(&alarm);
+    let shown = terminal(&against_itself(1.2));
     assert!(shown.contains("false alarm"), "{shown}");
-    assert!(shown.contains("not ranked"), "{shown}");
 }
 
 #[test]
-fn nothing_is_ranked_below_the_noise_floor() {
-    let story = with_a_twin(true);
+fn a_twin_that_is_told_apart_is_a_warning() {
+    let story = with_a_twin();
     let run = story.run();
     let verdict = Report::new(&story.plan, &run, None).verdict;
-    assert!(verdict.floor.is_some_and(|floor| floor.floor > 0.06), "{:?}", verdict.floor);
-    assert_eq!(verdict.below_floor, ["xfs"]);
-    assert_eq!(verdict.ruled_out, ["jfs"]);
-    assert_eq!((verdict.outcome, verdict.best.len()), (Outcome::Undecided, 0));
-    insta::assert_snapshot!("with_a_twin_terminal", terminal(&story));
-    // Without the twin xfs is out as well.
-    let story = with_a_twin(false);
-    let run = story.run();
-    let verdict = Report::new(&story.plan, &run, None).verdict;
-    assert_eq!((verdict.outcome, verdict.best), (Outcome::Decided, vec!["ext4".to_owned()]));
+    assert_eq!((verdict.outcome, verdict.recommended.as_deref()), (Outcome::Ranked, Some("ext4")));
+    let shown = terminal(&story);
+    assert!(shown.contains("something here favours one of two that are the same"), "{shown}");
+    insta::assert_snapshot!("with_a_twin_terminal", shown);
 }
 
 #[test]
@@ -74,8 +65,8 @@ fn a_machine_too_busy_ranks_nothing() {
     let story = disturbed();
     let run = story.run();
     let verdict = Report::new(&story.plan, &run, None).verdict;
-    assert!(verdict.best.is_empty() && verdict.ranking.is_empty() && verdict.standings.is_empty());
-    assert_eq!(verdict.undecided, ["ext4", "jfs"]);
+    assert!(verdict.recommended.is_none() && verdict.ranking.is_empty() && verdict.standings.is_empty());
+    assert_eq!(verdict.open, ["ext4", "jfs"]);
     insta::assert_snapshot!("disturbed_terminal", terminal(&story));
     insta::assert_snapshot!("disturbed_markdown", page(&story, Format::Markdown));
     let json: serde_json::Value = serde_json::from_str(&page(&story, Format::Json)).unwrap();
@@ -124,7 +115,7 @@ fn a_twin_has_nothing_to_win() {
 
 #[test]
 fn one_thing_has_one_number_wherever_it_stands() {
-    for story in [decided(), tied(), undecided(), with_a_twin(true), with_tradeoffs()] {
+    for story in [recommended(), ranked(), undecided(), with_a_twin(), with_tradeoffs()] {
         let run = story.run();
         let report = Report::new(&story.plan, &run, None);
         let leader = &report.verdict.ranking[0].candidate;
@@ -145,7 +136,7 @@ fn one_thing_has_one_number_wherever_it_stands() {
 fn what_was_thrown_out_has_no_part_in_the_verdict() {
     let story = repeated();
     insta::assert_snapshot!("repeated_terminal", terminal(&story));
-    assert_eq!(outcome(&story), Outcome::Decided);
+    assert_eq!(outcome(&story), Outcome::Ranked);
     let rows = page(&story, Format::Csv);
     let of_the_first_try = |row: &&str| row.contains(",3,1,");
     assert!(rows.lines().filter(of_the_first_try).all(|row| row.ends_with(",discarded")));
@@ -187,7 +178,7 @@ fn the_guide_shows_these_pages() {
     let guide = std::fs::read_to_string(path).unwrap();
     let mut parts = guide.split(FENCE);
     let mut renewed = parts.next().unwrap().to_owned();
-    let stories = [decided(), tied(), undecided()];
+    let stories = [recommended(), ranked(), undecided()];
     for (story, part) in stories.iter().zip(parts.by_ref()) {
         let page = terminal(story);
         let (verdict, _) = page.split_once("\nTrials").unwrap();

@@ -4,7 +4,7 @@ use super::number::{percent, plain_number, times_within};
 use super::text::{count, listing};
 use super::{Report, TrialBasis, noise};
 use crate::journal::{Ending, Unit, metric};
-use crate::verdict::{COSTS, Cost, Outcome, Relation, Standing, Tradeoff, cost_ratio, weights};
+use crate::verdict::{COSTS, Cost, Estimate, Outcome, Relation, Standing};
 
 /// More candidates than this are not listed one by one.
 const MOST_NAMES: usize = 4;
@@ -25,7 +25,7 @@ pub(super) fn paragraph(report: &Report<'_>) -> Option<String> {
         sentences.push(report.sentence.clone());
     } else {
         sentences.extend(found(report));
-        sentences.extend(report.noise.as_deref().map(|floor| capital(floor) + "."));
+        sentences.extend(report.noise.as_deref().map(|noise| capital(noise) + "."));
         sentences.extend(costs(report));
         sentences.extend(weighing(report));
     }
@@ -34,10 +34,7 @@ pub(super) fn paragraph(report: &Report<'_>) -> Option<String> {
     {
         sentences.push(format!("The run ended early: {reason}."));
     }
-    // What is said of the noise floor was said above.
-    let limits =
-        verdict.cautions.iter().map(String::as_str).filter(|text| !text.starts_with("the noise floor"));
-    let limits: Vec<&str> = limits.take(MOST_LIMITS).collect();
+    let limits: Vec<&str> = verdict.cautions.iter().map(String::as_str).take(MOST_LIMITS).collect();
     if !limits.is_empty() {
         sentences.push(format!("Limits: {}.", limits.join("; ")));
     }
@@ -58,15 +55,15 @@ fn asked(report: &Report<'_>) -> String {
         "durable" => "the time until the data were durable".to_owned(),
         name => metric(name).map_or_else(|| name.to_owned(), |known| format!("{name} ({})", known.meaning)),
     };
-    let weights = weights(report.plan);
+    let weights = &report.yardstick.weights;
     let even = weights.values().all(|weight| *weight == 1.0);
     // As the plan has them; steps that it does not name come last.
     let place = |name: &str| report.phases.iter().position(|phase| phase.name == name).unwrap_or(usize::MAX);
-    let mut weights: Vec<(String, f64)> = weights.into_iter().collect();
+    let mut weights: Vec<(&String, &f64)> = weights.iter().collect();
     weights.sort_by_key(|(phase, _)| place(phase));
     let phases: Vec<String> = weights
         .into_iter()
-        .map(|(phase, weight)| if even { phase } else { format!("{phase} (weight {weight})") })
+        .map(|(phase, weight)| if even { phase.clone() } else { format!("{phase} (weight {weight})") })
         .collect();
     let phases: Vec<&str> = phases.iter().map(String::as_str).collect();
     let blocks = count(report.verdict.blocks, "block");
@@ -89,32 +86,29 @@ fn found(report: &Report<'_>) -> Vec<String> {
         verdict.standings.iter().filter(|standing| standing.relation == relation).collect()
     };
     let leader = leader(report);
-    if verdict.standings.is_empty() {
+    if verdict.standings.is_empty() || verdict.outcome == Outcome::Undecided && of(Relation::Open).is_empty()
+    {
         return vec![report.sentence.clone()];
     }
-    let mut sentences = match verdict.outcome {
-        Outcome::Decided => vec![format!("{leader} is the best.")],
-        Outcome::Tied => {
-            let tied = ratios(report, &of(Relation::Tied), leader);
-            let within = percent(report.plan.protocol.tie);
-            vec![format!(
-                "{tied}: less than the {within} that would matter, so that they are practically tied."
-            )]
-        }
-        Outcome::Undecided => {
-            let open = of(Relation::Open);
-            if open.is_empty() {
-                vec![report.sentence.clone()]
-            } else {
-                vec![format!("Which is the best is not decided: {}.", ratios(report, &open, leader))]
-            }
-        }
-    };
-    let out = of(Relation::RuledOut);
-    if !out.is_empty() {
-        sentences
-            .push(format!("Certainly behind: {} (in brackets: 95% intervals).", ratios(report, &out, "")));
+    let within = percent(report.plan.protocol.tie);
+    let mut sentences = Vec::new();
+    if verdict.outcome == Outcome::Undecided {
+        let open = ratios(report, &of(Relation::Open), leader);
+        sentences.push(format!("Which to take is not decided: {open}."));
+    } else {
+        sentences.push(format!("Take {leader}: nobody is better by more than {within}."));
     }
+    for (relation, words) in [
+        (Relation::NotBetter, "Not better by more than that, behind or tied"),
+        (Relation::Tied, "Tied with it, closer than matters"),
+        (Relation::Behind, "Certainly behind"),
+    ] {
+        let those = of(relation);
+        if !those.is_empty() {
+            sentences.push(format!("{words}: {}.", ratios(report, &those, "")));
+        }
+    }
+    sentences.extend(super::sentence::settling(report).map(|what| capital(&what) + "."));
     sentences
 }
 
@@ -162,19 +156,23 @@ fn costs(report: &Report<'_>) -> Vec<String> {
     let mut less = Vec::new();
     let mut least = Vec::new();
     for cost in COSTS {
-        let Some(mine) = own.cost(cost).filter(|mine| *mine > 0.0) else { continue };
-        let value = |one: &&Tradeoff| one.cost(cost).unwrap_or(f64::INFINITY);
+        let Some(mine) = own.cost(cost).filter(|mine| mine.point > 0.0) else { continue };
         let others = verdict.tradeoffs.iter().filter(|one| one.candidate != leader);
-        let Some(best) = others.min_by(|one, other| value(one).total_cmp(&value(other))) else { continue };
-        let ratio = cost_ratio(report.plan, &report.blocks, &best.candidate, leader, cost);
-        let below = 1.0 / (1.0 + report.plan.protocol.tie);
-        let claimed = ratio.filter(|ratio| ratio.high.unwrap_or(ratio.point) < below);
-        match claimed {
-            Some(ratio) => {
-                less.push(format!("{} in {}, {} times", best.candidate, name(cost), times_within(&ratio)));
+        let ratios: Vec<(&str, Estimate)> = others
+            .filter_map(|one| Some((one.candidate.as_str(), one.cost(cost)?.map(|value| value / mine.point))))
+            .collect();
+        let (small, best) = (
+            1.0 / (1.0 + report.plan.protocol.tie),
+            ratios.iter().min_by(|one, other| one.1.point.total_cmp(&other.1.point)),
+        );
+        match best {
+            Some((candidate, ratio)) if ratio.high.is_some_and(|high| high < small) => {
+                less.push(format!("{candidate} in {}, {} times", name(cost), times_within(ratio)));
             }
-            None if value(&best) * (1.0 + report.plan.protocol.tie) >= mine => least.push(name(cost)),
-            None => {}
+            Some(_) if ratios.iter().all(|(_, ratio)| ratio.low.is_some_and(|low| low > small)) => {
+                least.push(name(cost));
+            }
+            Some(_) | None => {}
         }
     }
     let mut sentences = Vec::new();
@@ -187,7 +185,7 @@ fn costs(report: &Report<'_>) -> Vec<String> {
     let beaten: Vec<&str> = verdict
         .tradeoffs
         .iter()
-        .filter(|one| one.beaten_by.is_some() && verdict.ruled_out.contains(&one.candidate))
+        .filter(|one| one.beaten_by.is_some() && verdict.behind.contains(&one.candidate))
         .map(|one| one.candidate.as_str())
         .collect();
     if !beaten.is_empty() {
@@ -223,13 +221,13 @@ fn weighing(report: &Report<'_>) -> Option<String> {
     let nearest = turns.min_by(|one, other| far((one.0, one.1)).total_cmp(&far((other.0, other.1))));
     Some(match nearest {
         Some((range, turn, way)) if far((range, turn)) < libm::log(FAR) => format!(
-            "{} would lead if {} weighed {way} than {} (now {}), going by medians.",
+            "{} would lead if {} weighed {way} than {} (now {}), going by the estimates.",
             turn.winner,
             range.phase,
             plain_number(turn.weight),
             range.weight
         ),
-        _ => "However the phases are weighed, within reason, nobody else would lead, going by medians."
+        _ => "However the phases are weighed, within reason, nobody else would lead, going by the estimates."
             .to_owned(),
     })
 }

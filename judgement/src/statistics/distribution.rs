@@ -1,24 +1,14 @@
-//! The few probability distributions the tests need: normal, Student's t, binomial(1/2).
+//! The one probability distribution that is needed: Student's t.
 //!
 //! Built on `libm`, so that the same data give the same verdict on every machine. Continued fractions and
 //! series after Press et al., *Numerical Recipes*, 3rd ed., sections 6.1-6.4; checked against scipy in
 //! `tests/oracle.rs`.
 
-use libm::{erfc, exp, fabs, lgamma, log, log1p, sqrt};
+use libm::{exp, fabs, lgamma, log, log1p};
 
 const TINY: f64 = 1e-300;
 const PRECISION: f64 = 1e-15;
 const ITERATIONS: u32 = 10_000;
-
-/// P(Z > z) for a standard normal Z.
-pub fn normal_tail(z: f64) -> f64 {
-    0.5 * erfc(z / std::f64::consts::SQRT_2)
-}
-
-/// The z with P(Z ≤ z) = `probability`; infinite at 0 and 1.
-pub fn normal_quantile(probability: f64) -> f64 {
-    quantile(probability, normal_tail)
-}
 
 /// P(T > t) for Student's t with `degrees` degrees of freedom (need not be whole).
 pub fn student_tail(t: f64, degrees: f64) -> f64 {
@@ -38,32 +28,6 @@ pub fn student_tail(t: f64, degrees: f64) -> f64 {
 /// The t with P(T ≤ t) = `probability` for Student's t; infinite at 0 and 1.
 pub fn student_quantile(probability: f64, degrees: f64) -> f64 {
     quantile(probability, |t| student_tail(t, degrees))
-}
-
-/// P(B ≤ `successes`) for `trials` tosses of a fair coin.
-pub fn coin_cumulative(successes: usize, trials: usize) -> f64 {
-    coin_shares(trials).take(successes.min(trials) + 1).sum()
-}
-
-/// The most heads for which [`coin_cumulative`] is at most `tail`; `None` where already no heads at all is likelier.
-/// One pass: asking for each number of heads in turn costs the square of `trials`.
-pub(super) fn coin_cut(trials: usize, tail: f64) -> Option<usize> {
-    let mut sum = 0.0;
-    let within = coin_shares(trials).take_while(|share| {
-        sum += share;
-        sum <= tail
-    });
-    within.count().checked_sub(1)
-}
-
-/// The probabilities of no heads, one, two … in `trials` throws of a fair coin.
-fn coin_shares(trials: usize) -> impl Iterator<Item = f64> {
-    let trials_real = trials as f64;
-    let all = lgamma(trials_real + 1.0) - trials_real * std::f64::consts::LN_2;
-    (0..=trials).map(move |heads| {
-        let heads = heads as f64;
-        exp(all - lgamma(heads + 1.0) - lgamma(trials_real - heads + 1.0))
-    })
 }
 
 /// Inverts the upper tail of a distribution that is symmetric about 0, by bisection (never diverges).
@@ -134,24 +98,15 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     result
 }
 
-/// Square root that treats rounding below zero as zero.
-pub(super) fn root(value: f64) -> f64 {
-    sqrt(value.max(0.0))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{coin_cumulative, coin_cut, normal_quantile, student_quantile, student_tail};
+    use super::{student_quantile, student_tail};
 
     #[test]
     fn textbook_values() {
-        assert!((normal_quantile(0.975) - 1.959_963_984_540_054).abs() < 1e-12);
         assert!((student_quantile(0.975, 4.0) - 2.776_445_105_197_793).abs() < 1e-9);
-        assert!((coin_cumulative(0, 6) - 1.0 / 64.0).abs() < 1e-15);
-        for trials in 1..80 {
-            let cut = (0..=trials).take_while(|heads| coin_cumulative(*heads, trials) <= 0.025).last();
-            assert_eq!(coin_cut(trials, 0.025), cut, "{trials}");
-        }
+        assert_eq!(student_quantile(1.0, 3.0), f64::INFINITY);
+        assert!(student_quantile(1.5, 3.0).is_nan());
     }
 
     #[test]
@@ -161,8 +116,5 @@ mod tests {
                 assert!((student_tail(t, degrees) + student_tail(-t, degrees) - 1.0).abs() < 1e-14);
             }
         }
-        assert_eq!(normal_quantile(0.0), f64::NEG_INFINITY);
-        assert_eq!(normal_quantile(1.0), f64::INFINITY);
-        assert!(normal_quantile(1.5).is_nan());
     }
 }

@@ -1,7 +1,7 @@
 //! Plain summaries of a sample: order, median, and the means that older studies used.
 
 /// The values in increasing order (total order of IEEE numbers; there should be no NaN).
-pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
+fn sorted(values: &[f64]) -> Vec<f64> {
     let mut ordered = values.to_vec();
     ordered.sort_by(f64::total_cmp);
     ordered
@@ -28,6 +28,14 @@ pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     let below = place as usize;
     let above = (below + 1).min(ordered.len() - 1);
     Some(ordered[below] + (place - below as f64) * (ordered[above] - ordered[below]))
+}
+
+/// The mean of the middle half; of few values without one at each end, of two or fewer of all. `None` for no values.
+pub(super) fn interquartile_mean(values: &[f64]) -> Option<f64> {
+    let ordered = sorted(values);
+    let count = ordered.len();
+    let cut = (count / 4).max(1).min(count.saturating_sub(1) / 2);
+    mean(&ordered[cut..count - cut])
 }
 
 /// The smallest value: "best of n". A legacy estimator: it rewards noise, and n must be told with it.

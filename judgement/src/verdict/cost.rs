@@ -1,9 +1,11 @@
 //! What a trial cost: each metric of the cost group over the phases of the goal, as one number.
 
 use crate::journal::{Group, METRICS, MetricInfo, Trial};
-use crate::statistics::median;
 
-/// One cost of every candidate: medians over its trials.
+use super::Blocks;
+use super::paired::side_by_side;
+
+/// One cost of every candidate, side by side.
 #[derive(Debug, Clone)]
 pub struct CostColumn {
     pub metric: &'static MetricInfo,
@@ -11,14 +13,13 @@ pub struct CostColumn {
     pub values: Vec<Option<f64>>,
 }
 
-/// Every cost that somebody had.
-pub fn cost_columns(phases: &[&str], trials: &[&Trial], candidates: &[&str]) -> Vec<CostColumn> {
+/// Every cost that somebody had, over these phases; the first candidate is the one that the others are seen beside.
+pub fn cost_columns(phases: &[&str], blocks: &Blocks<'_>, candidates: &[&str]) -> Vec<CostColumn> {
     let metrics = METRICS.iter().filter(|metric| metric.group == Group::Cost);
     let column = |metric: &'static MetricInfo| {
-        let values = candidates.iter().map(|candidate| {
-            let own = trials.iter().filter(|trial| trial.id.candidate == *candidate);
-            median(&own.filter_map(|trial| cost_of_trial(phases, trial, metric.name)).collect::<Vec<f64>>())
-        });
+        let cost = |trial: &Trial| cost_of_trial(phases, trial, metric.name);
+        let found = side_by_side(blocks, candidates.first().copied(), candidates, cost);
+        let values = found.into_iter().map(|estimate| estimate.map(|estimate| estimate.point));
         CostColumn { metric, values: values.collect() }
     };
     // What nobody had is no cost: flushes where the device cannot count them.

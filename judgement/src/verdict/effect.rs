@@ -1,11 +1,9 @@
 //! What one option does: candidates that differ in nothing else, compared within each block.
 
-use libm::log;
-
-use super::{Blocks, CONFIDENCE, better_of};
-use crate::journal::{Better, Trial};
+use super::Blocks;
+use super::goal::log_cost;
 use crate::plan::{Candidate, Plan};
-use crate::statistics::{Estimate, ratio_estimate};
+use crate::statistics::{Estimate, Evidence};
 
 /// A candidate and another that has one option more.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,9 +20,6 @@ pub struct OptionEffect {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effect {
     pub ratio: Estimate,
-    /// The interval, or with too few blocks for one the range of the blocks.
-    pub low: f64,
-    pub high: f64,
 }
 
 /// What an effect amounts to, by its interval alone.
@@ -41,22 +36,17 @@ pub enum Seen {
 
 impl Effect {
     fn of(differences: &[f64]) -> Option<Self> {
-        let ratio = ratio_estimate(differences, CONFIDENCE)?;
-        let (low, high) = ratio.low.zip(ratio.high).unwrap_or_else(|| {
-            let ends = differences.iter().copied().map(libm::exp);
-            (ends.clone().fold(f64::INFINITY, f64::min), ends.fold(0.0, f64::max))
-        });
-        Some(Self { ratio, low, high })
+        Some(Self { ratio: Evidence::of(differences)?.ratio() })
     }
 
     /// With `tie` as the share that does not matter.
     pub fn seen(&self, tie: f64) -> Seen {
         let (small, large) = (1.0 / (1.0 + tie), 1.0 + tie);
-        match self.ratio.low {
+        match self.ratio.low.zip(self.ratio.high) {
             None => Seen::TooFew,
-            Some(_) if self.low >= small && self.high <= large => Seen::Same,
-            Some(_) if self.high < 1.0 && self.ratio.point < small => Seen::Better,
-            Some(_) if self.low > 1.0 && self.ratio.point > large => Seen::Worse,
+            Some((low, high)) if low >= small && high <= large => Seen::Same,
+            Some((_, high)) if high < 1.0 && self.ratio.point < small => Seen::Better,
+            Some((low, _)) if low > 1.0 && self.ratio.point > large => Seen::Worse,
             Some(_) => Seen::Unclear,
         }
     }
@@ -65,19 +55,15 @@ impl Effect {
 /// Every pair of the plan's candidates that differ in one option, with its effect in these phases.
 pub fn option_effects(plan: &Plan, blocks: &Blocks<'_>, phases: &[&str]) -> Vec<OptionEffect> {
     let metric = plan.goal.metric.as_str();
-    let cost = |phase: &str, trial: &Trial| {
-        let observation = trial.observations.iter().find(|observation| observation.phase == phase)?;
-        let found = observation.measurements.iter().find(|found| found.metric == metric)?;
-        let sign = if better_of(metric, found.unit) == Better::Higher { -1.0 } else { 1.0 };
-        Some(sign * log(found.value))
-    };
     let pairs = plan.candidates.iter().flat_map(|changed| {
         plan.candidates.iter().filter_map(move |base| Some((base, changed, single_change(base, changed)?)))
     });
     pairs
         .map(|(base, changed, change)| {
             let effect = |phase: &&str| {
-                Effect::of(&blocks.differences(&changed.name, &base.name, |trial| cost(phase, trial)))
+                Effect::of(
+                    &blocks.differences(&changed.name, &base.name, |trial| log_cost(metric, phase, trial)),
+                )
             };
             OptionEffect {
                 base: base.name.clone(),
@@ -130,22 +116,21 @@ fn single_change(base: &Candidate, changed: &Candidate) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Effect, Estimate, Seen, single_change};
+    use super::{Effect, Seen, single_change};
     use crate::plan::Candidate;
+    use crate::statistics::Estimate;
 
     #[test]
     fn an_effect_is_only_claimed_where_its_whole_interval_agrees() {
         let seen = |low, point, high, n| {
-            let interval = (n >= 6).then_some((low, high));
-            let ratio =
-                Estimate { point, low: interval.map(|ends| ends.0), high: interval.map(|ends| ends.1), n };
-            Effect { ratio, low, high }.seen(0.03)
+            let end = |end| (n >= 3).then_some(end);
+            Effect { ratio: Estimate { point, low: end(low), high: end(high), n } }.seen(0.03)
         };
         assert_eq!(seen(1.1, 1.2, 1.4, 6), Seen::Worse);
         assert_eq!(seen(0.5, 0.6, 0.9, 6), Seen::Better);
         assert_eq!(seen(0.98, 1.0, 1.02, 6), Seen::Same);
         assert_eq!(seen(0.9, 1.2, 1.4, 6), Seen::Unclear);
-        assert_eq!(seen(1.3, 1.4, 1.5, 5), Seen::TooFew);
+        assert_eq!(seen(1.3, 1.4, 1.5, 2), Seen::TooFew);
     }
 
     fn candidate(encryption: &str, mount: &[&str]) -> Candidate {

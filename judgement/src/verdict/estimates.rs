@@ -1,14 +1,13 @@
-//! The table everything is judged from: for each candidate, phase and metric the median over blocks.
+//! The table everything is read from: for each candidate, phase and metric one number, side by side with the others'.
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use super::Blocks;
+use super::paired::side_by_side;
 use crate::journal::{Run, Trial, Unit};
-use crate::statistics::{Estimate, median_estimate};
-
-/// Of every interval, unless stated otherwise.
-pub const CONFIDENCE: f64 = 0.95;
+use crate::statistics::Estimate;
 
 /// An estimate of one metric of one phase for one candidate, with the extremes of its sample.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -17,7 +16,8 @@ pub struct PhaseEstimate {
     pub phase: String,
     pub metric: String,
     pub unit: Unit,
-    /// The median and its interval.
+    /// The leader's geometric mean with its interval; of others, that times how many times as much they have in the same
+    /// blocks. A median without an interval where somebody has nothing.
     #[serde(flatten)]
     pub estimate: Estimate,
     /// The smallest value of the sample.
@@ -35,48 +35,42 @@ impl PhaseEstimate {
     }
 }
 
-/// The metrics of one phase of one candidate in the order they were first met, with their values.
-type Samples<'a> = Vec<(&'a str, Unit, Vec<f64>)>;
-
-/// Estimates everything the given trials measured: candidates in the run's order, phases and metrics in the order
-/// they were first measured.
-pub fn estimate_all<'a>(run: &Run, trials: impl Iterator<Item = &'a Trial>) -> Vec<PhaseEstimate> {
-    let mut phases: Vec<&str> = Vec::new();
-    let mut cells: HashMap<(&str, &str), Samples<'_>> = HashMap::new();
-    for trial in trials {
-        for observation in &trial.observations {
-            if !phases.contains(&observation.phase.as_str()) {
-                phases.push(&observation.phase);
-            }
-            let samples = cells.entry((&trial.id.candidate, &observation.phase)).or_default();
-            for found in &observation.measurements {
-                match samples.iter_mut().find(|(metric, ..)| *metric == found.metric) {
-                    Some((_, _, values)) => values.push(found.value),
-                    None => samples.push((&found.metric, found.unit, vec![found.value])),
-                }
+/// Estimates everything the given trials measured, beside `reference`: candidates in the run's order, phases and metrics
+/// in the order they were first measured.
+pub fn estimate_all(run: &Run, trials: &[&Trial], reference: Option<&str>) -> Vec<PhaseEstimate> {
+    let blocks: Blocks<'_> = trials.iter().copied().collect();
+    let measured: BTreeSet<&str> = trials.iter().map(|trial| trial.id.candidate.as_str()).collect();
+    let states = run.candidates.iter().map(|state| state.name.as_str());
+    let candidates: Vec<&str> = states.filter(|name| measured.contains(name)).collect();
+    let mut kinds: Vec<(&str, Vec<(&str, Unit)>)> = Vec::new();
+    for observation in trials.iter().flat_map(|trial| &trial.observations) {
+        let at = kinds.iter().position(|(phase, _)| *phase == observation.phase).unwrap_or_else(|| {
+            kinds.push((&observation.phase, Vec::new()));
+            kinds.len() - 1
+        });
+        for found in &observation.measurements {
+            if !kinds[at].1.iter().any(|(metric, _)| *metric == found.metric) {
+                kinds[at].1.push((&found.metric, found.unit));
             }
         }
     }
-    let mut estimates = Vec::new();
-    for candidate in &run.candidates {
-        for phase in &phases {
-            for (metric, unit, mut values) in
-                cells.remove(&(candidate.name.as_str(), *phase)).unwrap_or_default()
-            {
-                values.sort_by(f64::total_cmp);
-                let (Some(&min), Some(&max)) = (values.first(), values.last()) else { continue };
-                let Some(estimate) = median_estimate(&values, CONFIDENCE) else { continue };
-                estimates.push(PhaseEstimate {
-                    candidate: candidate.name.clone(),
-                    phase: (*phase).to_owned(),
-                    metric: metric.to_owned(),
-                    unit,
-                    estimate,
-                    min,
-                    max,
-                });
+    let mut estimates: Vec<(usize, PhaseEstimate)> = Vec::new();
+    for (phase, metrics) in kinds {
+        for (metric, unit) in metrics {
+            let value = |trial: &Trial| trial.value(phase, metric);
+            let found = side_by_side(&blocks, reference, &candidates, value);
+            for (at, (candidate, estimate)) in candidates.iter().zip(found).enumerate() {
+                let Some(estimate) = estimate else { continue };
+                let values = || blocks.of(candidate).filter_map(value);
+                let (candidate, phase, metric) =
+                    ((*candidate).to_owned(), phase.to_owned(), metric.to_owned());
+                let (min, max) =
+                    (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+                estimates.push((at, PhaseEstimate { candidate, phase, metric, unit, estimate, min, max }));
             }
         }
     }
-    estimates
+    // A stable sort: phases and metrics of a candidate stay in order.
+    estimates.sort_by_key(|(at, _)| *at);
+    estimates.into_iter().map(|(_, estimate)| estimate).collect()
 }

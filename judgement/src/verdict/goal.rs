@@ -1,151 +1,91 @@
-//! The goal as one number per candidate: the weighted geometric mean of its ratios to the best of each phase.
+//! The goal of a trial as one number: the weighted mean of the logs of the goal's metric over the phases that every
+//! candidate has.
 //!
-//! Geometric, because ratios multiply: twice as slow in one phase and twice as fast in an equally heavy one cancel.
+//! Logs, because ratios multiply: twice as slow in one phase and twice as fast in an equally heavy one cancel.
 
+use std::collections::BTreeMap;
+
+use libm::log;
 use serde::Serialize;
 
-use super::PhaseEstimate;
-use crate::journal::Better;
+use super::better_of;
+use crate::journal::{Better, Run, Standing, Status, Trial};
 use crate::plan::Plan;
-use crate::statistics::Estimate;
-use crate::verdict::{better_of, weights};
 
-/// A candidate with its score.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Rank {
-    pub candidate: String,
-    /// How many times worse than a candidate that is best in every phase; never below 1.
-    pub score: f64,
-    /// How many times worse than the leader, paired within blocks; `None` for the leader itself, or where nothing pairs
-    /// the two.
-    pub behind: Option<Estimate>,
+/// What candidates are compared by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Yardstick {
+    /// The goal's metric.
+    pub metric: String,
+    /// Weights by phase: those of the goal that every candidate has.
+    pub weights: BTreeMap<String, f64>,
+    /// Phases of the goal that somebody lacks, and which thus count for nobody.
+    pub left_out: Vec<LeftOutPhase>,
 }
 
-/// Ranks the candidates for the plan's goal, best first. A candidate that lacks a phase of the goal has no score.
-pub(super) fn rank(plan: &Plan, measured: &[&str], estimates: &[PhaseEstimate]) -> Vec<Rank> {
-    let goal: Vec<&PhaseEstimate> = estimates
-        .iter()
-        .filter(|found| found.metric == plan.goal.metric && measured.contains(&found.candidate.as_str()))
-        .collect();
-    let weights = weights(plan);
+/// A phase of the goal that is no part of the comparison.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOutPhase {
+    /// Its name.
+    pub phase: String,
+    /// Who has nothing in it.
+    pub lacking: Vec<String>,
+}
+
+impl Yardstick {
+    /// Which phases all have is settled by the first block, so that later ones cannot change what was concluded.
+    pub fn of(plan: &Plan, run: &Run) -> Self {
+        let metric = plan.goal.metric.clone();
+        let first = run.trials.iter().filter(|trial| {
+            trial.id.block == 1 && trial.status == Status::Ok && trial.standing != Standing::Discarded
+        });
+        let first: Vec<&Trial> = first.collect();
+        let mut left_out = Vec::new();
+        let mut weights = weights(plan);
+        weights.retain(|phase, _| {
+            let lacking = first.iter().filter(|trial| log_cost(&metric, phase, trial).is_none());
+            let lacking: Vec<String> = lacking.map(|trial| trial.id.candidate.clone()).collect();
+            let all_have_it = lacking.is_empty();
+            if !all_have_it {
+                left_out.push(LeftOutPhase { phase: phase.clone(), lacking });
+            }
+            all_have_it
+        });
+        Self { metric, weights, left_out }
+    }
+
+    /// The names of its phases.
+    pub fn phases(&self) -> Vec<&str> {
+        self.weights.keys().map(String::as_str).collect()
+    }
+
+    /// The goal of one trial, smaller is better. `None` when a phase that counts was not measured or measured as nothing.
+    pub fn log_score(&self, trial: &Trial) -> Option<f64> {
+        log_score(&self.metric, &self.weights, trial)
+    }
+}
+
+/// The weights of the goal that count, by phase. No weights in a plan mean: every phase the same.
+pub fn weights(plan: &Plan) -> BTreeMap<String, f64> {
+    let every = || plan.phases.iter().map(|phase| (phase.name.clone(), 1.0)).collect();
+    let given: BTreeMap<String, f64> =
+        if plan.goal.weights.is_empty() { every() } else { plan.goal.weights.clone() };
+    given.into_iter().filter(|(_, weight)| *weight > 0.0).collect()
+}
+
+/// The log of a metric in a phase, smaller is better; `None` where it was not measured or measured as nothing.
+pub(super) fn log_cost(metric: &str, phase: &str, trial: &Trial) -> Option<f64> {
+    let observation = trial.observations.iter().find(|observation| observation.phase == phase)?;
+    let found = observation.measurements.iter().find(|found| found.metric == metric)?;
+    let sign = if better_of(&found.metric, found.unit) == Better::Higher { -1.0 } else { 1.0 };
+    Some(sign * log(found.value)).filter(|log| log.is_finite())
+}
+
+/// As [`Yardstick::log_score`], by these weights.
+pub(super) fn log_score(metric: &str, weights: &BTreeMap<String, f64>, trial: &Trial) -> Option<f64> {
+    let sum: Option<f64> =
+        weights.iter().map(|(phase, weight)| Some(weight * log_cost(metric, phase, trial)?)).sum();
     let total: f64 = weights.values().sum();
-    if weights.is_empty() {
-        return Vec::new();
-    }
-    let score = |name: &str| -> Option<f64> {
-        let mut logs = 0.0;
-        for (phase, weight) in &weights {
-            let own = goal.iter().find(|found| found.candidate == name && found.phase == *phase)?;
-            logs += weight * log_ratio(own, goal.iter().filter(|found| found.phase == *phase))?;
-        }
-        Some(libm::exp(logs / total))
-    };
-    let mut ranking: Vec<Rank> = measured
-        .iter()
-        .filter_map(|name| Some(Rank { candidate: (*name).to_owned(), score: score(name)?, behind: None }))
-        .collect();
-    ranking.sort_by(|one, other| one.score.total_cmp(&other.score));
-    ranking
-}
-
-/// The logarithm of how many times worse `own` is than the best of `all`; none where a ratio has no meaning.
-fn log_ratio<'a>(own: &PhaseEstimate, all: impl Iterator<Item = &'a &'a PhaseEstimate>) -> Option<f64> {
-    let points = all.map(|found| found.estimate.point);
-    let mine = own.estimate.point;
-    let ratio = match better_of(&own.metric, own.unit) {
-        Better::Higher => points.fold(f64::NEG_INFINITY, f64::max) / mine,
-        Better::Lower | Better::Neither => mine / points.fold(f64::INFINITY, f64::min),
-    };
-    (ratio.is_finite() && ratio > 0.0).then(|| libm::log(ratio))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::rank;
-    use crate::journal::{Better, Unit};
-    use crate::plan::Plan;
-    use crate::statistics::Estimate;
-    use crate::verdict::PhaseEstimate;
-    use crate::verdict::better_of;
-
-    fn plan(metric: &str, weights: &[(&str, f64)]) -> Plan {
-        let weights: std::collections::BTreeMap<&str, f64> = weights.iter().copied().collect();
-        let phase = |name: &str| serde_json::json!({ "name": name, "work": { "operation": "tree.write" } });
-        serde_json::from_value(serde_json::json!({
-            "title": "t", "lab": "auto", "device": { "source": { "image": 1 } },
-            "protocol": {
-                "blocks": { "min": 1, "max": 3 }, "seed": 1, "tie": 0.03, "timeout": { "secs": 1, "nanos": 0 }
-            },
-            "goal": { "metric": metric, "weights": weights },
-            "candidates": [],
-            "phases": [phase("write"), phase("read")]
-        }))
-        .unwrap()
-    }
-
-    fn estimate(candidate: &str, phase: &str, metric: &str, unit: Unit, point: f64) -> PhaseEstimate {
-        PhaseEstimate {
-            candidate: candidate.to_owned(),
-            phase: phase.to_owned(),
-            metric: metric.to_owned(),
-            unit,
-            estimate: Estimate { point, low: None, high: None, n: 1 },
-            min: point,
-            max: point,
-        }
-    }
-
-    fn times(candidate: &str, write: f64, read: f64) -> [PhaseEstimate; 2] {
-        [
-            estimate(candidate, "write", "durable", Unit::Seconds, write),
-            estimate(candidate, "read", "durable", Unit::Seconds, read),
-        ]
-    }
-
-    /// Names with scores in ten-thousandths.
-    fn scores(plan: &Plan, names: &[&str], estimates: &[PhaseEstimate]) -> Vec<(String, i64)> {
-        rank(plan, names, estimates)
-            .into_iter()
-            .map(|rank| (rank.candidate, (rank.score * 1e4).round() as i64))
-            .collect()
-    }
-
-    #[test]
-    fn the_score_is_a_weighted_geometric_mean_of_ratios() {
-        let estimates = [times("a", 1.0, 8.0), times("b", 4.0, 2.0)].concat();
-        // a: 1 and 4 times the best; b: 4 and 1 times.
-        let even = scores(&plan("durable", &[]), &["a", "b"], &estimates);
-        assert_eq!(even, [("a".to_owned(), 20_000), ("b".to_owned(), 20_000)]);
-        let read = scores(&plan("durable", &[("write", 1.0), ("read", 3.0)]), &["a", "b"], &estimates);
-        assert_eq!(read, [("b".to_owned(), 14_142), ("a".to_owned(), 28_284)]);
-        let only = scores(&plan("durable", &[("write", 1.0), ("read", 0.0)]), &["a", "b"], &estimates);
-        assert_eq!(only[0], ("a".to_owned(), 10_000));
-    }
-
-    #[test]
-    fn who_lacks_a_phase_has_no_score_and_sets_no_standard_when_not_measured() {
-        let mut estimates = [times("a", 1.0, 1.0), times("b", 2.0, 2.0)].concat();
-        estimates.remove(3);
-        assert_eq!(scores(&plan("durable", &[]), &["a", "b"], &estimates), [("a".to_owned(), 10_000)]);
-        let failed = [times("failed", 0.001, 0.001), times("b", 2.0, 2.0)].concat();
-        assert_eq!(scores(&plan("durable", &[]), &["b"], &failed), [("b".to_owned(), 10_000)]);
-    }
-
-    #[test]
-    fn rates_are_better_when_higher() {
-        let plan = plan("bonnie_block_write", &[("write", 1.0)]);
-        let rate = |name: &str, value: f64| {
-            estimate(name, "write", "bonnie_block_write", Unit::BytesPerSecond, value)
-        };
-        let ranked = scores(&plan, &["slow", "fast"], &[rate("slow", 50.0), rate("fast", 100.0)]);
-        assert_eq!(ranked, [("fast".to_owned(), 10_000), ("slow".to_owned(), 20_000)]);
-        assert_eq!(better_of("throughput", Unit::BytesPerSecond), Better::Higher);
-        assert_eq!(better_of("files", Unit::Count), Better::Neither);
-    }
-
-    #[test]
-    fn a_time_of_zero_ranks_nobody() {
-        let estimates = [times("a", 0.0, 1.0), times("b", 2.0, 2.0)].concat();
-        assert_eq!(rank(&plan("durable", &[]), &["a", "b"], &estimates), []);
-    }
+    // A plan of an earlier version may hold weights that make an infinity of either.
+    sum.map(|sum| sum / total).filter(|score| total > 0.0 && score.is_finite())
 }

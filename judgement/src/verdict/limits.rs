@@ -1,26 +1,37 @@
 //! What may not be concluded: limits that are told with every verdict (METHOD).
 
+use super::order::peculiarities;
+use super::{Blocks, Rank, Yardstick, twin_pairs};
 use crate::journal::{Ending, Run};
 use crate::plan::{Dataset, DeviceSource, Plan};
-use crate::statistics::{minimum_detectable_difference, table_scale};
-use crate::verdict::{Deliberation, full_rows};
-
-use super::Outcome;
-
-/// Below this many blocks no test is made.
-const FEWEST_FOR_A_TEST: usize = 3;
-/// The probability of seeing a difference that is there, for which the smallest such difference is told.
-const POWER: f64 = 0.8;
+use crate::statistics::FEWEST;
 
 /// The limits of this run's verdict, each a sentence, the gravest first.
 pub(super) fn limits(
     plan: &Plan,
     run: &Run,
-    outcome: Outcome,
-    blocks: usize,
-    deliberation: &Deliberation,
+    yardstick: &Yardstick,
+    trials: &Blocks<'_>,
+    ranking: &[Rank],
 ) -> Vec<String> {
-    let mut limits = noise(plan, deliberation);
+    let mut limits: Vec<String> = yardstick
+        .left_out
+        .iter()
+        .map(|left| {
+            format!(
+                "{} is no part of the comparison: {} has nothing in it",
+                left.phase,
+                left.lacking.join(", ")
+            )
+        })
+        .collect();
+    limits.extend(twin_pairs(yardstick, run).into_iter().filter(|pair| pair.told_apart).map(|pair| {
+        format!(
+            "{} entered twice took {:.2} times its own time, which is no chance: something here favours one of two that are the same",
+            pair.candidate, pair.ratio.point
+        )
+    }));
+    let blocks = run.complete_blocks();
     let refused = run.ending == Some(Ending::Disturbed);
     if refused {
         limits.push(
@@ -28,19 +39,12 @@ pub(super) fn limits(
              --set protocol.disturbed=false counts every block"
                 .to_owned(),
         );
-    } else if (1..FEWEST_FOR_A_TEST).contains(&blocks) {
+    } else if (1..FEWEST as usize).contains(&blocks) {
         let blocks = if blocks == 1 { "1 block".to_owned() } else { format!("{blocks} blocks") };
-        limits.push(format!(
-            "{blocks}: no test can be made below {FEWEST_FOR_A_TEST}; order and ties are those of the sample"
-        ));
-    } else if outcome == Outcome::Undecided
-        && let Some(smallest) = smallest_difference(plan, run, blocks)
-    {
-        limits.push(format!(
-            "with {blocks} blocks a difference below {:.0} % is likely to be missed",
-            smallest * 100.0
-        ));
+        limits
+            .push(format!("{blocks}: nothing is concluded below {FEWEST}; the order is that of the sample"));
     }
+    limits.extend(peculiarities(plan, run, yardstick, trials, ranking));
     let invalid = run.invalid_blocks().count();
     if invalid > blocks && !refused {
         limits.push(format!(
@@ -58,36 +62,6 @@ pub(super) fn limits(
     }
     limits.push("freshly made filesystems: nothing is said of aged ones".to_owned());
     limits
-}
-
-/// What the noise floor takes from the verdict.
-fn noise(plan: &Plan, deliberation: &Deliberation) -> Vec<String> {
-    let Some(floor) = deliberation.floor else { return Vec::new() };
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
-    let mut limits: Vec<String> = deliberation
-        .below_floor()
-        .map(|name| {
-            format!(
-                "{name} is behind, significantly by the test, but by less than the noise floor of {}: not ranked",
-                percent(floor.floor)
-            )
-        })
-        .collect();
-    if floor.floor > plan.protocol.tie {
-        limits.push(format!(
-            "the noise floor of {} is above the {} that matter by the plan: differences between the two cannot be told",
-            percent(floor.floor),
-            percent(plan.protocol.tie)
-        ));
-    }
-    limits
-}
-
-/// The smallest relative difference between two candidates that a run of so many blocks finds four times in five.
-fn smallest_difference(plan: &Plan, run: &Run, blocks: usize) -> Option<f64> {
-    let names: Vec<&str> = run.candidates.iter().map(|state| state.name.as_str()).collect();
-    let scale = table_scale(&full_rows(plan, run, &names))?;
-    minimum_detectable_difference(scale.variance.sqrt(), blocks, 0.05, POWER)
 }
 
 fn fits_in_memory(plan: &Plan, run: &Run) -> Option<crate::plan::Bytes> {

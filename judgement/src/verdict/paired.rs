@@ -2,11 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use libm::exp;
-
-use super::CONFIDENCE;
 use crate::journal::Trial;
-use crate::statistics::{Estimate, Evidence, FEWEST, evidence, mean, student_quantile};
+use crate::statistics::{Estimate, Evidence, median};
 
 /// Trials by block and candidate, to be compared within blocks.
 #[derive(Debug, Clone, Default)]
@@ -30,8 +27,18 @@ impl Blocks<'_> {
         other: &str,
         number: impl Fn(&Trial) -> Option<f64>,
     ) -> Vec<f64> {
-        let difference =
-            |block: &HashMap<&str, &Trial>| Some(number(block.get(candidate)?)? - number(block.get(other)?)?);
+        self.differences_of((candidate, &number), (other, &number))
+    }
+
+    /// A candidate's number less another number of another candidate, or of the same one.
+    pub(super) fn differences_of(
+        &self,
+        (candidate, number): (&str, impl Fn(&Trial) -> Option<f64>),
+        (other, other_number): (&str, impl Fn(&Trial) -> Option<f64>),
+    ) -> Vec<f64> {
+        let difference = |block: &HashMap<&str, &Trial>| {
+            Some(number(block.get(candidate)?)? - other_number(block.get(other)?)?)
+        };
         self.0.values().filter_map(difference).filter(|difference| difference.is_finite()).collect()
     }
 
@@ -46,22 +53,48 @@ impl Blocks<'_> {
     }
 }
 
-/// A ratio with the interval that its evidence gives it.
-pub(super) fn ratio_of(evidence: &Evidence, n: usize) -> Estimate {
-    let half = student_quantile(0.5 + CONFIDENCE / 2.0, evidence.degrees) * evidence.error;
-    Estimate {
-        point: exp(evidence.difference),
-        low: Some(exp(evidence.difference - half)).filter(|low| low.is_finite()),
-        high: Some(exp(evidence.difference + half)).filter(|high| high.is_finite()),
-        n,
+/// One number of several candidates side by side: that of the `reference` is its geometric mean, and everybody else's a
+/// multiple of that, by the differences within blocks. Who was not in all blocks is thus not favoured by those it was in.
+/// The intervals are those of the multiples; that of the reference is of its mean.
+///
+/// In the order asked for; medians without intervals where a number is 0 or less; `None` where nothing was measured.
+pub(super) fn side_by_side(
+    blocks: &Blocks<'_>,
+    reference: Option<&str>,
+    candidates: &[&str],
+    number: impl Fn(&Trial) -> Option<f64>,
+) -> Vec<Option<Estimate>> {
+    let values: Vec<Vec<f64>> =
+        candidates.iter().map(|name| blocks.of(name).filter_map(&number).collect()).collect();
+    if values.iter().flatten().any(|value| *value <= 0.0) {
+        let plain = |values: &Vec<f64>| Some(Estimate::without_interval(median(values)?, values.len()));
+        return values.iter().map(plain).collect();
     }
-}
-
-/// The ratio behind paired differences of logs, as the stopping rule estimates it; below three no interval.
-pub(super) fn paired_ratio(differences: &[f64]) -> Option<Estimate> {
-    let n = differences.len();
-    if n < FEWEST as usize {
-        return Some(Estimate { point: exp(mean(differences)?), low: None, high: None, n });
+    let log = |trial: &Trial| number(trial).map(libm::log);
+    let alone = |values: &Vec<f64>| {
+        let logs: Vec<f64> = values.iter().copied().map(libm::log).collect();
+        Some(Estimate { n: values.len(), ..Evidence::of(&logs)?.ratio() })
+    };
+    let mut shown: Vec<Option<Estimate>> = values.iter().map(alone).collect();
+    // Who leads may lack this very number.
+    let leads = |at: &usize| reference == Some(candidates[*at]) && shown[*at].is_some();
+    let anchor = (0..candidates.len()).find(leads).or_else(|| shown.iter().position(Option::is_some));
+    let Some((anchor, Some(mean))) = anchor.map(|at| (at, shown[at])) else { return shown };
+    let pairs = (0..candidates.len()).filter(|at| *at != anchor).map(|at| {
+        let differences = blocks.differences(candidates[at], candidates[anchor], log);
+        (at, differences)
+    });
+    let (places, differences): (Vec<usize>, Vec<Vec<f64>>) =
+        pairs.filter(|(_, differences)| !differences.is_empty()).unzip();
+    for (at, evidence) in places.into_iter().zip(Evidence::among(&differences)) {
+        let multiple = evidence.ratio().map(|ratio| ratio * mean.point);
+        shown[at] = Some(Estimate { n: values[at].len(), ..multiple });
     }
-    Some(ratio_of(&evidence(differences, &[], None)?, n))
+    // What was the same in every trial is so to the last digit.
+    let exact = |(estimate, values): (Option<Estimate>, &Vec<f64>)| {
+        let first = values.first().copied()?;
+        let near = |value: f64| if (value / first - 1.0).abs() < 1e-12 { first } else { value };
+        Some(estimate?.map(near))
+    };
+    shown.into_iter().zip(&values).map(exact).collect()
 }

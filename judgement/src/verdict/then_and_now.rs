@@ -1,16 +1,18 @@
 //! Then and now: what a study published, held against the estimates of this run, finding by finding.
 //!
-//! A finding holds, or no longer holds, only where the samples are certain enough: by their intervals, or below six
-//! trials (three at least) where their whole ranges lie apart. Everything else cannot be told here, and says why.
+//! A finding holds, or no longer holds, only where the samples are certain enough: by the interval of the ratio within
+//! blocks, or of two numbers of one candidate by their intervals. Everything else cannot be told here, and says why.
 
 mod reach;
 
 use serde::Serialize;
 
-use crate::journal::{Better, Unit};
+use crate::journal::{Better, Trial, Unit};
 use crate::plan::{Claim, Plan, Published};
+use crate::statistics::{Estimate, Evidence};
 
-use super::{PhaseEstimate, better_of};
+use super::goal::log_cost;
+use super::{Blocks, PhaseEstimate, better_of};
 
 /// Below this the range of a sample says nothing.
 const FEWEST: usize = 3;
@@ -104,11 +106,17 @@ pub struct ThenAndNow {
 }
 
 /// Judges every published finding of the plan.
-pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate]) -> Vec<ThenAndNow> {
-    plan.published.iter().map(|published| judge_one(published, estimates, plan.protocol.tie)).collect()
+pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate], blocks: &Blocks<'_>) -> Vec<ThenAndNow> {
+    let tie = plan.protocol.tie;
+    plan.published.iter().map(|published| judge_one(published, estimates, blocks, tie)).collect()
 }
 
-fn judge_one(published: &Published, estimates: &[PhaseEstimate], tie: f64) -> ThenAndNow {
+fn judge_one(
+    published: &Published,
+    estimates: &[PhaseEstimate],
+    blocks: &Blocks<'_>,
+    tie: f64,
+) -> ThenAndNow {
     let find = |candidate: &str, phase: &str| {
         estimates.iter().find(|found| {
             found.candidate == candidate && found.phase == phase && found.metric == published.metric
@@ -138,14 +146,14 @@ fn judge_one(published: &Published, estimates: &[PhaseEstimate], tie: f64) -> Th
             let there = than_phase.as_ref().unwrap_or(&published.phase);
             let others: Vec<&PhaseEstimate> = than.iter().filter_map(|name| find(name, there)).collect();
             let ones = better.iter().filter_map(here);
-            let pairs = ones.flat_map(|one| others.iter().map(move |other| Pair { one, other }));
+            let pairs = ones.flat_map(|one| others.iter().map(move |other| Pair::of(blocks, one, other)));
             (Test::Better { by: *by }, pairs.collect())
         }
         Claim::Alike { alike, within } => {
             let alike: Vec<_> = alike.iter().filter_map(here).collect();
-            (Test::Alike { within: *within }, extremes(&alike))
+            (Test::Alike { within: *within }, extremes(blocks, &alike))
         }
-        Claim::Spread { spread, .. } => (Test::Spread { spread: *spread }, extremes(&measured)),
+        Claim::Spread { spread, .. } => (Test::Spread { spread: *spread }, extremes(blocks, &measured)),
         Claim::Reach { reach, share, of_metric, of_phase } => {
             let metric = of_metric.as_ref().unwrap_or(&published.metric);
             let phase = of_phase.as_ref().unwrap_or(&published.phase);
@@ -179,14 +187,16 @@ enum Test {
 struct Pair<'a> {
     one: &'a PhaseEstimate,
     other: &'a PhaseEstimate,
+    /// How many times better the one is within blocks, where they share some.
+    paired: Option<Estimate>,
 }
 
 /// The best with each of the others, the worst last.
-fn extremes<'a>(all: &[&'a PhaseEstimate]) -> Vec<Pair<'a>> {
+fn extremes<'a>(blocks: &Blocks<'_>, all: &[&'a PhaseEstimate]) -> Vec<Pair<'a>> {
     let mut ordered = all.to_vec();
     ordered.sort_by(|one, other| one.cost(one.estimate.point).total_cmp(&other.cost(other.estimate.point)));
     match ordered.as_slice() {
-        [best, others @ ..] => others.iter().map(|other| Pair { one: best, other }).collect(),
+        [best, others @ ..] => others.iter().map(|other| Pair::of(blocks, best, other)).collect(),
         [] => Vec::new(),
     }
 }
@@ -231,13 +241,27 @@ fn all_of(one_fails: bool, one_is_open: bool) -> Now {
     }
 }
 
-impl Pair<'_> {
+impl<'a> Pair<'a> {
+    fn of(blocks: &Blocks<'_>, one: &'a PhaseEstimate, other: &'a PhaseEstimate) -> Self {
+        let number = |found: &'a PhaseEstimate| {
+            (found.candidate.as_str(), |trial: &Trial| log_cost(&found.metric, &found.phase, trial))
+        };
+        let differences = blocks.differences_of(number(other), number(one));
+        Pair { one, other, paired: Evidence::of(&differences).map(|evidence| evidence.ratio()) }
+    }
+
     /// How many times better the one is.
     fn ratio(&self) -> f64 {
+        if let Some(paired) = self.paired {
+            return paired.point;
+        }
         self.other.cost(self.other.estimate.point) / self.one.cost(self.one.estimate.point)
     }
 
     fn bounds(&self) -> Option<(f64, f64)> {
+        if let Some(paired) = self.paired {
+            return paired.low.zip(paired.high);
+        }
         let (one, other) = (self.one.costs()?, self.other.costs()?);
         let bounds = (other.0 / one.1, other.1 / one.0);
         (bounds.0.is_finite() && bounds.1.is_finite()).then_some(bounds)

@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use crate::journal::Trial;
 use crate::plan::Plan;
-use crate::statistics::{Estimate, median, ratio_estimate};
-use crate::verdict::weights;
+use crate::statistics::{Estimate, Evidence};
 
 use super::cost::cost_of_trial;
-use super::{Blocks, CONFIDENCE, Rank};
+use super::paired::side_by_side;
+use super::{Blocks, Rank, Yardstick};
 
 /// What is weighed against time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,104 +25,90 @@ pub enum Cost {
 
 pub const COSTS: [Cost; 3] = [Cost::Cpu, Cost::Space, Cost::Written];
 
-/// A candidate's costs, medians over the trials that count.
+/// A candidate's costs, side by side with the leader's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tradeoff {
     pub candidate: String,
-    /// Its score for the goal: how many times worse than a candidate that is best in every phase.
-    pub score: f64,
     /// Seconds of CPU time.
-    pub cpu: Option<f64>,
+    pub cpu: Option<Estimate>,
     /// Bytes in use.
-    pub space: Option<f64>,
+    pub space: Option<Estimate>,
     /// Bytes written to the device.
-    pub written: Option<f64>,
-    /// Whether it is in the Pareto set.
-    pub pareto: bool,
-    /// Else a candidate that is as good in everything and better in something by more than matters.
+    pub written: Option<Estimate>,
+    /// A candidate that is shown to be as good in everything and better in something.
     pub beaten_by: Option<String>,
-    /// How many times worse than the leader for the goal.
-    #[serde(skip)]
-    time: f64,
 }
 
 impl Tradeoff {
     /// The value of a cost.
-    pub fn cost(&self, cost: Cost) -> Option<f64> {
+    pub fn cost(&self, cost: Cost) -> Option<Estimate> {
         match cost {
             Cost::Cpu => self.cpu,
             Cost::Space => self.space,
             Cost::Written => self.written,
         }
     }
-
-    /// Better is smaller in all of them; a cost that nobody measured is none.
-    fn values(&self) -> [Option<f64>; 4] {
-        [Some(self.time), self.cpu, self.space, self.written]
-    }
 }
 
-/// The tradeoffs of every ranked candidate, in the order of the ranking. `matters` is the share below which a
-/// difference is none; of times, CPU time among them, that is the noise `floor` where it is the larger.
+/// The tradeoffs of every ranked candidate, in the order of the ranking.
 pub(super) fn tradeoffs(
     plan: &Plan,
+    yardstick: &Yardstick,
     blocks: &Blocks<'_>,
     ranking: &[Rank],
-    matters: f64,
-    floor: f64,
 ) -> Vec<Tradeoff> {
-    let weights = weights(plan);
-    let phases: Vec<&str> = weights.keys().map(String::as_str).collect();
-    let of = |name: &str, cost: Cost| {
-        let costs = blocks.of(name).filter_map(|trial| of_trial(&phases, trial, cost));
-        median(&costs.collect::<Vec<f64>>())
+    let names: Vec<&str> = ranking.iter().map(|rank| rank.candidate.as_str()).collect();
+    let phases = yardstick.phases();
+    let [cpu, space, written] = COSTS.map(|cost| {
+        side_by_side(blocks, names.first().copied(), &names, |trial| of_trial(&phases, trial, cost))
+    });
+    let beaten = beaten(plan.protocol.tie, yardstick, blocks, &names);
+    let tradeoff = |(at, beater): (usize, Option<usize>)| Tradeoff {
+        candidate: names[at].to_owned(),
+        cpu: cpu[at],
+        space: space[at],
+        written: written[at],
+        // The best for the goal is beaten by nobody by definition.
+        beaten_by: beater.filter(|_| at > 0).map(|beater| names[beater].to_owned()),
     };
-    let mut all: Vec<Tradeoff> = ranking
-        .iter()
-        .map(|rank| Tradeoff {
-            candidate: rank.candidate.clone(),
-            score: rank.score,
-            cpu: of(&rank.candidate, Cost::Cpu),
-            space: of(&rank.candidate, Cost::Space),
-            written: of(&rank.candidate, Cost::Written),
-            pareto: true,
-            beaten_by: None,
-            time: rank.behind.map_or(1.0, |behind| behind.point),
-        })
-        .collect();
-    let timed = matters.max(floor);
-    let margins = [timed, timed, matters, matters];
-    // The best for the goal is in the set by definition; this also keeps a circle of small differences from emptying it.
-    for at in 1..all.len() {
-        let beater = all.iter().find(|other| beats(other, &all[at], &margins));
-        all[at].beaten_by = beater.map(|other| other.candidate.clone());
-        all[at].pareto = all[at].beaten_by.is_none();
+    beaten.into_iter().enumerate().map(tradeoff).collect()
+}
+
+/// The log of something of a trial, less is better.
+type Number<'a> = &'a dyn Fn(&Trial) -> Option<f64>;
+
+/// The first in the ranking that beats each: shown to be as good in everything, but for what does not matter, and better in
+/// something by more than that, by intervals. What one of the two did not have is no reason.
+fn beaten(tie: f64, yardstick: &Yardstick, blocks: &Blocks<'_>, names: &[&str]) -> Vec<Option<usize>> {
+    let phases = yardstick.phases();
+    let cost = |trial: &Trial, cost| of_trial(&phases, trial, cost).filter(|value| *value > 0.0).map(log);
+    let goal = |trial: &Trial| yardstick.log_score(trial);
+    let measures: [Number<'_>; 4] =
+        [&goal, &|trial| cost(trial, Cost::Cpu), &|trial| cost(trial, Cost::Space), &|trial| {
+            cost(trial, Cost::Written)
+        }];
+    let mut beaten = vec![None; names.len()];
+    for (at, beater) in names.iter().enumerate() {
+        let (mut no_worse, mut better) = (vec![true; names.len()], vec![false; names.len()]);
+        for number in measures {
+            let pairs = names.iter().enumerate().filter(|(other, _)| *other != at);
+            let pairs = pairs.map(|(other, name)| (other, blocks.differences(beater, name, number)));
+            let (others, samples): (Vec<usize>, Vec<Vec<f64>>) =
+                pairs.filter(|(_, sample)| !sample.is_empty()).unzip();
+            for (other, evidence) in others.into_iter().zip(Evidence::among(&samples)) {
+                let ratio = evidence.ratio();
+                let high = ratio.high.unwrap_or(f64::INFINITY);
+                no_worse[other] &= high <= 1.0 + tie;
+                better[other] |= high < 1.0 && ratio.point < 1.0 / (1.0 + tie);
+            }
+        }
+        for other in 0..names.len() {
+            if no_worse[other] && better[other] && beaten[other].is_none() {
+                beaten[other] = Some(at);
+            }
+        }
     }
-    all
-}
-
-/// As good in everything, within the margins, and better in something by more than its margin.
-fn beats(one: &Tradeoff, other: &Tradeoff, margins: &[f64; 4]) -> bool {
-    let pairs = || {
-        let values = one.values().into_iter().zip(other.values());
-        values.zip(margins).filter_map(|((one, other), margin)| Some((one?, other?, 1.0 + margin)))
-    };
-    pairs().all(|(one, other, margin)| one <= other * margin)
-        && pairs().any(|(one, other, margin)| one * margin < other)
-}
-
-/// What a candidate costs in times of what another does, paired within blocks.
-pub fn cost_ratio(
-    plan: &Plan,
-    blocks: &Blocks<'_>,
-    candidate: &str,
-    other: &str,
-    cost: Cost,
-) -> Option<Estimate> {
-    let weights = weights(plan);
-    let phases: Vec<&str> = weights.keys().map(String::as_str).collect();
-    let of = |trial: &Trial| of_trial(&phases, trial, cost).filter(|value| *value > 0.0).map(log);
-    ratio_estimate(&blocks.differences(candidate, other, of), CONFIDENCE)
+    beaten
 }
 
 fn of_trial(phases: &[&str], trial: &Trial, cost: Cost) -> Option<f64> {
@@ -133,42 +119,5 @@ fn of_trial(phases: &[&str], trial: &Trial, cost: Cost) -> Option<f64> {
         }
         Cost::Written => cost_of_trial(phases, trial, "device_written"),
         Cost::Space => cost_of_trial(phases, trial, "space_used"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Tradeoff, beats};
-
-    fn one(time: f64, cpu: f64, space: f64, written: Option<f64>) -> Tradeoff {
-        let candidate = String::new();
-        Tradeoff {
-            candidate,
-            score: time,
-            cpu: Some(cpu),
-            space: Some(space),
-            written,
-            pareto: true,
-            beaten_by: None,
-            time,
-        }
-    }
-
-    #[test]
-    fn who_is_better_in_something_is_not_beaten() {
-        let margins = [0.03; 4];
-        let fast = one(1.0, 5.0, 100.0, Some(10.0));
-        let slow = one(1.5, 5.1, 101.0, Some(10.0));
-        assert!(beats(&fast, &slow, &margins) && !beats(&slow, &fast, &margins));
-        let frugal = one(1.5, 3.0, 100.0, Some(10.0));
-        assert!(!beats(&fast, &frugal, &margins) && !beats(&frugal, &fast, &margins));
-        // Differences that do not matter beat nobody.
-        let alike = one(1.02, 5.1, 101.0, Some(10.1));
-        assert!(!beats(&fast, &alike, &margins) && !beats(&alike, &fast, &margins));
-        // Nor does what is noise.
-        let noisy = [0.6, 0.03, 0.03, 0.03];
-        assert!(!beats(&fast, &slow, &noisy));
-        // What one of them lacks is no reason.
-        assert!(beats(&one(1.0, 5.0, 100.0, None), &slow, &margins));
     }
 }

@@ -3,7 +3,7 @@
 use super::row::{Row, row, share};
 use super::{ComparisonReport, word};
 use crate::report::markdown::{code, escaped};
-use crate::statistics::Comparison;
+use crate::verdict::Comparison;
 use crate::verdict::{ALPHA, Change};
 
 pub(super) fn render(report: ComparisonReport<'_>) -> String {
@@ -17,7 +17,7 @@ pub(super) fn render(report: ComparisonReport<'_>) -> String {
             page.push_str(&line(change, &escaped(change.subject()), change.outcome().map_or("", shown)));
         }
         page.push_str(&format!(
-            "\n*{}*: trimmed geometric means ± half their 95% interval. Worse or better: significant over all {} comparisons (Holm, {}) and beyond {}; same: the interval lies within it.\n\n",
+            "\n*{}*: geometric means ± half their 95% interval. Worse or better: significant over all {} comparisons (Holm, {}) and beyond {}; same: the interval lies within it.\n\n",
             escaped(&found.goal.metric),
             found.judged.len(),
             share(ALPHA),

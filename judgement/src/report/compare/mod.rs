@@ -12,7 +12,7 @@ use std::io;
 use super::text::{count, listing};
 use super::{Look, ReportError};
 use crate::journal::Run;
-use crate::statistics::Comparison;
+use crate::verdict::Comparison;
 use crate::verdict::{Change, RunComparison};
 
 #[derive(Debug, Clone, Copy)]

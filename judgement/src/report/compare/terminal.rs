@@ -5,7 +5,7 @@ use super::{ComparisonReport, word};
 use crate::report::Look;
 use crate::report::terminal::{ASCII, Page, Tone, UNICODE, finished, toned};
 use crate::report::text::{one_line, shorten, width};
-use crate::statistics::Comparison;
+use crate::verdict::Comparison;
 use crate::verdict::{ALPHA, Change, LeftOut};
 
 /// Width of the labels at the foot of the page.
@@ -28,7 +28,7 @@ pub(super) fn render(report: ComparisonReport<'_>, look: Look) -> String {
     page.text(
         Tone::Faint,
         &format!(
-            "{}: trimmed geometric means ± half their 95% interval. change: after against before. worse, better: significant over all {} comparisons (Holm, {}) and beyond {}; same: the interval lies within it.",
+            "{}: geometric means ± half their 95% interval. change: after against before. worse, better: significant over all {} comparisons (Holm, {}) and beyond {}; same: the interval lies within it.",
             found.goal.metric,
             found.judged.len(),
             share(ALPHA),

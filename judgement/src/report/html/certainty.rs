@@ -1,11 +1,11 @@
-//! How certain the order is: every candidate against the leader, the noise floor, and what was spent on looking.
+//! How certain the order is: every candidate against the leader.
 
 use maud::{Markup, html};
 
 use super::index::Index;
 use crate::report::Report;
 use crate::report::number::times;
-use crate::report::text::{count, one_line};
+use crate::report::text::one_line;
 use crate::verdict::{Relation, Standing};
 
 /// The whole comparison, folded; nothing where nothing was compared.
@@ -18,11 +18,9 @@ pub(super) fn folded(report: &Report<'_>, index: &Index<'_>) -> Markup {
             details #certainty {
                 summary { "How certain is the order" }
                 p.note {
-                    "Each candidate against whoever led at the time, paired within blocks, for the whole goal. The interval and p are of this pair "
-                    "alone; the conclusion is corrected for all comparisons and all looks at the data."
-                    @if let Some(floor) = &report.noise { " The noise floor of this run: " (one_line(floor)) "." }
-                    " Of the 5% chance of a wrong elimination, " (format!("{:.1}%", verdict.spent * 100.0)) " is spent after "
-                    (count(verdict.blocks, "block")) "."
+                    "Each candidate against whoever led at the time, paired within blocks, for the whole goal. The interval is of this pair "
+                    "alone; the conclusion allows for all comparisons and all looks at the data."
+                    @if let Some(noise) = &report.noise { " Noise: " (one_line(noise)) "." }
                 }
                 div.scroll { table.numbers {
                     thead { tr {
@@ -30,7 +28,6 @@ pub(super) fn folded(report: &Report<'_>, index: &Index<'_>) -> Markup {
                         th scope="col" { "against" }
                         th scope="col" { "times" }
                         th scope="col" { "95% interval" }
-                        th scope="col" { "p" }
                         th scope="col" { "blocks" }
                         th scope="col" { "conclusion" }
                     } }
@@ -40,7 +37,6 @@ pub(super) fn folded(report: &Report<'_>, index: &Index<'_>) -> Markup {
                             td { (one_line(&standing.against)) }
                             td { (times(standing.ratio.point)) }
                             td { (standing.ratio.low.zip(standing.ratio.high).map_or("–".to_owned(), |(low, high)| format!("{}–{}", times(low), times(high)))) }
-                            td { (p_value(standing.p)) }
                             td { (standing.ratio.n) }
                             td { (conclusion(standing.relation)) }
                         }
@@ -51,17 +47,11 @@ pub(super) fn folded(report: &Report<'_>, index: &Index<'_>) -> Markup {
     }
 }
 
-fn p_value(p: f64) -> String {
-    match p {
-        small if small < 0.0001 => "< 0.0001".to_owned(),
-        other => format!("{other:.4}"),
-    }
-}
-
 fn conclusion(relation: Relation) -> &'static str {
     match relation {
-        Relation::RuledOut => "✕ ruled out",
+        Relation::Behind => "✕ behind",
         Relation::Tied => "≈ tied",
+        Relation::NotBetter => "≤ not better by more than matters",
         Relation::Open => "? open",
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
             @if columns.is_empty() {
                 p.lead { "No costs were measured." }
             } @else {
-                p.lead { "Medians over the trials, in each the phases of the goal taken together. Shorter bars are better." }
+                p.lead { "Side by side within blocks, in each trial the phases of the goal taken together. Shorter bars are better." }
                 div.scroll { (table(index, &columns)) }
                 (by_phase(report, index))
             }

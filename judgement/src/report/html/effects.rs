@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::figures::{place, strip};
 use super::index::Index;
 use crate::report::Report;
-use crate::report::number::times;
+use crate::report::number::{times, times_within};
 use crate::report::text::{count, one_line};
 use crate::verdict::{Effect, OptionEffect, Seen};
 
@@ -34,8 +34,7 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
                 h2 #effects-title { "What an option does" }
                 p.lead {
                     "Pairs of candidates that differ in one option only: how many times as much (" (goal) ") with it as without. "
-                    "Compared within each block, then estimated over the blocks (Hodges and Lehmann); the line is the 95% interval, or the range "
-                    "of the blocks where there are fewer than six."
+                    "Compared within each block; the line is the 95% interval, which there is from three blocks on."
                 }
                 div.scroll { table.picture.effects {
                     caption.unseen { "Effect of one option by phase, as a ratio" }
@@ -49,7 +48,7 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
                     "The upright in the middle is no effect; the edges are " (times(1.0 / reach)) "× and " (times(reach)) "×. "
                     @if claims {
                         "► certainly better, ◄ certainly worse, ≈ within the tie, ? the interval points both ways. Each cell is judged alone."
-                    } @else { "With fewer than six blocks there is no interval, and nothing is claimed." }
+                    } @else { "With fewer than three blocks there is no interval, and nothing is claimed." }
                 }
             }
         }
@@ -88,14 +87,8 @@ fn cell(report: &Report<'_>, effect: &Effect, reach: f64) -> Markup {
     let (class, sign, words) = looks(effect.seen(report.plan.protocol.tie));
     let at = |ratio: f64| place(ratio, 1.0 / reach, reach);
     let heat = place(effect.ratio.point.max(1.0), 1.0, reach);
-    let hover = format!(
-        "{}× over {}, from {}× to {}×",
-        times(effect.ratio.point),
-        count(effect.ratio.n, "block"),
-        times(effect.low),
-        times(effect.high)
-    );
-    let range = (effect.ratio.n > 1).then(|| (at(effect.low), at(effect.high)));
+    let hover = format!("{}× over {}", times_within(&effect.ratio), count(effect.ratio.n, "block"));
+    let range = effect.ratio.low.zip(effect.ratio.high).map(|(low, high)| (at(low), at(high)));
     html! {
         td.cell.(class) style=(format!("--heat:{heat:.0}%")) title=(hover) {
             span.value { span.sign aria-hidden="true" { (sign) } span.unseen { (words) } (times(effect.ratio.point)) "×" }

@@ -131,7 +131,7 @@ fn method(report: &Report<'_>) -> Markup {
             li { b { "Fresh." } " Every trial begins with discard and mkfs; cold phases begin after unmounting, dropping caches and mounting again." }
             li { b { "Randomised blocks." } " Every candidate is tried once per block, in random order, so that a machine that grows slower favours nobody. A block is thrown out only by a rule fixed in advance, never by its result." }
             li { b { "Verified." } " What was written is read back and compared, outside the clock: fast but wrong fails." }
-            li { b { "Medians." } " A point is the median of its trials; its 95% interval is made from order statistics and exists from 6 trials on. Candidates are compared by ratios within blocks." }
+            li { b { "Side by side." } " The leader's number is the geometric mean of its trials; everybody else's is a multiple of that, by the ratios within blocks, with the 95% interval of the multiple. Intervals exist from 3 blocks on." }
             li { b { "Ties." } " Differences below " (percent(report.plan.protocol.tie)) " do not matter, by this plan's own word: such candidates are tied, and a tie is an answer." }
         }
         p { "Where the method comes from:" }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::journal::{Facts, metric};
 use crate::report::text::{count, one_line};
 use crate::report::{Report, TrialBasis, sentence};
-use crate::verdict::{Outcome, weights};
+use crate::verdict::Outcome;
 
 /// Cautions beyond this many are folded.
 const CAUTIONS_SHOWN: usize = 4;
@@ -44,8 +44,9 @@ fn badge(report: &Report<'_>) -> (&'static str, &'static str) {
         _ if report.verdict.refused.is_some() => ("no verdict", "nothing"),
         (TrialBasis::Nothing, _) => ("no result", "nothing"),
         (TrialBasis::OpenBlock(_), _) => ("provisional", "undecided"),
-        (_, Outcome::Decided) => ("decided", "decided"),
-        (_, Outcome::Tied) => ("tied", "tied"),
+        (TrialBasis::Disturbed(_), _) => ("no verdict", "nothing"),
+        (_, Outcome::Recommended) => ("recommended", "decided"),
+        (_, Outcome::Ranked) => ("ranked", "decided"),
         (_, Outcome::Undecided) => ("undecided", "undecided"),
     }
 }
@@ -64,7 +65,7 @@ fn when(report: &Report<'_>) -> String {
 fn goal(report: &Report<'_>) -> Markup {
     let goal = &report.plan.goal;
     let meaning = metric(&goal.metric).map_or("", |known| known.meaning);
-    let weights = weights(report.plan);
+    let weights = &report.yardstick.weights;
     let even = weights.values().all(|weight| *weight == 1.0);
     // In the order of the work; what was never measured comes last.
     let place = |name: &str| report.phases.iter().position(|phase| phase.name == name).unwrap_or(usize::MAX);

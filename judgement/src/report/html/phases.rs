@@ -25,8 +25,8 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>, thinned: Option<&T
             h2 #phases-title { "Phase by phase" }
             p.lead {
                 "Every trial is a point: " b { "● durable" } ", when the work had also reached the device, and " b { "◇ returned" }
-                ", when the program said it was done. " b { "┃" } " is the median of the durable times, the bar through it its 95% interval; with fewer than 6 trials there is "
-                "none, and a thin line shows the range."
+                ", when the program said it was done. " b { "┃" } " is what stands in the tables, side by side with the leader; the bar through it is its 95% interval, or with fewer "
+                "than 3 trials a thin line its range."
             }
             @if let Some(thinned) = thinned { p.note { (thinned.sentence()) } }
             div.phases { @for phase in phases { (one(report, index, phase)) } }
@@ -50,6 +50,10 @@ pub(super) fn steps(report: &Report<'_>, index: &Index<'_>) -> Markup {
 
 /// The results over the run's time.
 pub(super) fn drift(report: &Report<'_>) -> Markup {
+    // A candidate's only trial divided by itself is a level line, whatever the machine did.
+    if report.sample_sizes().is_none_or(|(_, most)| most < 2) {
+        return html! {};
+    }
     html! {
         section #drift aria-labelledby="drift-title" {
             h2 #drift-title { "Was the machine steady?" }

@@ -11,7 +11,6 @@ use crate::report::matrix::{Cell, Column, Mark, Matrix, times_worse_of};
 use crate::report::number::{percent, times};
 use crate::report::text::one_line;
 use crate::report::{CandidateEntry, Report, noise};
-use crate::verdict::weights;
 
 /// The strips begin a little below the best, so that its own interval has room, and end here at the latest: what is
 /// slower is marked as lying beyond.
@@ -46,7 +45,7 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
                 }
                 p.keys {
                     b.key.best { "► best" } " " b.key.tied { "≈ within " (percent(report.plan.protocol.tie)) }
-                    " " b.key.unsure { "~ may be chance: lines overlap" }
+                    " " b.key.unsure { "~ may be chance" }
                     " " b.key.behind { "the deeper, the slower" }
                 }
                 p.switch hidden { button type="button" data-absolute="" aria-pressed="false" { "Show absolute numbers" } }
@@ -69,7 +68,7 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
 }
 
 fn head(report: &Report<'_>, columns: &[Column]) -> Markup {
-    let weights = weights(report.plan);
+    let weights = &report.yardstick.weights;
     let even = weights.values().all(|weight| *weight == 1.0);
     html! {
         thead {
@@ -140,14 +139,14 @@ fn state(report: &Report<'_>, entry: &CandidateEntry<'_>) -> Option<(&'static st
     let among = |names: &[String]| names.iter().any(|name| name == entry.name);
     if entry.status != CandidateStatus::Ok || noise::against_itself(report).is_some() {
         None
-    } else if among(&verdict.best) {
-        Some(("► best", "best"))
+    } else if verdict.recommended.as_deref() == Some(entry.name) {
+        Some(("► recommended", "best"))
     } else if among(&verdict.tied) {
-        Some(("≈ tied with the best", "tied"))
-    } else if among(&verdict.ruled_out) {
-        Some(("✕ ruled out", "out"))
-    } else if among(&verdict.undecided) {
-        Some(("? undecided", "open"))
+        Some(("≈ tied with the leader", "tied"))
+    } else if among(&verdict.behind) {
+        Some(("✕ behind", "out"))
+    } else if among(&verdict.open) {
+        Some(("? open", "open"))
     } else {
         None
     }
@@ -198,15 +197,17 @@ fn legend(report: &Report<'_>, matrix: &Matrix) -> String {
     let cells = || matrix.rows.iter().flat_map(|row| row.cells.iter().flatten());
     let mut found = cells().filter_map(|cell| report.estimates.get(cell.at));
     let line = if found.clone().any(|found| found.estimate.low.is_some()) {
-        "the line its 95% interval (its range where there are fewer than 6 trials)"
+        "the line the 95% interval of its distance from the leader"
     } else if found.any(|found| found.estimate.n > 1) {
         "the line the range from its best trial to its worst"
     } else {
         "one trial each, so that no interval is known"
     };
     let sizes = match report.sample_sizes() {
-        Some((few, many)) if few != many => format!("Medians of {few} to {many} trials. "),
-        Some((_, many)) if many > 1 => format!("Medians of {many} trials. "),
+        Some((few, many)) if few != many => {
+            format!("Means over {few} to {many} trials, side by side within blocks. ")
+        }
+        Some((_, many)) if many > 1 => format!("Means over {many} trials, side by side within blocks. "),
         _ => String::new(),
     };
     format!(

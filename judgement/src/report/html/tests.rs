@@ -138,7 +138,7 @@ fn one_block_claims_nothing() {
     let shown = text(&page);
     assert!(shown.contains("one trial each: how far a repetition would differ is not known"), "{shown}");
     assert!(
-        shown.contains("With fewer than six blocks there is no interval, and nothing is claimed."),
+        shown.contains("With fewer than three blocks there is no interval, and nothing is claimed."),
         "{shown}"
     );
     assert!(!page.contains("class=\"range\"") && !page.contains("worse: "));

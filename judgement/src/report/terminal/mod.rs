@@ -12,9 +12,8 @@ use super::matrix::{Matrix, Spread};
 use super::number::percent;
 use super::tables::TextTable;
 use super::text::{count, listing, one_line, shorten, width, wrap};
-use super::{Report, TrialBasis, findings, noise, sentence};
+use super::{Report, TrialBasis, findings, sentence};
 use crate::journal::{CandidateStatus, Standing, metric};
-use crate::verdict::weights;
 
 /// Width of the labels at the foot of the page.
 const LABEL: usize = 10;
@@ -179,11 +178,11 @@ fn legend(report: &Report<'_>, matrix: &Matrix, signs: Signs) -> String {
     };
     let sizes = match report.sample_sizes() {
         Some((1, 1)) | None => "one trial".to_owned(),
-        Some((few, many)) if few == many => format!("median of {}", count(few, "trial")),
-        Some((few, many)) => format!("median of {few} to {many} trials"),
+        Some((few, many)) if few == many => format!("mean of {}", count(few, "trial")),
+        Some((few, many)) => format!("mean of {few} to {many} trials, side by side within blocks"),
     };
     let spread = match matrix.spread {
-        Spread::Interval => format!(" {} half its 95% interval", signs.plus_minus),
+        Spread::Interval => format!(" {} 95% of the distance from the leader", signs.plus_minus),
         Spread::Range => format!(" {} half the range from least to most", signs.plus_minus),
         Spread::Unknown => String::new(),
     };
@@ -200,7 +199,7 @@ fn legend(report: &Report<'_>, matrix: &Matrix, signs: Signs) -> String {
 
 /// How the phases are weighted together, shortly where they weigh the same.
 fn weighting(report: &Report<'_>) -> String {
-    let weights = weights(report.plan);
+    let weights = &report.yardstick.weights;
     let planned = report.phases.iter().filter(|phase| report.is_headline(phase));
     let counted: Vec<(&str, f64)> = planned
         .clone()
@@ -247,8 +246,8 @@ fn foot(report: &Report<'_>, page: &mut Page, signs: Signs) {
     if let Some(reason) = &report.run.finished {
         page.beside("Ended", LABEL, None, reason);
     }
-    if let Some(floor) = noise::floor_and_hint(report) {
-        page.beside("Noise", LABEL, None, &floor);
+    if let Some(noise) = &report.noise {
+        page.beside("Noise", LABEL, None, noise);
     }
     page.beside("Lab", LABEL, None, &join(&header.lab, &header.lab_reason));
     page.beside("Fidelity", LABEL, None, &header.fidelity);
@@ -299,6 +298,8 @@ fn next(report: &Report<'_>) -> Vec<(String, &'static str)> {
     let mut lines = Vec::new();
     if report.run.finished.is_none() {
         lines.push((format!("fsverdict resume {folder}"), "goes on where it stopped"));
+    } else if let Some(more) = sentence::pressing(report).and_then(|pair| pair.more_blocks) {
+        lines.push((format!("fsverdict resume {folder} --more {more}"), "settles what is open"));
     }
     if report.with_status(CandidateStatus::Skipped).next().is_some() {
         lines.push(("fsverdict doctor".to_owned(), "what the skipped candidates need"));

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use libm::log;
 use serde::Serialize;
 
-use super::{CONFIDENCE, Side};
+use super::{Comparison, FEWEST_TO_TEST, Side};
 use crate::journal::{Better, Run, Unit};
-use crate::statistics::{Comparison, Estimate, geometric_centre, independent_ratio};
-use crate::verdict::{better_of, log_score};
+use crate::statistics::{Estimate, Evidence};
+use crate::verdict::better_of;
+use crate::verdict::goal::log_score;
 
 /// How one number of one candidate changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -20,7 +21,7 @@ pub struct Change {
     pub unit: Unit,
     #[serde(skip)]
     pub better: Better,
-    /// The trimmed geometric mean before, and after: the ratio is the quotient of the two.
+    /// The geometric mean before, and after: the ratio is the quotient of the two.
     pub before: Estimate,
     pub after: Estimate,
     /// After over before.
@@ -110,7 +111,7 @@ pub(super) fn of_goal(
     let sign = if better_of(metric, unit) == Better::Higher { -1.0 } else { 1.0 };
     let logs = |run: &Run| -> Vec<f64> {
         let trials = run.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == candidate);
-        trials.filter_map(|trial| log_score(plan, weights, trial)).map(|score| sign * score).collect()
+        trials.filter_map(|trial| log_score(metric, weights, trial)).map(|score| sign * score).collect()
     };
     change(candidate, None, metric, unit, [&logs(before.run), &logs(after.run)])
 }
@@ -122,17 +123,17 @@ fn change(
     unit: Unit,
     [before, after]: [&[f64]; 2],
 ) -> Option<Change> {
-    let (ratio, p) = independent_ratio(after, before, CONFIDENCE)?;
+    let evidence = Evidence::between(after, before)?;
     Some(Change {
         candidate: candidate.to_owned(),
         phase: phase.map(str::to_owned),
         metric: metric.to_owned(),
         unit,
         better: better_of(metric, unit),
-        before: geometric_centre(before, CONFIDENCE)?,
-        after: geometric_centre(after, CONFIDENCE)?,
-        ratio,
+        before: Evidence::of(before)?.ratio(),
+        after: Evidence::of(after)?.ratio(),
+        ratio: evidence.ratio(),
         judged: None,
-        p,
+        p: (evidence.count >= FEWEST_TO_TEST).then(|| evidence.p_different()),
     })
 }

@@ -22,7 +22,7 @@ pub struct Difference {
 }
 
 /// Facts that differ from trial to trial, or follow from others, and explain nothing.
-const ACCIDENTAL: [&str; 2] = ["device.name", "device.loop.backing_file"];
+const ACCIDENTAL: [&str; 3] = ["device.name", "device.loop.backing_file", "order.seed"];
 
 /// Options of the common candidates first, then machine and tools, then what the trials found.
 pub(super) fn differences(before: &Side<'_>, after: &Side<'_>, common: &[&str]) -> Vec<Difference> {

@@ -4,6 +4,7 @@
 
 mod change;
 mod comparable;
+mod comparison;
 mod difference;
 #[cfg(test)]
 mod tests;
@@ -11,22 +12,26 @@ mod tests;
 pub use change::Change;
 use change::Judged;
 pub use comparable::Side;
+pub use comparison::Comparison;
 pub use difference::Difference;
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::CONFIDENCE;
 use crate::journal::{CandidateStatus, Run};
 use crate::plan::{Goal, Plan, is_twin};
-use crate::statistics::{Comparison, FEWEST_TO_TEST, holm, settled};
+use crate::statistics::{FEWEST, holm};
 use crate::verdict::weights;
 
 use change::{of_goal, of_phase};
+use comparison::settled;
 
 /// The probability, over all comparisons together, of calling anything different that is not.
 pub const ALPHA: f64 = 0.05;
+
+/// The fewest trials of each run with which anything is tested.
+const FEWEST_TO_TEST: usize = FEWEST as usize;
 
 /// Metrics shown beside the goal's: they inform, and decide nothing.
 const COSTS: [&str; 3] = ["cpu", "cpu_kernel", "device_written"];

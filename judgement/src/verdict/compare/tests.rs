@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Change, LeftOut, RunComparison, Side, compare};
 use crate::journal::{Event, Journal, Measurement, Observation, Record, Run, Status, TrialId, Unit};
 use crate::plan::Plan;
-use crate::statistics::Comparison;
+use crate::verdict::Comparison;
 
 /// A run in the making: candidates with what their phases `write` and `read` took, relative to 1 s and 2 s.
 struct Made {

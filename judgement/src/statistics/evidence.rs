@@ -1,0 +1,242 @@
+//! What a sample of differences shows, and how surely: the one estimator of everything that is compared.
+//!
+//! After a few blocks a pair's own differences say next to nothing about how noisy they are. Where other pairs went through
+//! the same blocks, a variance smaller than theirs is drawn towards it (a moderated t after Smyth 2004, the weight being
+//! fixed); a larger one stands as it is, since candidates may differ in how noisy they are. Differences far outside are set
+//! aside (Hampel 1985), so that a single outlier neither makes nor blocks a decision.
+
+use libm::{exp, sqrt};
+
+use super::distribution::{student_quantile, student_tail};
+use super::estimate::{CONFIDENCE, Estimate};
+use super::sample::{mean, median};
+
+/// Nothing is concluded from fewer blocks.
+pub const FEWEST: u32 = 3;
+
+/// The weight, in degrees of freedom, with which other pairs' variance counts against one that is smaller.
+const LIFT: f64 = 3.0;
+
+/// How far from the median a difference may lie and still count, in typical deviations.
+const REACH: f64 = 5.0;
+
+/// From so many on, differences may be set aside: of three, two outliers would vote out the good one.
+const FEWEST_TO_SET_ASIDE: usize = 4;
+
+/// A run of so many blocks is not worth promising.
+const MOST_BLOCKS: usize = 10_000;
+
+/// The standard deviation of a normal sample over its median absolute deviation.
+const DEVIATION_BY_MEDIAN: f64 = 1.482_602_218_505_602;
+
+/// The mean of a sample, mostly of log ratios within blocks, and how well it is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Evidence {
+    /// The mean of those that count.
+    pub difference: f64,
+    /// Its standard error; infinite for a single value.
+    pub error: f64,
+    /// Degrees of freedom of the error.
+    pub degrees: f64,
+    /// How many values count.
+    pub count: usize,
+}
+
+impl Evidence {
+    /// A sample looked at by itself; `None` for no values.
+    pub fn of(values: &[f64]) -> Option<Evidence> {
+        if values.is_empty() { None } else { Self::among(&[values.to_vec()]).pop() }
+    }
+
+    /// The same with every value counted, however far out.
+    pub fn of_all(values: &[f64]) -> Option<Evidence> {
+        let (difference, variance, count) = moments(values)?;
+        Some(Self::new(difference, variance, count - 1.0, count))
+    }
+
+    /// Each sample in the light of all: pairs that went through the same blocks. None of them may be empty.
+    pub fn among(samples: &[Vec<f64>]) -> Vec<Evidence> {
+        let spreads: Vec<f64> = samples.iter().filter_map(|values| spread(values)).collect();
+        let typical = median(&spreads).unwrap_or(0.0);
+        let moments: Vec<(f64, f64, f64)> =
+            samples.iter().filter_map(|values| moments(&kept(values, typical))).collect();
+        let variances = moments.iter().filter(|(_, _, count)| *count > 1.0).map(|(_, variance, _)| *variance);
+        let common = mean(&variances.collect::<Vec<_>>()).unwrap_or(0.0);
+        let several = samples.len() > 1;
+        let one = |&(difference, variance, count): &(f64, f64, f64)| {
+            let own = count - 1.0;
+            if several && own > 0.0 && variance < common {
+                let lifted = (own * variance + LIFT * common) / (own + LIFT);
+                Self::new(difference, lifted, own + LIFT, count)
+            } else {
+                Self::new(difference, variance, own, count)
+            }
+        };
+        moments.iter().map(one).collect()
+    }
+
+    /// Two samples that nothing pairs, ours less theirs (Welch 1947); `None` where one is empty.
+    pub fn between(ours: &[f64], theirs: &[f64]) -> Option<Evidence> {
+        let (ours, theirs) = (Self::of(ours)?, Self::of(theirs)?);
+        let squares = |one: &Evidence| one.error * one.error;
+        let (one, other) = (squares(&ours), squares(&theirs));
+        let parts = one * one / ours.degrees + other * other / theirs.degrees;
+        let degrees = (one + other) * (one + other) / parts;
+        Some(Evidence {
+            difference: ours.difference - theirs.difference,
+            error: sqrt(one + other),
+            // Without any spread there is no doubt; with a single value nothing else.
+            degrees: if degrees.is_finite() { degrees } else { 1.0 },
+            count: ours.count.min(theirs.count),
+        })
+    }
+
+    fn new(difference: f64, variance: f64, degrees: f64, count: f64) -> Evidence {
+        let error = if count > 1.0 { sqrt(variance / count) } else { f64::INFINITY };
+        // Counts are of blocks: no loss.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        Evidence { difference, error, degrees: degrees.max(1.0), count: count as usize }
+    }
+
+    /// As an estimate, with an interval of [`CONFIDENCE`] from [`FEWEST`] values on.
+    pub fn estimate(&self) -> Estimate {
+        let reach = match self.error {
+            error if error > 0.0 => error * student_quantile(0.5 + 0.5 * CONFIDENCE, self.degrees),
+            _ => 0.0,
+        };
+        let sure = self.count >= FEWEST as usize && reach.is_finite();
+        let end = |end: f64| sure.then_some(end);
+        let (low, high) = (end(self.difference - reach), end(self.difference + reach));
+        Estimate { point: self.difference, low, high, n: self.count }
+    }
+
+    /// Of logs: as a ratio.
+    pub fn ratio(&self) -> Estimate {
+        self.estimate().map(exp)
+    }
+
+    /// One-sided p: the probability, were the difference `bound` or less, of one at least this large.
+    pub fn p_above(&self, bound: f64) -> f64 {
+        let away = self.difference - bound;
+        if self.error > 0.0 { student_tail(away / self.error, self.degrees) } else { f64::from(away <= 0.0) }
+    }
+
+    /// The same for one at least this small, were it `bound` or more.
+    pub fn p_below(&self, bound: f64) -> f64 {
+        Evidence { difference: -self.difference, ..*self }.p_above(-bound)
+    }
+
+    /// Two-sided p that there is no difference.
+    pub fn p_different(&self) -> f64 {
+        (2.0 * self.p_above(0.0).min(self.p_below(0.0))).min(1.0)
+    }
+
+    /// How many blocks in all it would take to make [`p_above`](Self::p_above) at most `level`, should difference and noise
+    /// stay as they are; `None` if no number worth promising would.
+    pub fn blocks_to_exceed(&self, bound: f64, level: f64) -> Option<usize> {
+        let after = |blocks: usize| Evidence {
+            error: self.error * sqrt(self.count as f64 / blocks as f64),
+            degrees: self.degrees + (blocks - self.count) as f64,
+            ..*self
+        };
+        let enough = |blocks: usize| after(blocks).p_above(bound) <= level;
+        let (mut few, mut many) = (self.count, MOST_BLOCKS);
+        if !enough(many) {
+            return None;
+        }
+        // By halves: more blocks never make p larger.
+        while few < many {
+            let middle = (few + many) / 2;
+            if enough(middle) { many = middle } else { few = middle + 1 }
+        }
+        Some(many)
+    }
+}
+
+/// Mean, variance (0 for one value) and count.
+fn moments(values: &[f64]) -> Option<(f64, f64, f64)> {
+    let (centre, count) = (mean(values)?, values.len() as f64);
+    let squares: f64 = values.iter().map(|value| (value - centre) * (value - centre)).sum();
+    Some((centre, squares / (count - 1.0).max(1.0), count))
+}
+
+/// The standard deviation as the median absolute deviation has it.
+fn spread(values: &[f64]) -> Option<f64> {
+    let centre = median(values)?;
+    let away: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
+    Some(DEVIATION_BY_MEDIAN * median(&away)?)
+}
+
+/// Those no further than [`REACH`] typical deviations from the median, the sample's own or all samples', whichever is larger.
+/// All where few are there, where they mostly agree to the last digit, or where a third would go: then nobody can tell
+/// which are the outliers.
+fn kept(values: &[f64], typical: f64) -> Vec<f64> {
+    let all = values.to_vec();
+    let (Some(centre), Some(own)) = (median(values), spread(values)) else { return all };
+    let far = REACH * own.max(typical);
+    let near: Vec<f64> = values.iter().copied().filter(|value| (value - centre).abs() <= far).collect();
+    let unclear = all.len() < FEWEST_TO_SET_ASIDE || far <= 0.0 || 3 * near.len() <= 2 * all.len();
+    if unclear { all } else { near }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Evidence;
+
+    #[test]
+    fn an_outlier_is_set_aside_where_there_are_enough_to_tell() {
+        let calm = [0.10, 0.11, 0.09, 0.10, 0.12];
+        let wild = [0.10, 0.11, 0.09, 0.10, 3.0];
+        assert_eq!(Evidence::of(&calm).unwrap().count, 5);
+        let found = Evidence::of(&wild).unwrap();
+        assert_eq!(found.count, 4);
+        assert!((found.difference - 0.10).abs() < 1e-12);
+        assert_eq!(Evidence::of(&[0.1, 0.1, 3.0]).unwrap().count, 3);
+        // Two modes are no outliers.
+        assert_eq!(Evidence::of(&[0.0, 0.001, 0.002, 5.0, 5.001]).unwrap().count, 5);
+    }
+
+    #[test]
+    fn values_that_agree_to_the_last_digit_leave_no_doubt() {
+        let same = Evidence::of(&[0.0; 3]).unwrap();
+        assert_eq!((same.p_above(-0.03), same.p_below(0.03), same.p_different()), (0.0, 0.0, 1.0));
+        assert_eq!((same.ratio().low, same.ratio().high), (Some(1.0), Some(1.0)));
+        assert!(
+            same.blocks_to_exceed(-0.03, 0.004) == Some(3) && same.blocks_to_exceed(0.0, 0.004).is_none()
+        );
+        let apart = Evidence::of(&[0.1, 0.1, 0.1]).unwrap();
+        assert!(apart.p_above(0.0) < 1e-9 && apart.p_different() < 1e-9);
+    }
+
+    #[test]
+    fn a_single_value_shows_nothing() {
+        let one = Evidence::of(&[7.0]).unwrap();
+        assert!(one.p_above(0.0) > 0.4 && one.p_different() > 0.8 && one.ratio().low.is_none());
+        assert!(Evidence::of(&[]).is_none());
+        assert!(Evidence::between(&[1.0], &[2.0, 2.1]).unwrap().p_different() > 0.8);
+    }
+
+    #[test]
+    fn other_pairs_calm_a_lucky_one_and_leave_a_noisy_one_alone() {
+        let pairs = [vec![0.1, 0.1001, 0.0999], vec![0.1, 0.2, 0.0], vec![0.1, 0.15, 0.05]];
+        let found = Evidence::among(&pairs);
+        assert!(found[0].error > 0.01 && found[0].degrees > 2.0, "{:?}", found[0]);
+        assert_eq!(Some(found[1]), Evidence::of(&pairs[1]));
+    }
+
+    #[test]
+    fn what_it_takes_is_just_what_it_takes() {
+        let found = Evidence::of(&[0.01, 0.05, -0.02, 0.04]).unwrap();
+        let needed = found.blocks_to_exceed(-0.03, 0.004).unwrap();
+        let after = |blocks: usize| Evidence {
+            error: found.error * (4.0 / blocks as f64).sqrt(),
+            degrees: found.degrees + blocks as f64 - 4.0,
+            ..found
+        };
+        assert!(
+            after(needed).p_above(-0.03) <= 0.004 && after(needed - 1).p_above(-0.03) > 0.004,
+            "{needed}"
+        );
+        assert_eq!(found.blocks_to_exceed(0.03, 0.004), None);
+    }
+}

@@ -1,0 +1,71 @@
+//! How noisy a run is: how far trials of the same candidate stray within blocks, which phase makes most of that, and
+//! which differences so many blocks show.
+
+use libm::{exp, sqrt};
+use serde::Serialize;
+
+use super::goal::log_cost;
+use super::{Blocks, Rank, Yardstick};
+use crate::journal::Trial;
+use crate::statistics::{Evidence, FEWEST, LEVEL, median, student_quantile};
+
+/// The probability with which a difference that is there is to be found.
+const POWER: f64 = 0.8;
+
+/// From this share on a phase is named for making most of the variance.
+const MOST: f64 = 2.0 / 3.0;
+
+/// How noisy a run is, going by differences from the leader.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Noise {
+    /// The standard deviation of a trial for the goal, block effects aside, as a share.
+    pub deviation: f64,
+    /// The phase that makes most of the variance of the goal, and its share; none where no phase does.
+    pub noisiest: Option<(String, f64)>,
+    /// The least share by which two candidates must differ to be told apart four times in five.
+    pub detectable: f64,
+    /// The blocks that this stands on.
+    pub blocks: usize,
+}
+
+/// The noise of the candidates against the leader; `None` below three blocks of two.
+pub(super) fn noise(yardstick: &Yardstick, blocks: &Blocks<'_>, ranking: &[Rank]) -> Option<Noise> {
+    let (leader, rivals) = ranking.split_first()?;
+    let paired = |score: &dyn Fn(&Trial) -> Option<f64>| -> Vec<Vec<f64>> {
+        let pairs = rivals.iter().map(|rival| blocks.differences(&rival.candidate, &leader.candidate, score));
+        pairs.filter(|pair| pair.len() >= FEWEST as usize).collect()
+    };
+    let goal = paired(&|trial| yardstick.log_score(trial));
+    let (squares, degrees) = goal.iter().map(|pair| deviations(pair)).fold((0.0, 0.0), add);
+    let evidence = Evidence::among(&goal);
+    let reach = |one: &Evidence| {
+        one.error * (student_quantile(1.0 - LEVEL, one.degrees) + student_quantile(POWER, one.degrees))
+    };
+    let detectable = median(&evidence.iter().map(reach).collect::<Vec<_>>())?;
+    let of_phase = |(phase, weight): (&String, &f64)| {
+        let own = paired(&|trial| log_cost(&yardstick.metric, phase, trial));
+        let squares: f64 = own.iter().map(|pair| deviations(pair).0).sum();
+        (phase.clone(), weight * weight * squares)
+    };
+    let phases: Vec<(String, f64)> = yardstick.weights.iter().map(of_phase).collect();
+    let total: f64 = phases.iter().map(|(_, squares)| squares).sum();
+    let noisiest = phases.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
+    let noisiest = noisiest.map(|(phase, squares)| (phase, squares / total));
+    Some(Noise {
+        // A difference holds the noise of two trials.
+        deviation: exp(sqrt(squares / degrees / 2.0)) - 1.0,
+        noisiest: noisiest.filter(|(_, share)| yardstick.weights.len() > 1 && *share > MOST),
+        detectable: exp(detectable) - 1.0,
+        blocks: goal.iter().map(Vec::len).max()?,
+    })
+}
+
+/// The sum of squares about the mean, and its degrees of freedom.
+fn deviations(values: &[f64]) -> (f64, f64) {
+    let middle = values.iter().sum::<f64>() / values.len() as f64;
+    (values.iter().map(|value| (value - middle) * (value - middle)).sum(), values.len() as f64 - 1.0)
+}
+
+fn add(one: (f64, f64), other: (f64, f64)) -> (f64, f64) {
+    (one.0 + other.0, one.1 + other.1)
+}

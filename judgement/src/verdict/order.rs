@@ -1,0 +1,138 @@
+//! What the order of the trials did to the numbers: the place in the block, who came before, the block before.
+//!
+//! A random order that is turned round in every second block keeps all of it from favouring anybody in the long run; a
+//! reader must know all the same.
+
+use libm::{log1p, sqrt};
+
+use super::{Blocks, Rank, Yardstick};
+use crate::journal::Run;
+use crate::plan::Plan;
+use crate::statistics::{Estimate, Evidence, FEWEST};
+
+/// Probability of a false alarm of each of the three, over all that it looks at.
+const ALARM: f64 = 0.01;
+/// From so many blocks on it makes sense to ask whether they follow one another.
+const FEWEST_TO_FOLLOW: usize = 6;
+
+/// A trial's score less what its candidate and its block account for.
+struct Residual<'a> {
+    block: u32,
+    candidate: &'a str,
+    /// From -½ for the first of its block to ½ for the last.
+    place: f64,
+    before: Option<&'a str>,
+    rest: f64,
+}
+
+/// What stands out, each in a sentence.
+pub(super) fn peculiarities(
+    plan: &Plan,
+    run: &Run,
+    yardstick: &Yardstick,
+    blocks: &Blocks<'_>,
+    ranking: &[Rank],
+) -> Vec<String> {
+    let residuals = residuals(run, yardstick, blocks, ranking);
+    let tie = log1p(plan.protocol.tie);
+    let matters = |evidence: &Evidence, several: usize| {
+        evidence.p_different() * several as f64 <= ALARM && evidence.difference.abs() > tie
+    };
+    let mut found = Vec::new();
+    if let Some(slope) = slope(&residuals).filter(|slope| matters(slope, 1)) {
+        found.push(format!(
+            "the last trial of a block takes {} the first: the order is turned round in every second block, so that it favours nobody for long",
+            times(&slope.ratio())
+        ));
+    }
+    for rank in ranking {
+        let (after, others): (Vec<&Residual<'_>>, Vec<&Residual<'_>>) =
+            residuals.iter().partition(|one| one.before == Some(&rank.candidate));
+        let rests = |list: &[&Residual<'_>]| list.iter().map(|one| one.rest).collect::<Vec<f64>>();
+        let enough = after.len() >= FEWEST as usize;
+        let follows = Evidence::between(&rests(&after), &rests(&others));
+        if let Some(follows) = follows.filter(|follows| enough && matters(follows, ranking.len())) {
+            found.push(format!(
+                "who is tried right after {} takes {} the others",
+                rank.candidate,
+                times(&follows.ratio())
+            ));
+        }
+    }
+    found.extend(resemblance(&residuals));
+    found
+}
+
+fn times(ratio: &Estimate) -> String {
+    let interval =
+        ratio.low.zip(ratio.high).map_or(String::new(), |(low, high)| format!(" ({low:.2} to {high:.2})"));
+    format!("{:.2}{interval} times as long as", ratio.point)
+}
+
+fn residuals<'a>(
+    run: &'a Run,
+    yardstick: &Yardstick,
+    blocks: &Blocks<'_>,
+    ranking: &'a [Rank],
+) -> Vec<Residual<'a>> {
+    let behind = |rank: &Rank| rank.behind.map_or(0.0, |behind| libm::log(behind.point));
+    let mut all = Vec::new();
+    for state in run.prefix() {
+        let last = state.order.len().saturating_sub(1).max(1) as f64;
+        let mut own: Vec<Residual<'a>> = Vec::new();
+        for (at, name) in state.order.iter().enumerate() {
+            let score = blocks.trial(state.block, name).and_then(|trial| yardstick.log_score(trial));
+            let rank = ranking.iter().find(|rank| rank.candidate == *name);
+            if let Some((score, rank)) = score.zip(rank) {
+                let before = at.checked_sub(1).and_then(|at| state.order.get(at));
+                own.push(Residual {
+                    block: state.block,
+                    candidate: &rank.candidate,
+                    place: at as f64 / last - 0.5,
+                    before: before.map(String::as_str),
+                    rest: score - behind(rank),
+                });
+            }
+        }
+        let middle = own.iter().map(|one| one.rest).sum::<f64>() / own.len().max(1) as f64;
+        own.iter_mut().for_each(|one| one.rest -= middle);
+        all.extend(own);
+    }
+    all
+}
+
+/// How the place in the block tells, from the first to the last: least squares.
+fn slope(residuals: &[Residual<'_>]) -> Option<Evidence> {
+    let blocks = residuals.iter().map(|one| one.block).max()?;
+    let candidates = residuals.iter().filter(|one| one.block == 1).count();
+    let squares: f64 = residuals.iter().map(|one| one.place * one.place).sum();
+    let difference = residuals.iter().map(|one| one.place * one.rest).sum::<f64>() / squares;
+    let left = |one: &Residual<'_>| one.rest - difference * one.place;
+    let degrees = residuals.len() as f64 - f64::from(blocks) - candidates as f64;
+    let variance = residuals.iter().map(|one| left(one) * left(one)).sum::<f64>() / degrees;
+    let enough = blocks >= FEWEST && degrees >= 1.0 && squares > 0.0;
+    let evidence = Evidence { difference, error: sqrt(variance / squares), degrees, count: residuals.len() };
+    enough.then_some(evidence)
+}
+
+/// Whether blocks resemble those before them: then intervals are too narrow, whatever they say.
+fn resemblance(residuals: &[Residual<'_>]) -> Option<String> {
+    let (mut products, mut squares, mut most) = (0.0, 0.0, 0);
+    let mut names: Vec<&str> = residuals.iter().map(|one| one.candidate).collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        let own: Vec<f64> =
+            residuals.iter().filter(|one| one.candidate == name).map(|one| one.rest).collect();
+        let middle = own.iter().sum::<f64>() / own.len() as f64;
+        products += own.windows(2).map(|two| (two[0] - middle) * (two[1] - middle)).sum::<f64>();
+        squares += own.iter().map(|one| (one - middle) * (one - middle)).sum::<f64>();
+        most = most.max(own.len());
+    }
+    // Of blocks that have nothing to do with each other it is -1/n, give or take 1/√n.
+    let (lag, blocks) = (products / squares, most as f64);
+    let stands_out = most >= FEWEST_TO_FOLLOW && lag + 1.0 / blocks > 2.33 / sqrt(blocks);
+    stands_out.then(|| {
+        format!("blocks resemble those before them (lag-1 correlation {lag:.1}): the intervals are too narrow, and what is said here is less sure than it says")
+    })
+}

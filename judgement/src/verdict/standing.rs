@@ -1,0 +1,122 @@
+//! Every candidate against the leader: how far behind, and what of that is certain.
+
+use serde::Serialize;
+
+use super::{Blocks, Deliberation, Yardstick};
+use crate::journal::Run;
+use crate::statistics::{Estimate, Evidence, FEWEST, Rival};
+
+/// How a candidate compares with the leader, for the goal.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Standing {
+    /// The candidate.
+    pub candidate: String,
+    /// The candidate it was compared with: whoever led at the time.
+    pub against: String,
+    /// How many times worse than that one; the interval is of this pair alone.
+    pub ratio: Estimate,
+    /// What is certain.
+    pub relation: Relation,
+}
+
+/// What is certain about a candidate and the leader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Relation {
+    /// Worse.
+    Behind,
+    /// Within δ.
+    Tied,
+    /// Not better by more than δ.
+    NotBetter,
+    /// Nothing.
+    Open,
+}
+
+/// A candidate in the order of the sample.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Rank {
+    /// Name of the candidate.
+    pub candidate: String,
+    /// How many times worse than the leader, paired within blocks; `None` for the leader itself, or where nothing pairs
+    /// the two.
+    pub behind: Option<Estimate>,
+}
+
+/// Every candidate against the leader: at the look after which it left, else at the last one that it was part of.
+pub(super) fn standings(deliberation: &Deliberation, run: &Run, measured: &[&str]) -> Vec<Standing> {
+    let mut standings: Vec<Standing> = Vec::new();
+    for look in deliberation.looks.iter().filter(|look| look.leader.is_some()) {
+        let leader = deliberation.leader(look);
+        for rival in &look.rivals {
+            let Some(name) = deliberation.candidates.get(rival.candidate) else { continue };
+            standings.retain(|standing| standing.candidate != *name);
+            if !measured.contains(&name.as_str()) {
+                continue;
+            }
+            // Earlier versions dropped candidates by another rule: what they concluded stands.
+            let dropped = run.candidates.iter().any(|state| state.name == *name && state.dropped.is_some());
+            let left = dropped || look.leaving.contains(&rival.candidate);
+            let relation = match relation(rival, left) {
+                _ if look.block < FEWEST && !left => Relation::Open,
+                known => known,
+            };
+            let (candidate, against) = (name.clone(), leader.to_owned());
+            standings.push(Standing { candidate, against, ratio: rival.evidence.ratio(), relation });
+        }
+    }
+    let leader = deliberation.last_look().map(|look| deliberation.leader(look));
+    standings.retain(|standing| Some(standing.candidate.as_str()) != leader);
+    standings.sort_by(|one, other| one.ratio.point.total_cmp(&other.ratio.point));
+    standings
+}
+
+/// Behind by less than δ is tied.
+fn relation(rival: &Rival, left: bool) -> Relation {
+    match rival {
+        one if one.tied => Relation::Tied,
+        one if one.behind || left => Relation::Behind,
+        one if one.not_better => Relation::NotBetter,
+        _ => Relation::Open,
+    }
+}
+
+/// Everybody by how far behind the leader it is: one number for one thing, the one that the evidence has where there is
+/// any. Without a leader (before the second block) the best of the sample is one.
+pub(super) fn ranking(
+    leader: Option<&str>,
+    standings: &[Standing],
+    measured: &[&str],
+    yardstick: &Yardstick,
+    blocks: &Blocks<'_>,
+) -> Vec<Rank> {
+    let score = |name: &str| {
+        let scores: Vec<f64> = blocks.of(name).filter_map(|trial| yardstick.log_score(trial)).collect();
+        Some(Evidence::of(&scores)?.difference)
+    };
+    let mut scored: Vec<(&str, f64)> =
+        measured.iter().filter_map(|name| Some((*name, score(name)?))).collect();
+    scored.sort_by(|one, other| one.1.total_cmp(&other.1));
+    let known = leader.filter(|leader| scored.iter().any(|(name, _)| name == leader));
+    let Some(leader) = known.or(scored.first().map(|(name, _)| *name)) else { return Vec::new() };
+    let behind = |name: &str| {
+        let own = standings.iter().find(|standing| standing.candidate == name && standing.against == leader);
+        let paired = || blocks.differences(name, leader, |trial| yardstick.log_score(trial));
+        own.map(|standing| standing.ratio).or_else(|| Some(Evidence::of(&paired())?.ratio()))
+    };
+    let mut ranking: Vec<Rank> = scored
+        .iter()
+        .map(|(name, _)| Rank {
+            candidate: (*name).to_owned(),
+            behind: if *name == leader { None } else { behind(name) },
+        })
+        .collect();
+    // The leader, which is behind nobody, comes first even where chance puts somebody before it.
+    let place = |rank: &Rank| match rank.behind {
+        _ if rank.candidate == leader => f64::NEG_INFINITY,
+        Some(behind) => behind.point,
+        None => f64::INFINITY,
+    };
+    ranking.sort_by(|one, other| place(one).total_cmp(&place(other)));
+    ranking
+}

@@ -1,0 +1,32 @@
+//! Candidates that were entered twice: what differs between two that are the same is this machine's doing.
+
+use crate::journal::Run;
+use crate::plan::TWIN;
+use crate::statistics::{Estimate, Evidence, LEVEL};
+
+use super::{Blocks, Yardstick};
+
+/// A candidate and its twin: the same configuration, measured twice in every block.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TwinPair {
+    /// The candidate.
+    pub candidate: String,
+    /// The ratio of its twin's score for the goal to its own, with its 95 % interval; 1 is the truth.
+    pub ratio: Estimate,
+    /// The rule tells the two apart: a false alarm.
+    pub told_apart: bool,
+}
+
+/// Every candidate that was entered twice, as far as both were measured.
+pub fn twin_pairs(yardstick: &Yardstick, run: &Run) -> Vec<TwinPair> {
+    let blocks: Blocks<'_> = run.trials.iter().filter(|trial| trial.counts()).collect();
+    let pairs = run.candidates.iter().filter_map(|state| Some((state.name.strip_suffix(TWIN)?, &state.name)));
+    pairs
+        .filter_map(|(name, twin)| {
+            let logs = blocks.differences(twin, name, |trial| yardstick.log_score(trial));
+            let evidence = Evidence::of(&logs)?;
+            let told_apart = evidence.p_different() <= 2.0 * LEVEL;
+            Some(TwinPair { candidate: name.to_owned(), ratio: evidence.ratio(), told_apart })
+        })
+        .collect()
+}
