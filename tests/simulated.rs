@@ -93,6 +93,24 @@ fn uml_simulated_trials_side_by_side_leave_nothing_when_the_conductor_is_killed(
     assert_eq!(resumed, digests(&whole));
 }
 
+#[test]
+fn uml_a_simulated_trial_whose_guest_or_device_is_killed_is_done_again() {
+    let undisturbed = Place::new();
+    undisturbed.run(PLAN, &["--fs", "ext4", "--blocks", "1"]).exits(0);
+    for victim in ["device", "linux.uml"] {
+        let place = Place::new();
+        let mut running = place.start(PLAN, &["--fs", "ext4", "--blocks", "1"]);
+        running.wait_for("mkfs", |journal| journal.step() == "mkfs");
+        common::kill(place.worker(victim));
+        assert_eq!(running.end(), Some(0), "{victim}");
+        let journal = place.journal();
+        let begun = (journal.all("trial_started").count(), journal.finished());
+        assert_eq!(begun, (2, 1), "{victim}: {journal:#?}");
+        assert_eq!(digests(&place), digests(&undisturbed), "{victim}");
+        place.is_left_clean();
+    }
+}
+
 /// The matrix's models and memories are those of its candidates' guests.
 #[test]
 fn uml_simulated_trials_are_on_the_model_and_memory_of_their_candidate() {
