@@ -111,6 +111,23 @@ fn uml_a_simulated_trial_whose_guest_or_device_is_killed_is_done_again() {
     }
 }
 
+/// The guest has no init: cells cover the folder the program was started from.
+#[test]
+fn uml_a_guest_that_ends_before_it_begins_ends_its_simulated_trial() {
+    let place = Place::new();
+    let folder = tempfile::Builder::new().prefix("fsverdict-it-").tempdir_in("/dev/shm").unwrap();
+    let program = folder.path().join("fsverdict");
+    std::fs::copy(common::PROGRAM, &program).unwrap();
+    let plan = place.plan("plan", PLAN);
+    let arguments = ["run", &plan, "--out", "run", "--fs", "ext4", "--blocks", "1"];
+    place.any(program.to_str().unwrap(), &arguments).exits(1);
+    let (status, reason) = place.status("ext4");
+    assert_eq!(status, "failed");
+    assert!(reason.contains("before it asked for its disk"), "{reason}");
+    assert!(!reason.contains("without asking"), "{reason}");
+    place.is_left_clean();
+}
+
 /// The matrix's models and memories are those of its candidates' guests.
 #[test]
 fn uml_simulated_trials_are_on_the_model_and_memory_of_their_candidate() {

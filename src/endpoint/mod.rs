@@ -77,6 +77,8 @@ pub enum EndpointError {
     Store(#[from] StoreError),
     #[error("the device process failed: {0}")]
     Io(#[from] std::io::Error),
+    #[error("the guest ended before it asked for its disk")]
+    Absent,
     #[error("the guest named memory it does not have: {0}")]
     Memory(String),
     #[error("the guest's ring is not in order: {0}")]

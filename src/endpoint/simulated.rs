@@ -51,7 +51,7 @@ pub(super) fn serve(
         }
         if clock_says {
             match calendar.as_mut() {
-                None => calendar = Some(Calendar::new(accept(&clock).map_err(std::io::Error::from)?)?),
+                None => calendar = Some(Calendar::new(connection(&clock)?)?),
                 Some(calendar) => {
                     if !calendar.serve()? {
                         break;
@@ -62,7 +62,7 @@ pub(super) fn serve(
         if driver_says {
             match (session.as_mut(), calendar.as_mut()) {
                 (None, _) => {
-                    session = Some(Session::new(accept(&driver).map_err(std::io::Error::from)?));
+                    session = Some(Session::new(connection(&driver)?));
                 }
                 (Some(session), calendar) => match (session.serve(disk)?, calendar) {
                     (Asked::Kick, Some(calendar)) => {
@@ -94,6 +94,14 @@ enum Turn {
 }
 
 /// Gives whoever is first their turn, where the guest waits.
+/// A guest that ended before it connected never will: the conductor has shut the sockets then.
+fn connection(listener: &OwnedFd) -> Result<OwnedFd, EndpointError> {
+    accept(listener).map_err(|errno| match errno {
+        rustix::io::Errno::INVAL => EndpointError::Absent,
+        other => std::io::Error::from(other).into(),
+    })
+}
+
 fn take_turn(
     disk: &mut Disk,
     calendar: &mut Calendar,

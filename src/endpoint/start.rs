@@ -7,6 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::process::{Child, Stdio};
 
 use rustix::fs::{Mode, OFlags, open};
+use rustix::io::{FdFlags, fcntl_setfd};
 
 use crate::host::cell::{Cell, Powers, Walls, inherit};
 
@@ -53,6 +54,7 @@ pub struct Files<'a> {
 pub struct Endpoint {
     child: Child,
     report: std::io::PipeReader,
+    listeners: (OwnedFd, OwnedFd),
 }
 
 impl Endpoint {
@@ -95,14 +97,22 @@ impl Endpoint {
         let mut command = cell.command().map_err(failed)?;
         command.env(TASK, serde_json::to_string(&task).map_err(std::io::Error::from)?);
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
-        Ok((Endpoint { child, report }, sockets.files))
+        // The guest is not to have these.
+        for listener in [&sockets.listeners.0, &sockets.listeners.1] {
+            fcntl_setfd(listener, FdFlags::CLOEXEC).map_err(std::io::Error::from)?;
+        }
+        Ok((Endpoint { child, report, listeners: sockets.listeners }, sockets.files))
     }
 
-    /// Waits for what it says at its end, which comes when the guest has ended.
+    /// Waits for what it says at its end, the guest having ended: one that has not connected yet never will.
     ///
     /// # Errors
     /// When it ended without a word.
     pub fn finish(mut self) -> Result<Report, EndpointError> {
+        for listener in [&self.listeners.0, &self.listeners.1] {
+            // Nobody may be listening any more, if that process was killed.
+            let _ = rustix::net::shutdown(listener, rustix::net::Shutdown::Both);
+        }
         let mut text = String::new();
         self.report.read_to_string(&mut text)?;
         self.child.wait()?;
