@@ -317,30 +317,6 @@ fn loop_no_option_of_a_plan_reaches_another_device() {
     place.is_left_clean();
 }
 
-#[test]
-fn loop_this_machines_network_is_there_for_the_phase_that_asks_for_it() {
-    let service = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = service.local_addr().unwrap().port();
-    let connect = format!(
-        "perl -MSocket -e \"socket(S, AF_INET, SOCK_STREAM, 0); print connect(S, \
-         pack_sockaddr_in({port}, inet_aton('127.0.0.1'))) ? 'reached' : 'refused'\" "
-    );
-    for (network, said) in [(true, "reached"), (false, "refused")] {
-        let place = Place::new();
-        let with = format!("network = {network}, name");
-        let plan = |lab: &str| one_command(lab, &connect).replace("name", &with);
-        place.run(&plan("native"), &[]).exits(0);
-        assert_eq!(place.journal().program("do")["stdout"], said);
-        place.is_left_clean();
-        if network {
-            // A guest has none to give.
-            let plan = place.plan("other", &plan("uml"));
-            let seen = place.fsverdict(&["run", &plan, "--out", "other"]).exits(1);
-            seen.says(&["`do` wants this machine's network", "--lab native"]);
-        }
-    }
-}
-
 /// What a program tries that a plan names as its kernel: asked about itself, and started as a guest. Outside any cell,
 /// as root, all of it would succeed: it must do no harm then, so it touches nothing but what is the test's.
 const OF_A_KERNEL: &[(&str, &str)] = &[

@@ -5,6 +5,7 @@
 mod common;
 
 use std::fs::{self, File};
+use std::net::TcpListener;
 use std::process::Stdio;
 
 use common::{Place, one_command};
@@ -142,4 +143,28 @@ fn loop_a_phase_that_ends_itself_has_failed() {
     assert_eq!(status, "failed", "{reason}");
     assert!(reason.contains("143"), "{reason}");
     place.is_left_clean();
+}
+
+#[test]
+fn loop_this_machines_network_is_there_for_the_phase_that_asks_for_it() {
+    let service = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = service.local_addr().unwrap().port();
+    let connect = format!(
+        "perl -MSocket -e \"socket(S, AF_INET, SOCK_STREAM, 0); print connect(S, \
+         pack_sockaddr_in({port}, inet_aton('127.0.0.1'))) ? 'reached' : 'refused'\" "
+    );
+    for (network, said) in [(true, "reached"), (false, "refused")] {
+        let place = Place::new();
+        let with = format!("network = {network}, name");
+        let plan = |lab: &str| one_command(lab, &connect).replace("name", &with);
+        place.run(&plan("native"), &[]).exits(0);
+        assert_eq!(place.journal().program("do")["stdout"], said);
+        place.is_left_clean();
+        if network {
+            // A guest has none to give.
+            let plan = place.plan("other", &plan("uml"));
+            let seen = place.fsverdict(&["run", &plan, "--out", "other"]).exits(1);
+            seen.says(&["`do` wants this machine's network", "--lab native"]);
+        }
+    }
 }
