@@ -3,6 +3,7 @@
 
 mod choose;
 mod drive;
+mod free_cpu;
 mod guest;
 mod held;
 mod kernel;

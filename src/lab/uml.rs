@@ -14,11 +14,12 @@ use crate::host::cell::{CellError, Walls, inherit, possible_walls};
 use crate::host::placement::Placement;
 use crate::host::procfs::memory;
 use crate::host::root::Root;
-use crate::journal::{Event, TrialId};
+use crate::journal::{Caution, Event, TrialId};
 use crate::plan::{Candidate, ClockChoice, Dataset, DeviceSource, Plan};
 use crate::trial::{Assignment, Bench, QueueLimits, Staging, TrialDevice, TrialSpec, bytes_to_stage};
 
 use super::drive::{Stops, TrialEnd, drive};
+use super::free_cpu;
 use super::held::{disk_for, in_memory};
 use super::kernel::{Kernel, kernel_cell};
 use super::kernels::Kernels;
@@ -314,6 +315,9 @@ impl Uml {
             queue: Some(QueueLimits { rotational: limits.rotational, max_sectors_kb: limits.max_sectors_kb }),
             modules,
         };
+        for text in free_cpu::cautions(&spec.candidate, &limits) {
+            watch(Event::Caution(Caution { phase: String::new(), text }));
+        }
         let description = describe(&Assignment { spec: spec.clone(), bench })?;
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;

@@ -1,7 +1,22 @@
 //! What the measuring itself cost: the part of the wall time that no measured step accounts for.
 
+use std::time::Duration;
+
 use super::number::percent;
 use crate::journal::{Run, Spent, Status};
+use crate::plan::duration_text;
+
+/// Seconds without digits that nobody reads: `400ms`, `42s`, `41m`.
+fn rounded(seconds: f64) -> String {
+    let step = match seconds {
+        short if short < 1.0 => 0.1,
+        short if short < 120.0 => 1.0,
+        long if long < 1200.0 => 10.0,
+        _ => 60.0,
+    };
+    let seconds = libm::round(seconds.max(0.0) / step) * step;
+    duration_text(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+}
 
 /// The cost of the harness over all trials that went well.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -14,6 +29,10 @@ pub struct Harness {
     pub wall: f64,
     /// Seconds that went elsewhere; `work` is what was verified. Nothing where a trial's steps were not recorded.
     spent: Option<Spent>,
+    /// In simulated time: seconds that the trials took on their devices.
+    pub simulated: Option<f64>,
+    /// Seconds the run has gone on, during which trials may have been side by side.
+    worked: f64,
 }
 
 impl Harness {
@@ -21,8 +40,13 @@ impl Harness {
     pub fn of(run: &Run) -> Option<Self> {
         let (mut wall, mut measured, mut settle) = (0.0, 0.0, 0.0);
         let mut spent = Some(Spent::default());
+        let mut simulated = None;
         for trial in run.trials.iter().filter(|trial| trial.status == Status::Ok && trial.wall > 0.0) {
             wall += trial.wall;
+            let seconds = trial.facts.get("device.seconds").and_then(|text| text.parse::<f64>().ok());
+            if let Some(seconds) = seconds {
+                simulated = Some(simulated.unwrap_or(0.0) + seconds);
+            }
             for observation in &trial.observations {
                 let found = |name: &str| observation.measurements.iter().find(|one| one.metric == name);
                 let value = |name: &str| found(name).map(|one| one.value);
@@ -46,6 +70,8 @@ impl Harness {
             settle: (settle / wall).min(1.0),
             wall,
             spent: spent.map(verified),
+            simulated,
+            worked: run.worked,
         })
     }
 
@@ -63,8 +89,12 @@ impl Harness {
         .into()
     }
 
-    /// In a sentence without its end: `9% of wall time outside the measured steps: boot 3%, settle 2%, …`.
+    /// In a sentence without its end; in simulated time, where shares of wall time say nothing, how much time of the devices
+    /// went by in how much of ours: `41m of disk time in 2m`. Else `9% of wall time outside the measured steps: boot 3%, settle 2%, …`.
     pub(super) fn sentence(&self) -> String {
+        if let Some(simulated) = self.simulated {
+            return format!("{} of disk time in {}", rounded(simulated), rounded(self.worked));
+        }
         let parts = self.parts().into_iter().map(|(part, share)| format!("{part} {}", percent(share)));
         let rest = match parts.collect::<Vec<_>>().join(", ") {
             empty if empty.is_empty() && self.settle < 0.005 => empty,

@@ -97,7 +97,10 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
     let (run, verdict) = (report.run, &report.verdict);
     let mut environment = run.header.environment.clone();
     if let Some(harness) = report.harness {
-        environment.insert("harness.share".to_owned(), format!("{:.4}", harness.share));
+        match harness.simulated {
+            Some(seconds) => environment.insert("harness.simulated".to_owned(), format!("{seconds:.3}")),
+            None => environment.insert("harness.share".to_owned(), format!("{:.4}", harness.share)),
+        };
         environment.insert("harness.settle".to_owned(), format!("{:.4}", harness.settle));
         for (part, share) in harness.parts() {
             environment.insert(format!("harness.{part}"), format!("{share:.4}"));

@@ -196,6 +196,11 @@ fn the_harness_pays_for_what_no_step_accounts_for() {
     assert!((harness.share - 1.0 / 11.0).abs() < 1e-9, "{harness:?}");
     assert!((harness.settle - 0.2 / 11.0).abs() < 1e-9, "{harness:?}");
     assert_eq!(super::Harness::of(&Story::new(&["ext4"], &["write"]).run()), None);
+    // In simulated time none of it is.
+    let mut run = story.run();
+    run.trials[0].facts.insert("device.seconds".to_owned(), "2460.04".to_owned());
+    run.worked = 118.2;
+    assert_eq!(super::Harness::of(&run).unwrap().sentence(), "41m of disk time in 1m58s");
 }
 
 /// Every field that the JSON form has in some run, with the kinds of its values: what programs rely on.

@@ -72,7 +72,8 @@ fn fits_in_memory(plan: &Plan, run: &Run) -> Option<crate::plan::Bytes> {
         Dataset::Folder { size, .. } => size.map_or(0, |size| size.0),
     };
     let data = plan.datasets.values().map(size).max().filter(|size| *size > 0)?;
-    let fact = |name: &str| run.header.environment.get(name)?.parse::<u64>().ok();
+    // Where guests have several, the smallest comes first.
+    let fact = |name: &str| run.header.environment.get(name)?.split(',').next()?.parse::<u64>().ok();
     let memory = fact("lab.memory").or_else(|| fact("memory.total"))?;
     (data < memory).then_some(crate::plan::Bytes(data))
 }
