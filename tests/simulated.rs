@@ -156,6 +156,70 @@ fn uml_only_simulated_trials_may_be_side_by_side() {
     assert!(!place.path().join("run").exists());
 }
 
+/// A phase that waits while the file `hold` is there: in no time of the guest's, but in ours.
+fn held(place: &Place, command: &str, limit: &str) -> String {
+    let hold = place.path().join("hold");
+    std::fs::write(&hold, "").unwrap();
+    let command = command.replace("HOLD", hold.to_str().unwrap());
+    PLAN.replace("timeout = \"120s\"", &format!("timeout = \"{limit}\""))
+        + &format!("[[phase]]\nname = \"hold\"\ncommand = \"{command}\"\n")
+}
+
+#[test]
+fn uml_simulated_trials_whose_device_is_killed_are_tried_again() {
+    let place = Place::new();
+    let plan = held(&place, "while test -e HOLD; do sleep 0.2; done", "20000h");
+    let mut running = place.start(&plan, &["--fs", "ext4", "--blocks", "1"]);
+    running.wait_for("the held phase", |journal| journal.step() == "hold");
+    common::kill(place.worker("device"));
+    running.wait_for("a new trial", |journal| journal.all("trial_started").count() > 1);
+    std::fs::remove_file(place.path().join("hold")).unwrap();
+    assert_eq!(running.end(), Some(0));
+    let journal = place.journal();
+    let again = |event: &&serde_json::Value| event["text"].as_str().unwrap().contains("tried a second time");
+    assert_eq!(journal.all("caution").filter(again).count(), 1, "{journal:#?}");
+    assert_eq!((journal.finished(), place.status("ext4").0.as_str()), (1, "ok"));
+    place.is_left_clean();
+}
+
+#[test]
+fn uml_simulated_programs_that_spin_without_a_clock_are_named() {
+    let place = Place::new();
+    let plan = held(&place, "while :; do :; done", "24s");
+    place.run(&plan, &["--fs", "ext4", "--blocks", "1"]).exits(1);
+    let (status, reason) = place.status("ext4");
+    assert_eq!(status, "failed");
+    for told in ["computed for 12 s", "at `hold`, which runs: while :; do :; done"] {
+        assert!(reason.contains(told), "{told}: {reason}");
+    }
+    place.is_left_clean();
+}
+
+/// The same device and work, answered by the machine's clock: what the filesystem asks for is the same within what
+/// timers and caches make of it. On a machine too busy to keep the pace a trial is refused, and says so.
+#[test]
+fn uml_modelled_devices_keep_real_time_too() {
+    let (simulated, real) = (Place::new(), Place::new());
+    let one = ["--fs", "ext4", "--blocks", "1"];
+    simulated.run(PLAN, &one).exits(0);
+    let seen = real.run(PLAN, &[&one[..], &["--set", "clock=real"]].concat());
+    let (status, reason) = real.status("ext4");
+    assert!(status == "ok" || reason.contains("did not keep its pace"), "{seen:#?}");
+    let requests = |place: &Place| place.journal().fact("device.requests")[0].parse::<f64>().unwrap();
+    let ratio = requests(&real) / requests(&simulated);
+    assert!((0.8..1.25).contains(&ratio), "{ratio}");
+    assert!(real.journal().fact("device.lateness")[0].contains("p99"));
+    assert!(real.journal().fact("device.seconds").is_empty());
+    let begin = real.journal().0[0].clone();
+    assert!(
+        begin["fidelity"].as_str().unwrap().starts_with("real time on the model usb-disk-5400 v1"),
+        "{begin}"
+    );
+    let jobs = ["--set", "clock=real", "--jobs", "2"];
+    simulated.run(PLAN, &jobs).exits(2).says(&["this machine's clock"]);
+    real.is_left_clean();
+}
+
 #[test]
 fn uml_simulated_trials_want_a_model_that_there_is() {
     let place = Place::new();

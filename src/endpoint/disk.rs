@@ -159,6 +159,7 @@ impl Disk {
         self.device.advance(now, &mut completions);
         for completion in completions.drain(..) {
             let failed = self.complete(&completion, memory)?;
+            self.tally.answered(&completion, now);
             self.tally
                 .record(&Record::done(&completion, if failed { Flags::FAILED } else { Flags::default() }));
             answered = true;

@@ -1,5 +1,5 @@
 //! Serves a modelled device to a guest kernel, and keeps its calendar: one process beside each guest, with one thread, no
-//! rights, and no clock of its own.
+//! rights, and no clock of its own unless it is to keep the machine's.
 //!
 //! ```text
 //! guest ── vhost-user socket ──► session ─► disk ─► model, store, trace
@@ -11,6 +11,8 @@
 
 mod calendar;
 mod disk;
+mod lateness;
+mod real;
 mod session;
 mod simulated;
 mod start;
@@ -146,7 +148,8 @@ fn serve(task: &Task, store: Store, trace: Option<Writer<File>>, sockets: (Owned
     };
     let silence = Duration::from_secs(task.silence_s);
     let served = match task.clock {
-        Clock::Simulated | Clock::Real => simulated::serve(&mut disk, sockets, silence),
+        Clock::Simulated => simulated::serve(&mut disk, sockets, silence),
+        Clock::Real => real::serve(&mut disk, &sockets.0),
     };
     let times = match served {
         Ok(times) => times,

@@ -157,11 +157,20 @@ impl Session {
 
     /// Tells the guest that the ring holds answers. It replies on [`Session::backend`].
     pub(super) fn call(&self) -> Result<(), EndpointError> {
+        self.send_call(VERSION | NEEDS_REPLY)
+    }
+
+    /// As [`Session::call`], without a reply: a guest in real time may be waiting for us just then.
+    pub(super) fn notify(&self) -> Result<(), EndpointError> {
+        self.send_call(VERSION)
+    }
+
+    fn send_call(&self, flags: u32) -> Result<(), EndpointError> {
         let Some(backend) = &self.backend else {
             return Err(EndpointError::Chain("the guest gave no socket to be called on"));
         };
         // The ring's number and its state, both 0.
-        backend.send(&message(CALL, VERSION | NEEDS_REPLY, &[0; 8]), &[])?;
+        backend.send(&message(CALL, flags, &[0; 8]), &[])?;
         Ok(())
     }
 

@@ -5,6 +5,8 @@ use std::fs::File;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3Default;
 
+use super::lateness::Lateness;
+use crate::device::Completion;
 use crate::device::trace::{Record, Writer};
 
 /// Counted while a device is served.
@@ -14,6 +16,8 @@ pub(super) struct Tally {
     trace: Option<Writer<File>>,
     left_out: u64,
     trouble: Option<String>,
+    /// In real time.
+    lateness: Option<Lateness>,
 }
 
 impl std::fmt::Debug for Tally {
@@ -40,13 +44,28 @@ pub struct Report {
     /// Nanoseconds by which completions came after the time the model gave: median, 99th percentile, worst. In simulated
     /// time there is no lateness.
     pub lateness_ns: Option<[u64; 3]>,
+    /// Their sum as a share of the time the model gave.
+    #[serde(default)]
+    pub lateness_share: Option<f64>,
     /// Why the trial is not to be used, if so.
     pub trouble: Option<String>,
 }
 
 impl Tally {
     pub(super) fn new(trace: Option<Writer<File>>) -> Self {
-        Tally { requests: 0, digest: Xxh3Default::new(), trace, left_out: 0, trouble: None }
+        Tally { requests: 0, digest: Xxh3Default::new(), trace, left_out: 0, trouble: None, lateness: None }
+    }
+
+    /// From now on it is recorded how late requests are answered.
+    pub(super) fn watch_lateness(&mut self) {
+        self.lateness = Lateness::new();
+    }
+
+    /// A request was answered at `now`.
+    pub(super) fn answered(&mut self, completion: &Completion, now: u64) {
+        if let Some(lateness) = &mut self.lateness {
+            lateness.record(completion, now);
+        }
     }
 
     pub(super) fn record(&mut self, record: &Record) {
@@ -63,6 +82,9 @@ impl Tally {
     }
 
     pub(super) fn end(&mut self) {
+        if let Some(trouble) = self.lateness.as_ref().and_then(Lateness::trouble) {
+            self.trouble(&trouble);
+        }
         match self.trace.take().map(Writer::finish) {
             Some(Ok((_, written))) => self.left_out = written.left_out,
             Some(Err(error)) => self.trouble(&format!("cannot write the trace: {error}")),
@@ -80,6 +102,8 @@ impl Tally {
             requests: self.requests,
             left_out: self.left_out,
             digest: self.digest.digest(),
+            lateness_ns: self.lateness.as_ref().map(Lateness::quantiles_ns),
+            lateness_share: self.lateness.as_ref().map(Lateness::share),
             trouble: self.trouble.clone(),
             ..Report::default()
         }

@@ -55,11 +55,12 @@ fn live(file: Option<&str>) -> Result<(), Box<dyn std::error::Error>> {
     let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     let description = from_file.map_or_else(|| read_description(DESCRIPTION), Ok)?;
     let assignment: Assignment = serde_json::from_str(&description)?;
-    if let (Some(queue), TrialDevice::Guest { path }) = (assignment.bench.queue, &assignment.bench.device) {
-        limit_queue(path, queue)?;
-    }
+    // The driver of the disk may be among them.
     if let Some(modules) = &assignment.bench.modules {
         load(modules)?;
+    }
+    if let (Some(queue), TrialDevice::Guest { path }) = (assignment.bench.queue, &assignment.bench.device) {
+        limit_queue(path, queue)?;
     }
     let events = File::options().write(true).open(EVENTS)?;
     let mut line = tcgetattr(&events)?;

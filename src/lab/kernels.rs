@@ -90,9 +90,10 @@ fn find(name: Option<&Path>) -> Result<PathBuf, LabError> {
 }
 
 impl Kernel {
-    /// The modules a guest must load for a candidate, if any.
-    pub(super) fn modules_for(&self, candidate: &Candidate) -> Option<Modules> {
-        let names = self.modules(candidate).unwrap_or_default();
+    /// The modules a guest must load for a candidate, if any; that of its disk's driver among them.
+    pub(super) fn modules_for(&self, candidate: &Candidate, driver: Option<&str>) -> Option<Modules> {
+        let mut names = self.modules(candidate).unwrap_or_default();
+        names.extend(driver.map(str::to_owned));
         let folder = self.modules.clone().filter(|_| !names.is_empty())?;
         Some(Modules { folder, names })
     }

@@ -107,10 +107,6 @@ pub enum LabError {
     NoNetwork(String),
     #[error("the kernel {} cannot be given simulated time: it was built without {symbol}\nhint: `fsverdict kernel build` makes one that can", path.display())]
     NoSimulatedTime { path: PathBuf, symbol: &'static str },
-    #[error(
-        "a modelled device in real time is not built yet\nhint: take `clock = \"simulated\"`, or leave it out"
-    )]
-    NoRealClock,
     #[error(transparent)]
     Cache(#[from] crate::kernel::KernelBuildError),
     #[error("the path of this program has a blank in it, which a kernel command line cannot carry: {}\nhint: install it in another folder", .0.display())]

@@ -2,6 +2,7 @@
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::device::{Limits, Model};
 use crate::endpoint::{Clock, Endpoint, Files, Report, Sockets};
@@ -10,12 +11,19 @@ use crate::host::placement::{Pinned, Placement};
 use crate::host::program::locate;
 use crate::journal::{Event, Status, TrialId, parted};
 
+use crate::plan::{ClockChoice, Work};
+use crate::trial::TrialSpec;
+
 use super::drive::TrialEnd;
 use super::kernel::{Kernel, Provision};
 use super::{LabError, Medium, launch};
 
 /// What a kernel must have built in to be given simulated time.
-const SYMBOLS: [&str; 3] = ["CONFIG_UML_TIME_TRAVEL_SUPPORT", "CONFIG_VIRTIO_UML", "CONFIG_VIRTIO_BLK"];
+const SYMBOLS: [&str; 3] = [TIME_TRAVEL, BUS, DRIVER.0];
+const TIME_TRAVEL: &str = "CONFIG_UML_TIME_TRAVEL_SUPPORT";
+/// What it must have for a modelled device in real time: this, and its driver, as a module at least.
+const BUS: &str = "CONFIG_VIRTIO_UML";
+const DRIVER: (&str, &str) = ("CONFIG_VIRTIO_BLK", "virtio_blk");
 /// Where the guest finds its description.
 pub(super) const DESCRIPTION: &str = "/dev/shm/fsverdict-trial";
 /// The disk, as the guest sees it.
@@ -26,12 +34,38 @@ const START: u64 = 1_700_000_000_000_000_000;
 pub(super) const LENT_DESCRIPTORS: [i32; 3] = [launch::LENT, launch::LENT + 1, launch::LENT + 2];
 /// Bytes of a trace at most.
 const TRACE: u64 = 256 << 20;
-/// Seconds of wall time a guest may compute without asking for time or disk.
+/// Seconds of wall time a guest may compute without asking for time or disk, or half of what its trial may take.
 const SILENCE: u64 = 120;
 
 /// Whether a kernel can be given simulated time; if not, what it lacks.
-pub(super) fn lacks(kernel: &Kernel) -> Option<&'static str> {
+fn lacks(kernel: &Kernel) -> Option<&'static str> {
     SYMBOLS.into_iter().find(|symbol| kernel.provides(symbol) != Provision::Builtin)
+}
+
+/// Whose time a modelled device keeps for these kernels.
+///
+/// # Errors
+/// When one of them cannot have it.
+pub(super) fn clock<'a>(
+    choice: ClockChoice,
+    mut kernels: impl Iterator<Item = &'a Kernel>,
+) -> Result<Clock, LabError> {
+    let unfit = kernels.find_map(|kernel| Some((kernel, lacks(kernel)?)));
+    match (choice, unfit) {
+        (ClockChoice::Real, _) | (ClockChoice::Auto, Some((_, TIME_TRAVEL))) => Ok(Clock::Real),
+        (_, None) => Ok(Clock::Simulated),
+        (_, Some((kernel, symbol))) => Err(LabError::NoSimulatedTime { path: kernel.path.clone(), symbol }),
+    }
+}
+
+/// The module a guest must load to see a modelled device, if it is one; or what its kernel lacks for that.
+pub(super) fn driver(kernel: &Kernel) -> Result<Option<&'static str>, &'static str> {
+    match (kernel.provides(BUS), kernel.provides(DRIVER.0)) {
+        (Provision::Builtin, Provision::Builtin) => Ok(None),
+        (Provision::Builtin, Provision::Module) => Ok(Some(DRIVER.1)),
+        (Provision::Builtin, Provision::Absent) => Err(DRIVER.0),
+        _ => Err(BUS),
+    }
 }
 
 /// A modelled device of a run.
@@ -42,6 +76,7 @@ pub(super) struct Modelled<'a> {
     pub(super) walls: Walls,
     /// Of the run.
     pub(super) seed: u64,
+    pub(super) clock: Clock,
 }
 
 impl Modelled<'_> {
@@ -70,30 +105,42 @@ impl Modelled<'_> {
         &self,
         trial: &TrialId,
         medium: &Medium,
-        placement: Placement,
+        (placement, limit): (Placement, Duration),
     ) -> Result<(Endpoint, (OwnedFd, OwnedFd)), LabError> {
         let failed = |error: crate::endpoint::EndpointError| LabError::Host(error.to_string());
         let sockets = Sockets::new()?;
         let (store, trace) = (medium.store()?, medium.trace(trial)?);
-        // Guest and device take turns: on one processor they need not wake each other across two.
-        let _pinned = Pinned::to(placement.guest)?;
+        // In simulated time guest and device take turns: on one processor they need not wake each other across two.
+        let _pinned = Pinned::to(match self.clock {
+            Clock::Simulated => placement.guest,
+            Clock::Real => placement.server,
+        })?;
         let device = (self.model, self.size, self.seed(trial));
         let files = Files { store: &store, trace: trace.as_ref().map(|trace| (trace, TRACE)) };
-        Endpoint::start(device, (Clock::Simulated, SILENCE), self.walls, sockets, &files).map_err(failed)
+        Endpoint::start(
+            device,
+            (self.clock, SILENCE.min(limit.as_secs() / 2).max(1)),
+            self.walls,
+            sockets,
+            &files,
+        )
+        .map_err(failed)
     }
 
     /// The words of the kernel's command line that make its device and its clock ours.
     pub(super) fn words(&self, trial: &TrialId) -> Result<Vec<String>, LabError> {
         let [disk, clock, _] = LENT_DESCRIPTORS;
-        Ok(vec![
+        let mut words = vec![
             format!("virtio_uml.device=/proc/self/fd/{disk}:2"),
             format!("virtio_blk.queue_depth={}", self.limits()?.queue_depth),
-            format!("time-travel=ext:1:/proc/self/fd/{clock}"),
-            format!("time-travel-start={START}"),
-            format!("seed={}", self.seed(trial)),
-            // Where programs lie in memory is chance, too.
-            "norandmaps".to_owned(),
-        ])
+        ];
+        if self.clock == Clock::Simulated {
+            words.push(format!("time-travel=ext:1:/proc/self/fd/{clock}"));
+            words.push(format!("time-travel-start={START}"));
+        }
+        // Where programs lie in memory is chance, too.
+        words.extend([format!("seed={}", self.seed(trial)), "norandmaps".to_owned()]);
+        Ok(words)
     }
 
     /// The command line of the guest's cell: it puts the description where the guest finds it and becomes the kernel.
@@ -119,9 +166,20 @@ impl Modelled<'_> {
     }
 }
 
+/// What a trial was at in its last step, for people: the phase, and the program it runs where the plan names one.
+pub(super) fn at_step(spec: &TrialSpec, step: &str) -> String {
+    let work = spec.phases.iter().find(|phase| phase.name == step).map(|phase| &phase.work);
+    match work {
+        _ if step.is_empty() => "before its first step".to_owned(),
+        Some(Work::Command(line)) => format!("at `{step}`, which runs: {line}"),
+        Some(Work::Adapter { name, options }) => format!("at `{step}`, which runs: {name} {options}"),
+        _ => format!("at `{step}`"),
+    }
+}
+
 /// Adds to a trial's end what the process says that served its device. A guest that was stopped for a while has not
 /// noticed it: its time stood still.
-pub(super) fn close(endpoint: Endpoint, end: TrialEnd, watch: &mut dyn FnMut(Event)) -> TrialEnd {
+pub(super) fn close(endpoint: Endpoint, end: TrialEnd, at: &str, watch: &mut dyn FnMut(Event)) -> TrialEnd {
     let report = match endpoint.finish() {
         Ok(report) => report,
         Err(error) => {
@@ -130,8 +188,11 @@ pub(super) fn close(endpoint: Endpoint, end: TrialEnd, watch: &mut dyn FnMut(Eve
     };
     watch(Event::Facts { facts: facts(&report) });
     match &report.trouble {
-        Some(trouble) => failed(&end, trouble),
-        None => TrialEnd { stopped: false, ..end },
+        Some(trouble) => {
+            let (reason, hint) = parted(trouble);
+            TrialEnd { hint, ..failed(&end, &format!("{reason} ({at})")) }
+        }
+        None => TrialEnd { stopped: end.stopped && report.lateness_ns.is_some(), ..end },
     }
 }
 
@@ -147,11 +208,17 @@ fn failed(end: &TrialEnd, reason: &str) -> TrialEnd {
 
 fn facts(report: &Report) -> crate::journal::Facts {
     let fact = |name: &str, value: String| (name.to_owned(), value);
-    [
+    let mut facts = crate::journal::Facts::from([
         fact("device.requests", report.requests.to_string()),
-        fact("device.seconds", format!("{:.6}", report.simulated_ns as f64 / 1e9)),
         fact("device.held", report.held_bytes.to_string()),
         fact("device.trace", format!("{:016x}", report.digest)),
-    ]
-    .into()
+    ]);
+    facts.extend(match (report.lateness_ns, report.lateness_share) {
+        (Some([median, late, worst]), Some(share)) => {
+            let told = format!("p50 {}, p99 {}, worst {} µs", median / 1000, late / 1000, worst / 1000);
+            vec![fact("device.lateness", told), fact("device.lateness_share", format!("{share:.4}"))]
+        }
+        _ => vec![fact("device.seconds", format!("{:.6}", report.simulated_ns as f64 / 1e9))],
+    });
+    facts
 }

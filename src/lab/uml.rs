@@ -10,12 +10,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use crate::endpoint::Clock;
 use crate::host::cell::{CellError, Walls, inherit, possible_walls};
 use crate::host::placement::Placement;
 use crate::host::procfs::memory;
 use crate::host::root::Root;
 use crate::journal::{Caution, Event, TrialId};
-use crate::plan::{Candidate, ClockChoice, Dataset, DeviceSource, Plan};
+use crate::plan::{Candidate, Dataset, DeviceSource, Plan};
 use crate::trial::{Assignment, Bench, QueueLimits, Staging, TrialDevice, TrialSpec, bytes_to_stage};
 
 use super::drive::{Stops, TrialEnd, drive};
@@ -23,7 +24,7 @@ use super::free_cpu;
 use super::held::{disk_for, in_memory};
 use super::kernel::{Kernel, kernel_cell};
 use super::kernels::Kernels;
-use super::modelled::{DESCRIPTION, DISK, LENT_DESCRIPTORS, Modelled, close, lacks};
+use super::modelled::{self, DESCRIPTION, DISK, LENT_DESCRIPTORS, Modelled, at_step, close};
 use super::{Lab, LabError, Medium, Obstacle, missing_tools};
 
 /// Where the guest's memory lies: it must be possible to execute from there (SANDBOX), and be fast.
@@ -36,6 +37,8 @@ const BASE_MEMORY: u64 = 1 << 30;
 /// User-Mode Linux, ready to run trials.
 #[derive(Debug)]
 pub(super) struct Uml {
+    /// Whose time passes.
+    clock: Clock,
     kernels: Kernels,
     walls: Walls,
     /// Of each trial that may be under way at once.
@@ -67,18 +70,16 @@ impl Uml {
         let walls = possible_walls();
         let kernels = Kernels::find(plan, walls)?;
         let modelled = matches!(plan.device.source, DeviceSource::Model { .. });
-        if modelled {
-            if plan.clock == ClockChoice::Real {
-                return Err(LabError::NoRealClock);
-            }
-            for kernel in kernels.each() {
-                if let Some(symbol) = lacks(kernel) {
-                    return Err(LabError::NoSimulatedTime { path: kernel.path.clone(), symbol });
-                }
-            }
+        let clock = if modelled { modelled::clock(plan.clock, kernels.each())? } else { Clock::Real };
+        for kernel in kernels.each().filter(|_| modelled) {
+            modelled::driver(kernel)
+                .map_err(|symbol| LabError::LacksSymbol { path: kernel.path.clone(), symbol })?;
         }
-        let placements = if modelled { Placement::each()? } else { vec![Placement::choose()?] };
-        Ok(Uml { kernels, walls, placements, plan: plan.clone(), staged: OnceLock::new() })
+        let placements = match clock {
+            Clock::Simulated => Placement::each()?,
+            Clock::Real => vec![Placement::choose()?],
+        };
+        Ok(Uml { clock, kernels, walls, placements, plan: plan.clone(), staged: OnceLock::new() })
     }
 
     fn kernel(&self, candidate: &Candidate) -> &Kernel {
@@ -113,7 +114,13 @@ impl Uml {
     /// A candidate's modelled device, if it has one.
     fn modelled<'a>(&'a self, candidate: &'a Candidate) -> Option<Modelled<'a>> {
         let (model, size) = self.plan.model_of(candidate)?;
-        Some(Modelled { model, size: size.0, walls: self.walls, seed: self.plan.protocol.seed })
+        Some(Modelled {
+            model,
+            size: size.0,
+            walls: self.walls,
+            seed: self.plan.protocol.seed,
+            clock: self.clock,
+        })
     }
 
     /// Numbers of bytes as MiB, for people.
@@ -175,7 +182,15 @@ impl Lab for Uml {
             );
         }
         let models = if titles.len() == 1 { "model" } else { "models" };
-        format!("device time on the {models} {}; CPU taken as free; {kernel}, {memory}", titles.join(", "))
+        let titles = titles.join(", ");
+        match self.clock {
+            Clock::Simulated => {
+                format!("device time on the {models} {titles}; CPU taken as free; {kernel}, {memory}")
+            }
+            Clock::Real => format!(
+                "real time on the {models} {titles}; {kernel}, {memory}; a system call costs far more than natively"
+            ),
+        }
     }
 
     fn facts(&self) -> crate::journal::Facts {
@@ -206,7 +221,7 @@ impl Lab for Uml {
     }
 
     fn side_by_side(&self) -> Option<usize> {
-        if !matches!(self.plan.device.source, DeviceSource::Model { .. }) {
+        if self.clock == Clock::Real {
             return None;
         }
         let available = memory(&Root::default()).map_or(u64::MAX, |memory| memory.available);
@@ -246,7 +261,7 @@ impl Lab for Uml {
         if let Some(modelled) = self.modelled(&spec.candidate) {
             return self.run_modelled(&modelled, placement, spec, (medium, &program), watch);
         }
-        let modules = self.kernel(&spec.candidate).modules_for(&spec.candidate);
+        let modules = self.kernel(&spec.candidate).modules_for(&spec.candidate, None);
         let (on_disk, staging) = match self.room(Some(&spec.candidate)).on_disk {
             Some(bytes) => {
                 let folder = medium.scratch_folder()?;
@@ -307,7 +322,9 @@ impl Uml {
         watch: &mut dyn FnMut(Event),
     ) -> Result<TrialEnd, LabError> {
         let limits = modelled.limits()?;
-        let modules = self.kernel(&spec.candidate).modules_for(&spec.candidate);
+        let kernel = self.kernel(&spec.candidate);
+        let driver = modelled::driver(kernel).unwrap_or_default();
+        let modules = kernel.modules_for(&spec.candidate, driver);
         let bench = Bench {
             device: TrialDevice::Guest { path: DISK.into() },
             staging: Staging::Memory,
@@ -315,13 +332,15 @@ impl Uml {
             queue: Some(QueueLimits { rotational: limits.rotational, max_sectors_kb: limits.max_sectors_kb }),
             modules,
         };
-        for text in free_cpu::cautions(&spec.candidate, &limits) {
+        let free = self.clock == Clock::Simulated;
+        for text in free_cpu::cautions(&spec.candidate, &limits).into_iter().filter(|_| free) {
             watch(Event::Caution(Caution { phase: String::new(), text }));
         }
         let description = describe(&Assignment { spec: spec.clone(), bench })?;
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
-        let (endpoint, (disk_socket, clock_socket)) = modelled.serve(&spec.trial, medium, placement)?;
+        let (endpoint, (disk_socket, clock_socket)) =
+            modelled.serve(&spec.trial, medium, (placement, spec.limit))?;
         let lent = (inherit(description.as_fd())?, inherit(sender.as_fd())?);
         let sockets = (inherit(disk_socket.as_fd())?, inherit(clock_socket.as_fd())?);
         let kernel = self.argv(
@@ -338,8 +357,15 @@ impl Uml {
         let stops = Stops::of(&mut cell, &mut inherited)?;
         let mut command = cell.command()?;
         command.env("TMPDIR", MEMORY_FOLDER).stdin(std::process::Stdio::null());
-        let end = drive(command, events, &stops, spec.limit, watch, inherited, Some(placement))?;
-        Ok(close(endpoint, end, watch))
+        let mut step = String::new();
+        let mut watch_steps = |event| {
+            if let Event::StepStarted { step: begun } = &event {
+                step.clone_from(begun);
+            }
+            watch(event);
+        };
+        let end = drive(command, events, &stops, spec.limit, &mut watch_steps, inherited, Some(placement))?;
+        Ok(close(endpoint, end, &at_step(spec, &step), watch))
     }
 }
 
