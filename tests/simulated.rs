@@ -132,9 +132,13 @@ fn uml_a_guest_that_ends_before_it_begins_ends_its_simulated_trial() {
 #[test]
 fn uml_simulated_trials_are_on_the_model_and_memory_of_their_candidate() {
     let factors = "[matrix]\nmodel = [\"ideal\", \"usb-stick\"]\nmemory = [\"256MiB\", \"512MiB\"]\n";
-    let plan = PLAN.replace("model = \"usb-disk-5400\"\n", "").replace("[matrix]\n", factors);
+    let plan = PLAN.replace("model = \"usb-disk-5400\", ", "").replace("[matrix]\n", factors);
     let place = Place::new();
-    place.run(&plan, &["--fs", "ext4", "--blocks", "1"]).exits(0);
+    let seen = place.run(&plan, &["--fs", "ext4", "--blocks", "1"]).exits(0);
+    // Each has a verdict of its own.
+    seen.shows(&["The order is the same whatever the circumstance", "Times the best for each circumstance"]);
+    let page = std::fs::read_to_string(place.path().join("run/report.html")).unwrap();
+    assert!(page.contains("Which on what"));
     let told = digests(&place);
     let of = |name: &str| told[&(1, name.to_owned())].clone();
     assert_eq!(told.len(), 4);
@@ -161,8 +165,8 @@ fn held(place: &Place, command: &str, limit: &str) -> String {
     let hold = place.path().join("hold");
     std::fs::write(&hold, "").unwrap();
     let command = command.replace("HOLD", hold.to_str().unwrap());
-    PLAN.replace("timeout = \"120s\"", &format!("timeout = \"{limit}\""))
-        + &format!("[[phase]]\nname = \"hold\"\ncommand = \"{command}\"\n")
+    let hold = format!("    {{ name = \"hold\", command = \"{command}\" }},\n]\n[matrix]");
+    PLAN.replace("120s", limit).replace("]\n[matrix]", &hold)
 }
 
 #[test]

@@ -104,6 +104,11 @@ impl Endpoint {
         Ok((Endpoint { child, report, listeners: sockets.listeners }, sockets.files))
     }
 
+    /// Whether it still serves.
+    pub fn is_there(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
     /// Waits for what it says at its end, the guest having ended: one that has not connected yet never will.
     ///
     /// # Errors

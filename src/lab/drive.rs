@@ -63,12 +63,23 @@ impl Stops {
     }
 }
 
+/// How often it is looked whether what serves a guest is still there.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What a guest has beside it.
+pub(super) struct Company<'a> {
+    /// Where both run.
+    pub(super) placement: Placement,
+    /// Whether what serves the guest is still there. Without it a guest may wait for ever for a time that never comes.
+    pub(super) there: &'a mut dyn FnMut() -> bool,
+}
+
 /// One trial under way. What is spawned must be a cell's warden: ending it ends everything.
 ///
 /// `events` is where the agent's JSON lines arrive; both output streams of the command are the console.
 /// Every event but the last (`TrialFinished`) is handed to `watch`. `inherited` are the descriptors the command was
-/// given: they are closed here as soon as it has them. With a `placement`, all of it runs on one processor, and what
-/// happens here meanwhile on another.
+/// given: they are closed here as soon as it has them. With `company`, all of it runs on one processor, and what
+/// happens here meanwhile on another; it is ended when what serves it has.
 ///
 /// # Errors
 /// When it cannot be started; whatever happens later is the end of the trial, not an error.
@@ -79,12 +90,13 @@ pub(super) fn drive(
     limit: Duration,
     watch: &mut dyn FnMut(Event),
     inherited: Vec<OwnedFd>,
-    placement: Option<Placement>,
+    mut company: Option<Company<'_>>,
 ) -> std::io::Result<TrialEnd> {
     let started = Instant::now();
     let (console_reader, console_writer) = std::io::pipe()?;
     command.stdout(console_writer.try_clone()?).stderr(console_writer);
     // Children and threads are where the thread was that started them.
+    let placement = company.as_ref().map(|company| company.placement);
     let pinned = placement.map(|placement| Pinned::to(placement.guest)).transpose()?;
     let mut warden = Warden(command.spawn()?);
     drop(pinned);
@@ -97,8 +109,10 @@ pub(super) fn drive(
     let mut reported = None;
     let mut late = false;
     let mut deadline = started + limit;
+    let mut alone = false;
     loop {
-        match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        let patience = deadline.saturating_duration_since(Instant::now());
+        match lines.recv_timeout(patience.min(LOOK)) {
             Ok(line) => {
                 match serde_json::from_str(&line).map(harmless_value).and_then(serde_json::from_value) {
                     Ok(Event::TrialFinished { status, reason, hint, .. }) => {
@@ -112,8 +126,13 @@ pub(super) fn drive(
             }
             Err(mpsc::RecvTimeoutError::Disconnected) => break,
             Err(mpsc::RecvTimeoutError::Timeout) => {
-                late = true;
-                break;
+                // Where both ended just now, what the guest said last has had a second to arrive.
+                let was_alone = alone;
+                alone = company.as_mut().is_some_and(|company| !(company.there)());
+                late = Instant::now() >= deadline || was_alone && alone;
+                if late {
+                    break;
+                }
             }
         }
     }

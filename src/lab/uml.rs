@@ -19,7 +19,7 @@ use crate::journal::{Caution, Event, TrialId};
 use crate::plan::{Candidate, Dataset, DeviceSource, Plan};
 use crate::trial::{Assignment, Bench, QueueLimits, Staging, TrialDevice, TrialSpec, bytes_to_stage};
 
-use super::drive::{Stops, TrialEnd, drive};
+use super::drive::{Company, Stops, TrialEnd, drive};
 use super::free_cpu;
 use super::held::{disk_for, in_memory};
 use super::kernel::{Kernel, kernel_cell};
@@ -297,7 +297,15 @@ impl Lab for Uml {
         let mut command = cell.command()?;
         command.env("TMPDIR", MEMORY_FOLDER).stdin(std::process::Stdio::null());
         let limit = spec.limit;
-        Ok(drive(command, events, &stops, limit, watch, inherited, Some(placement))?)
+        Ok(drive(
+            command,
+            events,
+            &stops,
+            limit,
+            watch,
+            inherited,
+            Some(Company { placement, there: &mut || true }),
+        )?)
     }
 }
 
@@ -339,7 +347,7 @@ impl Uml {
         let description = describe(&Assignment { spec: spec.clone(), bench })?;
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
-        let (endpoint, (disk_socket, clock_socket)) =
+        let (mut endpoint, (disk_socket, clock_socket)) =
             modelled.serve(&spec.trial, medium, (placement, spec.limit))?;
         let lent = (inherit(description.as_fd())?, inherit(sender.as_fd())?);
         let sockets = (inherit(disk_socket.as_fd())?, inherit(clock_socket.as_fd())?);
@@ -364,7 +372,8 @@ impl Uml {
             }
             watch(event);
         };
-        let end = drive(command, events, &stops, spec.limit, &mut watch_steps, inherited, Some(placement))?;
+        let company = Company { placement, there: &mut || endpoint.is_there() };
+        let end = drive(command, events, &stops, spec.limit, &mut watch_steps, inherited, Some(company))?;
         Ok(close(endpoint, end, &at_step(spec, &step), watch))
     }
 }

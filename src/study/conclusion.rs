@@ -8,7 +8,7 @@ use crate::statistics::Outcome;
 
 use super::budget::exhausted;
 use super::disturbance::hopelessly_disturbed;
-use crate::verdict::Deliberation;
+use crate::verdict::{Deliberation, strata};
 
 /// What to do between two blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,8 +20,40 @@ pub(super) struct Conclusion {
 }
 
 impl Conclusion {
-    /// Concludes from a run whose last block has ended.
+    /// Concludes from a run whose last block has ended. Under several circumstances each is concluded for itself, and the
+    /// study ends when all have: until then all are tried, so that blocks stay whole.
     pub(super) fn of(plan: &Plan, run: &Run) -> Self {
+        let strata = strata(plan, run);
+        let Some(each) = (!strata.is_empty()).then(|| {
+            strata
+                .iter()
+                .map(|one| (one.under.title(), Self::of_one(&one.plan, &one.run)))
+                .collect::<Vec<_>>()
+        }) else {
+            return Self::of_one(plan, run);
+        };
+        let over =
+            |end: &Option<(String, Ending)>| matches!(end, Some((_, Ending::Budget | Ending::Disturbed)));
+        let ends =
+            each.iter().all(|(_, one)| one.end.is_some()) || each.iter().any(|(_, one)| over(&one.end));
+        let reasons =
+            each.iter().filter_map(|(title, one)| Some(format!("{title}: {}", one.end.as_ref()?.0)));
+        let reason = reasons.collect::<Vec<_>>().join("; ");
+        let gravest =
+            each.iter().filter_map(|(_, one)| Some(one.end.as_ref()?.1)).max_by_key(|ending| match ending {
+                Ending::Rule => 0,
+                Ending::Nobody => 1,
+                Ending::Blocks => 2,
+                Ending::Budget => 3,
+                Ending::Disturbed => 4,
+            });
+        Conclusion {
+            drop: each.into_iter().flat_map(|(_, one)| one.drop).collect(),
+            end: gravest.filter(|_| ends).map(|ending| (reason, ending)),
+        }
+    }
+
+    fn of_one(plan: &Plan, run: &Run) -> Self {
         let deliberation = contest(plan, run).then(|| Deliberation::of(plan, run));
         let mut conclusion = Conclusion { drop: leaving(plan, run, deliberation.as_ref()), end: None };
         let left: Vec<&str> = still_in(plan, run).filter(|name| !conclusion.has_dropped(name)).collect();

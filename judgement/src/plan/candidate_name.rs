@@ -67,7 +67,7 @@ fn push_option(name: &mut String, option: &str) {
     name.extend(option.chars().map(plain));
 }
 
-fn plain(letter: char) -> char {
+pub(super) fn plain(letter: char) -> char {
     match letter {
         ',' => ':',
         '/' => '_',

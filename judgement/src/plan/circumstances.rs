@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::candidate_name::plain;
 use super::error::ValueError;
-use super::{Bytes, Candidate, DeviceSource, LabChoice, Plan};
+use super::{Bytes, Candidate, DeviceSource, LabChoice, Plan, TWIN};
 
 /// The least a guest starts with, besides its datasets.
 const LEAST_MEMORY: Bytes = Bytes(64 << 20);
@@ -70,6 +71,17 @@ impl Circumstances {
             ("with", self.memory.map(|memory| memory.to_string().replace(' ', ""))),
         ];
         words.into_iter().filter_map(|(word, name)| Some(format!("-{word}-{}", name?))).collect()
+    }
+}
+
+impl Circumstances {
+    /// A candidate's name without what it is tried under: that of the configuration alone.
+    pub fn without(&self, name: &str) -> String {
+        let (name, twin) = name.strip_suffix(TWIN).map_or((name, ""), |name| (name, TWIN));
+        let suffixes =
+            [false, true].map(|in_full| self.suffix(in_full).chars().map(plain).collect::<String>());
+        let bare = suffixes.iter().find_map(|suffix| name.strip_suffix(suffix.as_str()));
+        format!("{}{twin}", bare.unwrap_or(name))
     }
 }
 

@@ -1,7 +1,9 @@
 //! `--format markdown`: the outcome and its tables, to be pasted into a pull request, an issue or a forum.
 
+use super::across::Across;
 use super::matrix::{Cell, Mark, Matrix, Spread};
 use super::number::{fixed, percent, times};
+use super::tables::TextTable;
 use super::text::{count, one_line};
 use super::{Report, findings, sentence};
 use crate::journal::CandidateStatus;
@@ -40,7 +42,8 @@ pub(super) fn render(report: &Report<'_>) -> String {
 /// What a plan that repeats a study has of its own.
 fn repeated(report: &Report<'_>) -> String {
     let mut text = String::new();
-    for table in report.beside.iter().chain(&report.of_study) {
+    let across: Vec<TextTable> = report.across.iter().flat_map(Across::tables).collect();
+    for table in across.iter().chain(&report.beside).chain(&report.of_study) {
         let rule = format!("|:--|{}\n", "--:|".repeat(table.header.len().saturating_sub(1)));
         let row = |cells: &[String]| {
             let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();

@@ -1,5 +1,6 @@
 //! What the user sees of a run: one data model, one renderer per file.
 
+mod across;
 mod compare;
 mod csv;
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::across::Across;
 use super::matrix::Matrix;
 use super::tables::TextTable;
 use super::{Harness, Note, noise, notes, sentence, tables, words};
@@ -60,6 +61,8 @@ pub struct Report<'a> {
     pub(super) beside: Vec<TextTable>,
     /// What a plan that repeats a study has of its own.
     pub(super) of_study: Vec<TextTable>,
+    /// The verdicts under several circumstances, where there are several: then the whole of the run has none.
+    pub(super) across: Option<Across>,
     /// What a reader of the numbers must know.
     pub notes: Vec<Note>,
     pub harness: Option<Harness>,
@@ -128,7 +131,12 @@ impl<'a> Report<'a> {
         let contestants: Vec<&str> = measured.iter().copied().filter(contesting).collect();
         let blocks: Blocks<'_> = trials.iter().copied().collect();
         let yardstick = Yardstick::of(plan, run);
-        let verdict = judge(plan, run, &yardstick, &blocks, &contestants);
+        let mut verdict = judge(plan, run, &yardstick, &blocks, &contestants);
+        if plan.circumstances().len() > 1 {
+            verdict.refuse(
+                "what is tried on one device, kernel or memory is not ranked against what is on another",
+            );
+        }
         let leader = verdict.ranking.first().map(|rank| rank.candidate.as_str());
         let estimates = estimate_all(run, &trials, leader);
         let findings =
@@ -159,6 +167,7 @@ impl<'a> Report<'a> {
             effects: Vec::new(),
             beside: Vec::new(),
             of_study: Vec::new(),
+            across: None,
             notes: Vec::new(),
             harness: Harness::of(run),
             live: false,
@@ -188,6 +197,10 @@ impl<'a> Report<'a> {
         self.paragraph = words::paragraph(self);
         self.beside = tables::beside(self);
         self.of_study = tables::of_study(self);
+        self.across = Across::of(self);
+        if let Some(across) = &self.across {
+            self.sentence = across.sentence();
+        }
     }
 
     pub(super) fn headline(&self) -> impl Iterator<Item = &PhaseEntry> {

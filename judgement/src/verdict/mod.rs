@@ -15,6 +15,7 @@ mod paired;
 mod raw_share;
 mod sensitivity;
 mod standing;
+mod strata;
 mod then_and_now;
 mod tradeoff;
 mod twin;
@@ -34,6 +35,7 @@ pub use paired::Blocks;
 pub use raw_share::{RawShare, raw_shares};
 pub use sensitivity::{Turn, WeightRange};
 pub use standing::{Rank, Relation, Standing};
+pub use strata::{Stratum, strata};
 pub use then_and_now::{Because, Now, ThenAndNow, same_quantity, then_and_now};
 pub use tradeoff::{COSTS, Cost, Tradeoff};
 pub use twin::{TwinPair, twin_pairs};
@@ -99,6 +101,21 @@ pub struct Verdict {
     /// Blocks that count.
     #[serde(skip)]
     pub blocks: usize,
+}
+
+impl Verdict {
+    /// Ranks and recommends nothing, for this reason.
+    pub fn refuse(&mut self, reason: &str) {
+        self.refused = Some(reason.to_owned());
+        self.outcome = Outcome::Undecided;
+        self.recommended = None;
+        self.tied.clear();
+        self.behind.clear();
+        self.open.clear();
+        self.unsettled.clear();
+        self.ranking.clear();
+        self.standings.clear();
+    }
 }
 
 /// Judges the candidates that were measured: what the rule concluded, and the limits of that. `trials` are those that the

@@ -3,6 +3,7 @@
 //! What must be seen at once (verdict, picture, costs, effects) is plain HTML and shows without scripts, in print and
 //! in a screen reader. Where a reader wants to look closer, plotly.js draws every trial from the data in the page.
 
+mod across;
 mod certainty;
 mod commands;
 mod costs;
@@ -79,6 +80,7 @@ fn parts(report: &Report<'_>, index: &Index<'_>, data: &data::Embedded) -> Marku
     let measured = report.with_status(CandidateStatus::Ok).count() > 0 && !report.estimates.is_empty();
     html! {
         (opening::opening(report))
+        @if let Some(across) = &report.across { (across::section(across)) }
         (picture::section(report, index))
         @if measured {
             (phases::section(report, index, data.thinned.as_ref()))

@@ -59,7 +59,7 @@ pub(super) fn beside(report: &Report<'_>) -> Markup {
 }
 
 /// A small table under its title.
-fn laid_out(table: &TextTable) -> Markup {
+pub(super) fn laid_out(table: &TextTable) -> Markup {
     html! {
         h3.extra { (one_line(&table.title)) }
         div.scroll { table.numbers {

@@ -8,6 +8,7 @@ pub use look::Look;
 pub(super) use look::{ASCII, Signs, UNICODE};
 pub(super) use paint::{Tone, finished, toned};
 
+use super::across::Across;
 use super::matrix::{Matrix, Spread};
 use super::number::percent;
 use super::tables::TextTable;
@@ -92,7 +93,8 @@ fn headline(report: &Report<'_>, page: &mut Page, signs: Signs) {
 /// What lies beside the ranking, and what a plan that repeats a study has to say.
 fn repeated(report: &Report<'_>, page: &mut Page) {
     let beside: &[TextTable] = if page.look.detail { &report.beside } else { &[] };
-    for table in beside.iter().chain(&report.of_study) {
+    let across: Vec<TextTable> = report.across.iter().flat_map(Across::tables).collect();
+    for table in across.iter().chain(beside).chain(&report.of_study) {
         page.text(Tone::Strong, &table.title);
         page.lines.extend(aligned(table, page.look.columns));
         page.blank();

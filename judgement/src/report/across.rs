@@ -1,0 +1,263 @@
+//! Configurations × circumstances (filesystem × device, kernel, memory): the verdict under each, where the order changes,
+//! and what another kernel asks the device for.
+
+use super::number::{percent, times};
+use super::tables::TextTable;
+use super::{PhaseEntry, Report};
+use crate::plan::{Circumstances, Plan};
+use crate::verdict::{PhaseEstimate, strata};
+
+/// The circumstances of a run side by side.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Across {
+    /// `device`, `kernel`, `memory`, or `circumstance` where several of them differ.
+    pub(super) what: &'static str,
+    pub(super) columns: Vec<Column>,
+    /// What was chosen, with how many times worse it is than the leader of each column.
+    pub(super) rows: Vec<(String, Vec<Option<f64>>)>,
+    /// Differences below it do not matter.
+    tie: f64,
+    /// What another kernel asks for.
+    kernels: Option<TextTable>,
+}
+
+/// What was found under the same circumstances.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Column {
+    pub(super) title: String,
+    /// The verdict in a sentence.
+    pub(super) sentence: String,
+}
+
+impl Across {
+    /// Of a report; `None` where everything was tried under the same circumstances.
+    pub(super) fn of(report: &Report<'_>) -> Option<Self> {
+        let strata = strata(report.plan, report.run);
+        if strata.is_empty() {
+            return None;
+        }
+        let mut across = Across {
+            what: what(report.plan),
+            columns: Vec::new(),
+            rows: Vec::new(),
+            tie: report.plan.protocol.tie,
+            kernels: kernels(report),
+        };
+        for (at, stratum) in strata.iter().enumerate() {
+            let own = Report::new(&stratum.plan, &stratum.run, None);
+            let title = match stratum.under.title() {
+                empty if empty.is_empty() => "the plan's own".to_owned(),
+                title => title,
+            };
+            across.columns.push(Column { title, sentence: own.sentence.clone() });
+            for candidate in &stratum.plan.candidates {
+                let name = candidate.under.without(&candidate.name);
+                let row = across.rows.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+                    across.rows.push((name, vec![None; strata.len()]));
+                    across.rows.len() - 1
+                });
+                let entry = own.candidates.iter().find(|entry| entry.name == candidate.name);
+                let behind = entry.and_then(|entry| entry.behind).map(|behind| behind.point);
+                across.rows[row].1[at] = behind;
+            }
+        }
+        Some(across)
+    }
+
+    /// Each verdict, and where the order changes.
+    pub(super) fn sentence(&self) -> String {
+        let each = self.columns.iter().map(|column| format!("{}: {}", column.title, column.sentence));
+        format!("{} {}", self.change(), each.collect::<Vec<_>>().join(" "))
+    }
+
+    /// Where the order changes most: of two configurations each is ahead of the other somewhere, by more than a tie.
+    pub(super) fn change(&self) -> String {
+        let mut greatest: Option<(f64, String)> = None;
+        for (one, first) in &self.rows {
+            for (other, second) in self.rows.iter().filter(|(other, _)| other != one) {
+                let ratio = |at: usize| Some(second[at]? / first[at]?);
+                let known = (0..self.columns.len()).filter_map(|at| Some((at, ratio(at)?)));
+                let (Some(ahead), Some(behind)) = (
+                    known.clone().max_by(|one, other| one.1.total_cmp(&other.1)),
+                    known.min_by(|one, other| one.1.total_cmp(&other.1)),
+                ) else {
+                    continue;
+                };
+                let size = ahead.1.min(1.0 / behind.1);
+                if size > 1.0 + self.tie && greatest.as_ref().is_none_or(|(known, _)| size > *known) {
+                    let on = |at: usize| &self.columns[at].title;
+                    let (ahead_times, behind_times) = (times(ahead.1), times(1.0 / behind.1));
+                    greatest = Some((
+                        size,
+                        format!(
+                            "The order changes with the {}: {one} is ahead of {other} by a factor of {ahead_times} ({}), and behind it by {behind_times} ({}).",
+                            self.what,
+                            on(ahead.0),
+                            on(behind.0)
+                        ),
+                    ));
+                }
+            }
+        }
+        greatest.map_or_else(
+            || format!("The order is the same whatever the {}, within {}.", self.what, percent(self.tie)),
+            |(_, text)| text,
+        )
+    }
+
+    /// For renderers of text.
+    pub(super) fn tables(&self) -> Vec<TextTable> {
+        let mut header = vec!["candidate".to_owned()];
+        header.extend(self.columns.iter().map(|column| column.title.clone()));
+        let cell = |behind: &Option<f64>| behind.map_or("–".to_owned(), times);
+        let row = |(name, cells): &(String, Vec<Option<f64>>)| {
+            std::iter::once(name.clone()).chain(cells.iter().map(cell)).collect()
+        };
+        let table = TextTable {
+            title: format!("Times the best for each {}", self.what),
+            header,
+            rows: self.rows.iter().map(row).collect(),
+        };
+        std::iter::once(table).chain(self.kernels.clone()).collect()
+    }
+}
+
+/// What of the circumstances differs.
+fn what(plan: &Plan) -> &'static str {
+    let all = plan.circumstances();
+    let differs = |of: fn(&Circumstances) -> String| all.iter().any(|under| of(under) != of(all[0]));
+    let model = differs(|under| format!("{:?}", under.model));
+    let kernel = differs(|under| format!("{:?}", under.kernel));
+    let memory = differs(|under| format!("{:?}", under.memory));
+    match (model, kernel, memory) {
+        (true, false, false) => "device",
+        (false, true, false) => "kernel",
+        (false, false, true) => "memory",
+        _ => "circumstance",
+    }
+}
+
+/// What a kernel asks the device for, by the plan's phases together: by metrics that are exact in simulated time.
+const ASKED: [(&str, &[&str]); 3] = [
+    ("requests", &["device_reads", "device_writes"]),
+    ("bytes", &["device_read", "device_written"]),
+    ("flushes", &["device_flushes"]),
+];
+
+/// Each configuration under the last kernel against the first: what it asks for more (a regression) or less (a gain).
+fn kernels(report: &Report<'_>) -> Option<TextTable> {
+    let candidates = &report.plan.candidates;
+    let mut named = candidates.iter().filter_map(|candidate| candidate.under.kernel.as_deref());
+    let (first, last) = (named.next()?, named.next_back()?);
+    let rows: Vec<Vec<String>> = candidates
+        .iter()
+        .filter(|candidate| candidate.under.kernel.as_deref() == Some(first))
+        .filter_map(|old| {
+            let same = Circumstances { kernel: Some(last.to_owned()), ..old.under.clone() };
+            let name = old.under.without(&old.name);
+            let new =
+                candidates.iter().find(|new| new.under == same && new.under.without(&new.name) == name)?;
+            let rest = Circumstances { kernel: None, ..same.clone() }.title();
+            let name = if rest.is_empty() { name } else { format!("{name} ({rest})") };
+            let cells = ASKED.map(|(_, metrics)| {
+                change(asked(report, &old.name, metrics), asked(report, &new.name, metrics))
+            });
+            Some(std::iter::once(name).chain(cells).collect())
+        })
+        .collect();
+    let title = format!("What Linux {} asks for against {}", last.display(), first.display());
+    let header =
+        std::iter::once("candidate").chain(ASKED.map(|(title, _)| title)).map(str::to_owned).collect();
+    (first != last && !rows.is_empty()).then_some(TextTable { title, header, rows })
+}
+
+/// The sum over the plan's phases.
+fn asked(report: &Report<'_>, candidate: &str, metrics: &[&str]) -> Option<f64> {
+    let planned = |found: &PhaseEstimate| {
+        let phase = |phase: &PhaseEntry| phase.planned && phase.name == found.phase;
+        report.phases.iter().any(phase)
+    };
+    let own = report.estimates.iter().filter(|found| {
+        found.candidate == candidate && metrics.contains(&found.metric.as_str()) && planned(found)
+    });
+    let values: Vec<f64> = own.map(|found| found.estimate.point).collect();
+    (!values.is_empty()).then(|| values.iter().sum())
+}
+
+fn change(old: Option<f64>, new: Option<f64>) -> String {
+    match (old, new) {
+        (Some(old), Some(new)) if old > 0.0 => match libm::round((new / old - 1.0) * 1000.0) / 10.0 {
+            0.0 => "the same".to_owned(),
+            more if more > 0.0 => format!("+{more} %, regression"),
+            less => format!("−{} %, gain", -less),
+        },
+        (Some(_), Some(new)) if new > 0.0 => "from none, regression".to_owned(),
+        (Some(_), Some(_)) => "none".to_owned(),
+        _ => "–".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Report;
+    use super::super::fixtures::{Story, id};
+    use super::change;
+    use crate::plan::Circumstances;
+
+    /// Two filesystems on two devices: who is ahead on one is behind on the other, by these seconds.
+    fn told(times: [f64; 4]) -> (String, String) {
+        let names = ["ext4-on-usb-stick", "ext4-on-hdd-7200", "f2fs-on-usb-stick", "f2fs-on-hdd-7200"];
+        let mut story = Story::new(&names, &["write"]);
+        for (candidate, model) in
+            story.plan.candidates.iter_mut().zip(["usb-stick", "hdd-7200"].into_iter().cycle())
+        {
+            candidate.under = Circumstances { model: Some(model.to_owned()), ..Circumstances::default() };
+        }
+        for block in 1..=3 {
+            story.open_block(block, 1, &names);
+            for (name, seconds) in names.iter().zip(times) {
+                story.trial(&id(block, name), &[("write", seconds + f64::from(block) / 100.0)]);
+            }
+            story.close_block(block, 1, None);
+        }
+        story.finish();
+        let run = story.run();
+        let report = Report::new(&story.plan, &run, None);
+        assert!(report.verdict.refused.is_some() && report.verdict.ranking.is_empty());
+        let tables = report.across.as_ref().unwrap().tables();
+        assert_eq!(tables.len(), 1);
+        (report.sentence.clone(), format!("{:?}", tables[0].rows))
+    }
+
+    #[test]
+    fn it_is_said_on_which_device_the_order_changes() {
+        let (sentence, rows) = told([8.0, 1.0, 2.0, 3.0]);
+        assert!(
+            sentence
+                .starts_with("The order changes with the device: f2fs is ahead of ext4 by a factor of 4.0")
+                || sentence.starts_with(
+                    "The order changes with the device: ext4 is ahead of f2fs by a factor of 3.0"
+                ),
+            "{sentence}"
+        );
+        assert!(sentence.contains("usb-stick: ") && sentence.contains("hdd-7200: "), "{sentence}");
+        assert!(rows.starts_with("[[\"ext4\", \"4") && rows.contains("[\"f2fs\", \"1"), "{rows}");
+        let (sentence, _) = told([8.0, 6.0, 2.0, 3.0]);
+        assert!(sentence.starts_with("The order is the same whatever the device"), "{sentence}");
+    }
+
+    #[test]
+    fn more_requests_are_a_regression_and_fewer_a_gain() {
+        let cases = [
+            (Some(200.0), Some(210.0), "+5 %, regression"),
+            (Some(200.0), Some(150.5), "−24.8 %, gain"),
+            (Some(200.0), Some(200.01), "the same"),
+            (Some(0.0), Some(3.0), "from none, regression"),
+            (Some(0.0), Some(0.0), "none"),
+            (None, Some(1.0), "–"),
+        ];
+        for (old, new, told) in cases {
+            assert_eq!(change(old, new), told);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! A run whose candidates are tried under several circumstances (device models, kernels, memories) is several runs in one:
+//! nobody chooses a filesystem by comparing one on a stick with another on a disk. Each has a verdict of its own.
+
+use crate::journal::Run;
+use crate::plan::{Circumstances, Plan};
+
+/// What was tried under the same circumstances: a plan and a run as if there were no others.
+#[derive(Debug, Clone)]
+pub struct Stratum {
+    pub under: Circumstances,
+    pub plan: Plan,
+    pub run: Run,
+}
+
+/// The strata of a run, in the plan's order; none where all is tried under the same circumstances.
+pub fn strata(plan: &Plan, run: &Run) -> Vec<Stratum> {
+    match plan.circumstances().as_slice() {
+        [] | [_] => Vec::new(),
+        several => several.iter().map(|under| stratum(plan, run, under)).collect(),
+    }
+}
+
+fn stratum(plan: &Plan, run: &Run, under: &Circumstances) -> Stratum {
+    let mut plan = plan.clone();
+    plan.candidates.retain(|candidate| candidate.under == *under);
+    let own = |name: &str| plan.candidates.iter().any(|candidate| candidate.name == name);
+    let mut run = run.clone();
+    run.candidates.retain(|state| own(&state.name));
+    run.trials.retain(|trial| own(&trial.id.candidate));
+    run.commands.retain(|kept| own(&kept.trial.candidate));
+    run.latencies.retain(|known| own(&known.candidate));
+    Stratum { under: under.clone(), plan, run }
+}
