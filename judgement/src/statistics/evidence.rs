@@ -23,8 +23,8 @@ const REACH: f64 = 5.0;
 /// From so many on, differences may be set aside: of three, two outliers would vote out the good one.
 const FEWEST_TO_SET_ASIDE: usize = 4;
 
-/// A run of so many blocks is not worth promising.
-const MOST_BLOCKS: usize = 10_000;
+/// More blocks are not worth promising, nor does `resume --more` take them.
+const MOST_BLOCKS: usize = 1000;
 
 /// The standard deviation of a normal sample over its median absolute deviation.
 const DEVIATION_BY_MEDIAN: f64 = 1.482_602_218_505_602;
