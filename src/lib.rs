@@ -15,6 +15,7 @@ pub mod kernel;
 
 pub mod device;
 
+pub mod calibrate;
 pub mod endpoint;
 
 pub mod filesystem;

@@ -1,5 +1,6 @@
 //! The command line: one definition of every flag, one file per command, errors told once, exit codes.
 
+mod calibrate;
 mod clean;
 mod compare;
 mod device;
@@ -82,6 +83,8 @@ enum Command {
     Show(show::Arguments),
     /// Build, list or remove kernels for simulated time
     Kernel(kernel::Arguments),
+    /// Measure a device by reading it, and write a model of it
+    Calibrate(calibrate::Arguments),
     /// Find and undo whatever an earlier crash left behind
     Clean(clean::Arguments),
     /// Print the manual page, or write one for every command
@@ -117,6 +120,7 @@ pub fn main() -> ExitCode {
         Command::List(arguments) => list::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Kernel(arguments) => kernel::run(&arguments),
+        Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Clean(arguments) => clean::run(&arguments),
         Command::Man(arguments) => manual::man(&arguments),
         Command::Completions(arguments) => manual::completions(&arguments),

@@ -14,7 +14,7 @@ mod link;
 mod medium;
 mod model;
 mod planted;
-mod random;
+pub(crate) mod random;
 mod request;
 mod store;
 pub mod trace;

@@ -14,6 +14,6 @@ pub(super) fn unit(seed: u64, count: u64) -> f64 {
 }
 
 /// A number from 0 up to, not including, `limit`.
-pub(super) fn below(seed: u64, count: u64, limit: u64) -> u64 {
+pub(crate) fn below(seed: u64, count: u64, limit: u64) -> u64 {
     ((u128::from(mix(mix(seed) ^ count)) * u128::from(limit)) >> 64) as u64
 }

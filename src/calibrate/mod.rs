@@ -1,0 +1,15 @@
+//! Measures a device by reading, and writes what it finds as a model of it.
+//!
+//! What is read, and in which order, is the grid; it is the same for the real device and for a modelled one. So a model is
+//! fitted by doing the grid on it, too, and moving its numbers until both answer alike. Half of the grid is left out of
+//! that; on it the fitted model has to say what the device will take, and by how much it errs is reported.
+
+mod disk;
+mod figures;
+mod fit;
+mod grid;
+mod text;
+
+pub use disk::{Disk, Modelled, Raw};
+pub use fit::{CalibrateError, Calibrated, calibrate};
+pub use grid::{Found, measure};
