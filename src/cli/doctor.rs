@@ -6,6 +6,7 @@ use std::io::Write;
 use clap::Args;
 use comfy_table::{Table, TableStyle};
 
+use crate::kernel::{Cache, in_the_way};
 use crate::lab::{Candidacy, Lab, Obstacle, every};
 use crate::plan::{Candidate, Overrides, Plan};
 
@@ -38,7 +39,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
             }
         }
     }
-    writeln!(out)?;
+    writeln!(out, "{}\n", simulated_time())?;
     let (table, reasons) = compare(&plan, &labs);
     writeln!(out, "{table}")?;
     if !reasons.is_empty() {
@@ -59,6 +60,21 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     } else {
         Outcome::Done
     })
+}
+
+/// Whether trials on modelled devices can be done here: every kernel in the cache can.
+fn simulated_time() -> String {
+    let kernels = Cache::of_user().map(|cache| cache.list()).unwrap_or_default();
+    let names: Vec<&str> = kernels.iter().rev().map(|kernel| kernel.name.as_str()).collect();
+    let (answer, text) = match (names.is_empty(), in_the_way()) {
+        (false, _) => ("yes", format!("kernel {}", names.join(", "))),
+        (true, None) => {
+            ("no ", "no kernel for it yet\nhint: fsverdict kernel build: some minutes, once".to_owned())
+        }
+        (true, Some(error)) => ("no ", format!("no kernel for it, and none can be built: {error}")),
+    };
+    let text = text.replace('\n', &format!("\n{:7}", ""));
+    format!("Simulated time, on modelled devices (lab uml):\n  {answer}  {text}")
 }
 
 type Reasons = BTreeMap<(String, String), (usize, &'static str)>;

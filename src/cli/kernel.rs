@@ -63,16 +63,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
             for entry in cache.list() {
                 writeln!(out, "{}  {}", entry.name, entry.kernel.display())?;
             }
-            for folder in cache.unfinished() {
+            for (digest, folder) in cache.unfinished() {
                 say(&format!(
-                    "unfinished: {}; the same `fsverdict kernel build` carries on",
+                    "unfinished: {}; the same `fsverdict kernel build` carries on, `fsverdict kernel remove {digest}` removes it",
                     folder.display()
                 ));
             }
         }
         Action::Remove { name } => {
-            let entry = cache.remove(name).map_err(CliError::failed)?;
-            writeln!(out, "removed {}", entry.name)?;
+            let removed = cache.remove(name).map_err(CliError::failed)?;
+            writeln!(out, "removed {}", removed.display())?;
         }
     }
     Ok(Outcome::Done)

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::error::{KernelBuildError, file};
@@ -119,22 +120,32 @@ impl Cache {
         self.list().pop()
     }
 
-    /// What interrupted builds left, to be carried on with.
-    pub fn unfinished(&self) -> Vec<PathBuf> {
+    /// What interrupted builds left, to be carried on with: the digest of what goes in, and the folder.
+    pub fn unfinished(&self) -> Vec<(String, PathBuf)> {
         let entries = std::fs::read_dir(&self.own).into_iter().flatten().filter_map(Result::ok);
-        let unfinished = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes());
-        entries.filter(|entry| unfinished(&entry.file_name())).map(|entry| entry.path()).collect()
+        let digest = |name: String| name.strip_prefix(UNFINISHED).map(str::to_owned);
+        entries
+            .filter_map(|entry| Some((digest(entry.file_name().into_string().ok()?)?, entry.path())))
+            .collect()
     }
 
-    /// Removes the kernel of this name.
+    /// Removes the kernel of this name, or what an interrupted build of this digest left; returns its folder.
     ///
     /// # Errors
-    /// When there is none, or it cannot be removed.
-    pub fn remove(&self, name: &str) -> Result<Entry, KernelBuildError> {
-        let entry = self.find(name)?;
-        let folder = entry.kernel.parent().unwrap_or(&self.own);
-        std::fs::remove_dir_all(folder).map_err(file("remove", folder))?;
-        Ok(entry)
+    /// When there is none, it is at work, or it cannot be removed.
+    pub fn remove(&self, name: &str) -> Result<PathBuf, KernelBuildError> {
+        let folder = match self.unfinished().into_iter().find(|(digest, _)| digest == name) {
+            Some((_, folder)) => {
+                drop(lock(&folder)?);
+                folder
+            }
+            None => {
+                let kernel = self.find(name)?.kernel;
+                kernel.parent().unwrap_or(&self.own).to_owned()
+            }
+        };
+        std::fs::remove_dir_all(&folder).map_err(file("remove", &folder))?;
+        Ok(folder)
     }
 
     /// Puts a finished kernel, its configuration and facts into the cache: all of it or nothing.
@@ -153,6 +164,13 @@ impl Cache {
         std::fs::rename(&new, &folder).map_err(file("rename", &new))?;
         read(&folder).ok_or_else(|| KernelBuildError::Unknown { name, hint: "build it again".to_owned() })
     }
+}
+
+/// Holds the folder of a build, so that nobody else builds in it or removes it.
+pub(super) fn lock(folder: &Path) -> Result<std::fs::File, KernelBuildError> {
+    let lock = std::fs::File::create(folder.join("lock")).map_err(file("lock", folder))?;
+    flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| KernelBuildError::Busy)?;
+    Ok(lock)
 }
 
 fn read(folder: &Path) -> Option<Entry> {
@@ -194,7 +212,9 @@ mod tests {
         for (release, digest) in [("6.1.176", "aa"), ("6.12.9", "bb"), ("6.12.117", "cc")] {
             put(&cache, release, digest);
         }
-        std::fs::create_dir(folder.path().join(".building-dd")).unwrap();
+        for unfinished in [".building-dd", ".building-ee"] {
+            std::fs::create_dir(folder.path().join(unfinished)).unwrap();
+        }
         for (name, expected) in [
             ("6.12", Some("6.12.117-cc")),
             ("6.1", Some("6.1.176-aa")),
@@ -206,7 +226,13 @@ mod tests {
         ] {
             assert_eq!(cache.find(name).ok().map(|entry| entry.name).as_deref(), expected, "{name}");
         }
-        assert_eq!((cache.list().len(), cache.unfinished().len()), (3, 1));
+        assert_eq!((cache.list().len(), cache.unfinished().len()), (3, 2));
+        assert!(cache.remove("dd").unwrap().ends_with(".building-dd"));
+        let at_work = super::lock(&folder.path().join(".building-ee")).unwrap();
+        assert!(cache.remove("ee").unwrap_err().to_string().contains("just now"));
+        drop(at_work);
+        cache.remove("ee").unwrap();
+        assert_eq!((cache.list().len(), cache.unfinished().len()), (3, 0));
         assert_eq!(cache.newest().unwrap().name, "6.12.117-cc");
         cache.remove("6.12.117").unwrap();
         assert_eq!(cache.newest().unwrap().name, "6.12.9-bb");

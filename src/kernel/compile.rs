@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::host::cell::{Cell, possible_walls};
+use crate::host::cell::Cell;
 use crate::host::program::{ProgramError, locate};
 
 use super::error::{KernelBuildError, file};
@@ -57,10 +57,11 @@ pub(super) fn check_programs() -> Result<(), KernelBuildError> {
 
 /// Runs `make` with these arguments in `tree`; what it says goes to the end of `log`.
 ///
-/// It runs in a cell, so that it ends when this process does and writes nowhere but beside the log; a build that was cut short carries on where it stopped.
+/// A build that was cut short carries on where it stopped.
 pub(super) fn make(
     step: &'static str,
     arguments: &[String],
+    cell: &Cell,
     (tree, log): (&Path, &Path),
     compiled: &mut u64,
     heard: &mut dyn FnMut(&Progress),
@@ -75,9 +76,7 @@ pub(super) fn make(
     let start =
         |error: crate::host::cell::CellError| failed("start make with the log")(std::io::Error::other(error));
     let folder = log.parent().unwrap_or(tree);
-    let mut cell = Cell::new(possible_walls(), argv);
-    cell.writable = vec![folder.to_owned()];
-    let mut command = cell.command().map_err(start)?;
+    let mut command = Cell { argv: argv.collect(), ..cell.clone() }.command().map_err(start)?;
     let mut child = command
         .current_dir(tree)
         .env("LC_ALL", "C")
@@ -103,10 +102,13 @@ pub(super) fn make(
                 progress.compiled += 1;
                 progress.file = object.trim().to_owned();
             }
-            if last.len() == LAST_LINES {
-                last.pop_front();
+            if !is_chatter(&line) {
+                if last.len() == LAST_LINES {
+                    last.pop_front();
+                }
+                last.push_back(std::mem::take(&mut line));
             }
-            last.push_back(std::mem::take(&mut line));
+            line.clear();
         }
         heard(&progress);
         if let Some(status) = ended {
@@ -118,5 +120,29 @@ pub(super) fn make(
             return Err(KernelBuildError::Step { step, lines, log: log.to_owned() });
         }
         std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// What make says of itself: which file is next, which folder it is in, and that one of its own has failed.
+fn is_chatter(line: &str) -> bool {
+    line.starts_with("make")
+        || line.strip_prefix("  ").is_some_and(|rest| rest.starts_with(char::is_uppercase))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_chatter;
+
+    #[test]
+    fn what_the_compiler_says_is_no_chatter() {
+        for (line, chatter) in [
+            ("  CC      fs/ext4/inode.o\n", true),
+            ("make[3]: *** [/s/scripts/Makefile.build:229: fs/ext4/inode.o] Error 1\n", true),
+            ("/s/fs/ext4/inode.c:12:1: error: unknown type name 'bloc'\n", false),
+            ("   12 | bloc x;\n", false),
+            ("      | ^~~~\n", false),
+        ] {
+            assert_eq!(is_chatter(line), chatter, "{line}");
+        }
     }
 }

@@ -25,7 +25,7 @@ pub enum KernelBuildError {
         "the sources {release} cannot be configured as a laboratory kernel; not taken: {options}\nhint: Linux 6.1 to 6.12 are known to do; `fsverdict kernel build` of such a tree"
     )]
     Options { release: String, options: String },
-    #[error("{step} failed; its last lines:\n{lines}\nhint: the whole log is {}; the same command carries on where this stopped", log.display())]
+    #[error("{step} failed; its last lines:\n{lines}\nhint: the whole log is {}; the same command carries on where this stopped, and `fsverdict kernel list` says how to remove what it left", log.display())]
     Step { step: &'static str, lines: String, log: PathBuf },
     #[error("there is no kernel `{name}` in the cache\nhint: {hint}")]
     Unknown { name: String, hint: String },

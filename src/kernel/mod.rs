@@ -9,7 +9,7 @@ mod fragment;
 mod patch;
 mod source;
 
-pub use build::{Built, Recipe, build};
+pub use build::{Built, Recipe, build, in_the_way};
 pub use cache::{Cache, Entry, Facts};
 pub use compile::Progress;
 pub use error::KernelBuildError;

@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::host::cell::Cell;
 use crate::host::program::Program;
 
 use super::error::{KernelBuildError, file};
 
-/// Our own, by name. They must apply to every tree from Linux 6.1 on.
-const OWN: [(&str, &str); 2] = [
-    ("0001-um-seed.patch", include_str!("../../kernel/patches/0001-um-seed.patch")),
-    ("0002-um-xstate.patch", include_str!("../../kernel/patches/0002-um-xstate.patch")),
+/// Our own, by name, and the last version that needs it. They apply to every tree from Linux 6.1 on.
+const OWN: [(&str, &str, Option<[u32; 2]>); 2] = [
+    ("0001-um-seed.patch", include_str!("../../kernel/patches/0001-um-seed.patch"), None),
+    ("0002-um-xstate.patch", include_str!("../../kernel/patches/0002-um-xstate.patch"), Some([6, 12])),
 ];
 
 #[derive(Debug, Clone)]
@@ -17,16 +18,17 @@ pub(super) struct Patch {
     pub(super) name: String,
     text: Vec<u8>,
     own: bool,
+    until: Option<[u32; 2]>,
 }
 
 /// Our own patches and the user's, in the order they are applied.
 pub(super) fn patches(users: &[PathBuf]) -> Result<Vec<Patch>, KernelBuildError> {
     let own = OWN
-        .iter()
-        .map(|(name, text)| Ok(Patch { name: (*name).to_owned(), text: (*text).into(), own: true }));
+        .into_iter()
+        .map(|(name, text, until)| Ok(Patch { name: name.to_owned(), text: text.into(), own: true, until }));
     let users = users.iter().map(|path| {
         let text = std::fs::read(path).map_err(file("read the patch", path))?;
-        Ok(Patch { name: path.display().to_string(), text, own: false })
+        Ok(Patch { name: path.display().to_string(), text, own: false, until: None })
     });
     own.chain(users).collect()
 }
@@ -36,10 +38,21 @@ impl Patch {
         &self.text
     }
 
+    /// Whether this release lacks what it does.
+    pub(super) fn is_for(&self, release: &str) -> bool {
+        let mut numbers = release.split('.').map_while(|number| number.parse().ok());
+        let version = [numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)];
+        self.until.is_none_or(|until| version <= until)
+    }
+
     /// Applies it to the sources in `tree`.
-    pub(super) fn apply(&self, tree: &Path, release: &str) -> Result<(), KernelBuildError> {
-        let patch = Program::new(["patch", "-p1", "--forward", "--batch", "--no-backup-if-mismatch"]);
-        let record = patch.folder(tree).input(&self.text).run("patch the sources")?;
+    pub(super) fn apply(&self, tree: &Path, release: &str, cell: &Cell) -> Result<(), KernelBuildError> {
+        // By its path: a folder that was entered before the cell's mounts were made is read-only.
+        let folder = format!("--directory={}", tree.display());
+        let patch =
+            Program::new(["patch", "-p1", "--forward", "--batch", "--no-backup-if-mismatch", &folder]);
+        let patch = patch.inside(cell.clone()).variable("TMPDIR", tree).input(&self.text);
+        let record = patch.run("patch the sources")?;
         if record.exit == Some(0) {
             return Ok(());
         }
@@ -59,7 +72,7 @@ impl Patch {
 
 #[cfg(test)]
 mod tests {
-    use super::OWN;
+    use super::{OWN, patches};
 
     /// One that lay there and was not applied cost a kernel that did not start.
     #[test]
@@ -69,6 +82,14 @@ mod tests {
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
         there.sort();
-        assert_eq!(OWN.map(|(name, _)| name.to_owned()).to_vec(), there);
+        assert_eq!(OWN.map(|(name, ..)| name.to_owned()).to_vec(), there);
+    }
+
+    #[test]
+    fn a_release_that_has_what_a_patch_does_is_not_patched() {
+        for (release, expected) in [("6.1.192", 2), ("6.12.117", 2), ("6.13.0-rc3", 1), ("7.0", 1)] {
+            let own = patches(&[]).unwrap();
+            assert_eq!(own.iter().filter(|patch| patch.is_for(release)).count(), expected, "{release}");
+        }
     }
 }

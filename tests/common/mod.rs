@@ -49,7 +49,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    fn of(output: &std::process::Output) -> Seen {
+    pub fn of(output: &std::process::Output) -> Seen {
         Seen {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -92,6 +92,15 @@ impl Place {
         let folder = tempfile::Builder::new().prefix("fsverdict-it-").tempdir_in("/var/tmp").unwrap();
         for name in ["home", "cache"] {
             fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        // The kernels of whoever runs the tests; those that everybody has are found anyway.
+        let own = |name: &str| std::env::var_os(name).map(std::path::PathBuf::from);
+        let cache = own("XDG_CACHE_HOME").or_else(|| Some(own("HOME")?.join(".cache")));
+        let kernels = cache.unwrap_or_default().join("fsverdict/kernels");
+        let there = folder.path().join("cache/fsverdict/kernels");
+        for kernel in fs::read_dir(kernels).into_iter().flatten().flatten() {
+            fs::create_dir_all(&there).unwrap();
+            std::os::unix::fs::symlink(kernel.path(), there.join(kernel.file_name())).unwrap();
         }
         Place { folder }
     }
@@ -253,6 +262,7 @@ impl Place {
         left.extend(mounts.lines().filter(|line| line.contains(folder)).map(|line| format!("mount {line}")));
         let scratch = self.path().join("cache/fsverdict");
         let files = fs::read_dir(scratch).into_iter().flatten().flatten();
+        let files = files.filter(|file| file.file_name() != "kernels");
         left.extend(files.map(|file| format!("file {}", file.path().display())));
         left
     }
