@@ -9,6 +9,7 @@ use crate::study::{Observer, RunFolder};
 
 use super::CliError;
 use super::report::{PAGE, write_out};
+use super::requests::requests;
 
 /// Writes the page after each block, and passes on what it hears.
 pub(super) struct Live<'a> {
@@ -37,6 +38,7 @@ impl Observer for Live<'_> {
 /// lest its writing be measured.
 pub(super) fn write_page(folder: &RunFolder, plan: &Plan, run: &Run) -> Result<(), CliError> {
     let mut report = Report::new(plan, run, Some(folder.path().to_owned()));
+    report.requests = requests(folder.path(), plan, run);
     report.live = true;
     let unfinished = folder.path().join(format!(".{PAGE}.new"));
     let mut file = std::fs::File::create(&unfinished)?;

@@ -14,6 +14,7 @@ mod live;
 mod manual;
 mod progress;
 mod report;
+mod requests;
 mod resume;
 mod run;
 mod show;

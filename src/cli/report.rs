@@ -11,6 +11,7 @@ use crate::plan::Plan;
 use crate::report::{Format, Look, Report, ReportError};
 use crate::study::RunFolder;
 
+use super::requests::requests;
 use super::{CliError, Outcome};
 
 #[derive(Debug, Args)]
@@ -61,7 +62,7 @@ impl FormatArgument {
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
     let run = read_run(&folder, &plan)?;
-    let report = Report::new(&plan, &run, Some(folder.path().to_owned()));
+    let mut report = Report::new(&plan, &run, Some(folder.path().to_owned()));
     let format = match (arguments.format, arguments.open) {
         (None | Some(FormatArgument::Html), true) => FormatArgument::Html,
         (Some(_), true) => {
@@ -72,6 +73,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
         }
         (format, false) => format.unwrap_or(FormatArgument::Terminal),
     };
+    if matches!(format, FormatArgument::Html) {
+        report.requests = requests(folder.path(), &plan, &run);
+    }
     let page = || arguments.open.then(|| folder.path().join(PAGE));
     match arguments.output.clone().or_else(page) {
         None => {
@@ -124,7 +128,8 @@ pub(super) fn open_page(page: &Path) {
 /// The table on standard output, after a run; the reports in its folder.
 pub(super) fn show_result(folder: &RunFolder, plan: &Plan, all: bool) -> Result<Outcome, CliError> {
     let run = read_run(folder, plan)?;
-    let report = Report::new(plan, &run, Some(folder.path().to_owned()));
+    let mut report = Report::new(plan, &run, Some(folder.path().to_owned()));
+    report.requests = requests(folder.path(), plan, &run);
     for (name, format) in
         [(PAGE, Format::Html), ("report.md", Format::Markdown), ("report.json", Format::Json)]
     {

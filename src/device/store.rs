@@ -64,12 +64,21 @@ impl Store {
         self.file.read_exact_at(bytes, offset).map_err(|source| StoreError::Failed { what: "read", source })
     }
 
-    /// Writes `bytes` at `offset` bytes.
+    /// Writes `bytes` at `offset` bytes. Many zeroes, of which tables of inodes are made, take up nothing.
     ///
     /// # Errors
     /// Beyond the end, when the disk below is full, or when the file cannot be written.
-    pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
+    pub fn write_at(&mut self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
+        /// Fewer are not worth a hole.
+        const MANY: usize = 1 << 16;
+        if bytes.len() >= MANY && all_zero(bytes) {
+            return self.discard(offset, bytes.len() as u64);
+        }
         self.check(offset, bytes.len() as u64)?;
+        self.put(bytes, offset)
+    }
+
+    fn put(&self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
         self.file.write_all_at(bytes, offset).map_err(|source| self.failed("write", source))
     }
 
@@ -91,7 +100,7 @@ impl Store {
         let mut at = offset;
         while at < offset + length {
             let now = (offset + length - at).min(zeroes.len() as u64);
-            self.write_at(&zeroes[..now as usize], at)?;
+            self.put(&zeroes[..now as usize], at)?;
             at += now;
         }
         Ok(())
@@ -114,6 +123,11 @@ impl Store {
     }
 }
 
+/// Page by page: what is none shows soon, and what is, is looked at many bytes at a time.
+fn all_zero(bytes: &[u8]) -> bool {
+    bytes.chunks(4096).all(|page| page.iter().fold(0, |seen, byte| seen | byte) == 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Store, StoreError};
@@ -129,6 +143,13 @@ mod tests {
         assert_eq!(bytes, [7; 4096]);
         store.discard(1_999_990_000_000, 1 << 20).unwrap();
         store.read_at(&mut bytes, 1_999_990_000_000 + (1 << 19)).unwrap();
+        assert_eq!(bytes, [0; 4096]);
+        assert!(store.held_bytes() < 1 << 19, "{}", store.held_bytes());
+        // Zeroes over data are zeroes, and take up as little as where nothing was.
+        store.write_at(&[7; 1 << 20], 4096).unwrap();
+        store.write_at(&[0; 1 << 20], 4096).unwrap();
+        store.write_at(&[0; 1 << 20], 1 << 30).unwrap();
+        store.read_at(&mut bytes, 8192).unwrap();
         assert_eq!(bytes, [0; 4096]);
         assert!(store.held_bytes() < 1 << 19, "{}", store.held_bytes());
         // Where no hole can be punched, zeroes are written.
@@ -154,7 +175,7 @@ mod tests {
     fn a_full_disk_is_named() {
         // /dev/full answers every write as a full disk does.
         let full = std::fs::OpenOptions::new().read(true).write(true).open("/dev/full").unwrap();
-        let store = Store { file: full, size_bytes: 1 << 20, punches: false };
+        let mut store = Store { file: full, size_bytes: 1 << 20, punches: false };
         let error = store.write_at(&[0; 512], 0).unwrap_err();
         assert!(matches!(error, StoreError::Full { .. }), "{error}");
         assert!(error.to_string().contains("hint: make room"), "{error}");

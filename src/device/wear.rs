@@ -1,7 +1,9 @@
 //! What a medium wrote, of what it was asked to write.
 
+use serde::{Deserialize, Serialize};
+
 /// Writing as the medium sees it, from the device's start on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wear {
     /// Sectors that came from the host.
     pub host_sectors: u64,

@@ -222,6 +222,7 @@ impl Disk {
         for (submitted_ns, request) in self.device.underway() {
             self.tally.record(&Record::underway(submitted_ns, request));
         }
+        self.tally.worn(self.device.wear());
         self.tally.end();
     }
 

@@ -7,6 +7,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use super::lateness::Lateness;
 use crate::device::Completion;
+use crate::device::Wear;
 use crate::device::trace::{Record, Writer};
 
 /// Counted while a device is served.
@@ -15,6 +16,7 @@ pub(super) struct Tally {
     digest: Xxh3Default,
     trace: Option<Writer<File>>,
     left_out: u64,
+    wear: Wear,
     trouble: Option<String>,
     /// In real time.
     lateness: Option<Lateness>,
@@ -47,13 +49,24 @@ pub struct Report {
     /// Their sum as a share of the time the model gave.
     #[serde(default)]
     pub lateness_share: Option<f64>,
+    /// What the medium wrote in all.
+    #[serde(default)]
+    pub wear: Wear,
     /// Why the trial is not to be used, if so.
     pub trouble: Option<String>,
 }
 
 impl Tally {
     pub(super) fn new(trace: Option<Writer<File>>) -> Self {
-        Tally { requests: 0, digest: Xxh3Default::new(), trace, left_out: 0, trouble: None, lateness: None }
+        Tally {
+            requests: 0,
+            digest: Xxh3Default::new(),
+            trace,
+            left_out: 0,
+            wear: Wear::default(),
+            trouble: None,
+            lateness: None,
+        }
     }
 
     /// From now on it is recorded how late requests are answered.
@@ -79,6 +92,11 @@ impl Tally {
             self.trace = None;
             self.trouble(&format!("cannot write the trace: {error}"));
         }
+    }
+
+    /// Takes down what the medium has written.
+    pub(super) fn worn(&mut self, wear: Wear) {
+        self.wear = wear;
     }
 
     pub(super) fn end(&mut self) {

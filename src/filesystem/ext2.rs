@@ -9,7 +9,7 @@ pub(super) static EXT2: Filesystem = Filesystem {
     title: "ext2",
     summary: "The classic Linux filesystem of 1993: block bitmaps, inode tables fixed at mkfs, no journal, so a crash means a full \
               check. Many kernels serve it with the ext4 driver. Fair defaults: 4 KiB blocks and one inode per 16 KiB at any \
-              size, everything initialised by mkfs instead of later in the background.",
+              size, everything written by mkfs, and nothing later in the background.",
     drivers: &[
         Driver { config: "CONFIG_EXT2_FS", modules: &["ext2"] },
         Driver { config: "CONFIG_EXT4_USE_FOR_EXT2", modules: &["ext4"] },

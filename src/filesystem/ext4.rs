@@ -8,13 +8,14 @@ pub(super) static EXT4: Filesystem = Filesystem {
     name: "ext4",
     title: "ext4",
     summary: "The default of most distributions since 2009: extents, delayed and multi-block allocation, journal of metadata \
-              (data=ordered), checksums of metadata. Fair defaults: 4 KiB blocks and one inode per 16 KiB at any size, inode tables \
-              and journal initialised by mkfs instead of later in the background.",
+              (data=ordered), checksums of metadata. Fair defaults: 4 KiB blocks and one inode per 16 KiB at any size; inode \
+              tables are left unwritten by mkfs, as mke2fs does by default, and by the kernel in the background, too.",
     drivers: &[Driver { config: "CONFIG_EXT4_FS", modules: &["ext4"] }],
     mkfs: ext::mkfs("mkfs.ext4"),
     mkfs_defaults: ext::MKFS_DEFAULTS,
     mkfs_lists: ext::MKFS_LISTS,
     fsck: Some(ext::FSCK),
+    mount_defaults: ext::MOUNT_DEFAULTS,
     minimum_size: ext::MINIMUM_SIZE,
     facts: Facts {
         journaled: true,

@@ -107,7 +107,7 @@ mod tests {
         argv[1..argv.len() - 1].join(" ")
     }
 
-    const FAIR: &str = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
+    const FAIR: &str = "lazy_itable_init=1,lazy_journal_init=0,nodiscard";
 
     /// The plan wins, item by item in lists and option by option elsewhere; what is alike is joined.
     #[test]
@@ -126,8 +126,8 @@ mod tests {
             ),
             (
                 "ext4",
-                &["-E", "lazy_itable_init=1,discard"],
-                "-F -q -b 4096 -i 16384 -E lazy_journal_init=0,lazy_itable_init=1,discard".to_owned(),
+                &["-E", "lazy_itable_init=0,discard"],
+                "-F -q -b 4096 -i 16384 -E lazy_journal_init=0,lazy_itable_init=0,discard".to_owned(),
             ),
             ("ext4", &["-b", "1024"], format!("-F -q -i 16384 -E {FAIR} -b 1024")),
             ("ext4", &["-b1024"], format!("-F -q -i 16384 -E {FAIR} -b1024")),

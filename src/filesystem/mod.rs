@@ -4,9 +4,8 @@
 //! one line in [`registry`]; the tests walk the registry, so that a new one cannot be half described.
 //!
 //! Fair defaults, in three rules:
-//! - **mkfs** gets what its own defaults would give a large device, and does at once what it would otherwise leave to the kernel
-//!   for later; it does not discard, because a trial has done so before, for all alike.
-//! - **mount** gets nothing: the kernel's own defaults keep the journal's flushes for all of these. What the kernel adds
+//! - **mkfs** gets what its own defaults would give a large device, and leaves nothing to the kernel for later; it does not discard, because a trial has done so before, for all alike.
+//! - **mount** gets nothing, but for ext4 that it shall not write tables of inodes in the background: the kernel's own defaults keep the journal's flushes for all of these. What the kernel adds
 //!   by itself (f2fs `discard`, btrfs `ssd` on a device that says it does not rotate) stays, and is recorded as `/proc/mounts` shows it.
 //! - **fsck** reads all metadata, repairs nothing, asks nothing.
 //!

@@ -22,6 +22,8 @@ pub struct Filesystem {
     pub mkfs_defaults: &'static [MkfsDefault],
     /// Options of mkfs whose value is a comma-separated list; of several mkfs would silently heed only the last, so they are merged.
     pub mkfs_lists: &'static [&'static str],
+    /// Options given to mount(8) before the plan's own.
+    pub mount_defaults: &'static [&'static str],
     /// Checks it; none where there is no checker (nilfs2).
     pub fsck: Option<Fsck>,
     /// A garbage collector that runs in user space (nilfs2).
@@ -58,6 +60,7 @@ impl Filesystem {
         mkfs: Tool { program: "", version: &[], packages: Packages::everywhere("") },
         mkfs_defaults: &[],
         mkfs_lists: &[],
+        mount_defaults: &[],
         fsck: None,
         cleaner: None,
         minimum_size: 0,
@@ -91,7 +94,8 @@ impl Filesystem {
 
     /// How it is to be mounted. `extra` are the plan's own options; where they contradict a fair default, they win.
     pub fn mount(&self, extra: &[String]) -> Mount {
-        build_mount(self.name, self.cleaner, extra)
+        let ours = self.mount_defaults.iter().map(|option| (*option).to_owned());
+        build_mount(self.name, self.cleaner, ours.chain(extra.iter().cloned()))
     }
 
     /// The command line that checks an unmounted device and changes nothing; none where there is no checker.

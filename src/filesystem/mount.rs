@@ -53,14 +53,18 @@ impl Cleaner {
 }
 
 /// The plan's own options, less the words for the cleaner: the kernel's defaults keep the promise of durability.
-pub(super) fn build_mount(kind: &'static str, known: Option<Cleaner>, extra: &[String]) -> Mount {
+pub(super) fn build_mount(
+    kind: &'static str,
+    known: Option<Cleaner>,
+    given: impl Iterator<Item = String>,
+) -> Mount {
     let mut options: Vec<String> = Vec::new();
     let mut cleaner = None;
-    for option in extra {
+    for option in given {
         match known {
             Some(known) if option == known.option => cleaner = Some(known),
             Some(known) if option == known.no_option => cleaner = None,
-            _ => options.push(option.clone()),
+            _ => options.push(option),
         }
     }
     Mount { kind, options, cleaner }
@@ -103,7 +107,7 @@ mod tests {
 
     #[test]
     fn elsewhere_the_word_is_an_ordinary_option() {
-        let mount = find("ext4").unwrap().mount(&words(&["gc"]));
+        let mount = find("ext2").unwrap().mount(&words(&["gc"]));
         assert!(mount.cleaner.is_none() && mount.option_string() == "gc");
     }
 }

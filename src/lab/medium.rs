@@ -150,6 +150,12 @@ impl Medium {
         Ok(Some(TraceFile::create(run, candidate, *block, *attempt)?.into()))
     }
 
+    /// Where a trial's trace lies, if it is kept.
+    pub(super) fn trace_path(&self, trial: &TrialId) -> Option<PathBuf> {
+        let Medium::Modelled { traces: Some(run), .. } = self else { return None };
+        Some(TraceFile::of(run, &trial.candidate, trial.block, trial.attempt).path)
+    }
+
     /// Where further scratch images may lie.
     pub(super) fn scratch_folder(&self) -> Result<PathBuf, MediumError> {
         match self {

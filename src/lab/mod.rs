@@ -13,6 +13,7 @@ mod medium;
 mod modelled;
 mod native;
 mod scheduler;
+mod traced;
 mod uml;
 
 use std::path::PathBuf;
@@ -84,7 +85,7 @@ pub enum LabError {
     )]
     NoNamespaces,
     #[error(
-        "there is no User-Mode-Linux kernel here (linux.uml)\nhint: install the package user-mode-linux (Debian, Ubuntu), or name one you built: `kernel = \"/path/to/linux\"` in the plan"
+        "there is no User-Mode-Linux kernel here (linux.uml)\nhint: `fsverdict kernel build` makes one, for simulated time too; or install the package user-mode-linux (Debian, Ubuntu), or name one you built: `kernel = \"/path/to/linux\"` in the plan"
     )]
     NoKernel,
     #[error(

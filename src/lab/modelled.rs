@@ -1,7 +1,7 @@
 //! Trials on a modelled device: a process of ours serves it, and keeps the calendar of a guest that knows simulated time.
 
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::device::{Limits, Model};
@@ -9,13 +9,14 @@ use crate::endpoint::{Clock, Endpoint, Files, Report, Sockets};
 use crate::host::cell::Walls;
 use crate::host::placement::{Pinned, Placement};
 use crate::host::program::locate;
-use crate::journal::{Event, Status, TrialId, parted};
+use crate::journal::{Caution, Event, Status, TrialId, parted};
 
 use crate::plan::{ClockChoice, Work};
 use crate::trial::TrialSpec;
 
 use super::drive::TrialEnd;
 use super::kernel::{Kernel, Provision};
+use super::traced::Spans;
 use super::{LabError, Medium, launch};
 
 /// What a kernel must have built in to be given simulated time.
@@ -179,7 +180,15 @@ pub(super) fn at_step(spec: &TrialSpec, step: &str) -> String {
 
 /// Adds to a trial's end what the process says that served its device. A guest that was stopped for a while has not
 /// noticed it: its time stood still.
-pub(super) fn close(endpoint: Endpoint, end: TrialEnd, at: &str, watch: &mut dyn FnMut(Event)) -> TrialEnd {
+///
+/// What the trace at `trace` says of the phases in `spans` is handed to `watch`, too.
+pub(super) fn close(
+    endpoint: Endpoint,
+    end: TrialEnd,
+    at: &str,
+    (spans, trace): (&Spans, Option<PathBuf>),
+    watch: &mut dyn FnMut(Event),
+) -> TrialEnd {
     let report = match endpoint.finish() {
         Ok(report) => report,
         Err(error) => {
@@ -187,6 +196,14 @@ pub(super) fn close(endpoint: Endpoint, end: TrialEnd, at: &str, watch: &mut dyn
         }
     };
     watch(Event::Facts { facts: facts(&report) });
+    match trace.map(|trace| spans.observations(&trace)) {
+        Some(Ok(observations)) => observations.into_iter().for_each(&mut *watch),
+        Some(Err(error)) => {
+            let text = format!("nothing is said of seeks: {error}");
+            watch(Event::Caution(Caution { phase: String::new(), text }));
+        }
+        None => {}
+    }
     match &report.trouble {
         Some(trouble) => {
             let (reason, hint) = parted(trouble);
@@ -211,6 +228,8 @@ fn facts(report: &Report) -> crate::journal::Facts {
     let mut facts = crate::journal::Facts::from([
         fact("device.requests", report.requests.to_string()),
         fact("device.held", report.held_bytes.to_string()),
+        fact("device.erases", report.wear.erases.to_string()),
+        fact("device.medium_written", (report.wear.medium_sectors * 512).to_string()),
         fact("device.trace", format!("{:016x}", report.digest)),
     ]);
     facts.extend(match (report.lateness_ns, report.lateness_share) {

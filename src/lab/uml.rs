@@ -25,6 +25,7 @@ use super::held::{disk_for, in_memory};
 use super::kernel::{Kernel, kernel_cell};
 use super::kernels::Kernels;
 use super::modelled::{self, DESCRIPTION, DISK, LENT_DESCRIPTORS, Modelled, at_step, close};
+use super::traced::Spans;
 use super::{Lab, LabError, Medium, Obstacle, missing_tools};
 
 /// Where the guest's memory lies: it must be possible to execute from there (SANDBOX), and be fast.
@@ -366,15 +367,18 @@ impl Uml {
         let mut command = cell.command()?;
         command.env("TMPDIR", MEMORY_FOLDER).stdin(std::process::Stdio::null());
         let mut step = String::new();
-        let mut watch_steps = |event| {
+        let mut spans = Spans::default();
+        let mut watch_steps = |event: Event| {
             if let Event::StepStarted { step: begun } = &event {
                 step.clone_from(begun);
             }
+            spans.note(&event);
             watch(event);
         };
         let company = Company { placement, there: &mut || endpoint.is_there() };
         let end = drive(command, events, &stops, spec.limit, &mut watch_steps, inherited, Some(company))?;
-        Ok(close(endpoint, end, &at_step(spec, &step), watch))
+        let traced = (&spans, medium.trace_path(&spec.trial));
+        Ok(close(endpoint, end, &at_step(spec, &step), traced, watch))
     }
 }
 

@@ -35,6 +35,8 @@ pub struct ToolUse {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Readings {
+    /// When the phase began, on the kernel's monotonic clock.
+    pub(super) began: Duration,
     /// Wall time until the work returned.
     pub(super) returned: Duration,
     /// Wall time until it was durable.
@@ -56,7 +58,7 @@ pub(super) struct Readings {
 
 /// The measurements of a phase, in the order of [`METRICS`](crate::journal::METRICS). What cannot be known here is left out, never zero.
 pub(super) fn measurements(readings: &Readings, work: &WorkDone) -> Vec<Measurement> {
-    let mut list = List(Vec::with_capacity(26));
+    let mut list = List(Vec::with_capacity(27));
     let durable = readings.durable.as_secs_f64();
     list.seconds("durable", readings.durable);
     list.seconds("returned", readings.returned);
@@ -88,6 +90,7 @@ pub(super) fn measurements(readings: &Readings, work: &WorkDone) -> Vec<Measurem
         list.seconds("io_pressure", after.saturating_sub(before));
     }
     latencies(&mut list, work);
+    list.seconds("began", readings.began);
     list.0
 }
 
@@ -193,6 +196,7 @@ mod tests {
             stalled: Some(Duration::from_millis(1005)),
         };
         Readings {
+            began: Duration::from_secs(9),
             returned: Duration::from_secs(1),
             durable: Duration::from_secs(4),
             before,
@@ -267,7 +271,7 @@ mod tests {
         poor.space_used = None;
         let list = measurements(&poor, &WorkDone::default());
         let names: Vec<_> = list.iter().map(|one| &*one.metric).collect();
-        assert_eq!(names, ["durable", "returned", "cpu", "cpu_kernel", "cpu_stolen", "dirty_peak"]);
+        assert_eq!(names, ["durable", "returned", "cpu", "cpu_kernel", "cpu_stolen", "dirty_peak", "began"]);
         let mut old = readings();
         if let Some(device) = &mut old.after.device {
             device.flushes = None;

@@ -85,6 +85,8 @@ impl Meter {
         let before = self.probe.sample().map_err(read)?;
         let own_before = self.probe.own_cpu().map_err(read)?;
         let watch_cost = watch.cost();
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let began = Duration::try_from(now).unwrap_or_default();
         // Last, so that none of the above is on the clock.
         let started = Instant::now();
         let done = work(context)?;
@@ -102,6 +104,7 @@ impl Meter {
             phase: phase.to_owned(),
             cache: cache.to_owned(),
             readings: Readings {
+                began,
                 returned,
                 durable,
                 before,

@@ -321,8 +321,10 @@ fn the_reference_covers_every_key_and_its_plans_are_right() {
 
 const GIB: u64 = 1 << 30;
 
-fn of_preset(name: &str, scale: Option<f64>, device: Option<DeviceSource>) -> Plan {
-    let overrides = Overrides { scale, device, ..Overrides::default() };
+/// A preset whose plan says itself that it runs on a scratch image.
+fn on_image(name: &str, scale: Option<f64>, size: &str) -> Plan {
+    let set = vec![format!("device={{ image = \"{size}\" }}")];
+    let overrides = Overrides { scale, set, ..Overrides::default() };
     read_with(preset(name).unwrap().toml, name, &overrides).unwrap()
 }
 
@@ -334,10 +336,10 @@ fn image(plan: &Plan) -> u64 {
 #[test]
 fn a_scaled_plan_asks_for_no_more_room_than_its_data_need() {
     // 110 MB of data once asked for the 72 GiB that the sparse image of the whole plan is large.
-    let scaled = of_preset("build-farm", Some(0.002), None);
+    let scaled = on_image("build-farm", Some(0.002), "72GiB");
     assert!(image(&scaled) < GIB, "{}", image(&scaled));
     assert!(image_room(&scaled, image(&scaled)) < GIB);
-    let whole = of_preset("build-farm", None, None);
+    let whole = on_image("build-farm", None, "72GiB");
     assert_eq!(image(&whole), 72 * GIB);
     let room = image_room(&whole, 72 * GIB);
     assert!((60 * GIB..72 * GIB).contains(&room), "{room}");
@@ -346,9 +348,10 @@ fn a_scaled_plan_asks_for_no_more_room_than_its_data_need() {
 #[test]
 fn an_image_that_was_asked_for_stays_and_commands_may_fill_it() {
     let asked = DeviceSource::Image(Bytes(4 * GIB));
-    let scaled = of_preset("usb-backup", Some(0.1), Some(asked));
+    let overrides = Overrides { scale: Some(0.1), device: Some(asked), ..Overrides::default() };
+    let scaled = read_with(preset("usb-backup").unwrap().toml, "usb-backup", &overrides).unwrap();
     assert_eq!((image(&scaled), image_room(&scaled, 4 * GIB)), (4 * GIB, 4 * GIB));
-    let scaled = image(&of_preset("usb-backup", Some(0.1), None));
+    let scaled = image(&on_image("usb-backup", Some(0.1), "4GiB"));
     // A tenth of 4 GiB, the 300 MiB of xfs, and the header of LUKS.
     assert!((700 << 20..GIB).contains(&scaled), "{scaled}");
 }

@@ -65,8 +65,12 @@ impl Run {
             }
             Event::Observation(mut observation) => {
                 if let Some(OpenTrial { trial, .. }) = of(open, id.as_ref()) {
-                    observation.measurements.shrink_to_fit();
-                    trial.observations.push(observation);
+                    let known = trial.observations.iter_mut().find(|known| known.phase == observation.phase);
+                    match known {
+                        // What a modelled device has to say of a phase is known when the trial is over.
+                        Some(known) => known.measurements.append(&mut observation.measurements),
+                        None => trial.observations.push(observation),
+                    }
                 }
             }
             Event::Facts { facts } => {

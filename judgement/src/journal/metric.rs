@@ -125,6 +125,13 @@ pub const METRICS: &[MetricInfo] = metrics! {
     Seconds Lower "latency_p95", "95th percentile of the latency of the operation's main call";
     Seconds Lower "latency_p99", "99th percentile of the latency of the operation's main call";
     Seconds Lower "latency_max", "largest latency of the operation's main call";
+    Seconds Neither "began", "when the phase began, on the monotonic clock of the kernel that carried it out";
+    Count Lower "seeks", Cost "seeks",
+        "reads and writes of a modelled device that did not go on where the one before them ended";
+    Ratio Higher "sequential_share",
+        "share of the reads and writes of a modelled device that went on where the one before them ended";
+    Ratio Neither "queue_depth",
+        "requests inside a modelled device, on average over the time in which there were any";
     Seconds Neither "settle", "time after the phase until the device was quiet";
 };
 

@@ -109,6 +109,7 @@ fn why(judged: &ThenAndNow) -> String {
             format!("{candidate}: {metric} is {share} of {whole} ({range}; {limit} in question)")
         }
         Because::NotMeasured => "nothing to compare was measured".to_owned(),
+        Because::CpuIsFree => "simulated time takes CPU as free".to_owned(),
         Because::NoDirection => "nobody says which way this metric is better".to_owned(),
     };
     if !missing.is_empty() {

@@ -17,6 +17,7 @@ mod model;
 mod noise;
 mod notes;
 mod number;
+mod requests;
 mod sentence;
 #[cfg(test)]
 mod study_tests;
@@ -36,6 +37,7 @@ pub use harness::Harness;
 pub use json::SCHEMA as JSON_SCHEMA;
 pub use model::{CandidateEntry, PhaseEntry, Report, TrialBasis};
 pub use notes::Note;
+pub use requests::Requests;
 pub use terminal::Look;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::across::Across;
 use super::matrix::Matrix;
 use super::tables::TextTable;
-use super::{Harness, Note, noise, notes, sentence, tables, words};
+use super::{Harness, Note, Requests, noise, notes, sentence, tables, words};
 use crate::journal::{CandidateStatus, Ending, Group, METRICS, Run, Standing, Status, Trial, adapter_metric};
 use crate::plan::{Candidate, Phase, Plan, contestants};
 use crate::verdict::{
@@ -66,6 +66,8 @@ pub struct Report<'a> {
     /// What a reader of the numbers must know.
     pub notes: Vec<Note>,
     pub harness: Option<Harness>,
+    /// What a modelled device was asked for, a trial of each candidate; for pages, and empty until it is put in.
+    pub requests: Vec<Requests>,
     /// Whether the run goes on right now, so that a page of it should be looked at again.
     pub live: bool,
 }
@@ -170,6 +172,7 @@ impl<'a> Report<'a> {
             across: None,
             notes: Vec::new(),
             harness: Harness::of(run),
+            requests: Vec::new(),
             live: false,
         };
         report.lay_out();

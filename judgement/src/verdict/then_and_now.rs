@@ -8,7 +8,7 @@ mod reach;
 use serde::Serialize;
 
 use crate::journal::{Better, Trial, Unit};
-use crate::plan::{Claim, Plan, Published};
+use crate::plan::{Claim, DeviceSource, Plan, Published};
 use crate::statistics::{Estimate, Evidence};
 
 use super::goal::log_cost;
@@ -70,6 +70,8 @@ pub enum Because {
     NotMeasured,
     /// The metric does not say which way is better.
     NoDirection,
+    /// It is about CPU time, which passes for nothing on a modelled device.
+    CpuIsFree,
 }
 
 /// Between what and what a number lies, where that can be said.
@@ -107,8 +109,14 @@ pub struct ThenAndNow {
 
 /// Judges every published finding of the plan.
 pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate], blocks: &Blocks<'_>) -> Vec<ThenAndNow> {
-    let tie = plan.protocol.tie;
-    plan.published.iter().map(|published| judge_one(published, estimates, blocks, tie)).collect()
+    let modelled = matches!(plan.device.source, DeviceSource::Model { .. });
+    let free = |published: &Published| modelled && published.metric.split('_').any(|word| word == "cpu");
+    let judge = |published| {
+        let judged = judge_one(published, estimates, blocks, plan.protocol.tie);
+        let unknown = ThenAndNow { now: Now::CannotTell, because: Because::CpuIsFree, ..judged.clone() };
+        if free(published) { unknown } else { judged }
+    };
+    plan.published.iter().map(judge).collect()
 }
 
 fn judge_one(

@@ -8,6 +8,7 @@ mod export;
 mod files;
 mod metrics;
 mod reader;
+mod reckoned;
 mod record;
 mod writer;
 
@@ -19,5 +20,6 @@ pub use export::{Format, export};
 pub use files::{FOLDER, TraceFile, files};
 pub use metrics::{Metrics, Share};
 pub use reader::{Reader, TraceError};
+pub use reckoned::reckon;
 pub use record::{Flags, Record};
 pub use writer::{Writer, Written};

@@ -16,6 +16,7 @@ mod latency;
 mod opening;
 mod phases;
 mod picture;
+mod requests;
 mod then;
 mod thinning;
 
@@ -84,6 +85,7 @@ fn parts(report: &Report<'_>, index: &Index<'_>, data: &data::Embedded) -> Marku
         (picture::section(report, index))
         @if measured {
             (phases::section(report, index, data.thinned.as_ref()))
+            (requests::section(report))
             (costs::section(report, index))
             (effects::section(report, index))
             (phases::steps(report, index))

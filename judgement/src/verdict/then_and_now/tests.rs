@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Because, Now, judge_one};
+use super::{Because, Now, judge_one, then_and_now};
 use crate::journal::Unit;
-use crate::plan::{Claim, Published};
+use crate::plan::{Bytes, Claim, DeviceSource, Plan, Published};
 use crate::verdict::{Blocks, Estimate, PhaseEstimate};
 
 fn estimate(candidate: &str, n: usize, (min, point, max): (f64, f64, f64)) -> PhaseEstimate {
@@ -133,4 +133,19 @@ fn what_is_reached_is_a_share_of_another_number() {
     assert_eq!(now, Now::NoLongerHolds);
     assert!(matches!(because, Because::Share { share, .. } if (share - 70.0 / 75.0).abs() < 1e-9));
     assert_eq!(judge(0.9, "nowhere").0, Now::CannotTell);
+}
+
+#[test]
+fn nothing_is_said_of_cpu_where_it_is_free() {
+    let mut plan: Plan = serde_json::from_str(include_str!("../../../../tests/runs/demo/plan.json")).unwrap();
+    let metric = "bonnie_block_write_cpu".to_owned();
+    plan.published =
+        vec![Published { metric: metric.clone(), ..published(better(&["fast"], &["slow"], 1.0)) }];
+    let of_cpu =
+        |name, value| PhaseEstimate { metric: metric.clone(), ..estimate(name, 3, (value, value, value)) };
+    let estimates = [of_cpu("fast", 0.15), of_cpu("slow", 0.4)];
+    assert_eq!(then_and_now(&plan, &estimates, &Blocks::default())[0].now, Now::Holds);
+    plan.device.source = DeviceSource::Model { name: "hdd-7200".to_owned(), size: Bytes(80 << 30) };
+    let free = &then_and_now(&plan, &estimates, &Blocks::default())[0];
+    assert_eq!((free.now, &free.because), (Now::CannotTell, &Because::CpuIsFree));
 }

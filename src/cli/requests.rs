@@ -1,0 +1,33 @@
+//! For the page: what a modelled device was asked for, by the traces in a run's folder.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use crate::device::trace::{Reader, Record, TraceFile, reckon};
+use crate::journal::{Run, Trial};
+use crate::plan::Plan;
+use crate::report::Requests;
+
+/// A trial of each candidate that went well: the first whose trace is there and can be read.
+pub(super) fn requests(folder: &Path, plan: &Plan, run: &Run) -> Vec<Requests> {
+    let pictured = |name: &str| {
+        let mut trials = run.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == name);
+        trials.find_map(|trial| of_trial(folder, plan, trial))
+    };
+    run.candidates.iter().filter_map(|state| pictured(&state.name)).collect()
+}
+
+fn of_trial(folder: &Path, plan: &Plan, trial: &Trial) -> Option<Requests> {
+    let spans = plan.phases.iter().filter_map(|phase| {
+        let began = trial.value(&phase.name, "began")?;
+        Some((began, began + trial.value(&phase.name, "durable")?))
+    });
+    let (from, to) = spans.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))?;
+    let id = &trial.id;
+    let file = TraceFile::of(folder, &id.candidate, id.block, id.attempt);
+    let reader = Reader::new(BufReader::new(File::open(file.path).ok()?)).ok()?;
+    let records: Vec<Record> = reader.collect::<Result<_, _>>().ok()?;
+    let reckoned = reckon(&records, ((from * 1e9) as u64, (to * 1e9) as u64))?;
+    Some(Requests { candidate: id.candidate.clone(), block: id.block, ..reckoned })
+}

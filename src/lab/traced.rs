@@ -1,0 +1,116 @@
+//! What a modelled device has to say of each phase once the trial is over: how scattered its requests were, how deep its
+//! queue.
+
+use std::fs::File;
+use std::path::Path;
+
+use crate::device::trace::{Metrics, Reader, Record, TraceError};
+use crate::journal::{Event, Measurement, Observation, Unit};
+
+/// The phases of a trial on the calendar, as they are heard of.
+#[derive(Debug, Default)]
+pub(super) struct Spans(Vec<Span>);
+
+#[derive(Debug)]
+struct Span {
+    phase: String,
+    cache: String,
+    /// Nanoseconds of the calendar.
+    began: u64,
+    ended: u64,
+}
+
+impl Spans {
+    /// Takes down an event's phase, if it has one.
+    pub(super) fn note(&mut self, event: &Event) {
+        let Event::Observation(observation) = event else { return };
+        let of = |name: &str| {
+            let found = observation.measurements.iter().find(|found| found.metric == name);
+            found.map(|found| (found.value * 1e9) as u64)
+        };
+        if let (Some(began), Some(durable)) = (of("began"), of("durable")) {
+            let (phase, cache) = (observation.phase.clone(), observation.cache.clone());
+            self.0.push(Span { phase, cache, began, ended: began + durable });
+        }
+    }
+
+    /// What the trace at `path` says of every phase.
+    ///
+    /// # Errors
+    /// When there is no such trace, or none that can be read.
+    pub(super) fn observations(&self, path: &Path) -> Result<Vec<Event>, TraceError> {
+        let reader = Reader::new(std::io::BufReader::new(File::open(path)?))?;
+        let mut records = reader.collect::<Result<Vec<_>, _>>()?;
+        records.sort_by_key(|record| record.submitted_ns);
+        Ok(self.0.iter().map(|span| span.observe(&records)).collect())
+    }
+}
+
+impl Span {
+    fn observe(&self, records: &[Record]) -> Event {
+        let from = records.partition_point(|record| record.submitted_ns < self.began);
+        let to = records.partition_point(|record| record.submitted_ns < self.ended);
+        let metrics = Metrics::new(records.get(from..to).unwrap_or_default());
+        let mut measurements = Vec::with_capacity(3);
+        let mut push = |metric: &'static str, unit, value: f64| {
+            measurements.push(Measurement { metric: metric.into(), unit, value });
+        };
+        if let Some(share) = metrics.sequential_share() {
+            push("seeks", Unit::Count, metrics.seeks as f64);
+            push("sequential_share", Unit::Ratio, share);
+            push("queue_depth", Unit::Ratio, metrics.mean_depth);
+        }
+        let (phase, cache) = (self.phase.clone(), self.cache.clone());
+        Event::Observation(Observation { phase, measurements, histograms: Vec::new(), cache })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Spans;
+    use crate::device::trace::{Flags, Record, Writer};
+    use crate::device::{Completion, Operation, Request};
+    use crate::journal::{Event, Measurement, Observation, Unit};
+
+    fn phase(name: &str, began: f64, durable: f64) -> Event {
+        let seconds =
+            |metric: &'static str, value| Measurement { metric: metric.into(), unit: Unit::Seconds, value };
+        Event::Observation(Observation {
+            phase: name.to_owned(),
+            measurements: vec![seconds("durable", durable), seconds("began", began)],
+            histograms: Vec::new(),
+            cache: "fresh".to_owned(),
+        })
+    }
+
+    #[test]
+    fn each_phase_has_its_own_requests() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("1-ext4-1.trace");
+        let mut writer = Writer::new(std::fs::File::create(&path).unwrap(), 1 << 20).unwrap();
+        // In the first second one request after the other, in the second all over the place.
+        for number in 0..20_u64 {
+            let sector = if number < 10 { number * 8 } else { 100_000 - number * 1000 };
+            let request = Request { id: number, operation: Operation::Write, sector, sectors: 8 };
+            let submitted_ns = number * 100_000_000;
+            let completion = Completion { request, submitted_ns, completed_ns: submitted_ns + 50_000_000 };
+            writer.record(&Record::done(&completion, Flags::default())).unwrap();
+        }
+        writer.finish().unwrap();
+        let mut spans = Spans::default();
+        [phase("write", 0.0, 1.0), phase("overwrite", 1.0, 1.0)].iter().for_each(|event| spans.note(event));
+        let events = spans.observations(&path).unwrap();
+        let expected = [("write", [0.0, 1.0, 1.0]), ("overwrite", [9.0, 0.0, 1.0])];
+        assert_eq!(events.len(), expected.len());
+        let names = ["seeks", "sequential_share", "queue_depth"];
+        for (event, (phase, values)) in events.into_iter().zip(expected) {
+            let Event::Observation(found) = event else { panic!("{event:?}") };
+            let found_values: Vec<(&str, f64)> =
+                found.measurements.iter().map(|one| (one.metric.as_ref(), one.value)).collect();
+            assert_eq!(
+                (found.phase.as_str(), found_values),
+                (phase, names.into_iter().zip(values).collect())
+            );
+        }
+    }
+}
