@@ -235,7 +235,7 @@ fn a_dry_run_prints_every_command_line_and_writes_nothing() {
     ]);
     let seen = seen.exits(0).shows(&[
         "mkfs.ext4 ",
-        "mount -i -t ext4 $DEVICE",
+        "mount -i -t ext4 -o noinit_itable $DEVICE",
         "e2fsck -f -n $DEVICE",
         "mkfs.xfs ",
         "xfs_repair",

@@ -23,7 +23,7 @@ fn plan(place: &Place, lab: &str) -> String {
 title             = "To be interrupted"
 lab               = "{lab}"
 device.image      = "64MiB"
-protocol          = {{ blocks = 2, seed = 11, timeout = "120s" }}
+protocol          = {{ blocks = 2, order = 11, timeout = "120s" }}
 dataset.tree      = {{ profile = "mixed", files = 10, directories = 2, size = "64KiB" }}
 matrix.filesystem = {filesystems:?}
 phase = [

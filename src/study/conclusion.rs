@@ -130,12 +130,11 @@ fn end(plan: &Plan, run: &Run, outcome: Option<Outcome>, left: usize) -> Option<
             Some((format!("{after}, the last of them as asked for"), Ending::Blocks))
         }
         Some(_) if run.extended_to.is_some() => None,
-        Some(Outcome::Continue) => None,
-        // Without rivals there is nothing to decide.
-        None => Some((format!("{after}, as planned"), Ending::Blocks)),
-        Some(Outcome::Undecided) if blocks.min == blocks.max => {
+        // A number of blocks is that number, whatever trials are left over; and without rivals there is nothing to decide.
+        _ if outcome.is_none() || blocks.min == blocks.max => {
             Some((format!("{after}, as planned"), Ending::Blocks))
         }
+        None | Some(Outcome::Continue) => None,
         Some(Outcome::Undecided) => {
             Some((format!("undecided after {after}, the most that were planned"), Ending::Blocks))
         }
