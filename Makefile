@@ -17,8 +17,7 @@ build: setup ## build the program and print where it is
 	@scripts/binary
 
 demo: setup ## compare sixteen filesystem configurations on a modelled USB disk, without root: 2 minutes, and once the kernel
-	@binary=$$(scripts/binary) && { "$$binary" kernel list 2>/dev/null | grep -q . || "$$binary" kernel build >&2; } && \
-		echo "$$binary run demo" >&2 && "$$binary" run demo
+	@binary=$$(scripts/binary) && scripts/kernel "$$binary" && echo "$$binary run demo" >&2 && "$$binary" run demo
 
 test: setup ## run every test that can run here, and say which cannot and why
 	@scripts/test-tiers
