@@ -28,17 +28,15 @@ use super::modelled::{self, DESCRIPTION, DISK, LENT_DESCRIPTORS, Modelled, at_st
 use super::traced::Spans;
 use super::{Lab, LabError, Medium, Obstacle, missing_tools};
 
-/// Where the guest's memory lies: it must be possible to execute from there (SANDBOX), and be fast.
+/// Where the guest's memory lies: it must be possible to execute from there, and be fast.
 const MEMORY_FOLDER: &str = "/dev/shm";
 /// The description's disk is a multiple of this; the kernel looks for partition tables that far into a disk.
 const DESCRIPTION_SIZE: usize = 64 * 1024;
 /// Guest memory beyond what staged datasets take, in bytes.
 const BASE_MEMORY: u64 = 1 << 30;
 
-/// User-Mode Linux, ready to run trials.
 #[derive(Debug)]
 pub(super) struct Uml {
-    /// Whose time passes.
     clock: Clock,
     kernels: Kernels,
     walls: Walls,
@@ -50,7 +48,6 @@ pub(super) struct Uml {
     staged: OnceLock<u64>,
 }
 
-/// What a guest is given for its datasets.
 #[derive(Debug)]
 struct Room {
     /// Of a guest, in bytes.
