@@ -20,7 +20,7 @@ dataset.crowd     = { flat = 50, file_size = "100B" }
 matrix.filesystem = ["ext2", "ext3", "ext4", "xfs", "btrfs"]
 phase = [
     { name = "write", operation = "tree.write", dataset = "tree" },
-    { name = "read", operation = "tree.read", dataset = "tree", cold = true },
+    { name = "read", operation = "tree.read", dataset = "tree", cold = true, repeat = 3 },
     { name = "overwrite", operation = "tree.overwrite", dataset = "tree" },
     { name = "copy", command = 'cp -a "$TREE" "$MOUNT/copy"', verify = { dataset = "tree", at = "copy" } },
     { name = "remove", operation = "tree.remove", dataset = "tree" },
@@ -30,7 +30,7 @@ phase = [
     { name = "fill", operation = "directory.fill", dataset = "crowd" },
     { name = "list", operation = "directory.list", dataset = "crowd" },
     { name = "empty", operation = "directory.empty", dataset = "crowd" },
-    { name = "check", operation = "fsck" },
+    { name = "check", operation = "fsck", repeat = 2 },
 ]
 "#;
 
@@ -57,6 +57,10 @@ fn loop_every_operation_works_on_every_filesystem_and_nothing_is_left() {
         for phase in phases.iter().copied().chain(["mkfs", "mount", "umount"]) {
             assert!(seen.contains(phase), "{filesystem} has no observation of {phase}: {seen:?}");
         }
+    }
+    for (phase, times) in [("read", 3), ("check", 2), ("list", 1)] {
+        let count = journal.all("observation").filter(|event| event["phase"] == phase).count();
+        assert_eq!(count, times * FILESYSTEMS.len(), "{phase}");
     }
     assert!(journal.fact("device.loop.auto_clear").iter().all(|fact| fact == "true"));
     place.is_left_clean();

@@ -15,6 +15,7 @@ pub(super) struct Spans(Vec<Span>);
 struct Span {
     phase: String,
     cache: String,
+    repetition: u32,
     /// Nanoseconds of the calendar.
     began: u64,
     ended: u64,
@@ -29,8 +30,8 @@ impl Spans {
             found.map(|found| (found.value * 1e9) as u64)
         };
         if let (Some(began), Some(durable)) = (of("began"), of("durable")) {
-            let (phase, cache) = (observation.phase.clone(), observation.cache.clone());
-            self.0.push(Span { phase, cache, began, ended: began + durable });
+            let Observation { phase, cache, repetition, .. } = observation.clone();
+            self.0.push(Span { phase, cache, repetition, began, ended: began + durable });
         }
     }
 
@@ -61,7 +62,8 @@ impl Span {
             push("queue_depth", Unit::Ratio, metrics.mean_depth);
         }
         let (phase, cache) = (self.phase.clone(), self.cache.clone());
-        Event::Observation(Observation { phase, measurements, histograms: Vec::new(), cache })
+        let repetition = self.repetition;
+        Event::Observation(Observation { phase, measurements, histograms: Vec::new(), cache, repetition })
     }
 }
 
@@ -80,6 +82,7 @@ mod tests {
             measurements: vec![seconds("durable", durable), seconds("began", began)],
             histograms: Vec::new(),
             cache: "fresh".to_owned(),
+            repetition: 0,
         })
     }
 

@@ -140,6 +140,7 @@ impl Clocked {
             phase: self.phase,
             histograms: work.histograms,
             cache: self.cache,
+            repetition: 0,
         })
     }
 }

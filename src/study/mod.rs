@@ -12,6 +12,7 @@ mod environment;
 mod error;
 mod folder;
 mod observer;
+mod repeats;
 mod room;
 mod schedule;
 mod sentinel;

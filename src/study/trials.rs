@@ -8,9 +8,10 @@ use std::thread::scope;
 use crate::journal::{Caution, Event, Observation, Surroundings, TrialId};
 use crate::lab::{LabError, TrialEnd};
 use crate::plan::Candidate;
-use crate::trial::TrialSpec;
+use crate::trial::{Repeats, TrialSpec};
 
 use super::conduct::{Study, StudyError};
+use super::repeats::repeats;
 
 /// What to do about a trial that was killed twice.
 const KILLED: &str = "see who ended it (`dmesg` names what ran out of memory); `fsverdict resume` tries it again, unless a later block has begun";
@@ -37,6 +38,7 @@ impl Study<'_> {
     /// recorded to their ends.
     pub(super) fn trials(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<(), StudyError> {
         let plan = self.plan;
+        let repeats = repeats(plan, self.journal.run()?);
         let task = |name: &String| {
             let candidate = plan.candidates.iter().find(|candidate| candidate.name == *name)?;
             let id = TrialId { block, candidate: name.clone(), attempt };
@@ -57,7 +59,7 @@ impl Study<'_> {
                         break;
                     }
                     let (lab, medium, spec, sender) =
-                        (self.lab, self.medium.clone(), self.spec(&task), sender.clone());
+                        (self.lab, self.medium.clone(), self.spec(&task, &repeats), sender.clone());
                     underway.insert(job, task);
                     scope.spawn(move || {
                         let mut watch = |event| tell(&sender, job, Said::Event(event));
@@ -90,13 +92,14 @@ impl Study<'_> {
         })
     }
 
-    fn spec(&self, task: &Task<'_>) -> TrialSpec {
+    fn spec(&self, task: &Task<'_>, repeats: &BTreeMap<String, Repeats>) -> TrialSpec {
         TrialSpec {
             trial: task.id.clone(),
             seed: self.plan.protocol.seed,
             candidate: task.candidate.clone(),
             datasets: self.plan.datasets.clone(),
             phases: self.plan.phases.clone(),
+            repeats: repeats.clone(),
             limit: self.plan.protocol.timeout,
         }
     }

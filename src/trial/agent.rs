@@ -110,7 +110,7 @@ fn work(assignment: &Assignment, stack: &mut Stack<'_>) -> Result<(), TrialError
     trial.timed(stack, "umount", Stack::unmount, Stack::sync_device)?;
     if !trial.checked {
         stack.sink.step("fsck");
-        trial.check(stack, "fsck")?;
+        trial.checks(stack, "fsck")?;
     }
     trial.verify_all(stack)
 }

@@ -30,8 +30,18 @@ pub struct TrialSpec {
     /// The datasets the phases name.
     pub datasets: BTreeMap<String, Dataset>,
     pub phases: Vec<Phase>,
+    /// How many times phases are done that leave everything as it was; those that are not named, once.
+    pub repeats: BTreeMap<String, Repeats>,
     /// No single program of the trial may take longer than this.
     pub limit: Duration,
+}
+
+/// How many times a phase is done within a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repeats {
+    pub times: u32,
+    /// The plan asks for them, so that they are done even where the first reading leaves traces: times of access.
+    pub asked_for: bool,
 }
 
 /// What a trial is done on: for the lab to fill in.

@@ -63,12 +63,11 @@ impl Run {
                     self.end(trial);
                 }
             }
-            Event::Observation(mut observation) => {
+            Event::Observation(observation) => {
                 if let Some(OpenTrial { trial, .. }) = of(open, id.as_ref()) {
                     let known = trial.observations.iter_mut().find(|known| known.phase == observation.phase);
                     match known {
-                        // What a modelled device has to say of a phase is known when the trial is over.
-                        Some(known) => known.measurements.append(&mut observation.measurements),
+                        Some(known) => known.add(observation),
                         None => trial.observations.push(observation),
                     }
                 }

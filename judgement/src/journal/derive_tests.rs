@@ -67,10 +67,17 @@ fn id(block: u32, attempt: u32, candidate: &str) -> Option<TrialId> {
 }
 
 fn measured(id: Option<&TrialId>, value: f64) -> (Option<TrialId>, Event) {
+    repeated(id, value, 0)
+}
+
+fn repeated(id: Option<&TrialId>, value: f64, repetition: u32) -> (Option<TrialId>, Event) {
     let measurements = vec![Measurement { metric: "durable".into(), unit: Unit::Seconds, value }];
     let phase = "write".to_owned();
     let cache = "cold".to_owned();
-    (id.cloned(), Event::Observation(Observation { phase, measurements, histograms: Vec::new(), cache }))
+    (
+        id.cloned(),
+        Event::Observation(Observation { phase, measurements, histograms: Vec::new(), cache, repetition }),
+    )
 }
 
 /// A whole trial, with one value.
@@ -87,6 +94,22 @@ fn story(parts: &[Vec<(Option<TrialId>, Event)>]) -> Run {
 fn a_journal_must_begin_with_its_run() {
     assert!(matches!(run(&[]), Err(JournalError::NoRun { .. })));
     assert!(matches!(run(&[open(1, 1)]), Err(JournalError::NoRun { .. })));
+}
+
+#[test]
+fn a_repeated_phase_took_the_mean_of_its_repetitions() {
+    let end =
+        Event::TrialFinished { status: Status::Ok, reason: String::new(), hint: String::new(), wall: 2.0 };
+    let id = id(1, 1, "a");
+    let again =
+        [3.0, 2.0, 7.0].into_iter().zip(0..).map(|(value, place)| repeated(id.as_ref(), value, place));
+    let run = story(&[
+        vec![start(), open(1, 1), (id.clone(), Event::TrialStarted {})],
+        again.collect(),
+        vec![(id.clone(), end)],
+    ]);
+    assert_eq!(run.trials[0].value("write", "durable"), Some(4.0));
+    assert_eq!((run.trials[0].observations.len(), run.trials[0].observations[0].repetition), (1, 2));
 }
 
 #[test]

@@ -228,6 +228,31 @@ pub struct Observation {
     pub histograms: Vec<Histogram>,
     /// `cold`, `warm`, or `fresh` (first phase after mkfs).
     pub cache: String,
+    /// How many times the phase had been done before in the same trial.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub repetition: u32,
+}
+
+impl Observation {
+    /// Takes in what else is known of the phase: of the same time (what a modelled device has to say is known when the trial is
+    /// over), or of a repetition, with which each measurement becomes the mean. The phase began when it first did.
+    pub(super) fn add(&mut self, other: Observation) {
+        self.repetition = self.repetition.max(other.repetition);
+        let times = f64::from(other.repetition) + 1.0;
+        for found in other.measurements {
+            match self.measurements.iter_mut().find(|known| known.metric == found.metric) {
+                Some(known) if known.metric != "began" => known.value += (found.value - known.value) / times,
+                Some(_) => {}
+                None => self.measurements.push(found),
+            }
+        }
+        self.histograms.extend(other.histograms);
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_first(repetition: &u32) -> bool {
+    *repetition == 0
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

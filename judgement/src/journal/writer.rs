@@ -178,6 +178,7 @@ mod tests {
             measurements: vec![Measurement { metric: "durable".into(), unit: Unit::Seconds, value }],
             histograms: vec![Histogram { call: "open".to_owned(), buckets: vec![(u64::MAX, 1)] }],
             cache: "cold".to_owned(),
+            repetition: 0,
         })
     }
 

@@ -7,6 +7,8 @@ use super::error::ValueError;
 pub(super) const CANDIDATES: usize = 1000;
 pub(super) const PHASES: usize = 1000;
 pub(super) const BLOCKS: u64 = 10_000;
+/// How often a phase is repeated within a trial.
+pub(super) const REPETITIONS: u64 = 100;
 /// Files or directories of a dataset.
 pub(super) const COUNT: u64 = 1_000_000_000;
 /// Bytes of an image or a dataset: 1 PiB.
@@ -90,6 +92,7 @@ mod tests {
             "goal.weights.write=9223372036854775807",
             "protocol.tie=1e-300",
             "protocol.blocks=10001",
+            "phase.1.repeat=101",
             "protocol.blocks={min=1,max=4294967295}",
             "protocol.timeout=1001d",
             "protocol.for=18446744073709551615ms",

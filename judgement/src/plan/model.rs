@@ -269,6 +269,9 @@ pub struct Phase {
     /// Start with nothing cached: sync, unmount, drop caches, mount.
     #[serde(default)]
     pub cold: bool,
+    /// How many times it is done within a trial; what it took is their mean. Nothing: by the rule (see docs/methodology.md).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<u32>,
     /// For `rotation.next`: the share of files that changed since the generation before, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<f64>,

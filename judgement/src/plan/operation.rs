@@ -158,6 +158,12 @@ impl Operation {
         self.row().takes
     }
 
+    /// Whether it can be done again on the same files: it reads or checks.
+    pub fn leaves_all_as_it_was(self) -> bool {
+        use Operation::{DirectoryList, Fsck, StreamRead, TreeRead};
+        matches!(self, TreeRead | StreamRead | DirectoryList | Fsck)
+    }
+
     /// Whether a phase of it may say which share of the files has changed.
     pub fn takes_changed(self) -> bool {
         self == Operation::RotationNext

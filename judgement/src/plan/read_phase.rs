@@ -5,7 +5,7 @@ use super::read_dataset::Datasets;
 use super::section::{Placed, Problems, Section};
 use super::source::Node;
 use super::suggest::suggest;
-use super::value::{boolean, filled_text, inside_path, name, share, text};
+use super::value::{boolean, filled_text, inside_path, name, repetitions, share, text};
 use super::{Dataset, Kind, Needs, Operation, Phase, Verify, Vocabulary, Work};
 
 pub(super) const PHASE: &[&str] = &[
@@ -17,6 +17,7 @@ pub(super) const PHASE: &[&str] = &[
     "dataset",
     "into",
     "cold",
+    "repeat",
     "changed",
     "network",
     "verify",
@@ -112,6 +113,12 @@ fn read_phase(
         section.forbid(&["into"], "`command`", "write the folder into the command line, below \"$MOUNT\"");
     }
     let changed = section.get("changed", share);
+    let repeat = section.get("repeat", repetitions);
+    let repeats = |work: &Placed<Work>| matches!(work.value, Work::Operation(operation) if operation.leaves_all_as_it_was());
+    if !work.as_ref().is_some_and(repeats) {
+        let hint = "only what reads or checks can be done again on the same files";
+        section.forbid(&["repeat"], "a phase that changes something, or may", hint);
+    }
     let rotates =
         |work: &Placed<Work>| matches!(work.value, Work::Operation(operation) if operation.takes_changed());
     if !work.as_ref().is_some_and(rotates) {
@@ -125,7 +132,7 @@ fn read_phase(
     let work = work?.value;
     let default_into = if matches!(work, Work::Operation(_)) { dataset.clone() } else { None };
     let into = into.or(default_into);
-    Some(Phase { name: name?.value, work, dataset, into, cold, changed, network, verify })
+    Some(Phase { name: name?.value, work, dataset, into, cold, repeat, changed, network, verify })
 }
 
 fn read_work(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Placed<Work>> {

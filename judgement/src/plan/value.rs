@@ -71,6 +71,16 @@ pub(super) fn count(node: &Node) -> Result<u64, ValueError> {
     }
 }
 
+/// How many times a phase is done within a trial, from 1 to [`limits::REPETITIONS`].
+pub(super) fn repetitions(node: &Node) -> Result<u32, ValueError> {
+    match count(node)? {
+        number if number > limits::REPETITIONS => {
+            Err(ValueError::new(format!("it may be {} at most, but is {number}", limits::REPETITIONS), ""))
+        }
+        number => Ok(u32::try_from(number).unwrap_or(u32::MAX)),
+    }
+}
+
 /// A number that is 0, or positive and neither too large nor too small to calculate with.
 pub(super) fn number(node: &Node) -> Result<f64, ValueError> {
     let number = match node.value {

@@ -171,6 +171,7 @@ fn observation(phase: &str, cache: &str, seconds: f64) -> Observation {
             .collect(),
         histograms: Vec::new(),
         cache: cache.to_owned(),
+        repetition: 0,
     }
 }
 

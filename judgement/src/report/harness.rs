@@ -50,8 +50,9 @@ impl Harness {
             for observation in &trial.observations {
                 let found = |name: &str| observation.measurements.iter().find(|one| one.metric == name);
                 let value = |name: &str| found(name).map(|one| one.value);
-                measured += value("durable").or_else(|| value("returned")).unwrap_or(0.0);
-                settle += value("settle").unwrap_or(0.0);
+                let times = f64::from(observation.repetition) + 1.0;
+                measured += value("durable").or_else(|| value("returned")).unwrap_or(0.0) * times;
+                settle += value("settle").unwrap_or(0.0) * times;
             }
             // The wall clock starts a little later than the record of the beginning is stamped.
             let before =

@@ -183,8 +183,13 @@ fn latencies_of_all_trials_are_added_up() {
             call: "create".to_owned(),
             buckets: vec![(1_000, 99), (u64::from(block) * 2_000_000, 1)],
         }];
-        let observation =
-            Observation { phase: "write".to_owned(), measurements, histograms, cache: "fresh".to_owned() };
+        let observation = Observation {
+            phase: "write".to_owned(),
+            measurements,
+            histograms,
+            cache: "fresh".to_owned(),
+            repetition: 0,
+        };
         story.tell(Some(&trial), Event::Observation(observation));
         story.tell(
             Some(&trial),

@@ -1,0 +1,193 @@
+//! How many times a short phase is done within a trial, by a rule that is fixed beforehand.
+//!
+//! Repeating what is short within a trial is cheaper than repeating trials. The number that gives the most for its time is
+//! √(time of a trial ∕ time of the phase) where trials differ among each other as much as repetitions do (Kalibera and Jones,
+//! Rigorous Benchmarking in Reasonable Time, 2013). It is taken from the first block that counts, is the same for all
+//! candidates and all later blocks, and is kept to a tenth of a trial's time.
+
+use std::collections::BTreeMap;
+
+use crate::journal::{Run, Status, Trial};
+use crate::plan::{DeviceSource, Operation, Plan, Work};
+use crate::trial::Repeats;
+
+/// Beyond so many repetitions the differences between trials are all that is left.
+const MOST: f64 = 10.0;
+/// What repetitions of a phase may take of a trial, as a share.
+const SHARE: f64 = 0.1;
+/// The check that ends every trial.
+const LAST_CHECK: &str = "fsck";
+
+/// For the trials of the next block. In simulated time only what the plan asks for: what varies there is where things lie,
+/// which a repetition does not change.
+pub(super) fn repeats(plan: &Plan, run: &Run) -> BTreeMap<String, Repeats> {
+    let simulated = matches!(plan.device.source, DeviceSource::Model { .. });
+    let counts = |trial: &&Trial| trial.counts() && trial.status == Status::Ok && !simulated;
+    let first = run.trials.iter().filter(counts).map(|trial| trial.id.block).min();
+    let pilot: Vec<&Trial> =
+        run.trials.iter().filter(counts).filter(|trial| Some(trial.id.block) == first).collect();
+    let repeatable = plan.phases.iter().filter_map(|phase| match phase.work {
+        Work::Operation(operation) if operation.leaves_all_as_it_was() => {
+            // One that finds in memory what it read before is not the same a second time.
+            let same_again = phase.cold || operation == Operation::Fsck;
+            Some((phase.name.as_str(), phase.repeat, same_again))
+        }
+        _ => None,
+    });
+    repeatable
+        .chain([(LAST_CHECK, None, true)])
+        .filter_map(|(name, asked_for, same_again)| {
+            let by_rule = || same_again.then(|| times(&pilot, name));
+            let times = asked_for.or_else(by_rule)?;
+            (times > 1).then(|| (name.to_owned(), Repeats { times, asked_for: asked_for.is_some() }))
+        })
+        .collect()
+}
+
+/// By the rule, from the median of the shares of their trials that the phase took.
+fn times(pilot: &[&Trial], phase: &str) -> u32 {
+    let share = |trial: &&Trial| {
+        let all: f64 =
+            trial.observations.iter().filter_map(|found| trial.value(&found.phase, "durable")).sum();
+        trial.value(phase, "durable").filter(|_| all > 0.0).map(|seconds| seconds / all)
+    };
+    let mut shares: Vec<f64> = pilot.iter().filter_map(share).collect();
+    shares.sort_by(f64::total_cmp);
+    let Some(median) = shares.get(shares.len() / 2).filter(|share| **share > 0.0) else { return 1 };
+    let times = median.recip().sqrt().min(SHARE / median).min(MOST);
+    // At most ten, and a negative one is none.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 10")]
+    let times = times as u32;
+    times.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::repeats;
+    use crate::journal::{Event, Journal, Measurement, Observation, Record, Run, Status, TrialId, Unit};
+    use crate::plan::{Plan, Vocabulary};
+
+    const PLAN: &str = r#"
+        title = "t"
+        [device]
+        image = "1GiB"
+        [dataset.tree]
+        profile = "mixed"
+        files = 10
+        directories = 2
+        size = "1MiB"
+        [matrix]
+        filesystem = ["ext4", "xfs"]
+        [[phase]]
+        name = "write"
+        operation = "tree.write"
+        dataset = "tree"
+        [[phase]]
+        name = "warm"
+        operation = "tree.read"
+        dataset = "tree"
+        [[phase]]
+        name = "read"
+        operation = "tree.read"
+        dataset = "tree"
+        cold = true
+        [[phase]]
+        name = "check"
+        operation = "fsck"
+    "#;
+
+    fn plan(text: &str) -> Plan {
+        let vocabulary = Vocabulary {
+            filesystems: &["ext4", "xfs"],
+            encryptions: &["none"],
+            adapters: &[],
+            profiles: &["mixed"],
+            metrics: &["durable"],
+            least_device: |_| 0,
+        };
+        crate::plan::read(text, "plan.toml", &vocabulary).unwrap()
+    }
+
+    /// A run of one block, each candidate with these seconds of writing, warm reading, cold reading and checking.
+    fn run(plan: &Plan, seconds: [[f64; 4]; 2]) -> Run {
+        let names = ["ext4", "xfs"].map(str::to_owned);
+        let mut events = vec![
+            (None, started()),
+            (None, Event::BlockStarted { block: 1, attempt: 1, order: names.to_vec() }),
+        ];
+        for (candidate, seconds) in names.iter().zip(seconds) {
+            let id = Some(TrialId { block: 1, candidate: candidate.clone(), attempt: 1 });
+            events.push((id.clone(), Event::TrialStarted {}));
+            for (phase, value) in ["write", "warm", "read", "check"].into_iter().zip(seconds) {
+                let durable = Measurement { metric: "durable".into(), unit: Unit::Seconds, value };
+                events.push((
+                    id.clone(),
+                    Event::Observation(Observation {
+                        phase: phase.to_owned(),
+                        measurements: vec![durable],
+                        histograms: Vec::new(),
+                        cache: "cold".to_owned(),
+                        repetition: 0,
+                    }),
+                ));
+            }
+            let (reason, hint) = (String::new(), String::new());
+            events.push((id, Event::TrialFinished { status: Status::Ok, reason, hint, wall: 9.0 }));
+        }
+        events.push((None, Event::BlockFinished { block: 1, attempt: 1, invalid: None }));
+        let record = |(trial, event)| Record { at: jiff::Timestamp::UNIX_EPOCH, trial, event };
+        let journal = Journal {
+            path: "journal".into(),
+            records: events.into_iter().map(record).collect(),
+            torn: false,
+        };
+        Run::derive(plan, &journal).unwrap()
+    }
+
+    fn started() -> Event {
+        let text = || String::new();
+        Event::RunStarted {
+            schema: 1,
+            id: text(),
+            title: text(),
+            plan_digest: text(),
+            lab: text(),
+            lab_reason: text(),
+            fidelity: text(),
+            environment: crate::journal::Facts::new(),
+        }
+    }
+
+    #[test]
+    fn what_is_short_is_repeated_within_a_tenth_of_a_trial() {
+        let plan = plan(PLAN);
+        let of = |read: f64, check: f64| {
+            let seconds = [10.0 - read - check - 0.001, 0.001, read, check];
+            let found = repeats(&plan, &run(&plan, [seconds; 2]));
+            ["write", "warm", "read", "check"].map(|phase| found.get(phase).map(|found| found.times))
+        };
+        assert_eq!(of(5.0, 0.6), [None; 4]);
+        assert_eq!(of(0.6, 0.4), [None, None, None, Some(2)]);
+        assert_eq!(of(0.2, 0.05), [None, None, Some(5), Some(10)]);
+        assert_eq!(of(0.0, 0.0001), [None, None, None, Some(10)]);
+    }
+
+    #[test]
+    fn a_plan_may_ask_for_repetitions_of_what_changes_nothing() {
+        let asked = plan(&PLAN.replace("name = \"warm\"", "name = \"warm\"\nrepeat = 4"));
+        let found = repeats(&asked, &run(&asked, [[5.0, 1.0, 5.0, 5.0]; 2]));
+        let found: Vec<_> =
+            found.iter().map(|(name, found)| (name.as_str(), found.times, found.asked_for)).collect();
+        assert_eq!(found, [("warm", 4, true)]);
+    }
+
+    #[test]
+    fn before_the_first_block_and_in_simulated_time_nothing_is_repeated_by_the_rule() {
+        let native = plan(PLAN);
+        let mut none = run(&native, [[9.0, 0.1, 0.1, 0.1]; 2]);
+        none.trials.clear();
+        assert!(repeats(&native, &none).is_empty());
+        let modelled = plan(&PLAN.replace("image = \"1GiB\"", "model = \"usb-stick\"\nsize = \"1GB\""));
+        assert!(repeats(&modelled, &run(&native, [[9.0, 0.1, 0.1, 0.1]; 2])).is_empty());
+    }
+}
