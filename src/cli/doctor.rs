@@ -113,6 +113,7 @@ fn everything() -> Result<Plan, CliError> {
         mount: Vec::new(),
         encryption: encryption.to_owned(),
         scheduler: None,
+        path: None,
         under: crate::plan::Circumstances::default(),
     };
     let names = crate::filesystem::names();

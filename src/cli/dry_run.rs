@@ -33,7 +33,7 @@ pub(super) fn show(plan: &Plan, choice: &Choice) -> Result<Outcome, CliError> {
     let device = match &plan.device.source {
         DeviceSource::Image(size) => format!("scratch image of {size}"),
         DeviceSource::Path(path) => format!("{}: everything on it would be destroyed", path.display()),
-        model @ DeviceSource::Model { .. } => model.to_string(),
+        other @ (DeviceSource::Model { .. } | DeviceSource::Folders) => other.to_string(),
     };
     writeln!(out, "device: {device}")?;
     writeln!(out, "each trial: {}", choice.lab.command_line().join(" "))?;

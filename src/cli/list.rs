@@ -49,7 +49,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
 fn entries(what: What) -> Vec<(String, String)> {
     let own = |name: &str, summary: &str| (name.to_owned(), summary.to_owned());
     match what {
-        What::Filesystems => crate::filesystem::registry().iter().map(|f| own(f.name, f.title)).collect(),
+        What::Filesystems => {
+            let all = crate::filesystem::registry().iter().copied().chain([&crate::filesystem::DIRECTORY]);
+            all.map(|filesystem| own(filesystem.name, filesystem.title)).collect()
+        }
         What::Layers => crate::layer::encryptions()
             .iter()
             .map(|layer| own(layer.name, layer.summary))

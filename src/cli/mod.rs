@@ -25,6 +25,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::host::own_folder;
 use crate::host::talk::say;
 
 pub use error::{CliError, Outcome};
@@ -151,6 +152,7 @@ fn inner_step() -> Option<u8> {
         "agent" => Some(crate::trial::agent()),
         "stage" => Some(crate::trial::stage()),
         "guest" => Some(crate::lab::guest(arguments)),
+        own_folder::STAND_BY => Some(own_folder::stand_by(arguments)),
         "launch" => Some(crate::lab::launch(arguments)),
         crate::endpoint::COMMAND => Some(crate::endpoint::main()),
         _ => None,

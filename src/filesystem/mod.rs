@@ -14,6 +14,7 @@
 //! a plan asks for one (`iocharset=`).
 
 mod btrfs;
+mod directory;
 mod exfat;
 mod exit;
 mod ext;
@@ -36,6 +37,7 @@ mod tool;
 mod vfat;
 mod xfs;
 
+pub use directory::DIRECTORY;
 pub use exit::{ExitCodes, Meaning};
 pub use facts::{DirectoryIndex, Facts, Inodes};
 pub use foreign::ForeignPath;

@@ -3,7 +3,7 @@
 //! Cells, auto-clear loop devices and nameless images leave nothing where the kernel does its part; this is for
 //! machines that forbid namespaces, and for the moments in between. Only what bears our mark and is used by no
 //! living run is touched: a loop device named by us or over a file in our scratch folder, a dm device called
-//! `fsverdict-…`, a mount of one of these, a scratch file whose maker is gone, an I/O scheduler set by a trial that is no
+//! `fsverdict-…`, a mount of one of these, a scratch file or a folder (noted in ours) whose maker is gone, an I/O scheduler set by a trial that is no
 //! more, a guest kernel or agent of ours without a conductor above it.
 
 mod processes;
@@ -26,6 +26,7 @@ use processes::{end_process, stray_processes};
 use super::block_device::{DeviceNumber, number_of, read_trimmed};
 use super::image::{SCRATCH_PREFIX, default_folders};
 use super::loop_device;
+use super::own_folder::{self, NOTE_PREFIX, noted};
 use super::process_key::ProcessKey;
 use super::procfs::mounts;
 use super::program::{Program, ProgramError, succeeded};
@@ -69,6 +70,12 @@ pub enum Leftover {
     File {
         path: PathBuf,
     },
+    /// A folder of ours in one of the user's.
+    Folder {
+        path: PathBuf,
+        /// What says so.
+        note: PathBuf,
+    },
     /// An I/O scheduler that a run had set.
     Scheduler {
         /// The disk's name in sysfs.
@@ -90,6 +97,7 @@ impl fmt::Display for Leftover {
                 write!(formatter, "loop device {} (of {backing})", path.display())
             }
             Leftover::File { path } => write!(formatter, "scratch file {}", path.display()),
+            Leftover::Folder { path, .. } => write!(formatter, "folder {}", path.display()),
             Leftover::Scheduler { disk, former } => {
                 write!(formatter, "setting of the I/O scheduler of {disk} (before: {former})")
             }
@@ -174,6 +182,7 @@ pub fn undo(leftover: &Leftover) -> Result<(), LeftoverError> {
         }
         Leftover::Loop { path, backing, sequence } => clear_loop(&root, path, backing, *sequence),
         Leftover::File { path } => Ok(fs::remove_file(path)?),
+        Leftover::Folder { note, .. } => Ok(own_folder::remove(note)?),
         Leftover::Scheduler { disk, .. } => Ok(scheduler::put_back(&root, disk)?),
     }
 }
@@ -308,14 +317,20 @@ fn can_be_claimed(root: &Root, number: DeviceNumber) -> bool {
 }
 
 fn scratch_files(root: &Root, folder: &Path) -> Vec<Leftover> {
-    let stale = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let key = name.strip_prefix(SCRATCH_PREFIX).and_then(|rest| rest.parse::<ProcessKey>().ok());
-        key.is_some_and(|key| !key.is_alive(root))
-            && fs::symlink_metadata(path).is_ok_and(|file| file.is_file())
-    };
-    let paths = names_in(folder).into_iter().map(|name| folder.join(name));
-    paths.filter(stale).map(|path| Leftover::File { path }).collect()
+    let found = names_in(folder).into_iter().filter_map(|name| {
+        let key = [SCRATCH_PREFIX, NOTE_PREFIX].iter().find_map(|prefix| name.strip_prefix(prefix))?;
+        let path = folder.join(&name);
+        let is_file = fs::symlink_metadata(&path).is_ok_and(|file| file.is_file());
+        if !is_file || key.parse::<ProcessKey>().ok()?.is_alive(root) {
+            return None;
+        }
+        Some(match name.starts_with(NOTE_PREFIX).then(|| noted(&path)).flatten() {
+            Some(own) => Leftover::Folder { path: own, note: path },
+            // Without a word in it, a note is no more than a file.
+            None => Leftover::File { path },
+        })
+    });
+    found.collect()
 }
 
 fn number_by_name(root: &Root, name: &str) -> Option<DeviceNumber> {

@@ -13,6 +13,7 @@ pub mod image;
 pub mod leftovers;
 pub mod loop_device;
 pub mod mounts;
+pub mod own_folder;
 pub mod placement;
 pub mod process_key;
 pub mod procfs;

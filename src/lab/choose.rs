@@ -1,6 +1,6 @@
 //! Which lab: the plan's, or the first that may and can run every candidate.
 
-use crate::plan::{Candidate, LabChoice, Plan};
+use crate::plan::{Candidate, DeviceSource, LabChoice, Plan};
 
 use super::medium::Way;
 use super::native::Native;
@@ -49,9 +49,9 @@ pub struct Entry {
 pub const LABS: [Entry; 2] = [
     Entry {
         name: "native",
-        summary: "this machine's kernel, as root: on a real device or a scratch image",
+        summary: "this machine's kernel: on a real device or a scratch image as root, in a folder of yours as anybody",
         choice: LabChoice::Native,
-        takes: &[Way::File, Way::Device],
+        takes: &[Way::File, Way::Device, Way::Folder],
         prepare: |plan| Ok(Box::new(Native::prepare(plan)?)),
     },
     Entry {
@@ -94,6 +94,9 @@ pub fn every(plan: &Plan) -> [Candidacy; 2] {
 }
 
 fn choose_freely(plan: &Plan) -> Result<Choice, LabError> {
+    if plan.device.source == DeviceSource::Folders {
+        return Ok(Choice::of(LABS[0].lab(plan)?, "folders are this machine's".to_owned()));
+    }
     let [native, uml] = LABS.each_ref().map(|entry| entry.lab(plan));
     let (native, uml) = match (native, uml) {
         (Ok(native), Ok(uml)) => (native, uml),

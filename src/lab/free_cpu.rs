@@ -57,6 +57,7 @@ mod tests {
                 mount: vec![mount.to_owned()],
                 encryption: encryption.to_owned(),
                 scheduler: None,
+                path: None,
                 under: Circumstances::default(),
             };
             let told = cautions(&candidate, &Model::find(model).unwrap().limits(1 << 30));

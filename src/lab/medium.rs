@@ -12,6 +12,10 @@ use crate::host::root::Root;
 use crate::journal::{Caution, Facts, TrialId};
 use crate::plan::DeviceSource;
 
+/// What cannot be known of a folder.
+const IN_FOLDERS: &str = "in folders nothing is made, mounted or checked, and what their devices were asked for and how much space is \
+    taken cannot be told from what others do there; durable is when syncfs returned, which waits for others' data there, too";
+
 /// What is under a filesystem under test.
 #[derive(Debug, Clone)]
 pub enum Medium {
@@ -35,6 +39,11 @@ pub enum Medium {
         /// The folder of the run that keeps the traces of its trials, if they are kept.
         traces: Option<PathBuf>,
     },
+    /// None of its own: a folder of each candidate, in which a trial has one of its own.
+    Folders {
+        /// Where they are, and on what.
+        facts: Facts,
+    },
     Device {
         /// The permission to write it.
         ticket: Ticket,
@@ -56,6 +65,8 @@ pub(super) enum Attachment {
     Device(Box<Ticket>),
     /// By a process that serves it, and is started for it.
     Modelled,
+    /// Not at all: the candidate names a folder.
+    Folder,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +75,8 @@ pub enum Way {
     Device,
     /// As a socket, on which a process of ours serves it.
     Socket,
+    /// Not at all: work is done in a folder of this machine's.
+    Folder,
 }
 
 impl Way {
@@ -72,6 +85,7 @@ impl Way {
         match source {
             DeviceSource::Image(_) => Way::File,
             DeviceSource::Path(_) => Way::Device,
+            DeviceSource::Folders => Way::Folder,
             DeviceSource::Model { .. } => Way::Socket,
         }
     }
@@ -82,7 +96,9 @@ impl Attachment {
     pub(super) fn open(self) -> Result<OwnedFd, MediumError> {
         match self {
             Attachment::File(file) => Ok(file),
-            Attachment::Modelled => Err(std::io::Error::from(std::io::ErrorKind::Unsupported).into()),
+            Attachment::Modelled | Attachment::Folder => {
+                Err(std::io::Error::from(std::io::ErrorKind::Unsupported).into())
+            }
             Attachment::Device(ticket) => {
                 let claim = ticket.redeem(&Root::default())?;
                 claim.discard()?;
@@ -111,6 +127,7 @@ impl Medium {
                 Ok(Attachment::File(image::create(folder, *size, *room)?))
             }
             Medium::Modelled { .. } => Ok(Attachment::Modelled),
+            Medium::Folders { .. } => Ok(Attachment::Folder),
             // That nobody uses it is asked here, before each trial: an agent in its cell cannot see everybody.
             Medium::Device { ticket, hold, .. } => {
                 hold.check_unused(&Root::default())?;
@@ -127,6 +144,9 @@ impl Medium {
             }
             Medium::Modelled { .. } => "on a modelled device: its own seconds, not those of a drive you have",
             Medium::Device { .. } => "on a real device",
+            Medium::Folders { .. } => {
+                "in folders as they are: what lies below them, and who else uses it, counts too"
+            }
         }
     }
 
@@ -160,7 +180,7 @@ impl Medium {
     pub(super) fn scratch_folder(&self) -> Result<PathBuf, MediumError> {
         match self {
             Medium::Image { folder, .. } | Medium::Modelled { folder, .. } => Ok(folder.clone()),
-            Medium::Device { .. } => Ok(image::scratch_folder(None)?),
+            Medium::Device { .. } | Medium::Folders { .. } => Ok(image::scratch_folder(None)?),
         }
     }
 
@@ -179,6 +199,8 @@ impl Medium {
         match self {
             Medium::Image { size, .. } | Medium::Modelled { size, .. } => *size,
             Medium::Device { ticket, .. } => ticket.size,
+            // Nobody knows; each is asked for its free space.
+            Medium::Folders { .. } => u64::MAX,
         }
     }
 
@@ -196,6 +218,7 @@ impl Medium {
                 ("device.size".to_owned(), size.to_string()),
             ]
             .into(),
+            Medium::Folders { facts } => facts.clone(),
             Medium::Device { ticket, facts, .. } => {
                 let mut facts = facts.clone();
                 facts.insert("device.kind".to_owned(), "block device".to_owned());
@@ -211,6 +234,7 @@ impl Medium {
         let texts = match self {
             Medium::Image { folder, .. } => image::tmpfs_caution(folder).ok().flatten().into_iter().collect(),
             Medium::Modelled { .. } => Vec::new(),
+            Medium::Folders { .. } => vec![IN_FOLDERS.to_owned()],
             Medium::Device { cautions, .. } => cautions.clone(),
         };
         texts.into_iter().map(|text| Caution { phase: String::new(), text }).collect()

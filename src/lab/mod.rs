@@ -85,6 +85,12 @@ pub enum LabError {
     )]
     NoNamespaces,
     #[error(
+        "this machine lets no ordinary user make namespaces, in which what phases do is kept to its folder\nhint: run it with sudo, or ask for user namespaces (`sysctl kernel.unprivileged_userns_clone user.max_user_namespaces`)"
+    )]
+    NoUserNamespaces,
+    #[error(transparent)]
+    Folder(#[from] crate::host::own_folder::FolderError),
+    #[error(
         "there is no User-Mode-Linux kernel here (linux.uml)\nhint: `fsverdict kernel build` makes one, for simulated time too; or install the package user-mode-linux (Debian, Ubuntu), or name one you built: `kernel = \"/path/to/linux\"` in the plan"
     )]
     NoKernel,

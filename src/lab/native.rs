@@ -5,14 +5,15 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::host::cell::{Walls, inherit, possible_walls};
+use crate::host::own_folder::{FolderError, OwnFolder, usable};
 use crate::host::procfs::known_filesystems;
 use crate::host::root::Root;
 use crate::host::scheduler;
 use crate::host::sysfs::queue_settings;
-use crate::journal::Event;
+use crate::journal::{Caution, Event};
 use crate::layer::find_scheduler;
 use crate::measure::{IDLE_WINDOW, idle_load};
-use crate::plan::{Candidate, DeviceSource, Plan, StagingChoice};
+use crate::plan::{Candidate, DeviceSource, Plan, StagingChoice, folder_room};
 use crate::trial::{Assignment, Bench, Staging, TrialDevice, TrialSpec, agent_cell, bytes_to_stage};
 
 use super::drive::{Stops, TrialEnd, drive};
@@ -28,6 +29,8 @@ pub(super) struct Native {
     on_image: bool,
     /// Name in sysfs of the device, or of one of its kind.
     device: String,
+    /// Bytes that a trial writes into a folder at least.
+    room: u64,
     staging: StagingChoice,
     /// Measured once, right before the first trial.
     idle_load: OnceLock<f64>,
@@ -41,22 +44,28 @@ impl Native {
     /// # Errors
     /// Without root, or where namespaces are forbidden even to root.
     pub(super) fn prepare(plan: &Plan) -> Result<Self, LabError> {
-        if !rustix::process::geteuid().is_root() {
+        let root = rustix::process::geteuid().is_root();
+        if !root && plan.device.source != DeviceSource::Folders {
             return Err(LabError::NotRoot);
         }
-        if possible_walls() != Walls::Namespaces {
-            return Err(LabError::NoNamespaces);
+        match possible_walls() {
+            Walls::None if root => return Err(LabError::NoNamespaces),
+            Walls::None => return Err(LabError::NoUserNamespaces),
+            Walls::Namespaces | Walls::UserNamespaces => {}
         }
         let known = known_filesystems(&Root::new("/")).map_err(|error| LabError::Host(error.to_string()))?;
         let (on_image, device) = match &plan.device.source {
             // Loop devices are all alike; the one an image gets is not known yet.
-            DeviceSource::Image(_) | DeviceSource::Model { .. } => (true, "loop0".to_owned()),
+            DeviceSource::Image(_) | DeviceSource::Model { .. } | DeviceSource::Folders => {
+                (true, "loop0".to_owned())
+            }
             DeviceSource::Path(path) => (false, kernel_name(path)),
         };
         Ok(Native {
             known,
             on_image,
             device,
+            room: folder_room(plan),
             staging: plan.device.staging,
             idle_load: OnceLock::new(),
             held: OnceLock::new(),
@@ -70,6 +79,11 @@ impl Native {
         medium: &Medium,
         watch: &mut dyn FnMut(Event),
     ) -> Result<Option<&Held>, LabError> {
+        // Each trial in a folder stages them anew: an ordinary user can join nobody's mounts, and those of the process that
+        // staged are read-only, the user's folder among them.
+        if spec.candidate.path.is_some() {
+            return Ok(None);
+        }
         if self.held.get().is_none() {
             let Some(bytes) = bytes_to_stage(&spec.datasets, &spec.phases) else { return Ok(None) };
             watch(Event::StepStarted { step: "stage".to_owned() });
@@ -128,6 +142,10 @@ impl Lab for Native {
     }
 
     fn obstacle(&self, candidate: &Candidate) -> Option<Obstacle> {
+        if let Some(folder) = &candidate.path {
+            let obstacle = |error: FolderError| Obstacle { reason: error.to_string(), hint: error.hint() };
+            return usable(folder, self.room).err().map(obstacle);
+        }
         let sandbox = "the uml lab may have it: --lab uml";
         if !self.has_driver(&candidate.filesystem) {
             return Some(Obstacle {
@@ -159,7 +177,13 @@ impl Lab for Native {
         let mut inherited: Vec<OwnedFd> = Vec::new();
         let idle_load =
             *self.idle_load.get_or_init(|| idle_load(&Root::default(), IDLE_WINDOW).unwrap_or(0.0));
+        let mut own = None;
         let device = match medium.attach()? {
+            Attachment::Folder => {
+                let folder = spec.candidate.path.as_deref().ok_or(LabError::NoWay("native"))?;
+                let made = own.insert(OwnFolder::make(folder)?);
+                TrialDevice::Folder { path: made.path().to_owned() }
+            }
             Attachment::File(image) => {
                 let descriptor = inherit(image.as_fd())?;
                 inherited.push(image);
@@ -195,6 +219,17 @@ impl Lab for Native {
         let description = serde_json::to_vec(&assignment).map_err(std::io::Error::from)?;
         std::thread::spawn(move || std::io::Write::write_all(&mut { writer }, &description));
         let end = drive(command, events, &stops, limit, watch, inherited, None)?;
+        if let Some(own) = own {
+            let path = own.path().to_owned();
+            if let Err(error) = own.remove() {
+                let text = format!(
+                    "{} could not be removed: {error}; `fsverdict clean` tries again",
+                    path.display()
+                );
+                watch(Event::Caution(Caution { phase: String::new(), text }));
+            }
+            return Ok(end);
+        }
         // An agent that was killed could not.
         for (name, _) in scheduler::left_behind(&Root::default()) {
             scheduler::put_back(&Root::default(), &name)?;

@@ -5,7 +5,9 @@ use std::path::Path;
 use crate::device::{Device, Model};
 use crate::host::guard::{Refusal, examine};
 use crate::host::image::{create, scratch_folder};
+use crate::host::own_folder::lies_on;
 use crate::host::root::Root;
+use crate::journal::Facts;
 use crate::lab::Medium;
 use crate::plan::{DeviceSource, Plan, image_room};
 
@@ -46,6 +48,7 @@ impl Permission<'_> {
                     .map_err(|error| with_hint(&error, error.hint()))?;
                 Ok(Medium::Modelled { model: models.join(", "), size: size.0, folder, traces: None })
             }
+            DeviceSource::Folders => Ok(Medium::Folders { facts: folders(plan) }),
             DeviceSource::Path(path) => {
                 let needed = smallest(plan);
                 cleared(path, needed, self.erase).or_else(|refusal| match (self.ask)(&refusal) {
@@ -57,10 +60,21 @@ impl Permission<'_> {
     }
 }
 
+/// Where the folders are, and on what.
+fn folders(plan: &Plan) -> Facts {
+    let mut facts = Facts::from([("device.kind".to_owned(), "folders of the user's".to_owned())]);
+    for candidate in &plan.candidates {
+        let Some(path) = &candidate.path else { continue };
+        let on = lies_on(path).map_or(String::new(), |on| format!(", on {on}"));
+        facts.insert(format!("folder.{}", candidate.name), format!("{}{on}", path.display()));
+    }
+    facts
+}
+
 fn cleared(path: &Path, needed: u64, erase: Option<&str>) -> Result<Medium, Refusal> {
     let cleared = examine(&Root::default(), path, needed, erase)?;
     let device = cleared.device();
-    let mut facts = crate::journal::Facts::new();
+    let mut facts = Facts::new();
     facts.insert("device.description".to_owned(), device.describe_for_people());
     if let Some(name) = cleared.identity().preferred() {
         facts.insert("device.identity".to_owned(), name.to_owned());

@@ -73,6 +73,7 @@ impl Machine {
         let root = Root::default();
         let shared = match medium {
             Medium::Image { folder, .. } | Medium::Modelled { folder, .. } => below_folder(&root, folder),
+            Medium::Folders { .. } => None,
             Medium::Device { ticket, .. } => beside_partition(&root, &ticket.path),
         };
         Self { root, shared, before: None }

@@ -13,7 +13,7 @@ use crate::workload::{Ledger, verify_written};
 use super::claim::Claim;
 use super::error::TrialError;
 use super::sink::Sink;
-use super::spec::{Assignment, TrialSpec, is_raw};
+use super::spec::{Assignment, TrialDevice, TrialSpec, is_raw};
 use super::stack::{MOUNT, Stack};
 use super::staging::{Materials, ROOM};
 
@@ -66,14 +66,19 @@ fn run(assignment: &Assignment, sink: &mut Sink) -> Result<(), String> {
     // A tmpfs of its own, so that commands see it read-only while /tmp around it is theirs.
     crate::host::mounts::memory(Path::new(ROOM), "755").map_err(|error| error.to_string())?;
     sink.step("claim");
-    let claim = Claim::take(&bench.device, spec.candidate.scheduler.as_deref(), sink)
-        .map_err(|error| error.to_string())?;
+    let claim = match &bench.device {
+        TrialDevice::Folder { .. } => None,
+        device => {
+            let claim = Claim::take(device, spec.candidate.scheduler.as_deref(), sink);
+            Some(claim.map_err(|error| error.to_string())?)
+        }
+    };
     let mut stack =
-        Stack::new(sink, &spec.candidate, &claim, spec.limit).map_err(|error| error.to_string())?;
+        Stack::new(sink, &spec.candidate, claim.as_ref(), spec.limit).map_err(|error| error.to_string())?;
     let result = work(assignment, &mut stack);
     stack.sink.step("tear down");
     let mut complaints = stack.take_down();
-    complaints.extend(claim.release().err().map(|error| error.to_string()));
+    complaints.extend(claim.and_then(|claim| claim.release().err()).map(|error| error.to_string()));
     let complaints = complaints.join("; ");
     match (result, complaints.is_empty()) {
         (Ok(()), true) => Ok(()),
@@ -93,29 +98,46 @@ fn work(assignment: &Assignment, stack: &mut Stack<'_>) -> Result<(), TrialError
     let materials = Materials::gather(assignment, stack.sink)?;
     stack.shut_in()?;
     let variables = materials.variables();
-    let meter = Meter::new(&root, Some(&stack.device_name()), bench.idle_load)?;
+    let meter = Meter::new(&root, stack.device_name().as_deref(), bench.idle_load)?;
     meter.cautions().iter().for_each(|caution| stack.sink.caution(&caution.phase, caution.text.clone()));
     let mut trial =
         Trial { spec, materials, variables, ledger: Ledger::new(), meter, cache: "fresh", checked: false };
-    trial.raw_phases(stack)?;
-    stack.encrypt()?;
-    trial.timed(stack, "mkfs", Stack::mkfs, Stack::sync_device)?;
-    trial.timed(stack, "mount", Stack::mount, Stack::sync)?;
+    trial.put_up(stack)?;
     stack.sink.facts(mount_facts(stack));
     tell_of_cleaner(stack);
     trial.settle(stack, "mount");
     for phase in spec.phases.iter().filter(|phase| !is_raw(phase)) {
         trial.phase(stack, phase)?;
     }
-    trial.timed(stack, "umount", Stack::unmount, Stack::sync_device)?;
-    if !trial.checked {
-        stack.sink.step("fsck");
-        trial.checks(stack, "fsck")?;
-    }
+    trial.put_away(stack)?;
     trial.verify_all(stack)
 }
 
 impl Trial<'_> {
+    /// From the bare device to the mounted filesystem; a folder is there already.
+    fn put_up(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
+        if stack.in_folder() {
+            return stack.mount();
+        }
+        self.raw_phases(stack)?;
+        stack.encrypt()?;
+        self.timed(stack, "mkfs", Stack::mkfs, Stack::sync_device)?;
+        self.timed(stack, "mount", Stack::mount, Stack::sync)
+    }
+
+    /// Unmounts and checks, of which a folder knows nothing.
+    fn put_away(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
+        if stack.in_folder() {
+            return stack.unmount();
+        }
+        self.timed(stack, "umount", Stack::unmount, Stack::sync_device)?;
+        if self.checked {
+            return Ok(());
+        }
+        stack.sink.step("fsck");
+        self.checks(stack, "fsck")
+    }
+
     /// After the check: everything that should lie there does, read back from the device.
     fn verify_all(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
         if self.ledger.written().next().is_none() {

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::host::cell::{Cell, Powers, THIS_PROGRAM, Walls};
 use crate::plan::Dataset;
 
-use super::spec::{Assignment, Staging, TrialSpec};
+use super::spec::{Assignment, Staging, TrialDevice, TrialSpec};
+use super::stack::PLACE;
 use super::staging::{DATA, REAL, RECORDS, held};
 
 /// The agent's cell for this trial: `fsverdict agent`, which reads its assignment on standard input.
@@ -18,6 +19,10 @@ pub fn agent_cell(assignment: &Assignment) -> Cell {
         // One by one: the first may be a mount of its own.
         cell.shown = [DATA, RECORDS].map(|folder| (PathBuf::from(folder), held(folder))).into();
     }
+    if let TrialDevice::Folder { path } = &assignment.bench.device {
+        cell.writable = vec![path.clone()];
+        cell.shown.push((path.clone(), PLACE.into()));
+    }
     cell
 }
 
@@ -28,7 +33,9 @@ pub fn staging_cell(assignment: &Assignment) -> Cell {
 }
 
 fn cell(spec: &TrialSpec, step: &str) -> Cell {
-    let mut cell = Cell::new(Walls::Namespaces, [THIS_PROGRAM, step]);
+    // An ordinary user's works in a folder, and needs no device.
+    let walls = if rustix::process::geteuid().is_root() { Walls::Namespaces } else { Walls::UserNamespaces };
+    let mut cell = Cell::new(walls, [THIS_PROGRAM, step]);
     cell.powers = Powers::Agent;
     cell.writable = ["/dev", "/run", "/sys"].map(PathBuf::from).into();
     cell.memory = vec![PathBuf::from("/tmp")];

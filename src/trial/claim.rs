@@ -37,6 +37,9 @@ impl Claim {
         let mut facts = Facts::new();
         let (path, attached, hold) = match device {
             TrialDevice::Guest { path } => (path.clone(), None, None),
+            TrialDevice::Folder { .. } => {
+                return Err(TrialError::Host("a folder is no device to claim".to_owned()));
+            }
             TrialDevice::Image { descriptor, owner } => {
                 let image = own(*descriptor)
                     .ok_or_else(|| TrialError::Host("no image was handed over".to_owned()))?;

@@ -54,7 +54,7 @@ impl Trial<'_> {
 
     fn once(&mut self, stack: &mut Stack<'_>, phase: &Phase, repetition: u32) -> Result<(), TrialError> {
         if phase.cold {
-            stack.make_cold()?;
+            stack.make_cold(&phase.name)?;
             self.cache = "cold";
         }
         let mut observation = match &phase.work {
@@ -102,7 +102,7 @@ impl Trial<'_> {
             main_call: Some(done.main_call.to_owned()),
             tool: None,
         };
-        let observation = clocked.finish(work, Some(Path::new(MOUNT)))?;
+        let observation = clocked.finish(work, stack.space())?;
         verify(&site)?;
         Ok(observation)
     }
@@ -121,7 +121,7 @@ impl Trial<'_> {
         let totals = phase.dataset.as_deref().map(|name| self.materials.get(name)).transpose()?;
         let totals = totals.and_then(|material| material.staged.as_ref().map(crate::dataset::Staged::totals));
         let work = WorkDone { files: totals.map_or(0, |totals| totals.files), ..WorkDone::default() };
-        let observation = clocked.finish(work, Some(Path::new(MOUNT)))?;
+        let observation = clocked.finish(work, stack.space())?;
         // A command may have done anything to what lies there.
         self.ledger.doubt();
         self.compare(phase)?;
@@ -157,7 +157,7 @@ impl Trial<'_> {
             bytes_written: reading.bytes_written,
             ..WorkDone::default()
         };
-        let mut observation = clocked.finish(work, Some(Path::new(MOUNT)))?;
+        let mut observation = clocked.finish(work, stack.space())?;
         observation.measurements.extend(reading.measurements);
         reading.notes.into_iter().for_each(|note| stack.sink.caution(&phase.name, note));
         if let Some(note) = reading.working_set.and_then(cached) {
@@ -249,7 +249,7 @@ impl Trial<'_> {
 
     /// Waits until the device is quiet. What a busy machine makes of it is told, not hidden.
     pub(super) fn settle(&mut self, stack: &mut Stack<'_>, phase: &str) -> Option<Measurement> {
-        match settle(&Root::default(), Some(&stack.device_name()), &SettleLimits::default()) {
+        match settle(&Root::default(), stack.device_name().as_deref(), &SettleLimits::default()) {
             Ok(settled) => {
                 if let Some(caution) = settled.caution(phase) {
                     stack.sink.send(&Event::Caution(caution));

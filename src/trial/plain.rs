@@ -1,11 +1,16 @@
 //! A trial told as command lines, for `--dry-run`: what the agent would run, in order.
 
+use std::path::Path;
+
 use crate::plan::{Candidate, Operation, Phase, Work};
 
 use super::stack::MOUNT;
 
 /// The command lines of one trial; steps that are no programs are described in brackets.
 pub fn command_lines(candidate: &Candidate, phases: &[Phase]) -> Vec<String> {
+    if let Some(folder) = &candidate.path {
+        return in_folder(folder, phases);
+    }
     let (Some(filesystem), Some(encryption)) = (
         crate::filesystem::find(&candidate.filesystem),
         crate::layer::find_encryption(&candidate.encryption),
@@ -34,14 +39,7 @@ pub fn command_lines(candidate: &Candidate, phases: &[Phase]) -> Vec<String> {
             Work::Operation(Operation::Fsck) => {
                 format!("{unmount}; {}; {}", check(&phase.name), mount())
             }
-            Work::Operation(name) => {
-                let dataset = phase.dataset.as_deref().unwrap_or("nothing");
-                format!("[{name} on {dataset}]; [syncfs]    [timed as {}]", phase.name)
-            }
-            Work::Command(command) => format!("{command}; [syncfs]    [timed as {}]", phase.name),
-            Work::Adapter { name, options } => {
-                format!("{name} {options}; [syncfs]    [timed as {}]", phase.name)
-            }
+            _ => work(phase),
         });
     }
     lines.push(format!("{unmount}    [timed as umount]"));
@@ -51,6 +49,28 @@ pub fn command_lines(candidate: &Candidate, phases: &[Phase]) -> Vec<String> {
     }
     lines.extend(encryption.close_argv("fsverdict-$DEVICE").map(line));
     lines
+}
+
+fn in_folder(folder: &Path, phases: &[Phase]) -> Vec<String> {
+    let own = quoted(&folder.join(".fsverdict-…").to_string_lossy());
+    let mut lines = vec![format!("[make {own}, which is $MOUNT]")];
+    for phase in phases {
+        if phase.cold {
+            lines.push("[syncfs]; [drop caches]".to_owned());
+        }
+        lines.push(work(phase));
+    }
+    lines.push(format!("[remove {own}]"));
+    lines
+}
+
+fn work(phase: &Phase) -> String {
+    let line = match &phase.work {
+        Work::Operation(name) => format!("[{name} on {}]", phase.dataset.as_deref().unwrap_or("nothing")),
+        Work::Command(command) => command.clone(),
+        Work::Adapter { name, options } => format!("{name} {options}"),
+    };
+    format!("{line}; [syncfs]    [timed as {}]", phase.name)
 }
 
 /// A word as a shell would need it.

@@ -112,6 +112,8 @@ pub enum TrialDevice {
     },
     /// The one disk of a guest, which is nobody else's.
     Guest { path: PathBuf },
+    /// None: an empty folder of the conductor's, in a folder of the user's.
+    Folder { path: PathBuf },
 }
 
 impl TrialDevice {

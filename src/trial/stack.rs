@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::FileType;
 
-use crate::filesystem::Filesystem;
+use crate::filesystem::{DIRECTORY, Filesystem};
 use crate::host::cell::{CellError, Workshop, make_node, private_devices};
 use crate::host::procfs::processes_named;
 use crate::host::program::{Program, succeeded};
@@ -26,6 +26,8 @@ use super::sink::Sink;
 
 /// Where the filesystem under test is mounted, below the agent's own tmpfs.
 pub(super) const MOUNT: &str = "/tmp/fsverdict/mount";
+/// Where the agent's cell shows the folder that is worked in instead of a device.
+pub(super) const PLACE: &str = "/tmp/fsverdict-place";
 /// The folder tools start in.
 const EMPTY: &str = "/tmp/fsverdict/empty";
 /// The key of encrypted layers. It protects nothing: the data are ours and go with the trial.
@@ -40,8 +42,8 @@ pub(super) struct Stack<'a> {
     filesystem: &'static Filesystem,
     encryption: &'static Encryption,
     limit: Duration,
-    /// The device the guard cleared, or the loop device on top of the image.
-    claim: &'a Claim,
+    /// The device the guard cleared, or the loop device on top of the image; none where a folder is worked in.
+    claim: Option<&'a Claim>,
     mapping: String,
     /// The kernel's own node of the opened mapping: the one below /dev/mapper goes when its removal is asked for.
     opened: Option<PathBuf>,
@@ -74,19 +76,23 @@ impl<'a> Stack<'a> {
     pub(super) fn new(
         sink: &'a mut Sink,
         candidate: &'a Candidate,
-        claim: &'a Claim,
+        claim: Option<&'a Claim>,
         limit: Duration,
     ) -> Result<Self, TrialError> {
         let unknown = |what: &str, name: &str| TrialError::Unknown(format!("{what} `{name}`"));
-        let filesystem = crate::filesystem::find(&candidate.filesystem)
-            .ok_or_else(|| unknown("filesystem", &candidate.filesystem))?;
+        let filesystem = match candidate.path {
+            Some(_) => &DIRECTORY,
+            None => crate::filesystem::find(&candidate.filesystem)
+                .ok_or_else(|| unknown("filesystem", &candidate.filesystem))?,
+        };
         let encryption = crate::layer::find_encryption(&candidate.encryption)
             .ok_or_else(|| unknown("encryption", &candidate.encryption))?;
         for folder in [MOUNT, EMPTY] {
             std::fs::create_dir_all(folder).map_err(TrialError::io("make the mount point"))?;
         }
         // Unique on the machine, so that `fsverdict clean` can tell ours and two runs do not collide.
-        let mapping = format!("fsverdict-{}", claim.path().file_name().unwrap_or_default().to_string_lossy());
+        let device = claim.and_then(|claim| claim.path().file_name()).unwrap_or_default();
+        let mapping = format!("fsverdict-{}", device.to_string_lossy());
         Ok(Stack {
             sink,
             candidate,
@@ -108,16 +114,27 @@ impl<'a> Stack<'a> {
         self.filesystem
     }
 
-    /// The device the filesystem lies on.
-    pub(super) fn top(&self) -> PathBuf {
-        self.opened.clone().unwrap_or_else(|| self.claim.path().to_owned())
+    /// Whether a folder of the user's is worked in: there is no device, and nothing is made, mounted or checked.
+    pub(super) fn in_folder(&self) -> bool {
+        self.claim.is_none()
     }
 
-    /// Name of the bottom device in `/sys/class/block`.
-    pub(super) fn device_name(&self) -> String {
-        let bottom = self.claim.path();
+    /// The device the filesystem lies on; an empty path in a folder.
+    pub(super) fn top(&self) -> PathBuf {
+        let bottom = || self.claim.map(|claim| claim.path().to_owned());
+        self.opened.clone().or_else(bottom).unwrap_or_default()
+    }
+
+    /// Name of the bottom device in `/sys/class/block`; others' work is on that below a folder, too.
+    pub(super) fn device_name(&self) -> Option<String> {
+        let bottom = self.claim?.path();
         let real = std::fs::canonicalize(bottom).unwrap_or_else(|_| bottom.to_owned());
-        real.file_name().unwrap_or_default().to_string_lossy().into_owned()
+        Some(real.file_name().unwrap_or_default().to_string_lossy().into_owned())
+    }
+
+    /// The mount point whose use of space is the trial's alone.
+    pub(super) fn space(&self) -> Option<&'static Path> {
+        (!self.in_folder()).then_some(Path::new(MOUNT))
     }
 
     /// From here on there is no disk but this stack's, neither for us nor for any tool, whatever its options name: those
@@ -125,7 +142,8 @@ impl<'a> Stack<'a> {
     pub(super) fn shut_in(&mut self) -> Result<(), TrialError> {
         let failed = |error: CellError| TrialError::Host(error.to_string());
         let mapper = Path::new(MAPPER);
-        let mut kept = vec![self.claim.path()];
+        let Some(claim) = self.claim else { return private_devices(&[]).map_err(failed) };
+        let mut kept = vec![claim.path()];
         if !self.encryption.is_none() && mapper.exists() {
             kept.push(mapper);
         }
@@ -172,7 +190,7 @@ impl<'a> Stack<'a> {
             return Ok(());
         }
         std::fs::write(KEY_FILE, "fsverdict: not a secret").map_err(TrialError::io("write the key file"))?;
-        let bottom = self.claim.path().to_string_lossy().into_owned();
+        let bottom = self.top().to_string_lossy().into_owned();
         self.check_device()?;
         self.must("encrypt", Trade::Layering, self.encryption.format_argv(&bottom, KEY_FILE))?;
         self.must(
@@ -206,6 +224,11 @@ impl<'a> Stack<'a> {
     }
 
     pub(super) fn mount(&mut self) -> Result<(), TrialError> {
+        if self.in_folder() {
+            let shown = mounts::bind(Path::new(PLACE), Path::new(MOUNT));
+            self.mounted = shown.is_ok();
+            return shown.map_err(|error| TrialError::Host(error.to_string()));
+        }
         let mount = self.filesystem.mount(&self.candidate.mount);
         let device = self.top().to_string_lossy().into_owned();
         self.must("mount", Trade::Mounting, Some(mount.argv(&device, MOUNT)))?;
@@ -225,7 +248,7 @@ impl<'a> Stack<'a> {
 
     /// Makes sure that what is about to be written, mounted or checked is the device that was cleared.
     pub(super) fn check_device(&self) -> Result<(), TrialError> {
-        self.claim.check(self.mounted || self.opened.is_some())
+        self.claim.map_or(Ok(()), |claim| claim.check(self.mounted || self.opened.is_some()))
     }
 
     pub(super) fn unmount(&mut self) -> Result<(), TrialError> {
@@ -275,11 +298,25 @@ impl<'a> Stack<'a> {
     }
 
     /// Unmounts, forgets what is cached, mounts again.
-    pub(super) fn make_cold(&mut self) -> Result<(), TrialError> {
+    pub(super) fn make_cold(&mut self, phase: &str) -> Result<(), TrialError> {
+        if self.in_folder() {
+            return self.forget(phase);
+        }
         rustix::fs::sync();
         self.unmount()?;
         caches::drop_caches(&Root::new("/")).map_err(|error| TrialError::Host(error.to_string()))?;
         self.mount_again()
+    }
+
+    /// What can be had of a cold start in a folder, which stays mounted.
+    fn forget(&mut self, phase: &str) -> Result<(), TrialError> {
+        self.sync()?;
+        if caches::drop_caches(&Root::new("/")).is_ok() {
+            return Ok(());
+        }
+        let text = "not quite cold: without root the contents of files were put out of the cache, but not names and attributes";
+        self.sink.caution(phase, text);
+        caches::forget_contents(Path::new(MOUNT)).map_err(TrialError::io("put files out of the cache"))
     }
 
     /// Makes everything written to the mounted filesystem durable: syncfs, and then a flush of the device itself,
@@ -287,7 +324,7 @@ impl<'a> Stack<'a> {
     pub(super) fn sync(&mut self) -> Result<(), TrialError> {
         let folder = open_folder(Path::new(MOUNT))?;
         rustix::fs::syncfs(&folder).map_err(|errno| TrialError::io("make the data durable")(errno.into()))?;
-        self.sync_device()
+        if self.in_folder() { Ok(()) } else { self.sync_device() }
     }
 
     /// Makes everything written to the device itself durable.

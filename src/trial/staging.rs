@@ -153,7 +153,9 @@ fn make_room(staging: &Staging) -> Result<(), TrialError> {
             (attached.path().to_owned(), Some(attached))
         }
         TrialDevice::Guest { path } => (path.clone(), None),
-        TrialDevice::Block { .. } => return Err(failed(&"datasets are never staged on a real device")),
+        TrialDevice::Block { .. } | TrialDevice::Folder { .. } => {
+            return Err(failed(&"datasets are never staged on a real device"));
+        }
     };
     let path = path.to_string_lossy().into_owned();
     // No journal: these data are gone with the run anyway. An inode for every 4 KiB: files may be small.

@@ -2,7 +2,7 @@
 //!
 //! `ext4`, `ext4+luks2`, `ext3:^dir_index`, `btrfs:compress=zstd`, `ext4@mq-deadline`: the filesystem, a colon
 //! before each option, a plus before the encryption, an at-sign before the scheduler; then what it is tried under
-//! (`ext4-on-usb-stick`, `xfs-under-6.12`).
+//! (`ext4-on-usb-stick`, `xfs-under-6.12`). A folder has its own name (`share` for `/mnt/share`).
 
 use super::Candidate;
 use super::section::{Placed, Problems};
@@ -35,7 +35,14 @@ pub(super) fn name_all(drafts: &mut [Placed<Candidate>], problems: &Problems) {
 
 /// The name; in full it also holds the letters of the mkfs options.
 fn derive(candidate: &Candidate, in_full: bool) -> String {
-    let mut name = candidate.filesystem.clone();
+    let mut name = match &candidate.path {
+        Some(path) if in_full => path.to_string_lossy().trim_start_matches('/').chars().map(plain).collect(),
+        Some(path) => path.file_name().unwrap_or_default().to_string_lossy().chars().map(plain).collect(),
+        None => candidate.filesystem.clone(),
+    };
+    if name.is_empty() {
+        name.clone_from(&candidate.filesystem);
+    }
     if in_full && !candidate.mkfs.is_empty() {
         push_option(&mut name, &candidate.mkfs.concat());
     } else {
@@ -95,6 +102,7 @@ mod tests {
             mount: owned(mount),
             encryption: encryption.to_owned(),
             scheduler: None,
+            path: None,
             under: Circumstances::default(),
         };
         Placed { at: Place { text: 0, start: 0, end: 0 }, value }

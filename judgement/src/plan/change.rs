@@ -97,7 +97,9 @@ fn merge(node: &mut Node, key: &str, change: Table, texts: &Texts) -> Result<(),
             for Entry { key: member, key_at, node: value } in change.entries {
                 let member = find_member(members, key, &member, key_at)?;
                 match value.value {
-                    Value::Table(inner) => merge(member, "", inner, texts)?,
+                    Value::Table(inner) if !texts.is_inline_table(value.at) => {
+                        merge(member, "", inner, texts)?;
+                    }
                     other => *member = Node { at: value.at, value: other },
                 }
             }
@@ -181,6 +183,7 @@ pub(super) fn apply(
                 path.display().to_string()
             }
             DeviceSource::Model { name, size } => format!("model:{name}@{size}"),
+            DeviceSource::Folders => source.to_string(),
         };
         plan.device.source = source.clone();
         texts.add_option("--device", &given)

@@ -77,6 +77,7 @@ impl fmt::Display for DeviceSource {
         match self {
             DeviceSource::Image(size) => write!(formatter, "scratch image of {size}"),
             DeviceSource::Path(path) => write!(formatter, "{}", path.display()),
+            DeviceSource::Folders => write!(formatter, "folder of each candidate"),
             DeviceSource::Model { name, size } => write!(formatter, "modelled device {name} of {size}"),
         }
     }

@@ -10,6 +10,7 @@ mod circumstances;
 mod digest;
 mod disturbance;
 mod error;
+mod folders;
 mod limits;
 mod model;
 mod operation;
@@ -38,8 +39,8 @@ pub use disturbance::Disturbance;
 pub use error::{Fault, PlanError, ValueError};
 pub use limits::TEXT as LONGEST_PLAN;
 pub use model::{
-    Blocks, Candidate, ClockChoice, Dataset, Device, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan,
-    Protocol, StagingChoice, TreeShape, Until, Verify, Vocabulary, Work,
+    Blocks, Candidate, ClockChoice, DIRECTORY, Dataset, Device, DeviceSource, Goal, LabChoice, Legacy, Phase,
+    Plan, Protocol, StagingChoice, TreeShape, Until, Verify, Vocabulary, Work,
 };
 pub use operation::{Flow, Kind, Needs, Operation};
 pub use preset::{Preset, preset, presets};
@@ -48,7 +49,7 @@ pub use read::{KEYS, read, read_with};
 pub use read_dataset::{measure_variable, variable};
 pub use scale::scale;
 pub use source::blame;
-pub use space::{image_room, least_space};
+pub use space::{folder_room, image_room, least_space};
 pub use suggest::{nearest, suggest};
 pub use twin::{TWIN, Twice, contestants, is_twin};
 pub use units::{Bytes, duration_text, parse_duration, parse_time, rough_duration_text};

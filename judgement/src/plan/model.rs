@@ -113,6 +113,8 @@ pub enum DeviceSource {
     /// A sparse file of this size, made and removed by fsverdict.
     Image(Bytes),
     Path(PathBuf),
+    /// None of its own: each candidate works in a folder of the user's.
+    Folders,
     /// A modelled device, served to a guest.
     Model {
         /// The model's name, with its state where it has several.
@@ -234,11 +236,17 @@ pub struct TreeShape {
     pub hard_links: Option<f64>,
 }
 
+/// What stands in the place of a filesystem where a folder of the user's is worked in, whatever it lies on.
+pub const DIRECTORY: &str = "directory";
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
     /// Short, unique within the plan, without white space.
     pub name: String,
     pub filesystem: String,
+    /// The folder that is worked in, where `filesystem` is [`DIRECTORY`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
     /// Words added to the filesystem's fair default mkfs options.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mkfs: Vec<String>,

@@ -6,6 +6,7 @@ use super::change::{Overrides, amend, apply};
 use super::circumstances;
 use super::disturbance;
 use super::error::{PlanError, ValueError};
+use super::folders;
 use super::published::{self, read_published};
 use super::read_candidate::{self, read_candidates};
 use super::read_dataset::{self, read_datasets};
@@ -125,6 +126,7 @@ fn finish(
     }
     if problems.is_empty() {
         problems.note(device_at.unwrap_or_default(), circumstances::check(&plan));
+        problems.note(device_at.unwrap_or_default(), folders::check(&plan));
         problems.note(device_at.unwrap_or_default(), space::check(&plan));
     }
     plan
@@ -182,6 +184,9 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
 fn read_device(top: &Section<'_>, candidates: &[Candidate]) -> Option<(Device, Option<Place>)> {
     let mut device =
         Device { source: DeviceSource::Image(IMAGE), folder: None, staging: StagingChoice::default() };
+    if candidates.iter().any(|candidate| candidate.path.is_some()) {
+        device.source = DeviceSource::Folders;
+    }
     let Some(entry) = top.entry("device") else { return Some((device, None)) };
     let section = Section::new("[device]", &entry.node, DEVICE, top.problems)?;
     let image = section.placed("image", size);

@@ -5,14 +5,17 @@ use super::error::ValueError;
 use super::limits::{CANDIDATES, check_length};
 use super::section::{Placed, Problems, Section};
 use super::source::{Node, Value};
-use super::value::{filled_text, kernel, name, size, text};
+use super::value::{absolute_path, filled_text, kernel, name, size, text};
 use super::words::split_words;
-use super::{Candidate, Circumstances, Vocabulary};
+use super::{Candidate, Circumstances, DIRECTORY, Vocabulary};
 
 pub(super) const CANDIDATE: &[&str] =
-    &["filesystem", "mkfs", "mount", "encryption", "scheduler", "model", "kernel", "memory", "name"];
+    &["filesystem", "path", "mkfs", "mount", "encryption", "scheduler", "model", "kernel", "memory", "name"];
 pub(super) const MATRIX: &[&str] =
     &["filesystem", "mkfs", "mount", "encryption", "scheduler", "model", "kernel", "memory"];
+
+/// What is done to a device, or chosen for one.
+const IN_NO_FOLDER: [&str; 7] = ["mkfs", "mount", "encryption", "scheduler", "model", "kernel", "memory"];
 
 const EXAMPLE: &str = "for example: [matrix] filesystem = [\"ext4\", \"xfs\"]";
 
@@ -45,8 +48,28 @@ fn read_candidate(
 ) -> Option<Placed<Candidate>> {
     let section = Section::new("[[candidate]]", node, CANDIDATE, problems)?;
     let filesystem = section.needed("filesystem", "filesystem = \"ext4\"", filled_text);
-    if let Some(filesystem) = &filesystem {
-        problems.must_be_known(filesystem.at, "filesystem", &filesystem.value, vocabulary.filesystems);
+    let path = section.get("path", absolute_path);
+    match &filesystem {
+        Some(filesystem) if filesystem.value == DIRECTORY => {
+            if section.entry("path").is_none() {
+                section.lacks(
+                    filesystem.at,
+                    "this directory has no path",
+                    "for example: path = \"/mnt/share\"",
+                );
+            }
+            let hint = "a folder is worked in as it is: nothing is made, mounted or set there";
+            section.forbid(&IN_NO_FOLDER, &format!("filesystem = \"{DIRECTORY}\""), hint);
+        }
+        Some(filesystem) => {
+            let known = [vocabulary.filesystems, &[DIRECTORY]].concat();
+            problems.must_be_known(filesystem.at, "filesystem", &filesystem.value, &known);
+            let hint = format!(
+                "a folder to work in goes with filesystem = \"{DIRECTORY}\"; a device is named in [device]"
+            );
+            section.forbid(&["path"], &format!("filesystem = \"{}\"", filesystem.value), &hint);
+        }
+        None => {}
     }
     let encryption = section.word("encryption", "encryption", vocabulary.encryptions);
     let mkfs = section.get("mkfs", words).unwrap_or_default();
@@ -62,6 +85,7 @@ fn read_candidate(
     let value = Candidate {
         name: own_name.map(|name| name.value).unwrap_or_default(),
         filesystem: filesystem?.value,
+        path,
         mkfs,
         mount,
         encryption: encryption.unwrap_or_else(|| "none".to_owned()),
@@ -82,6 +106,11 @@ fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) ->
         }
     };
     let filesystems = read_axis(&section, "filesystem", filled_text);
+    if let Some(folder) = filesystems.iter().flatten().find(|word| word.value == DIRECTORY) {
+        let hint = "write, for each folder: [[candidate]] filesystem = \"directory\" path = \"/mnt/share\"";
+        problems.add(folder.at, "a directory needs a path, so that it is no value of [matrix]", hint);
+        return None;
+    }
     known("filesystem", &filesystems, vocabulary.filesystems);
     let encryptions = read_axis(&section, "encryption", filled_text);
     known("encryption", &encryptions, vocabulary.encryptions);
@@ -115,6 +144,7 @@ fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) ->
                         candidates.extend(circumstances.iter().map(|under| Candidate {
                             name: String::new(),
                             filesystem: filesystem.value.clone(),
+                            path: None,
                             mkfs: mkfs.clone(),
                             mount: mount.clone(),
                             encryption: encryption.clone(),

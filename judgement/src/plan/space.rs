@@ -81,6 +81,19 @@ pub fn image_room(plan: &Plan, image: u64) -> u64 {
     room.map_or(image, |room| room.min(image))
 }
 
+/// Bytes that a trial puts into a folder of the user's at least: what its phases write. Where only a command knows that,
+/// once the dataset it names.
+pub fn folder_room(plan: &Plan) -> u64 {
+    let named = |phase: &Phase| phase.dataset.as_ref().and_then(|name| plan.datasets.get(name));
+    let each = plan.phases.iter().map(|phase| {
+        written(plan, phase).unwrap_or_else(|| {
+            let reads = matches!(phase.work, Work::Operation(operation) if operation.flow() == Flow::Reads);
+            named(phase).filter(|_| !reads).map_or(0, least_space)
+        })
+    });
+    each.fold(MARGIN, u64::saturating_add)
+}
+
 /// Shrinks the scratch image of a plan whose data were scaled by `factor`: the same share of it, and what the most
 /// demanding of its candidates needs of any device.
 pub(super) fn scale_image(plan: &mut Plan, factor: f64, vocabulary: &Vocabulary<'_>) {

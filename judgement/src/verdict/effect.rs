@@ -141,6 +141,7 @@ mod tests {
             mount: mount.iter().map(|&word| word.to_owned()).collect(),
             encryption: encryption.to_owned(),
             scheduler: None,
+            path: None,
             under: Default::default(),
         }
     }

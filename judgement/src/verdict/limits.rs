@@ -60,7 +60,12 @@ pub(super) fn limits(
     if let Some(data) = fits_in_memory(plan, run) {
         limits.push(format!("the data ({data}) fit in memory: only phases marked cold read from the device"));
     }
-    limits.push("freshly made filesystems: nothing is said of aged ones".to_owned());
+    limits.push(if plan.device.source == DeviceSource::Folders {
+        "folders as they are: how old and how full what they lie on is, and who else uses it, is part of this"
+            .to_owned()
+    } else {
+        "freshly made filesystems: nothing is said of aged ones".to_owned()
+    });
     limits
 }
 

@@ -16,15 +16,15 @@ const SERVICES: &str = "/run";
 pub(super) fn arrange_mounts(cell: &Cell) -> Result<(), CellError> {
     let stranger = cell.powers.of_a_stranger();
     mounts::make_private()?;
-    // Opened first, so that what is shown can lie below what is covered.
+    for folder in cell.writable.iter().filter(|folder| mounts::at(folder).is_none()) {
+        mounts::bind(folder, folder)?;
+    }
+    // Opened before anything is covered, so that what is shown can lie below; and with what stays writable as it is.
     let shown: Vec<(OwnedFd, &Path)> = cell
         .shown
         .iter()
         .map(|(source, point)| Ok((open_folder(source)?, point.as_path())))
         .collect::<Result<_, CellError>>()?;
-    for folder in cell.writable.iter().filter(|folder| mounts::at(folder).is_none()) {
-        mounts::bind(folder, folder)?;
-    }
     // What comes after this is ours, and as it is mounted; binds are as what they show.
     mounts::restrict(&cell.writable, |point| match cell.devices {
         Devices::Closed => point.starts_with(DEVICES) && point != Path::new(DEVICES),

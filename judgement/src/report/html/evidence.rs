@@ -63,6 +63,7 @@ fn plan(report: &Report<'_>) -> Markup {
     let device = match &plan.device.source {
         DeviceSource::Image(size) => format!("a scratch image of {size}"),
         DeviceSource::Path(path) => path.display().to_string(),
+        DeviceSource::Folders => "a folder of each candidate".to_owned(),
         DeviceSource::Model { name, size } => format!("a modelled {name} of {size}"),
     };
     let blocks = match (protocol.blocks.min, protocol.blocks.max) {

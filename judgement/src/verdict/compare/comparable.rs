@@ -44,6 +44,7 @@ fn device(before: &Side<'_>, after: &Side<'_>) -> Option<String> {
     let kind = |side: &Side<'_>| match &side.plan.device.source {
         DeviceSource::Image(_) => "a scratch image".to_owned(),
         DeviceSource::Path(_) => "a block device".to_owned(),
+        DeviceSource::Folders => "folders".to_owned(),
         DeviceSource::Model { name, .. } => format!("a modelled {name}"),
     };
     let (one, other) = (kind(before), kind(after));
@@ -53,7 +54,7 @@ fn device(before: &Side<'_>, after: &Side<'_>) -> Option<String> {
     let size = |side: &Side<'_>| match (&side.plan.device.source, side.fact("device.size")) {
         (_, Some(size)) => size.parse().map_or_else(|_| size.to_owned(), |size| Bytes(size).to_string()),
         (DeviceSource::Image(size) | DeviceSource::Model { size, .. }, None) => size.to_string(),
-        (DeviceSource::Path(_), None) => "of unknown size".to_owned(),
+        (DeviceSource::Path(_) | DeviceSource::Folders, None) => "of unknown size".to_owned(),
     };
     let (one, other) = (size(before), size(after));
     if one != other {
@@ -61,7 +62,7 @@ fn device(before: &Side<'_>, after: &Side<'_>) -> Option<String> {
     }
     // A path such as /dev/sdb may be another disk after a boot: it counts only where there is nothing better.
     let identity = |side: &Side<'_>| match &side.plan.device.source {
-        DeviceSource::Image(_) | DeviceSource::Model { .. } => String::new(),
+        DeviceSource::Image(_) | DeviceSource::Model { .. } | DeviceSource::Folders => String::new(),
         DeviceSource::Path(path) => {
             side.fact("device.identity").map_or_else(|| path.display().to_string(), str::to_owned)
         }

@@ -1,0 +1,159 @@
+//! Folders of the user's as candidates: what happens there, what is left, and what is never touched.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use common::{Disk, Place, kill, tool};
+use rustix::process::Signal;
+
+/// Two folders of a place, side by side; `command` is the second phase.
+fn two_folders(one: &Path, other: &Path, command: &str) -> String {
+    format!(
+        r#"
+title        = "Two folders"
+protocol     = {{ blocks = 1, timeout = "60s", disturbed = false }}
+dataset.tree = {{ profile = "mixed", files = 40, directories = 6, size = "1MiB" }}
+candidate    = [
+    {{ filesystem = "directory", path = "{}" }},
+    {{ filesystem = "directory", path = "{}" }},
+]
+phase = [
+    {{ name = "write", operation = "tree.write", dataset = "tree" }},
+    {{ name = "do", command = '''{command}''', verify = {{ dataset = "tree", at = "copy" }} }},
+    {{ name = "read", operation = "tree.read", dataset = "tree", cold = true }},
+]
+"#,
+        one.display(),
+        other.display()
+    )
+}
+
+/// Folders of these names with a file of the user's in each, which must stay as it is.
+fn folders(place: &Path, names: [&str; 2]) -> [std::path::PathBuf; 2] {
+    names.map(|name| {
+        let folder = place.join(name);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("thesis"), name).unwrap();
+        folder
+    })
+}
+
+fn holds_only_the_thesis(folder: &Path) {
+    let names: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["thesis"], "{}", folder.display());
+    assert_eq!(
+        fs::read_to_string(folder.join("thesis")).unwrap(),
+        folder.file_name().unwrap().to_str().unwrap()
+    );
+}
+
+/// What a phase tries on what lies around its folder: all of it must fail, and then the copy is made that is verified.
+const MISCHIEF: &str = r#"
+    for target in "$MOUNT/../thesis" "$1/thesis"; do ( echo no > "$target" ) 2>/dev/null && exit 9; done
+    ln -s "$1" "$MOUNT/link"; ( echo no > "$MOUNT/link/thesis" ) 2>/dev/null && exit 9
+    cp -a "$TREE" "$MOUNT/copy" && mkdir -p "$MOUNT/shut/in" && chmod 0 "$MOUNT/shut"
+"#;
+
+#[test]
+fn folders_are_compared_by_anybody_and_left_as_they_were() {
+    let place = Place::new();
+    let [one, other] = folders(place.path(), ["one", "other"]);
+    let mischief = MISCHIEF.replace("$1", &one.display().to_string());
+    let plan = place.plan("plan", &two_folders(&one, &other, &mischief));
+    fs::create_dir(place.path().join("run")).unwrap();
+    tool(&["chmod", "-R", "a+rwX", place.path().to_str().unwrap()]);
+    place.unprivileged(&["run", &plan, "--dry-run"]).exits(0).shows(&[
+        "one:",
+        ".fsverdict-…",
+        "folders are this",
+    ]);
+    place.unprivileged(&["run", &plan, "--out", "run"]).exits(0).shows(&["one", "other"]);
+    for folder in [&one, &other] {
+        holds_only_the_thesis(folder);
+    }
+    let journal = place.journal();
+    assert!(journal.all("trial_finished").all(|end| end["status"] == "ok"), "{journal:#?}");
+    let phases: Vec<_> = journal.all("observation").map(|event| event["phase"].as_str().unwrap()).collect();
+    assert_eq!(phases, ["write", "do", "read", "write", "do", "read"]);
+    let told: Vec<_> = journal.all("caution").map(|event| event["text"].as_str().unwrap()).collect();
+    assert_eq!(told.iter().filter(|text| text.contains("nothing is made, mounted or checked")).count(), 1);
+    place.is_left_clean();
+}
+
+#[test]
+fn a_folder_that_cannot_be_used_is_skipped_with_the_way_out() {
+    let place = Place::new();
+    let [one, _] = folders(place.path(), ["one", "other"]);
+    let plan = two_folders(&one, &place.path().join("none"), "true")
+        .replace(", verify = { dataset = \"tree\", at = \"copy\" }", "");
+    place.run(&plan, &[]).exits(3).says(&[
+        "skipped none: cannot work in",
+        "No such file",
+        "hint: name a folder",
+    ]);
+    holds_only_the_thesis(&one);
+}
+
+#[test]
+fn a_killed_run_leaves_nothing_and_without_its_helper_what_clean_finds() {
+    for with_helper in [true, false] {
+        let place = Place::new();
+        let [one, other] = folders(place.path(), ["one", "other"]);
+        let mut run = place.start(&two_folders(&one, &other, "sleep 60"), &[]);
+        run.wait_for("the second phase", |journal| journal.step() == "do");
+        if !with_helper {
+            kill(
+                place
+                    .processes()
+                    .iter()
+                    .find(|(_, line)| line.iter().any(|word| word == "stand-by"))
+                    .unwrap()
+                    .0,
+            );
+        }
+        run.signal(Signal::KILL);
+        if !with_helper {
+            let patience = Instant::now() + Duration::from_secs(5);
+            while !place.processes().is_empty() {
+                assert!(Instant::now() < patience, "{:#?}", place.processes());
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            place.fsverdict(&["clean"]).exits(0).shows(&["removed folder"]);
+        }
+        place.is_left_clean();
+        for folder in [&one, &other] {
+            holds_only_the_thesis(folder);
+        }
+    }
+}
+
+#[test]
+fn loop_mounted_filesystems_are_compared_through_folders_on_them() {
+    let place = Place::new();
+    let mounted = ["ext4", "xfs"].map(|filesystem| {
+        let disk = Disk::new(&place, filesystem, 320 << 20);
+        let point = place.path().join(format!("on-{filesystem}"));
+        fs::create_dir(&point).unwrap();
+        tool(&[&format!("mkfs.{filesystem}"), "-q", &disk.device]);
+        tool(&["mount", &disk.device, point.to_str().unwrap()]);
+        (disk, point)
+    });
+    let [one, other] = [&mounted[0].1, &mounted[1].1];
+    let plan = two_folders(one, other, "cp -a \"$TREE\" \"$MOUNT/copy\"");
+    let seen = place.run(&plan, &["--blocks", "2"]);
+    let left: Vec<usize> = [one, other].map(|point| fs::read_dir(point).unwrap().count()).into();
+    for (_, point) in &mounted {
+        tool(&["umount", point.to_str().unwrap()]);
+    }
+    seen.exits(0).shows(&["on-ext4", "on-xfs"]);
+    assert_eq!(left, [1, 0], "lost+found, and nothing");
+    let kinds = place.journal().fact("mount.type");
+    assert!(kinds.contains(&"ext4".to_owned()) && kinds.contains(&"xfs".to_owned()), "{kinds:?}");
+    drop(mounted);
+    place.is_left_clean();
+}
