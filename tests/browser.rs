@@ -130,11 +130,19 @@ fn every_chart_is_drawn_and_its_controls_work() {
 }
 
 #[test]
+fn verdict_cautions_and_picture_are_seen_without_scrolling() {
+    let Some(browser) = browser_or_not() else { return };
+    let seen = look(&browser, &demo(), 1366, &[]);
+    assert!(seen["picture_bottom"].as_u64().unwrap() <= 768, "{seen}");
+    assert_eq!((seen["cautions"].as_u64(), seen["broken_names"].as_u64()), (Some(1), Some(0)), "{seen}");
+}
+
+#[test]
 fn a_phone_need_not_scroll_sideways() {
     let Some(browser) = browser_or_not() else { return };
-    let seen = look(&browser, &demo(), 412, &[]);
-    assert_eq!(seen["page_width"], 412, "{seen}");
-    assert_eq!(seen["content_width"], 412, "{seen}");
+    let seen = look(&browser, &demo(), 390, &[]);
+    assert_eq!(seen["page_width"], 390, "{seen}");
+    assert_eq!(seen["content_width"], 390, "{seen}");
     assert_eq!(seen["too_wide"], 0, "{seen}");
     assert_eq!(seen["drawn"], seen["figures"], "{seen}");
 }

@@ -265,12 +265,15 @@ fn a_killed_trial_is_tried_again_on_resuming_while_its_block_is_the_last() {
 
 #[test]
 fn cautions_are_held_once_with_their_trials() {
-    let caution = |text: &str| Event::Caution(Caution { phase: String::new(), text: text.to_owned() });
+    let within =
+        |phase: &str, text: &str| Event::Caution(Caution { phase: phase.to_owned(), text: text.to_owned() });
+    let caution = |text: &str| within("", text);
     let mut parts = vec![vec![start(), (None, caution("image on tmpfs")), open(1, 1)]];
     for name in ["b", "a"] {
         let mut events = trial(id(1, 1, name), 1.0, Status::Ok);
         events.insert(1, (id(1, 1, name), caution("hot")));
-        events.insert(2, (id(1, 1, name), caution("hot")));
+        events.insert(2, (id(1, 1, name), within("write", "hot")));
+        events.insert(3, (id(1, 1, name), within("read", "hot")));
         // Noticed by the conductor once the trial had ended.
         events.push((id(1, 1, name), caution("late")));
         parts.push(events);
@@ -278,10 +281,11 @@ fn cautions_are_held_once_with_their_trials() {
     let held = story(&parts).held_cautions();
     let told: Vec<(&str, usize, usize)> = held
         .iter()
-        .map(|known| (known.caution.text.as_str(), known.trials, known.candidates.len()))
+        .map(|known| (known.text.as_str(), known.trials, known.candidates.len()))
         .collect();
     assert_eq!(told, [("image on tmpfs", 0, 0), ("hot", 2, 2), ("late", 2, 2)]);
     assert_eq!(held[1].candidates, ["a", "b"], "in the plan's order");
+    assert_eq!(held[1].phases, ["write", "read"]);
 }
 
 #[test]

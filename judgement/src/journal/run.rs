@@ -186,9 +186,11 @@ impl Trial {
 }
 
 /// A caution with the number of trials that raised it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeldCaution {
-    pub caution: Caution,
+    pub text: String,
+    /// The phases it concerns; empty for the whole trial, or the run.
+    pub phases: Vec<String>,
     /// How many trials raised it; 0 when it is about the run.
     pub trials: usize,
     /// Candidates it concerns, in the plan's order; empty when it is about the run.
@@ -256,23 +258,18 @@ impl Run {
         sample
     }
 
-    /// Cautions of the run and of every trial not discarded, each once.
+    /// Cautions of the run and of every trial not discarded, each once, with the phases in which it was raised.
     pub fn held_cautions(&self) -> Vec<HeldCaution> {
         let mut held: Vec<HeldCaution> = Vec::new();
         for caution in &self.cautions {
-            if !held.iter().any(|known| known.caution == *caution) {
-                held.push(HeldCaution { caution: caution.clone(), trials: 0, candidates: Vec::new() });
-            }
+            held_as(&mut held, caution);
         }
         for trial in self.trials.iter().filter(|trial| trial.standing != Standing::Discarded) {
-            let mut own: Vec<&Caution> = trial.cautions.iter().collect();
-            own.sort();
+            let mut own: Vec<usize> =
+                trial.cautions.iter().map(|caution| held_as(&mut held, caution)).collect();
+            own.sort_unstable();
             own.dedup();
-            for caution in own {
-                let at = held.iter().position(|known| known.caution == *caution).unwrap_or_else(|| {
-                    held.push(HeldCaution { caution: caution.clone(), trials: 0, candidates: Vec::new() });
-                    held.len() - 1
-                });
+            for at in own {
                 held[at].trials += 1;
                 if !held[at].candidates.contains(&trial.id.candidate) {
                     held[at].candidates.push(trial.id.candidate.clone());
@@ -285,4 +282,17 @@ impl Run {
         }
         held
     }
+}
+
+/// Where this caution is held, by its text.
+fn held_as(held: &mut Vec<HeldCaution>, caution: &Caution) -> usize {
+    let at = held.iter().position(|known| known.text == caution.text).unwrap_or_else(|| {
+        held.push(HeldCaution { text: caution.text.clone(), ..HeldCaution::default() });
+        held.len() - 1
+    });
+    let phases = &mut held[at].phases;
+    if !caution.phase.is_empty() && !phases.contains(&caution.phase) {
+        phases.push(caution.phase.clone());
+    }
+    at
 }

@@ -10,8 +10,8 @@ use crate::statistics::FEWEST;
 pub struct Note {
     /// In a sentence, without a full stop.
     pub text: String,
-    /// The phase it concerns; empty for all.
-    pub phase: String,
+    /// The phases it concerns; empty for all.
+    pub phases: Vec<String>,
     /// How many trials it concerns; 0 when it is about the run.
     pub trials: usize,
     /// Of how many.
@@ -23,17 +23,20 @@ pub struct Note {
 impl Note {
     /// The whole note on one line.
     pub fn line(&self) -> String {
-        let mut line = match self.phase.as_str() {
-            "" => self.text.clone(),
-            phase => format!("{phase}: {}", self.text),
+        let names = |names: &[String], at_most| {
+            listing(&names.iter().map(String::as_str).collect::<Vec<_>>(), at_most)
         };
-        let names: Vec<&str> = self.candidates.iter().map(String::as_str).collect();
-        match (self.trials, names.as_slice()) {
+        let mut line = match self.phases.as_slice() {
+            [] => self.text.clone(),
+            _ => format!("{}: {}", names(&self.phases, 6), self.text),
+        };
+        match (self.trials, self.candidates.as_slice()) {
             (0, _) => {}
             (all, _) if all == self.of => line.push_str(" (all trials)"),
             (some, []) => line.push_str(&format!(" ({some} of {})", count(self.of, "trial"))),
-            (some, names) => {
-                line.push_str(&format!(" ({some} of {}: {})", count(self.of, "trial"), listing(names, 3)));
+            (some, _) => {
+                let of = count(self.of, "trial");
+                line.push_str(&format!(" ({some} of {of}: {})", names(&self.candidates, 3)));
             }
         }
         line
@@ -58,8 +61,8 @@ pub(super) fn gather(report: &Report<'_>) -> Vec<Note> {
     let mut held = run.held_cautions();
     held.sort_by_key(|known| (known.trials != 0, usize::MAX - known.trials));
     notes.extend(held.into_iter().map(|known| Note {
-        text: known.caution.text,
-        phase: known.caution.phase,
+        text: known.text,
+        phases: known.phases,
         trials: known.trials,
         of,
         candidates: if known.candidates.len() == run.candidates.len() {
@@ -94,5 +97,5 @@ fn sample_notes(report: &Report<'_>) -> Vec<String> {
 }
 
 fn about_the_run(text: String) -> Note {
-    Note { text, phase: String::new(), trials: 0, of: 0, candidates: Vec::new() }
+    Note { text, phases: Vec::new(), trials: 0, of: 0, candidates: Vec::new() }
 }

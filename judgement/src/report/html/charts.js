@@ -21,9 +21,13 @@ function layout(extra) {
     font: { family: getComputedStyle(document.body).fontFamily, size: narrow() ? 11 : 13, color: css("--ink") },
     margin: { l: 8, r: 12, t: 8, b: 40 }, hovermode: "closest", dragmode: false,
     hoverlabel: { bgcolor: css("--card"), bordercolor: css("--line"), font: { color: css("--ink") }, align: "left" },
-    legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", font: { size: narrow() ? 10 : 12 } },
+    legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", font: { size: narrow() ? 10 : 12 } }, ...extra.several ? names(extra.several) : {},
   }, extra, { xaxis: merged(extra.xaxis), yaxis: merged(extra.yaxis) });
 }
+
+// Above the plot while there are few; many stand beside it and scroll, or on a phone only in what a touch shows.
+const names = (several) => several <= 8 ? { showlegend: true }
+  : { showlegend: !narrow(), legend: { orientation: "v", x: 1.01, y: 1, font: { size: 11 }, tracegroupgap: 0 } };
 
 // Ticks of a logarithmic axis at 1, 2 and 5, written in full; fewer where there are many decades.
 function logTicks(values) {
@@ -129,7 +133,7 @@ function latencyChart(state, phase, call) {
       marker: { symbol: symbol(curve.candidate), size: 5, color: hue(curve.candidate) },
     })),
     layout: layout({
-      height: narrow() ? 380 : 400, showlegend: true,
+      height: narrow() ? 380 : 400, several: found.length,
       xaxis: { type: "log", tickvals: ticks.map((tick) => tick[0]), ticktext: ticks.map((tick) => tick[1]), title: { text: "this share of the calls was faster" } },
       yaxis: { type: log ? "log" : "linear", rangemode: "tozero", title: { text: scale.label }, ...(log ? logTicks(found.flatMap((curve) => curve.curve.map((point) => point[1] / scale.divisor))) : {}) },
     }),
@@ -172,7 +176,7 @@ function driftChart(state) {
       };
     }),
     layout: layout({
-      height: narrow() ? 380 : 400, showlegend: true,
+      height: narrow() ? 380 : 400, several: shown.size,
       xaxis: { title: { text: `${label} since the run began` }, rangemode: "tozero" },
       yaxis: { type: log ? "log" : "linear", title: { text: "× its own median" }, ...(log ? logTicks(points.map((point) => point.value / typical.get(point.trial.c))) : {}) },
       shapes: [...borders.values()].map((at) => ({ type: "line", x0: at / divisor, x1: at / divisor, y0: 0, y1: 1, yref: "paper", line: { color: css("--soft"), width: 1, dash: "dot" }, layer: "below" })),

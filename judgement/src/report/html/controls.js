@@ -163,6 +163,8 @@ async function start() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   matchMedia("print").addEventListener("change", redraw);
   matchMedia("(max-width: 639px)").addEventListener("change", redraw);
+  // What limits the verdict goes onto paper with it.
+  addEventListener("beforeprint", () => document.querySelectorAll(".cautions").forEach((fold) => { fold.open = true; }));
   document.documentElement.dataset.ready = String(figures.length);
 }
 

@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::figures::{place, strip};
+use super::figures::{along, place, strip};
 use super::index::Index;
 use crate::report::Report;
 use crate::report::number::{times, times_within};
@@ -85,14 +85,14 @@ fn looks(seen: Seen) -> (&'static str, &'static str, &'static str) {
 
 fn cell(report: &Report<'_>, effect: &Effect, reach: f64) -> Markup {
     let (class, sign, words) = looks(effect.seen(report.plan.protocol.tie));
-    let at = |ratio: f64| place(ratio, 1.0 / reach, reach);
+    let at = |ratio: f64| along(ratio, 1.0 / reach, reach);
     let heat = place(effect.ratio.point.max(1.0), 1.0, reach);
     let hover = format!("{}× over {}", times_within(&effect.ratio), count(effect.ratio.n, "block"));
     let range = effect.ratio.low.zip(effect.ratio.high).map(|(low, high)| (at(low), at(high)));
     html! {
         td.cell.(class) style=(format!("--heat:{heat:.0}%")) title=(hover) {
             span.value { span.sign aria-hidden="true" { (sign) } span.unseen { (words) } (times(effect.ratio.point)) "×" }
-            (strip(at(effect.ratio.point), range, effect.ratio.point > reach, Some(50.0)))
+            " " (strip(at(effect.ratio.point), range, effect.ratio.point > reach, Some(50.0)))
         }
     }
 }

@@ -51,19 +51,26 @@ pub(super) fn in_full(found: &PhaseEstimate) -> String {
 
 /// Where a ratio lies on a logarithmic axis that begins at `from` and ends at `to`, 0 to 100.
 pub(super) fn place(ratio: f64, from: f64, to: f64) -> f64 {
-    let span = libm::log(to / from);
-    (libm::log(ratio / from) / span * 100.0).clamp(0.0, 100.0)
+    along(ratio, from, to).clamp(0.0, 100.0)
 }
 
-/// A dot with its interval on a strip; places in per cent. Beyond the end a wedge says that it goes on.
+/// The same, less than 0 or more than 100 where it lies off the axis.
+pub(super) fn along(ratio: f64, from: f64, to: f64) -> f64 {
+    libm::log(ratio / from) / libm::log(to / from) * 100.0
+}
+
+/// A dot with its interval on a strip; places in per cent. Where either goes on beyond an end, an arrow says so.
 pub(super) fn strip(dot: f64, range: Option<(f64, f64)>, beyond: bool, origin: Option<f64>) -> Markup {
+    let within = |place: f64| place.clamp(0.0, 100.0);
     html! {
         span.strip aria-hidden="true" {
             @if let Some(origin) = origin { i.origin style=(format!("left:{origin:.1}%")) {} }
             @if let Some((low, high)) = range {
-                i.range style=(format!("left:{low:.1}%;width:{:.1}%", (high - low).max(0.0))) {}
+                i.range style=(format!("left:{:.1}%;width:{:.1}%", within(low), (within(high) - within(low)).max(0.0))) {}
+                @if low < 0.0 { i.on.before {} }
+                @if high > 100.0 && !beyond { i.on {} }
             }
-            @if beyond { i.beyond {} } @else { i.dot style=(format!("left:{dot:.1}%")) {} }
+            @if beyond { i.beyond {} } @else { i.dot style=(format!("left:{:.1}%", within(dot))) {} }
         }
     }
 }

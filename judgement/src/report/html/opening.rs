@@ -2,39 +2,38 @@
 
 use maud::{Markup, html};
 
-use crate::journal::{Facts, metric};
+use crate::journal::{CandidateStatus, Facts, metric};
 use crate::report::text::{count, one_line};
 use crate::report::{Report, TrialBasis, sentence};
 use crate::verdict::Outcome;
 
-/// Cautions beyond this many are folded.
-const CAUTIONS_SHOWN: usize = 4;
-
-/// Title, verdict, goal, fidelity, cautions.
+/// Title, verdict, goal, fidelity, cautions: all of it in so few lines that the picture is seen without scrolling.
 pub(super) fn opening(report: &Report<'_>) -> Markup {
     let header = &report.run.header;
     let (badge, class) = badge(report);
     html! {
         header.opening {
-            p.kicker { "fsverdict · " (when(report)) }
-            h1 { (one_line(&header.title)) }
+            div.title { h1 { (one_line(&header.title)) } p.kicker { "fsverdict · " (when(report)) } }
             section.verdict.(class) aria-labelledby="verdict" {
-                p.badge { (badge) }
-                p #verdict.sentence { (one_line(&report.sentence)) }
                 p.tally {
-                    (sentence::tally(report)) "."
+                    b.badge { (badge) } " " (sentence::tally(report)) "."
                     @if let Some(reason) = &report.run.finished { " Ended: " (one_line(reason)) "." }
                 }
-            }
-            @if let Some(paragraph) = report.paragraph.as_deref() {
-                details #words { summary { "In plain words, for a mail" } p { (one_line(paragraph)) } }
+                p #verdict.sentence { (one_line(&report.sentence)) }
             }
             dl.basis {
-                div { dt { "Goal" } dd { (goal(report)) } }
-                div { dt { "Stands on" } dd { (one_line(&header.fidelity)) @if let Some(device) = device(&header.environment) { "; " (device) } } }
-                div { dt { "Lab" } dd { (one_line(&header.lab)) ": " (one_line(&header.lab_reason)) } }
+                dt { "Goal" } dd { (goal(report)) }
+                dt { "Stands on" } dd {
+                    (one_line(&header.fidelity)) @if let Some(device) = device(&header.environment) { "; " (device) }
+                    "; lab " (one_line(&header.lab)) ": " (one_line(&header.lab_reason))
+                }
             }
-            (cautions(report))
+            div.folds {
+                (cautions(report))
+                @if let Some(paragraph) = report.paragraph.as_deref() {
+                    details #words { summary { "In plain words, for a mail" } p { (one_line(paragraph)) } }
+                }
+            }
         }
     }
 }
@@ -47,6 +46,7 @@ fn badge(report: &Report<'_>) -> (&'static str, &'static str) {
         (TrialBasis::Disturbed(_), _) => ("no verdict", "nothing"),
         (_, Outcome::Recommended) => ("recommended", "decided"),
         (_, Outcome::Ranked) => ("ranked", "decided"),
+        _ if report.with_status(CandidateStatus::Ok).count() == 1 => ("measured alone", "nothing"),
         (_, Outcome::Undecided) => ("undecided", "undecided"),
     }
 }
@@ -64,7 +64,7 @@ fn when(report: &Report<'_>) -> String {
 
 fn goal(report: &Report<'_>) -> Markup {
     let goal = &report.plan.goal;
-    let meaning = metric(&goal.metric).map_or("", |known| known.meaning);
+    let known = metric(&goal.metric);
     let weights = &report.yardstick.weights;
     let even = weights.values().all(|weight| *weight == 1.0);
     // In the order of the work; what was never measured comes last.
@@ -76,8 +76,7 @@ fn goal(report: &Report<'_>) -> Markup {
         .map(|(phase, weight)| if even { one_line(phase) } else { format!("{} ×{weight}", one_line(phase)) })
         .collect();
     html! {
-        b { (one_line(&goal.metric)) }
-        @if !meaning.is_empty() { " (" (meaning) ")" }
+        b title=[known.map(|known| known.meaning)] { (one_line(known.map_or(&goal.metric, |known| known.title))) }
         @match phases.len() {
             0 => {}
             many if even && many > 5 => { ", all " (many) " phases alike" }
@@ -96,17 +95,10 @@ fn cautions(report: &Report<'_>) -> Markup {
     if lines.is_empty() {
         return html! {};
     }
-    let (first, rest) = lines.split_at(lines.len().min(CAUTIONS_SHOWN));
     html! {
-        section.cautions aria-labelledby="cautions" {
-            h2 #cautions { "Before you rely on it" }
-            ul { @for line in first { li { (line) } } }
-            @if !rest.is_empty() {
-                details {
-                    summary { (count(rest.len(), "more caution")) }
-                    ul { @for line in rest { li { (line) } } }
-                }
-            }
+        details #cautions.cautions {
+            summary { b { (count(lines.len(), "caution")) ":" } " " span.gist { (lines.join(" · ")) } }
+            ul { @for line in &lines { li { (line) } } }
         }
     }
 }

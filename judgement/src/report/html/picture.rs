@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::figures::{alone, in_full, place, spread, strip};
+use super::figures::{along, alone, in_full, place, spread, strip};
 use super::index::Index;
 use super::{certainty, then};
 use crate::journal::{CandidateStatus, metric};
@@ -34,28 +34,25 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
     let crowned = columns.iter().any(|column| column.best.is_some());
     html! {
         section #picture aria-labelledby="picture-title" {
-            h2 #picture-title { "The picture" }
-            @if columns.is_empty() {
-                p.lead { "Nothing was measured that could be compared." }
-            } @else if !crowned {
-                p.lead { "What was measured (" (what) "); nothing is ranked." }
-            } @else {
-                p.lead {
-                    "How many times the best of each phase (" (what) "). Rows are ordered by the goal."
+            div.keys {
+                h2 #picture-title { "The picture" }
+                @if columns.is_empty() {
+                    p.lead { "Nothing was measured that could be compared." }
+                } @else if !crowned {
+                    p.lead { "What was measured (" (what) "); nothing is ranked." }
+                } @else {
+                    p.lead { "× the best of each phase (" (what) ")" }
+                    b.key.best { "► best" } b.key.tied { "≈ within " (percent(report.plan.protocol.tie)) }
+                    b.key.unsure { "~ may be chance" } b.key.behind { "the deeper, the slower" }
+                    p.switch hidden { button type="button" data-absolute="" aria-pressed="false" { "absolute numbers" } }
                 }
-                p.keys {
-                    b.key.best { "► best" } " " b.key.tied { "≈ within " (percent(report.plan.protocol.tie)) }
-                    " " b.key.unsure { "~ may be chance" }
-                    " " b.key.behind { "the deeper, the slower" }
-                }
-                p.switch hidden { button type="button" data-absolute="" aria-pressed="false" { "Show absolute numbers" } }
             }
             p.swipe.note { "The table scrolls sideways." }
             div.scroll {
                 table.picture {
                     caption.unseen { "Candidates by phase, as multiples of the best of each phase" }
-                    (head(report, columns))
-                    tbody { @for entry in &report.candidates { (row(report, index, columns.len(), entry)) } }
+                    (head(report, columns, crowned))
+                    tbody { @for entry in &report.candidates { (row(report, index, (columns.len(), crowned), entry)) } }
                 }
             }
             @if let Some(matrix) = &report.picture {
@@ -67,14 +64,14 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
     }
 }
 
-fn head(report: &Report<'_>, columns: &[Column]) -> Markup {
+fn head(report: &Report<'_>, columns: &[Column], crowned: bool) -> Markup {
     let weights = &report.yardstick.weights;
     let even = weights.values().all(|weight| *weight == 1.0);
     html! {
         thead {
             tr {
                 th scope="col" { "candidate" }
-                @if !columns.is_empty() {
+                @if crowned {
                     th.goal scope="col" { "goal" small { "all phases" } }
                 }
                 @for column in columns {
@@ -96,22 +93,30 @@ fn head(report: &Report<'_>, columns: &[Column]) -> Markup {
     }
 }
 
-fn row(report: &Report<'_>, index: &Index<'_>, phases: usize, entry: &CandidateEntry<'_>) -> Markup {
+/// A candidate, in so many phases, and under the goal where anybody is crowned.
+fn row(
+    report: &Report<'_>,
+    index: &Index<'_>,
+    (phases, crowned): (usize, bool),
+    entry: &CandidateEntry<'_>,
+) -> Markup {
     let cells = report.picture.as_ref().and_then(|matrix| matrix.row(entry.name)).map(|row| &row.cells);
     let farthest = farthest(report);
     html! {
         tr data-candidate=[index.number(entry.name)] {
             th scope="row" {
-                span.name { (one_line(entry.name)) }
-                @if let Some(state) = state(report, entry) { small.(state.1) { (state.0) } }
+                div.beside {
+                    span.name { (one_line(entry.name)) }
+                    @if let Some(state) = state(report, entry).filter(|_| crowned) { " " small.(state.1) { (state.0) } }
+                }
             }
             @if entry.status == CandidateStatus::Ok {
-                @if phases > 0 {
+                @if crowned {
                     td.goal {
                         @match entry.behind {
                             Some(behind) => {
                                 b { (times(behind.point)) "×" }
-                                @if let Some((low, high)) = behind.low.zip(behind.high) { small { (times(low)) "–" (times(high)) } }
+                                @if let Some((low, high)) = behind.low.zip(behind.high) { " " small { (times(low)) "–" (times(high)) } }
                             }
                             None => { span title="not ranked" { "–" } }
                         }
@@ -124,7 +129,7 @@ fn row(report: &Report<'_>, index: &Index<'_>, phases: usize, entry: &CandidateE
                     }
                 }
             } @else {
-                td.why colspan=((phases + usize::from(phases > 0)).to_string()) {
+                td.why colspan=(phases + usize::from(crowned)) {
                     b { (status(entry)) } @if !entry.reason.is_empty() { ": " (one_line(&entry.reason)) }
                     @if !entry.hint.is_empty() { br; span.hint { "hint: " (one_line(entry.hint)) } }
                 }
@@ -140,9 +145,9 @@ fn state(report: &Report<'_>, entry: &CandidateEntry<'_>) -> Option<(&'static st
     if entry.status != CandidateStatus::Ok || noise::against_itself(report).is_some() {
         None
     } else if verdict.recommended.as_deref() == Some(entry.name) {
-        Some(("► recommended", "best"))
+        Some(("► take", "best"))
     } else if among(&verdict.tied) {
-        Some(("≈ tied with the leader", "tied"))
+        Some(("≈ tied", "tied"))
     } else if among(&verdict.behind) {
         Some(("✕ behind", "out"))
     } else if among(&verdict.open) {
@@ -168,20 +173,22 @@ fn shown(report: &Report<'_>, cell: &Cell, farthest: f64) -> Markup {
         return html! { td.cell title=(in_full(found)) { span.value { (absolute) } } };
     };
     let (sign, class, words) = looks(cell.mark);
-    let at = |ratio: f64| place(ratio, NEAREST, farthest);
+    let at = |ratio: f64| along(ratio, NEAREST, farthest);
     let range = found.ends().map(|(low, high)| {
         let end = |value: f64| at(ratio * times_worse_of(found, value, found.estimate.point).unwrap_or(1.0));
         (end(low).min(end(high)), end(low).max(end(high)))
     });
     html! {
         td.cell.(class) style=(format!("--heat:{:.0}%", place(ratio, 1.0, farthest))) title=(in_full(found)) {
-            span.value {
-                span.sign aria-hidden="true" { (sign) }
-                span.unseen { (words) }
-                span.relative { (times(ratio)) "×" }
-                span.absolute { (absolute) }
+            div.beside {
+                span.value {
+                    span.sign aria-hidden="true" { (sign) }
+                    span.unseen { (words) }
+                    span.relative { (times(ratio)) "×" }
+                    span.absolute { (absolute) }
+                }
+                (strip(at(ratio), range, ratio > farthest, Some(at(1.0))))
             }
-            (strip(at(ratio), range, ratio > farthest, Some(at(1.0))))
         }
     }
 }
@@ -211,8 +218,8 @@ fn legend(report: &Report<'_>, matrix: &Matrix) -> String {
         _ => String::new(),
     };
     format!(
-        "{sizes}In each strip the thin upright is the best of the phase, the dot this candidate, {line}; the right edge \
-         is {}×, and steps are equal for equal ratios. The goal column is the weighted geometric mean, as a multiple \
+        "{sizes}In each strip the thin upright is the best of the phase, the dot this candidate, {line}, with an \
+         arrow where it goes on; the right edge is {}×, and steps are equal for equal ratios. Rows are ordered by the goal. The goal column is the weighted geometric mean, as a multiple \
          of the leader's.",
         times(farthest(report))
     )
