@@ -90,6 +90,16 @@ fn demo() -> PathBuf {
     Path::new(RECORDED).join("demo")
 }
 
+/// The recorded run in another form.
+fn reported(format: &str) -> Vec<u8> {
+    let done = Command::new(env!("CARGO_BIN_EXE_fsverdict"))
+        .arg("report")
+        .arg(demo())
+        .args(["--format", format])
+        .output();
+    done.unwrap().stdout
+}
+
 #[test]
 fn the_page_of_a_real_run_opens_without_a_complaint() {
     let Some(browser) = browser_or_not() else { return };
@@ -99,12 +109,7 @@ fn the_page_of_a_real_run_opens_without_a_complaint() {
     let opened = open(&browser, &page, &[]);
     assert_eq!(opened.complaints, Vec::<String>::new());
     let document = &opened.document;
-    let json = Command::new(env!("CARGO_BIN_EXE_fsverdict"))
-        .arg("report")
-        .arg(demo())
-        .args(["--format", "json"])
-        .output();
-    let json: Value = serde_json::from_slice(&json.unwrap().stdout).unwrap();
+    let json: Value = serde_json::from_slice(&reported("json")).unwrap();
     assert!(document.contains(json["run"]["title"].as_str().unwrap()));
     assert!(
         document.contains("id=\"verdict\" class=\"sentence\"")
@@ -125,6 +130,10 @@ fn every_chart_is_drawn_and_its_controls_work() {
     assert_eq!((seen["rows"].as_u64(), seen["rows_less"].as_u64()), (Some(16), Some(15)), "{seen}");
     assert_eq!((seen["ticks"].as_u64(), seen["ticks_less"].as_u64()), (Some(16), Some(15)), "{seen}");
     assert_eq!(seen["axis_changed"], true, "{seen}");
+    assert!(
+        seen["csv"].as_str().unwrap().as_bytes() == reported("csv"),
+        "the button saves what the command prints"
+    );
     let cell = seen["cell"].as_str().unwrap();
     assert!(cell.ends_with('s') && !cell.contains('×'), "{seen}");
 }

@@ -279,10 +279,8 @@ fn cautions_are_held_once_with_their_trials() {
         parts.push(events);
     }
     let held = story(&parts).held_cautions();
-    let told: Vec<(&str, usize, usize)> = held
-        .iter()
-        .map(|known| (known.text.as_str(), known.trials, known.candidates.len()))
-        .collect();
+    let told: Vec<(&str, usize, usize)> =
+        held.iter().map(|known| (known.text.as_str(), known.trials, known.candidates.len())).collect();
     assert_eq!(told, [("image on tmpfs", 0, 0), ("hot", 2, 2), ("late", 2, 2)]);
     assert_eq!(held[1].candidates, ["a", "b"], "in the plan's order");
     assert_eq!(held[1].phases, ["write", "read"]);

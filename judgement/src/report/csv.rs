@@ -22,9 +22,18 @@ const COLUMNS: [&str; 12] = [
 ];
 
 pub(super) fn render(report: &Report<'_>, out: &mut dyn io::Write) -> Result<(), ReportError> {
+    rows(report, &report.run.trials.iter().collect::<Vec<_>>(), out)
+}
+
+/// The rows of these trials, below the header.
+pub(super) fn rows(
+    report: &Report<'_>,
+    trials: &[&Trial],
+    out: &mut dyn io::Write,
+) -> Result<(), ReportError> {
     let mut rows = ::csv::Writer::from_writer(out);
     rows.write_record(COLUMNS).map_err(unwrapped)?;
-    for trial in &report.run.trials {
+    for trial in trials {
         let plan = report.plan.candidates.iter().find(|candidate| candidate.name == trial.id.candidate);
         let (block, attempt) = (trial.id.block.to_string(), trial.id.attempt.to_string());
         for observation in &trial.observations {
@@ -53,7 +62,7 @@ pub(super) fn render(report: &Report<'_>, out: &mut dyn io::Write) -> Result<(),
 }
 
 /// One word for whether a row may be used, and why not.
-pub(super) fn status(trial: &Trial) -> &'static str {
+fn status(trial: &Trial) -> &'static str {
     match (trial.standing, trial.status) {
         (Standing::Discarded, _) => "discarded",
         (_, Status::Failed) => "failed",

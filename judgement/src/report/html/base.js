@@ -43,7 +43,7 @@ const median = (values) => {
 // A trial's value of a metric in a phase.
 function valueOf(trial, phase, metric) {
   const found = trial.o.find((observation) => observation[0] === phase);
-  const value = found && found[2][metricAt.get(metric)];
+  const value = found && found[1][metricAt.get(metric)];
   return value === undefined ? null : value;
 }
 
@@ -60,11 +60,35 @@ function trouble(error) {
 window.addEventListener("error", (event) => trouble(event.error || event.message));
 window.addEventListener("unhandledrejection", (event) => trouble(event.reason));
 
-// plotly.js lies compressed in the page.
-async function unpackPlotly() {
-  const packed = Uint8Array.from(atob(document.getElementById("plotly").textContent), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const script = document.createElement("script");
-  script.textContent = await new Response(stream).text();
-  document.head.append(script);
+// What lies compressed in the page.
+async function unpacked(id) {
+  if (typeof DecompressionStream === "undefined") throw new Error("this browser cannot unpack the charts; the numbers are in the tables");
+  const packed = Uint8Array.from(atob(document.getElementById(id).textContent), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+}
+
+// The rows of the CSV (RFC 4180), without its header.
+function rowsOf(csv) {
+  const rows = [];
+  let row = [];
+  for (const [, field, end] of csv.matchAll(/("(?:[^"]|"")*"|[^",\n]*)(,|\n)/g)) {
+    row.push(field.startsWith('"') ? field.slice(1, -1).replace(/""/g, '"') : field);
+    if (end === "\n") { rows.push(row); row = []; }
+  }
+  return rows.slice(1);
+}
+
+// Each trial: candidate, block, attempt, when it began, standing, and by phase the values in the order of the metrics.
+function trialsOf(rows) {
+  const phaseAt = new Map(data.phases.map((phase, at) => [phase.name, at]));
+  let from = 0;
+  return data.trials.map(([c, b, a, t, many]) => {
+    const own = rows.slice(from, from += many);
+    const found = new Map();
+    for (const [, , , , , , phase, , metric, , value] of own) {
+      if (!found.has(phase)) found.set(phase, [phaseAt.get(phase), []]);
+      found.get(phase)[1][metricAt.get(metric)] = Number(value);
+    }
+    return { c, b, a, t, s: own.length ? own[0][11] : "failed", o: [...found.values()] };
+  });
 }

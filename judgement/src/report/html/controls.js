@@ -108,31 +108,11 @@ function saved(name, type, text) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-// The columns of `fsverdict report --format csv`.
-function asCsv() {
-  const quote = (text) => /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
-  const about = new Map(data.report.candidates.map((candidate) => [candidate.name, candidate]));
-  const lines = ["run,block,attempt,candidate,filesystem,encryption,phase,cache,metric,unit,value,status"];
-  for (const trial of data.trials) {
-    const name = data.candidates[trial.c].name;
-    const { filesystem, encryption } = about.get(name) || {};
-    for (const [phase, cache, values] of trial.o) {
-      values.forEach((value, at) => {
-        if (value === null) return;
-        const metric = data.metrics[at];
-        lines.push([data.report.run.id, trial.b, trial.a, name, filesystem || "", encryption || "", data.phases[phase].name, cache, metric.name, metric.unit, value, trial.s]
-          .map((field) => quote(String(field))).join(","));
-      });
-    }
-  }
-  return lines.join("\n") + "\n";
-}
-
-function addSaving() {
+function addSaving(csv) {
   document.querySelectorAll(".downloads").forEach((place) => { place.hidden = false; });
   const name = data.report.run.id.replace(/[^\w.-]+/g, "_") || "run";
   document.querySelectorAll("[data-save]").forEach((button) => button.addEventListener("click", () =>
-    button.dataset.save === "csv" ? saved(`${name}.csv`, "text/csv", asCsv()) : saved(`${name}.json`, "application/json", JSON.stringify(data.report, null, 2))));
+    button.dataset.save === "csv" ? saved(`${name}.csv`, "text/csv", csv) : saved(`${name}.json`, "application/json", JSON.stringify(data.report, null, 2))));
 }
 
 function addSwitch() {
@@ -147,12 +127,13 @@ function addSwitch() {
 }
 
 async function start() {
-  addSaving();
   addSwitch();
   addChooser();
+  const csv = await unpacked("csv");
+  data.trials = trialsOf(rowsOf(csv));
+  addSaving(csv);
   if (!figures.length) { document.documentElement.dataset.ready = "0"; return; }
-  if (typeof DecompressionStream === "undefined") throw new Error("this browser cannot unpack the charts; the numbers are in the tables");
-  await unpackPlotly();
+  document.head.append(make("script", {}, await unpacked("plotly")));
   const redraw = () => figures.forEach(draw);
   for (const chart of figures) {
     addControls(chart);

@@ -1,6 +1,10 @@
-//! The data in the page: the JSON report, every trial's numbers in a compact form, latencies, blocks. The charts are
-//! drawn from it, and it can be saved from the page as CSV and JSON.
+//! The data in the page: the JSON report, the CSV of the trials, latencies, blocks. The charts are drawn from it, and it
+//! can be saved from the page as CSV and JSON.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde::Serialize;
 
 use super::latency;
@@ -20,6 +24,8 @@ const ONE_IN: [f64; 22] = [
 #[derive(Debug)]
 pub(super) struct Embedded {
     pub(super) json: String,
+    /// The rows of `--format csv`, compressed.
+    pub(super) csv: String,
     pub(super) thinned: Option<Thinned>,
 }
 
@@ -30,7 +36,7 @@ struct Data<'a> {
     candidates: Vec<CandidatePart<'a>>,
     phases: Vec<PhasePart<'a>>,
     metrics: Vec<MetricPart<'a>>,
-    trials: Vec<TrialPart<'a>>,
+    trials: Vec<TrialPart>,
     latency: Vec<LatencyPart<'a>>,
 }
 
@@ -54,18 +60,8 @@ struct MetricPart<'a> {
     meaning: &'static str,
 }
 
-/// A trial: candidate, block, attempt, seconds since the run began, seconds it took, standing, observations (phase,
-/// cache, the values in the order of the metrics).
-#[derive(Serialize)]
-struct TrialPart<'a> {
-    c: usize,
-    b: u32,
-    a: u32,
-    t: f64,
-    w: f64,
-    s: &'static str,
-    o: Vec<(usize, &'a str, Vec<Option<f64>>)>,
-}
+/// Candidate, block, attempt, seconds since the run began, rows of the CSV.
+type TrialPart = (Option<usize>, u32, u32, f64, usize);
 
 #[derive(Serialize)]
 struct LatencyPart<'a> {
@@ -83,7 +79,6 @@ struct LatencyPart<'a> {
 /// When a number cannot be written as JSON.
 pub(super) fn embedded(report: &Report<'_>) -> Result<Embedded, ReportError> {
     let (trials, thinned) = thinning::choose(report);
-    let metrics = metrics(&trials);
     let data = Data {
         report: json::document(report),
         goal: &report.plan.goal.metric,
@@ -100,12 +95,14 @@ pub(super) fn embedded(report: &Report<'_>) -> Result<Embedded, ReportError> {
             .iter()
             .map(|phase| PhasePart { name: &phase.name, headline: report.is_headline(phase) })
             .collect(),
-        trials: trials.iter().filter_map(|trial| trial_part(report, &metrics, trial)).collect(),
-        metrics,
+        trials: trials.iter().map(|trial| trial_part(report, trial)).collect(),
+        metrics: metrics(&trials),
         latency: latency_parts(report),
     };
     let json = harmless(&serde_json::to_string(&data)?);
-    Ok(Embedded { json, thinned })
+    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+    csv::rows(report, &trials, &mut packed)?;
+    Ok(Embedded { json, csv: STANDARD.encode(packed.finish()?), thinned })
 }
 
 /// JSON that can neither end its script element nor hide anything: `<` and the control characters JSON leaves as they
@@ -142,38 +139,11 @@ fn metrics<'a>(trials: &[&'a Trial]) -> Vec<MetricPart<'a>> {
     metrics
 }
 
-fn trial_part<'a>(
-    report: &Report<'_>,
-    metrics: &[MetricPart<'_>],
-    trial: &'a Trial,
-) -> Option<TrialPart<'a>> {
-    let since = trial.started.duration_since(report.run.header.started);
-    let observations = trial.observations.iter().map(|observation| {
-        let mut values: Vec<Option<f64>> = metrics
-            .iter()
-            .map(|metric| {
-                observation
-                    .measurements
-                    .iter()
-                    .find(|found| found.metric == metric.name)
-                    .map(|found| found.value)
-            })
-            .collect();
-        while values.last() == Some(&None) {
-            values.pop();
-        }
-        let phase = report.phases.iter().position(|phase| phase.name == observation.phase)?;
-        Some((phase, observation.cache.as_str(), values))
-    });
-    Some(TrialPart {
-        c: report.candidates.iter().position(|entry| entry.name == trial.id.candidate)?,
-        b: trial.id.block,
-        a: trial.id.attempt,
-        t: since.as_secs_f64(),
-        w: trial.wall,
-        s: csv::status(trial),
-        o: observations.flatten().collect(),
-    })
+fn trial_part(report: &Report<'_>, trial: &Trial) -> TrialPart {
+    let candidate = report.candidates.iter().position(|entry| entry.name == trial.id.candidate);
+    let since = trial.started.duration_since(report.run.header.started).as_secs_f64();
+    let rows = trial.observations.iter().map(|observation| observation.measurements.len()).sum();
+    (candidate, trial.id.block, trial.id.attempt, since, rows)
 }
 
 fn latency_parts<'a>(report: &'a Report<'_>) -> Vec<LatencyPart<'a>> {

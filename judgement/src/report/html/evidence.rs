@@ -48,7 +48,7 @@ fn downloads(report: &Report<'_>, thinned: Option<&Thinned>) -> Markup {
             button type="button" data-save="csv" { "Save every observation (CSV)" } " "
             button type="button" data-save="json" { "Save the estimates and the verdict (JSON)" }
         }
-        @if let Some(thinned) = thinned { p.note { "The CSV saved here holds the trials in the page only. " (thinned.sentence()) } }
+        @if let Some(thinned) = thinned { p.note { "The CSV saved here holds the trials that are drawn only. " (thinned.sentence()) } }
         p.note {
             "Run " code { (one_line(&report.run.header.id)) } ", plan digest " code { (one_line(&report.run.header.plan_digest)) } ". "
             "The journal " code { (crate::journal::FILE_NAME) } " in the run's folder holds every event; this page can be made from it again with "

@@ -69,6 +69,7 @@ pub(super) fn render(report: &Report<'_>) -> Result<String, ReportError> {
                 main { (parts(report, &index, &data)) }
                 (foot())
                 script type="application/json" id="data" { (PreEscaped(&data.json)) }
+                script type="text/plain" id="csv" { (data.csv) }
                 script type="text/plain" id="plotly" { (PLOTLY) }
                 @for script in SCRIPTS { script { (PreEscaped(script)) } }
             }

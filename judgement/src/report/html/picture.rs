@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::figures::{along, alone, in_full, place, spread, strip};
+use super::figures::{alone, along, in_full, place, spread, strip};
 use super::index::Index;
 use super::{certainty, then};
 use crate::journal::{CandidateStatus, metric};

@@ -1,5 +1,11 @@
 //! What the page holds, for runs of every kind; tests/browser.rs looks at it in a real browser.
 
+use std::io::Read;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::GzDecoder;
+
 use crate::journal::{CommandRecord, Event, Histogram, Measurement, Observation, Unit};
 use crate::report::fixtures::{Story, demo, id};
 use crate::report::tests::{hostile, mishaps};
@@ -73,8 +79,8 @@ fn the_page_loads_nothing() {
 #[test]
 fn foreign_text_stays_text() {
     let page = page(&hostile());
-    // The data, plotly.js and our three scripts: nothing that came from the journal.
-    assert_eq!(page.matches("<script").count(), 5);
+    // The data, the CSV, plotly.js and our three scripts: nothing that came from the journal.
+    assert_eq!(page.matches("<script").count(), 6);
     assert!(!page.contains("<script>alert") && !page.contains("<h1>\u{1b}") && !page.contains("<b>&amp;"));
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
     assert!(!page.chars().any(|character| character.is_control() && !"\n\t".contains(character)));
@@ -157,17 +163,21 @@ fn a_run_without_a_trial_has_a_page_without_charts() {
 }
 
 #[test]
-fn every_number_of_every_trial_is_in_the_data() {
-    let story = demo(2);
-    let data = data(&page(&story));
-    let trials = data["trials"].as_array().unwrap();
-    assert_eq!(trials.len(), 32);
-    let durable =
-        data["metrics"].as_array().unwrap().iter().position(|metric| metric["name"] == "durable").unwrap();
-    let run = story.run();
-    let first = trials[0]["o"].as_array().unwrap();
-    for (found, observation) in first.iter().zip(&run.trials[0].observations) {
-        assert_eq!(found[2][durable].as_f64(), Some(observation.measurements[0].value));
+fn the_rows_in_the_page_are_those_of_the_csv() {
+    for story in [demo(2), hostile(), mishaps()] {
+        let page = page(&story);
+        let (_, packed) = page.split_once("id=\"csv\">").unwrap();
+        let packed = STANDARD.decode(packed.split('<').next().unwrap()).unwrap();
+        let mut held = String::new();
+        GzDecoder::new(packed.as_slice()).read_to_string(&mut held).unwrap();
+        let run = story.run();
+        let mut csv = Vec::new();
+        write(&Report::new(&story.plan, &run, None), Format::Csv, &mut csv).unwrap();
+        assert!(held.as_bytes() == csv);
+        let data = data(&page);
+        let counted = data["trials"].as_array().unwrap().iter().map(|trial| trial[4].as_u64().unwrap());
+        let rows = ::csv::Reader::from_reader(held.as_bytes()).records().count();
+        assert_eq!(counted.sum::<u64>(), rows as u64);
     }
 }
 

@@ -8,7 +8,7 @@ use crate::report::Report;
 use crate::report::text::count;
 
 /// Numbers that a page holds at most: about three megabytes.
-const NUMBERS: usize = 200_000;
+const NUMBERS: usize = 500_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Thinned {
