@@ -11,7 +11,7 @@ mod world;
 use std::process::ExitCode;
 use std::thread;
 
-use fsverdict::statistics::{Outcome, Race, Rule};
+use fsverdict::statistics::{Race, Rule, Ruling};
 
 use crate::world::{NOISES, Noise, World};
 
@@ -73,7 +73,7 @@ fn simulate(
         let look = loop {
             tally.trials += race.racing().len() as u64;
             let look = race.block(&world.next_block(&race.racing()));
-            if look.outcome != Outcome::Continue {
+            if look.outcome != Ruling::Continue {
                 break look;
             }
         };
@@ -81,7 +81,7 @@ fn simulate(
         tally.blocks += u64::from(look.block);
         let best = world.centres().iter().copied().fold(f64::INFINITY, f64::min);
         match (look.outcome, look.leader) {
-            (Outcome::Recommended, Some(leader)) => {
+            (Ruling::Recommended, Some(leader)) => {
                 tally.wrong += u32::from(world.centres()[leader] - best > libm::log1p(TIE));
             }
             _ => tally.undecided += 1,

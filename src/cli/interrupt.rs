@@ -7,7 +7,7 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
 use crate::host::talk::say;
-use crate::journal::{Run, Standing};
+use crate::journal::{Run, TrialStanding};
 use crate::plan::Plan;
 use crate::study::RunFolder;
 
@@ -26,8 +26,9 @@ pub(super) fn explain(folder: &RunFolder, plan: &Plan) {
 
 fn parting(folder: &RunFolder, plan: &Plan) -> String {
     let run = folder.path().display();
-    let kept = Run::read(plan, &folder.journal())
-        .map_or(0, |run| run.trials.iter().filter(|trial| trial.standing != Standing::Discarded).count());
+    let kept = Run::read(plan, &folder.journal()).map_or(0, |run| {
+        run.trials.iter().filter(|trial| trial.standing != TrialStanding::Discarded).count()
+    });
     let kept = match kept {
         0 => "no trial had ended".to_owned(),
         1 => format!("one finished trial is kept in {run}"),

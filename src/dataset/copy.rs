@@ -11,6 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Statx, Timespec, Timestamps};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
 
 use super::content::TRANSFER;
 use super::descriptor::{Listing, Stopped, look, open_directory, type_of};
@@ -58,12 +59,15 @@ impl fmt::Display for Skipped {
     }
 }
 
+/// Digests of the content of copied files, by path.
+pub(super) type Digests = HashMap<Vec<u8>, u64>;
+
 /// Copies the selected part of `source` into the existing directory `target`.
-pub(crate) fn copy_folder(
+pub(super) fn copy_folder(
     source: BorrowedFd<'_>,
     target: BorrowedFd<'_>,
     selection: &Selection,
-) -> Result<Skipped, IoFailure> {
+) -> Result<(Skipped, Digests), IoFailure> {
     let status = |directory| {
         rustix::fs::statx(directory, c"", AtFlags::EMPTY_PATH, rustix::fs::StatxFlags::BASIC_STATS)
             .map_err(|errno| IoFailure::new("look at", "the folder", errno))
@@ -75,12 +79,13 @@ pub(crate) fn copy_folder(
         device: device(&from),
         target: identity(&status(target)?),
         linked: HashMap::new(),
+        digests: HashMap::new(),
         skipped: Skipped::default(),
         listing: Listing::new(),
         buffer: vec![0; TRANSFER],
     };
     copier.directory(source, target, &from, &mut Vec::new(), 0)?;
-    Ok(copier.skipped)
+    Ok((copier.skipped, copier.digests))
 }
 
 type Identity = (u32, u32, u64);
@@ -106,6 +111,7 @@ struct Copier<'a> {
     target: Identity,
     /// Where the first name of each file that has several was put.
     linked: HashMap<Identity, CString>,
+    digests: Digests,
     skipped: Skipped,
     listing: Listing,
     buffer: Vec<u8>,
@@ -220,6 +226,9 @@ impl Copier<'_> {
         status: &Statx,
     ) -> Result<(), Trouble> {
         if let Some(first) = self.linked.get(&identity(status)) {
+            if let Some(digest) = self.digests.get(first.as_bytes()).copied() {
+                self.digests.insert(path.to_vec(), digest);
+            }
             return rustix::fs::linkat(self.root, first, target, name, AtFlags::empty())
                 .map_err(|errno| Trouble::Target("make the hard link", errno));
         }
@@ -229,11 +238,20 @@ impl Copier<'_> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let to = rustix::fs::openat(target, name, flags, Mode::from_raw_mode(0o600))
             .map_err(|errno| Trouble::Target("create", errno))?;
+        let (mut digest, mut size) = (Xxh3::new(), 0);
         loop {
             match read_some(from.as_fd(), &mut self.buffer) {
                 Ok(0) => break,
-                Ok(count) => write_fully(to.as_fd(), &self.buffer[..count])
-                    .map_err(|errno| Trouble::Target("write", errno))?,
+                Ok(count) => {
+                    let bytes = &self.buffer[..count];
+                    write_fully(to.as_fd(), bytes).map_err(|errno| Trouble::Target("write", errno))?;
+                    digest.update(bytes);
+                    size += count as u64;
+                    // The end, without asking once more; short reads elsewhere are what some network filesystems give.
+                    if count < self.buffer.len() && size == status.stx_size {
+                        break;
+                    }
+                }
                 Err(errno) => {
                     rustix::fs::unlinkat(target, name, AtFlags::empty())
                         .map_err(|errno| Trouble::Target("remove the half-copied", errno))?;
@@ -241,6 +259,7 @@ impl Copier<'_> {
                 }
             }
         }
+        self.digests.insert(path.to_vec(), digest.digest());
         rustix::fs::fchmod(&to, Mode::from_raw_mode(u32::from(status.stx_mode & 0o777)))
             .and_then(|()| rustix::fs::futimens(&to, &times(status)))
             .map_err(|errno| Trouble::Target("set mode and times of", errno))?;

@@ -31,7 +31,7 @@ pub use error::{DatasetError, IoFailure};
 pub use manifest::Manifest;
 pub use prepare::{Prepared, prepare};
 pub use profile::{PROFILES, Profile, profile};
-pub use stage::{Record, Staged, adopt, room_for, stage};
+pub use stage::{Staged, StagingRecord, adopt, room_for, stage};
 pub use tree::Totals;
 
 pub(crate) use content::{Body, Content, TRANSFER};

@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 use crate::plan::{Dataset, Kind, least_space};
 
 use super::content::Body;
-use super::copy::{Skipped, copy_folder};
+use super::copy::{Digests, Skipped, copy_folder};
 use super::descriptor::open_path;
 use super::digest::digests_below;
 use super::error::{DatasetError, IoFailure};
 use super::folder::{Selection, select};
 use super::list::list;
 use super::prepare::{Origin, Prepared};
-use super::tree::{Totals, Tree};
+use super::tree::{Entry, EntryKind, PATH_LIMIT, Totals, Tree};
 use super::write::{Manner, Source, Untimed, write_tree};
 
 /// What a file takes more than its bytes, at most: its last block, half empty, and its inode.
@@ -34,7 +34,7 @@ pub struct Staged {
 
 /// What is known of a staged dataset besides its place.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Record {
+pub struct StagingRecord {
     skipped: Skipped,
     notes: Vec<String>,
     /// Of every file, for a real folder: in the order of its listing.
@@ -59,13 +59,13 @@ impl Staged {
     ///
     /// # Errors
     /// [`DatasetError::Staging`] when they cannot be read.
-    pub fn record(&self, prepared: &Prepared) -> Result<Record, DatasetError> {
+    pub fn record(&self, prepared: &Prepared) -> Result<StagingRecord, DatasetError> {
         let failed = |failure| DatasetError::Staging { dataset: prepared.name().into(), failure };
         let digests = match prepared.origin() {
             Origin::Generated { .. } => None,
             Origin::Folder { .. } => Some(self.digests().map_err(failed)?.to_vec()),
         };
-        Ok(Record { skipped: self.skipped, notes: self.notes.clone(), digests })
+        Ok(StagingRecord { skipped: self.skipped, notes: self.notes.clone(), digests })
     }
 
     /// What a reader of the numbers must know about it, in sentences.
@@ -146,14 +146,26 @@ pub fn stage(prepared: &Prepared, destination: &Path) -> Result<Staged, DatasetE
                 }
                 None => Selection::All,
             };
-            let skipped = copy_folder(source.as_fd(), target.as_fd(), &selection)
+            let (skipped, digests) = copy_folder(source.as_fd(), target.as_fd(), &selection)
                 .map_err(|failure| staging(failure.below(destination)))?;
             let tree = list(destination).map_err(staging)?;
-            let mut staged = Staged { skipped, ..ready(Arc::new(tree)) };
+            let digests = of_entries(&tree, &digests);
+            let mut staged = Staged { skipped, digests, ..ready(Arc::new(tree)) };
             staged.notes = notes(prepared, &staged, *wanted);
             Ok(staged)
         }
     }
+}
+
+/// The digests in the order of the listing; none yet where one is missing.
+fn of_entries(tree: &Tree, digests: &Digests) -> OnceLock<Arc<Vec<u64>>> {
+    let mut buffer = [0; PATH_LIMIT];
+    let mut of = |(number, entry): (usize, &Entry)| match entry.kind {
+        EntryKind::File => digests.get(tree.entry_path_into(number, &mut buffer)?.to_bytes()).copied(),
+        EntryKind::HardLink | EntryKind::Symlink => Some(0),
+    };
+    let all: Option<Vec<u64>> = tree.entries.iter().enumerate().map(&mut of).collect();
+    all.map_or_else(OnceLock::new, |all| OnceLock::from(Arc::new(all)))
 }
 
 /// Bytes a dataset takes at most once it is staged.
@@ -177,13 +189,13 @@ pub fn room_for(spec: &Dataset) -> u64 {
 ///
 /// # Errors
 /// [`DatasetError::Staging`] when it cannot be listed, or is not what was recorded.
-pub fn adopt(prepared: &Prepared, path: &Path, record: Record) -> Result<Staged, DatasetError> {
+pub fn adopt(prepared: &Prepared, path: &Path, record: StagingRecord) -> Result<Staged, DatasetError> {
     let staging = |failure| DatasetError::Staging { dataset: prepared.name().into(), failure };
     let tree = match prepared.origin() {
         Origin::Generated { tree, .. } => Arc::clone(tree),
         Origin::Folder { .. } => Arc::new(list(path).map_err(staging)?),
     };
-    let Record { skipped, notes, digests } = record;
+    let StagingRecord { skipped, notes, digests } = record;
     if digests.as_ref().is_some_and(|digests| digests.len() != tree.entries.len()) {
         let changed = IoFailure::new("find all of", path.display().to_string(), rustix::io::Errno::STALE);
         return Err(staging(changed));

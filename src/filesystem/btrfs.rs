@@ -1,7 +1,7 @@
 //! Btrfs.
 
 use super::exit::{ExitCodes, Meaning};
-use super::facts::{DirectoryIndex, Facts};
+use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
 use super::tool::{Package, Packages, Tool};
@@ -35,7 +35,7 @@ pub(super) static BTRFS: Filesystem = Filesystem {
         },
     }),
     minimum_size: 109 << 20,
-    facts: Facts {
+    facts: FilesystemFacts {
         copy_on_write: true,
         metadata_checksums: true,
         data_checksums: true,
@@ -45,7 +45,7 @@ pub(super) static BTRFS: Filesystem = Filesystem {
         maximum_volume: 1 << 64,
         kernel_status: "In the kernel, actively developed.",
         source: "btrfs(5); mkfs.btrfs(8)",
-        ..Facts::PLAIN
+        ..FilesystemFacts::PLAIN
     },
     ..Filesystem::PLAIN
 };

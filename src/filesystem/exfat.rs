@@ -1,7 +1,7 @@
 //! exFAT.
 
 use super::exit::{ExitCodes, Meaning};
-use super::facts::Facts;
+use super::facts::FilesystemFacts;
 use super::model::{Driver, Filesystem, Fsck};
 use super::tool::{Packages, Tool};
 
@@ -33,13 +33,13 @@ pub(super) static EXFAT: Filesystem = Filesystem {
         },
     }),
     minimum_size: 3 << 20,
-    facts: Facts {
+    facts: FilesystemFacts {
         syncfs_flushes: Some(false),
         maximum_file: 128 << 50,
         maximum_volume: 128 << 50,
         kernel_status: "In the kernel since 5.7, maintained.",
         source: "Microsoft, exFAT file system specification (2019); fs/exfat",
-        ..Facts::PLAIN
+        ..FilesystemFacts::PLAIN
     },
     ..Filesystem::PLAIN
 };

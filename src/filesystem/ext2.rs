@@ -1,7 +1,7 @@
 //! ext2: no journal.
 
 use super::ext;
-use super::facts::{DirectoryIndex, Facts};
+use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::model::{Driver, Filesystem};
 
 pub(super) static EXT2: Filesystem = Filesystem {
@@ -19,7 +19,7 @@ pub(super) static EXT2: Filesystem = Filesystem {
     mkfs_lists: ext::MKFS_LISTS,
     fsck: Some(ext::FSCK),
     minimum_size: ext::MINIMUM_SIZE,
-    facts: Facts {
+    facts: FilesystemFacts {
         syncfs_flushes: Some(false),
         directory_index: DirectoryIndex::Optional(ext::DIRECTORY_INDEX),
         inodes: ext::INODES,
@@ -28,7 +28,7 @@ pub(super) static EXT2: Filesystem = Filesystem {
         kernel_status: "In the kernel. Its own driver is marked deprecated since 6.9 because its timestamps end in 2038 with \
                         128-byte inodes; the ext4 driver serves it too, and only that one uses the directory index.",
         source: "ext4(5); kernel Documentation/filesystems/ext2.rst; fs/ext2/Kconfig",
-        ..Facts::PLAIN
+        ..FilesystemFacts::PLAIN
     },
     ..Filesystem::PLAIN
 };

@@ -1,7 +1,7 @@
 //! ext3: ext2 with a journal.
 
 use super::ext;
-use super::facts::{DirectoryIndex, Facts};
+use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::model::{Driver, Filesystem};
 
 pub(super) static EXT3: Filesystem = Filesystem {
@@ -18,7 +18,7 @@ pub(super) static EXT3: Filesystem = Filesystem {
     mkfs_lists: ext::MKFS_LISTS,
     fsck: Some(ext::FSCK),
     minimum_size: ext::MINIMUM_SIZE,
-    facts: Facts {
+    facts: FilesystemFacts {
         journaled: true,
         directory_index: DirectoryIndex::Optional(ext::DIRECTORY_INDEX),
         inodes: ext::INODES,
@@ -26,7 +26,7 @@ pub(super) static EXT3: Filesystem = Filesystem {
         maximum_volume: 16 << 40,
         kernel_status: "In the kernel as part of the ext4 driver; its own driver was removed in 4.3 (2015).",
         source: "ext4(5); kernel fs/ext4/Kconfig",
-        ..Facts::PLAIN
+        ..FilesystemFacts::PLAIN
     },
     ..Filesystem::PLAIN
 };

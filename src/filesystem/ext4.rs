@@ -1,7 +1,7 @@
 //! ext4: ext3 with extents, delayed allocation and checksums of metadata.
 
 use super::ext;
-use super::facts::{DirectoryIndex, Facts};
+use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::model::{Driver, Filesystem};
 
 pub(super) static EXT4: Filesystem = Filesystem {
@@ -17,7 +17,7 @@ pub(super) static EXT4: Filesystem = Filesystem {
     fsck: Some(ext::FSCK),
     mount_defaults: ext::MOUNT_DEFAULTS,
     minimum_size: ext::MINIMUM_SIZE,
-    facts: Facts {
+    facts: FilesystemFacts {
         journaled: true,
         metadata_checksums: true,
         directory_index: DirectoryIndex::Optional(ext::DIRECTORY_INDEX),
@@ -26,7 +26,7 @@ pub(super) static EXT4: Filesystem = Filesystem {
         maximum_volume: 1 << 60,
         kernel_status: "In the kernel, actively developed.",
         source: "ext4(5); kernel Documentation/filesystems/ext4/blocks.rst",
-        ..Facts::PLAIN
+        ..FilesystemFacts::PLAIN
     },
     ..Filesystem::PLAIN
 };

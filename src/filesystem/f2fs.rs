@@ -1,7 +1,7 @@
 //! F2FS.
 
 use super::exit::{ExitCodes, Meaning};
-use super::facts::{DirectoryIndex, Facts};
+use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
 use super::tool::{Packages, Tool};
@@ -45,7 +45,7 @@ pub(super) static F2FS: Filesystem = Filesystem {
         },
     }),
     minimum_size: 52 << 20,
-    facts: Facts {
+    facts: FilesystemFacts {
         copy_on_write: true,
         compression: &["lzo", "lz4", "zstd"],
         directory_index: DirectoryIndex::Always("multi-level hash table"),
@@ -53,7 +53,7 @@ pub(super) static F2FS: Filesystem = Filesystem {
         maximum_volume: 16 << 40,
         kernel_status: "In the kernel, actively developed. Checksums of inodes only with -O extra_attr,inode_checksum.",
         source: "kernel Documentation/filesystems/f2fs.rst; mkfs.f2fs(8)",
-        ..Facts::PLAIN
+        ..FilesystemFacts::PLAIN
     },
     ..Filesystem::PLAIN
 };

@@ -2,7 +2,7 @@
 
 /// Facts about a filesystem as its own tools make it by default today, shown beside results so that they can be understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Facts {
+pub struct FilesystemFacts {
     /// Changes to metadata go to a journal first.
     pub journaled: bool,
     /// Live blocks are never overwritten in place (copy-on-write trees, or a log).
@@ -32,9 +32,9 @@ pub struct Facts {
     pub source: &'static str,
 }
 
-impl Facts {
+impl FilesystemFacts {
     /// What a description leaves out: nothing promised but that `syncfs(2)` flushes, no structure but the plainest.
-    pub(super) const PLAIN: Facts = Facts {
+    pub(super) const PLAIN: FilesystemFacts = FilesystemFacts {
         journaled: false,
         copy_on_write: false,
         metadata_checksums: false,

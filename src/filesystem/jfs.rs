@@ -1,7 +1,7 @@
 //! JFS.
 
 use super::exit::{ExitCodes, Meaning};
-use super::facts::{DirectoryIndex, Facts};
+use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
 use super::tool::{Packages, Tool};
@@ -35,7 +35,7 @@ pub(super) static JFS: Filesystem = Filesystem {
         },
     }),
     minimum_size: 16 << 20,
-    facts: Facts {
+    facts: FilesystemFacts {
         journaled: true,
         syncfs_flushes: Some(false),
         directory_index: DirectoryIndex::Always("B+ tree of names"),
@@ -43,7 +43,7 @@ pub(super) static JFS: Filesystem = Filesystem {
         maximum_volume: 32 << 50,
         kernel_status: "In the kernel, maintained for fixes only.",
         source: "IBM, JFS overview (2000); kernel Documentation/admin-guide/jfs.rst",
-        ..Facts::PLAIN
+        ..FilesystemFacts::PLAIN
     },
     ..Filesystem::PLAIN
 };

@@ -39,10 +39,10 @@ mod xfs;
 
 pub use directory::DIRECTORY;
 pub use exit::{ExitCodes, Meaning};
-pub use facts::{DirectoryIndex, Facts, Inodes};
+pub use facts::{DirectoryIndex, FilesystemFacts, Inodes};
 pub use foreign::ForeignPath;
 pub use mkfs::MkfsDefault;
 pub use model::{Driver, Filesystem, Fsck};
-pub use mount::{Cleaner, Mount};
+pub use mount::{Cleaner, MountOptions};
 pub use registry::{find, names, registry};
 pub use tool::{Distribution, Package, Packages, Tool};

@@ -1,10 +1,10 @@
 //! The description of one filesystem, and the command lines that follow from it.
 
 use super::exit::{ExitCodes, Meaning};
-use super::facts::Facts;
+use super::facts::FilesystemFacts;
 use super::foreign::{self, ForeignPath};
 use super::mkfs::{MkfsDefault, merge};
-use super::mount::{Cleaner, Mount, build_mount};
+use super::mount::{Cleaner, MountOptions, build_mount};
 use super::tool::{Packages, Tool};
 
 /// Everything fsverdict knows about one filesystem.
@@ -30,7 +30,7 @@ pub struct Filesystem {
     pub cleaner: Option<Cleaner>,
     /// Smallest device mkfs accepts with the fair defaults and the kernel mounts, bytes, rounded up to whole MiB.
     pub minimum_size: u64,
-    pub facts: Facts,
+    pub facts: FilesystemFacts,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Filesystem {
         fsck: None,
         cleaner: None,
         minimum_size: 0,
-        facts: Facts::PLAIN,
+        facts: FilesystemFacts::PLAIN,
     };
 
     /// The command line that makes this filesystem on `device`, never asks, and says no more than it must.
@@ -93,7 +93,7 @@ impl Filesystem {
     }
 
     /// How it is to be mounted. `extra` are the plan's own options; where they contradict a fair default, they win.
-    pub fn mount(&self, extra: &[String]) -> Mount {
+    pub fn mount(&self, extra: &[String]) -> MountOptions {
         let ours = self.mount_defaults.iter().map(|option| (*option).to_owned());
         build_mount(self.name, self.cleaner, ours.chain(extra.iter().cloned()))
     }

@@ -4,7 +4,7 @@ use super::tool::Tool;
 
 /// How a filesystem is to be mounted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mount {
+pub struct MountOptions {
     /// The type, for mount(2) or `mount -t`.
     pub kind: &'static str,
     /// Options in order, none of them meant for a mount helper.
@@ -13,7 +13,7 @@ pub struct Mount {
     pub cleaner: Option<Cleaner>,
 }
 
-impl Mount {
+impl MountOptions {
     /// The options as one word; empty when there are none.
     pub fn option_string(&self) -> String {
         self.options.join(",")
@@ -57,7 +57,7 @@ pub(super) fn build_mount(
     kind: &'static str,
     known: Option<Cleaner>,
     given: impl Iterator<Item = String>,
-) -> Mount {
+) -> MountOptions {
     let mut options: Vec<String> = Vec::new();
     let mut cleaner = None;
     for option in given {
@@ -67,7 +67,7 @@ pub(super) fn build_mount(
             _ => options.push(option),
         }
     }
-    Mount { kind, options, cleaner }
+    MountOptions { kind, options, cleaner }
 }
 
 #[cfg(test)]

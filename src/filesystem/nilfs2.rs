@@ -1,6 +1,6 @@
 //! NILFS2.
 
-use super::facts::Facts;
+use super::facts::FilesystemFacts;
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem};
 use super::mount::Cleaner;
@@ -30,13 +30,13 @@ pub(super) static NILFS2: Filesystem = Filesystem {
         no_option: "nogc",
     }),
     minimum_size: 129 << 20,
-    facts: Facts {
+    facts: FilesystemFacts {
         copy_on_write: true,
         maximum_file: 1 << 63,
         maximum_volume: 1 << 63,
         kernel_status: "In the kernel, maintained. The checksums of its log are looked at when a crash is recovered, not on reading.",
         source: "kernel Documentation/filesystems/nilfs2.rst; nilfs(8)",
-        ..Facts::PLAIN
+        ..FilesystemFacts::PLAIN
     },
     ..Filesystem::PLAIN
 };

@@ -1,6 +1,6 @@
 //! NTFS.
 
-use super::facts::{DirectoryIndex, Facts};
+use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem};
 use super::tool::{Package, Packages, Tool};
@@ -18,7 +18,7 @@ pub(super) static NTFS3: Filesystem = Filesystem {
     mkfs: Tool { program: "mkfs.ntfs", version: &["--version"], packages: NTFS_3G },
     mkfs_defaults: &[MkfsDefault::Switch("-F"), MkfsDefault::Switch("-q"), MkfsDefault::Switch("-f")],
     minimum_size: 2 << 20,
-    facts: Facts {
+    facts: FilesystemFacts {
         compression: &["lznt1"],
         syncfs_flushes: Some(false),
         directory_index: DirectoryIndex::Always("B-tree of names"),
@@ -26,7 +26,7 @@ pub(super) static NTFS3: Filesystem = Filesystem {
         maximum_volume: 16 << 40,
         kernel_status: "In the kernel since 5.15, maintained.",
         source: "kernel Documentation/filesystems/ntfs3.rst; mkntfs(8)",
-        ..Facts::PLAIN
+        ..FilesystemFacts::PLAIN
     },
     ..Filesystem::PLAIN
 };

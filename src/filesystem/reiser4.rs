@@ -1,7 +1,7 @@
 //! Reiser4.
 
 use super::exit::{ExitCodes, Meaning};
-use super::facts::{DirectoryIndex, Facts};
+use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
 use super::tool::{Package, Packages, Tool};
@@ -44,7 +44,7 @@ pub(super) static REISER4: Filesystem = Filesystem {
         },
     }),
     minimum_size: 16 << 20,
-    facts: Facts {
+    facts: FilesystemFacts {
         journaled: true,
         compression: &["lzo1", "gzip1"],
         compresses_by_default: true,
@@ -54,7 +54,7 @@ pub(super) static REISER4: Filesystem = Filesystem {
         maximum_volume: 16 << 40,
         kernel_status: "Never merged; needs a kernel built with the Reiser4 patch (`kernel = \"/path/to/linux\"` with lab = \"uml\").",
         source: "mkfs.reiser4(8)",
-        ..Facts::PLAIN
+        ..FilesystemFacts::PLAIN
     },
     ..Filesystem::PLAIN
 };

@@ -1,7 +1,7 @@
 //! ReiserFS (version 3).
 
 use super::exit::{ExitCodes, Meaning};
-use super::facts::{DirectoryIndex, Facts};
+use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
 use super::tool::{Package, Packages, Tool};
@@ -46,14 +46,14 @@ pub(super) static REISERFS: Filesystem = Filesystem {
         },
     }),
     minimum_size: 33 << 20,
-    facts: Facts {
+    facts: FilesystemFacts {
         journaled: true,
         directory_index: DirectoryIndex::Always("balanced tree of name hashes"),
         maximum_file: 1 << 60,
         maximum_volume: 16 << 40,
         kernel_status: "Removed from the kernel in 6.13 (January 2025), deprecated since 5.18; needs an older kernel.",
         source: "mkreiserfs(8); kernel fs/reiserfs/Kconfig of 6.1",
-        ..Facts::PLAIN
+        ..FilesystemFacts::PLAIN
     },
     ..Filesystem::PLAIN
 };

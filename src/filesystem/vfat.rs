@@ -1,7 +1,7 @@
 //! FAT32.
 
 use super::exit::{ExitCodes, Meaning};
-use super::facts::Facts;
+use super::facts::FilesystemFacts;
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
 use super::tool::{Packages, Tool};
@@ -30,13 +30,13 @@ pub(super) static VFAT: Filesystem = Filesystem {
         },
     }),
     minimum_size: 34 << 20,
-    facts: Facts {
+    facts: FilesystemFacts {
         syncfs_flushes: Some(false),
         maximum_file: (4 << 30) - 1,
         maximum_volume: 2 << 40,
         kernel_status: "In the kernel, maintained for fixes.",
         source: "Microsoft, FAT32 File System Specification 1.03 (2000); kernel Documentation/filesystems/vfat.rst",
-        ..Facts::PLAIN
+        ..FilesystemFacts::PLAIN
     },
     ..Filesystem::PLAIN
 };

@@ -1,7 +1,7 @@
 //! XFS.
 
 use super::exit::{ExitCodes, Meaning};
-use super::facts::{DirectoryIndex, Facts};
+use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
 use super::tool::{Packages, Tool};
@@ -35,7 +35,7 @@ pub(super) static XFS: Filesystem = Filesystem {
         },
     }),
     minimum_size: 300 << 20,
-    facts: Facts {
+    facts: FilesystemFacts {
         journaled: true,
         metadata_checksums: true,
         directory_index: DirectoryIndex::Always("B+ tree of name hashes"),
@@ -43,7 +43,7 @@ pub(super) static XFS: Filesystem = Filesystem {
         maximum_volume: 1 << 63,
         kernel_status: "In the kernel, actively developed.",
         source: "xfs(5); mkfs.xfs(8)",
-        ..Facts::PLAIN
+        ..FilesystemFacts::PLAIN
     },
     ..Filesystem::PLAIN
 };

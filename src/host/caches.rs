@@ -16,16 +16,21 @@ pub struct CachesError {
     hint: &'static str,
 }
 
-/// Writes everything that is dirty, then drops clean pages, directory entries and inodes of the whole machine.
+/// Drops clean pages, directory entries and inodes of the whole machine.
 ///
-/// The filesystem under test should be unmounted meanwhile: what is in use is not dropped.
+/// What is dirty is not dropped, nor what is in use: the filesystem under test is to be unmounted, and its device synced,
+/// before. The machine's other filesystems are not: to wait for what others write would take as long as they like.
 ///
 /// # Errors
 /// When not root, or where the system forbids it (containers).
 pub fn drop_caches(root: &Root) -> Result<(), CachesError> {
-    // Only clean pages can be dropped.
-    rustix::fs::sync();
-    drop_clean(root)
+    let file = root.path(DROP_CACHES);
+    std::fs::OpenOptions::new()
+        .write(true)
+        .open(&file)
+        // 1: pages; 2: directory entries and inodes; 3: both.
+        .and_then(|mut open| io::Write::write_all(&mut open, b"3\n"))
+        .map_err(|source| CachesError { hint: hint(source.kind()), file, source })
 }
 
 /// Drops the clean pages of every file below a folder, one by one, which needs no root; names and attributes stay.
@@ -46,16 +51,6 @@ pub fn forget_contents(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn drop_clean(root: &Root) -> Result<(), CachesError> {
-    let file = root.path(DROP_CACHES);
-    std::fs::OpenOptions::new()
-        .write(true)
-        .open(&file)
-        // 1: pages; 2: directory entries and inodes; 3: both.
-        .and_then(|mut open| io::Write::write_all(&mut open, b"3\n"))
-        .map_err(|source| CachesError { hint: hint(source.kind()), file, source })
-}
-
 fn hint(kind: io::ErrorKind) -> &'static str {
     match kind {
         io::ErrorKind::PermissionDenied => "this needs root; without, use the uml lab (--lab uml)",
@@ -71,22 +66,22 @@ fn hint(kind: io::ErrorKind) -> &'static str {
 mod tests {
     use std::io::ErrorKind;
 
-    use super::{DROP_CACHES, drop_clean, hint};
+    use super::{DROP_CACHES, drop_caches, hint};
     use crate::host::root::fake_root;
 
     #[test]
     fn asks_for_all_caches() {
         let (_folder, root) = fake_root(&[(DROP_CACHES, "")]);
-        drop_clean(&root).unwrap();
+        drop_caches(&root).unwrap();
         assert_eq!(root.text(DROP_CACHES).unwrap(), "3\n");
     }
 
     #[test]
     fn says_what_to_do_when_it_cannot() {
         let (_folder, root) = fake_root(&[]);
-        let told = drop_clean(&root).unwrap_err().to_string();
-        assert!(told.contains("proc/sys/vm/drop_caches: No such file"), "{told}");
-        assert!(told.contains("\nhint: is /proc mounted"), "{told}");
+        let shown = drop_caches(&root).unwrap_err().to_string();
+        assert!(shown.contains("proc/sys/vm/drop_caches: No such file"), "{shown}");
+        assert!(shown.contains("\nhint: is /proc mounted"), "{shown}");
         assert!(hint(ErrorKind::PermissionDenied).contains("root"));
         assert!(hint(ErrorKind::ReadOnlyFilesystem).contains("container"));
     }

@@ -2,47 +2,44 @@
 //!
 //! Recording them must not stop a run: what cannot be read is recorded as such, with the reason.
 
-use std::fmt::Display;
+use std::path::Path;
 
 use crate::journal::Facts;
 
 use super::procfs;
-use super::root::{ReadError, Root};
-use super::sysfs::{self, bottom_devices};
+use super::root::{Place, ReadError, Root};
+use super::sysfs::{SECTOR, Schedulers, bottom_devices, device_folder, disk_folder};
 
 /// Kernel, distribution, processor, memory and write-back limits of this machine.
 pub fn environment(root: &Root) -> Facts {
     let mut facts = Facts::new();
-    put_text(&mut facts, "kernel.release", root.optional("proc/sys/kernel/osrelease"));
-    put_text(&mut facts, "kernel.version", root.optional("proc/sys/kernel/version"));
+    let mut put = |name: &str, value| put(&mut facts, name, value);
+    put("kernel.release", root.optional("proc/sys/kernel/osrelease"));
+    put("kernel.version", root.optional("proc/sys/kernel/version"));
     // The kernel's word (6.1 and later), else the one this program was built for.
     let machine = root.optional("proc/sys/kernel/arch");
-    put_text(
-        &mut facts,
-        "kernel.machine",
-        machine.map(|known| known.or_else(|| Some(std::env::consts::ARCH.into()))),
+    put("kernel.machine", machine.map(|known| known.or_else(|| Some(std::env::consts::ARCH.into()))));
+    put("distribution", distribution(root).map(Some));
+    put("cpu.model", cpu_model(root).map(Some));
+    put("cpu.count", procfs::cpu_count(root).map(|count| Some(count.to_string())));
+    // None where frequencies are not ours to set (most guests).
+    put("cpu.governor", root.optional("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
+    put("memory.total", procfs::memory(root).map(|memory| Some(memory.total.to_string())));
+    put("virtualisation", virtualisation(root).map(|kind| Some(kind.to_owned())));
+    // When the kernel begins to write dirty pages back, and when it makes writers wait: Documentation/admin-guide/sysctl/vm.rst.
+    // Either the share of memory or the number of bytes counts; the other one is zero.
+    let setting = |name: &str| root.text(format!("proc/sys/vm/{name}")).map(|text| text.trim().to_owned());
+    let either = |ratio: &str, bytes: &str| match setting(bytes)?.as_str() {
+        "0" => Ok(Some(format!("{} %", setting(ratio)?))),
+        bytes => Ok(Some(format!("{bytes} B"))),
+    };
+    put("memory.dirty_limit", either("dirty_ratio", "dirty_bytes"));
+    put("memory.dirty_background_limit", either("dirty_background_ratio", "dirty_background_bytes"));
+    put("memory.dirty_expire", setting("dirty_expire_centisecs").map(|text| Some(format!("{text} cs"))));
+    put(
+        "memory.dirty_writeback",
+        setting("dirty_writeback_centisecs").map(|text| Some(format!("{text} cs"))),
     );
-    put_text(&mut facts, "distribution", distribution(root).map(Some));
-    put_text(&mut facts, "cpu.model", procfs::cpu_model(root).map(|model| Some(model.name)));
-    put_text(&mut facts, "cpu.count", procfs::cpu_count(root).map(|count| Some(count.to_string())));
-    put_text(&mut facts, "cpu.governor", sysfs::cpu_governor(root));
-    put_text(&mut facts, "memory.total", procfs::memory(root).map(|memory| Some(memory.total.to_string())));
-    put_text(&mut facts, "virtualisation", virtualisation(root).map(|kind| Some(kind.to_owned())));
-    match procfs::dirty_limits(root) {
-        Ok(limits) => {
-            // Either the share or the number of bytes counts; the other one is zero.
-            let either = |ratio, bytes| if bytes > 0 { format!("{bytes} B") } else { format!("{ratio} %") };
-            put(&mut facts, "memory.dirty_limit", either(limits.ratio, limits.bytes));
-            put(
-                &mut facts,
-                "memory.dirty_background_limit",
-                either(limits.background_ratio, limits.background_bytes),
-            );
-            put(&mut facts, "memory.dirty_expire", format!("{} cs", limits.expire_centiseconds));
-            put(&mut facts, "memory.dirty_writeback", format!("{} cs", limits.writeback_centiseconds));
-        }
-        Err(error) => put(&mut facts, "memory.dirty_limit", unreadable(&error)),
-    }
     facts
 }
 
@@ -56,54 +53,66 @@ pub fn device_facts(root: &Root, name: &str) -> Facts {
                 describe(&mut facts, root, &format!("device.below.{below}"), below);
             }
         }
-        Err(error) => put(&mut facts, "device.below", unreadable(&error)),
+        Err(error) => put(&mut facts, "device.below", Err(error)),
     }
     facts
 }
 
+/// What sysfs says of a device as a text: the fact, and the file, or the first that is there. A partition has maker, model
+/// and queue of its disk. SCSI disks and NVMe controllers keep their serial number below `device`, virtio disks beside it.
+const TEXTS_OF_DISK: [(&str, &[&str]); 11] = [
+    ("vendor", &["device/vendor"]),
+    ("model", &["device/model"]),
+    ("revision", &["device/rev", "device/firmware_rev"]),
+    ("serial", &["device/serial", "serial"]),
+    ("wwid", &["wwid", "device/wwid"]),
+    ("queue.write_cache", &["queue/write_cache"]),
+    ("queue.discard_max_bytes", &["queue/discard_max_bytes"]),
+    ("queue.logical_block_size", &["queue/logical_block_size"]),
+    ("queue.physical_block_size", &["queue/physical_block_size"]),
+    ("queue.requests", &["queue/nr_requests"]),
+    ("queue.read_ahead_kibibytes", &["queue/read_ahead_kb"]),
+];
+/// What it says as 0 or 1, of the disk and of the device.
+const FLAGS_OF_DISK: [(&str, &str); 2] =
+    [("removable", "removable"), ("queue.rotational", "queue/rotational")];
+const FLAGS: [(&str, &str); 3] =
+    [("read_only", "ro"), ("loop.direct_io", "loop/dio"), ("loop.auto_clear", "loop/autoclear")];
+
 fn describe(facts: &mut Facts, root: &Root, prefix: &str, name: &str) {
-    match sysfs::identity(root, name) {
-        Ok(known) => {
-            put(facts, &format!("{prefix}.name"), known.name);
-            put(facts, &format!("{prefix}.size"), known.size.to_string());
-            put(facts, &format!("{prefix}.read_only"), known.read_only.to_string());
-            put_some(facts, &format!("{prefix}.removable"), known.removable.map(|flag| flag.to_string()));
-            put_some(facts, &format!("{prefix}.vendor"), known.vendor);
-            put_some(facts, &format!("{prefix}.model"), known.model);
-            put_some(facts, &format!("{prefix}.revision"), known.revision);
-            put_some(facts, &format!("{prefix}.serial"), known.serial);
-            put_some(facts, &format!("{prefix}.wwid"), known.wwid);
-        }
-        Err(error) => {
-            put(facts, &format!("{prefix}.name"), name.to_owned());
-            put(facts, &format!("{prefix}.size"), unreadable(&error));
+    let (own, disk) = (device_folder(name), disk_folder(root, name));
+    let mut put = |fact: &str, value| put(facts, &format!("{prefix}.{fact}"), value);
+    put("name", Ok(Some(name.to_owned())));
+    put("size", size(root, &own.join("size")).map(|size| Some(size.to_string())));
+    for (fact, files) in TEXTS_OF_DISK {
+        let text = |file| root.optional(disk.join(file)).map(|text| text.filter(|text| !text.is_empty()));
+        let found = files.iter().map(text).find(|found| !matches!(found, Ok(None)));
+        put(fact, found.unwrap_or(Ok(None)));
+    }
+    let of = |folder| move |(fact, file): (&'static str, &'static str)| (fact, Path::join(folder, file));
+    for (fact, file) in FLAGS_OF_DISK.into_iter().map(of(&disk)).chain(FLAGS.into_iter().map(of(&own))) {
+        put(fact, root.optional(file).map(|text| text.map(|text| (text == "1").to_string())));
+    }
+    put("queue.scheduler", Schedulers::of(root, name).map(|found| found.map(|scheduler| scheduler.current)));
+    put("loop.backing_file", root.optional(own.join("loop/backing_file")));
+}
+
+/// The size of a device in bytes.
+fn size(root: &Root, file: &Path) -> Result<u64, ReadError> {
+    let sectors: u64 =
+        Place { file: &root.path(file), line: 1 }.number("the size in sectors", root.text(file)?.trim())?;
+    Ok(sectors * SECTOR)
+}
+
+/// The processor's name; `unknown` where the architecture gives none.
+fn cpu_model(root: &Root) -> Result<String, ReadError> {
+    // x86 and UML, then s390 and POWER, then ARM boards.
+    for key in ["model name", "cpu", "Model", "Hardware"] {
+        if let Some(name) = procfs::cpu_info(root, key)? {
+            return Ok(name);
         }
     }
-    match sysfs::queue_settings(root, name) {
-        Ok(set) => {
-            let mut queue = |setting: &str, value: Option<String>| {
-                put_some(facts, &format!("{prefix}.queue.{setting}"), value);
-            };
-            queue("scheduler", set.scheduler.map(|scheduler| scheduler.current));
-            queue("rotational", set.rotational.map(|flag| flag.to_string()));
-            queue("write_cache", set.write_cache);
-            queue("discard_max_bytes", set.discard_max_bytes.map(|bytes| bytes.to_string()));
-            queue("logical_block_size", set.logical_block_size.map(|bytes| bytes.to_string()));
-            queue("physical_block_size", set.physical_block_size.map(|bytes| bytes.to_string()));
-            queue("requests", set.requests.map(|count| count.to_string()));
-            queue("read_ahead_kibibytes", set.read_ahead_kibibytes.map(|count| count.to_string()));
-        }
-        Err(error) => put(facts, &format!("{prefix}.queue"), unreadable(&error)),
-    }
-    match sysfs::loop_settings(root, name) {
-        Ok(Some(set)) => {
-            put(facts, &format!("{prefix}.loop.backing_file"), set.backing_file);
-            put(facts, &format!("{prefix}.loop.direct_io"), set.direct_io.to_string());
-            put(facts, &format!("{prefix}.loop.auto_clear"), set.auto_clear.to_string());
-        }
-        Ok(None) => {}
-        Err(error) => put(facts, &format!("{prefix}.loop"), unreadable(&error)),
-    }
+    Ok("unknown".to_owned())
 }
 
 /// What os-release(5) calls the distribution.
@@ -121,7 +130,7 @@ fn distribution(root: &Root) -> Result<String, ReadError> {
 
 /// What this kernel runs on, as far as it can be told without asking the hypervisor.
 fn virtualisation(root: &Root) -> Result<&'static str, ReadError> {
-    if procfs::cpu_model(root)?.user_mode_linux {
+    if procfs::cpu_info(root, "vendor_id")?.as_deref() == Some("User Mode Linux") {
         return Ok("user-mode linux");
     }
     let markers = ["run/.containerenv", ".dockerenv", "run/systemd/container"];
@@ -134,25 +143,10 @@ fn virtualisation(root: &Root) -> Result<&'static str, ReadError> {
     })
 }
 
-fn put(facts: &mut Facts, name: &str, value: String) {
-    facts.insert(name.to_owned(), value);
-}
-
-fn put_some(facts: &mut Facts, name: &str, value: Option<String>) {
-    if let Some(value) = value {
-        put(facts, name, value);
+fn put(facts: &mut Facts, name: &str, value: Result<Option<String>, ReadError>) {
+    if let Some(value) = value.unwrap_or_else(|error| Some(format!("unknown: {error}"))) {
+        facts.insert(name.to_owned(), value);
     }
-}
-
-fn put_text(facts: &mut Facts, name: &str, value: Result<Option<String>, ReadError>) {
-    match value {
-        Ok(value) => put_some(facts, name, value),
-        Err(error) => put(facts, name, unreadable(&error)),
-    }
-}
-
-fn unreadable(error: &impl Display) -> String {
-    format!("unknown: {error}")
 }
 
 #[cfg(test)]

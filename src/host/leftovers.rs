@@ -24,6 +24,7 @@ use rustix::fs::{Mode, OFlags};
 use processes::{end_process, stray_processes};
 
 use super::block_device::{DeviceNumber, number_of, read_trimmed};
+use super::borrowed_scheduler;
 use super::image::{SCRATCH_PREFIX, default_folders};
 use super::loop_device;
 use super::own_folder::{self, NOTE_PREFIX, noted};
@@ -31,7 +32,6 @@ use super::process_key::ProcessKey;
 use super::procfs::mounts;
 use super::program::{Program, ProgramError, succeeded};
 use super::root::{Root, names_in};
-use super::scheduler;
 use super::syscall;
 
 /// How often it is looked again whether something stays, and the pause before each look.
@@ -159,7 +159,7 @@ fn find_in(root: &Root, folders: &[PathBuf]) -> Vec<Leftover> {
         }
     }
     found.extend(folders.iter().flat_map(|folder| scratch_files(root, folder)));
-    let schedulers = scheduler::left_behind(root).into_iter();
+    let schedulers = borrowed_scheduler::left_behind(root).into_iter();
     found.extend(schedulers.map(|(disk, former)| Leftover::Scheduler { disk, former }));
     found
 }
@@ -183,7 +183,7 @@ pub fn undo(leftover: &Leftover) -> Result<(), LeftoverError> {
         Leftover::Loop { path, backing, sequence } => clear_loop(&root, path, backing, *sequence),
         Leftover::File { path } => Ok(fs::remove_file(path)?),
         Leftover::Folder { note, .. } => Ok(own_folder::remove(note)?),
-        Leftover::Scheduler { disk, .. } => Ok(scheduler::put_back(&root, disk)?),
+        Leftover::Scheduler { disk, .. } => Ok(borrowed_scheduler::put_back(&root, disk)?),
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod blank;
 pub mod block_device;
+pub mod borrowed_scheduler;
 pub mod caches;
 pub mod cell;
 pub mod environment;
@@ -19,7 +20,6 @@ pub mod process_key;
 pub mod procfs;
 pub mod program;
 pub mod root;
-pub mod scheduler;
 pub mod signature;
 pub mod syscall;
 pub mod sysfs;

@@ -1,13 +1,63 @@
 //! Readers of `/proc`: what the kernel says about CPU, memory, pressure, mounts and itself.
 
 mod cpu;
-mod kernel;
 mod memory;
 mod mounts;
-mod processes;
+mod process;
 
-pub use cpu::{CpuTimes, children_ticks, cpu_count, cpu_times, own_user_ticks};
-pub use kernel::{CpuModel, DirtyLimits, cpu_model, dirty_limits, has_cpu_flag, known_filesystems};
+pub use cpu::{CpuTimes, cpu_count, cpu_times};
 pub use memory::{Memory, io_pressure, memory};
 pub use mounts::{Mount, mounts, unescape};
-pub use processes::processes_named;
+pub use process::{ProcessStat, processes_named};
+
+use super::root::{ReadError, Root};
+
+/// The filesystem types this kernel can mount now (modules not yet loaded are absent), from `/proc/filesystems`.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn known_filesystems(root: &Root) -> Result<Vec<String>, ReadError> {
+    let text = root.text("proc/filesystems")?;
+    Ok(text.lines().filter_map(|line| line.split_ascii_whitespace().last()).map(str::to_owned).collect())
+}
+
+/// What `/proc/cpuinfo` says of the first processor under this name.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn cpu_info(root: &Root, key: &str) -> Result<Option<String>, ReadError> {
+    let text = root.text("proc/cpuinfo")?;
+    Ok(text.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == key && !value.trim().is_empty()).then(|| value.trim().to_owned())
+    }))
+}
+
+/// Whether the processor has a flag, such as `hypervisor` when one runs it (x86 only; elsewhere false).
+///
+/// # Errors
+/// When `/proc/cpuinfo` cannot be read.
+pub fn has_cpu_flag(root: &Root, name: &str) -> Result<bool, ReadError> {
+    Ok(cpu_info(root, "flags")?.is_some_and(|flags| flags.split_ascii_whitespace().any(|flag| flag == name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cpu_info, has_cpu_flag, known_filesystems};
+    use crate::host::root::fake_root;
+
+    #[test]
+    fn reads_the_processor_and_the_filesystems() {
+        let (_folder, root) = fake_root(&[
+            (
+                "proc/cpuinfo",
+                "processor\t: 0\nmodel\t\t: 17\nmodel name\t: AMD EPYC\nflags\t\t: fpu hypervisor\nempty\t:\n",
+            ),
+            ("proc/filesystems", "nodev\tproc\n\text4\nnodev\ttmpfs\n\txfs\n"),
+        ]);
+        assert_eq!(cpu_info(&root, "model name").unwrap().as_deref(), Some("AMD EPYC"));
+        assert_eq!(cpu_info(&root, "empty").unwrap(), None);
+        assert!(has_cpu_flag(&root, "hypervisor").unwrap() && !has_cpu_flag(&root, "hyper").unwrap());
+        assert_eq!(known_filesystems(&root).unwrap(), ["proc", "ext4", "tmpfs", "xfs"]);
+    }
+}

@@ -12,7 +12,7 @@ use crate::plan::{Candidate, Plan};
 use crate::trial::Modules;
 
 use super::kernel::{Kernel, Provision, fits_amx};
-use super::scheduler::scheduler_obstacle;
+use super::scheduler_obstacle::scheduler_obstacle;
 use super::{LabError, Obstacle};
 
 /// The kernel's name where a distribution packages it.

@@ -12,7 +12,7 @@ mod launch;
 mod medium;
 mod modelled;
 mod native;
-mod scheduler;
+mod scheduler_obstacle;
 mod traced;
 mod uml;
 

@@ -4,12 +4,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::OnceLock;
 
+use crate::host::borrowed_scheduler;
 use crate::host::cell::{Walls, inherit, possible_walls};
 use crate::host::own_folder::{FolderError, OwnFolder, usable};
 use crate::host::procfs::known_filesystems;
 use crate::host::root::Root;
-use crate::host::scheduler;
-use crate::host::sysfs::queue_settings;
+use crate::host::sysfs::Schedulers;
 use crate::journal::{Caution, Event};
 use crate::layer::find_scheduler;
 use crate::measure::{IDLE_WINDOW, idle_load};
@@ -19,7 +19,7 @@ use crate::trial::{Assignment, Bench, Staging, TrialDevice, TrialSpec, agent_cel
 use super::drive::{Stops, TrialEnd, drive};
 use super::held::Held;
 use super::medium::Attachment;
-use super::scheduler::scheduler_obstacle;
+use super::scheduler_obstacle::scheduler_obstacle;
 use super::{Lab, LabError, Medium, Obstacle, missing_tools};
 
 /// This machine's kernel.
@@ -99,7 +99,7 @@ impl Native {
 
     /// A scheduler that this device cannot be set to. One that cannot be asked for yet is for the trial to find out.
     fn scheduler_obstacle(&self, wanted: &str) -> Option<Obstacle> {
-        let offered = queue_settings(&Root::default(), &self.device).ok()?.scheduler?.available;
+        let offered = Schedulers::of(&Root::default(), &self.device).ok()??.available;
         // The kernel loads a module when the scheduler is set.
         let module = find_scheduler(wanted).and_then(|scheduler| scheduler.driver);
         if module.is_some_and(|(_, module)| loadable(module)) {
@@ -231,8 +231,8 @@ impl Lab for Native {
             return Ok(end);
         }
         // An agent that was killed could not.
-        for (name, _) in scheduler::left_behind(&Root::default()) {
-            scheduler::put_back(&Root::default(), &name)?;
+        for (name, _) in borrowed_scheduler::left_behind(&Root::default()) {
+            borrowed_scheduler::put_back(&Root::default(), &name)?;
         }
         Ok(end)
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::host::procfs::cpu_times;
 use crate::host::root::{ReadError, Root};
-use crate::host::sysfs::{bottom_devices, queue_settings};
+use crate::host::sysfs::{bottom_devices, is_counted};
 use crate::journal::{Caution, Observation};
 
 use super::account::{Readings, WorkDone, measurements};
@@ -50,7 +50,7 @@ impl Meter {
         let probe = Probe::open(root, device)?;
         let mut cautions = Vec::new();
         for bottom in device.map(|name| bottom_devices(root, name)).transpose()?.unwrap_or_default() {
-            if queue_settings(root, &bottom)?.counted == Some(false) {
+            if !is_counted(root, &bottom)? {
                 cautions.push(Caution {
                     phase: String::new(),
                     text: format!(
@@ -163,7 +163,7 @@ mod tests {
     use crate::measure::WorkDone;
 
     const MEMINFO: &str = "MemTotal: 9 kB\nMemAvailable: 5 kB\nDirty: 2 kB\nWriteback: 1 kB\n";
-    const SELF: &str = "1 (agent) S 1 1 1 0 -1 0 1 2 3 4 0 0 0 0 20 0";
+    const SELF: &str = "1 (agent) S 1 1 1 0 -1 0 1 2 3 4 0 0 0 0 20 0 1 0 500";
 
     fn files() -> Vec<(&'static str, &'static str)> {
         vec![

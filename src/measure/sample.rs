@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::host::procfs::{CpuTimes, children_ticks, io_pressure};
+use crate::host::procfs::{CpuTimes, ProcessStat, io_pressure};
 use crate::host::root::{OpenFile, PAGE, ReadError, Root};
 use crate::host::sysfs::{DeviceStat, SECTOR, bottom_devices, device_folder, partition_parent};
 
@@ -40,8 +40,8 @@ impl From<DeviceStat> for DeviceCounters {
             bytes_read: stat.read_sectors * SECTOR,
             writes: stat.writes,
             bytes_written: stat.write_sectors * SECTOR,
-            flushes: stat.flushes.map(|flushes| flushes.requests),
-            bytes_discarded: stat.discards.map(|discards| discards.sectors * SECTOR),
+            flushes: stat.flushes,
+            bytes_discarded: stat.discards.map(|(_, sectors)| sectors * SECTOR),
             busy: Duration::from_millis(stat.busy_milliseconds),
         }
     }
@@ -115,9 +115,9 @@ impl Probe {
     /// CPU time of this process, and of the children it has waited for (those in ticks of 10 ms).
     pub(super) fn own_cpu(&self) -> Result<Duration, ReadError> {
         let mut buffer = [0; PAGE];
-        let ticks = children_ticks(self.children.read(&mut buffer)?, self.children.path())?;
+        let own = ProcessStat::parse(self.children.read(&mut buffer)?, self.children.path())?;
         Ok(cpu_clock(ClockId::ProcessCPUTime)
-            + Duration::from_secs_f64(ticks as f64 / self.ticks_per_second as f64))
+            + Duration::from_secs_f64(own.children_ticks() as f64 / self.ticks_per_second as f64))
     }
 
     /// The unit of [`CpuTimes`].
@@ -157,7 +157,7 @@ mod tests {
     use crate::host::root::fake_root;
 
     const CPU: &str = "cpu 1 2 3 4 5 6 7 8 0 0\n";
-    const SELF: &str = "1 (agent) S 1 1 1 0 -1 0 1 2 3 4 0 0 30 40 20 0";
+    const SELF: &str = "1 (agent) S 1 1 1 0 -1 0 1 2 3 4 0 0 30 40 20 0 1 0 500";
 
     #[test]
     fn sums_the_devices_below_and_takes_flushes_from_the_disk() {

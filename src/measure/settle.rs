@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::host::procfs::memory;
 use crate::host::root::{ReadError, Root};
-use crate::host::sysfs::{bottom_devices, device_stat, in_flight};
+use crate::host::sysfs::{bottom_devices, device_stat, is_in_flight};
 use crate::journal::{Caution, Measurement, Unit};
 
 /// When to call it settled, and when to give up.
@@ -84,9 +84,9 @@ pub fn settle(root: &Root, device: Option<&str>, limits: &SettleLimits) -> Resul
             let stat = device_stat(root, name)?;
             // Flushes and discards move the device as writes do.
             state.writes += stat.writes;
-            state.writes += stat.discards.map_or(0, |discards| discards.requests);
-            state.writes += stat.flushes.map_or(0, |flushes| flushes.requests);
-            state.in_flight |= !in_flight(root, name)?.is_zero();
+            state.writes += stat.discards.map_or(0, |(discards, _)| discards);
+            state.writes += stat.flushes.unwrap_or(0);
+            state.in_flight |= is_in_flight(root, name)?;
         }
         Ok(state)
     };

@@ -4,7 +4,7 @@
 
 use crate::journal::{CandidateStatus, Ending, Run};
 use crate::plan::{Plan, TWIN, Until, contestants};
-use crate::statistics::Outcome;
+use crate::statistics::Ruling;
 
 use super::budget::exhausted;
 use super::disturbance::hopelessly_disturbed;
@@ -113,7 +113,7 @@ fn leaving(plan: &Plan, run: &Run, deliberation: Option<&Deliberation>) -> Vec<(
     leaving
 }
 
-fn end(plan: &Plan, run: &Run, outcome: Option<Outcome>, left: usize) -> Option<(String, Ending)> {
+fn end(plan: &Plan, run: &Run, outcome: Option<Ruling>, left: usize) -> Option<(String, Ending)> {
     let (done, blocks) = (run.complete_blocks() as u32, plan.protocol.blocks);
     let after = if done == 1 { "1 block".to_owned() } else { format!("{done} blocks") };
     if left == 0 {
@@ -121,10 +121,10 @@ fn end(plan: &Plan, run: &Run, outcome: Option<Outcome>, left: usize) -> Option<
     }
     let ranked = plan.protocol.until == Until::Ranked || run.extended_to.is_some();
     let word = if ranked { "ranked" } else { "recommended" };
-    let alone = left < 2 && outcome == Some(Outcome::Undecided);
+    let alone = left < 2 && outcome == Some(Ruling::Undecided);
     let ended = match outcome {
         _ if done < blocks.min => None,
-        Some(Outcome::Recommended) => Some((format!("{word} after {after}"), Ending::Rule)),
+        Some(Ruling::Recommended) => Some((format!("{word} after {after}"), Ending::Rule)),
         _ if alone => Some((format!("only one candidate is left after {after}"), Ending::Rule)),
         _ if run.extended_to.is_some_and(|last| done >= last) => {
             Some((format!("{after}, the last of them as asked for"), Ending::Blocks))
@@ -134,8 +134,8 @@ fn end(plan: &Plan, run: &Run, outcome: Option<Outcome>, left: usize) -> Option<
         _ if outcome.is_none() || blocks.min == blocks.max => {
             Some((format!("{after}, as planned"), Ending::Blocks))
         }
-        None | Some(Outcome::Continue) => None,
-        Some(Outcome::Undecided) => {
+        None | Some(Ruling::Continue) => None,
+        Some(Ruling::Undecided) => {
             Some((format!("undecided after {after}, the most that were planned"), Ending::Blocks))
         }
     };

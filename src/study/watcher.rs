@@ -12,7 +12,7 @@ use rustix::param::clock_ticks_per_second;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::host::block_device::DeviceNumber;
-use crate::host::procfs::{CpuTimes, cpu_times, own_user_ticks};
+use crate::host::procfs::{CpuTimes, ProcessStat, cpu_times};
 use crate::host::root::Root;
 use crate::host::sysfs::{SECTOR, bottom_devices, device_stat, partition_parent};
 use crate::journal::{Sentinel, Surroundings};
@@ -80,11 +80,9 @@ impl Machine {
     }
 
     fn read(&self) -> Readings {
-        let stat = self.root.text("proc/self/stat").ok();
-        let own_user = stat.and_then(|text| own_user_ticks(&text, &self.root.path("proc/self/stat")).ok());
         Readings {
             cpu: cpu_times(&self.root).ok(),
-            own_user,
+            own_user: ProcessStat::of(&self.root, "self").ok().map(|own| own.user_ticks()),
             bytes: self.shared.as_ref().and_then(|shared| shared.bytes(&self.root)),
             asleep: asleep(),
             sentinel: None,

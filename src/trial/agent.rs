@@ -10,7 +10,7 @@ use crate::journal::{Event, Facts, Status, parted};
 use crate::measure::Meter;
 use crate::workload::{Ledger, verify_written};
 
-use super::claim::Claim;
+use super::bare_device::BareDevice;
 use super::error::TrialError;
 use super::sink::Sink;
 use super::spec::{Assignment, TrialDevice, TrialSpec, is_raw};
@@ -21,7 +21,7 @@ use super::staging::{Materials, ROOM};
 pub const EVENTS_VARIABLE: &str = "FSVERDICT_EVENTS";
 
 /// What a trial needs at hand from its first phase to its last.
-pub(super) struct Trial<'a> {
+pub(super) struct Agent<'a> {
     pub(super) spec: &'a TrialSpec,
     pub(super) materials: Materials,
     pub(super) variables: Vec<(String, OsString)>,
@@ -69,7 +69,7 @@ fn run(assignment: &Assignment, sink: &mut Sink) -> Result<(), String> {
     let claim = match &bench.device {
         TrialDevice::Folder { .. } => None,
         device => {
-            let claim = Claim::take(device, spec.candidate.scheduler.as_deref(), sink);
+            let claim = BareDevice::take(device, spec.candidate.scheduler.as_deref(), sink);
             Some(claim.map_err(|error| error.to_string())?)
         }
     };
@@ -101,7 +101,7 @@ fn work(assignment: &Assignment, stack: &mut Stack<'_>) -> Result<(), TrialError
     let meter = Meter::new(&root, stack.device_name().as_deref(), bench.idle_load)?;
     meter.cautions().iter().for_each(|caution| stack.sink.caution(&caution.phase, caution.text.clone()));
     let mut trial =
-        Trial { spec, materials, variables, ledger: Ledger::new(), meter, cache: "fresh", checked: false };
+        Agent { spec, materials, variables, ledger: Ledger::new(), meter, cache: "fresh", checked: false };
     trial.put_up(stack)?;
     stack.sink.facts(mount_facts(stack));
     tell_of_cleaner(stack);
@@ -113,7 +113,7 @@ fn work(assignment: &Assignment, stack: &mut Stack<'_>) -> Result<(), TrialError
     trial.verify_all(stack)
 }
 
-impl Trial<'_> {
+impl Agent<'_> {
     /// From the bare device to the mounted filesystem; a folder is there already.
     fn put_up(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
         if stack.in_folder() {

@@ -1,8 +1,8 @@
 //! One trial, from a bare device back to a bare device: what the agent does, the same in every lab.
 
 mod agent;
+mod bare_device;
 mod cell;
-mod claim;
 mod complaint;
 mod error;
 mod hold;

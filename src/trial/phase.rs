@@ -11,7 +11,7 @@ use crate::measure::{Clocked, SettleLimits, WorkDone, settle};
 use crate::plan::{Flow, Operation, Phase, Work};
 use crate::workload::{CommandContext, FOLDER, Site, adapter, command, run, verify};
 
-use super::agent::Trial;
+use super::agent::Agent;
 use super::complaint::{ended_well, missing};
 use super::error::TrialError;
 use super::stack::{MOUNT, Stack, Trade};
@@ -22,7 +22,7 @@ const SCRATCH: &str = "/tmp";
 /// How much is kept of what a benchmark program prints, in bytes: fio's JSON grows with its percentiles.
 const ADAPTER_OUTPUT: usize = 512 * 1024;
 
-impl Trial<'_> {
+impl Agent<'_> {
     /// Runs one phase of the workload.
     pub(super) fn phase(&mut self, stack: &mut Stack<'_>, phase: &Phase) -> Result<(), TrialError> {
         stack.sink.step(&phase.name);

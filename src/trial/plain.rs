@@ -33,7 +33,7 @@ pub fn command_lines(candidate: &Candidate, phases: &[Phase]) -> Vec<String> {
     lines.push(format!("{}    [timed as mount]", mount()));
     for phase in phases {
         if phase.cold {
-            lines.push(format!("[sync]; {unmount}; [drop caches]; {}", mount()));
+            lines.push(format!("{unmount}; [sync $DEVICE]; [drop caches]; {}", mount()));
         }
         lines.push(match &phase.work {
             Work::Operation(Operation::Fsck) => {

@@ -10,12 +10,12 @@ use crate::measure::WorkDone;
 use crate::plan::{Flow, Operation, Phase, Work};
 use crate::workload::{read_device, verify_device, write_device};
 
-use super::agent::Trial;
+use super::agent::Agent;
 use super::error::TrialError;
 use super::spec::is_raw;
 use super::stack::Stack;
 
-impl Trial<'_> {
+impl Agent<'_> {
     /// Runs the phases on the bare device, and leaves it as bare as it was.
     pub(super) fn raw_phases(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
         let phases: Vec<&Phase> = self.spec.phases.iter().filter(|phase| is_raw(phase)).collect();

@@ -20,7 +20,7 @@ use crate::journal::CommandRecord;
 use crate::layer::Encryption;
 use crate::plan::Candidate;
 
-use super::claim::Claim;
+use super::bare_device::BareDevice;
 use super::error::TrialError;
 use super::sink::Sink;
 
@@ -43,7 +43,7 @@ pub(super) struct Stack<'a> {
     encryption: &'static Encryption,
     limit: Duration,
     /// The device the guard cleared, or the loop device on top of the image; none where a folder is worked in.
-    claim: Option<&'a Claim>,
+    claim: Option<&'a BareDevice>,
     mapping: String,
     /// The kernel's own node of the opened mapping: the one below /dev/mapper goes when its removal is asked for.
     opened: Option<PathBuf>,
@@ -76,7 +76,7 @@ impl<'a> Stack<'a> {
     pub(super) fn new(
         sink: &'a mut Sink,
         candidate: &'a Candidate,
-        claim: Option<&'a Claim>,
+        claim: Option<&'a BareDevice>,
         limit: Duration,
     ) -> Result<Self, TrialError> {
         let unknown = |what: &str, name: &str| TrialError::Unknown(format!("{what} `{name}`"));
@@ -302,8 +302,8 @@ impl<'a> Stack<'a> {
         if self.in_folder() {
             return self.forget(phase);
         }
-        rustix::fs::sync();
         self.unmount()?;
+        self.sync_device()?;
         caches::drop_caches(&Root::new("/")).map_err(|error| TrialError::Host(error.to_string()))?;
         self.mount_again()
     }

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use crate::dataset::{self, Manifest, Prepared, Record, Staged, Totals};
+use crate::dataset::{self, Manifest, Prepared, Staged, StagingRecord, Totals};
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::program::{Program, succeeded};
 use crate::host::syscall::own;
@@ -188,7 +188,7 @@ pub(super) fn write_records(materials: &Materials) -> Result<(), TrialError> {
     Ok(())
 }
 
-fn read_record(name: &str) -> Result<Record, TrialError> {
+fn read_record(name: &str) -> Result<StagingRecord, TrialError> {
     let text =
         std::fs::read(record_file(&held(RECORDS), name)).map_err(TrialError::io("read what was staged"))?;
     serde_json::from_slice(&text).map_err(|error| {

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::open_trial::{OpenTrial, OpenTrials, of};
 use super::reader::read_each;
 use super::run::{
-    BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, Standing, Trial, TrialCommands,
+    BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, Trial, TrialCommands, TrialStanding,
 };
 use super::{CommandRecord, Event, Journal, JournalError, Record, Status, TrialId, parted};
 use crate::plan::Plan;
@@ -234,15 +234,15 @@ impl Run {
             let place = (trial.id.block, trial.id.attempt);
             let repeated = repeated || last_attempt.get(&place.0).is_some_and(|last| *last > place.1);
             match invalid.get(&place) {
-                Some(false) if !repeated && prefix.contains(&place) => Standing::Counted,
-                Some(false) if !repeated => Standing::Open,
-                _ => Standing::Discarded,
+                Some(false) if !repeated && prefix.contains(&place) => TrialStanding::Counted,
+                Some(false) if !repeated => TrialStanding::Open,
+                _ => TrialStanding::Discarded,
             }
         };
-        let mut standings: Vec<Standing> =
+        let mut standings: Vec<TrialStanding> =
             self.trials.iter().rev().map(|trial| standing(trial, !begun_later.insert(&trial.id))).collect();
         for trial in &mut self.trials {
-            trial.standing = standings.pop().unwrap_or(Standing::Open);
+            trial.standing = standings.pop().unwrap_or(TrialStanding::Open);
         }
     }
 
@@ -254,8 +254,9 @@ impl Run {
         for state in self.candidates.iter_mut().filter(|state| state.status != CandidateStatus::Skipped) {
             (state.status, state.reason, state.hint) =
                 (CandidateStatus::Untried, String::new(), String::new());
-            let kept =
-                |trial: &&Trial| trial.id.candidate == state.name && trial.standing != Standing::Discarded;
+            let kept = |trial: &&Trial| {
+                trial.id.candidate == state.name && trial.standing != TrialStanding::Discarded
+            };
             let trials: Vec<&Trial> = self.trials.iter().filter(kept).collect();
             let failed: Vec<&&Trial> = trials.iter().filter(|trial| trial.status == Status::Failed).collect();
             if let Some(first) = failed.first() {

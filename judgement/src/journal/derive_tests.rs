@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::journal::{
     CandidateStatus, Caution, Event, Facts, Journal, JournalError, Measurement, Observation, Record, Run,
-    Spent, Standing, Status, Surroundings, TrialId, Unit,
+    Spent, Status, Surroundings, TrialId, TrialStanding, Unit,
 };
 use crate::plan::Plan;
 
@@ -131,9 +131,14 @@ fn only_complete_and_valid_blocks_count() {
         run.invalid_blocks().map(|(block, rule)| (block.attempt, rule)).collect::<Vec<_>>(),
         [(1, "steal")]
     );
-    let standings: Vec<Standing> = run.trials.iter().map(|trial| trial.standing).collect();
-    let expected =
-        [Standing::Discarded, Standing::Discarded, Standing::Counted, Standing::Counted, Standing::Open];
+    let standings: Vec<TrialStanding> = run.trials.iter().map(|trial| trial.standing).collect();
+    let expected = [
+        TrialStanding::Discarded,
+        TrialStanding::Discarded,
+        TrialStanding::Counted,
+        TrialStanding::Counted,
+        TrialStanding::Open,
+    ];
     assert_eq!(standings, expected);
     let point = run.resume_point().unwrap();
     assert_eq!((point.block, point.attempt), (2, 1));

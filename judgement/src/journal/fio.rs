@@ -1,10 +1,11 @@
 //! What fio measures, as a journal names it.
 
 use super::{Better, MetricInfo, Unit};
+use crate::plan::Flow;
 
 macro_rules! direction {
-    ($name:literal, $doing:literal) => {
-        direction!($name, $doing;
+    ($name:literal, $flow:ident, $doing:literal) => {
+        direction!($name, $flow, $doing;
             "bandwidth" BytesPerSecond "bytes per second",
             "iops" PerSecond "requests per second",
             "latency_mean" Seconds "mean latency",
@@ -14,28 +15,28 @@ macro_rules! direction {
             "latency_p999" Seconds "99.9th percentile of the latency",
             "latency_max" Seconds "longest latency")
     };
-    ($name:literal, $doing:literal; $($what:literal $unit:ident $meaning:literal),*) => {
+    ($name:literal, $flow:ident, $doing:literal; $($what:literal $unit:ident $meaning:literal),*) => {
         [$(info(
             concat!("fio_", $name, "_", $what),
-            Unit::$unit,
+            (Unit::$unit, Flow::$flow),
             concat!("fio: ", $meaning, ", ", $doing),
         )),*]
     };
 }
 
-const fn info(name: &'static str, unit: Unit, meaning: &'static str) -> MetricInfo {
+const fn info(name: &'static str, (unit, flow): (Unit, Flow), meaning: &'static str) -> MetricInfo {
     let better = if matches!(unit, Unit::Seconds | Unit::Ratio) { Better::Lower } else { Better::Higher };
-    MetricInfo::adapter(name, unit, better, meaning)
+    MetricInfo::adapter(name, (unit, better, flow), meaning)
 }
 
-pub const READ: [MetricInfo; 8] = direction!("read", "reading");
-pub const WRITE: [MetricInfo; 8] = direction!("write", "writing");
-pub const TRIM: [MetricInfo; 8] = direction!("trim", "discarding");
-pub const SYNC: [MetricInfo; 8] = direction!("sync", "syncing");
+pub const READ: [MetricInfo; 8] = direction!("read", Reads, "reading");
+pub const WRITE: [MetricInfo; 8] = direction!("write", Writes, "writing");
+pub const TRIM: [MetricInfo; 8] = direction!("trim", Neither, "discarding");
+pub const SYNC: [MetricInfo; 8] = direction!("sync", Neither, "syncing");
 pub const USER: MetricInfo =
-    info("fio_cpu_user", Unit::Ratio, "fio: share of a CPU its jobs used in user mode");
+    info("fio_cpu_user", (Unit::Ratio, Flow::Neither), "fio: share of a CPU its jobs used in user mode");
 pub const SYSTEM: MetricInfo =
-    info("fio_cpu_system", Unit::Ratio, "fio: share of a CPU its jobs used in the kernel");
+    info("fio_cpu_system", (Unit::Ratio, Flow::Neither), "fio: share of a CPU its jobs used in the kernel");
 
 pub const METRICS: &[MetricInfo] = &{
     let mut all = [USER; 33];

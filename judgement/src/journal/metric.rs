@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::plan::Flow;
+
 /// Unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Unit {
@@ -68,6 +70,8 @@ pub struct MetricInfo {
     pub unit: Unit,
     pub better: Better,
     pub group: Group,
+    /// Which way the content goes that an adapter's metric is a rate of; for all others that is the operation's.
+    pub flow: Flow,
     /// A few words that stand for it.
     pub title: &'static str,
     /// What it means, in a sentence.
@@ -75,9 +79,13 @@ pub struct MetricInfo {
 }
 
 impl MetricInfo {
-    /// One of an adapter's.
-    pub const fn adapter(name: &'static str, unit: Unit, better: Better, meaning: &'static str) -> Self {
-        Self { name, unit, better, group: Group::Rate, title: name, meaning }
+    /// One of an adapter's, of work that goes this way.
+    pub const fn adapter(
+        name: &'static str,
+        (unit, better, flow): (Unit, Better, Flow),
+        meaning: &'static str,
+    ) -> Self {
+        Self { name, unit, better, group: Group::Rate, flow, title: name, meaning }
     }
 }
 
@@ -89,6 +97,7 @@ macro_rules! metrics {
             unit: Unit::$unit,
             better: Better::$better,
             group: [$(Group::$group,)? Group::Detail][0],
+            flow: Flow::Neither,
             title: [$($title,)? $name][0],
             meaning: $meaning,
         },)*]

@@ -27,8 +27,8 @@ pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, metri
 pub use open::OpenJournal;
 pub use reader::{Journal, read};
 pub use run::{
-    BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Latencies, Run, Spent, Standing, Trial,
-    TrialCommands,
+    BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Latencies, Run, Spent, Trial,
+    TrialCommands, TrialStanding,
 };
 pub use writer::Writer;
 

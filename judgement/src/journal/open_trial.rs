@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::run::{Standing, Trial};
+use super::run::{Trial, TrialStanding};
 use super::{CommandRecord, Facts, Status, TrialId};
 
 /// A trial that has begun and not ended.
@@ -26,7 +26,7 @@ impl OpenTrial {
             hint: String::new(),
             wall: 0.0,
             spent: None,
-            standing: Standing::Open,
+            standing: TrialStanding::Open,
             observations: Vec::new(),
             facts: Facts::new(),
             cautions: Vec::new(),

@@ -109,7 +109,7 @@ impl BlockState {
 
 /// Whether a trial may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum TrialStanding {
     /// Its block is complete and valid, and so is every block before it.
     Counted,
     /// Its block, or one before it, has not ended yet.
@@ -131,7 +131,7 @@ pub struct Trial {
     pub wall: f64,
     /// What of it went where; nothing where its steps were not recorded.
     pub spent: Option<Spent>,
-    pub standing: Standing,
+    pub standing: TrialStanding,
     /// What its phases measured, in order. Once its block has ended, its histograms are in [`Run::latencies`] only.
     pub observations: Vec<Observation>,
     pub facts: Facts,
@@ -171,7 +171,7 @@ pub struct TrialCommands {
 impl Trial {
     /// Whether statistics may use it: it went well, in a block that is complete and valid.
     pub fn counts(&self) -> bool {
-        self.status == Status::Ok && self.standing == Standing::Counted
+        self.status == Status::Ok && self.standing == TrialStanding::Counted
     }
 
     /// What each of the user's folders held when it was staged: name of the dataset, and number of files, bytes and digest.
@@ -264,7 +264,7 @@ impl Run {
         for caution in &self.cautions {
             held_as(&mut held, caution);
         }
-        for trial in self.trials.iter().filter(|trial| trial.standing != Standing::Discarded) {
+        for trial in self.trials.iter().filter(|trial| trial.standing != TrialStanding::Discarded) {
             let mut own: Vec<usize> =
                 trial.cautions.iter().map(|caution| held_as(&mut held, caution)).collect();
             own.sort_unstable();

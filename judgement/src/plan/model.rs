@@ -274,7 +274,7 @@ pub struct Phase {
     /// Folder below the mount point to work in; the dataset's name when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub into: Option<String>,
-    /// Start with nothing cached: sync, unmount, drop caches, mount.
+    /// Start with nothing cached: unmount, sync the device, drop caches, mount.
     #[serde(default)]
     pub cold: bool,
     /// How many times it is done within a trial; what it took is their mean. Nothing: by the rule (see docs/methodology.md).

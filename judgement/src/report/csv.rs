@@ -3,7 +3,7 @@
 use std::io;
 
 use super::{Report, ReportError};
-use crate::journal::{Standing, Status, Trial};
+use crate::journal::{Status, Trial, TrialStanding};
 
 /// The columns, documented in docs/output-formats.md.
 const COLUMNS: [&str; 12] = [
@@ -64,10 +64,10 @@ pub(super) fn rows(
 /// One word for whether a row may be used, and why not.
 fn status(trial: &Trial) -> &'static str {
     match (trial.standing, trial.status) {
-        (Standing::Discarded, _) => "discarded",
+        (TrialStanding::Discarded, _) => "discarded",
         (_, Status::Failed) => "failed",
-        (Standing::Open, Status::Ok) => "open",
-        (Standing::Counted, Status::Ok) => "ok",
+        (TrialStanding::Open, Status::Ok) => "open",
+        (TrialStanding::Counted, Status::Ok) => "ok",
     }
 }
 

@@ -6,7 +6,9 @@ use super::across::Across;
 use super::matrix::Matrix;
 use super::tables::TextTable;
 use super::{Harness, Note, Requests, noise, notes, sentence, tables, words};
-use crate::journal::{CandidateStatus, Ending, Group, METRICS, Run, Standing, Status, Trial, adapter_metric};
+use crate::journal::{
+    CandidateStatus, Ending, Group, METRICS, Run, Status, Trial, TrialStanding, adapter_metric,
+};
 use crate::plan::{Candidate, Phase, Plan, contestants};
 use crate::verdict::{
     Blocks, Combined, CostColumn, Estimate, OptionEffect, PhaseEstimate, RawShare, ThenAndNow, TwinPair,
@@ -240,13 +242,13 @@ impl<'a> Report<'a> {
 }
 
 fn basis(run: &Run) -> TrialBasis {
-    let any = |standing: Standing| {
+    let any = |standing: TrialStanding| {
         run.trials.iter().any(|trial| trial.status == Status::Ok && trial.standing == standing)
     };
     match run.resume_point() {
-        _ if any(Standing::Counted) => TrialBasis::Blocks(run.complete_blocks()),
-        Some(open) if any(Standing::Open) => TrialBasis::OpenBlock(open.block),
-        _ if run.ending == Some(Ending::Disturbed) && any(Standing::Discarded) => {
+        _ if any(TrialStanding::Counted) => TrialBasis::Blocks(run.complete_blocks()),
+        Some(open) if any(TrialStanding::Open) => TrialBasis::OpenBlock(open.block),
+        _ if run.ending == Some(Ending::Disturbed) && any(TrialStanding::Discarded) => {
             TrialBasis::Disturbed(run.invalid_blocks().count())
         }
         _ => TrialBasis::Nothing,
@@ -256,7 +258,7 @@ fn basis(run: &Run) -> TrialBasis {
 fn used(trial: &Trial, basis: TrialBasis) -> bool {
     match basis {
         TrialBasis::Blocks(_) => trial.counts(),
-        TrialBasis::OpenBlock(_) => trial.status == Status::Ok && trial.standing == Standing::Open,
+        TrialBasis::OpenBlock(_) => trial.status == Status::Ok && trial.standing == TrialStanding::Open,
         TrialBasis::Disturbed(_) => trial.status == Status::Ok,
         TrialBasis::Nothing => false,
     }

@@ -2,7 +2,7 @@
 
 use super::text::{count, listing};
 use super::{Report, TrialBasis};
-use crate::journal::Standing;
+use crate::journal::TrialStanding;
 use crate::statistics::FEWEST;
 
 /// One thing to know, with how much of the run it concerns.
@@ -57,7 +57,7 @@ pub(super) fn gather(report: &Report<'_>) -> Vec<Note> {
             "the last line of the journal was torn by a crash and is left out".to_owned(),
         ));
     }
-    let of = run.trials.iter().filter(|trial| trial.standing != Standing::Discarded).count();
+    let of = run.trials.iter().filter(|trial| trial.standing != TrialStanding::Discarded).count();
     let mut held = run.held_cautions();
     held.sort_by_key(|known| (known.trials != 0, usize::MAX - known.trials));
     notes.extend(held.into_iter().map(|known| Note {

@@ -16,5 +16,5 @@ pub use distribution::{student_quantile, student_tail};
 pub use estimate::{CONFIDENCE, Estimate};
 pub use evidence::{Evidence, FEWEST};
 pub use multiple::holm;
-pub use race::{LEVEL, Look, Outcome, Race, Rival, Rule};
+pub use race::{LEVEL, Look, Race, Rival, Rule, Ruling};
 pub use sample::{best_of, mean, median, quantile, trimmed_mean};

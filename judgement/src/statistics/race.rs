@@ -32,7 +32,7 @@ pub struct Rule {
 
 /// Whether to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Ruling {
     /// Run another block of the candidates that are still in.
     Continue,
     /// Nobody is better than the leader by more than δ; everything asked for is known.
@@ -75,7 +75,7 @@ pub struct Look {
     /// Those of them that take part in no further block.
     pub leaving: Vec<usize>,
     /// Whether to go on.
-    pub outcome: Outcome,
+    pub outcome: Ruling,
 }
 
 /// The blocks so far, and who is still in.
@@ -141,16 +141,16 @@ impl Race {
         rivals.iter().skip(1).filter(hopeless).map(|rival| rival.candidate).collect()
     }
 
-    fn outcome(&self, rivals: &[Rival], late: bool) -> Outcome {
+    fn outcome(&self, rivals: &[Rival], late: bool) -> Ruling {
         let known = |rival: &Rival| rival.not_better && (!self.rule.ranked || rival.is_placed());
         let left = self.racing().len();
         let alone = rivals.is_empty() && !self.compared;
         if late && !alone && left > 0 && rivals.iter().all(known) {
-            Outcome::Recommended
+            Ruling::Recommended
         } else if (late && left < 2) || self.trials + left > self.rule.maximum as usize * self.racing.len() {
-            Outcome::Undecided
+            Ruling::Undecided
         } else {
-            Outcome::Continue
+            Ruling::Continue
         }
     }
 
@@ -217,7 +217,7 @@ impl Race {
 mod tests {
     use proptest::prelude::{any, proptest};
 
-    use super::{Look, Outcome, Race, Rule};
+    use super::{Look, Race, Rule, Ruling};
 
     const RULE: Rule = Rule { tie: 0.03, minimum: 3, maximum: 10, ranked: false };
 
@@ -240,7 +240,7 @@ mod tests {
         let clear = blocks(&[&[1.0, 50.0], &[2.0, 50.5], &[1.5, 51.0]]);
         let close = blocks(&[&[1.0, 9.0], &[2.0, 1.5], &[1.0, 9.5]]);
         let withdrawn = blocks(&[&[1.0, 50.0], &[1.1, 50.0], &[1.0, -1.0]]);
-        let [recommended, undecided, go_on] = [Outcome::Recommended, Outcome::Undecided, Outcome::Continue];
+        let [recommended, undecided, go_on] = [Ruling::Recommended, Ruling::Undecided, Ruling::Continue];
         for (name, rule, blocks, outcome, racing) in [
             ("clear", RULE, clear.clone(), recommended, vec![0]),
             ("too early", RULE, clear[..2].to_vec(), go_on, vec![0, 1]),
@@ -262,7 +262,7 @@ mod tests {
         // Two leave after block 2: three times ten trials last the other two for more than ten blocks.
         let mut race = Race::new(Rule { maximum: 4, ..RULE }, 6);
         let block = |at: u32| row(&[f64::from(at % 2) * 8.0, 4.0, 300.0, 301.0, 302.0, 303.0]);
-        let ended = (1..50).find(|at| race.block(&block(*at)).outcome == Outcome::Undecided);
+        let ended = (1..50).find(|at| race.block(&block(*at)).outcome == Ruling::Undecided);
         assert_eq!(ended, Some(8));
     }
 

@@ -5,7 +5,7 @@
 
 use crate::journal::{Better, Run, Unit, adapter_metric, metric};
 use crate::plan::{Plan, Until, contestants};
-use crate::statistics::{Look, Outcome, Race, Rival, Rule};
+use crate::statistics::{Look, Race, Rival, Rule, Ruling};
 
 use super::{Blocks, Yardstick};
 
@@ -43,8 +43,8 @@ impl Deliberation {
     }
 
     /// What the last look said.
-    pub fn outcome(&self) -> Outcome {
-        self.looks.last().map_or(Outcome::Continue, |look| look.outcome)
+    pub fn outcome(&self) -> Ruling {
+        self.looks.last().map_or(Ruling::Continue, |look| look.outcome)
     }
 
     /// The best surviving candidate of a look.

@@ -9,7 +9,7 @@ use libm::log;
 use serde::Serialize;
 
 use super::better_of;
-use crate::journal::{Better, Run, Standing, Status, Trial};
+use crate::journal::{Better, Run, Status, Trial, TrialStanding};
 use crate::plan::Plan;
 
 /// What candidates are compared by.
@@ -37,7 +37,7 @@ impl Yardstick {
     pub fn of(plan: &Plan, run: &Run) -> Self {
         let metric = plan.goal.metric.clone();
         let first = run.trials.iter().filter(|trial| {
-            trial.id.block == 1 && trial.status == Status::Ok && trial.standing != Standing::Discarded
+            trial.id.block == 1 && trial.status == Status::Ok && trial.standing != TrialStanding::Discarded
         });
         let first: Vec<&Trial> = first.collect();
         let mut left_out = Vec::new();

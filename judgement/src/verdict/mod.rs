@@ -142,8 +142,8 @@ pub fn judge(
         // Old runs went on after what would end one now: there the last look may have nobody to recommend.
         _ if refused || leader.is_none() || standings.is_empty() => Outcome::Undecided,
         _ if run.complete_blocks() < FEWEST as usize => Outcome::Undecided,
-        statistics::Outcome::Recommended if unsettled.is_empty() => Outcome::Ranked,
-        statistics::Outcome::Recommended => Outcome::Recommended,
+        statistics::Ruling::Recommended if unsettled.is_empty() => Outcome::Ranked,
+        statistics::Ruling::Recommended => Outcome::Recommended,
         _ if standings.iter().any(|standing| standing.relation == Relation::Open) => Outcome::Undecided,
         _ if unsettled.is_empty() => Outcome::Ranked,
         _ => Outcome::Recommended,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::journal::Unit;
+use crate::journal::{Unit, adapter_metric};
 use crate::plan::{Flow, Needs, Operation, Phase, Plan, Work};
 
 use super::PhaseEstimate;
@@ -49,8 +49,13 @@ fn does(phase: &Phase, operation: Operation) -> bool {
     phase.work == Work::Operation(operation)
 }
 
-/// Whether a rate is one of reading: by its name, or by the operation.
+/// Whether a rate is one of reading: as the operation does, or, of an adapter's, as the metric says.
 fn reads(phase: &Phase, metric: &str) -> bool {
-    metric.contains("_read")
-        || matches!(phase.work, Work::Operation(operation) if operation.flow() == Flow::Reads)
+    let flow = match phase.work {
+        Work::Operation(operation) => operation.flow(),
+        Work::Command(_) | Work::Adapter { .. } => {
+            adapter_metric(metric).map_or(Flow::Neither, |known| known.flow)
+        }
+    };
+    flow == Flow::Reads
 }

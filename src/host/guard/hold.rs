@@ -10,7 +10,7 @@ use rustix::fs::{Advice, Mode, OFlags, fadvise};
 
 use super::lock::Lock;
 use super::refusal::Refusal;
-use super::ticket::{Claim, Ticket};
+use super::ticket::{ClaimedDevice, Ticket};
 use super::{check_tables, writers};
 use crate::host::block_device::BlockDevice;
 use crate::host::root::Root;
@@ -28,7 +28,7 @@ impl Hold {
     ///
     /// # Errors
     /// When it cannot be opened once more.
-    pub fn of(claim: Claim) -> Result<Self, Refusal> {
+    pub fn of(claim: ClaimedDevice) -> Result<Self, Refusal> {
         let (claimed, ticket) = claim.into_parts();
         Self::instead_of(claimed, &ticket, None)
     }

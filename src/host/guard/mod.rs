@@ -27,7 +27,7 @@ use std::path::Path;
 
 pub use hold::Hold;
 pub use refusal::{Refusal, SignedDevice, State};
-pub use ticket::{Claim, Ticket};
+pub use ticket::{ClaimedDevice, Ticket};
 
 use super::blank::{self, Survey};
 use super::block_device::{BlockDevice, DeviceNumber, number_of};

@@ -68,14 +68,14 @@ impl Ticket {
     ///
     /// # Errors
     /// [`Refusal::Changed`] with what changed, or the reason it may not be written any more.
-    pub fn redeem(&self, root: &Root) -> Result<Claim, Refusal> {
+    pub fn redeem(&self, root: &Root) -> Result<ClaimedDevice, Refusal> {
         let device = self.inspect(root)?;
         usage::check_claims(root, &device)?;
         check_attributes(&device, self.needed)?;
         let file = open_exclusively(&device, true)?;
         let device = self.check_identity(root, &file)?;
         self.check_contents(&device, &file)?;
-        Ok(Claim { device, file, ticket: self.clone() })
+        Ok(ClaimedDevice { device, file, ticket: self.clone() })
     }
 
     /// Whether the open device, and what its path leads to, is still the one this ticket is for.
@@ -131,13 +131,13 @@ fn backing(device: &File) -> Option<(u64, u64, u64, u64)> {
 
 /// A device open for writing that nobody else can mount or claim; dropping it lets go.
 #[derive(Debug)]
-pub struct Claim {
+pub struct ClaimedDevice {
     device: BlockDevice,
     file: File,
     ticket: Ticket,
 }
 
-impl Claim {
+impl ClaimedDevice {
     /// The device as it was checked.
     pub fn device(&self) -> &BlockDevice {
         &self.device

@@ -8,6 +8,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::{Leftover, LeftoverError, names_in};
 use crate::host::process_key::ProcessKey;
+use crate::host::procfs::ProcessStat;
 use crate::host::root::Root;
 
 /// This program's name.
@@ -75,8 +76,7 @@ pub(super) fn stray_processes(root: &Root) -> Vec<Leftover> {
 }
 
 fn parent_of(root: &Root, pid: u32) -> Option<u32> {
-    let status = root.text(format!("proc/{pid}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
+    ProcessStat::of(root, pid).ok().map(|process| process.parent)
 }
 
 /// Kills one process, if it is that one.

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 fn process(machine: &FakeMachine, pid: u32, parent: u32, line: &str) {
     machine.write(&format!("proc/{pid}/cmdline"), &line.replace(' ', "\0"));
-    machine.write(&format!("proc/{pid}/status"), &format!("Name:\tx\nPPid:\t{parent}\n"));
     let fields = "0 ".repeat(17);
     machine.write(&format!("proc/{pid}/stat"), &format!("{pid} (x) S {parent} {fields}{} 0", pid * 100));
 }

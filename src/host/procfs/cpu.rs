@@ -1,6 +1,6 @@
-//! `/proc/stat` and `/proc/self/stat`: CPU time of the machine and of children that were waited for.
+//! `/proc/stat`: CPU time of the machine.
 //!
-//! Both count in ticks, [`rustix::param::clock_ticks_per_second`] to the second. In User-Mode Linux nearly
+//! It counts in ticks, [`rustix::param::clock_ticks_per_second`] to the second. In User-Mode Linux nearly
 //! everything is booked as user time: only sums of fields mean something there.
 
 use std::path::Path;
@@ -37,15 +37,16 @@ impl CpuTimes {
         if words.next() != Some("cpu") {
             return Err(place.malformed("the sum over all processors", "a line that begins with cpu", line));
         }
+        let mut next = |item| place.next_number(item, &mut words);
         Ok(CpuTimes {
-            user: place.next_number("user time", &mut words)?,
-            nice: place.next_number("nice time", &mut words)?,
-            system: place.next_number("system time", &mut words)?,
-            idle: place.next_number("idle time", &mut words)?,
-            io_wait: place.next_number("I/O wait time", &mut words)?,
-            interrupt: place.next_number("interrupt time", &mut words)?,
-            soft_interrupt: place.next_number("soft interrupt time", &mut words)?,
-            steal: place.next_number("steal time", &mut words)?,
+            user: next("user time")?,
+            nice: next("nice time")?,
+            system: next("system time")?,
+            idle: next("idle time")?,
+            io_wait: next("I/O wait time")?,
+            interrupt: next("interrupt time")?,
+            soft_interrupt: next("soft interrupt time")?,
+            steal: next("steal time")?,
         })
     }
 
@@ -78,47 +79,9 @@ pub fn cpu_count(root: &Root) -> Result<usize, ReadError> {
     }
 }
 
-/// CPU ticks in user mode of this process and of the children it has waited for, from a `/proc/self/stat`.
-///
-/// # Errors
-/// [`ReadError::Malformed`] when the line is not such a line.
-pub fn own_user_ticks(text: &str, file: &Path) -> Result<u64, ReadError> {
-    let [own, _, children, _] = process_ticks(text, file)?;
-    Ok(own + children)
-}
-
-/// CPU ticks, user and system, of the children this process has waited for, from a `/proc/self/stat`.
-///
-/// # Errors
-/// [`ReadError::Malformed`] when the line is not such a line.
-pub fn children_ticks(text: &str, file: &Path) -> Result<u64, ReadError> {
-    let [.., user, system] = process_ticks(text, file)?;
-    Ok(user + system)
-}
-
-/// User and system ticks of a process, and of the children it has waited for.
-fn process_ticks(text: &str, file: &Path) -> Result<[u64; 4], ReadError> {
-    let place = Place { file, line: 1 };
-    // The second field is the program's name in parentheses and may itself hold spaces and parentheses.
-    let Some((_, fields)) = text.rsplit_once(')') else {
-        return Err(place.malformed("the program's name", "in parentheses", text.trim_end()));
-    };
-    // proc(5): utime is the 14th field; the third comes first here.
-    let mut words = fields.split_ascii_whitespace().skip(11);
-    let mut next = |item| place.next_number(item, &mut words);
-    Ok([
-        next("user time")?,
-        next("system time")?,
-        next("user time of children")?,
-        next("system time of children")?,
-    ])
-}
-
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use super::{CpuTimes, children_ticks, cpu_count, cpu_times};
+    use super::{CpuTimes, cpu_count, cpu_times};
     use crate::host::root::{ReadError, Root, fake_root};
 
     const STAT: &str = "cpu  100 20 30 4000 50 6 7 8 90 0\ncpu0 50 10 15 2000 25 3 3 4 0 0\ncpu1 50 10 15 2000 25 3 4 4 0 0\nintr 12 3\n";
@@ -158,20 +121,9 @@ mod tests {
     }
 
     #[test]
-    fn children_survive_an_odd_program_name() {
-        let line = "42 (a ) b) S 1 1 1 0 -1 0 1 2 3 4 11 12 13 14 20 0 1 0 500";
-        assert_eq!(children_ticks(line, Path::new("stat")).unwrap(), 13 + 14);
-        let told =
-            children_ticks("42 (a) S 1 1 1 0 -1 0 1 2 3 4 11 12", Path::new("stat")).unwrap_err().to_string();
-        assert!(told.contains("user time of children"), "{told}");
-    }
-
-    #[test]
     fn this_machine_is_understood() {
         let root = Root::default();
         assert!(cpu_times(&root).unwrap().busy() > 0);
         assert!(cpu_count(&root).unwrap() > 0);
-        let text = root.text("proc/self/stat").unwrap();
-        children_ticks(&text, Path::new("/proc/self/stat")).unwrap();
     }
 }

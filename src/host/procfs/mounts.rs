@@ -9,13 +9,8 @@ use crate::host::root::{Place, ReadError, Root};
 /// One line of mountinfo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
-    pub id: u32,
-    /// Identity of the mount it sits on.
-    pub parent: u32,
     /// Major and minor number of the device, as the filesystem reports it (btrfs reports one of its own).
     pub device: (u32, u32),
-    /// The folder of the filesystem that is visible here; `/` but for bind mounts and subvolumes.
-    pub within: PathBuf,
     pub target: PathBuf,
     /// Options of this mount (`rw,noatime`).
     pub options: String,
@@ -43,19 +38,16 @@ fn mount(line: &[u8], file: &Path, number: usize) -> Result<Mount, ReadError> {
     let mut next = |item: &str| {
         words.next().ok_or_else(|| place.malformed(item, "present", &String::from_utf8_lossy(line)))
     };
-    let id = place.number("the identity of the mount", &text(next("the identity of the mount")?))?;
-    let parent = place.number("the identity of the parent", &text(next("the identity of the parent")?))?;
+    // Identities of the mount and of its parent; the folder of the filesystem that is visible here.
+    let (_, _) = (next("the identity of the mount")?, next("the identity of the parent")?);
     let device = device_number(&place, &text(next("the device number")?))?;
-    let within = path(next("the root of the mount")?);
+    let _ = next("the root of the mount")?;
     let target = path(next("the mount point")?);
     let options = text(next("the mount options")?);
     // Any number of tags (shared:1 …) may stand before the dash.
     while next("the dash before the filesystem type")? != b"-" {}
     Ok(Mount {
-        id,
-        parent,
         device,
-        within,
         target,
         options,
         filesystem: text(next("the filesystem type")?),
@@ -117,10 +109,7 @@ mod tests {
         assert_eq!(
             all[1],
             Mount {
-                id: 36,
-                parent: 27,
                 device: (7, 3),
-                within: PathBuf::from("/@home"),
                 target: PathBuf::from("/mnt/my disk"),
                 options: "rw,noatime".to_owned(),
                 filesystem: "btrfs".to_owned(),
@@ -136,7 +125,6 @@ mod tests {
             ("27 1 254:0 / / rw - ext4\n", "line 2: the source should be present"),
             ("27 1 254:0 / / rw shared:1\n", "line 2: the dash before the filesystem type"),
             ("27 1 254 / / rw - ext4 a b\n", "line 2: the device number should be two numbers"),
-            ("x 1 254:0 / / rw - ext4 a b\n", "line 2: the identity of the mount should be a whole number"),
         ] {
             let content = format!("27 1 254:0 / / rw - ext4 /dev/vda rw\n{line}");
             let (_folder, root) = fake_root(&[("proc/self/mountinfo", &content)]);

@@ -14,7 +14,7 @@ use super::number::percent;
 use super::tables::TextTable;
 use super::text::{count, listing, one_line, shorten, width, wrap};
 use super::{Report, TrialBasis, findings, sentence};
-use crate::journal::{CandidateStatus, Standing, metric};
+use crate::journal::{CandidateStatus, TrialStanding, metric};
 
 /// Width of the labels at the foot of the page.
 const LABEL: usize = 10;
@@ -278,7 +278,7 @@ fn foot(report: &Report<'_>, page: &mut Page, signs: Signs) {
 
 fn trials(report: &Report<'_>) -> String {
     let trials = report.run.trials.iter();
-    let used = trials.clone().filter(|trial| trial.standing != Standing::Discarded).count();
+    let used = trials.clone().filter(|trial| trial.standing != TrialStanding::Discarded).count();
     let mut text = match report.basis {
         TrialBasis::Nothing => format!("{used}; {}", sentence::tally(report)),
         _ => format!("{used} in {}", sentence::tally(report)),

@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 
 use super::root::{Root, names_in};
-use super::sysfs::{partition_parent, queue_settings};
+use super::sysfs::{Schedulers, partition_parent};
 
 /// Where the notes are: one per disk, named as in sysfs, holding the name of a scheduler.
 const NOTES: &str = "run/fsverdict/scheduler";
@@ -39,8 +39,8 @@ impl BorrowedScheduler {
         let disk = partition_parent(root, device).unwrap_or_else(|| device.to_owned());
         let mut note = Note::open(root, &disk, true)?.ok_or(io::ErrorKind::ResourceBusy)?;
         if note.former.is_empty() {
-            let settings = queue_settings(root, &disk).map_err(io::Error::other)?;
-            let scheduler = settings.scheduler.ok_or(io::ErrorKind::Unsupported)?;
+            let scheduler = Schedulers::of(root, &disk).map_err(io::Error::other)?;
+            let scheduler = scheduler.ok_or(io::ErrorKind::Unsupported)?;
             note.write(&scheduler.current)?;
         }
         match fs::write(scheduler_file(root, &disk), wanted) {

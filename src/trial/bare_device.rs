@@ -3,20 +3,20 @@
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
+use crate::host::borrowed_scheduler::BorrowedScheduler;
 use crate::host::environment::device_facts;
 use crate::host::guard::Hold;
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::root::Root;
-use crate::host::scheduler::BorrowedScheduler;
 use crate::host::syscall::own;
-use crate::host::sysfs::queue_settings;
+use crate::host::sysfs::Schedulers;
 use crate::journal::Facts;
 
 use super::error::TrialError;
 use super::sink::Sink;
 use super::spec::TrialDevice;
 
-pub(super) struct Claim {
+pub(super) struct BareDevice {
     path: PathBuf,
     name: String,
     /// Cleared by the kernel when it is closed here and nothing uses it.
@@ -26,7 +26,7 @@ pub(super) struct Claim {
     scheduler: Option<BorrowedScheduler>,
 }
 
-impl Claim {
+impl BareDevice {
     /// Makes sure that the device is ours and bare, and sets its I/O scheduler, remembering the one before.
     pub(super) fn take(
         device: &TrialDevice,
@@ -61,7 +61,7 @@ impl Claim {
         };
         let real = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let mut claim = Claim { path, name, _attached: attached, hold, scheduler: None };
+        let mut claim = BareDevice { path, name, _attached: attached, hold, scheduler: None };
         claim.set_scheduler(scheduler)?;
         // Told last: a reader wants the settings of the trial, not those before it.
         facts.extend(device_facts(&Root::default(), &claim.name));
@@ -87,8 +87,8 @@ impl Claim {
         let root = Root::default();
         // Asked, not looked up: the kernel may have to load a module first.
         let borrowed = BorrowedScheduler::set(&root, &self.name, wanted).map_err(|error| {
-            let queue = queue_settings(&root, &self.name).ok();
-            let offered = queue.and_then(|queue| queue.scheduler).map_or(Vec::new(), |one| one.available);
+            let offered =
+                Schedulers::of(&root, &self.name).ok().flatten().map_or(Vec::new(), |one| one.available);
             TrialError::Host(format!(
                 "{} cannot be set to the I/O scheduler `{wanted}`: {error}\nhint: it has {}",
                 self.name,
