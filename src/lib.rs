@@ -33,4 +33,6 @@ pub mod lab;
 
 pub mod study;
 
+pub mod fleet;
+
 pub mod cli;

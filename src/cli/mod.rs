@@ -1,5 +1,6 @@
 //! The command line: one definition of every flag, one file per command, errors told once, exit codes.
 
+mod block;
 mod calibrate;
 mod clean;
 mod compare;
@@ -71,6 +72,10 @@ enum Command {
     Run(run::Arguments),
     /// Carry on an interrupted run
     Resume(resume::Arguments),
+    /// Do one block of a run that several machines share
+    Block(block::BlockArguments),
+    /// Merge the blocks of all machines, and report what they found
+    Merge(block::MergeArguments),
     /// Show what a run has found
     Report(report::Arguments),
     /// Compare two runs of the same plan: what got better, what got worse
@@ -115,6 +120,8 @@ pub fn main() -> ExitCode {
     let outcome = match cli.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Resume(arguments) => resume::run(&arguments),
+        Command::Block(arguments) => block::block(&arguments),
+        Command::Merge(arguments) => block::merged(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),

@@ -81,6 +81,10 @@ impl Conduct {
     pub(super) fn jobs(&self) -> Option<usize> {
         self.jobs.map(usize::from)
     }
+
+    pub(super) fn observer(&self) -> Box<dyn Observer> {
+        if self.quiet { Box::new(Silent) } else { Box::new(Bar::new()) }
+    }
 }
 
 impl Arguments {
@@ -130,7 +134,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
 
 /// Conducts and reports; shared with `resume`.
 pub(super) fn conduct(session: Session, how: &Conduct) -> Result<Outcome, CliError> {
-    let mut observer: Box<dyn Observer> = if how.quiet { Box::new(Silent) } else { Box::new(Bar::new()) };
+    let mut observer = how.observer();
     let (folder, plan) = (session.folder().clone(), session.plan().clone());
     interrupt::explain(&folder, &plan);
     let mut live = Live { inner: observer.as_mut(), folder: &folder, plan: &plan };

@@ -64,7 +64,7 @@ mod tests {
                 tell(clock, None, Event::RunResumed { more: None });
             }
             let order = vec!["ext4".to_owned(), "xfs".to_owned()];
-            tell(clock, None, Event::BlockStarted { block, attempt: 1, order: order.clone() });
+            tell(clock, None, Event::BlockStarted { block, attempt: 1, order: order.clone(), place: None });
             for candidate in order {
                 let id = TrialId { block, candidate, attempt: 1 };
                 tell(clock, Some(id.clone()), Event::TrialStarted {});

@@ -12,17 +12,17 @@ use crate::verdict::{Deliberation, strata};
 
 /// What to do between two blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Conclusion {
+pub struct Conclusion {
     /// Candidates that take no further part, each with the reason.
-    pub(super) drop: Vec<(String, String)>,
+    pub drop: Vec<(String, String)>,
     /// Why the study has ended; `None` when another block is to follow.
-    pub(super) end: Option<(String, Ending)>,
+    pub end: Option<(String, Ending)>,
 }
 
 impl Conclusion {
     /// Concludes from a run whose last block has ended. Under several circumstances each is concluded for itself, and the
     /// study ends when all have: until then all are tried, so that blocks stay whole.
-    pub(super) fn of(plan: &Plan, run: &Run) -> Self {
+    pub fn of(plan: &Plan, run: &Run) -> Self {
         let strata = strata(plan, run);
         let Some(each) = (!strata.is_empty()).then(|| {
             strata

@@ -12,6 +12,9 @@ use super::schedule::{order, order_seed};
 use super::staged::{changed, mixed};
 use super::watcher::Watcher;
 
+/// A block by itself is not tried more often than this.
+const ATTEMPTS: u32 = 3;
+
 /// A study had to be given up.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
@@ -66,7 +69,10 @@ impl Study<'_> {
                 None => {
                     let (block, attempt) = run.next_block();
                     let order = self.order(block, &candidates)?;
-                    self.report(None, Event::BlockStarted { block, attempt, order: order.clone() })?;
+                    self.report(
+                        None,
+                        Event::BlockStarted { block, attempt, order: order.clone(), place: None },
+                    )?;
                     (block, attempt, order)
                 }
             };
@@ -79,6 +85,39 @@ impl Study<'_> {
                 return Ok(());
             }
         }
+    }
+
+    /// Conducts block `number` by itself, without those who are `out`, and again where it was disturbed. Whether it counts.
+    ///
+    /// # Errors
+    /// As [`conduct`](Self::conduct).
+    pub(super) fn conduct_one(
+        &mut self,
+        number: u32,
+        order_seed: u64,
+        out: &[String],
+    ) -> Result<bool, StudyError> {
+        self.skip_what_cannot_be_tried()?;
+        let names: Vec<&str> = self.plan.candidates.iter().map(|one| one.name.as_str()).collect();
+        let here: Vec<&str> = still_in(self.plan, self.journal.run()?).collect();
+        let tried = |at: usize| here.contains(&names[at]) && !out.iter().any(|gone| gone == names[at]);
+        let order: Vec<String> = order(order_seed, number, names.len(), tried)
+            .into_iter()
+            .map(|at| names[at].to_owned())
+            .collect();
+        for attempt in 1..=ATTEMPTS {
+            self.observer.expect(order.len() as u64);
+            let begun = Event::BlockStarted { block: number, attempt, order: order.clone(), place: None };
+            self.report(None, begun)?;
+            self.block(number, attempt, &order)?;
+            let run = self.journal.run()?;
+            let counts = run.blocks.last().is_some_and(|last| last.invalid.is_none());
+            self.observer.block_ended(run);
+            if counts {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The candidates that are still in, as a block tries them.

@@ -27,6 +27,10 @@ pub enum SessionError {
         "no two candidates of this run are left that more blocks could compare\nhint: `fsverdict report` shows what they showed"
     )]
     NobodyLeft,
+    #[error(
+        "this run is done by several sites, a block at a time\nhint: `fsverdict block RUN --site NAME --block N` does the next, `fsverdict merge RUN` shows the whole"
+    )]
+    Merged,
     #[error("this run was made in the lab `{0}`, which this version does not have")]
     UnknownLab(String),
     #[error("this run cannot be carried on:\n  {}\nhint: put that back as it was, or begin a new run (`fsverdict run`); `fsverdict report` shows what was measured", .0.join("\n  "))]

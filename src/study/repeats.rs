@@ -113,7 +113,7 @@ mod tests {
         let names = ["ext4", "xfs"].map(str::to_owned);
         let mut events = vec![
             (None, started()),
-            (None, Event::BlockStarted { block: 1, attempt: 1, order: names.to_vec() }),
+            (None, Event::BlockStarted { block: 1, attempt: 1, order: names.to_vec(), place: None }),
         ];
         for (candidate, seconds) in names.iter().zip(seconds) {
             let id = Some(TrialId { block: 1, candidate: candidate.clone(), attempt: 1 });

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::journal::{Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA};
-use crate::lab::{Choice, Medium, choose};
+use crate::lab::{Choice, Lab, Medium, choose};
 use crate::plan::{Dataset, Plan};
 
 use super::claim::Permission;
@@ -85,6 +85,9 @@ impl Session {
     ) -> Result<Resumed, SessionError> {
         let mut journal = OpenJournal::resume(&plan, &folder.journal())?;
         let run = journal.run()?;
+        if run.blocks.iter().any(|block| block.place.is_some()) {
+            return Err(SessionError::Merged);
+        }
         let killed = run.killed_in_last_block().next().is_some();
         match (&run.finished, more) {
             (Some(reason), None) if !killed => return Ok(Resumed::Complete(reason.clone())),
@@ -136,19 +139,23 @@ impl Session {
     pub fn conduct(self, observer: &mut dyn Observer) -> Result<(), StudyError> {
         let Session { plan, choice, medium, journal, resumed, .. } = self;
         let lab = choice.lab.as_ref();
-        // What others do to the machine makes simulated time pass no slower.
-        let mut watcher: Box<dyn Watcher> = match lab.side_by_side() {
-            Some(_) => Box::new(Unwatched),
-            None => Box::new(Machine::new(&medium)),
-        };
+        let mut watcher = watcher(lab, &medium);
         let jobs = choice.jobs;
         Study { plan: &plan, lab, medium, journal, observer, watcher: watcher.as_mut(), jobs }
             .conduct(resumed)
     }
 }
 
+/// What others do to the machine makes simulated time pass no slower.
+pub(super) fn watcher(lab: &dyn Lab, medium: &Medium) -> Box<dyn Watcher> {
+    match lab.side_by_side() {
+        Some(_) => Box::new(Unwatched),
+        None => Box::new(Machine::new(medium)),
+    }
+}
+
 /// This machine, the lab, the device.
-fn facts(plan: &Plan, choice: &Choice, medium: &Medium) -> Facts {
+pub(super) fn facts(plan: &Plan, choice: &Choice, medium: &Medium) -> Facts {
     let mut facts = environment(plan);
     facts.extend(choice.lab.facts());
     facts.insert("lab.jobs".to_owned(), choice.jobs.to_string());
@@ -157,7 +164,7 @@ fn facts(plan: &Plan, choice: &Choice, medium: &Medium) -> Facts {
 }
 
 /// A folder that is not there is found out now, not in the first trial.
-fn check_datasets(plan: &Plan) -> Result<(), SessionError> {
+pub(super) fn check_datasets(plan: &Plan) -> Result<(), SessionError> {
     for (name, dataset) in &plan.datasets {
         if let Dataset::Folder { path, .. } = dataset
             && let Err(source) = std::fs::read_dir(path)

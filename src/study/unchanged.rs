@@ -28,16 +28,16 @@ const FREE: [&str; 6] = [
 
 /// What is otherwise than in the beginning.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Changes {
+pub struct Changes {
     /// With these the run cannot go on; each in a sentence.
-    pub(super) forbidden: Vec<String>,
+    pub forbidden: Vec<String>,
     /// With these it can, and its reader must know.
-    pub(super) cautions: Vec<String>,
+    pub cautions: Vec<String>,
 }
 
 impl Changes {
     /// Holds the beginning of a run against the plan as it is and the facts as they are now.
-    pub(super) fn since(run: &Run, plan: &Plan, now: &Facts) -> Self {
+    pub fn since(run: &Run, plan: &Plan, now: &Facts) -> Self {
         let before = &run.header.environment;
         let mut changes = Changes::default();
         let version = "fsverdict.version";

@@ -14,6 +14,7 @@
 
 mod disk;
 mod journal;
+pub mod shards;
 
 pub use disk::Disk;
 pub use journal::Journal;

@@ -97,10 +97,11 @@ impl Run {
             Event::CandidateDropped { candidate, reason } => {
                 self.candidate(&candidate).dropped = Some(reason);
             }
-            Event::BlockStarted { block, attempt, order } => self.blocks.push(BlockState {
+            Event::BlockStarted { block, attempt, order, place } => self.blocks.push(BlockState {
                 block,
                 attempt,
                 order,
+                place,
                 done: Vec::new(),
                 finished: false,
                 invalid: None,

@@ -55,7 +55,7 @@ fn start() -> (Option<TrialId>, Event) {
 }
 
 fn open(block: u32, attempt: u32) -> (Option<TrialId>, Event) {
-    (None, Event::BlockStarted { block, attempt, order: vec!["b".to_owned(), "a".to_owned()] })
+    (None, Event::BlockStarted { block, attempt, order: vec!["b".to_owned(), "a".to_owned()], place: None })
 }
 
 fn close(block: u32, attempt: u32, invalid: Option<&str>) -> (Option<TrialId>, Event) {

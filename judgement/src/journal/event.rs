@@ -72,6 +72,9 @@ pub enum Event {
         attempt: u32,
         /// Candidates in the order they will be tried.
         order: Vec<String>,
+        /// In a journal that was merged from those of several sites: where it was done.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<Place>,
     },
     /// A block ended; `invalid` says by which rule fixed in advance it does not count.
     BlockFinished {
@@ -231,6 +234,15 @@ pub struct Observation {
     /// How many times the phase had been done before in the same trial.
     #[serde(default, skip_serializing_if = "is_first")]
     pub repetition: u32,
+}
+
+/// Where a block of a merged journal was done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Name of the site: one machine and one device.
+    pub site: String,
+    /// Its number there, from 1. Blocks of the same number at all sites are one round.
+    pub round: u32,
 }
 
 impl Observation {

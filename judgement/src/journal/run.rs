@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::Place;
 use super::{
     Caution, CommandRecord, DATASET_FACT, Ending, Facts, Observation, Status, Surroundings, TrialId,
 };
@@ -89,6 +90,8 @@ pub struct BlockState {
     pub attempt: u32,
     /// Candidates in the order they are tried.
     pub order: Vec<String>,
+    /// Where it was done, in a run of several sites.
+    pub place: Option<Place>,
     /// Candidates whose trial has ended, well or not, in the order of their endings.
     pub done: Vec<String>,
     pub finished: bool,
@@ -100,6 +103,12 @@ impl BlockState {
     /// The candidates still to be tried in this block, in its order.
     pub fn remaining(&self) -> impl Iterator<Item = &str> {
         self.order.iter().filter(|name| !self.done.contains(name)).map(String::as_str)
+    }
+
+    /// Whether both were done in the same round, at different sites.
+    pub fn is_of_round(&self, other: &BlockState) -> bool {
+        let round = |block: &BlockState| block.place.as_ref().map(|place| place.round);
+        round(self).is_some() && round(self) == round(other)
     }
 
     pub(super) fn is(&self, block: u32, attempt: u32) -> bool {

@@ -53,7 +53,7 @@ impl Story {
 
     pub(super) fn open_block(&mut self, block: u32, attempt: u32, order: &[&str]) -> &mut Self {
         let order = order.iter().map(|name| (*name).to_owned()).collect();
-        self.tell(None, Event::BlockStarted { block, attempt, order })
+        self.tell(None, Event::BlockStarted { block, attempt, order, place: None })
     }
 
     pub(super) fn close_block(&mut self, block: u32, attempt: u32, invalid: Option<&str>) -> &mut Self {

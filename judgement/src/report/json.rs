@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{CandidateEntry, Report, ReportError, TrialBasis};
 use crate::journal::{CandidateStatus, Ending, Facts};
 use crate::plan::{Circumstances, Goal};
-use crate::verdict::{Combined, PhaseEstimate, RawShare, ThenAndNow, Verdict};
+use crate::verdict::{Combined, PhaseEstimate, RawShare, Sites, ThenAndNow, Verdict};
 
 /// Version of the format: raised when a field changes its meaning or goes, not when one is added.
 pub const SCHEMA: u32 = 3;
@@ -23,6 +23,8 @@ pub(super) struct Document<'a> {
     findings: &'a [ThenAndNow],
     legacy: Option<&'a Combined>,
     raw_shares: &'a [RawShare],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sites: Option<&'a Sites>,
 }
 
 #[derive(Serialize)]
@@ -139,6 +141,7 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
         findings: &report.findings,
         legacy: report.combined.as_ref(),
         raw_shares: &report.raw_shares,
+        sites: report.sites.as_ref(),
     }
 }
 

@@ -11,9 +11,9 @@ use crate::journal::{
 };
 use crate::plan::{Candidate, Phase, Plan, contestants};
 use crate::verdict::{
-    Blocks, Combined, CostColumn, Estimate, OptionEffect, PhaseEstimate, RawShare, ThenAndNow, TwinPair,
-    Verdict, Yardstick, combine, cost_columns, estimate_all, judge, option_effects, raw_shares, then_and_now,
-    twin_pairs,
+    Blocks, Combined, CostColumn, Estimate, OptionEffect, PhaseEstimate, RawShare, Sites, ThenAndNow,
+    TwinPair, Verdict, Yardstick, combine, cost_columns, estimate_all, judge, option_effects, raw_shares,
+    then_and_now, twin_pairs,
 };
 
 #[derive(Debug, Clone)]
@@ -63,6 +63,8 @@ pub struct Report<'a> {
     pub(super) beside: Vec<TextTable>,
     /// What a plan that repeats a study has of its own.
     pub(super) of_study: Vec<TextTable>,
+    /// What each site found, where several did the blocks between them.
+    pub sites: Option<Sites>,
     /// The verdicts under several circumstances, where there are several: then the whole of the run has none.
     pub(super) across: Option<Across>,
     /// What a reader of the numbers must know.
@@ -171,6 +173,7 @@ impl<'a> Report<'a> {
             effects: Vec::new(),
             beside: Vec::new(),
             of_study: Vec::new(),
+            sites: None,
             across: None,
             notes: Vec::new(),
             harness: Harness::of(run),
@@ -196,6 +199,7 @@ impl<'a> Report<'a> {
         let headline: Vec<&str> = self.headline().map(|phase| phase.name.as_str()).collect();
         self.effects = option_effects(self.plan, &self.blocks, &headline);
         self.combined = self.combine();
+        self.sites = Sites::of(self.run, &self.yardstick, &self.blocks, &self.verdict.ranking);
         self.noise = noise::sentence(self);
         self.sentence = sentence::outcome(self);
         self.notes = notes::gather(self);

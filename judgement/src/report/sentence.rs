@@ -1,6 +1,6 @@
 //! The outcome in one sentence, as one would tell it in a mail.
 
-use super::number::{percent, times_within};
+use super::number::{percent, times, times_within};
 use super::text::{count, listing};
 use super::{CandidateEntry, Report, TrialBasis, noise};
 use crate::journal::{CandidateStatus, Ending};
@@ -16,7 +16,7 @@ pub(super) fn outcome(report: &Report<'_>) -> String {
     if let Some(sentence) = noise::against_itself(report) {
         return sentence;
     }
-    let without = without(report);
+    let without = format!("{}{}", depending(report), without(report));
     if verdict.outcome == Outcome::Undecided {
         return format!("{without}{}", undecided(report));
     }
@@ -31,6 +31,24 @@ pub(super) fn outcome(report: &Report<'_>) -> String {
         format!("; the next, {}, takes {} times as long", next.candidate, times_within(&next.ratio))
     });
     format!("{without}Take {leader}: nobody is better by more than {within}{tied}{next}.")
+}
+
+/// Where the leader is beaten most clearly, as the beginning of a sentence: a mean over devices that disagree helps nobody.
+fn depending(report: &Report<'_>) -> String {
+    let Some(sites) = &report.sites else { return String::new() };
+    let better = 1.0 / (1.0 + report.plan.protocol.tie);
+    let depends = sites.rivals.iter().filter(|rival| rival.depends);
+    let cells =
+        depends.flat_map(|rival| rival.each.iter().map(move |(site, found)| (rival, site, found.point)));
+    match cells.min_by(|one, other| one.2.total_cmp(&other.2)) {
+        Some((rival, site, ratio)) if ratio < better => {
+            let (candidate, ratio, leader) = (&rival.candidate, times(ratio), &sites.leader);
+            format!(
+                "It depends on the device: at {site}, {candidate} takes {ratio} times as long as {leader}. On the whole: "
+            )
+        }
+        _ => String::new(),
+    }
 }
 
 /// What the comparison had to leave out, as the beginning of a sentence.

@@ -5,7 +5,7 @@ use super::Report;
 use super::number::{Scale, decimals, fixed, percent, plain_number, times};
 use super::text::count;
 use crate::journal::Unit;
-use crate::verdict::{COSTS, Cost, Tradeoff, Turn, legacy_name};
+use crate::verdict::{AtSites, COSTS, Cost, Estimate, Tradeoff, Turn, legacy_name};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TextTable {
@@ -21,7 +21,36 @@ pub(super) fn beside(report: &Report<'_>) -> Vec<TextTable> {
 
 /// What a plan that repeats a study has of its own.
 pub(super) fn of_study(report: &Report<'_>) -> Vec<TextTable> {
-    [legacy(report), shares(report)].into_iter().flatten().collect()
+    [sites(report), legacy(report), shares(report)].into_iter().flatten().collect()
+}
+
+/// So many rivals, the closest, stand in the table of sites; all are in the JSON.
+const SITE_COLUMNS: usize = 5;
+
+/// Each site by itself, these sites together, and what may be expected of others.
+fn sites(report: &Report<'_>) -> Option<TextTable> {
+    let sites = report.sites.as_ref()?;
+    let rivals = sites.rivals.get(..SITE_COLUMNS).unwrap_or(&sites.rivals);
+    let names = rivals.first()?.each.iter().map(|(site, _)| site.clone());
+    let mut header = vec!["site".to_owned()];
+    header.extend(rivals.iter().map(|rival| rival.candidate.clone()));
+    let shown = |found: &Estimate| match found.low.zip(found.high) {
+        Some((low, high)) => format!("{} ({} to {})", times(found.point), times(low), times(high)),
+        None => times(found.point),
+    };
+    let row = |title: String, of: &dyn Fn(&AtSites) -> Option<Estimate>| -> Vec<String> {
+        let cells = rivals.iter().map(|rival| of(rival).map_or("–".to_owned(), |found| shown(&found)));
+        [title].into_iter().chain(cells).collect()
+    };
+    let own = |site: String| {
+        let of = |rival: &AtSites| rival.each.iter().find(|(name, _)| *name == site).map(|(_, found)| *found);
+        row(site.clone(), &of)
+    };
+    let mut rows: Vec<Vec<String>> = names.map(own).collect();
+    rows.push(row("these sites".to_owned(), &|rival| Some(rival.these)));
+    rows.push(row("sites like these".to_owned(), &|rival| Some(rival.like_these)));
+    let title = format!("At each site: how many times as long as {}", sites.leader);
+    Some(TextTable { title, header, rows })
 }
 
 /// Time, CPU, space and device writes, with the Pareto set.

@@ -1,4 +1,4 @@
-//! The one probability distribution that is needed: Student's t.
+//! The probability distributions that are needed: Student's t, and Fisher's F.
 //!
 //! Built on `libm`, so that the same data give the same verdict on every machine. Continued fractions and
 //! series after Press et al., *Numerical Recipes*, 3rd ed., sections 6.1-6.4; checked against scipy in
@@ -23,6 +23,11 @@ pub fn student_tail(t: f64, degrees: f64) -> f64 {
         0.5 * incomplete_beta(0.5 * degrees, 0.5, degrees / (degrees + square))
     };
     if t >= 0.0 { half } else { 1.0 - half }
+}
+
+/// P(F > f) for Fisher's F with these degrees of freedom.
+pub fn fisher_tail(f: f64, between: f64, within: f64) -> f64 {
+    incomplete_beta(0.5 * within, 0.5 * between, within / (within + between * f.max(0.0)))
 }
 
 /// The t with P(T ≤ t) = `probability` for Student's t; infinite at 0 and 1.
@@ -100,11 +105,14 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{student_quantile, student_tail};
+    use super::{fisher_tail, student_quantile, student_tail};
 
     #[test]
     fn textbook_values() {
         assert!((student_quantile(0.975, 4.0) - 2.776_445_105_197_793).abs() < 1e-9);
+        // The square of a t is an F.
+        assert!((fisher_tail(2.5 * 2.5, 1.0, 7.0) - 2.0 * student_tail(2.5, 7.0)).abs() < 1e-12);
+        assert!((fisher_tail(4.102_821, 2.0, 10.0) - 0.05).abs() < 1e-6);
         assert_eq!(student_quantile(1.0, 3.0), f64::INFINITY);
         assert!(student_quantile(1.5, 3.0).is_nan());
     }

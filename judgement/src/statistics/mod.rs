@@ -12,7 +12,7 @@ mod multiple;
 mod race;
 mod sample;
 
-pub use distribution::{student_quantile, student_tail};
+pub use distribution::{fisher_tail, student_quantile, student_tail};
 pub use estimate::{CONFIDENCE, Estimate};
 pub use evidence::{Evidence, FEWEST};
 pub use multiple::holm;

@@ -104,12 +104,24 @@ impl Race {
     /// Takes in a block: one log score per candidate. Who is still in and has no finite score withdraws: nothing is
     /// concluded about it any more.
     pub fn block(&mut self, scores: &[Option<f64>]) -> Look {
-        let finite = |candidate: usize| scores.get(candidate).copied().flatten().filter(|s| s.is_finite());
-        self.trials += self.racing().len();
-        for candidate in self.racing() {
-            self.racing[candidate] = finite(candidate).is_some();
+        self.round(&[scores.to_vec()])
+    }
+
+    /// Takes in blocks that were done at the same time, at several sites, and looks once.
+    pub fn round(&mut self, blocks: &[Vec<Option<f64>>]) -> Look {
+        for scores in blocks {
+            let finite =
+                |candidate: usize| scores.get(candidate).copied().flatten().filter(|s| s.is_finite());
+            self.trials += self.racing().len();
+            for candidate in self.racing() {
+                self.racing[candidate] = finite(candidate).is_some();
+            }
+            self.rows.push((0..self.racing.len()).map(finite).collect());
         }
-        self.rows.push((0..self.racing.len()).map(finite).collect());
+        self.look()
+    }
+
+    fn look(&mut self) -> Look {
         let block = self.rows.len() as u32;
         let racing = self.racing();
         let leader = if block >= 2 { self.leader(&racing) } else { None };

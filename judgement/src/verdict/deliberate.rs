@@ -3,7 +3,7 @@
 //! Conductor, `resume` and report all ask here, so that a run decides the same whether it was interrupted or not and
 //! a report never knows more than the run did.
 
-use crate::journal::{Better, Run, Unit, adapter_metric, metric};
+use crate::journal::{Better, BlockState, Run, Unit, adapter_metric, metric};
 use crate::plan::{Plan, Until, contestants};
 use crate::statistics::{Look, Race, Rival, Rule, Ruling};
 
@@ -32,12 +32,14 @@ impl Deliberation {
         let yardstick = Yardstick::of(plan, run);
         let trials: Blocks<'_> = run.trials.iter().filter(|trial| trial.counts()).collect();
         let score = |block: u32, name: &String| yardstick.log_score(trials.trial(block, name)?);
-        let looks = run
-            .prefix()
-            .map(|block| {
-                let row: Vec<_> = candidates.iter().map(|name| score(block.block, name)).collect();
-                race.block(&row)
-            })
+        let rows = |round: &[&BlockState]| -> Vec<Vec<Option<f64>>> {
+            let row = |block: &&BlockState| candidates.iter().map(|name| score(block.block, name)).collect();
+            round.iter().map(row).collect()
+        };
+        let blocks: Vec<&BlockState> = run.prefix().collect();
+        let looks = blocks
+            .chunk_by(|one, next| one.is_of_round(next))
+            .map(|round| race.round(&rows(round)))
             .collect();
         Deliberation { looks, race, candidates }
     }

@@ -298,9 +298,17 @@ fn next(report: &Report<'_>) -> Vec<(String, &'static str)> {
     let Some(folder) = &report.folder else { return Vec::new() };
     let folder = quoted(&folder.display().to_string());
     let mut lines = Vec::new();
-    if report.run.finished.is_none() {
+    let shared = report.run.blocks.iter().any(|block| block.place.is_some());
+    if report.run.finished.is_none() && shared {
+        lines.push((
+            format!("fsverdict block {folder} --site NAME --block N"),
+            "does the next block of a site",
+        ));
+    } else if report.run.finished.is_none() {
         lines.push((format!("fsverdict resume {folder}"), "goes on where it stopped"));
-    } else if let Some(more) = sentence::pressing(report).and_then(|pair| pair.more_blocks) {
+    } else if let Some(more) =
+        sentence::pressing(report).and_then(|pair| pair.more_blocks).filter(|_| !shared)
+    {
         lines.push((format!("fsverdict resume {folder} --more {more}"), "settles what is open"));
     }
     if report.with_status(CandidateStatus::Skipped).next().is_some() {

@@ -56,7 +56,7 @@ impl Made {
         let mut events: Vec<(Option<TrialId>, Event)> = vec![(None, serde_json::from_value(start).unwrap())];
         for block in 1..=self.blocks {
             let order = self.candidates.iter().map(|(name, _)| (*name).to_owned()).collect();
-            events.push((None, Event::BlockStarted { block, attempt: 1, order }));
+            events.push((None, Event::BlockStarted { block, attempt: 1, order, place: None }));
             for (at, (name, takes)) in self.candidates.iter().enumerate() {
                 let id = Some(TrialId { block, candidate: (*name).to_owned(), attempt: 1 });
                 events.push((id.clone(), Event::TrialStarted {}));

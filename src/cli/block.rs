@@ -1,0 +1,125 @@
+//! `fsverdict block` and `merge`: a run that several machines share.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::fleet::{Asked, BlockEnd, FleetError, Merged, Site, conduct_block, merge, shared_run};
+use crate::host::talk::say;
+use crate::plan::{DeviceSource, Overrides, Plan};
+use crate::study::{Permission, RunFolder};
+
+use super::device::ask;
+use super::report::show_result;
+use super::run::Conduct;
+use super::vocabulary::{Among, preset_names, read_plan};
+use super::{CliError, Outcome};
+
+/// A block of a run that several machines share.
+#[derive(Debug, Args)]
+pub(super) struct BlockArguments {
+    /// The folder of the run; or, with --out, a preset or a plan to begin one
+    #[arg(value_name = "RUN|PRESET|PLAN.toml", value_parser = Among(preset_names), hide_possible_values = true)]
+    run: String,
+    /// This machine with this device, by a name that no other has
+    #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Site>())]
+    site: Site,
+    /// Which of its blocks, from 1
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    block: u32,
+    /// The folder of the run, which is made where there is none
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// This site's device, where it is another than the plan's: everything on it is destroyed
+    #[arg(long, value_name = "image:SIZE|PATH")]
+    device: Option<DeviceSource>,
+    /// Allow the device's present content to be destroyed, by the identity that the refusal names
+    #[arg(long, value_name = "IDENTITY")]
+    erase: Option<String>,
+    #[command(flatten)]
+    conduct: Conduct,
+}
+
+pub(super) fn block(arguments: &BlockArguments) -> Result<Outcome, CliError> {
+    let (folder, plan) = match &arguments.out {
+        Some(path) => {
+            let plan = read_plan(&arguments.run, &Overrides::default())?;
+            (shared_run(path, &plan).map_err(complaint)?, plan)
+        }
+        None => RunFolder::open(arguments.run.as_ref()).map_err(CliError::usage)?,
+    };
+    let (site, number) = (arguments.site.clone(), arguments.block);
+    let asked = Asked {
+        site: site.clone(),
+        block: number,
+        device: arguments.device.clone(),
+        jobs: arguments.conduct.jobs(),
+    };
+    let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask };
+    let mut observer = arguments.conduct.observer();
+    let end = conduct_block(&folder, &plan, asked, &permission, observer.as_mut()).map_err(complaint)?;
+    drop(observer);
+    let run = folder.path().display();
+    say(&match end {
+        BlockEnd::Done => {
+            format!("block {number} of site {site} is done; `fsverdict merge {run}` shows the whole")
+        }
+        BlockEnd::Already => format!("block {number} of site {site} was done before"),
+        BlockEnd::Settled(reason) => format!("nothing is left to find out: {reason}"),
+        BlockEnd::Disturbed => {
+            return Err(CliError::Failed(format!(
+                "block {number} of site {site} does not count: the machine was too busy at every attempt\nhint: try the next block when it is quiet"
+            )));
+        }
+    });
+    Ok(Outcome::Done)
+}
+
+/// The blocks of all sites as one run.
+#[derive(Debug, Args)]
+pub(super) struct MergeArguments {
+    /// The folder of the run
+    run: PathBuf,
+    /// Leave out these sites
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = |name: &str| name.parse::<Site>())]
+    without: Vec<Site>,
+    /// Only say whether further blocks are wanted: exit status 0 if none are, 1 if some are
+    #[arg(long)]
+    settled: bool,
+    /// Every table of the result: costs, rates and the steps around the phases
+    #[arg(long)]
+    all: bool,
+}
+
+pub(super) fn merged(arguments: &MergeArguments) -> Result<Outcome, CliError> {
+    let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
+    let merged = merge(&folder, &plan, &arguments.without).map_err(complaint)?;
+    if arguments.settled {
+        return Ok(settled(&merged, &plan));
+    }
+    merged.write(&folder).map_err(complaint)?;
+    show_result(&folder, &plan, arguments.all)
+}
+
+fn settled(merged: &Merged, plan: &Plan) -> Outcome {
+    match &merged.settled {
+        Some(reason) => {
+            say(&format!("settled: {reason}"));
+            Outcome::Done
+        }
+        None => {
+            let in_it = plan.candidates.len() - merged.out.len();
+            say(&format!("not settled after {} rounds: {in_it} candidates are still in", merged.rounds));
+            Outcome::NoVerdict
+        }
+    }
+}
+
+fn complaint(error: FleetError) -> CliError {
+    match error {
+        FleetError::SiteName(_) | FleetError::Folder(_) | FleetError::OtherRun { .. } => {
+            CliError::usage(error)
+        }
+        other => CliError::failed(other),
+    }
+}

@@ -1,0 +1,107 @@
+//! A site's part: one block, whole or not at all.
+
+use std::path::Path;
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::journal::Facts;
+use crate::lab::{Choice, choose};
+use crate::plan::{DeviceSource, Plan, digest};
+use crate::study::{Observer, OneBlock, Permission, RunFolder, SessionError};
+
+use super::FleetError;
+use super::merge::merge;
+use super::shard::{BINARY, SITE, Shards, Site};
+
+/// What is asked of a site.
+pub struct Asked {
+    pub site: Site,
+    /// From 1.
+    pub block: u32,
+    /// This site's device, where it is another than the plan's.
+    pub device: Option<DeviceSource>,
+    /// How many trials at once, in simulated time.
+    pub jobs: Option<usize>,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BlockEnd {
+    /// It had been done before.
+    Already,
+    /// The run has come to its end without it, for this reason.
+    Settled(String),
+    Done,
+    /// It is there, but does not count: the machine was too busy at every attempt.
+    Disturbed,
+}
+
+/// Does one block of the run in `folder`.
+///
+/// # Errors
+/// When another process is at it, or it cannot be done here.
+pub fn conduct_block(
+    folder: &RunFolder,
+    plan: &Plan,
+    asked: Asked,
+    permission: &Permission<'_>,
+    observer: &mut dyn Observer,
+) -> Result<BlockEnd, FleetError> {
+    let Asked { site, block, device, jobs } = asked;
+    let shards = Shards::of(folder.path());
+    if shards.whole(&site, block).exists() {
+        return Ok(BlockEnd::Already);
+    }
+    let so_far = match merge(folder, plan, &[]) {
+        Ok(merged) => Some(merged),
+        Err(FleetError::Nothing(_)) => None,
+        Err(error) => return Err(error),
+    };
+    if let Some(reason) = so_far.as_ref().and_then(|merged| merged.settled.clone()) {
+        return Ok(BlockEnd::Settled(reason));
+    }
+    let journal = shards.begin(&site, block)?;
+    let own = |seed: u64| xxh3_64_with_seed(site.to_string().as_bytes(), seed) >> 1;
+    // A modelled device answers the same seed alike: each site has to look at other ones, or it would add nothing.
+    let modelled = matches!(device.as_ref().unwrap_or(&plan.device.source), DeviceSource::Model { .. });
+    let protocol = &plan.protocol;
+    let one = OneBlock {
+        plan,
+        run: folder.id(),
+        number: block,
+        order_seed: own(protocol.order.unwrap_or(protocol.seed)),
+        seed: if modelled { own(protocol.seed) } else { protocol.seed },
+        out: so_far.map_or(Vec::new(), |merged| merged.out),
+        device,
+        journal: &journal,
+        facts: Facts::from([(SITE.to_owned(), site.to_string()), (BINARY.to_owned(), binary()?)]),
+    };
+    let lab = |plan: &Plan| -> Result<Choice, SessionError> { Ok(choose(plan)?.with_jobs(jobs)?) };
+    let counts = one.conduct(lab, permission, observer)?;
+    shards.end(&site, block)?;
+    Ok(if counts { BlockEnd::Done } else { BlockEnd::Disturbed })
+}
+
+/// The run in the folder at `path`, which is made for this plan where there is none.
+///
+/// # Errors
+/// When it holds another run, or cannot be made.
+pub fn shared_run(path: &Path, plan: &Plan) -> Result<RunFolder, FleetError> {
+    if !path.join(crate::study::PLAN_FILE).exists() {
+        return Ok(RunFolder::create(path, plan)?);
+    }
+    let (folder, known) = RunFolder::open(path)?;
+    let (found, wanted) = (digest(&known), digest(plan));
+    if found == wanted {
+        Ok(folder)
+    } else {
+        Err(FleetError::OtherRun { path: path.to_owned(), found, wanted })
+    }
+}
+
+/// What tells this program from any other: 16 hexadecimal digits.
+fn binary() -> Result<String, FleetError> {
+    let path = Path::new("/proc/self/exe");
+    let content = std::fs::read(path).map_err(FleetError::io(path))?;
+    Ok(format!("{:016x}", xxh3_64_with_seed(&content, 0)))
+}

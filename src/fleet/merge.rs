@@ -1,0 +1,309 @@
+//! The blocks of all sites as one run: complete rounds in the order of their numbers, sites by name. What is concluded hangs on
+//! what is there, never on when it arrived.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use crate::journal::{Caution, Event, Facts, Fold, Place, Record, Run};
+use crate::plan::{Plan, digest};
+use crate::study::{Changes, Conclusion, FolderError, RunFolder};
+
+use super::FleetError;
+use super::shard::{BINARY, Left, SITE, Shard, Shards, Site};
+
+/// The fact that tells a merged journal from one that was written as its run went.
+const MERGED: &str = "merged.sites";
+
+/// The journal of all sites.
+#[derive(Debug)]
+pub struct Merged {
+    pub records: Vec<Record>,
+    pub sites: Vec<Site>,
+    /// Complete rounds that went in.
+    pub rounds: u32,
+    /// Files that did not.
+    pub left: Vec<Left>,
+    /// Why the run has ended; `None` where further blocks are wanted.
+    pub settled: Option<String>,
+    /// Candidates that take no further part.
+    pub out: Vec<String>,
+}
+
+impl Merged {
+    /// Puts the journal into the run's folder, in one step.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write(&self, folder: &RunFolder) -> Result<(), FleetError> {
+        let path = folder.journal();
+        let unfinished = path.with_extension("new");
+        let write = || {
+            let mut file = BufWriter::new(File::create(&unfinished)?);
+            for record in &self.records {
+                serde_json::to_writer(&mut file, record)?;
+                file.write_all(b"\n")?;
+            }
+            file.into_inner()?.sync_all()?;
+            std::fs::rename(&unfinished, &path)
+        };
+        write().map_err(FleetError::io(&path))
+    }
+}
+
+/// Merges what lies in the run's folder, but for these sites.
+///
+/// # Errors
+/// When blocks do not belong together, or no site has one.
+pub fn merge(folder: &RunFolder, plan: &Plan, without: &[Site]) -> Result<Merged, FleetError> {
+    refuse_other_journal(folder, plan)?;
+    let (mut shards, mut left) = Shards::of(folder.path()).read()?;
+    for one in &mut left {
+        one.path = one.path.strip_prefix(folder.path()).map(Path::to_owned).unwrap_or(one.path.clone());
+    }
+    shards.retain(|shard| !without.contains(&shard.site));
+    if shards.is_empty() {
+        return Err(FleetError::Nothing(folder.path().to_owned()));
+    }
+    let differences = differences(plan, &shards);
+    if !differences.is_empty() {
+        return Err(FleetError::Mixed(differences));
+    }
+    Ok(merged(&folder.id(), plan, &shards, left))
+}
+
+/// A run that was done here by itself is not to be written over.
+fn refuse_other_journal(folder: &RunFolder, plan: &Plan) -> Result<(), FleetError> {
+    match Run::read(plan, &folder.journal()) {
+        Ok(run) if !is_merged(&run) => Err(FolderError::Taken(folder.path().to_owned()).into()),
+        _ => Ok(()),
+    }
+}
+
+/// Whether its journal was merged from those of several sites.
+pub fn is_merged(run: &Run) -> bool {
+    run.header.environment.contains_key(MERGED)
+}
+
+/// Facts that must be the same at all sites. The kernel is that of the guest where there is one.
+const SAME: [(&str, &str); 4] =
+    [(BINARY, "build of fsverdict"), ("lab.name", "lab"), ("kernel.of_trials", "kernel"), ("plan", "plan")];
+
+/// What of a shard must be as in all others.
+fn binding(shard: &Shard) -> Facts {
+    let facts = shard.facts();
+    let mut found = Facts::new();
+    if let Some(Event::RunStarted { plan_digest, lab, .. }) =
+        shard.journal.records.first().map(|record| &record.event)
+    {
+        found.insert("plan".to_owned(), plan_digest.clone());
+        found.insert("lab.name".to_owned(), lab.clone());
+    }
+    let kernel = facts.get("lab.kernel_release").or_else(|| facts.get("kernel.release"));
+    found.extend(kernel.map(|kernel| ("kernel.of_trials".to_owned(), kernel.clone())));
+    found.extend(facts.get(BINARY).map(|binary| (BINARY.to_owned(), binary.clone())));
+    found
+}
+
+/// Why these blocks cannot be one run; nothing where they can.
+fn differences(plan: &Plan, shards: &[Shard]) -> Vec<String> {
+    let mut found = BTreeSet::new();
+    let mut first_of: BTreeMap<&Site, Run> = BTreeMap::new();
+    let wanted = shards.first().map(binding).unwrap_or_default();
+    for shard in shards {
+        let own = binding(shard);
+        for (key, what) in SAME {
+            let wanted = if key == "plan" { Some(digest(plan)) } else { wanted.get(key).cloned() };
+            if own.get(key) != wanted.as_ref() {
+                let name = |value: Option<&String>| value.cloned().unwrap_or_else(|| "none".to_owned());
+                found.insert(format!(
+                    "site {} has another {what}: {}, where {} is wanted",
+                    shard.site,
+                    name(own.get(key)),
+                    name(wanted.as_ref())
+                ));
+            }
+        }
+        match first_of.get(&shard.site) {
+            Some(first) => {
+                let changes = Changes::since(first, plan, &shard.facts());
+                found
+                    .extend(changes.forbidden.into_iter().map(|what| format!("site {}: {what}", shard.site)));
+            }
+            None => {
+                if let Ok(run) = Run::derive(plan, &shard.journal) {
+                    first_of.insert(&shard.site, run);
+                }
+            }
+        }
+    }
+    found.into_iter().collect()
+}
+
+fn merged(id: &str, plan: &Plan, shards: &[Shard], mut left: Vec<Left>) -> Merged {
+    let sites: BTreeSet<Site> = shards.iter().map(|shard| shard.site.clone()).collect();
+    let records: Vec<Record> = start(id, plan, shards, &sites).into_iter().collect();
+    let mut fold = Fold::new(plan);
+    records.iter().cloned().for_each(|record| fold.take(record));
+    let mut end = Merged {
+        records,
+        sites: sites.iter().cloned().collect(),
+        rounds: 0,
+        left: Vec::new(),
+        settled: None,
+        out: Vec::new(),
+    };
+    let mut number = 0;
+    for round in 1.. {
+        let of_round: Vec<&Shard> = shards.iter().filter(|shard| shard.block == round).collect();
+        if of_round.len() < sites.len() {
+            break;
+        }
+        for shard in of_round {
+            let Some(counting) = renumbered(shard, number + 1, &end.records) else {
+                let path = PathBuf::from(format!("block {} of site {}", shard.block, shard.site));
+                left.push(Left { path, why: "it does not count: the machine was too busy".to_owned() });
+                continue;
+            };
+            number += 1;
+            counting.iter().cloned().for_each(|record| fold.take(record));
+            end.records.extend(counting);
+        }
+        end.rounds = round;
+        let Some(run) = fold.run() else { break };
+        let conclusion = Conclusion::of(&without_budget(plan), run);
+        let at = end.records.last().map(|record| record.at).unwrap_or_default();
+        let mut concluded: Vec<Event> = Vec::new();
+        for (candidate, reason) in conclusion.drop {
+            end.out.push(candidate.clone());
+            concluded.push(Event::CandidateDropped { candidate, reason });
+        }
+        if let Some((reason, ending)) = conclusion.end {
+            end.settled = Some(reason.clone());
+            concluded.push(Event::RunFinished { reason, ending: Some(ending) });
+        }
+        for event in concluded {
+            let record = Record { at, trial: None, event };
+            fold.take(record.clone());
+            end.records.push(record);
+        }
+        if end.settled.is_some() {
+            break;
+        }
+    }
+    cautions(&mut end, shards, &left);
+    end.left = left;
+    end
+}
+
+/// Each site spends its own time.
+fn without_budget(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    plan.protocol.budget = None;
+    plan
+}
+
+/// The first record: what all sites have in common, and what each has by itself under its name.
+fn start(id: &str, plan: &Plan, shards: &[Shard], sites: &BTreeSet<Site>) -> Option<Record> {
+    let first = shards.first()?;
+    let all: Vec<(&Site, Facts)> = shards.iter().map(|shard| (&shard.site, shard.facts())).collect();
+    let mut environment = steady(all.iter().map(|(_, facts)| facts));
+    let mut by_itself = Facts::new();
+    for site in sites {
+        let own = steady(all.iter().filter(|(known, _)| *known == site).map(|(_, facts)| facts));
+        let own = own.into_iter().filter(|(key, _)| key != SITE && !environment.contains_key(key));
+        by_itself.extend(own.map(|(key, value)| (format!("site.{site}.{key}"), value)));
+    }
+    environment.remove(SITE);
+    environment.extend(by_itself);
+    let names: Vec<String> = sites.iter().map(Site::to_string).collect();
+    environment.insert(MERGED.to_owned(), names.join(", "));
+    let at = shards.iter().filter_map(|shard| Some(shard.journal.records.first()?.at)).min()?;
+    let Event::RunStarted { schema, lab, fidelity, .. } = &first.journal.records.first()?.event else {
+        return None;
+    };
+    let event = Event::RunStarted {
+        schema: *schema,
+        id: id.to_owned(),
+        title: plan.title.clone(),
+        plan_digest: digest(plan),
+        lab: lab.clone(),
+        lab_reason: format!("merged from {} sites: {}", sites.len(), names.join(", ")),
+        fidelity: fidelity.clone(),
+        environment,
+    };
+    Some(Record { at, trial: None, event })
+}
+
+/// What is the same in all of them.
+fn steady<'a>(mut all: impl Iterator<Item = &'a Facts>) -> Facts {
+    let mut same = all.next().cloned().unwrap_or_default();
+    all.for_each(|facts| same.retain(|key, value| facts.get(key) == Some(value)));
+    same
+}
+
+/// A shard's records as those of block `number` of the whole run; `None` where no attempt at it counts. Who was skipped is
+/// said once.
+fn renumbered(shard: &Shard, number: u32, before: &[Record]) -> Option<Vec<Record>> {
+    let counts = shard
+        .journal
+        .records
+        .iter()
+        .any(|record| matches!(&record.event, Event::BlockFinished { invalid: None, .. }));
+    let known = |event: &Event| {
+        match event {
+        Event::CandidateSkipped { candidate, .. } => before.iter().any(
+            |record| matches!(&record.event, Event::CandidateSkipped { candidate: known, .. } if known == candidate),
+        ),
+        _ => false,
+    }
+    };
+    let place = Place { site: shard.site.to_string(), round: shard.block };
+    let renumber = |record: &Record| -> Option<Record> {
+        let mut record = record.clone();
+        if let Some(trial) = &mut record.trial {
+            trial.block = number;
+        }
+        match &mut record.event {
+            Event::RunStarted { .. } | Event::RunFinished { .. } => return None,
+            event if known(event) => return None,
+            Event::BlockStarted { block, place: at, .. } => {
+                *block = number;
+                *at = Some(place.clone());
+            }
+            Event::BlockFinished { block, .. } => *block = number,
+            _ => {}
+        }
+        Some(record)
+    };
+    counts.then(|| shard.journal.records.iter().filter_map(renumber).collect())
+}
+
+/// What the reader of the whole must know: what is left out, and what is still waited for.
+fn cautions(merged: &mut Merged, shards: &[Shard], left: &[Left]) {
+    let Some(at) = merged.records.last().map(|record| record.at) else { return };
+    let mut texts: Vec<String> =
+        left.iter().map(|left| format!("left out: {}: {}", left.path.display(), left.why)).collect();
+    let beyond = shards.iter().filter(|shard| shard.block > merged.rounds).count();
+    if beyond > 0 {
+        let why = if merged.settled.is_some() {
+            "the run had ended without them"
+        } else {
+            "other sites have not done theirs of the same number"
+        };
+        let blocks = if beyond == 1 { "1 block is".to_owned() } else { format!("{beyond} blocks are") };
+        texts.push(format!("{blocks} left out, beyond round {}: {why}", merged.rounds));
+    }
+    let records = texts.into_iter().map(|text| {
+        let event = Event::Caution(Caution { phase: String::new(), text });
+        Record { at, trial: None, event }
+    });
+    // Before its end, if it has one: nothing comes after that.
+    let place = merged
+        .records
+        .iter()
+        .position(|record| matches!(record.event, Event::RunFinished { .. }))
+        .unwrap_or(merged.records.len());
+    merged.records.splice(place..place, records);
+}

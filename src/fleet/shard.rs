@@ -1,0 +1,179 @@
+//! The files of a run that several sites share: `sites/NAME/block-0007.jsonl` below its folder, a whole journal for each block.
+//! One that is under way has another name, and gets its own when it is whole: whoever copies or merges never sees half a block.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::journal::{Event, Facts, Journal, JournalError, Writer, read};
+
+use super::FleetError;
+
+/// The fact in which a block's journal names its site.
+pub(super) const SITE: &str = "site";
+/// … and the program that made it.
+pub(super) const BINARY: &str = "fsverdict.binary";
+
+const FOLDER: &str = "sites";
+const WHOLE: (&str, &str) = ("block-", ".jsonl");
+
+/// The name of a site.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Site(String);
+
+impl FromStr for Site {
+    type Err = FleetError;
+
+    fn from_str(name: &str) -> Result<Self, FleetError> {
+        let fits = |at: usize, c: char| c.is_ascii_alphanumeric() || (at > 0 && ".-_".contains(c));
+        let good = (1..=64).contains(&name.len()) && name.char_indices().all(|(at, c)| fits(at, c));
+        if good { Ok(Site(name.to_owned())) } else { Err(FleetError::SiteName(name.to_owned())) }
+    }
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// A block of a site, with its journal as it was read.
+#[derive(Debug, Clone)]
+pub struct Shard {
+    pub site: Site,
+    /// From 1.
+    pub block: u32,
+    pub journal: Journal,
+}
+
+impl Shard {
+    /// The facts its first record holds.
+    pub(super) fn facts(&self) -> Facts {
+        match self.journal.records.first().map(|record| &record.event) {
+            Some(Event::RunStarted { environment, .. }) => environment.clone(),
+            _ => Facts::new(),
+        }
+    }
+}
+
+/// A file that is no whole block, and why it is left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    pub path: PathBuf,
+    pub why: String,
+}
+
+/// The blocks in the folder of a run.
+#[derive(Debug)]
+pub struct Shards {
+    folder: PathBuf,
+}
+
+impl Shards {
+    /// Those below the folder of a run.
+    pub fn of(run: &Path) -> Self {
+        Shards { folder: run.join(FOLDER) }
+    }
+
+    /// Where a block's journal lies once it is whole.
+    pub fn whole(&self, site: &Site, block: u32) -> PathBuf {
+        self.folder.join(&site.0).join(format!("{}{block:04}{}", WHOLE.0, WHOLE.1))
+    }
+
+    /// Where it lies while it is written.
+    fn partial(&self, site: &Site, block: u32) -> PathBuf {
+        self.whole(site, block).with_extension("partial")
+    }
+
+    /// The path for a journal that is to be written; what an earlier attempt left there goes.
+    ///
+    /// # Errors
+    /// When another process is at it, or the folder cannot be made.
+    pub(super) fn begin(&self, site: &Site, block: u32) -> Result<PathBuf, FleetError> {
+        let path = self.partial(site, block);
+        let folder = self.folder.join(&site.0);
+        fs::create_dir_all(&folder).map_err(FleetError::io(&folder))?;
+        match Writer::append_to(&path, drop) {
+            Err(JournalError::NoRun { .. }) => return Ok(path),
+            Err(JournalError::Locked { .. }) => {
+                return Err(FleetError::UnderWay { site: site.to_string(), block });
+            }
+            // Nothing of it was merged, and nothing will be.
+            Ok(_) | Err(_) => fs::remove_file(&path).map_err(FleetError::io(&path))?,
+        }
+        Ok(path)
+    }
+
+    /// Gives a journal that is whole its name, for good.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn end(&self, site: &Site, block: u32) -> Result<(), FleetError> {
+        let (from, to) = (self.partial(site, block), self.whole(site, block));
+        fs::rename(&from, &to).map_err(FleetError::io(&to))?;
+        let folder = self.folder.join(&site.0);
+        fs::File::open(&folder).and_then(|folder| folder.sync_all()).map_err(FleetError::io(&folder))
+    }
+
+    /// All whole blocks, by site and number, and what is left out. In whatever order they came, it is the same.
+    ///
+    /// # Errors
+    /// When a folder cannot be read.
+    pub fn read(&self) -> Result<(Vec<Shard>, Vec<Left>), FleetError> {
+        let (mut shards, mut left) = (BTreeMap::new(), Vec::new());
+        for folder in entries(&self.folder)? {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let Ok(site) = name.parse::<Site>() else { continue };
+            for path in entries(&folder)? {
+                let Some(block) = block_number(&path) else { continue };
+                if path.extension().is_some_and(|extension| extension == "partial") {
+                    let why = "under way, or ended before it was whole".to_owned();
+                    left.push(Left { path, why });
+                    continue;
+                }
+                match whole(&path) {
+                    Ok(journal) => {
+                        shards.insert((site.clone(), block), Shard { site: site.clone(), block, journal });
+                    }
+                    Err(why) => left.push(Left { path, why }),
+                }
+            }
+        }
+        Ok((shards.into_values().collect(), left))
+    }
+}
+
+/// The journal at `path`, if it is that of a whole block; else why not.
+fn whole(path: &Path) -> Result<Journal, String> {
+    let journal = read(path).map_err(|error| error.to_string())?;
+    let ended = journal.records.iter().any(|record| matches!(record.event, Event::BlockFinished { .. }));
+    if journal.torn || !ended {
+        return Err("its end is missing: it was cut short, or copied before it was whole".to_owned());
+    }
+    Ok(journal)
+}
+
+fn block_number(path: &Path) -> Option<u32> {
+    path.file_stem()?.to_str()?.strip_prefix(WHOLE.0)?.parse().ok()
+}
+
+/// What lies in a folder, sorted; nothing where there is none.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, FleetError> {
+    let listed = match fs::read_dir(folder) {
+        Ok(listed) => listed,
+        Err(error)
+            if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) =>
+        {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(FleetError::io(folder)(error)),
+    };
+    let mut paths = Vec::new();
+    for entry in listed {
+        paths.push(entry.map_err(FleetError::io(folder))?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}

@@ -1,0 +1,83 @@
+//! One block by itself, in a journal of its own: for machines that do a run's blocks between them.
+
+use std::path::Path;
+
+use crate::journal::{Event, Facts, OpenJournal, SCHEMA};
+use crate::lab::Choice;
+use crate::plan::{DeviceSource, Plan};
+
+use super::claim::Permission;
+use super::conduct::{Study, StudyError};
+use super::error::SessionError;
+use super::observer::Observer;
+use super::session::{check_datasets, facts, watcher};
+
+/// A block that is to be done here.
+pub struct OneBlock<'a> {
+    /// The plan of the run, whose digest is recorded.
+    pub plan: &'a Plan,
+    /// Identity of the run.
+    pub run: String,
+    /// From 1.
+    pub number: u32,
+    /// Of the order of the candidates.
+    pub order_seed: u64,
+    /// Of what is drawn within trials, in place of the plan's.
+    pub seed: u64,
+    /// Candidates that take no further part.
+    pub out: Vec<String>,
+    /// The device, where it is another than the plan's.
+    pub device: Option<DeviceSource>,
+    /// The journal that is to be begun; traces of modelled devices lie beside it.
+    pub journal: &'a Path,
+    /// What is recorded besides the facts about machine, lab and device.
+    pub facts: Facts,
+}
+
+impl OneBlock<'_> {
+    /// Conducts it in the lab that `choose` finds for the plan as it is carried out here. Whether it counts: a machine may be
+    /// too busy.
+    ///
+    /// # Errors
+    /// Before anything is written to the device: when it may not be, or a dataset or the journal cannot be used. Then: as
+    /// [`Study::conduct`].
+    pub fn conduct(
+        self,
+        choose: impl FnOnce(&Plan) -> Result<Choice, SessionError>,
+        permission: &Permission<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<bool, SessionError> {
+        let mut plan = self.plan.clone();
+        plan.protocol.seed = self.seed;
+        if let Some(device) = self.device {
+            plan.device.source = device;
+        }
+        check_datasets(&plan)?;
+        let choice = choose(&plan)?;
+        let medium = permission.claim(&plan)?;
+        let folder = self.journal.parent().unwrap_or(Path::new("."));
+        let medium = medium.with_traces_in(folder);
+        let mut environment = facts(&plan, &choice, &medium);
+        environment.extend(self.facts);
+        let start = Event::RunStarted {
+            schema: SCHEMA,
+            id: self.run,
+            title: plan.title.clone(),
+            plan_digest: crate::plan::digest(self.plan),
+            lab: choice.lab.name().to_owned(),
+            lab_reason: choice.reason.clone(),
+            fidelity: format!("{}; {}", choice.lab.fidelity(), medium.fidelity()),
+            environment,
+        };
+        let journal = OpenJournal::begin(&plan, self.journal, start)?;
+        let lab = choice.lab.as_ref();
+        let mut watcher = watcher(lab, &medium);
+        let jobs = choice.jobs;
+        let mut study =
+            Study { plan: &plan, lab, medium, journal, observer, watcher: watcher.as_mut(), jobs };
+        study.conduct_one(self.number, self.order_seed, &self.out).map_err(|error| match error {
+            StudyError::Journal(error) => error.into(),
+            StudyError::Lab(error) => error.into(),
+        })
+    }
+}

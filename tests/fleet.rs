@@ -1,0 +1,183 @@
+//! A run that several machines share: whatever comes when, the same is concluded; what does not belong together is refused.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::Place;
+use common::shards::{shard, shared_run};
+
+/// Four blocks of two sites.
+fn two_sites(folder: &Path, order: &[(&str, u32)]) {
+    shared_run(folder, 4);
+    order.iter().for_each(|place| shard(folder, *place, ("", 1.0)));
+}
+
+const IN_ORDER: [(&str, u32); 4] = [("a", 1), ("a", 2), ("b", 1), ("b", 2)];
+
+fn changed(path: &Path, from: &str, to: &str) {
+    let text = fs::read_to_string(path).unwrap();
+    assert!(text.contains(from), "{from}");
+    fs::write(path, text.replace(from, to)).unwrap();
+}
+
+#[test]
+fn in_whatever_order_blocks_arrive_the_same_is_concluded() {
+    let (one, other) = (Place::new(), Place::new());
+    let merged = |place: &Place, order: &[(&str, u32)]| {
+        let folder = place.path().join("run");
+        two_sites(&folder, order);
+        // One that was under way when its machine went down.
+        fs::write(folder.join("sites/a/block-0003.partial"), "{\"at\":").unwrap();
+        let seen = place.fsverdict(&["merge", "run"]).exits(0);
+        (
+            seen.stdout,
+            fs::read(folder.join("journal.jsonl")).unwrap(),
+            fs::read(folder.join("report.json")).unwrap(),
+        )
+    };
+    let first = merged(&one, &IN_ORDER);
+    let second = merged(&other, &[("b", 2), ("a", 2), ("b", 1), ("a", 1)]);
+    assert!(first.1 == second.1 && first.2 == second.2);
+    for words in
+        ["At each site", "these sites", "sites like these", "left out: sites/a/block-0003.partial: under way"]
+    {
+        assert!(first.0.contains(words), "{words}: {}", first.0);
+    }
+    // Merged again, with what was merged before beside them.
+    one.fsverdict(&["merge", "run"]);
+    assert!(fs::read(one.path().join("run/journal.jsonl")).unwrap() == first.1);
+    one.fsverdict(&["merge", "run", "--settled"]).exits(0).says(&["settled: recommended after 4 blocks"]);
+    one.fsverdict(&["resume", "run"]).exits(1).says(&["by several sites", "hint: `fsverdict block"]);
+}
+
+#[test]
+fn half_a_block_is_left_out_and_said() {
+    let place = Place::new();
+    let folder = place.path().join("run");
+    two_sites(&folder, &IN_ORDER);
+    let torn = folder.join("sites/b/block-0002.jsonl");
+    let text = fs::read(&torn).unwrap();
+    fs::write(&torn, &text[..text.len() - 30]).unwrap();
+    let seen = place.fsverdict(&["merge", "run"]);
+    let said = seen.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in
+        ["left out: sites/b/block-0002.jsonl: its end is missing", "1 block is left out, beyond round 1"]
+    {
+        assert!(said.contains(words), "{words}: {}", seen.stdout);
+    }
+    place.fsverdict(&["merge", "run", "--settled"]).exits(1).says(&["not settled after 1 rounds"]);
+}
+
+#[test]
+fn what_does_not_belong_together_is_refused() {
+    for (block, from, to, words) in [
+        ("b/block-0001", "6.1.176\"", "6.12.117\"", "site b has another kernel"),
+        (
+            "b/block-0002",
+            "00c0ffee00c0ffee",
+            "0badc0de0badc0de",
+            "site b has another build of fsverdict: 0badc0de",
+        ),
+        ("b/block-0002", "disk of b", "disk of c", "site b: another device: it was disk of b"),
+        ("a/block-0001", "plan_digest\":\"", "plan_digest\":\"f", "site a has another plan"),
+    ] {
+        let place = Place::new();
+        let folder = place.path().join("run");
+        two_sites(&folder, &IN_ORDER);
+        changed(&folder.join(format!("sites/{block}.jsonl")), from, to);
+        let seen = place.fsverdict(&["merge", "run"]).exits(1);
+        assert!(seen.stderr.contains(words) && seen.stderr.contains("hint: "), "{words}: {}", seen.stderr);
+        let site = &block[..1];
+        place.fsverdict(&["merge", "run", "--without", site]);
+        assert!(folder.join("journal.jsonl").exists(), "{words}");
+    }
+}
+
+#[test]
+fn a_run_of_its_own_is_not_written_over_and_nothing_is_made_of_nothing() {
+    let place = Place::new();
+    let folder = place.path().join("run");
+    shared_run(&folder, 4);
+    place.fsverdict(&["merge", "run"]).exits(1).says(&["no site has a whole block", "hint: "]);
+    fs::copy("tests/runs/demo/journal.jsonl", folder.join("journal.jsonl")).unwrap();
+    two_sites(&folder, &IN_ORDER);
+    place.fsverdict(&["merge", "run"]).exits(2).says(&["already holds a run"]);
+    place
+        .fsverdict(&["block", "run", "--site", "../x", "--block", "1"])
+        .exits(2)
+        .says(&["cannot be the name of a site"]);
+}
+
+#[test]
+fn devices_that_disagree_are_said_first() {
+    let place = Place::new();
+    let folder = place.path().join("run");
+    shared_run(&folder, 9);
+    for (site, factor) in [("disk", 1.0), ("other-disk", 1.0), ("stick", 0.2)] {
+        (1..=3).for_each(|block| shard(&folder, (site, block), ("ext2", factor)));
+    }
+    let seen = place.fsverdict(&["merge", "run"]);
+    let sentence = seen.stdout.lines().nth(1).unwrap();
+    let said = "It depends on the device: at ";
+    assert!(sentence.starts_with(said) && sentence.contains("disk, btrfs+luks2 takes 0."), "{}", seen.stdout);
+}
+
+/// A plan of some seconds of disk time.
+const PLAN: &str = r#"
+title             = "Two disks"
+device            = { model = "usb-disk-5400", size = "2GB" }
+protocol          = { blocks = { min = 3, max = 6 }, timeout = "60s" }
+dataset.tree      = { profile = "mixed", files = 60, directories = 6, size = "1MiB" }
+matrix.filesystem = ["ext4", "xfs"]
+phase             = [{ name = "write", operation = "tree.write", dataset = "tree" }]
+"#;
+
+#[test]
+fn uml_sites_do_blocks_until_it_is_settled_and_a_killed_one_is_done_again() {
+    let place = Place::new();
+    fs::write(place.path().join("plan.toml"), PLAN).unwrap();
+    let block = |run: &str, site: &str, number: u32| -> Vec<String> {
+        let words = ["block", run, "--site", site, "--block", &number.to_string(), "--jobs", "1"];
+        words.iter().map(|word| (*word).to_owned()).collect()
+    };
+    let with = |mut words: Vec<String>| {
+        words.extend(["--out", "run"].map(str::to_owned));
+        words
+    };
+    let first = with(block("plan.toml", "a", 1));
+    let first: Vec<&str> = first.iter().map(String::as_str).collect();
+    let mut child = place.command(&first).spawn().unwrap();
+    let partial = place.path().join("run/sites/a/block-0001.partial");
+    let under_way = || fs::read_to_string(&partial).is_ok_and(|text| text.contains("trial_started"));
+    while !under_way() && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    place.fsverdict(&["merge", "run"]).exits(1).says(&["no site has a whole block"]);
+    place.fsverdict(&first).exits(0).says(&["block 1 of site a is done"]);
+    place.fsverdict(&first).exits(0).says(&["was done before"]);
+    assert!(!partial.exists());
+    let settled = (1..=6).any(|number| {
+        for site in ["a", "b"] {
+            let words = block("run", site, number);
+            place.fsverdict(&words.iter().map(String::as_str).collect::<Vec<_>>()).exits(0);
+        }
+        place.fsverdict(&["merge", "run", "--settled"]).code == Some(0)
+    });
+    assert!(settled);
+    place
+        .fsverdict(&["block", "run", "--site", "c", "--block", "1"])
+        .exits(0)
+        .says(&["nothing is left to find out"]);
+    place.fsverdict(&["merge", "run"]).exits(0).shows(&[
+        "Take ",
+        "At each site",
+        "merged from 2 sites: a, b",
+    ]);
+    place.is_left_clean();
+}
