@@ -282,3 +282,32 @@ verify  = { dataset = "tree", at = "copy" }
     assert!(reason.contains(spoilt), "`{spoilt}` is not named: {reason}");
     place.is_left_clean();
 }
+
+/// What a failed trial says, in the journal.
+fn reason(place: &Place) -> String {
+    place.journal().all("trial_finished").map(|end| end["reason"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn loop_a_mount_that_fails_quotes_the_kernel_and_a_timeout_what_was_done() {
+    failures_say_why("native", "sleep was waiting");
+}
+
+#[test]
+fn uml_a_mount_that_fails_quotes_the_kernel_and_a_timeout_what_was_done() {
+    failures_say_why("uml", "");
+}
+
+fn failures_say_why(lab: &str, doing: &str) {
+    let place = Place::new();
+    let option = one_command(lab, "true") + "matrix.mount = ['bogus=1']\n";
+    place.run(&option, &[]).exits(1).says(&["the kernel: ", "bogus"]);
+    let text = reason(&place);
+    assert!(text.contains("-o noinit_itable,bogus=1") && !text.contains("dmesg"), "{text}");
+    let place = Place::new();
+    let slow = one_command(lab, "sleep 50").replace("timeout = \"60s\"", "timeout = \"5s\"");
+    place.run(&slow, &[]).exits(1).says(&["hint: `timeout` in [protocol]", "protocol.timeout=15s"]);
+    let text = reason(&place);
+    assert!(text.contains("at `do`, which runs: sleep 50") && text.contains(doing), "{text}");
+    assert!(!text.contains("console") && text.lines().count() == 1, "{text}");
+}

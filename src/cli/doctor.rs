@@ -45,7 +45,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     if !reasons.is_empty() {
         writeln!(out, "\nWhat is missing:")?;
     }
-    for (obstacle, (number, lab)) in &reasons {
+    let mut numbered: Vec<_> = reasons.iter().collect();
+    numbered.sort_by_key(|(_, (number, _))| *number);
+    for (obstacle, (number, lab)) in numbered {
         writeln!(out, "  [{number}] {lab}: {}\n      hint: {}", obstacle.0, obstacle.1)?;
     }
     let runs_somewhere = |candidate: &Candidate| {

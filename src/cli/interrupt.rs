@@ -8,7 +8,7 @@ use signal_hook::low_level::emulate_default_handler;
 
 use crate::host::talk::say;
 use crate::journal::{Run, TrialStanding};
-use crate::plan::Plan;
+use crate::plan::{Plan, quoted};
 use crate::study::RunFolder;
 
 /// From now on. What the run has open ends with the program, as it does when it is killed; there is nothing to undo here.
@@ -25,7 +25,7 @@ pub(super) fn explain(folder: &RunFolder, plan: &Plan) {
 }
 
 fn parting(folder: &RunFolder, plan: &Plan) -> String {
-    let run = folder.path().display();
+    let run = quoted(&folder.path().to_string_lossy());
     let kept = Run::read(plan, &folder.journal()).map_or(0, |run| {
         run.trials.iter().filter(|trial| trial.standing != TrialStanding::Discarded).count()
     });

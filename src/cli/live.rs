@@ -1,14 +1,12 @@
 //! The report as the run goes: after each block the page in the run's folder shows what is known so far.
 
-use std::io::Write;
-
 use crate::journal::{Event, Run, TrialId};
 use crate::plan::Plan;
 use crate::report::{Format, Report};
 use crate::study::{Observer, RunFolder};
 
 use super::CliError;
-use super::report::{PAGE, write_out};
+use super::report::{PAGE, replace};
 use super::requests::requests;
 
 /// Writes the page after each block, and passes on what it hears.
@@ -19,7 +17,7 @@ pub(super) struct Live<'a> {
 }
 
 impl Observer for Live<'_> {
-    fn expect(&mut self, trials: u64) {
+    fn expect(&mut self, trials: Vec<String>) {
         self.inner.expect(trials);
     }
 
@@ -34,19 +32,12 @@ impl Observer for Live<'_> {
     }
 }
 
-/// Replaces the page in one step, for somebody may be looking at it; and puts it on disk before the next block begins,
-/// lest its writing be measured.
+/// Replaces the page by what is known now.
 pub(super) fn write_page(folder: &RunFolder, plan: &Plan, run: &Run) -> Result<(), CliError> {
     let mut report = Report::new(plan, run, Some(folder.path().to_owned()));
     report.requests = requests(folder.path(), plan, run);
     report.live = true;
-    let unfinished = folder.path().join(format!(".{PAGE}.new"));
-    let mut file = std::fs::File::create(&unfinished)?;
-    write_out(&report, Format::Html, &mut file)?;
-    file.flush()?;
-    file.sync_all()?;
-    std::fs::rename(&unfinished, folder.path().join(PAGE))?;
-    Ok(())
+    replace(&report, Format::Html, &folder.path().join(PAGE))
 }
 
 #[cfg(test)]

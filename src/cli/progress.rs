@@ -1,11 +1,13 @@
 //! How far a run has come: a bar on a terminal, plain lines elsewhere. All of it on standard error.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::host::talk::{say, screenful};
 use crate::journal::{Event, Status, TrialId};
+use crate::plan::rough_duration_text;
 use crate::study::Observer;
 
 /// A bar over the trials with the current candidate and phase, or one line a trial where no terminal is.
@@ -17,6 +19,10 @@ pub(super) struct Bar {
     started: Instant,
     /// The trials that have begun and not ended, each with its step.
     underway: Vec<(TrialId, String)>,
+    /// The candidates of the trials that have not ended, each as often as it is still to be tried.
+    to_come: Vec<String>,
+    /// How many trials of each candidate have ended, and how many seconds they took.
+    taken: BTreeMap<String, (u32, f64)>,
 }
 
 impl Bar {
@@ -25,18 +31,35 @@ impl Bar {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
         let plain = bar.is_hidden();
         // The message takes what is left of the line and is cut there: a line that wraps is not redrawn but left standing.
-        let template = "{bar:12} {pos}/{len} trials, {elapsed} gone{to_go}  {wide_msg}";
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style.with_key("to_go", |state: &ProgressState, to: &mut dyn std::fmt::Write| {
-                if (1..state.len().unwrap_or(0)).contains(&state.pos()) {
-                    let _ = write!(to, ", {:#} at least to go", HumanDuration(state.eta()));
-                }
-            }));
+        if let Ok(style) =
+            ProgressStyle::with_template("{bar:12} {pos}/{len} trials, {elapsed} gone{prefix}  {wide_msg}")
+        {
+            bar.set_style(style);
         }
         if !plain {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
-        Bar { bar, plain, done: 0, started: Instant::now(), underway: Vec::new() }
+        let (underway, to_come, taken) = (Vec::new(), Vec::new(), BTreeMap::new());
+        Bar { bar, plain, done: 0, started: Instant::now(), underway, to_come, taken }
+    }
+
+    /// `, 3m at least to go`: more blocks follow where what is wanted is not known by then. Each trial to come as long as
+    /// its candidate's took so far, what lies between trials included; nothing before the first has ended.
+    fn to_go(&self) -> String {
+        let (trials, seconds) =
+            self.taken.values().fold((0, 0.0), |(all, sum), (trials, taken)| (all + trials, sum + taken));
+        if trials == 0 || self.to_come.is_empty() {
+            return String::new();
+        }
+        let one = |name: &String| {
+            self.taken
+                .get(name)
+                .map_or(seconds / f64::from(trials), |(trials, taken)| taken / f64::from(*trials))
+        };
+        let ahead: f64 = self.to_come.iter().map(one).sum();
+        // Several may be under way at once, and something is done between two.
+        let pace = self.started.elapsed().as_secs_f64() / seconds.max(1e-3);
+        format!(", {} at least to go", rough_duration_text((ahead * pace).max(1.0)))
     }
 
     /// A line that stays.
@@ -61,15 +84,15 @@ impl Bar {
         self.done += 1;
         self.bar.set_position(self.done);
         let length = self.bar.length().unwrap_or(self.done).max(self.done);
-        let to_go = self.started.elapsed().mul_f64((length - self.done) as f64 / self.done as f64);
+        if let Some(at) = self.to_come.iter().position(|name| *name == id.candidate) {
+            self.to_come.swap_remove(at);
+        }
+        let (trials, seconds) = self.taken.entry(id.candidate.clone()).or_default();
+        (*trials, *seconds) = (*trials + 1, *seconds + wall);
+        let to_go = self.to_go();
+        self.bar.set_prefix(to_go.clone());
         if self.plain {
             let outcome = if status == Status::Ok { "ok" } else { "FAILED" };
-            // More blocks follow where what is wanted is not known by then.
-            let to_go = if to_go.is_zero() {
-                String::new()
-            } else {
-                format!(", {:#} at least to go", HumanDuration(to_go))
-            };
             say(&format!(
                 "trial {}/{length}: block {} {} {outcome} in {wall:.1} s{to_go}",
                 self.done, id.block, id.candidate
@@ -78,16 +101,11 @@ impl Bar {
         if status == Status::Failed {
             let first = reason.lines().next().unwrap_or_default();
             self.say(&format!("warning: {} failed in block {}: {first}", id.candidate, id.block));
+            reason.lines().filter(|line| line.starts_with("the kernel: ")).for_each(|line| self.say(line));
             if !hint.is_empty() {
                 self.say(&format!("hint: {hint}"));
             }
         }
-    }
-}
-
-impl Default for Bar {
-    fn default() -> Self {
-        Bar::new()
     }
 }
 
@@ -98,8 +116,10 @@ impl Drop for Bar {
 }
 
 impl Observer for Bar {
-    fn expect(&mut self, trials: u64) {
-        self.bar.set_length(self.done + trials);
+    fn expect(&mut self, trials: Vec<String>) {
+        self.bar.set_length(self.done + trials.len() as u64);
+        self.to_come = trials;
+        self.bar.set_prefix(self.to_go());
     }
 
     fn event(&mut self, trial: Option<&TrialId>, event: &Event) {

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::host::talk::say;
 use crate::journal::{CandidateStatus, Ending, Run};
-use crate::plan::Plan;
+use crate::plan::{Plan, quoted};
 use crate::report::{Format, Look, Report, ReportError};
 use crate::study::RunFolder;
 
@@ -79,11 +79,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     let page = || arguments.open.then(|| folder.path().join(PAGE));
     match arguments.output.clone().or_else(page) {
         None => {
-            let format = format.format(false, arguments.all);
-            write_out(&report, format, &mut std::io::stdout().lock())?;
-            if matches!(format, Format::Terminal(_)) {
-                lead_on(&folder, arguments.all)?;
-            }
+            report.page = Some(folder.path().join(PAGE)).filter(|page| page.exists());
+            write_out(&report, format.format(false, arguments.all), &mut std::io::stdout().lock())?;
         }
         Some(path) => {
             let failed =
@@ -100,20 +97,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     Ok(Outcome::Done)
 }
 
-/// Where there is more to see, last, where it is seen.
-fn lead_on(folder: &RunFolder, all: bool) -> Result<(), CliError> {
-    let mut out = std::io::stdout().lock();
-    let run = folder.path().display();
-    if !all {
-        writeln!(out, "More      fsverdict report {run} --all")?;
-    }
-    let page = folder.path().join(PAGE);
-    if page.exists() {
-        writeln!(out, "Page      {}", page.display())?;
-    }
-    Ok(())
-}
-
 /// The name of the page in the run's folder.
 pub(super) const PAGE: &str = "report.html";
 
@@ -125,22 +108,41 @@ pub(super) fn open_page(page: &Path) {
     }
 }
 
-/// The table on standard output, after a run; the reports in its folder.
+/// The table on standard output, after a run; the reports in its folder. What cannot be written there keeps nobody from
+/// the result.
 pub(super) fn show_result(folder: &RunFolder, plan: &Plan, all: bool) -> Result<Outcome, CliError> {
     let run = read_run(folder, plan)?;
     let mut report = Report::new(plan, &run, Some(folder.path().to_owned()));
     report.requests = requests(folder.path(), plan, &run);
-    for (name, format) in
+    let written: Result<(), CliError> =
         [(PAGE, Format::Html), ("report.md", Format::Markdown), ("report.json", Format::Json)]
-    {
-        let path = folder.path().join(name);
-        let failed = |error: String| CliError::Failed(format!("cannot write {}: {error}", path.display()));
-        let mut file = std::fs::File::create(&path).map_err(|error| failed(error.to_string()))?;
-        crate::report::write(&report, format, &mut file).map_err(|error| failed(error.to_string()))?;
-    }
+            .into_iter()
+            .try_for_each(|(name, format)| replace(&report, format, &folder.path().join(name)));
+    report.page = Some(folder.path().join(PAGE)).filter(|page| page.exists());
     write_out(&report, Format::Terminal(Look::of_stdout(all)), &mut std::io::stdout().lock())?;
-    lead_on(folder, all)?;
+    written.map_err(|error| {
+        let run = quoted(&folder.path().to_string_lossy());
+        CliError::Failed(format!(
+            "{error}\nhint: the journal is whole; `fsverdict report {run} --format html --output FILE` writes it elsewhere"
+        ))
+    })?;
     Ok(outcome(&run))
+}
+
+/// Writes a report in the place of an earlier one, in one step: somebody may be looking at that. It is on disk when this
+/// returns, lest its writing be measured; where it cannot be, nothing of it stays to take the journal's room.
+pub(super) fn replace(report: &Report<'_>, format: Format, path: &Path) -> Result<(), CliError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let unfinished = path.with_file_name(format!(".{name}.new"));
+    let write = || -> Result<(), String> {
+        let mut file = std::fs::File::create(&unfinished).map_err(|error| error.to_string())?;
+        crate::report::write(report, format, &mut file).map_err(|error| error.to_string())?;
+        file.sync_all().and_then(|()| std::fs::rename(&unfinished, path)).map_err(|error| error.to_string())
+    };
+    write().map_err(|error| {
+        let _ = std::fs::remove_file(&unfinished);
+        CliError::Failed(format!("cannot write {}: {error}", path.display()))
+    })
 }
 
 pub(super) fn read_run(folder: &RunFolder, plan: &Plan) -> Result<Run, CliError> {

@@ -8,7 +8,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::host::talk::say;
-use crate::plan::{Blocks, DeviceSource, LABS, LabChoice, Overrides, Twice, parse_time};
+use crate::plan::{Blocks, DeviceSource, LABS, LabChoice, Overrides, Twice, parse_time, quoted};
 use crate::study::{Observer, Permission, Session, SessionError, Silent};
 
 use super::device::ask;
@@ -139,7 +139,7 @@ pub(super) fn conduct(session: Session, how: &Conduct) -> Result<Outcome, CliErr
     interrupt::explain(&folder, &plan);
     let mut live = Live { inner: observer.as_mut(), folder: &folder, plan: &plan };
     session.conduct(&mut live).map_err(|error| {
-        let run = folder.path().display();
+        let run = quoted(&folder.path().to_string_lossy());
         if !folder.journal().exists() {
             return CliError::failed(error);
         }

@@ -159,7 +159,8 @@ impl BlockDevice {
 
     /// One line for people: path, model, size.
     pub fn describe_for_people(&self) -> String {
-        let model = self.model.as_deref().map(|model| format!("{model}, ")).unwrap_or_default();
+        let file = self.backing_file.as_deref().map(|file| format!("a loop device over {file}"));
+        let model = self.model.clone().or(file).map(|model| format!("{model}, ")).unwrap_or_default();
         format!("{} ({model}{})", self.path.display(), self.bytes())
     }
 

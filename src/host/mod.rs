@@ -11,6 +11,7 @@ pub mod foreign;
 pub mod guard;
 pub mod identity;
 pub mod image;
+pub mod kernel_log;
 pub mod leftovers;
 pub mod loop_device;
 pub mod mounts;

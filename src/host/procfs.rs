@@ -1,10 +1,12 @@
 //! Readers of `/proc`: what the kernel says about CPU, memory, pressure, mounts and itself.
 
+mod activity;
 mod cpu;
 mod memory;
 mod mounts;
 mod process;
 
+pub use activity::activity;
 pub use cpu::{CpuTimes, cpu_count, cpu_times};
 pub use memory::{Memory, io_pressure, memory};
 pub use mounts::{Mount, mounts, unescape};

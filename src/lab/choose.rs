@@ -118,7 +118,10 @@ fn choose_freely(plan: &Plan) -> Result<Choice, LabError> {
         Choice::of(native, "root, and this kernel can run every candidate".to_owned())
     } else if in_uml > natively {
         let lacking = lacking(&plan.candidates, native.as_ref());
-        Choice::of(uml, format!("this machine's kernel cannot run {lacking}"))
+        Choice::of(
+            uml,
+            format!("this machine's kernel cannot run {lacking}; --lab native tries the others on it"),
+        )
     } else {
         let lacking = lacking(&plan.candidates, native.as_ref());
         Choice::of(native, format!("no lab here can run {lacking}"))

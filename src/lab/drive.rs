@@ -1,6 +1,5 @@
 //! Starts what a lab made ready, hears its events, and ends it when its time is up.
 
-use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
@@ -10,17 +9,16 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::host::cell::{Cell, CellError, inherit};
-use crate::host::foreign::{harmless, harmless_value};
+use crate::host::cell::{Cell, CellError, Powers, inherit};
+use crate::host::foreign::harmless_value;
 use crate::host::placement::{Pinned, Placement};
+use crate::host::procfs::activity;
+use crate::host::root::Root;
 use crate::journal::{Event, Status};
+use crate::plan::{Work, duration_text};
+use crate::trial::TrialSpec;
 
-/// How many of a console's last lines go into the reason of a failed trial.
-const LAST_LINES: usize = 12;
-/// What the line holds in which a kernel says why it gives up.
-const PANIC: &str = "Kernel panic";
-/// A longer line of it, in bytes, counts as several.
-const LONGEST_LINE: u64 = 1000;
+use super::console::Console;
 
 /// How long a lab may take to end by itself after its last event.
 const FAREWELL: Duration = Duration::from_secs(20);
@@ -43,7 +41,11 @@ pub struct TrialEnd {
 }
 
 /// Where a cell says that its program was stopped.
-pub(super) struct Stops(OwnedFd);
+pub(super) struct Stops {
+    told: OwnedFd,
+    /// Whether the agent and its programs are processes of this kernel.
+    natively: bool,
+}
 
 impl Stops {
     /// To be asked for before the cell's command is made; the descriptor it is given is added to `inherited`.
@@ -53,11 +55,11 @@ impl Stops {
         let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(failed)?;
         cell.stops = Some(inherit(writer.as_fd())?);
         inherited.push(writer);
-        Ok(Stops(reader))
+        Ok(Stops { told: reader, natively: cell.powers == Powers::Agent })
     }
 
     fn any(&self) -> bool {
-        let mut watched = [PollFd::new(&self.0, PollFlags::IN)];
+        let mut watched = [PollFd::new(&self.told, PollFlags::IN)];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         poll(&mut watched, Some(&at_once)).is_ok() && watched[0].revents().contains(PollFlags::IN)
     }
@@ -87,7 +89,7 @@ pub(super) fn drive(
     mut command: Command,
     events: OwnedFd,
     stops: &Stops,
-    limit: Duration,
+    spec: &TrialSpec,
     watch: &mut dyn FnMut(Event),
     inherited: Vec<OwnedFd>,
     mut company: Option<Company<'_>>,
@@ -104,11 +106,12 @@ pub(super) fn drive(
     // End of file on console and events needs our own copies of their other ends closed.
     drop(command);
     drop(inherited);
-    let console = last_lines(console_reader);
+    let console = Console::listen(console_reader);
     let lines = lines_of(std::fs::File::from(events));
     let mut reported = None;
     let mut late = false;
-    let mut deadline = started + limit;
+    let mut deadline = started + spec.limit;
+    let mut step = String::new();
     let mut alone = false;
     loop {
         let patience = deadline.saturating_duration_since(Instant::now());
@@ -119,7 +122,13 @@ pub(super) fn drive(
                         reported = Some((status, reason, hint));
                         deadline = Instant::now() + FAREWELL;
                     }
-                    Ok(event) => watch(event),
+                    Ok(event) => {
+                        if let Event::StepStarted { step: begun } = &event {
+                            step.clone_from(begun);
+                            console.forget();
+                        }
+                        watch(event);
+                    }
                     // Not an event: a kernel's message on the same line. The console has the rest of it.
                     Err(_) => {}
                 }
@@ -137,17 +146,36 @@ pub(super) fn drive(
         }
     }
     let ended = if late { None } else { warden.wait_until(deadline)? };
+    // A guest's processes are its own; here is only its kernel.
+    let doing = (late && stops.natively).then(|| activity(&Root::default(), warden.0.id())).flatten();
     warden.end()?;
     let wall = started.elapsed().as_secs_f64();
     let killed = reported.is_none() && signal(ended).is_some();
     let (status, reason, hint) = reported.unwrap_or_else(|| {
-        let reason = match late {
-            true => format!("not finished within {:.0} s", limit.as_secs_f64()),
-            false => how_it_ended(ended),
-        };
-        (Status::Failed, with_console(&reason, &console), String::new())
+        let at = at_step(spec, &step);
+        if Instant::now() < deadline {
+            return (Status::Failed, console.after(&how_it_ended(ended)), String::new());
+        }
+        let limit = duration_text(spec.limit);
+        let doing = doing.map_or(String::new(), |doing| format!("; {doing}"));
+        let reason =
+            console.after(&format!("not finished within the {limit} of a trial: it was {at}{doing}"));
+        let longer = duration_text(spec.limit * 3);
+        let hint = format!("`timeout` in [protocol] gives a trial longer: --set protocol.timeout={longer}");
+        (Status::Failed, reason, hint)
     });
     Ok(TrialEnd { status, reason, hint, wall, killed, stopped: stops.any() })
+}
+
+/// What a trial was at in its last step, for people: the phase, and the program it runs where the plan names one.
+pub(super) fn at_step(spec: &TrialSpec, step: &str) -> String {
+    let work = spec.phases.iter().find(|phase| phase.name == step).map(|phase| &phase.work);
+    match work {
+        _ if step.is_empty() => "before its first step".to_owned(),
+        Some(Work::Command(line)) => format!("at `{step}`, which runs: {line}"),
+        Some(Work::Adapter { name, options }) => format!("at `{step}`, which runs: {name} {options}"),
+        _ => format!("at `{step}`"),
+    }
 }
 
 fn how_it_ended(status: Option<ExitStatus>) -> String {
@@ -164,24 +192,6 @@ fn signal(status: Option<ExitStatus>) -> Option<i32> {
     status.signal().or(status.code().filter(|code| *code > 128).map(|code| code - 128))
 }
 
-fn with_console(reason: &str, console: &mpsc::Receiver<Console>) -> String {
-    let Console { panic, last } = console.recv_timeout(Duration::from_secs(2)).unwrap_or_default();
-    let panic = panic.map_or(String::new(), |line| format!(": {line}"));
-    if last.is_empty() {
-        reason.to_owned()
-    } else {
-        format!("{reason}{panic}; its console's last lines:\n{}", Vec::from(last).join("\n"))
-    }
-}
-
-/// What is kept of a console.
-#[derive(Default)]
-struct Console {
-    /// Why a kernel gave up; a long trace of calls follows it.
-    panic: Option<String>,
-    last: VecDeque<String>,
-}
-
 fn lines_of(events: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     let (send, receive) = mpsc::channel();
     std::thread::spawn(move || {
@@ -190,30 +200,6 @@ fn lines_of(events: impl Read + Send + 'static) -> mpsc::Receiver<String> {
                 break;
             }
         }
-    });
-    receive
-}
-
-fn last_lines(console: impl Read + Send + 'static) -> mpsc::Receiver<Console> {
-    let (send, receive) = mpsc::channel();
-    std::thread::spawn(move || {
-        let mut kept = Console::default();
-        let mut console = BufReader::new(console);
-        let mut line = Vec::new();
-        // Without an end of line a console would fill the memory.
-        while matches!(console.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line), Ok(read) if read > 0)
-        {
-            let text = harmless(String::from_utf8_lossy(&line).trim_end());
-            line.clear();
-            if kept.panic.is_none() && text.contains(PANIC) {
-                kept.panic = Some(text.clone());
-            }
-            if kept.last.len() == LAST_LINES {
-                kept.last.pop_front();
-            }
-            kept.last.push_back(text);
-        }
-        let _ = send.send(kept);
     });
     receive
 }

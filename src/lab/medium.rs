@@ -143,6 +143,9 @@ impl Medium {
                 "on a scratch image: what a filesystem costs, not what your disk does with it"
             }
             Medium::Modelled { .. } => "on a modelled device: its own seconds, not those of a drive you have",
+            Medium::Device { ticket, .. } if ticket.is_loop() => {
+                "on a loop device over a file: what a filesystem costs, not what a disk does with it"
+            }
             Medium::Device { .. } => "on a real device",
             Medium::Folders { .. } => {
                 "in folders as they are: what lies below them, and who else uses it, counts too"

@@ -2,6 +2,7 @@
 //! this room.
 
 mod choose;
+mod console;
 mod drive;
 mod free_cpu;
 mod guest;
@@ -116,8 +117,8 @@ pub enum LabError {
     NoSimulatedTime { path: PathBuf, symbol: &'static str },
     #[error(transparent)]
     Cache(#[from] crate::kernel::KernelBuildError),
-    #[error("the path of this program has a blank in it, which a kernel command line cannot carry: {}\nhint: install it in another folder", .0.display())]
-    BlankInPath(PathBuf),
+    #[error("the path of this program has a blank or a quotation mark in it, which a kernel command line cannot carry: {}\nhint: install it in another folder", .0.display())]
+    PathOfProgram(PathBuf),
     #[error("the lab {0} cannot attach such a device\nhint: `fsverdict list labs` says what each takes")]
     NoWay(&'static str),
     #[error(transparent)]

@@ -11,8 +11,7 @@ use crate::host::placement::{Pinned, Placement};
 use crate::host::program::locate;
 use crate::journal::{Caution, Event, Status, TrialId, parted};
 
-use crate::plan::{ClockChoice, Work};
-use crate::trial::TrialSpec;
+use crate::plan::ClockChoice;
 
 use super::drive::TrialEnd;
 use super::kernel::{Kernel, Provision};
@@ -164,17 +163,6 @@ impl Modelled<'_> {
         argv.extend(steady.into_iter().flat_map(|program| [program, "--addr-no-randomize".to_owned()]));
         argv.extend(kernel);
         argv
-    }
-}
-
-/// What a trial was at in its last step, for people: the phase, and the program it runs where the plan names one.
-pub(super) fn at_step(spec: &TrialSpec, step: &str) -> String {
-    let work = spec.phases.iter().find(|phase| phase.name == step).map(|phase| &phase.work);
-    match work {
-        _ if step.is_empty() => "before its first step".to_owned(),
-        Some(Work::Command(line)) => format!("at `{step}`, which runs: {line}"),
-        Some(Work::Adapter { name, options }) => format!("at `{step}`, which runs: {name} {options}"),
-        _ => format!("at `{step}`"),
     }
 }
 

@@ -214,11 +214,10 @@ impl Lab for Native {
         // Standard output is the console; events go their own way.
         command.env(crate::trial::EVENTS_VARIABLE, inherit(sender.as_fd())?.to_string()).stdin(reader);
         inherited.push(sender);
-        let limit = spec.limit;
         // Small enough for a pipe's buffer or not: a thread feeds it.
         let description = serde_json::to_vec(&assignment).map_err(std::io::Error::from)?;
         std::thread::spawn(move || std::io::Write::write_all(&mut { writer }, &description));
-        let end = drive(command, events, &stops, limit, watch, inherited, None)?;
+        let end = drive(command, events, &stops, spec, watch, inherited, None)?;
         if let Some(own) = own {
             let path = own.path().to_owned();
             if let Err(error) = own.remove() {

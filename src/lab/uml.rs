@@ -19,12 +19,12 @@ use crate::journal::{Caution, Event, TrialId};
 use crate::plan::{Candidate, Dataset, DeviceSource, Plan};
 use crate::trial::{Assignment, Bench, QueueLimits, Staging, TrialDevice, TrialSpec, bytes_to_stage};
 
-use super::drive::{Company, Stops, TrialEnd, drive};
+use super::drive::{Company, Stops, TrialEnd, at_step, drive};
 use super::free_cpu;
 use super::held::{disk_for, in_memory};
 use super::kernel::{Kernel, kernel_cell};
 use super::kernels::Kernels;
-use super::modelled::{self, DESCRIPTION, DISK, LENT_DESCRIPTORS, Modelled, at_step, close};
+use super::modelled::{self, DESCRIPTION, DISK, LENT_DESCRIPTORS, Modelled, close};
 use super::traced::Spans;
 use super::{Lab, LabError, Medium, Obstacle, missing_tools};
 
@@ -253,8 +253,9 @@ impl Lab for Uml {
         let placement =
             *self.placements.get(job).ok_or_else(|| std::io::Error::from(rustix::io::Errno::NODEV))?;
         let program = std::env::current_exe()?;
-        if program.to_string_lossy().contains(char::is_whitespace) {
-            return Err(LabError::BlankInPath(program));
+        // A quotation mark would open a word that the kernel reads on behind the blank after it.
+        if program.to_string_lossy().contains(|letter: char| letter.is_whitespace() || letter == '"') {
+            return Err(LabError::PathOfProgram(program));
         }
         if let Some(modelled) = self.modelled(&spec.candidate) {
             return self.run_modelled(&modelled, placement, spec, (medium, &program), watch);
@@ -294,12 +295,11 @@ impl Lab for Uml {
         let stops = Stops::of(&mut cell, &mut inherited)?;
         let mut command = cell.command()?;
         command.env("TMPDIR", MEMORY_FOLDER).stdin(std::process::Stdio::null());
-        let limit = spec.limit;
         Ok(drive(
             command,
             events,
             &stops,
-            limit,
+            spec,
             watch,
             inherited,
             Some(Company { placement, there: &mut || true }),
@@ -373,7 +373,7 @@ impl Uml {
             watch(event);
         };
         let company = Company { placement, there: &mut || endpoint.is_there() };
-        let end = drive(command, events, &stops, spec.limit, &mut watch_steps, inherited, Some(company))?;
+        let end = drive(command, events, &stops, spec, &mut watch_steps, inherited, Some(company))?;
         let traced = (&spans, medium.trace_path(&spec.trial));
         Ok(close(endpoint, end, &at_step(spec, &step), traced, watch))
     }

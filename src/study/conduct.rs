@@ -77,8 +77,9 @@ impl Study<'_> {
                 }
             };
             // What is certain to come; an adaptive run may take more.
-            let blocks_to_come = u64::from(blocks.min.saturating_sub(block));
-            self.observer.expect(names.len() as u64 + blocks_to_come * candidates.len() as u64);
+            let blocks_to_come = blocks.min.saturating_sub(block);
+            let later = (0..blocks_to_come).flat_map(|_| candidates.iter().cloned());
+            self.observer.expect(names.iter().cloned().chain(later).collect());
             self.block(block, attempt, &names)?;
             self.observer.block_ended(self.journal.run()?);
             if self.conclude()? {
@@ -106,7 +107,7 @@ impl Study<'_> {
             .map(|at| names[at].to_owned())
             .collect();
         for attempt in 1..=ATTEMPTS {
-            self.observer.expect(order.len() as u64);
+            self.observer.expect(order.clone());
             let begun = Event::BlockStarted { block: number, attempt, order: order.clone(), place: None };
             self.report(None, begun)?;
             self.block(number, attempt, &order)?;

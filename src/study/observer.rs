@@ -4,8 +4,8 @@ use crate::journal::{Event, Run, TrialId};
 
 /// Hears what happens while a study is conducted.
 pub trait Observer {
-    /// `trials` more trials are expected in all, unless the study ends early.
-    fn expect(&mut self, trials: u64);
+    /// These candidates' trials are still to come, unless the study ends early; each as often as it will be tried.
+    fn expect(&mut self, trials: Vec<String>);
     /// An event, with its trial if it belongs to one.
     fn event(&mut self, trial: Option<&TrialId>, event: &Event);
     /// A block has ended, and this is what is known.
@@ -17,6 +17,6 @@ pub trait Observer {
 pub struct Silent;
 
 impl Observer for Silent {
-    fn expect(&mut self, _trials: u64) {}
+    fn expect(&mut self, _trials: Vec<String>) {}
     fn event(&mut self, _trial: Option<&TrialId>, _event: &Event) {}
 }

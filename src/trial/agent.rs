@@ -75,8 +75,12 @@ fn run(assignment: &Assignment, sink: &mut Sink) -> Result<(), String> {
     };
     let mut stack =
         Stack::new(sink, &spec.candidate, claim.as_ref(), spec.limit).map_err(|error| error.to_string())?;
-    let result = work(assignment, &mut stack);
-    stack.sink.step("tear down");
+    let result = work(assignment, &mut stack).map_err(|error| {
+        let told = error.to_string();
+        let said = stack.said_by_kernel();
+        format!("{told}{said}")
+    });
+    stack.step("tear down");
     let mut complaints = stack.take_down();
     complaints.extend(claim.and_then(|claim| claim.release().err()).map(|error| error.to_string()));
     let complaints = complaints.join("; ");
@@ -85,7 +89,7 @@ fn run(assignment: &Assignment, sink: &mut Sink) -> Result<(), String> {
         (Ok(()), false) => {
             Err(format!("the work was done, but not everything could be taken down: {complaints}"))
         }
-        (Err(error), true) => Err(error.to_string()),
+        (Err(error), true) => Err(error),
         (Err(error), false) => {
             Err(format!("{error}\nafter that, not everything could be taken down: {complaints}"))
         }
@@ -134,7 +138,7 @@ impl Agent<'_> {
         if self.checked {
             return Ok(());
         }
-        stack.sink.step("fsck");
+        stack.step("fsck");
         self.checks(stack, "fsck")
     }
 
@@ -143,7 +147,7 @@ impl Agent<'_> {
         if self.ledger.written().next().is_none() {
             return Ok(());
         }
-        stack.sink.step("verify");
+        stack.step("verify");
         stack.mount_again()?;
         let materials = &self.materials;
         let find = |name: &str| {

@@ -6,6 +6,7 @@ mod cell;
 mod complaint;
 mod error;
 mod hold;
+mod mapping;
 mod phase;
 mod plain;
 mod raw;

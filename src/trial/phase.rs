@@ -25,7 +25,7 @@ const ADAPTER_OUTPUT: usize = 512 * 1024;
 impl Agent<'_> {
     /// Runs one phase of the workload.
     pub(super) fn phase(&mut self, stack: &mut Stack<'_>, phase: &Phase) -> Result<(), TrialError> {
-        stack.sink.step(&phase.name);
+        stack.step(&phase.name);
         if phase.work == Work::Operation(Operation::Fsck) {
             stack.unmount()?;
             self.checks(stack, &phase.name)?;
@@ -271,7 +271,7 @@ impl Agent<'_> {
         work: impl FnOnce(&mut Stack<'s>) -> Result<(), TrialError>,
         make_durable: impl FnOnce(&mut Stack<'s>) -> Result<(), TrialError>,
     ) -> Result<(), TrialError> {
-        stack.sink.step(name);
+        stack.step(name);
         stack.check_device()?;
         let ((), clocked) = self.meter.clock(name, self.cache, stack, work, make_durable)?;
         stack.sink.observation(clocked.finish(WorkDone::default(), None)?);

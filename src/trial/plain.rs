@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::plan::{Candidate, Operation, Phase, Work};
+use crate::plan::{Candidate, Operation, Phase, Work, quoted};
 
 use super::stack::MOUNT;
 
@@ -18,7 +18,9 @@ pub fn command_lines(candidate: &Candidate, phases: &[Phase]) -> Vec<String> {
         return Vec::new();
     };
     let device = if encryption.is_none() { "$DEVICE" } else { "/dev/mapper/fsverdict-$DEVICE" };
-    let line = |argv: Vec<String>| argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    // What stands for a device or a key is not to be taken by its letters.
+    let word = |word: &String| if word.contains('$') { word.clone() } else { quoted(word) };
+    let line = |argv: Vec<String>| argv.iter().map(word).collect::<Vec<_>>().join(" ");
     let mount = || line(filesystem.mount(&candidate.mount).argv(device, MOUNT));
     let unmount = format!("umount -i {MOUNT}");
     let check = |name: &str| match filesystem.fsck_argv(device) {
@@ -71,14 +73,4 @@ fn work(phase: &Phase) -> String {
         Work::Adapter { name, options } => format!("{name} {options}"),
     };
     format!("{line}; [syncfs]    [timed as {}]", phase.name)
-}
-
-/// A word as a shell would need it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=,:+@%^$".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }

@@ -25,7 +25,7 @@ impl Agent<'_> {
         let device = stack.top();
         let mut written = false;
         for phase in phases {
-            stack.sink.step(&phase.name);
+            stack.step(&phase.name);
             let (mut observation, wrote) = self.raw_phase(stack, phase, &device)?;
             written |= wrote;
             observation.measurements.extend(self.settle(stack, &phase.name));

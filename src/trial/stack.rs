@@ -6,12 +6,13 @@
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::fs::FileType;
 
 use crate::filesystem::{DIRECTORY, Filesystem};
 use crate::host::cell::{CellError, Workshop, make_node, private_devices};
+use crate::host::kernel_log::KernelLog;
 use crate::host::procfs::processes_named;
 use crate::host::program::{Program, succeeded};
 use crate::host::root::Root;
@@ -22,6 +23,7 @@ use crate::plan::Candidate;
 
 use super::bare_device::BareDevice;
 use super::error::TrialError;
+use super::mapping::{device_number, gone_within, mapping_node};
 use super::sink::Sink;
 
 /// Where the filesystem under test is mounted, below the agent's own tmpfs.
@@ -53,6 +55,8 @@ pub(super) struct Stack<'a> {
     /// That it does otherwise than asked was told.
     cleaner_told: bool,
     held: Option<File>,
+    /// What the kernel says meanwhile.
+    log: KernelLog,
     /// Where programs are started from whose options a plan can choose; none before [`Stack::shut_in`].
     workshops: Option<Workshops>,
 }
@@ -106,8 +110,24 @@ impl<'a> Stack<'a> {
             cleaner: false,
             cleaner_told: false,
             held: None,
+            // Before there is a /dev without it.
+            log: KernelLog::open(),
             workshops: None,
         })
+    }
+
+    /// A step begins.
+    pub(super) fn step(&mut self, step: &str) {
+        self.log.forget();
+        self.sink.step(step);
+    }
+
+    /// What the kernel has said since then of what this stack is made of, as lines after an error's own.
+    pub(super) fn said_by_kernel(&mut self) -> String {
+        let bottom = self.device_name().unwrap_or_default();
+        let top = self.top().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let words = [bottom, top, self.filesystem.name.to_owned()];
+        self.log.lines(&words).iter().map(|line| format!("\nthe kernel: {line}")).collect()
     }
 
     pub(super) fn filesystem(&self) -> &'static Filesystem {
@@ -359,34 +379,6 @@ impl<'a> Stack<'a> {
         }
         complaints
     }
-}
-
-/// Whether the kernel removes a mapping in time.
-fn gone_within(mapping: &str, limit: Duration) -> bool {
-    let deadline = Instant::now() + limit;
-    while mapping_node(mapping).is_some() {
-        if Instant::now() > deadline {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    true
-}
-
-/// The kernel's node (`/dev/dm-N`) of the mapping of this name.
-fn mapping_node(mapping: &str) -> Option<PathBuf> {
-    let devices = std::fs::read_dir("/sys/block").ok()?.flatten();
-    let named = |device: &std::fs::DirEntry| {
-        std::fs::read_to_string(device.path().join("dm/name")).is_ok_and(|name| name.trim() == mapping)
-    };
-    devices.into_iter().find(named).map(|device| Path::new("/dev").join(device.file_name()))
-}
-
-/// The number of a block device, as sysfs has it.
-fn device_number(node: &Path) -> Option<u64> {
-    let text = std::fs::read_to_string(Path::new("/sys/class/block").join(node.file_name()?).join("dev"));
-    let (major, minor) = text.as_deref().ok()?.trim().split_once(':')?;
-    Some(rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?))
 }
 
 fn open_folder(path: &Path) -> Result<OwnedFd, TrialError> {

@@ -229,6 +229,18 @@ fn findings_raw_devices_and_generations_are_checked() {
             "names another device",
         ),
         ("[[candidate]]\nfilesystem = \"xfs\"\nmount = \"logdev=/dev/loop7\"", "names another device"),
+        ("[[candidate]]\nfilesystem = \"directory\"", "this directory has no path"),
+        ("[[candidate]]\nfilesystem = \"directory\"\npath = \"mnt\"", "\"mnt\" is not absolute"),
+        (
+            "[[candidate]]\nfilesystem = \"xfs\"\npath = \"/mnt\"",
+            "`path` does not go with filesystem = \"xfs\"",
+        ),
+        (
+            "[[candidate]]\nfilesystem = \"directory\"\npath = \"/mnt\"\nmkfs = \"-q\"",
+            "`mkfs` does not go with",
+        ),
+        ("[[candidate]]\nfilesystem = \"directory\"\npath = \"/mnt\"", "compare folders with folders"),
+        ("[goal]\nmetric = \"speed\"", "for example `durable`; `fsverdict list` names all"),
     ] {
         let text = format!("{smallest}\n{lines}\n");
         let error = read(&text, "p.toml").unwrap_err().to_string();

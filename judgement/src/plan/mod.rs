@@ -53,3 +53,4 @@ pub use space::{folder_room, image_room, least_space};
 pub use suggest::{nearest, suggest};
 pub use twin::{TWIN, Twice, contestants, is_twin};
 pub use units::{Bytes, duration_text, parse_duration, parse_time, rough_duration_text};
+pub use words::quoted;

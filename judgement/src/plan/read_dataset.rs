@@ -24,7 +24,7 @@ pub(super) const KEYS: &[&str] = &[
 /// Names that would hide a variable a command line depends on.
 const TAKEN: &[&str] = &[
     "mount", "device", "path", "home", "ifs", "pwd", "oldpwd", "shell", "user", "lang", "term", "tmpdir",
-    "env", "ps1", "ps2", "ps4", "optind", "optarg", "ppid", "cdpath", "mail", "lineno",
+    "env", "ps1", "ps2", "ps4", "optind", "optarg", "ppid", "cdpath", "lineno",
 ];
 
 /// The datasets by name; `None` stands for one in which something is wrong.

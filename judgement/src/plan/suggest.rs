@@ -5,10 +5,18 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     nearest_all(word, known).first().copied()
 }
 
+/// More words than this are not listed.
+const MOST_KNOWN: usize = 30;
+
 /// A hint for an unknown word: the nearest known ones, else all of them.
 pub fn suggest(word: &str, known: &[&str]) -> String {
     let near = nearest_all(word, known);
-    if near.is_empty() {
+    if near.is_empty() && known.len() > MOST_KNOWN {
+        // Words that hold it, or that it holds: `time` in `io_time`.
+        let akin: Vec<&str> = known.iter().copied().filter(|known| known.contains(word)).take(4).collect();
+        let first = if akin.is_empty() { vec![known[0]] } else { akin };
+        format!("for example {}; `fsverdict list` names all {}", either(&first), known.len())
+    } else if near.is_empty() {
         format!("known: {}", known.join(", "))
     } else {
         format!("did you mean {}?", either(&near))
@@ -49,5 +57,9 @@ mod tests {
         assert_eq!(nearest("ntfs-3g", &known), None);
         assert_eq!(suggest("ext5", &known), "did you mean `ext2`, `ext3` or `ext4`?");
         assert_eq!(suggest("hammer", &["a", "b"]), "known: a, b");
+        let many: Vec<String> = (0..40).map(|number| format!("metric_{number}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(suggest("speed", &many), "for example `metric_0`; `fsverdict list` names all 40");
+        assert_eq!(suggest("_39", &many), "for example `metric_39`; `fsverdict list` names all 40");
     }
 }

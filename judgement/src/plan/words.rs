@@ -16,6 +16,16 @@ pub(super) fn split_words(line: &str) -> Result<Vec<String>, ValueError> {
     })
 }
 
+/// A word as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+@%^".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 /// What a word stands for among `known`; `wrong` begins the message about one that is not there.
 pub(super) fn choose<T: Copy>(word: &str, known: &[(&str, T)], wrong: &str) -> Result<T, ValueError> {
     known.iter().find(|(name, _)| *name == word).map(|(_, meant)| *meant).ok_or_else(|| {

@@ -22,6 +22,8 @@ pub struct Report<'a> {
     pub run: &'a Run,
     /// The folder of the run, to point the reader to.
     pub folder: Option<PathBuf>,
+    /// The page among its files, if it is there.
+    pub page: Option<PathBuf>,
     pub basis: TrialBasis,
     /// The candidates: measured ones by rank, then those without a score, skipped and failed ones last.
     pub candidates: Vec<CandidateEntry<'a>>,
@@ -151,6 +153,7 @@ impl<'a> Report<'a> {
             plan,
             run,
             folder,
+            page: None,
             basis,
             candidates: candidates(plan, run, &verdict, &measured),
             phases: phases(plan, &estimates),

@@ -98,7 +98,7 @@ pub(super) fn plain_number(value: f64) -> String {
 /// A ratio with its interval and no more digits than that carries: `1.42 (1.31 to 1.55)`, `1.004 (0.999 to 1.010)`.
 pub(super) fn times_within(ratio: &Estimate) -> String {
     let Some((low, high)) = ratio.low.zip(ratio.high) else { return times(ratio.point) };
-    if high - low < 1e-3 {
+    if high - low < 1e-3 || high < 0.0995 {
         return times(ratio.point);
     }
     // The last digit is between a tenth and the whole of half the interval.
@@ -110,6 +110,10 @@ pub(super) fn times_within(ratio: &Estimate) -> String {
 /// How many times: `1.00`, `1.4`, `12`, with as many digits as stay readable.
 pub(super) fn times(ratio: f64) -> String {
     match ratio {
+        0.0 => "0".to_owned(),
+        // Two digits of it, however little.
+        #[allow(clippy::cast_sign_loss)]
+        tiny if tiny < 0.0995 => format!("{tiny:.0$}", (1 - exponent(tiny)).clamp(2, 9) as usize),
         small if small < 9.95 => format!("{small:.2}"),
         middle if middle < 99.5 => format!("{middle:.1}"),
         large => format!("{large:.0}"),

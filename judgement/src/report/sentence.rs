@@ -158,6 +158,14 @@ fn undecided(report: &Report<'_>) -> String {
                 .map(|rank| rank.candidate.as_str())
                 .collect();
             let mut text = match close.as_slice() {
+                close if close.len() == rest.len() => {
+                    let names: Vec<&str> =
+                        report.verdict.ranking.iter().map(|rank| rank.candidate.as_str()).collect();
+                    let (within, names) = (percent(near), listing(&names, 4));
+                    format!(
+                        "Undecided{after}: no difference can be told yet; {names} are within {within} of each other"
+                    )
+                }
                 [] => format!("Undecided{after}: {} leads so far", leader.candidate),
                 close => {
                     let names: Vec<&str> =

@@ -38,13 +38,14 @@ const PHASE: CapabilitySet = READER
 /// SYS_ADMIN: to mount, and because mkfs.xfs and xfs_repair set a device's block size (BLKBSZSET).
 const TOOL: CapabilitySet = PHASE.union(CapabilitySet::SYS_ADMIN);
 /// MKNOD for the nodes of its own devices, NET_ADMIN for the loopback of phases, SETPCAP to give up powers in their
-/// name, IPC_LOCK for cryptsetup.
+/// name, IPC_LOCK for cryptsetup, SYSLOG for what the kernel says of a failed mount.
 const AGENT: CapabilitySet = TOOL
     .union(CapabilitySet::MKNOD)
     .union(CapabilitySet::NET_ADMIN)
     .union(CapabilitySet::SETPCAP)
     .union(CapabilitySet::SYS_CHROOT)
     .union(CapabilitySet::SYS_NICE)
+    .union(CapabilitySet::SYSLOG)
     .union(CapabilitySet::IPC_LOCK);
 
 impl Powers {

@@ -37,6 +37,11 @@ pub struct Ticket {
 }
 
 impl Ticket {
+    /// Whether there is a file below the device, not a disk.
+    pub fn is_loop(&self) -> bool {
+        self.backing.is_some()
+    }
+
     pub(super) fn new(
         device: &BlockDevice,
         held: &File,

@@ -17,9 +17,9 @@ pub struct ProcessStat {
     /// Clock ticks between boot and its start.
     pub start: u64,
     /// Its name, cut off.
-    name: String,
-    /// It is nothing but remains that nobody has waited for yet.
-    ended: bool,
+    pub name: String,
+    /// What it is at, as a letter (proc_pid_stat(5)).
+    pub state: char,
     /// User and system ticks of its own, and of the children it has waited for.
     ticks: [u64; 4],
 }
@@ -63,14 +63,14 @@ impl ProcessStat {
             parent,
             start: place.next_number("the time of its start", &mut words.skip(4))?,
             name: name.to_owned(),
-            ended: matches!(state, Some("Z" | "X" | "x")),
+            state: state.and_then(|state| state.chars().next()).unwrap_or('?'),
             ticks,
         })
     }
 
     /// Whether it still runs; remains that nobody has waited for do not.
     pub fn runs(&self) -> bool {
-        !self.ended
+        !matches!(self.state, 'Z' | 'X' | 'x')
     }
 
     /// Ticks in user mode, of its own and of the children it has waited for.

@@ -25,7 +25,9 @@ fn failure(record: &CommandRecord) -> String {
     let how = match (record.exit, record.signal) {
         (Some(code), _) => format!("exited with status {code}"),
         (None, Some(signal)) => format!("was ended by signal {signal}"),
-        (None, None) => format!("did not end within its time limit ({:.0} s)", record.seconds),
+        (None, None) => {
+            format!("did not end within the time limit of {:.0} s (`timeout` in [protocol])", record.seconds)
+        }
     };
     let said =
         [record.stderr.trim(), record.stdout.trim()].into_iter().find(|text| !text.is_empty()).unwrap_or("");
@@ -51,7 +53,8 @@ fn gist(said: &str) -> String {
     } else {
         said.split_once('\n').map_or(said, |(_, rest)| rest)
     };
-    let lines: Vec<&str> = whole.lines().collect();
+    // mount(8) refers to a log that may be gone by now, with its guest; what it has to say follows the error.
+    let lines: Vec<&str> = whole.lines().filter(|line| !line.contains("dmesg(1) may have more")).collect();
     let usage = lines.iter().skip(1).position(|line| line.trim_start().to_lowercase().starts_with("usage:"));
     let lines = &lines[..usage.map_or(lines.len(), |at| at + 1)];
     match lines {

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use crate::journal::{CommandRecord, Status, TrialCommands};
+use crate::plan::quoted;
 use crate::report::Report;
 use crate::report::text::{count, one_line};
 
@@ -66,14 +67,6 @@ pub(super) fn harmless(text: &str) -> String {
 /// The words as a shell line that runs the same command.
 fn line(argv: &[String]) -> String {
     argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |character: char| character.is_ascii_alphanumeric() || "-_./=:,+@%^".contains(character);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 fn tail(text: &str) -> String {

@@ -15,6 +15,7 @@ use super::tables::TextTable;
 use super::text::{count, listing, one_line, shorten, width, wrap};
 use super::{Report, TrialBasis, findings, sentence};
 use crate::journal::{CandidateStatus, TrialStanding, metric};
+use crate::plan::quoted;
 
 /// Width of the labels at the foot of the page.
 const LABEL: usize = 10;
@@ -267,12 +268,16 @@ fn foot(report: &Report<'_>, page: &mut Page, signs: Signs) {
     if let Some(folder) = &report.folder {
         page.beside("Run", LABEL, None, &folder.display().to_string());
     }
-    for (at, (command, purpose)) in next(report).iter().enumerate() {
+    for (at, (command, purpose)) in next(report, page.look.detail).iter().enumerate() {
         // A command is never broken: it is there to be copied. Its purpose is said where there is room.
         let label = if at == 0 { "Next" } else { "" };
         let line = format!("{label:LABEL$}{}", one_line(command));
         let whole = format!("{line}   {purpose}");
         page.lines.push(if width(&whole) <= page.look.columns { whole } else { line });
+    }
+    // Last, where it is seen; never broken, since it is there to be copied, too.
+    if let Some(file) = &report.page {
+        page.lines.push(format!("{:LABEL$}{}", "Page", one_line(&file.display().to_string())));
     }
 }
 
@@ -294,7 +299,7 @@ fn join(one: &str, other: &str) -> String {
     if other.is_empty() { one.to_owned() } else { format!("{one}: {other}") }
 }
 
-fn next(report: &Report<'_>) -> Vec<(String, &'static str)> {
+fn next(report: &Report<'_>, all: bool) -> Vec<(String, &'static str)> {
     let Some(folder) = &report.folder else { return Vec::new() };
     let folder = quoted(&folder.display().to_string());
     let mut lines = Vec::new();
@@ -316,16 +321,9 @@ fn next(report: &Report<'_>) -> Vec<(String, &'static str)> {
     }
     if report.basis != TrialBasis::Nothing {
         lines.push((format!("fsverdict report {folder} --format csv"), "or json, markdown"));
+        if !all {
+            lines.push((format!("fsverdict report {folder} --all"), "with every table"));
+        }
     }
     lines
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%".contains(&byte);
-    if !word.is_empty() && word.bytes().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }

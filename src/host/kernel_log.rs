@@ -1,0 +1,92 @@
+//! What the kernel says of a device while something is done with it (`/dev/kmsg`, kernel Documentation/ABI/testing/dev-kmsg).
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+
+use rustix::fs::OFlags;
+
+use super::foreign::harmless;
+
+/// More lines than this are not kept: the last ones say most.
+const MOST_LINES: usize = 6;
+
+/// The kernel's log from a moment on.
+#[derive(Debug)]
+pub struct KernelLog {
+    /// None where this user may not read it.
+    file: Option<File>,
+}
+
+impl KernelLog {
+    /// From now on.
+    #[allow(clippy::cast_possible_wrap, reason = "flags of a few bits")]
+    pub fn open() -> Self {
+        let flags = OFlags::NONBLOCK.bits() as i32;
+        let mut file = OpenOptions::new().read(true).custom_flags(flags).open("/dev/kmsg").ok();
+        if file.as_mut().is_some_and(|file| file.seek(SeekFrom::End(0)).is_err()) {
+            file = None;
+        }
+        KernelLog { file }
+    }
+
+    /// Forgets what was said so far.
+    pub fn forget(&mut self) {
+        if let Some(file) = &mut self.file {
+            let _ = file.seek(SeekFrom::End(0));
+        }
+    }
+
+    /// The last lines since then that hold the first of these words that any holds, in either case.
+    pub fn lines(&mut self, words: &[String]) -> Vec<String> {
+        let all = self.rest();
+        let about = |word: &String| -> Vec<String> {
+            let word = word.to_lowercase();
+            let found = all.iter().filter(|line| !word.is_empty() && line.to_lowercase().contains(&word));
+            found.cloned().collect()
+        };
+        let mut chosen = words.iter().map(about).find(|found| !found.is_empty()).unwrap_or_default();
+        chosen.drain(..chosen.len().saturating_sub(MOST_LINES));
+        chosen
+    }
+
+    /// One record is one read; what was overwritten meanwhile is left out.
+    fn rest(&mut self) -> Vec<String> {
+        let Some(file) = &mut self.file else { return Vec::new() };
+        let mut lines = Vec::new();
+        let mut record = [0; 8192];
+        loop {
+            match file.read(&mut record) {
+                Ok(length @ 1..) => lines.extend(message(&String::from_utf8_lossy(&record[..length]))),
+                Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::Interrupted) => {}
+                Ok(_) | Err(_) => return lines,
+            }
+        }
+    }
+}
+
+/// The message of a record: `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;MESSAGE`, and lines about the device after it.
+fn message(record: &str) -> Option<String> {
+    let (_, text) = record.split_once(';')?;
+    let line = text.lines().next()?.trim();
+    (!line.is_empty()).then(|| harmless(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KernelLog, message};
+
+    #[test]
+    fn a_record_holds_a_message_and_more() {
+        let record = "6,339,5140900,-;EXT4-fs (loop0): Unrecognized mount option \"x;y\"\n SUBSYSTEM=block\n";
+        assert_eq!(message(record).unwrap(), "EXT4-fs (loop0): Unrecognized mount option \"x;y\"");
+        assert_eq!(message("no record"), None);
+    }
+
+    #[test]
+    fn a_log_that_is_read_to_its_end_ends() {
+        let mut log = KernelLog::open();
+        log.forget();
+        assert!(log.lines(&["surely in no line".to_owned()]).len() <= super::MOST_LINES);
+    }
+}

@@ -1,0 +1,105 @@
+//! What is kept of a console: a kernel's last words, and what was said since the trial's step began.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+use crate::host::foreign::harmless;
+
+/// How many of the last lines go into the reason of a failed trial.
+const LAST_LINES: usize = 12;
+/// What the line holds in which a kernel says why it gives up.
+const PANIC: &str = "Kernel panic";
+/// A longer line, in bytes, counts as several.
+const LONGEST_LINE: u64 = 1000;
+/// How long is waited for the end of a console whose program has ended.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+pub(super) struct Console {
+    kept: Arc<Mutex<Kept>>,
+    ended: mpsc::Receiver<()>,
+}
+
+#[derive(Default)]
+struct Kept {
+    /// Why a kernel gave up; a long trace of calls follows it.
+    panic: Option<String>,
+    last: VecDeque<String>,
+}
+
+impl Console {
+    /// Reads a console to its end, in the background.
+    pub(super) fn listen(console: impl Read + Send + 'static) -> Self {
+        let (send, ended) = mpsc::channel();
+        let kept = Arc::new(Mutex::new(Kept::default()));
+        let shared = Arc::clone(&kept);
+        std::thread::spawn(move || {
+            let mut console = BufReader::new(console);
+            let mut line = Vec::new();
+            // Without an end of line a console would fill the memory.
+            while matches!(console.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line), Ok(1..)) {
+                let text = harmless(String::from_utf8_lossy(&line).trim_end());
+                line.clear();
+                let Ok(mut kept) = shared.lock() else { break };
+                if kept.panic.is_none() && text.contains(PANIC) {
+                    kept.panic = Some(text.clone());
+                }
+                if kept.last.len() == LAST_LINES {
+                    kept.last.pop_front();
+                }
+                kept.last.push_back(text);
+            }
+            let _ = send.send(());
+        });
+        Console { kept, ended }
+    }
+
+    /// A step begins: what a kernel said while it started, and of other steps, is no cause of what happens in this one.
+    pub(super) fn forget(&self) {
+        if let Ok(mut kept) = self.kept.lock() {
+            kept.last.clear();
+        }
+    }
+
+    /// The reason, followed by what was said.
+    pub(super) fn after(&self, reason: &str) -> String {
+        let _ = self.ended.recv_timeout(PATIENCE);
+        let Ok(kept) = self.kept.lock() else { return reason.to_owned() };
+        let panic = kept.panic.as_ref().map_or(String::new(), |line| format!(": {line}"));
+        if kept.last.is_empty() {
+            return format!("{reason}{panic}");
+        }
+        let said: Vec<&str> = kept.last.iter().map(String::as_str).collect();
+        format!("{reason}{panic}; its console's last lines:\n{}", said.join("\n"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::Console;
+
+    #[test]
+    fn what_was_said_before_the_step_is_no_cause_and_a_panic_is() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let console = Console::listen(reader);
+        writer.write_all(b"Booting\nKernel panic - not syncing: a\n").unwrap();
+        while console.kept.lock().unwrap().last.len() < 2 {
+            std::thread::yield_now();
+        }
+        console.forget();
+        writer.write_all(b"\x1b[31mred\nand more").unwrap();
+        drop(writer);
+        let text = console.after("ended");
+        assert!(
+            text.starts_with("ended: Kernel panic - not syncing: a; its console's last lines:\n"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("red\nand more") && !text.contains("Booting") && !text.contains('\x1b'),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,32 @@
+//! The device-mapper device of an encrypted layer, as sysfs shows it.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Whether the kernel removes a mapping in time.
+pub(super) fn gone_within(mapping: &str, limit: Duration) -> bool {
+    let deadline = Instant::now() + limit;
+    while mapping_node(mapping).is_some() {
+        if Instant::now() > deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    true
+}
+
+/// The kernel's node (`/dev/dm-N`) of the mapping of this name.
+pub(super) fn mapping_node(mapping: &str) -> Option<PathBuf> {
+    let devices = std::fs::read_dir("/sys/block").ok()?.flatten();
+    let named = |device: &std::fs::DirEntry| {
+        std::fs::read_to_string(device.path().join("dm/name")).is_ok_and(|name| name.trim() == mapping)
+    };
+    devices.into_iter().find(named).map(|device| Path::new("/dev").join(device.file_name()))
+}
+
+/// The number of a block device, as sysfs has it.
+pub(super) fn device_number(node: &Path) -> Option<u64> {
+    let text = std::fs::read_to_string(Path::new("/sys/class/block").join(node.file_name()?).join("dev"));
+    let (major, minor) = text.as_deref().ok()?.trim().split_once(':')?;
+    Some(rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?))
+}
