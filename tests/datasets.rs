@@ -53,7 +53,7 @@ fn what_is_staged_is_what_the_manifest_says() {
         ("file", Dataset::File { size: Bytes(1_000_001), compressible: 0.5 }),
     ] {
         let prepared = prepare(name, &spec, 1).unwrap();
-        let staged = stage(&prepared, &folder.path().join(name)).unwrap();
+        let staged = stage(&prepared, &folder.path().join(name), None).unwrap();
         let manifest = Manifest::of(&prepared, Some(&staged), 0).unwrap();
         manifest.compare(staged.path(), HardLinks::Exact).unwrap();
         assert_eq!(prepared.totals(), Some(staged.totals()));
@@ -90,7 +90,7 @@ fn a_real_folder_is_copied_with_links_modes_and_times() {
     let spec = Dataset::Folder { path: source.path().into(), size: None };
     let prepared = prepare("docs", &spec, 1).unwrap();
     assert!(prepared.totals().is_none() && prepared.needs_staging());
-    let staged = stage(&prepared, &target.path().join("docs")).unwrap();
+    let staged = stage(&prepared, &target.path().join("docs"), None).unwrap();
     assert_eq!(staged.skipped().special, 2);
     assert_eq!(staged.notes(), ["dataset `docs`: left out: 2 sockets, pipes or devices"]);
     let totals = staged.totals();
@@ -138,7 +138,8 @@ fn a_part_of_a_real_folder_is_always_the_same_part_of_about_the_size_asked() {
     fs::create_dir(source.path().join("0/huge")).unwrap();
     fs::write(source.path().join("0/huge/data"), vec![1; 1_000_000]).unwrap();
     let spec = Dataset::Folder { path: source.path().into(), size: Some(Bytes(50_000)) };
-    let stage_as = |name: &str| stage(&prepare(name, &spec, 1).unwrap(), &target.path().join(name)).unwrap();
+    let stage_as =
+        |name: &str| stage(&prepare(name, &spec, 1).unwrap(), &target.path().join(name), None).unwrap();
     let (first, second) = (stage_as("first"), stage_as("second"));
     let bytes = first.totals().bytes;
     assert!((45_000..=55_000).contains(&bytes), "{bytes}");
@@ -149,7 +150,7 @@ fn a_part_of_a_real_folder_is_always_the_same_part_of_about_the_size_asked() {
     let taken: Vec<_> = fs::read_dir(first.path()).unwrap().collect();
     assert!(taken.len() > 3);
     let all = Dataset::Folder { path: source.path().into(), size: Some(Bytes(100_000_000)) };
-    let all = stage(&prepare("all", &all, 1).unwrap(), &target.path().join("all")).unwrap();
+    let all = stage(&prepare("all", &all, 1).unwrap(), &target.path().join("all"), None).unwrap();
     assert_eq!(digest(all.path()), digest(source.path()));
     assert_eq!(all.notes().len(), 1);
 }
@@ -161,7 +162,7 @@ fn what_an_ordinary_user_may_not_read_is_left_out_and_counted() {
     if let Some(folder) = std::env::var_os(INSIDE) {
         let folder = Path::new(&folder);
         let spec = Dataset::Folder { path: folder.join("source"), size: None };
-        let staged = stage(&prepare("home", &spec, 1).unwrap(), &folder.join("target/home")).unwrap();
+        let staged = stage(&prepare("home", &spec, 1).unwrap(), &folder.join("target/home"), None).unwrap();
         assert_eq!(staged.skipped().unreadable, 2);
         assert_eq!(staged.totals().files, 1);
         return;
@@ -218,5 +219,5 @@ fn what_cannot_be_had_is_refused_with_a_hint() {
     assert!(file.contains("hint:"), "{file}");
     let folder = tempfile::tempdir().unwrap();
     let prepared = prepare("data", &Dataset::Flat { files: 1, file_size: Bytes(1) }, 1).unwrap();
-    assert!(stage(&prepared, folder.path()).unwrap_err().to_string().contains("cannot stage it"));
+    assert!(stage(&prepared, folder.path(), None).unwrap_err().to_string().contains("cannot stage it"));
 }

@@ -42,7 +42,7 @@ impl Bench {
     }
 
     fn stage(&mut self) {
-        let staged = stage(&self.dataset, &self.folder.path().join("staged")).unwrap();
+        let staged = stage(&self.dataset, &self.folder.path().join("staged"), None).unwrap();
         self.staged = Some(staged);
     }
 
@@ -136,7 +136,7 @@ fn a_big_file_is_written_read_and_rewritten_in_place() {
     bench.expect("stream.read", 1, size);
     bench.verify_all().unwrap();
     // As it was before it was rewritten, it is no longer right.
-    let again = stage(&bench.dataset, &bench.folder.path().join("again")).unwrap();
+    let again = stage(&bench.dataset, &bench.folder.path().join("again"), None).unwrap();
     fs::copy(again.path(), bench.mount().join("some/where")).unwrap();
     assert!(bench.verify_all().unwrap_err().to_string().contains("has other content from byte 0 on"));
 }

@@ -156,6 +156,7 @@ targets! {
     bonnie: vec![
         include_bytes!("../src/workload/adapter/fixtures/bonnie-2.00.csv").to_vec(),
         include_bytes!("../src/workload/adapter/fixtures/bonnie-2.00-files-only.csv").to_vec(),
+        Vec::new(),
     ], |bytes: &[u8]| understood("bonnie++", bytes);
     fio: vec![
         include_bytes!("../src/workload/adapter/fixtures/fio-3.33.json").to_vec(),
@@ -215,7 +216,11 @@ fn read_plan(text: &str, changes: &[String]) {
             let text = serde_json::to_string(&plan).unwrap();
             assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
         }
-        Err(error) => assert!(error.to_string().len() < 15_000, "{} bytes of error", error.to_string().len()),
+        Err(error) => {
+            let shown = error.to_string();
+            assert!(!shown.is_empty() && shown.len() < 15_000, "{} bytes of error", shown.len());
+            assert!(!changes.is_empty() || error.0.iter().all(|fault| fault.line.is_some()), "{shown}");
+        }
     }
 }
 

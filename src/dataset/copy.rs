@@ -83,6 +83,7 @@ pub(super) fn copy_folder(
         skipped: Skipped::default(),
         listing: Listing::new(),
         buffer: vec![0; TRANSFER],
+        mask: mask(),
     };
     copier.directory(source, target, &from, &mut Vec::new(), 0)?;
     Ok((copier.skipped, copier.digests))
@@ -115,6 +116,14 @@ struct Copier<'a> {
     skipped: Skipped,
     listing: Listing,
     buffer: Vec<u8>,
+    mask: Mode,
+}
+
+/// What this process takes from the mode of files it makes (umask(2), which tells it only by setting another).
+fn mask() -> Mode {
+    let mask = rustix::process::umask(Mode::RWXU);
+    rustix::process::umask(mask);
+    mask
 }
 
 /// Why one thing was not copied.
@@ -236,7 +245,8 @@ impl Copier<'_> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let from = rustix::fs::openat(source, name, flags, Mode::empty()).map_err(Trouble::Source)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let to = rustix::fs::openat(target, name, flags, Mode::from_raw_mode(0o600))
+        let mode = Mode::from_raw_mode(u32::from(status.stx_mode & 0o777));
+        let to = rustix::fs::openat(target, name, flags, mode)
             .map_err(|errno| Trouble::Target("create", errno))?;
         let (mut digest, mut size) = (Xxh3::new(), 0);
         loop {
@@ -260,7 +270,8 @@ impl Copier<'_> {
             }
         }
         self.digests.insert(path.to_vec(), digest.digest());
-        rustix::fs::fchmod(&to, Mode::from_raw_mode(u32::from(status.stx_mode & 0o777)))
+        let masked = if mode.intersects(self.mask) { rustix::fs::fchmod(&to, mode) } else { Ok(()) };
+        masked
             .and_then(|()| rustix::fs::futimens(&to, &times(status)))
             .map_err(|errno| Trouble::Target("set mode and times of", errno))?;
         if status.stx_nlink > 1 {

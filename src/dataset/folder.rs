@@ -7,10 +7,14 @@
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
-use rustix::fs::FileType;
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
+
+use crate::plan::Dataset;
 
 use super::descriptor::{Listing, Stopped, look, open_directory, type_of};
 
@@ -18,8 +22,8 @@ use super::descriptor::{Listing, Stopped, look, open_directory, type_of};
 const DEPTH: usize = 2;
 
 /// What part of a folder is wanted.
-#[derive(Debug)]
-pub(crate) enum Selection {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Selection {
     All,
     /// Some units of it; paths are relative, without a slash in front.
     Some {
@@ -53,8 +57,20 @@ impl Selection {
     }
 }
 
+/// The part of the user's folder that a dataset is, where it states a size and the folder can be looked through: the same
+/// for every trial, so that looked through once is enough.
+pub fn selection(dataset: &Dataset) -> Option<Selection> {
+    let Dataset::Folder { path, size: Some(size) } = dataset else { return None };
+    select(open_source(path).ok()?.as_fd(), size.0).ok()
+}
+
+/// Opens a user's folder. It may itself be reached through symbolic links; only inside are they data.
+pub(super) fn open_source(path: &Path) -> Result<OwnedFd, Errno> {
+    rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+}
+
 /// Picks units of the folder until they hold about `wanted` bytes (nine to eleven tenths, where the units allow it).
-pub(crate) fn select(root: BorrowedFd<'_>, wanted: u64) -> Result<Selection, Errno> {
+pub(super) fn select(root: BorrowedFd<'_>, wanted: u64) -> Result<Selection, Errno> {
     let mut picker = Picker { listing: Listing::new() };
     let mut units = vec![(Vec::new(), 0)];
     for first in picker.directories(root)? {

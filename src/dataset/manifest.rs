@@ -88,9 +88,6 @@ impl Manifest {
     }
 
     /// Whatever lies at `path` now: a directory or a regular file.
-    ///
-    /// # Errors
-    /// When something there cannot be read.
     pub fn of_path(path: &Path) -> Result<Self, IoFailure> {
         let failed = |call, errno| IoFailure::new(call, path.display().to_string(), errno);
         match open_path(path) {

@@ -28,6 +28,7 @@ mod write;
 pub use compare::{CompareError, HardLinks};
 pub use copy::Skipped;
 pub use error::{DatasetError, IoFailure};
+pub use folder::{Selection, selection};
 pub use manifest::Manifest;
 pub use prepare::{Prepared, prepare};
 pub use profile::{PROFILES, Profile, profile};

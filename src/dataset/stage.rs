@@ -14,7 +14,7 @@ use super::copy::{Digests, Skipped, copy_folder};
 use super::descriptor::open_path;
 use super::digest::digests_below;
 use super::error::{DatasetError, IoFailure};
-use super::folder::{Selection, select};
+use super::folder::{Selection, open_source, select};
 use super::list::list;
 use super::prepare::{Origin, Prepared};
 use super::tree::{Entry, EntryKind, PATH_LIMIT, Totals, Tree};
@@ -56,9 +56,6 @@ impl Staged {
     }
 
     /// What another process needs to know to [`adopt`] it; reads a real folder's files once.
-    ///
-    /// # Errors
-    /// [`DatasetError::Staging`] when they cannot be read.
     pub fn record(&self, prepared: &Prepared) -> Result<StagingRecord, DatasetError> {
         let failed = |failure| DatasetError::Staging { dataset: prepared.name().into(), failure };
         let digests = match prepared.origin() {
@@ -91,11 +88,16 @@ impl Staged {
 
 /// Makes the dataset real at `destination`, which must not exist; its parent must.
 ///
-/// Trees, flat directories and folders become a directory, a file dataset a regular file.
+/// Trees, flat directories and folders become a directory, a file dataset a regular file. Of a real folder the part is
+/// taken that was `selected`, or is selected now.
 ///
 /// # Errors
 /// [`DatasetError::Folder`] when a real folder cannot be opened, [`DatasetError::Staging`] when `destination` cannot be written.
-pub fn stage(prepared: &Prepared, destination: &Path) -> Result<Staged, DatasetError> {
+pub fn stage(
+    prepared: &Prepared,
+    destination: &Path,
+    selected: Option<&Selection>,
+) -> Result<Staged, DatasetError> {
     let staging = |failure| DatasetError::Staging { dataset: prepared.name().into(), failure };
     let failed = |call, errno| staging(IoFailure::new(call, destination.display().to_string(), errno));
     let ready = |tree| Staged {
@@ -134,17 +136,16 @@ pub fn stage(prepared: &Prepared, destination: &Path) -> Result<Staged, DatasetE
                 path: path.display().to_string(),
                 errno,
             };
-            // The folder itself may be reached through symbolic links; only inside are they data.
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let source = rustix::fs::open(path, flags, Mode::empty()).map_err(unusable)?;
-            let selection = match wanted {
-                Some(wanted) => {
+            let source = open_source(path).map_err(unusable)?;
+            let selection = match (selected, wanted) {
+                (Some(selected), _) => selected.clone(),
+                (None, Some(wanted)) => {
                     let selection = select(source.as_fd(), *wanted).map_err(unusable)?;
                     // Listing moved the directory's position to its end; the copy lists it again.
                     rustix::fs::seek(&source, SeekFrom::Start(0)).map_err(unusable)?;
                     selection
                 }
-                None => Selection::All,
+                (None, None) => Selection::All,
             };
             let (skipped, digests) = copy_folder(source.as_fd(), target.as_fd(), &selection)
                 .map_err(|failure| staging(failure.below(destination)))?;

@@ -49,9 +49,6 @@ impl Survey {
 }
 
 /// Looks whether every byte of an open device of `size` bytes is `value`, for as long as `patience`. Reads only.
-///
-/// # Errors
-/// When the device cannot be read.
 pub fn survey(
     device: &File,
     about: &BlockDevice,

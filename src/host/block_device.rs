@@ -81,9 +81,6 @@ pub struct BlockDevice {
 
 impl BlockDevice {
     /// Inspects the block device at `path`, symbolic links followed. Opens nothing.
-    ///
-    /// # Errors
-    /// When nothing or something else is there, or sysfs does not describe it.
     pub fn inspect(root: &Root, path: &Path) -> Result<Self, InspectError> {
         let unreadable = |source| InspectError::Unreadable { path: path.to_owned(), source };
         let metadata = match std::fs::metadata(path) {
@@ -110,9 +107,6 @@ impl BlockDevice {
     }
 
     /// Describes the device of a known number.
-    ///
-    /// # Errors
-    /// When sysfs does not describe it.
     pub(crate) fn describe(
         root: &Root,
         given: &Path,

@@ -34,9 +34,6 @@ pub fn drop_caches(root: &Root) -> Result<(), CachesError> {
 }
 
 /// Drops the clean pages of every file below a folder, one by one, which needs no root; names and attributes stay.
-///
-/// # Errors
-/// When a folder or file cannot be read.
 pub fn forget_contents(folder: &Path) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;

@@ -75,9 +75,6 @@ pub struct Gate {
 
 impl Gate {
     /// Two pipes.
-    ///
-    /// # Errors
-    /// When no pipe can be made.
     pub fn new() -> Result<Self, CellError> {
         let pipe =
             || rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(system("make a pipe"));
@@ -85,9 +82,6 @@ impl Gate {
     }
 
     /// The ends the inmate uses, let through to it.
-    ///
-    /// # Errors
-    /// When they cannot be.
     pub fn theirs(&self) -> Result<(RawFd, RawFd), CellError> {
         Ok((inherit(self.ready.1.as_fd())?, inherit(self.go.0.as_fd())?))
     }
@@ -155,9 +149,6 @@ impl Cell {
 
     /// The command that enters the cell. The caller adds descriptors and environment, and spawns it from a
     /// thread that lives as long as the cell: the parent-death signal is the thread's, not the process's.
-    ///
-    /// # Errors
-    /// When this binary cannot be found again.
     pub fn command(&self) -> Result<Command, CellError> {
         let mut command = Command::new(THIS_PROGRAM);
         command.arg("cell").env(SPEC, serde_json::to_string(self).unwrap_or_default());
@@ -179,9 +170,6 @@ pub fn possible_walls() -> Walls {
 }
 
 /// Lets a descriptor through to the program that is started next.
-///
-/// # Errors
-/// When the descriptor is not open.
 pub fn inherit(descriptor: BorrowedFd<'_>) -> Result<RawFd, CellError> {
     rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::empty())
         .map_err(system("let a descriptor through"))?;

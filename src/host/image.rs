@@ -155,9 +155,6 @@ fn create_and_unlink(folder: &Path) -> io::Result<OwnedFd> {
 pub const SCRATCH_PREFIX: &str = "scratch-";
 
 /// Makes an image blank again: its blocks are given back to the folder's filesystem, or zeroed where that cannot.
-///
-/// # Errors
-/// When neither works.
 pub fn blank(image: impl AsFd, size: u64) -> io::Result<()> {
     let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     match rustix::fs::fallocate(&image, punch, 0, size) {
@@ -177,9 +174,6 @@ pub fn blank(image: impl AsFd, size: u64) -> io::Result<()> {
 }
 
 /// A sentence for the reader of the numbers when the folder lies in memory.
-///
-/// # Errors
-/// When the folder's filesystem cannot be asked.
 pub fn tmpfs_caution(folder: &Path) -> io::Result<Option<String>> {
     let kind = rustix::fs::statfs(folder)?.f_type as i64;
     Ok(matches!(kind, TMPFS | RAMFS).then(|| {

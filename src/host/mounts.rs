@@ -32,9 +32,6 @@ pub fn at(path: &Path) -> Option<Mount> {
 }
 
 /// Mounts a fresh tmpfs; nodes on it open devices only where they belong, at `/dev`.
-///
-/// # Errors
-/// When the kernel refuses.
 pub fn memory(point: &Path, mode: &str) -> Result<(), MountError> {
     let data = CString::new(format!("mode={mode}")).unwrap_or_default();
     let mut flags = MountFlags::NOSUID;
@@ -44,9 +41,6 @@ pub fn memory(point: &Path, mode: &str) -> Result<(), MountError> {
 }
 
 /// Mounts one of the kernel's own filesystems (`proc`, `sysfs`, `devtmpfs`).
-///
-/// # Errors
-/// When the kernel refuses.
 pub fn kernel(kind: &str, point: &Path, read_only: bool) -> Result<(), MountError> {
     let mut flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     flags.set(MountFlags::RDONLY, read_only);
@@ -59,9 +53,6 @@ pub fn kernel(kind: &str, point: &Path, read_only: bool) -> Result<(), MountErro
 pub const TERMINALS: &str = "/dev/pts";
 
 /// Mounts pseudo-terminals of this namespace's own (Linux 4.7: each mount of devpts is), where the kernel has any.
-///
-/// # Errors
-/// When the kernel refuses.
 pub fn terminals() -> Result<(), MountError> {
     let point = Path::new(TERMINALS);
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
@@ -72,17 +63,11 @@ pub fn terminals() -> Result<(), MountError> {
 }
 
 /// Shows `source` at `point`, too.
-///
-/// # Errors
-/// When the kernel refuses.
 pub fn bind(source: &Path, point: &Path) -> Result<(), MountError> {
     rustix::mount::mount_bind(source, point).map_err(failed("bind", point))
 }
 
 /// From now on, nothing mounted here is seen elsewhere, nor the other way round.
-///
-/// # Errors
-/// When the kernel refuses.
 pub fn make_private() -> Result<(), MountError> {
     let root = Path::new("/");
     rustix::mount::mount_change(root, MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
@@ -145,9 +130,6 @@ struct Change<'a> {
 }
 
 /// Makes set-user-ID bits below a read-only mount point mean nothing.
-///
-/// # Errors
-/// When the kernel refuses.
 pub fn forbid_set_user_id(point: &Path) -> Result<(), MountError> {
     let flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID;
     rustix::mount::mount_remount(point, flags, "").map_err(failed("forbid set-user-ID programs below", point))

@@ -59,9 +59,6 @@ impl FolderError {
 }
 
 /// Makes sure that `room` bytes could be written below `folder`; nothing is.
-///
-/// # Errors
-/// When they could not.
 pub fn usable(folder: &Path, room: u64) -> Result<(), FolderError> {
     let failed = |errno: Errno| FolderError::Folder { folder: folder.to_owned(), source: errno.into() };
     let opened = open_folder(folder).map_err(failed)?;

@@ -29,9 +29,6 @@ impl Placement {
 
     /// One for each processor this thread may use, the last one first: a guest with all that serves it. For guests whose
     /// time does not pass while they wait for each other.
-    ///
-    /// # Errors
-    /// As [`choose`](Self::choose).
     pub fn each() -> std::io::Result<Vec<Self>> {
         let allowed = sched_getaffinity(None)?;
         let processors = (0..CpuSet::MAX_CPU).rev().filter(|number| allowed.is_set(*number));
@@ -56,9 +53,6 @@ pub struct Pinned {
 
 impl Pinned {
     /// Moves this thread to a processor.
-    ///
-    /// # Errors
-    /// When the processor is not allowed.
     pub fn to(processor: usize) -> std::io::Result<Self> {
         let before = sched_getaffinity(None)?;
         let mut only = CpuSet::new();

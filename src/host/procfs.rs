@@ -15,18 +15,12 @@ pub use process::{ProcessStat, processes_named};
 use super::root::{ReadError, Root};
 
 /// The filesystem types this kernel can mount now (modules not yet loaded are absent), from `/proc/filesystems`.
-///
-/// # Errors
-/// When it cannot be read.
 pub fn known_filesystems(root: &Root) -> Result<Vec<String>, ReadError> {
     let text = root.text("proc/filesystems")?;
     Ok(text.lines().filter_map(|line| line.split_ascii_whitespace().last()).map(str::to_owned).collect())
 }
 
 /// What `/proc/cpuinfo` says of the first processor under this name.
-///
-/// # Errors
-/// When it cannot be read.
 pub fn cpu_info(root: &Root, key: &str) -> Result<Option<String>, ReadError> {
     let text = root.text("proc/cpuinfo")?;
     Ok(text.lines().find_map(|line| {
@@ -36,9 +30,6 @@ pub fn cpu_info(root: &Root, key: &str) -> Result<Option<String>, ReadError> {
 }
 
 /// Whether the processor has a flag, such as `hypervisor` when one runs it (x86 only; elsewhere false).
-///
-/// # Errors
-/// When `/proc/cpuinfo` cannot be read.
 pub fn has_cpu_flag(root: &Root, name: &str) -> Result<bool, ReadError> {
     Ok(cpu_info(root, "flags")?.is_some_and(|flags| flags.split_ascii_whitespace().any(|flag| flag == name)))
 }

@@ -121,9 +121,6 @@ impl Program {
 
     /// Starts it up to the point where its first own instruction would run, if it runs in a cell; a program
     /// without a cell has no such point and simply starts.
-    ///
-    /// # Errors
-    /// If it could not be started.
     pub fn prepare(&self) -> Result<Ready, ProgramError> {
         let name = self.argv.first().map_or("", String::as_str);
         let start = |source: std::io::Error| ProgramError::Start { program: name.to_owned(), source };
@@ -182,9 +179,6 @@ impl Program {
 
 impl Ready {
     /// Lets it go and waits for its end. The clock of the record starts here.
-    ///
-    /// # Errors
-    /// If its end could not be learned.
     pub fn run(mut self, step: &str) -> Result<CommandRecord, ProgramError> {
         let name = self.argv.first().cloned().unwrap_or_default();
         let started = Instant::now();
@@ -209,9 +203,6 @@ impl Ready {
 }
 
 /// Turns a record of anything but exit status 0 into an error.
-///
-/// # Errors
-/// [`ProgramError::Failed`] with the record.
 pub fn succeeded(record: CommandRecord) -> Result<CommandRecord, ProgramError> {
     if record.exit == Some(0) { Ok(record) } else { Err(ProgramError::Failed(Box::new(record))) }
 }

@@ -37,26 +37,17 @@ impl Root {
     }
 
     /// The bytes of a file.
-    ///
-    /// # Errors
-    /// [`ReadError::Io`] when it cannot be read.
     pub fn bytes(&self, relative: impl AsRef<Path>) -> Result<Vec<u8>, ReadError> {
         let file = self.path(relative);
         std::fs::read(&file).map_err(|source| ReadError::Io { file, source })
     }
 
     /// The text of a file; bytes that are not UTF-8 are replaced.
-    ///
-    /// # Errors
-    /// [`ReadError::Io`] when it cannot be read.
     pub fn text(&self, relative: impl AsRef<Path>) -> Result<String, ReadError> {
         Ok(String::from_utf8_lossy(&self.bytes(relative)?).into_owned())
     }
 
     /// The text of a file without surrounding white space, or `None` where this kernel has no such file.
-    ///
-    /// # Errors
-    /// [`ReadError::Io`] when it is there but cannot be read.
     pub fn optional(&self, relative: impl AsRef<Path>) -> Result<Option<String>, ReadError> {
         match self.text(relative) {
             Ok(text) => Ok(Some(text.trim().to_owned())),
@@ -148,9 +139,6 @@ pub const PAGE: usize = 4096;
 
 impl OpenFile {
     /// Opens `relative` below `root`.
-    ///
-    /// # Errors
-    /// [`ReadError::Io`] when it cannot be opened.
     pub fn open(root: &Root, relative: impl AsRef<Path>) -> Result<OpenFile, ReadError> {
         let path = root.path(relative);
         match File::open(&path) {
@@ -160,9 +148,6 @@ impl OpenFile {
     }
 
     /// The file's present content, up to a page of it, in `buffer`.
-    ///
-    /// # Errors
-    /// [`ReadError::Io`] when it cannot be read, or is not text.
     pub fn read<'b>(&self, buffer: &'b mut [u8; PAGE]) -> Result<&'b str, ReadError> {
         let failed = |source| ReadError::Io { file: self.path.clone(), source };
         let length = self.file.read_at(buffer, 0).map_err(failed)?;

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::identity::{Identity, NameKind};
@@ -26,16 +26,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const ANSWER: usize = 1 << 20;
 
 /// One mark found on a device.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Signature {
     /// libblkid's word for it (`ext4`, `crypto_LUKS`, `LVM2_member`, `linux_raid_member`, `swap`, `gpt`, `dos` …).
+    #[serde(rename = "type")]
     pub kind: String,
     /// `filesystem`, `partition-table`, `raid`, `crypto` or `other`.
-    #[serde(default)]
     pub usage: Option<String>,
-    #[serde(default)]
     pub label: Option<String>,
-    #[serde(default)]
     pub uuid: Option<String>,
 }
 
@@ -133,19 +131,7 @@ pub fn read(device: &File, size: u64) -> Result<Contents, SignatureError> {
 #[derive(Deserialize)]
 struct WipefsAnswer {
     #[serde(default)]
-    signatures: Vec<WipefsMark>,
-}
-
-#[derive(Deserialize)]
-struct WipefsMark {
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(default)]
-    usage: Option<String>,
-    #[serde(default)]
-    label: Option<String>,
-    #[serde(default)]
-    uuid: Option<String>,
+    signatures: Vec<Signature>,
 }
 
 fn marks(device: BorrowedFd<'_>) -> Result<Vec<Signature>, SignatureError> {
@@ -162,15 +148,11 @@ fn parse_wipefs(answer: &[u8]) -> Result<Vec<Signature>, String> {
         return Ok(Vec::new());
     }
     let answer: WipefsAnswer = serde_json::from_slice(answer).map_err(|error| error.to_string())?;
-    let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
     let mut signatures: Vec<Signature> = Vec::new();
-    for mark in answer.signatures {
-        let signature = Signature {
-            kind: mark.kind,
-            usage: filled(mark.usage),
-            label: filled(mark.label),
-            uuid: filled(mark.uuid),
-        };
+    for mut signature in answer.signatures {
+        for text in [&mut signature.usage, &mut signature.label, &mut signature.uuid] {
+            text.take_if(|text| text.is_empty());
+        }
         // Backup copies (GPT's second header, btrfs' mirrors) are the same thing once more.
         if !signatures.contains(&signature) {
             signatures.push(signature);

@@ -32,9 +32,6 @@ pub(super) fn disk_folder(root: &Root, name: &str) -> PathBuf {
 }
 
 /// The devices a device stands on in the end (below LUKS, RAID, LVM); itself when it stands on none.
-///
-/// # Errors
-/// When there is no such device, or its folder cannot be read.
 pub fn bottom_devices(root: &Root, name: &str) -> Result<Vec<String>, ReadError> {
     let mut bottoms = Vec::new();
     let mut open = vec![name.to_owned()];
@@ -66,9 +63,6 @@ fn below(root: &Root, name: &str) -> Result<Vec<String>, ReadError> {
 }
 
 /// Whether the kernel keeps counters for a device; without, its numbers are all zero.
-///
-/// # Errors
-/// When the setting is there but cannot be read.
 pub fn is_counted(root: &Root, name: &str) -> Result<bool, ReadError> {
     Ok(root.optional(disk_folder(root, name).join("queue/iostats"))?.as_deref() != Some("0"))
 }
@@ -84,9 +78,6 @@ pub struct Schedulers {
 
 impl Schedulers {
     /// Those of a device, or of the disk a partition is on; `None` where it has no such setting.
-    ///
-    /// # Errors
-    /// When the setting is there but cannot be read, or [`ReadError::Malformed`] when none is marked as the one in use.
     pub fn of(root: &Root, name: &str) -> Result<Option<Schedulers>, ReadError> {
         let file = disk_folder(root, name).join("queue/scheduler");
         let text = root.optional(&file)?.filter(|text| !text.is_empty());

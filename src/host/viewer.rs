@@ -29,9 +29,6 @@ pub enum ViewerError {
 ///
 /// `$BROWSER` is a list of programs with colons between, of which the first that is there is taken. Where root works
 /// for somebody else (sudo(8)), it is that user's browser: browsers refuse to be root's.
-///
-/// # Errors
-/// When there is no program that could, or it does not start.
 pub fn open(page: &Path) -> Result<(), ViewerError> {
     let wanted = std::env::var("BROWSER").unwrap_or_default();
     let named = wanted.split(':').filter(|name| !name.is_empty());

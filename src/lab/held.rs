@@ -1,5 +1,6 @@
 //! Where a run's datasets are staged: in memory where they fit, else on a scratch disk; natively once for all trials.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -43,7 +44,8 @@ impl Held {
         };
         // No device: nothing is formatted while datasets are staged.
         let device = TrialDevice::Guest { path: PathBuf::new() };
-        let bench = Bench { device, staging, idle_load: 0.0, queue: None, modules: None };
+        let bench =
+            Bench { device, staging, idle_load: 0.0, queue: None, modules: None, selected: BTreeMap::new() };
         let assignment = Assignment { spec: spec.clone(), bench };
         let mut command = staging_cell(&assignment).command()?;
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;

@@ -1,5 +1,6 @@
 //! The `native` lab: this machine's kernel. The agent is a child process in a cell; root only.
 
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -202,7 +203,8 @@ impl Lab for Native {
             }
             None => Staging::Memory,
         };
-        let bench = Bench { device, staging, idle_load, queue: None, modules: None };
+        let bench =
+            Bench { device, staging, idle_load, queue: None, modules: None, selected: BTreeMap::new() };
         let assignment = Assignment { spec: spec.clone(), bench };
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;

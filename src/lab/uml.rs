@@ -5,11 +5,13 @@
 //! it and its helper processes end with the conductor, and sees a tree it could not write even if told to: it may be
 //! any program the plan names, and has the rights to read and nothing else, whoever started it.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use crate::dataset::{Selection, selection};
 use crate::endpoint::Clock;
 use crate::host::cell::{CellError, Walls, inherit, possible_walls};
 use crate::host::placement::Placement;
@@ -46,6 +48,8 @@ pub(super) struct Uml {
     /// Bytes of the datasets; found out when they are first asked for: measuring a user's folder takes its time, and who only wants to know
     /// which candidates can run need not wait for it.
     staged: OnceLock<u64>,
+    /// What is taken of the user's folders: a guest would look through them anew for each trial, and slowly.
+    selected: OnceLock<BTreeMap<String, Selection>>,
 }
 
 #[derive(Debug)]
@@ -77,7 +81,15 @@ impl Uml {
             Clock::Simulated => Placement::each()?,
             Clock::Real => vec![Placement::choose()?],
         };
-        Ok(Uml { clock, kernels, walls, placements, plan: plan.clone(), staged: OnceLock::new() })
+        Ok(Uml {
+            clock,
+            kernels,
+            walls,
+            placements,
+            plan: plan.clone(),
+            staged: OnceLock::new(),
+            selected: OnceLock::new(),
+        })
     }
 
     fn kernel(&self, candidate: &Candidate) -> &Kernel {
@@ -98,6 +110,15 @@ impl Uml {
         } else {
             Room { memory: own, on_disk: Some(bytes) }
         }
+    }
+
+    /// What is taken of which of the user's folders.
+    fn selected(&self) -> BTreeMap<String, Selection> {
+        let found = self.selected.get_or_init(|| {
+            let all = self.plan.datasets.iter();
+            all.filter_map(|(name, dataset)| Some((name.clone(), selection(dataset)?))).collect()
+        });
+        found.clone()
     }
 
     /// The memory of its guests in bytes, the smallest first.
@@ -275,6 +296,7 @@ impl Lab for Uml {
             idle_load: 0.0,
             queue: None,
             modules,
+            selected: self.selected(),
         };
         let disk = medium.attach()?.open()?;
         let description = describe(&Assignment { spec: spec.clone(), bench })?;
@@ -337,6 +359,7 @@ impl Uml {
             idle_load: 0.0,
             queue: Some(QueueLimits { rotational: limits.rotational, max_sectors_kb: limits.max_sectors_kb }),
             modules,
+            selected: self.selected(),
         };
         let free = self.clock == Clock::Simulated;
         for text in free_cpu::cautions(&spec.candidate, &limits).into_iter().filter(|_| free) {

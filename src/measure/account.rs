@@ -19,18 +19,6 @@ pub struct WorkDone {
     pub histograms: Vec<Histogram>,
     /// The call whose latency stands for the operation; `None` gives no percentiles.
     pub main_call: Option<String>,
-    /// What the program that did the work used. `None`: the meter's own reading, which is this process and the
-    /// children it has waited for.
-    pub tool: Option<ToolUse>,
-}
-
-/// Resources a program used, as the kernel reported when it ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ToolUse {
-    /// User and system time of it and its children.
-    pub cpu: Duration,
-    /// Largest resident set in bytes; `None` where it is not known.
-    pub memory_peak: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -62,7 +50,7 @@ pub(super) fn measurements(readings: &Readings, work: &WorkDone) -> Vec<Measurem
     let durable = readings.durable.as_secs_f64();
     list.seconds("durable", readings.durable);
     list.seconds("returned", readings.returned);
-    cpu(&mut list, readings, work);
+    cpu(&mut list, readings);
     if let Some((before, after)) = readings.before.device.zip(readings.after.device) {
         device(&mut list, &before, &after, work.bytes_written);
     }
@@ -83,9 +71,6 @@ pub(super) fn measurements(readings: &Readings, work: &WorkDone) -> Vec<Measurem
         list.push("space_used", Unit::Bytes, float(bytes));
     }
     list.push("dirty_peak", Unit::Bytes, float(readings.dirty.bytes));
-    if let Some(bytes) = work.tool.and_then(|tool| tool.memory_peak) {
-        list.push("memory_peak", Unit::Bytes, float(bytes));
-    }
     if let Some((before, after)) = readings.before.stalled.zip(readings.after.stalled) {
         list.seconds("io_pressure", after.saturating_sub(before));
     }
@@ -94,14 +79,13 @@ pub(super) fn measurements(readings: &Readings, work: &WorkDone) -> Vec<Measurem
     list.0
 }
 
-fn cpu(list: &mut List, readings: &Readings, work: &WorkDone) {
-    let tool = work.tool.map_or(readings.own_cpu, |tool| tool.cpu);
-    list.seconds("cpu", tool);
+fn cpu(list: &mut List, readings: &Readings) {
+    list.seconds("cpu", readings.own_cpu);
     let seconds =
         |before: u64, after: u64| float(after.saturating_sub(before)) / float(readings.ticks_per_second);
     let machine = seconds(readings.before.cpu.busy(), readings.after.cpu.busy());
     let explained = readings.idle_load * readings.durable.as_secs_f64()
-        + tool.as_secs_f64()
+        + readings.own_cpu.as_secs_f64()
         + readings.dirty.cpu.as_secs_f64();
     // The machine's time comes in ticks and by sampling, the tool's is exact: in short phases the difference
     // may be below nothing.
@@ -162,7 +146,7 @@ fn float(count: u64) -> f64 {
 mod tests {
     use std::time::Duration;
 
-    use super::{Readings, ToolUse, WorkDone, measurements};
+    use super::{Readings, WorkDone, measurements};
     use crate::host::procfs::CpuTimes;
     use crate::journal::{Histogram, Measurement, metric};
     use crate::measure::dirty::DirtyPeak;
@@ -256,7 +240,6 @@ mod tests {
         near(&list, "latency_p95", 1e-6);
         near(&list, "latency_p99", 2e-3);
         near(&list, "latency_max", 2e-3);
-        assert_eq!(value(&list, "memory_peak"), None, "only known at the tool's end");
         for one in &list {
             let known = metric(&one.metric).unwrap_or_else(|| panic!("{} is not in METRICS", one.metric));
             assert_eq!(known.unit, one.unit, "{}", one.metric);
@@ -285,12 +268,9 @@ mod tests {
     }
 
     #[test]
-    fn the_tools_own_word_counts_before_ours() {
-        let tool = ToolUse { cpu: Duration::from_secs(5), memory_peak: Some(4096) };
-        let list = measurements(&readings(), &WorkDone { tool: Some(tool), ..WorkDone::default() });
-        near(&list, "cpu", 5.0);
-        near(&list, "cpu_kernel", 0.0);
-        near(&list, "memory_peak", 4096.0);
+    fn the_kernel_s_share_is_never_below_nothing() {
+        let busy = Readings { own_cpu: Duration::from_secs(5), ..readings() };
+        near(&measurements(&busy, &WorkDone::default()), "cpu_kernel", 0.0);
     }
 
     #[test]

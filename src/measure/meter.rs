@@ -17,9 +17,6 @@ use super::sample::Probe;
 pub const IDLE_WINDOW: Duration = Duration::from_millis(400);
 
 /// CPU seconds per wall second that the machine uses while we do nothing, measured over `window`.
-///
-/// # Errors
-/// When `/proc/stat` cannot be read or understood.
 pub fn idle_load(root: &Root, window: Duration) -> Result<f64, ReadError> {
     let started = Instant::now();
     let before = cpu_times(root)?.busy();
@@ -43,9 +40,6 @@ pub struct Meter {
 impl Meter {
     /// A meter for phases on `device` (kernel name, e.g. `dm-0`: what it stands on is what is counted), on a
     /// machine that uses `idle_load` by itself (see [`idle_load`]). Without a device there are no device numbers.
-    ///
-    /// # Errors
-    /// When the device or a counter is not there or cannot be understood.
     pub fn new(root: &Root, device: Option<&str>, idle_load: f64) -> Result<Meter, MeasureError> {
         let probe = Probe::open(root, device)?;
         let mut cautions = Vec::new();
@@ -130,9 +124,6 @@ pub struct Clocked {
 
 impl Clocked {
     /// The observation. `mount_point` is where the filesystem under test is mounted, if it is.
-    ///
-    /// # Errors
-    /// When the space in use cannot be asked for.
     pub fn finish(mut self, work: WorkDone, mount_point: Option<&Path>) -> Result<Observation, MeasureError> {
         self.readings.space_used = mount_point.map(space_used).transpose()?;
         Ok(Observation {

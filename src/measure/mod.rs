@@ -30,7 +30,7 @@ mod meter;
 mod sample;
 mod settle;
 
-pub use account::{ToolUse, WorkDone};
+pub use account::WorkDone;
 pub use error::MeasureError;
 pub use meter::{Clocked, IDLE_WINDOW, Meter, idle_load};
 pub use settle::{SettleLimits, Settled, settle};

@@ -1,7 +1,8 @@
-//! Waits until a phase has really ended: nothing in flight, nothing dirty, the device quiet.
+//! Waits until a phase has really ended: nothing in flight, nothing being written back, the device quiet.
 //!
-//! Dirty and Writeback are counted for the whole machine. Call this after a syncfs: what is dirty then
-//! and does not shrink belongs to others, and is waited for only briefly.
+//! Dirty and Writeback are counted for the whole machine. Call this after a syncfs: what is dirty then belongs to others,
+//! may stay so for half a minute (vm.dirty_expire_centisecs), and is not waited for; what they are writing just now, perhaps
+//! to the disk below the device, is, but only briefly.
 
 use std::time::{Duration, Instant};
 
@@ -17,9 +18,9 @@ pub struct SettleLimits {
     pub interval: Duration,
     /// The device is quiet when it has written nothing for this long.
     pub quiet: Duration,
-    /// Less than this many unwritten bytes in memory is nothing.
+    /// Less than this many bytes of memory, unwritten or being written, is nothing.
     pub dirty_bytes: u64,
-    /// With a quiet device, unwritten data of others is waited for no longer than this …
+    /// With a quiet device, what others write is waited for no longer than this …
     pub foreign: Duration,
     /// … and no longer than this once it has stopped shrinking.
     pub foreign_still: Duration,
@@ -73,13 +74,12 @@ impl Settled {
 }
 
 /// Waits until `device` (what it stands on) is quiet and memory holds nothing unwritten; a time-out is reported, not hidden.
-///
-/// # Errors
-/// When a counter cannot be read or understood.
 pub fn settle(root: &Root, device: Option<&str>, limits: &SettleLimits) -> Result<Settled, ReadError> {
     let bottoms = device.map(|name| bottom_devices(root, name)).transpose()?.unwrap_or_default();
     let look = || {
-        let mut state = State { unwritten: memory(root)?.unwritten(), writes: 0, in_flight: false };
+        let memory = memory(root)?;
+        let (unwritten, written_back) = (memory.unwritten(), memory.writeback);
+        let mut state = State { unwritten, written_back, writes: 0, in_flight: false };
         for name in &bottoms {
             let stat = device_stat(root, name)?;
             // Flushes and discards move the device as writes do.
@@ -96,6 +96,8 @@ pub fn settle(root: &Root, device: Option<&str>, limits: &SettleLimits) -> Resul
 #[derive(Debug, Clone, Copy)]
 struct State {
     unwritten: u64,
+    /// The part of it that is on its way to a device.
+    written_back: u64,
     writes: u64,
     in_flight: bool,
 }
@@ -127,7 +129,7 @@ fn wait(
     let first = look()?;
     let mut last_writes = first.writes;
     let mut quiet_since = time.elapsed();
-    let mut least = (first.unwritten, time.elapsed());
+    let mut least = (first.written_back, time.elapsed());
     let mut state = first;
     loop {
         let now = time.elapsed();
@@ -135,12 +137,12 @@ fn wait(
             quiet_since = now;
             last_writes = state.writes;
         }
-        if state.unwritten < least.0 {
-            least = (state.unwritten, now);
+        if state.written_back < least.0 {
+            least = (state.written_back, now);
         }
         let quiet_for = now.saturating_sub(quiet_since);
         let quiet = quiet_for >= limits.quiet;
-        let clean = state.unwritten < limits.dirty_bytes;
+        let clean = state.written_back < limits.dirty_bytes;
         let gave_up_on_others =
             quiet_for >= limits.foreign || quiet_for.min(now.saturating_sub(least.1)) >= limits.foreign_still;
         let timed_out = now >= limits.timeout;
@@ -184,8 +186,8 @@ mod tests {
         wait(&SettleLimits::default(), &mut Virtual(&clock), || Ok(at(clock.get().as_millis()))).unwrap()
     }
 
-    fn state(unwritten: u64, writes: u64, in_flight: bool) -> State {
-        State { unwritten, writes, in_flight }
+    fn state(written_back: u64, writes: u64, in_flight: bool) -> State {
+        State { unwritten: written_back, written_back, writes, in_flight }
     }
 
     #[test]
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_while_dirty_data_shrinks() {
+    fn waits_while_what_is_written_back_shrinks() {
         let shrinking =
             settled(|now| state((10 << 20) - u64::try_from(now.min(999)).unwrap() * 10_000, 0, false));
         assert!((0.9..1.1).contains(&shrinking.seconds), "{}", shrinking.seconds);
@@ -223,6 +225,9 @@ mod tests {
 
     #[test]
     fn dirt_of_others_is_reported_and_not_waited_for() {
+        let idle = settled(|_| State { unwritten: 8 << 20, ..state(0, 0, false) });
+        assert!(idle.seconds <= 0.06 && !idle.timed_out, "nobody writes it: {}", idle.seconds);
+        assert!(idle.caution("write").unwrap().text.contains("of other programs or devices"));
         let still = settled(|_| state(8 << 20, 0, false));
         assert!((0.3..0.4).contains(&still.seconds), "{}", still.seconds);
         assert!(!still.timed_out, "the device was quiet");

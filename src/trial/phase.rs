@@ -100,7 +100,6 @@ impl Agent<'_> {
             files: done.files,
             histograms: done.histograms,
             main_call: Some(done.main_call.to_owned()),
-            tool: None,
         };
         let observation = clocked.finish(work, stack.space())?;
         verify(&site)?;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::dataset::Selection;
 use crate::host::guard::Ticket;
 use crate::host::process_key::ProcessKey;
 use crate::host::root::Root;
@@ -56,6 +57,8 @@ pub struct Bench {
     pub queue: Option<QueueLimits>,
     /// The kernel modules a guest must load first; a native kernel finds its own.
     pub modules: Option<Modules>,
+    /// What is taken of which of the user's folders, where that was looked for before.
+    pub selected: BTreeMap<String, Selection>,
 }
 
 /// Where datasets lie that commands, or copies of a user's folder, need as files.

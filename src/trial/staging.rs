@@ -41,7 +41,7 @@ pub(super) struct Materials {
 impl Materials {
     /// Prepares every dataset, and has those that a phase needs as files ready.
     pub(super) fn gather(assignment: &Assignment, sink: &mut Sink) -> Result<Self, TrialError> {
-        let Assignment { spec, bench: Bench { staging, .. } } = assignment;
+        let Assignment { spec, bench: Bench { staging, selected, .. } } = assignment;
         if !matches!(staging, Staging::Held { .. }) {
             make_room(staging)?;
         }
@@ -55,7 +55,7 @@ impl Materials {
                 }
                 (true, Staging::Memory | Staging::Disk { .. }) => {
                     sink.step(&format!("stage {name}"));
-                    Some(dataset::stage(&prepared, &Path::new(DATA).join(name))?)
+                    Some(dataset::stage(&prepared, &Path::new(DATA).join(name), selected.get(name))?)
                 }
             };
             if let (Dataset::Folder { .. }, Some(staged)) = (dataset, &staged) {

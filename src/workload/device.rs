@@ -40,9 +40,6 @@ fn body(dataset: &Prepared) -> (Body, Option<&crate::dataset::Content>) {
 }
 
 /// Writes the dataset's bytes to the device from its first byte on. Making them durable is the caller's.
-///
-/// # Errors
-/// When the device is too small or fails.
 pub fn write_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError> {
     let file = open(Operation::DeviceWrite, device, OFlags::WRONLY)?;
     let (body, content) = body(dataset);
@@ -59,9 +56,6 @@ pub fn write_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError
 }
 
 /// Reads as many bytes. Dropping what is cached is the caller's.
-///
-/// # Errors
-/// When the device is too small or fails.
 pub fn read_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError> {
     let mut latency = Latency::new("read")?;
     let mut position = 0;

@@ -13,7 +13,6 @@ use fsverdict::plan::{
     self, Blocks, Bytes, Dataset, DeviceSource, KEYS, LabChoice, Overrides, Plan, PlanError, Twice,
     contestants, digest, image_room, preset, presets,
 };
-use proptest::prelude::{prop_assert, proptest};
 
 fn read_with(text: &str, file_name: &str, overrides: &Overrides) -> Result<Plan, PlanError> {
     with_vocabulary(|vocabulary| plan::read_with(text, file_name, overrides, vocabulary))
@@ -62,26 +61,6 @@ fn right_plans_resolve_to_everything_spelled_out() {
 fn a_resolved_plan_survives_json() {
     let json = serde_json::to_string(&base().unwrap()).unwrap();
     assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), base().unwrap());
-}
-
-proptest! {
-    /// Whatever is typed, the answer is a plan or an error that can be shown.
-    #[test]
-    fn no_text_makes_reading_fail_otherwise(
-        cut in 0..BASE.len(), length in 0_usize..40, insert in "[a-z0-9\\[\\]{}=\".,ü\u{1F4BE}\n\r\t -]{0,8}",
-        setting in "[a-z0-9.=\"{}ü ]{0,12}",
-    ) {
-        let end = (cut + length).min(BASE.len());
-        let text = format!("{}{insert}{}", &BASE[..cut], &BASE[end..]);
-        if let Err(error) = read(&text, "plan.toml") {
-            prop_assert!(!error.to_string().is_empty() && error.0.iter().all(|fault| fault.line.is_some()));
-        }
-        for key in ["", "protocol.", "phase.write.", "candidate.1.", "dataset.tree."] {
-            if let Err(error) = changed(&set(&[&format!("{key}{setting}")])) {
-                prop_assert!(!error.is_empty());
-            }
-        }
-    }
 }
 
 /// A plan with this `[device]` and these lines besides a matrix of two filesystems.

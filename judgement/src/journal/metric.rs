@@ -128,7 +128,6 @@ pub const METRICS: &[MetricInfo] = metrics! {
     PerSecond Higher "file_rate", Rate "files per second", "files per second until durable";
     Bytes Lower "space_used", Cost "space", "blocks in use on the filesystem after the phase (statfs)";
     Bytes Neither "dirty_peak", "largest Dirty + Writeback seen during the phase (sampled)";
-    Bytes Lower "memory_peak", Cost "memory", "largest resident set of the tool";
     Seconds Lower "io_pressure", "time in which some task was stalled on I/O (PSI)";
     Seconds Lower "latency_p50", "median latency of the operation's main call";
     Seconds Lower "latency_p95", "95th percentile of the latency of the operation's main call";

@@ -32,9 +32,6 @@ pub fn read(path: &Path) -> Result<Journal, JournalError> {
 
 /// Gives each record of the journal at `path` to `take`, without ever holding all of them. Returns whether the last
 /// line was torn.
-///
-/// # Errors
-/// As [`read`].
 pub(super) fn read_each(path: &Path, take: impl FnMut(Record)) -> Result<bool, JournalError> {
     let file = fs::File::open(path).map_err(|error| JournalError::opening("read", path, error))?;
     Ok(scan(path, BufReader::with_capacity(1 << 17, file), take)?.torn)

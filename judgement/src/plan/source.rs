@@ -179,9 +179,6 @@ fn boundary(content: &str, index: usize) -> usize {
 }
 
 /// Parses one of the texts into a tree.
-///
-/// # Errors
-/// Everything in it that is no TOML.
 pub(super) fn parse(texts: &Texts, text: usize) -> Result<Node, Vec<Problem>> {
     let (document, errors) = DeTable::parse_recoverable(&texts.texts[text].content);
     if errors.is_empty() {

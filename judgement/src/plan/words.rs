@@ -4,9 +4,6 @@ use super::error::ValueError;
 use super::suggest::suggest;
 
 /// The words of a line: white space separates, quotes and backslashes protect. Nothing is expanded.
-///
-/// # Errors
-/// When a quote is not closed or the line ends in a backslash.
 pub(super) fn split_words(line: &str) -> Result<Vec<String>, ValueError> {
     shlex::split(line).ok_or_else(|| {
         ValueError::new(

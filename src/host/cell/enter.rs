@@ -17,9 +17,6 @@ use crate::host::mounts;
 use crate::host::syscall::{own, set_loopback_up, unshare};
 
 /// `fsverdict cell`: the warden. Returns the exit status to pass on.
-///
-/// # Errors
-/// When the namespaces cannot be made.
 pub fn enter(inmate: bool) -> Result<u8, CellError> {
     let text = std::env::var(SPEC).map_err(|_| CellError::NotForPeople)?;
     let cell: Cell = serde_json::from_str(&text).map_err(|_| CellError::NotForPeople)?;

@@ -67,9 +67,6 @@ impl Powers {
 }
 
 /// This thread, and all it starts, keep only these, for good.
-///
-/// # Errors
-/// When the kernel refuses.
 pub(super) fn keep_only(powers: Powers) -> Result<(), CellError> {
     let Some(kept) = powers.capabilities() else { return Ok(()) };
     for capability in CapabilitySet::all().difference(kept).iter() {

@@ -28,17 +28,11 @@ struct Job {
 
 impl Workshop {
     /// For programs whose mounts are to be seen by this process: mount(8), umount(8).
-    ///
-    /// # Errors
-    /// When the kernel refuses to take powers away.
     pub fn for_mounting() -> Result<Self, CellError> {
         Self::open(|| keep_only(Powers::Tool))
     }
 
     /// For programs that work on devices: every mount there is now is read-only to them, those of the kernel too.
-    ///
-    /// # Errors
-    /// When the kernel refuses to take powers away, or to make mounts read-only.
     pub fn for_formatting() -> Result<Self, CellError> {
         Self::open(|| {
             unshare(UnshareFlags::NEWNS).map_err(system("make mounts for tools"))?;

@@ -25,9 +25,6 @@ pub struct Hold {
 
 impl Hold {
     /// Gives up the claim, so that mkfs and mount can have the device, and keeps it open.
-    ///
-    /// # Errors
-    /// When it cannot be opened once more.
     pub fn of(claim: ClaimedDevice) -> Result<Self, Refusal> {
         let (claimed, ticket) = claim.into_parts();
         Self::instead_of(claimed, &ticket, None)

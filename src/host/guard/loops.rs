@@ -56,9 +56,6 @@ pub(super) struct Loop {
 }
 
 /// Every attached loop device.
-///
-/// # Errors
-/// When it cannot be learned what one of them stands on.
 pub(super) fn attached(root: &Root) -> io::Result<Vec<Loop>> {
     let mut found = Vec::new();
     for name in names_in(&root.path("sys/class/block")) {

@@ -69,9 +69,6 @@ impl Cleared {
     }
 
     /// Lets the bearer of the ticket claim the device, and keeps it open for the run.
-    ///
-    /// # Errors
-    /// When it cannot be opened once more.
     pub fn into_ticket(self) -> Result<(Ticket, Hold), Refusal> {
         let hold = Hold::instead_of(self.held, &self.ticket, Some(self.lock))?;
         Ok((self.ticket, hold))

@@ -27,9 +27,6 @@ pub struct CpuTimes {
 
 impl CpuTimes {
     /// Reads the first line of a `/proc/stat`; `file` is named in errors.
-    ///
-    /// # Errors
-    /// [`ReadError::Malformed`] when that line is not the sum over all processors.
     pub fn parse(text: &str, file: &Path) -> Result<CpuTimes, ReadError> {
         let place = Place { file, line: 1 };
         let line = text.lines().next().unwrap_or_default();
@@ -57,17 +54,11 @@ impl CpuTimes {
 }
 
 /// CPU time of the machine so far.
-///
-/// # Errors
-/// When `/proc/stat` cannot be read or understood.
 pub fn cpu_times(root: &Root) -> Result<CpuTimes, ReadError> {
     CpuTimes::parse(&root.text("proc/stat")?, &root.path("proc/stat"))
 }
 
 /// Number of processors that are on line.
-///
-/// # Errors
-/// When `/proc/stat` cannot be read or names none.
 pub fn cpu_count(root: &Root) -> Result<usize, ReadError> {
     let text = root.text("proc/stat")?;
     let numbered = |line: &&str| {

@@ -18,9 +18,6 @@ pub struct Memory {
 
 impl Memory {
     /// Reads a `/proc/meminfo`; `file` is named in errors.
-    ///
-    /// # Errors
-    /// When a line that is needed is missing or not a number.
     pub fn parse(text: &str, file: &Path) -> Result<Memory, ReadError> {
         let (mut total, mut available, mut dirty, mut writeback) = (None, None, None, None);
         for (index, line) in text.lines().enumerate() {
@@ -52,17 +49,11 @@ impl Memory {
 }
 
 /// Memory of the machine now.
-///
-/// # Errors
-/// When `/proc/meminfo` cannot be read or understood.
 pub fn memory(root: &Root) -> Result<Memory, ReadError> {
     Memory::parse(&root.text("proc/meminfo")?, &root.path("proc/meminfo"))
 }
 
 /// Microseconds since start in which some task was stalled on I/O, from a `/proc/pressure/io`.
-///
-/// # Errors
-/// When the `some` line or its total is missing or not a number.
 pub fn io_pressure(text: &str, file: &Path) -> Result<u64, ReadError> {
     for (index, line) in text.lines().enumerate() {
         let Some(averages) = line.strip_prefix("some ") else { continue };

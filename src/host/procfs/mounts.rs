@@ -22,9 +22,6 @@ pub struct Mount {
 }
 
 /// The mounts of this process's mount namespace, lower ones first.
-///
-/// # Errors
-/// When `/proc/self/mountinfo` cannot be read or understood.
 pub fn mounts(root: &Root) -> Result<Vec<Mount>, ReadError> {
     let file = root.path("proc/self/mountinfo");
     let content = root.bytes("proc/self/mountinfo")?;

@@ -26,18 +26,12 @@ pub struct ProcessStat {
 
 impl ProcessStat {
     /// That of the process `process` (`self`, or a number) that runs now.
-    ///
-    /// # Errors
-    /// When there is no such process, or what the kernel says of it cannot be understood.
     pub fn of(root: &Root, process: impl std::fmt::Display) -> Result<Self, ReadError> {
         let file = format!("proc/{process}/stat");
         Self::parse(&root.text(&file)?, &root.path(&file))
     }
 
     /// Reads the content of a `/proc/PID/stat`; `file` is named in errors.
-    ///
-    /// # Errors
-    /// [`ReadError::Malformed`] when the line is not such a line.
     pub fn parse(text: &str, file: &Path) -> Result<Self, ReadError> {
         let place = Place { file, line: 1 };
         // The name in parentheses may itself hold spaces and parentheses: the last one ends it.

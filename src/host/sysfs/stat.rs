@@ -52,9 +52,6 @@ pub struct DeviceStat {
 
 impl DeviceStat {
     /// Reads the content of a `stat` file; `file` is named in errors.
-    ///
-    /// # Errors
-    /// [`ReadError::Malformed`] when a field is not a number, or one of the first eleven is missing.
     pub fn parse(text: &str, file: &Path) -> Result<DeviceStat, ReadError> {
         let place = Place { file, line: 1 };
         let mut numbers = [None; FIELDS.len()];
@@ -74,18 +71,12 @@ impl DeviceStat {
 }
 
 /// What the device has done so far.
-///
-/// # Errors
-/// When there is no such device, or its counters cannot be understood.
 pub fn device_stat(root: &Root, name: &str) -> Result<DeviceStat, ReadError> {
     let relative = device_folder(name).join("stat");
     DeviceStat::parse(&root.text(&relative)?, &root.path(&relative))
 }
 
 /// Whether requests were sent to a device that it has not completed.
-///
-/// # Errors
-/// When there is no such device, or the file cannot be understood.
 pub fn is_in_flight(root: &Root, name: &str) -> Result<bool, ReadError> {
     let relative = device_folder(name).join("inflight");
     let (text, file) = (root.text(&relative)?, root.path(&relative));

@@ -26,12 +26,20 @@ pub trait Adapter: Sync {
     fn line(&self, options: &str) -> String;
     /// What to do when it failed and said this; none where only the program itself knows.
     fn hint(&self, said: &str) -> Option<String>;
-    /// What the program printed on its standard output, understood.
-    ///
-    /// # Errors
-    /// When anything in it is not as the program is known to print it.
-    fn read(&self, output: &str) -> Result<Reading, AdapterError>;
+    /// What the program printed on its standard output, understood; else what is not as the program is known to print it.
+    fn understand(&self, output: &str) -> Result<Reading, Problem>;
+
+    /// As [`understand`](Self::understand), with the output in the error.
+    fn read(&self, output: &str) -> Result<Reading, AdapterError> {
+        let output = output.to_owned();
+        let failed =
+            |(what, hint)| AdapterError { program: self.program(), what, hint, output: output.clone() };
+        self.understand(&output).map_err(failed)
+    }
 }
+
+/// What is wrong with an output, and a hint.
+type Problem = (String, &'static str);
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
@@ -52,7 +60,7 @@ pub struct Reading {
 pub struct AdapterError {
     pub program: &'static str,
     pub what: String,
-    pub hint: String,
+    pub hint: &'static str,
     pub output: String,
 }
 
