@@ -105,7 +105,9 @@ fn a_disk_that_is_none_or_too_small_for_it_is_refused_before_anything_is_made() 
     let file = place.path().join("file");
     fs::write(&file, "mine").unwrap();
     let refused = |device: &str, words: &[&str]| {
-        place.fsverdict(&["run", "quick", "--lab", lab, "--device", device]).exits(1).says(words);
+        let run = ["run", "quick", "--lab", lab, "--device", device];
+        place.fsverdict(&run).exits(1).says(words);
+        place.fsverdict(&[&run[..], &["--dry-run"]].concat()).exits(1).says(words).says(&["would not begin"]);
     };
     refused("/dev/no-such-disk", &["/dev/no-such-disk does not exist", "hint:", "lsblk"]);
     refused("/dev/null", &["is a character device"]);
@@ -210,8 +212,10 @@ fn every_preset_is_shown_as_a_plan_that_can_be_run() {
     for preset in presets {
         let shown = place.fsverdict(&["show", preset]).exits(0).stdout;
         let path = place.plan("shown", &shown);
-        let of_file = place.fsverdict(&["run", &path, "--dry-run"]).exits(0);
-        let of_preset = place.fsverdict(&["run", preset, "--dry-run"]).exits(0);
+        let of_file = place.fsverdict(&["run", &path, "--dry-run"]);
+        let of_preset = place.fsverdict(&["run", preset, "--dry-run"]);
+        // What is skipped here, and whether that leaves anybody, hangs on the machine.
+        assert!(matches!(of_file.code, Some(0 | 1 | 3)), "{preset}: {:?}", of_file.code);
         assert_eq!(of_file.stdout, of_preset.stdout, "{preset}");
     }
 }
@@ -220,6 +224,7 @@ fn every_preset_is_shown_as_a_plan_that_can_be_run() {
 fn a_dry_run_prints_every_command_line_and_writes_nothing() {
     let Some(lab) = usable_lab() else { return not_run("no lab can be used here") };
     let place = Place::new();
+    let folder = format!("device.folder=\"{}\"", place.path().join("none").display());
     let seen = place.fsverdict(&[
         "run",
         "quick",
@@ -229,7 +234,7 @@ fn a_dry_run_prints_every_command_line_and_writes_nothing() {
         "--fs",
         "ext4,xfs",
         "--set",
-        "device.folder=\"/no/such/folder\"",
+        &folder,
         "--set",
         "protocol.order=7",
     ]);
@@ -243,11 +248,39 @@ fn a_dry_run_prints_every_command_line_and_writes_nothing() {
         "umount ",
         "block 1: ",
         "block 3: ",
+        "6 trials (3 blocks of 2)",
+        "2m a trial",
+        "134 MiB a trial",
     ]);
     assert!(!seen.stdout.contains("btrfs"), "--fs left it in");
-    assert!(!Path::new("/no/such/folder").exists());
     let made = walk(place.path());
     assert_eq!(made, ["cache", "home"], "a dry run made something");
+}
+
+#[test]
+fn a_dry_run_and_doctor_make_the_checks_of_a_run_and_need_no_root() {
+    let place = Place::new();
+    let native = ["run", "quick", "--lab", "native", "--dry-run", "--fs", "ext4,xfs"];
+    let small = [&native[..], &["--device", "image:128MiB"]].concat();
+    place.unprivileged(&small).exits(3).shows(&[
+        "xfs: skipped: XFS needs 300 MiB at least, and the device has 128 MiB",
+        "mkfs.ext4 ",
+        "3 trials (3 blocks of 1)",
+    ]);
+    let plan = place.plan(
+        "none",
+        "title = \"t\"\ndevice.image = \"128MiB\"\ndataset.docs.path = \"/no/such\"\nmatrix.filesystem = [\"ext4\", \"xfs\"]\n\
+         phase = [{ name = \"x\", command = 'ls \"$DOCS\"' }]",
+    );
+    let words = ["would not begin", "`docs`", "hint: name another"];
+    place.fsverdict(&["run", &plan, "--lab", "native", "--dry-run"]).exits(1).says(&words);
+    if usable_lab().is_some() {
+        place.fsverdict(&["doctor", &plan]).exits(1).says(&words).shows(&[
+            "no [1]",
+            "[1]",
+            "XFS needs 300 MiB",
+        ]);
+    }
 }
 
 /// Every path below a folder, sorted.

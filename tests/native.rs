@@ -155,7 +155,11 @@ fn loop_a_device_that_bears_a_filesystem_is_erased_only_by_its_identity() {
     drop(mounted);
     // Mounting is a write of its own; what counts is what a run does.
     let before = disk.bytes();
-    place.run(&plan, &["--device", &disk.device, "--dry-run"]).exits(0).shows(&["would be destroyed"]);
+    place
+        .run(&plan, &["--device", &disk.device, "--dry-run"])
+        .exits(1)
+        .shows(&["would be destroyed"])
+        .says(&["--erase"]);
     assert!(disk.bytes() == before, "a dry run wrote");
 
     place.run(&plan, &["--device", &disk.device, "--erase", UUID]).exits(0);

@@ -1,15 +1,16 @@
 //! `fsverdict doctor`: which candidates can run in which lab here, and what to install.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 
 use clap::Args;
 use comfy_table::{Table, TableStyle};
 
 use crate::kernel::{Cache, in_the_way};
-use crate::lab::{Candidacy, Lab, Obstacle, every};
+use crate::lab::{Obstacle, every};
 use crate::plan::{Candidate, Overrides, Plan};
+use crate::study::{Permission, Prospect};
 
+use super::dry_run::may_begin;
 use super::vocabulary::{Among, preset_names, read_plan};
 use super::{CliError, Outcome};
 
@@ -19,8 +20,6 @@ pub(super) struct Arguments {
     #[arg(value_name = "PRESET|PLAN.toml", value_parser = Among(preset_names), hide_possible_values = true)]
     plan: Option<String>,
 }
-
-type Labs = [Candidacy; 2];
 
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     let plan = match &arguments.plan {
@@ -40,21 +39,29 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
         }
     }
     writeln!(out, "{}\n", simulated_time())?;
-    let (table, reasons) = compare(&plan, &labs);
+    let permission = Permission { erase: None, ask: &|_| None };
+    let prospects: Vec<(&'static str, Prospect)> = labs
+        .iter()
+        .filter_map(|(name, lab)| {
+            Some((*name, Prospect::of(&plan, lab.as_ref().ok()?.as_ref(), &permission)))
+        })
+        .collect();
+    let (table, reasons) = compare(&plan, &prospects);
     writeln!(out, "{table}")?;
     if !reasons.is_empty() {
         writeln!(out, "\nWhat is missing:")?;
     }
-    let mut numbered: Vec<_> = reasons.iter().collect();
-    numbered.sort_by_key(|(_, (number, _))| *number);
-    for (obstacle, (number, lab)) in numbered {
-        writeln!(out, "  [{number}] {lab}: {}\n      hint: {}", obstacle.0, obstacle.1)?;
+    for (number, (lab, obstacle)) in (1..).zip(&reasons) {
+        writeln!(out, "  [{number}] {lab}: {}\n      hint: {}", obstacle.reason, obstacle.hint)?;
     }
-    let runs_somewhere = |candidate: &Candidate| {
-        labs.iter().any(|(_, lab)| lab.as_ref().is_ok_and(|lab| lab.obstacle(candidate).is_none()))
-    };
-    let able = plan.candidates.iter().filter(|candidate| runs_somewhere(candidate)).count();
+    let runs = |candidate: &&Candidate| prospects.iter().any(|(_, one)| one.skips(&candidate.name).is_none());
+    let able = plan.candidates.iter().filter(runs).count();
     writeln!(out, "\n{able} of {} candidates can run here.", plan.candidates.len())?;
+    out.flush()?;
+    // The device and the data are the same in every lab.
+    if let Some((_, prospect)) = prospects.first() {
+        may_begin(prospect)?;
+    }
     Ok(if able == 0 {
         Outcome::NoVerdict
     } else if able < plan.candidates.len() {
@@ -79,24 +86,27 @@ fn simulated_time() -> String {
     format!("Simulated time, on modelled devices (lab uml):\n  {answer}  {text}")
 }
 
-type Reasons = BTreeMap<(String, String), (usize, &'static str)>;
-
-fn compare(plan: &Plan, labs: &Labs) -> (Table, Reasons) {
-    let mut reasons = Reasons::new();
+/// Every candidate in every lab that can be used; and what keeps them from it, by the numbers in the table.
+fn compare<'a>(
+    plan: &Plan,
+    prospects: &'a [(&'static str, Prospect)],
+) -> (Table, Vec<(&'static str, &'a Obstacle)>) {
+    let mut reasons: Vec<(&str, &Obstacle)> = Vec::new();
     let mut table = Table::new();
     table.load_style(TableStyle::new());
-    let usable: Vec<(&'static str, &dyn Lab)> =
-        labs.iter().filter_map(|(name, lab)| Some((*name, lab.as_ref().ok()?.as_ref()))).collect();
-    table.set_header(["candidate"].into_iter().chain(usable.iter().map(|(name, _)| *name)));
+    table.set_header(["candidate"].into_iter().chain(prospects.iter().map(|(name, _)| *name)));
     for candidate in &plan.candidates {
         let mut row = vec![candidate.name.clone()];
-        for (name, lab) in &usable {
-            row.push(match lab.obstacle(candidate) {
+        for (name, prospect) in prospects {
+            row.push(match prospect.skips(&candidate.name) {
                 None => "yes".to_owned(),
-                Some(Obstacle { reason, hint }) => {
-                    let next = reasons.len() + 1;
-                    let (number, _) = *reasons.entry((reason, hint)).or_insert((next, *name));
-                    format!("no [{number}]")
+                Some(obstacle) => {
+                    let known = reasons.iter().position(|(_, known)| *known == obstacle);
+                    let at = known.unwrap_or(reasons.len());
+                    if known.is_none() {
+                        reasons.push((name, obstacle));
+                    }
+                    format!("no [{}]", at + 1)
                 }
             });
         }

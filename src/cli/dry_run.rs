@@ -1,47 +1,39 @@
-//! `fsverdict run --dry-run`: every trial and every command line that would run; nothing is touched.
+//! `fsverdict run --dry-run`: every trial and every command line that would run, and whether the run would begin; nothing is
+//! touched.
 
 use std::io::Write;
 
-use crate::lab::Choice;
-use crate::plan::{Candidate, DeviceSource, Plan, Until, duration_text};
-use crate::study::order;
+use crate::lab::{Choice, LabError, Obstacle};
+use crate::plan::{DeviceSource, Plan};
+use crate::study::{Permission, Prospect, order};
 
+use super::forecast::forecast;
 use super::{CliError, Outcome};
 
-/// How many trials a run of so many candidates takes.
-pub(super) fn trials_to_come(plan: &Plan, candidates: usize) -> String {
-    let blocks = plan.protocol.blocks;
-    let trials = |blocks: u32| blocks as usize * candidates;
-    if blocks.max == blocks.min {
-        return format!("{} trials: {} blocks of {candidates}", trials(blocks.min), blocks.min);
-    }
-    let until = match plan.protocol.until {
-        Until::Recommended => "until one can be recommended",
-        Until::Ranked => "until every candidate has its place",
-    };
-    format!(
-        "blocks of {candidates} trials, {until}: about {} trials where they stray by 2% or less, {} at most",
-        trials(blocks.min),
-        trials(blocks.max)
-    )
-}
+/// Width of the labels before what a run takes.
+const LABEL: usize = 8;
 
-pub(super) fn show(plan: &Plan, choice: &Choice) -> Result<Outcome, CliError> {
+pub(super) fn show(
+    plan: &Plan,
+    choice: &Choice,
+    lacks: Option<&LabError>,
+    permission: &Permission<'_>,
+) -> Result<Outcome, CliError> {
+    let prospect = Prospect::of(plan, choice.lab.as_ref(), permission);
     let mut out = anstream::stdout().lock();
     writeln!(out, "{}", plan.title)?;
     writeln!(out, "lab: {} ({})", choice.lab.name(), choice.reason)?;
     let device = match &plan.device.source {
-        DeviceSource::Image(size) => format!("scratch image of {size}"),
         DeviceSource::Path(path) => format!("{}: everything on it would be destroyed", path.display()),
-        other @ (DeviceSource::Model { .. } | DeviceSource::Folders) => other.to_string(),
+        other => other.to_string(),
     };
     writeln!(out, "device: {device}")?;
     writeln!(out, "each trial: {}", choice.lab.command_line().join(" "))?;
     for candidate in &plan.candidates {
         writeln!(out)?;
-        match choice.lab.obstacle(candidate) {
-            Some(obstacle) => {
-                writeln!(out, "{}: skipped: {}\n  hint: {}", candidate.name, obstacle.reason, obstacle.hint)?;
+        match prospect.skips(&candidate.name) {
+            Some(Obstacle { reason, hint }) => {
+                writeln!(out, "{}: skipped: {reason}\n  hint: {hint}", candidate.name)?;
             }
             None => {
                 writeln!(out, "{}:", candidate.name)?;
@@ -52,18 +44,34 @@ pub(super) fn show(plan: &Plan, choice: &Choice) -> Result<Outcome, CliError> {
         }
     }
     writeln!(out)?;
-    let able = |candidate: &Candidate| choice.lab.obstacle(candidate).is_none();
-    let trials = plan.candidates.iter().filter(|candidate| able(candidate)).count();
-    writeln!(out, "{}", trials_to_come(plan, trials))?;
+    for (label, text) in forecast(plan, choice, &prospect) {
+        writeln!(out, "{label:LABEL$}{text}")?;
+    }
     if let Some(seed) = plan.protocol.order {
+        let able = |at: usize| prospect.skips(&plan.candidates[at].name).is_none();
         for block in 1..=plan.protocol.blocks.min {
-            let places = order(seed, block, plan.candidates.len(), |at| able(&plan.candidates[at]));
+            let places = order(seed, block, plan.candidates.len(), able);
             let names: Vec<&str> = places.iter().map(|at| plan.candidates[*at].name.as_str()).collect();
             writeln!(out, "block {block}: {}", names.join(" "))?;
         }
     }
-    if let Some(budget) = plan.protocol.budget {
-        writeln!(out, "no block starts that could not end within {}", duration_text(budget))?;
+    if let Some(lacks) = lacks {
+        writeln!(out, "\nNot as this user: {lacks}")?;
     }
-    Ok(Outcome::Done)
+    out.flush()?;
+    may_begin(&prospect)?;
+    Ok(match prospect.skipped.len() {
+        0 => Outcome::Done,
+        all if all == plan.candidates.len() => Outcome::NoVerdict,
+        _ => Outcome::Incomplete,
+    })
+}
+
+/// Whether the run would begin: an error in the words with which it would not.
+pub(super) fn may_begin(prospect: &Prospect) -> Result<(), CliError> {
+    let reasons: Vec<String> = prospect.refused.iter().map(ToString::to_string).collect();
+    if reasons.is_empty() {
+        return Ok(());
+    }
+    Err(CliError::Failed(format!("the run would not begin: {}", reasons.join("\n"))))
 }

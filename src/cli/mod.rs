@@ -8,6 +8,7 @@ mod device;
 mod doctor;
 mod dry_run;
 mod error;
+mod forecast;
 mod interrupt;
 mod kernel;
 mod list;

@@ -8,10 +8,12 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::host::talk::say;
+use crate::lab::{Choice, choose, choose_to_look};
 use crate::plan::{Blocks, DeviceSource, LABS, LabChoice, Overrides, Twice, parse_time, quoted};
 use crate::study::{Observer, Permission, Session, SessionError, Silent};
 
 use super::device::ask;
+use super::forecast::forecast;
 use super::live::{Live, write_page};
 use super::progress::Bar;
 use super::report::{PAGE, open_page, show_result};
@@ -109,20 +111,25 @@ fn twice(name: &str) -> Result<Twice, Infallible> {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     let plan = read_plan(&arguments.plan, &arguments.overrides())?;
-    let choice = crate::lab::choose(&plan).map_err(CliError::failed)?;
-    let choice = choice.with_jobs(arguments.conduct.jobs()).map_err(CliError::usage)?;
-    if arguments.dry_run {
-        return dry_run::show(&plan, &choice);
-    }
-    let path = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.plan));
     let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask };
+    let with_jobs = |choice: Choice| choice.with_jobs(arguments.conduct.jobs()).map_err(CliError::usage);
+    if arguments.dry_run {
+        let (choice, lacks) = choose_to_look(&plan).map_err(CliError::failed)?;
+        return dry_run::show(&plan, &with_jobs(choice)?, lacks.as_ref(), &permission);
+    }
+    let choice = with_jobs(choose(&plan).map_err(CliError::failed)?)?;
+    let path = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.plan));
     let mut session = Session::begin(plan, choice, &path, &permission).map_err(|error| match error {
         SessionError::Dataset { .. } => CliError::usage(error),
         other => CliError::failed(other),
     })?;
     if !arguments.conduct.quiet {
-        let able = session.plan().candidates.len();
-        say(&dry_run::trials_to_come(session.plan(), able));
+        let told = forecast(session.plan(), session.choice(), &session.prospect());
+        let told: Vec<String> = told
+            .into_iter()
+            .map(|(label, text)| if label == "trials" { text } else { format!("{label}: {text}") })
+            .collect();
+        say(&told.join("; "));
     }
     if arguments.open {
         let (folder, plan) = (session.folder().clone(), session.plan().clone());

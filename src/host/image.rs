@@ -87,6 +87,43 @@ pub fn default_folders(cache: Option<PathBuf>, home: Option<PathBuf>) -> Vec<Pat
         .collect()
 }
 
+/// Whether [`create`] could make an image in the [`scratch_folder`], without making the folder either.
+///
+/// # Errors
+/// Why not, as far as that can be seen.
+pub fn look(choice: Option<&Path>, size: u64, room: u64) -> Result<(), ImageError> {
+    let [xdg, home] = ["XDG_CACHE_HOME", "HOME"].map(|name| std::env::var_os(name).map(PathBuf::from));
+    let folders = choice.map_or_else(|| default_folders(xdg, home), |folder| vec![folder.to_owned()]);
+    let mut last = Ok(());
+    for folder in folders {
+        // What is missing is made in what is there.
+        let there = folder.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"));
+        let failed =
+            |errno: rustix::io::Errno| ImageError::Folder { folder: folder.clone(), source: errno.into() };
+        last = rustix::fs::access(there, rustix::fs::Access::WRITE_OK)
+            .map_err(failed)
+            .and_then(|()| enough(there, size, room));
+        if last.is_ok() {
+            break;
+        }
+    }
+    last
+}
+
+/// Makes sure that so much may be written below a folder.
+fn enough(folder: &Path, size: u64, room: u64) -> Result<(), ImageError> {
+    let volume = rustix::fs::statvfs(folder).map_err(|error| ImageError::Create {
+        wanted: size,
+        folder: folder.to_owned(),
+        source: error.into(),
+    })?;
+    let free = volume.f_bavail.saturating_mul(volume.f_frsize);
+    if free < room.saturating_add(MARGIN) {
+        return Err(ImageError::NoSpace { wanted: size, room, free, folder: folder.to_owned() });
+    }
+    Ok(())
+}
+
 fn private_folder(folder: &Path, chosen: bool) -> Result<PathBuf, ImageError> {
     let failed = |source| ImageError::Folder { folder: folder.to_owned(), source };
     let mut builder = fs::DirBuilder::new();
@@ -116,11 +153,7 @@ fn private_folder(folder: &Path, chosen: bool) -> Result<PathBuf, ImageError> {
 /// When the folder's filesystem has less than `room` (and a small margin) free, or does not take such a file.
 pub fn create(folder: &Path, size: u64, room: u64) -> Result<OwnedFd, ImageError> {
     let failed = |source| ImageError::Create { wanted: size, folder: folder.to_owned(), source };
-    let volume = rustix::fs::statvfs(folder).map_err(|error| failed(error.into()))?;
-    let free = volume.f_bavail.saturating_mul(volume.f_frsize);
-    if free < room.saturating_add(MARGIN) {
-        return Err(ImageError::NoSpace { wanted: size, room, free, folder: folder.to_owned() });
-    }
+    enough(folder, size, room)?;
     let file = File::from(nameless(folder).map_err(failed)?);
     file.set_len(size).map_err(failed)?;
     Ok(file.into())

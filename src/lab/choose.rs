@@ -85,6 +85,20 @@ pub fn choose(plan: &Plan) -> Result<Choice, LabError> {
     }
 }
 
+/// As [`choose`], to look only: the native lab too where it lacks nothing but root; then with what it lacks.
+///
+/// # Errors
+/// As [`choose`], for every other reason.
+pub fn choose_to_look(plan: &Plan) -> Result<(Choice, Option<LabError>), LabError> {
+    match choose(plan) {
+        Err(lacks @ LabError::NotRoot) => {
+            let lab = Box::new(Native::describe(plan)?);
+            Ok((Choice::of(lab, "what root would be given".to_owned()), Some(lacks)))
+        }
+        other => other.map(|choice| (choice, None)),
+    }
+}
+
 /// A lab by name, or why it cannot be used here.
 pub type Candidacy = (&'static str, Result<Box<dyn Lab>, LabError>);
 

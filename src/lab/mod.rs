@@ -24,7 +24,7 @@ use crate::journal::{Event, Facts};
 use crate::plan::Candidate;
 use crate::trial::TrialSpec;
 
-pub use choose::{Candidacy, Choice, LABS, choose, every};
+pub use choose::{Candidacy, Choice, LABS, choose, choose_to_look, every};
 pub use drive::TrialEnd;
 pub use guest::main as guest;
 pub use launch::main as launch;

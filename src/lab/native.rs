@@ -50,10 +50,17 @@ impl Native {
             return Err(LabError::NotRoot);
         }
         match possible_walls() {
-            Walls::None if root => return Err(LabError::NoNamespaces),
-            Walls::None => return Err(LabError::NoUserNamespaces),
-            Walls::Namespaces | Walls::UserNamespaces => {}
+            Walls::None if root => Err(LabError::NoNamespaces),
+            Walls::None => Err(LabError::NoUserNamespaces),
+            Walls::Namespaces | Walls::UserNamespaces => Self::describe(plan),
         }
+    }
+
+    /// The same, for somebody who only looks.
+    ///
+    /// # Errors
+    /// When the kernel does not say what it knows.
+    pub(super) fn describe(plan: &Plan) -> Result<Self, LabError> {
         let known = known_filesystems(&Root::new("/")).map_err(|error| LabError::Host(error.to_string()))?;
         let (on_image, device) = match &plan.device.source {
             // Loop devices are all alike; the one an image gets is not known yet.

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use crate::device::{Device, Model};
+use crate::host::block_device::BlockDevice;
 use crate::host::guard::{Refusal, examine};
-use crate::host::image::{create, scratch_folder};
+use crate::host::image::{create, look, scratch_folder};
 use crate::host::own_folder::lies_on;
 use crate::host::root::Root;
 use crate::journal::Facts;
@@ -22,6 +23,26 @@ pub struct Permission<'a> {
 }
 
 impl Permission<'_> {
+    /// What [`claim`](Self::claim) would find: the bytes of the device, and why it would refuse. Nothing is made or held.
+    pub(super) fn look(&self, plan: &Plan) -> (Option<u64>, Option<SessionError>) {
+        match &plan.device.source {
+            DeviceSource::Image(size) => {
+                let room = image_room(plan, size.0);
+                let found = look(plan.device.folder.as_deref(), size.0, room);
+                (Some(size.0), found.err().map(|error| with_hint(&error, error.hint())))
+            }
+            DeviceSource::Path(path) => match examine(&Root::default(), path, smallest(plan), self.erase) {
+                Ok(cleared) => (Some(cleared.device().size), None),
+                Err(refusal) => {
+                    let device = BlockDevice::inspect(&Root::default(), path);
+                    (device.ok().map(|device| device.size), Some(with_hint(&refusal, refusal.hint())))
+                }
+            },
+            DeviceSource::Folders => (None, None),
+            DeviceSource::Model { size, .. } => (Some(size.0), self.claim(plan).err()),
+        }
+    }
+
     /// The medium for this plan.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use crate::plan::{DeviceSource, Plan};
 use super::conclusion::{Conclusion, still_in};
 use super::disturbance::broken_rule;
 use super::observer::Observer;
-use super::room::shortage;
+use super::prospect::obstacle;
 use super::schedule::{order, order_seed};
 use super::staged::{changed, mixed};
 use super::watcher::Watcher;
@@ -165,8 +165,8 @@ impl Study<'_> {
     fn skip_what_cannot_be_tried(&mut self) -> Result<(), StudyError> {
         let untried: Vec<String> = still_in(self.plan, self.journal.run()?).map(str::to_owned).collect();
         for candidate in self.plan.candidates.iter().filter(|candidate| untried.contains(&candidate.name)) {
-            let shortage = || shortage(self.plan, candidate, self.medium.size());
-            if let Some(Obstacle { reason, hint }) = self.lab.obstacle(candidate).or_else(shortage) {
+            let obstacle = obstacle(self.plan, self.lab, candidate, self.medium.size());
+            if let Some(Obstacle { reason, hint }) = obstacle {
                 let candidate = candidate.name.clone();
                 self.report(None, Event::CandidateSkipped { candidate, reason, hint })?;
             }

@@ -10,7 +10,8 @@ use super::claim::Permission;
 use super::conduct::{Study, StudyError};
 use super::error::SessionError;
 use super::observer::Observer;
-use super::session::{check_datasets, facts, watcher};
+use super::prospect::check_datasets;
+use super::session::{facts, watcher};
 
 /// A block that is to be done here.
 pub struct OneBlock<'a> {

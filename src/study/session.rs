@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::journal::{Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA};
 use crate::lab::{Choice, Lab, Medium, choose};
-use crate::plan::{Dataset, Plan};
+use crate::plan::Plan;
 
 use super::claim::Permission;
 use super::conclusion::still_in;
@@ -13,6 +13,7 @@ use super::environment::environment;
 use super::error::SessionError;
 use super::folder::RunFolder;
 use super::observer::Observer;
+use super::prospect::{Prospect, check_datasets};
 use super::schedule::{ORDER_SEED, draw_order_seed};
 use super::unchanged::Changes;
 use super::watcher::{Machine, Unwatched, Watcher};
@@ -120,6 +121,16 @@ impl Session {
         &self.plan
     }
 
+    /// What it will meet, by the checks it is conducted with.
+    pub fn prospect(&self) -> Prospect {
+        Prospect::on(&self.plan, self.choice.lab.as_ref(), Some(self.medium.size()))
+    }
+
+    /// Where it is conducted.
+    pub fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
     pub fn folder(&self) -> &RunFolder {
         &self.folder
     }
@@ -161,16 +172,4 @@ pub(super) fn facts(plan: &Plan, choice: &Choice, medium: &Medium) -> Facts {
     facts.insert("lab.jobs".to_owned(), choice.jobs.to_string());
     facts.extend(medium.facts());
     facts
-}
-
-/// A folder that is not there is found out now, not in the first trial.
-pub(super) fn check_datasets(plan: &Plan) -> Result<(), SessionError> {
-    for (name, dataset) in &plan.datasets {
-        if let Dataset::Folder { path, .. } = dataset
-            && let Err(source) = std::fs::read_dir(path)
-        {
-            return Err(SessionError::Dataset { dataset: name.clone(), path: path.clone(), source });
-        }
-    }
-    Ok(())
 }

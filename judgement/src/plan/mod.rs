@@ -49,7 +49,7 @@ pub use read::{KEYS, read, read_with};
 pub use read_dataset::{measure_variable, variable};
 pub use scale::scale;
 pub use source::blame;
-pub use space::{folder_room, image_room, least_space};
+pub use space::{bytes_written, folder_room, image_room, least_space};
 pub use suggest::{nearest, suggest};
 pub use twin::{TWIN, Twice, contestants, is_twin};
 pub use units::{Bytes, duration_text, parse_duration, parse_time, rough_duration_text};

@@ -81,17 +81,19 @@ pub fn image_room(plan: &Plan, image: u64) -> u64 {
     room.map_or(image, |room| room.min(image))
 }
 
-/// Bytes that a trial puts into a folder of the user's at least: what its phases write. Where only a command knows that,
-/// once the dataset it names.
-pub fn folder_room(plan: &Plan) -> u64 {
+/// Bytes that the phases of a trial write at least, and whether that is all of it: what a command writes only it knows,
+/// and it counts by the dataset it names.
+pub fn bytes_written(plan: &Plan) -> (u64, bool) {
     let named = |phase: &Phase| phase.dataset.as_ref().and_then(|name| plan.datasets.get(name));
-    let each = plan.phases.iter().map(|phase| {
-        written(plan, phase).unwrap_or_else(|| {
-            let reads = matches!(phase.work, Work::Operation(operation) if operation.flow() == Flow::Reads);
-            named(phase).filter(|_| !reads).map_or(0, least_space)
-        })
-    });
-    each.fold(MARGIN, u64::saturating_add)
+    plan.phases.iter().fold((0, true), |(sum, known), phase| match written(plan, phase) {
+        Some(bytes) => (sum.saturating_add(bytes), known),
+        None => (named(phase).map_or(sum, |dataset| sum.saturating_add(least_space(dataset))), false),
+    })
+}
+
+/// Bytes that must be free in a folder of the user's for a trial.
+pub fn folder_room(plan: &Plan) -> u64 {
+    bytes_written(plan).0.saturating_add(MARGIN)
 }
 
 /// Shrinks the scratch image of a plan whose data were scaled by `factor`: the same share of it, and what the most

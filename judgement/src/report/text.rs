@@ -86,7 +86,7 @@ pub(super) fn listing(names: &[&str], at_most: usize) -> String {
 }
 
 /// `1 trial`, `3 trials`.
-pub(super) fn count(number: usize, thing: &str) -> String {
+pub fn count(number: usize, thing: &str) -> String {
     if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }
 

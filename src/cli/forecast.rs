@@ -1,0 +1,146 @@
+//! What a run will take, as far as that is known before it: trials, time, bytes written, space and memory.
+
+use std::path::PathBuf;
+
+use crate::host::procfs::memory;
+use crate::host::root::Root;
+use crate::journal::Run;
+use crate::lab::Choice;
+use crate::plan::{
+    Bytes, DeviceSource, Plan, Until, bytes_written, duration_text, image_room, rough_duration_text,
+};
+use crate::report::count;
+use crate::study::{Prospect, RunFolder};
+use crate::trial::bytes_to_stage;
+
+/// How many of the latest runs are looked through for one of the same work.
+const LATEST: usize = 20;
+
+/// Each with its label, the most important first.
+pub(super) fn forecast(plan: &Plan, choice: &Choice, prospect: &Prospect) -> Vec<(&'static str, String)> {
+    let able = plan.candidates.len() - prospect.skipped.len();
+    let (least, most) = trials(plan, able);
+    let mut lines = vec![("trials", trials_to_come(plan, able)), ("time", time(plan, choice, least, most))];
+    lines.extend(writes(plan, prospect, least).map(|text| ("writes", text)));
+    if let DeviceSource::Image(size) = &plan.device.source {
+        let room = Bytes(image_room(plan, size.0));
+        lines.push((
+            "space",
+            format!("up to {room} of the disk below the image, given back after each trial"),
+        ));
+    }
+    lines.extend(memory_needed(plan, choice).map(|text| ("memory", text)));
+    lines
+}
+
+fn trials(plan: &Plan, able: usize) -> (usize, usize) {
+    let blocks = plan.protocol.blocks;
+    (blocks.min as usize * able, blocks.max as usize * able)
+}
+
+/// How many trials a run of so many candidates takes.
+fn trials_to_come(plan: &Plan, able: usize) -> String {
+    let blocks = plan.protocol.blocks;
+    let (least, most) = trials(plan, able);
+    if most == least {
+        return format!("{} ({} of {able})", count(least, "trial"), count(blocks.min as usize, "block"));
+    }
+    let until = match plan.protocol.until {
+        Until::Recommended => "until one can be recommended",
+        Until::Ranked => "until every candidate has its place",
+    };
+    format!(
+        "blocks of {able}, {until}: about {} where they stray by 2% or less, {most} at most",
+        count(least, "trial")
+    )
+}
+
+/// Nobody knows how long an unknown machine takes over unknown work: an earlier run of the same says it, or the first
+/// block will.
+fn time(plan: &Plan, choice: &Choice, least: usize, most: usize) -> String {
+    let mut text = match earlier(plan, choice) {
+        Some((run, trial)) => format!(
+            "{} or more, going by {} ({} a trial)",
+            rough_duration_text(trial * least as f64),
+            run.display(),
+            rough_duration_text(trial)
+        ),
+        None => {
+            let limit = plan.protocol.timeout;
+            let bound = limit.as_secs_f64() * most.div_ceil(choice.jobs.max(1)) as f64;
+            format!(
+                "told once trials have ended; {} at most, by the `timeout` of {} a trial",
+                rough_duration_text(bound),
+                duration_text(limit)
+            )
+        }
+    };
+    if let Some(budget) = plan.protocol.budget {
+        text.push_str(&format!("; no block starts that could not end within {}", duration_text(budget)));
+    }
+    text
+}
+
+/// The latest run of the same work on the same device in the same lab among those in `runs`, and seconds of a trial there.
+fn earlier(plan: &Plan, choice: &Choice) -> Option<(PathBuf, f64)> {
+    let mut folders: Vec<_> = std::fs::read_dir("runs")
+        .ok()?
+        .flatten()
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    folders.sort();
+    folders.into_iter().rev().take(LATEST).find_map(|(_, path)| {
+        let (folder, old) = RunFolder::open(&path).ok()?;
+        let alike = (&old.phases, &old.datasets, &old.device) == (&plan.phases, &plan.datasets, &plan.device);
+        let run = Run::read(&old, &folder.journal())
+            .ok()
+            .filter(|run| alike && run.header.lab == choice.lab.name())?;
+        (!run.trials.is_empty()).then(|| (path, run.worked / run.trials.len() as f64))
+    })
+}
+
+/// What is written; nothing where only commands write that name no dataset.
+fn writes(plan: &Plan, prospect: &Prospect, trials: usize) -> Option<String> {
+    let (each, known) = bytes_written(plan);
+    let all = each.saturating_mul(trials as u64);
+    let besides = if known { "" } else { ", and what commands write besides their datasets" };
+    let mut text = format!("about {} a trial, {} in the trials above{besides}", rough(each), rough(all));
+    if let (DeviceSource::Path(_), Some(size)) = (&plan.device.source, prospect.size) {
+        // Transcend, "SSD" (Article/SSD of its pages): fewer than 1500 times with three bits a cell; four bear less.
+        let share = all as f64 / size.max(1) as f64;
+        text.push_str(&format!(
+            ": {share:.1} times the device's size, and cheap flash is rated for about 1000"
+        ));
+    }
+    (each > 0).then_some(text)
+}
+
+/// Bytes as an estimate has them: of more than a few MiB whole ones.
+fn rough(bytes: u64) -> Bytes {
+    Bytes(if bytes < 10 << 20 { bytes } else { bytes.next_multiple_of(1 << 20) })
+}
+
+fn memory_needed(plan: &Plan, choice: &Choice) -> Option<String> {
+    let staged = bytes_to_stage(&plan.datasets, &plan.phases).filter(|bytes| *bytes > 0);
+    let facts = choice.lab.facts();
+    let guest = facts
+        .get("lab.memory")
+        .and_then(|sizes| sizes.split(", ").filter_map(|size| size.parse::<u64>().ok()).max());
+    let (needed, text) = match (guest, staged) {
+        (Some(guest), _) => {
+            let jobs = choice.jobs;
+            let what = if jobs > 1 {
+                format!("for each of {jobs} guests at once")
+            } else {
+                "for a guest".to_owned()
+            };
+            (guest.saturating_mul(jobs as u64), format!("{} {what}, its datasets included", Bytes(guest)))
+        }
+        (None, Some(staged)) => {
+            (staged, format!("{} of datasets that commands need as files", Bytes(staged)))
+        }
+        (None, None) => return None,
+    };
+    let free = memory(&Root::default()).map_or(u64::MAX, |memory| memory.available);
+    Some(if free < needed { format!("{text}, and only {} are free", Bytes(free)) } else { text })
+}

@@ -1,0 +1,57 @@
+//! What a run would meet, before it begins: the checks that it makes itself, none of which writes or claims anything.
+
+use crate::lab::{Lab, Obstacle};
+use crate::plan::{Candidate, Dataset, Plan};
+
+use super::claim::Permission;
+use super::error::SessionError;
+use super::room::shortage;
+
+/// What a run would meet.
+#[derive(Debug)]
+pub struct Prospect {
+    /// Candidates that could not be tried, by name.
+    pub skipped: Vec<(String, Obstacle)>,
+    /// Why it would not begin at all.
+    pub refused: Vec<SessionError>,
+    /// Bytes of the device; `None` where it has none, or nobody can tell.
+    pub size: Option<u64>,
+}
+
+impl Prospect {
+    /// That of this plan in this lab, with this permission.
+    pub fn of(plan: &Plan, lab: &dyn Lab, permission: &Permission<'_>) -> Self {
+        let (size, refused) = permission.look(plan);
+        let refused = check_datasets(plan).err().into_iter().chain(refused).collect();
+        Prospect { refused, ..Self::on(plan, lab, size) }
+    }
+
+    /// That of this plan on a device of so many bytes that nobody refuses.
+    pub(super) fn on(plan: &Plan, lab: &dyn Lab, size: Option<u64>) -> Self {
+        // A device of unknown size is too small for nobody.
+        let of = |candidate: &Candidate| obstacle(plan, lab, candidate, size.unwrap_or(u64::MAX));
+        let skipped = plan.candidates.iter().filter_map(|one| Some((one.name.clone(), of(one)?))).collect();
+        Prospect { skipped, refused: Vec::new(), size }
+    }
+
+    pub fn skips(&self, candidate: &str) -> Option<&Obstacle> {
+        self.skipped.iter().find(|(name, _)| name == candidate).map(|(_, obstacle)| obstacle)
+    }
+}
+
+/// Why a candidate cannot be tried in this lab on a device of this many bytes.
+pub(super) fn obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: u64) -> Option<Obstacle> {
+    lab.obstacle(candidate).or_else(|| shortage(plan, candidate, size))
+}
+
+/// A folder that is not there is found out now, not in the first trial.
+pub(super) fn check_datasets(plan: &Plan) -> Result<(), SessionError> {
+    for (name, dataset) in &plan.datasets {
+        if let Dataset::Folder { path, .. } = dataset
+            && let Err(source) = std::fs::read_dir(path)
+        {
+            return Err(SessionError::Dataset { dataset: name.clone(), path: path.clone(), source });
+        }
+    }
+    Ok(())
+}
