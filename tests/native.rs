@@ -168,7 +168,7 @@ fn loop_a_device_that_bears_a_filesystem_is_erased_only_by_its_identity() {
     assert_eq!(journal.program("mkfs")["argv"].as_array().unwrap().last().unwrap(), &disk.device);
     let environment = &journal.0[0]["environment"];
     assert_eq!(environment["device.path"], disk.device.as_str());
-    assert!(journal.0[0]["fidelity"].as_str().unwrap().contains("real device"));
+    assert!(journal.0[0]["fidelity"].as_str().unwrap().contains("loop device over a file"));
     drop(disk);
     place.is_left_clean();
 }
