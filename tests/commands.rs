@@ -62,7 +62,7 @@ fn a_wrong_command_line_exits_with_2_and_says_what_was_meant() {
         (&["run", "quick", "--fs", "xfs", "--aa=ext4"], &["--aa", "no candidate `ext4`", "hint: known: xfs"]),
         (&["run", "quick", "--set", "protocol.disturbed.steal=5"], &["`steal`", "from 0 to 1", "hint:"]),
         (&["run", "quick", "--lab", "vm"], &["'vm'", "native, uml"]),
-        (&["show", "quik"], &["there is no preset or model `quik`", "hint: did you mean `quick`?"]),
+        (&["show", "quik"], &["there is no preset or model `quik`, and no such file", "hint: did you mean `quick`?"]),
         (&["report", "."], &["is not the folder of a run", "hint:"]),
         (&["resume", "no-such-run"], &["no-such-run is not the folder of a run", "hint:"]),
         (&["list", "filesystem"], &["filesystems"]),
@@ -218,6 +218,32 @@ fn every_preset_is_shown_as_a_plan_that_can_be_run() {
         assert!(matches!(of_file.code, Some(0 | 1 | 3)), "{preset}: {:?}", of_file.code);
         assert_eq!(of_file.stdout, of_preset.stdout, "{preset}");
     }
+}
+
+#[test]
+fn a_page_carries_its_plan_and_can_be_run_again() {
+    let place = Place::new();
+    let run = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/demo");
+    let page = place.path().join("page.html").display().to_string();
+    place.fsverdict(&["report", run, "--format", "html", "-o", &page]).exits(0);
+    let plan = place.fsverdict(&["show", &page]).exits(0).stdout;
+    assert_eq!(place.fsverdict(&["show", run]).exits(0).stdout, plan);
+    let file = place.plan("again", &plan);
+    let asked = |plan: &str| place.fsverdict(&["run", plan, "--dry-run", "--lab", "uml"]).stdout;
+    assert_eq!(asked(&page), asked(&file));
+    // Whoever sends a page may have changed it; what is wrong with it is found as in any plan.
+    let html = fs::read_to_string(&page).unwrap();
+    let changed = |from: &str, to: &str, words: &[&str]| {
+        assert!(html.contains(from), "{from}");
+        fs::write(&page, html.replacen(from, to, 1)).unwrap();
+        let seen = place.fsverdict(&["show", &page]).exits(2).says(words);
+        assert_eq!(seen.stdout, "");
+    };
+    changed("<pre id=\"plan\"", "<pre id=\"none\"", &["page.html: there is no plan in it", "hint:"]);
+    changed("lab = &quot;", "lab = &quot;x", &["the plan in ", "page.html:2:"]);
+    changed("lab = &quot;", "lab = <b>", &["the plan in it is damaged"]);
+    fs::write(&page, format!("<!DOCTYPE html>{}", " ".repeat(65 << 20))).unwrap();
+    place.fsverdict(&["show", &page]).exits(2);
 }
 
 #[test]

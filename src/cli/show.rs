@@ -1,33 +1,41 @@
-//! `fsverdict show`: a preset's or a model's TOML.
+//! `fsverdict show`: a preset's or a model's TOML, or the plan of a run, a page or a file.
 
 use std::io::Write;
+use std::path::Path;
 
 use clap::Args;
 
 use crate::device;
-use crate::plan::{preset, suggest};
+use crate::plan::{Overrides, preset, suggest, write};
+use crate::study::RunFolder;
 
-use super::vocabulary::{Among, shown_names};
+use super::vocabulary::{Among, read_plan, shown_names};
 use super::{CliError, Outcome};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Name of the preset or model (`fsverdict list presets`, `fsverdict list models`)
-    #[arg(value_parser = Among(shown_names), hide_possible_values = true)]
-    name: String,
+    /// A preset or model (`fsverdict list presets`, `fsverdict list models`), the folder of a run, its page, or a plan
+    #[arg(value_name = "PRESET|MODEL|RUN|PAGE.html|PLAN.toml", value_parser = Among(shown_names), hide_possible_values = true)]
+    what: String,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
+    let what = &arguments.what;
     // A model's file is the same for all its states.
-    let (model, _) = device::split(&arguments.name);
+    let (model, _) = device::split(what);
     let model = device::built_in().iter().find(|known| known.name == model).map(|model| model.toml);
-    let toml = preset(&arguments.name).map(|preset| preset.toml).or(model).ok_or_else(|| {
-        CliError::Usage(format!(
-            "there is no preset or model `{}`\nhint: {}",
-            arguments.name,
-            suggest(&arguments.name, &shown_names())
-        ))
-    })?;
+    let toml = match preset(what).map(|preset| preset.toml).or(model) {
+        Some(toml) => toml.to_owned(),
+        None if Path::new(what).is_dir() => write(&RunFolder::open(Path::new(what)).map_err(CliError::usage)?.1),
+        None if !Path::new(what).exists() => {
+            return Err(CliError::Usage(format!(
+                "there is no preset or model `{what}`, and no such file\nhint: {}",
+                suggest(what, &shown_names())
+            )));
+        }
+        // Read and written anew, nothing but a plan gets through.
+        None => write(&read_plan(what, &Overrides::default())?),
+    };
     std::io::stdout().lock().write_all(toml.as_bytes())?;
     Ok(Outcome::Done)
 }

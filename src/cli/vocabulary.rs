@@ -10,6 +10,8 @@ use crate::plan::{
     Bytes, LONGEST_PLAN, Overrides, Plan, Preset, Vocabulary, preset, presets, read_with, suggest,
 };
 
+use crate::report::{LONGEST_PAGE, plan_in_page};
+
 use super::error::CliError;
 
 /// Calls `read` with the words that the rooms below the plan know.
@@ -67,22 +69,28 @@ pub(super) fn shown_names() -> Vec<&'static str> {
 pub(super) fn read_plan(name: &str, overrides: &Overrides) -> Result<Plan, CliError> {
     let (text, file_name) = match preset(name) {
         Some(Preset { toml, name, .. }) => ((*toml).to_owned(), format!("preset {name}")),
-        None => (read_file(name)?, name.to_owned()),
+        None => read_file(name)?,
     };
     with_vocabulary(|vocabulary| read_with(&text, &file_name, overrides, vocabulary)).map_err(CliError::usage)
 }
 
-fn read_file(name: &str) -> Result<String, CliError> {
+/// A plan's text with what to call it: the file's own, or that of the plan in a page.
+fn read_file(name: &str) -> Result<(String, String), CliError> {
     let mut text = String::new();
     let read =
-        std::fs::File::open(name).and_then(|file| file.take(LONGEST_PLAN + 1).read_to_string(&mut text));
+        std::fs::File::open(name).and_then(|file| file.take(LONGEST_PAGE + 1).read_to_string(&mut text));
+    let mut called = name.to_owned();
+    if read.is_ok() && text.starts_with("<!DOCTYPE html>") {
+        called = format!("the plan in {name}");
+        text = plan_in_page(&text).map_err(|error| CliError::Usage(format!("{name}: {error}")))?;
+    }
     if text.len() as u64 > LONGEST_PLAN {
         return Err(CliError::Usage(format!(
             "{name} is longer than {} and surely no plan\nhint: `fsverdict show demo` prints one",
             Bytes(LONGEST_PLAN)
         )));
     }
-    read.map(|_| text).map_err(|error| {
+    read.map(|_| (text, called)).map_err(|error| {
         let names = preset_names();
         if error.kind() == std::io::ErrorKind::NotFound && Path::new(name).extension().is_none() {
             CliError::Usage(format!("there is no preset and no file `{name}`\nhint: {}", suggest(name, &names)))

@@ -49,6 +49,23 @@ fn snapshot(name: &str, text: &str) {
 }
 
 #[test]
+fn a_plan_written_out_is_read_as_the_same_plan() {
+    let hostile = BASE.replacen("title = \"", "title = \"\\u001b]0;\\\"</pre>\\u202e&amp;", 1);
+    assert_ne!(hostile, BASE);
+    let own = [BASE, include_str!("../plans/smallest.toml"), &hostile];
+    for text in presets().iter().map(|preset| preset.toml).chain(own) {
+        let twice = Overrides { twice: Some(Twice::First), ..Overrides::default() };
+        for overrides in [Overrides::default(), set(&["protocol.disturbed=false", "protocol.for=\"90s\""]), twice] {
+            let plan = read_with(text, "p", &overrides).unwrap();
+            let written = plan::write(&plan);
+            let again = read(&written, "w").unwrap_or_else(|error| panic!("{error}\n{written}"));
+            assert_eq!(again, plan, "{written}");
+            assert!(!written.contains(['\u{1b}', '\u{202e}']));
+        }
+    }
+}
+
+#[test]
 fn right_plans_resolve_to_everything_spelled_out() {
     for name in ["base", "smallest"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/plans/{name}.toml"));

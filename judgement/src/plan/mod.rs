@@ -30,6 +30,7 @@ mod twin;
 mod units;
 mod value;
 mod words;
+mod write;
 
 pub use change::Overrides;
 pub use choice::LABS;
@@ -52,5 +53,6 @@ pub use source::blame;
 pub use space::{bytes_written, folder_room, image_room, least_space};
 pub use suggest::{nearest, suggest};
 pub use twin::{TWIN, Twice, contestants, is_twin};
+pub use write::write;
 pub use units::{Bytes, duration_text, parse_duration, parse_time, rough_duration_text};
 pub use words::quoted;

@@ -34,6 +34,7 @@ use std::io;
 
 pub use compare::{ComparisonFormat, ComparisonReport, write_comparison};
 pub use harness::Harness;
+pub use html::{LONGEST_PAGE, NoPlan, plan_in_page};
 pub use json::SCHEMA as JSON_SCHEMA;
 pub use model::{CandidateEntry, PhaseEntry, Report, TrialBasis};
 pub use notes::Note;

@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 
-use super::commands;
+use super::{carried, commands};
 use super::thinning::Thinned;
-use crate::plan::{Dataset, DeviceSource, Plan};
+use crate::plan::{Dataset, DeviceSource};
 use crate::report::Report;
 use crate::report::number::percent;
 use crate::report::text::{count, one_line};
@@ -88,12 +88,12 @@ fn plan(report: &Report<'_>) -> Markup {
                 }
             }
         }
-        details { summary { "The resolved plan as JSON" } pre tabindex="0" { (commands::harmless(&resolved(plan))) } }
+        details {
+            summary { "The plan itself, to be run again" }
+            p.note { code { "fsverdict run THIS-PAGE.html" } " repeats the run; " code { "fsverdict show THIS-PAGE.html" } " prints this, to be changed." }
+            (carried::shown(plan))
+        }
     }
-}
-
-fn resolved(plan: &Plan) -> String {
-    serde_json::to_string_pretty(plan).unwrap_or_else(|error| error.to_string())
 }
 
 fn dataset_line(dataset: &Dataset) -> String {

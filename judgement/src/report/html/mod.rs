@@ -4,6 +4,7 @@
 //! in a screen reader. Where a reader wants to look closer, plotly.js draws every trial from the data in the page.
 
 mod across;
+mod carried;
 mod certainty;
 mod commands;
 mod costs;
@@ -25,6 +26,7 @@ mod tests;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+pub use self::carried::{LONGEST_PAGE, NoPlan, plan_in_page};
 use self::index::Index;
 use super::text::one_line;
 use super::{Report, ReportError};

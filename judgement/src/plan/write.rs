@@ -1,0 +1,222 @@
+//! From a resolved plan back to TOML: what `fsverdict show` prints of a run or of somebody's page, to be run again.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Bytes, Candidate, Dataset, DeviceSource, Plan, TWIN, Work, duration_text};
+
+/// The plan as TOML, spelled out; read again it is the same plan. That its data were scaled is not kept: they are as large
+/// as they were made.
+pub fn write(plan: &Plan) -> String {
+    let mut lines = Lines::default();
+    lines.put("title", &plan.title);
+    lines.put("lab", plan.lab);
+    lines.put("kernel", &plan.kernel);
+    lines.put("memory", plan.memory.map(size));
+    lines.put("clock", plan.clock);
+    device(&mut lines, plan);
+    protocol(&mut lines, plan);
+    lines.section("[goal]");
+    lines.put("metric", &plan.goal.metric);
+    lines.put("weights", &plan.goal.weights);
+    for (name, dataset) in &plan.datasets {
+        lines.section(&format!("[dataset.{name}]"));
+        of_dataset(&mut lines, dataset);
+    }
+    for candidate in plan.candidates.iter().filter(|candidate| !candidate.name.ends_with(TWIN)) {
+        lines.section("[[candidate]]");
+        of_candidate(&mut lines, candidate);
+    }
+    phases(&mut lines, plan);
+    for found in &plan.published {
+        lines.section("[[published]]");
+        lines.put("finding", &found.finding);
+        lines.put("source", &found.source);
+        lines.put("phase", &found.phase);
+        lines.put("metric", &found.metric);
+        lines.put("figures", &found.figures);
+        lines.put("unit", &found.unit);
+        let mut claim = json!(found.claim);
+        if let Value::Object(keys) = &mut claim {
+            keys.retain(|key, value| key != "kind" && !is_nothing(value));
+        }
+        lines.put("claim", claim);
+    }
+    lines.text
+}
+
+fn device(lines: &mut Lines, plan: &Plan) {
+    lines.section("[device]");
+    match &plan.device.source {
+        DeviceSource::Image(bytes) => lines.put("image", size(*bytes)),
+        DeviceSource::Path(path) => lines.put("path", path),
+        DeviceSource::Folders => {}
+        DeviceSource::Model { name, size: bytes } => {
+            lines.put("model", name);
+            lines.put("size", size(*bytes));
+        }
+    }
+    lines.put("folder", &plan.device.folder);
+    if plan.device.staging != super::StagingChoice::Auto {
+        lines.put("staging", plan.device.staging);
+    }
+}
+
+fn protocol(lines: &mut Lines, plan: &Plan) {
+    let protocol = &plan.protocol;
+    lines.section("[protocol]");
+    lines.put("blocks", protocol.blocks);
+    lines.put("until", protocol.until);
+    lines.put("seed", protocol.seed);
+    lines.put("order", protocol.order);
+    lines.put("tie", protocol.tie);
+    lines.put("timeout", duration_text(protocol.timeout));
+    lines.put("for", protocol.budget.map(duration_text));
+    lines.put("aa", plan.candidates.iter().find_map(|candidate| candidate.name.strip_suffix(TWIN)));
+    match protocol.disturbed {
+        Some(limits) => lines.put("disturbed", limits),
+        None => lines.line("disturbed", "false"),
+    }
+    lines.put("legacy", protocol.legacy);
+}
+
+fn of_dataset(lines: &mut Lines, dataset: &Dataset) {
+    match dataset {
+        Dataset::Tree(shape) => {
+            lines.put("profile", &shape.profile);
+            lines.put("files", shape.files);
+            lines.put("directories", shape.directories);
+            lines.put("size", size(shape.size));
+            lines.put("compressible", shape.compressible);
+            lines.put("duplicates", shape.duplicates);
+            lines.put("hard_links", shape.hard_links);
+        }
+        Dataset::Flat { files, file_size } => {
+            lines.put("flat", files);
+            lines.put("file_size", size(*file_size));
+        }
+        Dataset::File { size: bytes, compressible } => {
+            lines.put("file", size(*bytes));
+            lines.put("compressible", compressible);
+        }
+        Dataset::Folder { path, size: bytes } => {
+            lines.put("path", path);
+            lines.put("size", bytes.map(size));
+        }
+    }
+}
+
+fn of_candidate(lines: &mut Lines, candidate: &Candidate) {
+    lines.put("name", &candidate.name);
+    lines.put("filesystem", &candidate.filesystem);
+    lines.put("path", &candidate.path);
+    lines.put("mkfs", &candidate.mkfs);
+    lines.put("mount", candidate.mount.join(","));
+    lines.put("encryption", Some(&candidate.encryption).filter(|layer| *layer != "none"));
+    lines.put("scheduler", &candidate.scheduler);
+    lines.put("model", &candidate.under.model);
+    lines.put("kernel", &candidate.under.kernel);
+    lines.put("memory", candidate.under.memory.map(size));
+}
+
+fn phases(lines: &mut Lines, plan: &Plan) {
+    for phase in &plan.phases {
+        lines.section("[[phase]]");
+        lines.put("name", &phase.name);
+        match &phase.work {
+            Work::Operation(operation) => lines.put("operation", operation),
+            Work::Command(line) => lines.put("command", line),
+            Work::Adapter { name, options } => {
+                lines.put("adapter", name);
+                lines.put("options", options);
+            }
+        }
+        lines.put("dataset", &phase.dataset);
+        lines.put("into", &phase.into);
+        lines.put("cold", phase.cold);
+        lines.put("repeat", phase.repeat);
+        lines.put("changed", phase.changed);
+        lines.put("network", phase.network);
+        lines.put("verify", &phase.verify);
+    }
+}
+
+/// A size so that just as many bytes are read back.
+fn size(bytes: Bytes) -> String {
+    let shown = bytes.to_string();
+    if shown.parse() == Ok(bytes) { shown } else { format!("{}B", bytes.0) }
+}
+
+#[derive(Default)]
+struct Lines {
+    text: String,
+    /// The title of a section of which no key was written yet.
+    section: Option<String>,
+}
+
+impl Lines {
+    fn section(&mut self, title: &str) {
+        self.section = Some(title.to_owned());
+    }
+
+    /// A key with its value; nothing where that is what the reader takes for granted anyway: none, empty, false.
+    fn put(&mut self, key: &str, value: impl Serialize) {
+        let value = json!(value);
+        if !is_nothing(&value) {
+            self.line(key, &in_toml(&value));
+        }
+    }
+
+    fn line(&mut self, key: &str, value: &str) {
+        if let Some(title) = self.section.take() {
+            self.text.push_str(&format!("\n{title}\n"));
+        }
+        self.text.push_str(&format!("{key} = {value}\n"));
+    }
+}
+
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(values) => values.is_empty(),
+        Value::Object(keys) => keys.is_empty(),
+        Value::Bool(true) | Value::Number(_) => false,
+    }
+}
+
+fn in_toml(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted(text),
+        Value::Array(values) => {
+            format!("[{}]", values.iter().map(in_toml).collect::<Vec<_>>().join(", "))
+        }
+        Value::Object(keys) => {
+            let one = |(key, value): (&String, &Value)| format!("{} = {}", quoted_key(key), in_toml(value));
+            format!("{{ {} }}", keys.iter().map(one).collect::<Vec<_>>().join(", "))
+        }
+        // JSON and TOML write these alike.
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+fn quoted_key(key: &str) -> String {
+    let bare = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+    if !key.is_empty() && key.chars().all(bare) { key.to_owned() } else { quoted(key) }
+}
+
+/// A string of TOML on one line; what cannot be seen, or steers what follows it, becomes an escape.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            ' ' => quoted.push(letter),
+            _ if letter.is_alphanumeric() || letter.is_ascii_graphic() => quoted.push(letter),
+            _ => quoted.push_str(&format!("\\U{:08X}", u32::from(letter))),
+        }
+    }
+    quoted + "\""
+}
