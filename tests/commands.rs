@@ -62,7 +62,10 @@ fn a_wrong_command_line_exits_with_2_and_says_what_was_meant() {
         (&["run", "quick", "--fs", "xfs", "--aa=ext4"], &["--aa", "no candidate `ext4`", "hint: known: xfs"]),
         (&["run", "quick", "--set", "protocol.disturbed.steal=5"], &["`steal`", "from 0 to 1", "hint:"]),
         (&["run", "quick", "--lab", "vm"], &["'vm'", "native, uml"]),
-        (&["show", "quik"], &["there is no preset or model `quik`, and no such file", "hint: did you mean `quick`?"]),
+        (
+            &["show", "quik"],
+            &["there is no preset or model `quik`, and no such file", "hint: did you mean `quick`?"],
+        ),
         (&["report", "."], &["is not the folder of a run", "hint:"]),
         (&["resume", "no-such-run"], &["no-such-run is not the folder of a run", "hint:"]),
         (&["list", "filesystem"], &["filesystems"]),

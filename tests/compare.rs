@@ -59,6 +59,44 @@ fn loop_compare_finds_what_a_journal_writes() {
     assert_eq!(compare("plain", "nowhere").0, 2);
 }
 
+/// Four real runs on a modelled disk, without what their commands printed; from the third on ext4 was mounted with
+/// data=journal.
+fn night(number: u32) -> String {
+    format!("{}/tests/runs/nights/{number}", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn a_history_rings_while_the_last_run_is_worse() {
+    let folder = tempfile::tempdir().unwrap();
+    let compare = |nights: &[u32], format: &str| {
+        let runs = nights.iter().map(|number| night(*number));
+        let done = fsverdict(folder.path()).arg("compare").args(runs).args(["--format", format]).assert();
+        let output = done.get_output();
+        (output.status.code().unwrap(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let cases: [(&[u32], i32); 5] =
+        [(&[1, 2], 0), (&[1, 2, 3], 4), (&[1, 2, 3, 4], 4), (&[1, 3, 2], 0), (&[3, 4, 1], 0)];
+    for (nights, code) in cases {
+        assert_eq!(compare(nights, "terminal").0, code, "{nights:?}");
+    }
+    let page = compare(&[1, 2, 3, 4], "terminal").1;
+    assert!(
+        page.contains("worse    ▁▁██   same") && page.contains("sm-b → sm-c: worse: ext4 goal +41.0%"),
+        "{page}"
+    );
+    assert!(page.contains("ext4: mount: none → data=journal"), "{page}");
+    assert!(compare(&[1, 3, 2], "terminal").1.contains("not that of their dates"));
+    for (format, begins) in
+        [("html", "<!DOCTYPE html>"), ("csv", "from,to,"), ("json", "{"), ("markdown", "## ")]
+    {
+        let (code, shown) = compare(&[1, 2, 3, 4], format);
+        assert!(
+            code == 4 && shown.starts_with(begins) && shown.contains("data=journal") != (format == "csv"),
+            "{shown}"
+        );
+    }
+}
+
 #[test]
 fn what_is_no_run_is_a_wrong_command_line() {
     let folder = tempfile::tempdir().unwrap();

@@ -47,7 +47,7 @@ const EXIT_STATUS: &[(&str, &str)] = &[
     ("1", "failed, or the verdict could not be given"),
     ("2", "the command line or the plan is wrong"),
     ("3", "done, but some candidates were skipped or failed (run, resume, doctor)"),
-    ("4", "`compare` found a regression"),
+    ("4", "`compare`: the last run is worse than the first or the one before it"),
     ("130", "interrupted; `resume` goes on"),
 ];
 
@@ -79,7 +79,7 @@ enum Command {
     Merge(block::MergeArguments),
     /// Show what a run has found
     Report(report::Arguments),
-    /// Compare two runs of the same plan: what got better, what got worse
+    /// Compare runs of the same plan: what got better, what got worse
     Compare(compare::Arguments),
     /// Show what a modelled device was asked for in a trial, or give it to blkparse, fio or a table
     Trace(trace::Arguments),

@@ -40,14 +40,14 @@ pub(super) enum FormatArgument {
     Html,
     /// Tables for a pull request or a forum
     Markdown,
-    /// One row per observation and metric
+    /// One row per number
     Csv,
     /// The stable, versioned data format
     Json,
 }
 
 impl FormatArgument {
-    fn format(self, to_file: bool, all: bool) -> Format {
+    pub(super) fn format(self, to_file: bool, all: bool) -> Format {
         match self {
             FormatArgument::Terminal if to_file => Format::Terminal(Look::suited(false, None, all, |_| None)),
             FormatArgument::Terminal => Format::Terminal(Look::of_stdout(all)),
@@ -77,21 +77,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
         report.requests = requests(folder.path(), &plan, &run);
     }
     let page = || arguments.open.then(|| folder.path().join(PAGE));
-    match arguments.output.clone().or_else(page) {
-        None => {
-            report.page = Some(folder.path().join(PAGE)).filter(|page| page.exists());
-            write_out(&report, format.format(false, arguments.all), &mut std::io::stdout().lock())?;
-        }
-        Some(path) => {
-            let failed =
-                |error: std::io::Error| CliError::Failed(format!("cannot write {}: {error}", path.display()));
-            let mut file = std::io::BufWriter::new(std::fs::File::create(&path).map_err(failed)?);
-            write_out(&report, format.format(true, arguments.all), &mut file)?;
-            file.flush().map_err(failed)?;
-            if arguments.open {
-                open_page(&path);
-            }
-        }
+    let file = arguments.output.clone().or_else(page);
+    if file.is_none() {
+        report.page = Some(folder.path().join(PAGE)).filter(|page| page.exists());
+    }
+    let format = format.format(file.is_some(), arguments.all);
+    write_to(file.as_deref(), &mut |out| written(crate::report::write(&report, format, out)))?;
+    if let Some(file) = file.filter(|_| arguments.open) {
+        open_page(&file);
     }
     // It was to report, and has; what the run came to is what `run` and `resume` end with.
     Ok(Outcome::Done)
@@ -114,13 +107,14 @@ pub(super) fn show_result(folder: &RunFolder, plan: &Plan, all: bool) -> Result<
     let run = read_run(folder, plan)?;
     let mut report = Report::new(plan, &run, Some(folder.path().to_owned()));
     report.requests = requests(folder.path(), plan, &run);
-    let written: Result<(), CliError> =
+    let kept: Result<(), CliError> =
         [(PAGE, Format::Html), ("report.md", Format::Markdown), ("report.json", Format::Json)]
             .into_iter()
             .try_for_each(|(name, format)| replace(&report, format, &folder.path().join(name)));
     report.page = Some(folder.path().join(PAGE)).filter(|page| page.exists());
-    write_out(&report, Format::Terminal(Look::of_stdout(all)), &mut std::io::stdout().lock())?;
-    written.map_err(|error| {
+    let format = Format::Terminal(Look::of_stdout(all));
+    written(crate::report::write(&report, format, &mut std::io::stdout().lock()))?;
+    kept.map_err(|error| {
         let run = quoted(&folder.path().to_string_lossy());
         CliError::Failed(format!(
             "{error}\nhint: the journal is whole; `fsverdict report {run} --format html --output FILE` writes it elsewhere"
@@ -149,8 +143,22 @@ pub(super) fn read_run(folder: &RunFolder, plan: &Plan) -> Result<Run, CliError>
     Run::read(plan, &folder.journal()).map_err(CliError::failed)
 }
 
-pub(super) fn write_out(report: &Report<'_>, format: Format, out: &mut dyn Write) -> Result<(), CliError> {
-    crate::report::write(report, format, out).map_err(|error| match error {
+/// Into this file, or to standard output.
+pub(super) fn write_to(
+    file: Option<&Path>,
+    write: &mut dyn FnMut(&mut dyn Write) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let Some(path) = file else { return write(&mut std::io::stdout().lock()) };
+    let failed =
+        |error: std::io::Error| CliError::Failed(format!("cannot write {}: {error}", path.display()));
+    let mut file = std::io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);
+    write(&mut file)?;
+    file.flush().map_err(failed)
+}
+
+/// A closed pipe is no failure of the report.
+pub(super) fn written(result: Result<(), ReportError>) -> Result<(), CliError> {
+    result.map_err(|error| match error {
         ReportError::Io(error) => CliError::Output(error),
         ReportError::Json(error) => CliError::failed(error),
     })

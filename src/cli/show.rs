@@ -26,7 +26,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     let model = device::built_in().iter().find(|known| known.name == model).map(|model| model.toml);
     let toml = match preset(what).map(|preset| preset.toml).or(model) {
         Some(toml) => toml.to_owned(),
-        None if Path::new(what).is_dir() => write(&RunFolder::open(Path::new(what)).map_err(CliError::usage)?.1),
+        None if Path::new(what).is_dir() => {
+            write(&RunFolder::open(Path::new(what)).map_err(CliError::usage)?.1)
+        }
         None if !Path::new(what).exists() => {
             return Err(CliError::Usage(format!(
                 "there is no preset or model `{what}`, and no such file\nhint: {}",

@@ -55,7 +55,9 @@ fn a_plan_written_out_is_read_as_the_same_plan() {
     let own = [BASE, include_str!("../plans/smallest.toml"), &hostile];
     for text in presets().iter().map(|preset| preset.toml).chain(own) {
         let twice = Overrides { twice: Some(Twice::First), ..Overrides::default() };
-        for overrides in [Overrides::default(), set(&["protocol.disturbed=false", "protocol.for=\"90s\""]), twice] {
+        for overrides in
+            [Overrides::default(), set(&["protocol.disturbed=false", "protocol.for=\"90s\""]), twice]
+        {
             let plan = read_with(text, "p", &overrides).unwrap();
             let written = plan::write(&plan);
             let again = read(&written, "w").unwrap_or_else(|error| panic!("{error}\n{written}"));

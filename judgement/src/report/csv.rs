@@ -72,7 +72,7 @@ fn status(trial: &Trial) -> &'static str {
 }
 
 /// A closed pipe must stay recognisable as one.
-fn unwrapped(error: ::csv::Error) -> ReportError {
+pub(super) fn unwrapped(error: ::csv::Error) -> ReportError {
     match error.into_kind() {
         ::csv::ErrorKind::Io(error) => ReportError::Io(error),
         other => ReportError::Io(io::Error::other(format!("{other:?}"))),

@@ -39,19 +39,25 @@ pub(super) fn render(report: &Report<'_>) -> String {
     page
 }
 
+/// A small table: names and these columns of words on the left, values on the right.
+pub(super) fn text_table(table: &TextTable, words: &[&str]) -> String {
+    let row = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let left = |at: usize, title: &str| at == 0 || words.contains(&title);
+    let rules = table.header.iter().enumerate();
+    let rule: String = rules.map(|(at, title)| if left(at, title) { ":--|" } else { "--:|" }).collect();
+    let rows: String = table.rows.iter().map(|cells| row(cells)).collect();
+    format!("{}|{rule}\n{rows}", row(&table.header))
+}
+
 /// What a plan that repeats a study has of its own.
 fn repeated(report: &Report<'_>) -> String {
     let mut text = String::new();
     let across: Vec<TextTable> = report.across.iter().flat_map(Across::tables).collect();
     for table in across.iter().chain(&report.beside).chain(&report.of_study) {
-        let rule = format!("|:--|{}\n", "--:|".repeat(table.header.len().saturating_sub(1)));
-        let row = |cells: &[String]| {
-            let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
-            format!("| {} |\n", cells.join(" | "))
-        };
-        text.push_str(&format!("{}\n\n{}{rule}", escaped(&table.title), row(&table.header)));
-        table.rows.iter().for_each(|cells| text.push_str(&row(cells)));
-        text.push('\n');
+        text.push_str(&format!("{}\n\n{}\n", escaped(&table.title), text_table(table, &[])));
     }
     let found = findings::in_words(report);
     if !found.is_empty() {

@@ -32,7 +32,7 @@ mod words;
 
 use std::io;
 
-pub use compare::{ComparisonFormat, ComparisonReport, write_comparison};
+pub use compare::{ComparisonReport, write_comparison};
 pub use harness::Harness;
 pub use html::{LONGEST_PAGE, NoPlan, plan_in_page};
 pub use json::SCHEMA as JSON_SCHEMA;

@@ -22,7 +22,7 @@ mod tradeoff;
 mod twin;
 
 pub use compare::{
-    ALPHA, Change, Comparison, Difference, Incomparable, LeftOut, RunComparison, Side, compare,
+    ALPHA, Change, Comparison, Difference, History, Incomparable, LeftOut, RunComparison, Side, compare,
 };
 pub use cost::{CostColumn, cost_columns};
 pub use deliberate::{Deliberation, better_of};

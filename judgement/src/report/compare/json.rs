@@ -20,6 +20,17 @@ struct Document<'a> {
     regression: bool,
     #[serde(flatten)]
     found: &'a RunComparison,
+    /// Each run against the one before it, where there are more than two.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    steps: Vec<StepPart<'a>>,
+}
+
+#[derive(Serialize)]
+struct StepPart<'a> {
+    before: RunPart<'a>,
+    after: RunPart<'a>,
+    #[serde(flatten)]
+    found: &'a RunComparison,
 }
 
 #[derive(Serialize)]
@@ -35,12 +46,14 @@ struct RunPart<'a> {
 
 /// Writes the comparison as one JSON document.
 pub(super) fn render(report: ComparisonReport<'_>, out: &mut dyn io::Write) -> Result<(), ReportError> {
+    let steps = report.steps().map(|(from, to, found)| StepPart { before: run(from), after: run(to), found });
     let text = serde_json::to_string_pretty(&Document {
         schema: SCHEMA,
         before: run(report.before),
         after: run(report.after),
         regression: report.found.has_regression(),
-        found: report.found,
+        found: &report.found.whole,
+        steps: steps.collect(),
     })?;
     Ok(writeln!(out, "{text}")?)
 }

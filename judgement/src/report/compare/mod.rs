@@ -1,36 +1,37 @@
-//! Two runs against each other, for people and programs: one renderer per file.
+//! Runs against each other, for people and programs: one renderer per file.
 
+mod csv;
+mod html;
 mod json;
 mod markdown;
 mod row;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod trend;
 
 use std::io;
 
+use super::tables::TextTable;
 use super::text::{count, listing};
-use super::{Look, ReportError};
+use super::{Format, ReportError};
 use crate::journal::Run;
-use crate::verdict::Comparison;
-use crate::verdict::{Change, RunComparison};
+use crate::verdict::{ALPHA, Change, Comparison, History, RunComparison};
 
+use row::{Row, row};
+use trend::Trend;
+
+/// Columns of words, which are set left.
+const WORDS: [&str; 4] = ["phase", "outcome", "trend", "last step"];
+
+/// Two runs or more in their order, with what comparing them found.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparisonReport<'a> {
     pub before: &'a Run,
+    /// Those between the first and the last.
+    pub between: &'a [&'a Run],
     pub after: &'a Run,
-    pub found: &'a RunComparison,
-}
-
-/// The forms a comparison can take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ComparisonFormat {
-    /// A page of text, for this look.
-    Terminal(Look),
-    /// A table for a pull request.
-    Markdown,
-    /// The stable, versioned data format.
-    Json,
+    pub found: &'a History,
 }
 
 /// Writes the comparison in the given format.
@@ -39,49 +40,178 @@ pub enum ComparisonFormat {
 /// When `out` does not take it; a closed pipe shows as [`io::ErrorKind::BrokenPipe`].
 pub fn write_comparison(
     report: ComparisonReport<'_>,
-    format: ComparisonFormat,
+    format: Format,
     out: &mut dyn io::Write,
 ) -> Result<(), ReportError> {
     match format {
-        ComparisonFormat::Terminal(look) => Ok(out.write_all(terminal::render(report, look).as_bytes())?),
-        ComparisonFormat::Markdown => Ok(out.write_all(markdown::render(report).as_bytes())?),
-        ComparisonFormat::Json => json::render(report, out),
+        Format::Terminal(look) => Ok(out.write_all(terminal::render(report, look).as_bytes())?),
+        Format::Markdown => Ok(out.write_all(markdown::render(report).as_bytes())?),
+        Format::Html => Ok(out.write_all(html::render(report).as_bytes())?),
+        Format::Json => json::render(report, out),
+        Format::Csv => csv::render(report, out),
     }
 }
 
-impl ComparisonReport<'_> {
+impl<'a> ComparisonReport<'a> {
+    fn runs(&self) -> impl Iterator<Item = &'a Run> {
+        [self.before].into_iter().chain(self.between.iter().copied()).chain([self.after])
+    }
+
+    /// Each step with its runs: from, to, what was found.
+    fn steps(&self) -> impl Iterator<Item = (&'a Run, &'a Run, &'a RunComparison)> {
+        let pairs = self.runs().zip(self.runs().skip(1));
+        pairs.zip(&self.found.steps).map(|((from, to), found)| (from, to, found))
+    }
+
     /// The outcome in a sentence or two. Names in it are as the plan has them.
     fn sentence(&self) -> String {
-        let found = self.found;
-        let mut parts = Vec::new();
-        if !found.broken.is_empty() {
-            let names: Vec<&str> = found.broken.iter().map(|left| left.candidate.as_str()).collect();
-            parts.push(format!("{} went well before and failed after", listing(&names, 4)));
+        let whole = outcome(&self.found.whole);
+        let Some(last) = self.found.steps.last() else { return whole };
+        let since = match changed(last).as_slice() {
+            [] => "nothing was shown to change".to_owned(),
+            parts => parts.join("; "),
+        };
+        format!(
+            "{whole} That is since the first of {} runs; since the one before, {since}.",
+            self.runs().count()
+        )
+    }
+
+    /// What "worse" and "better" mean here.
+    fn legend(&self) -> String {
+        let found = &self.found.whole;
+        let steps = if self.found.steps.is_empty() {
+            String::new()
+        } else {
+            format!(
+                " trend: each run, the lowest to the highest of its row, or of {} where that is more.",
+                row::share(found.tie)
+            )
+        };
+        format!(
+            "{}: geometric means ± half their 95% interval. change: after against before. worse, better: significant over all {} comparisons (Holm, {}) and beyond {}; same: the interval lies within it.{steps}",
+            found.goal.metric,
+            self.found.comparisons(),
+            row::share(ALPHA),
+            row::share(found.tie)
+        )
+    }
+
+    /// What is judged of the first and the last run, with the course between them where there are more.
+    fn table(&self) -> TextTable {
+        let several = !self.found.steps.is_empty();
+        let mut header = vec!["candidate", "phase", "before", "after", "change", "95% interval", "outcome"];
+        if several {
+            header.extend(["trend", "last step"]);
         }
-        for (outcome, word) in [(Comparison::Worse, "worse"), (Comparison::Better, "better")] {
-            let changes: Vec<String> = found.judged_as(outcome).map(within_a_sentence).collect();
-            let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
-            if !changes.is_empty() {
-                parts.push(format!("{word}: {}", listing(&changes, 6)));
+        let rows = self.found.whole.judged.iter().map(|change| {
+            let mut cells = numbers(change, change.subject().to_owned());
+            cells.push(change.outcome().map_or("", word).to_owned());
+            if several {
+                let trend = Trend::of(self, change);
+                cells.push(trend.spark());
+                cells.push(trend.last_step().map_or("–", word).to_owned());
+            }
+            cells
+        });
+        TextTable {
+            title: String::new(),
+            rows: rows.collect(),
+            header: header.into_iter().map(str::to_owned).collect(),
+        }
+    }
+
+    /// What informs: costs, and the steps around the phases.
+    fn costs(&self) -> TextTable {
+        let header = ["candidate", "phase", "before", "after", "change", "95% interval"];
+        let rows = self.found.whole.costs.iter();
+        let rows = rows.map(|change| numbers(change, format!("{} {}", change.subject(), change.metric)));
+        TextTable {
+            title: "For information: not tested, and no part of the outcome".to_owned(),
+            header: header.map(str::to_owned).to_vec(),
+            rows: rows.collect(),
+        }
+    }
+
+    /// What a reader must know besides: a label and a sentence each.
+    fn remarks(&self) -> Vec<(&'static str, String)> {
+        let whole = &self.found.whole;
+        let mut remarks: Vec<(&str, String)> = Vec::new();
+        for (label, entries) in [("Broken", &whole.broken), ("Left out", &whole.left_out)] {
+            remarks
+                .extend(entries.iter().map(|left| (label, format!("{}: {}", left.candidate, left.reason))));
+        }
+        for (from, to, step) in self.steps() {
+            let parts = changed(step);
+            if !parts.is_empty() {
+                let differs = match differences(step) {
+                    none if none.is_empty() => "nothing that is recorded differs".to_owned(),
+                    some => some.join("; "),
+                };
+                remarks.push((
+                    "Step",
+                    format!("{} → {}: {}. {differs}", from.header.id, to.header.id, parts.join("; ")),
+                ));
             }
         }
-        let same = found.judged_as(Comparison::Same).count();
-        let unknown = found.judged_as(Comparison::Undecided).count();
-        if same > 0 {
-            let within = row::share(found.tie);
-            parts.push(format!("{} the same within {within}", count(same, "comparison")));
+        let differs = differences(whole);
+        if differs.is_empty() {
+            let none = "nothing that is recorded: this compares two times, not two configurations";
+            remarks.push(("Differs", none.to_owned()));
         }
-        if unknown > 0 {
-            parts.push(format!("{} undecided", count(unknown, "comparison")));
-        }
-        let verdict = match found.has_regression() {
-            true => "Regression",
-            // Not having seen one is no news where nothing could be seen.
-            false if unknown == found.judged.len() => "Neither a change nor its absence could be shown",
-            false => "No regression was found",
-        };
-        format!("{verdict}: {}.", parts.join("; "))
+        remarks.extend(differs.into_iter().map(|text| ("Differs", text)));
+        remarks.extend(whole.cautions.iter().map(|text| ("Caution", text.clone())));
+        remarks
     }
+}
+
+/// What broke, got worse, got better.
+fn changed(found: &RunComparison) -> Vec<String> {
+    let mut parts = Vec::new();
+    if !found.broken.is_empty() {
+        let names: Vec<&str> = found.broken.iter().map(|left| left.candidate.as_str()).collect();
+        parts.push(format!("{} went well before and failed after", listing(&names, 4)));
+    }
+    for (outcome, word) in [(Comparison::Worse, "worse"), (Comparison::Better, "better")] {
+        let changes: Vec<String> = found.judged_as(outcome).map(within_a_sentence).collect();
+        let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
+        if !changes.is_empty() {
+            parts.push(format!("{word}: {}", listing(&changes, 6)));
+        }
+    }
+    parts
+}
+
+/// What one comparison came to.
+fn outcome(found: &RunComparison) -> String {
+    let mut parts = changed(found);
+    let same = found.judged_as(Comparison::Same).count();
+    let unknown = found.judged_as(Comparison::Undecided).count();
+    if same > 0 {
+        parts.push(format!("{} the same within {}", count(same, "comparison"), row::share(found.tie)));
+    }
+    if unknown > 0 {
+        parts.push(format!("{} undecided", count(unknown, "comparison")));
+    }
+    let verdict = match found.has_regression() {
+        true => "Regression",
+        // Not having seen one is no news where nothing could be seen.
+        false if unknown == found.judged.len() => "Neither a change nor its absence could be shown",
+        false => "No regression was found",
+    };
+    format!("{verdict}: {}.", parts.join("; "))
+}
+
+/// What else is not the same in two runs.
+fn differences(found: &RunComparison) -> Vec<String> {
+    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
+    let differences = found.differences.iter();
+    differences.map(|one| format!("{}: {} → {}", one.what, value(&one.before), value(&one.after))).collect()
+}
+
+fn numbers(change: &Change, subject: String) -> Vec<String> {
+    let Row { before, after, change: ratio, interval } = row(change);
+    vec![change.candidate.clone(), subject, before, after, ratio, interval]
 }
 
 /// A change within a sentence: `ext4 write +12%`.

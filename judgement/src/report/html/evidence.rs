@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::{carried, commands};
 use super::thinning::Thinned;
+use super::{carried, commands};
 use crate::plan::{Dataset, DeviceSource};
 use crate::report::Report;
 use crate::report::number::percent;

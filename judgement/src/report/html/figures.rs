@@ -50,7 +50,7 @@ pub(super) fn in_full(found: &PhaseEstimate) -> String {
 }
 
 /// Where a ratio lies on a logarithmic axis that begins at `from` and ends at `to`, 0 to 100.
-pub(super) fn place(ratio: f64, from: f64, to: f64) -> f64 {
+pub(in crate::report) fn place(ratio: f64, from: f64, to: f64) -> f64 {
     along(ratio, from, to).clamp(0.0, 100.0)
 }
 

@@ -27,7 +27,9 @@ mod tests;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub use self::carried::{LONGEST_PAGE, NoPlan, plan_in_page};
+pub(super) use self::figures::place;
 use self::index::Index;
+pub(super) use self::then::laid_out as text_table;
 use super::text::one_line;
 use super::{Report, ReportError};
 use crate::journal::CandidateStatus;
@@ -53,7 +55,20 @@ const RENEWAL: u32 = 15;
 pub(super) fn render(report: &Report<'_>) -> Result<String, ReportError> {
     let index = Index::of(report);
     let data = data::embedded(report)?;
-    let page = html! {
+    let title = one_line(&report.run.header.title);
+    let scripts = html! {
+        script type="application/json" id="data" { (PreEscaped(&data.json)) }
+        script type="text/plain" id="csv" { (data.csv) }
+        script type="text/plain" id="plotly" { (PLOTLY) }
+        @for script in SCRIPTS { script { (PreEscaped(script)) } }
+    };
+    let page = shell(&title, report.live.then_some(RENEWAL), &parts(report, &index, &data), &scripts);
+    Ok(page.into_string())
+}
+
+/// What every page is put into; it is read again after so many seconds, where that is wanted.
+pub(super) fn shell(title: &str, renewal: Option<u32>, body: &Markup, scripts: &Markup) -> Markup {
+    html! {
         (DOCTYPE)
         html lang="en" {
             head {
@@ -62,22 +77,21 @@ pub(super) fn render(report: &Report<'_>) -> Result<String, ReportError> {
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="generator" content=(concat!("fsverdict ", env!("CARGO_PKG_VERSION")));
                 meta name="color-scheme" content="light dark";
-                @if report.live { meta http-equiv="refresh" content=(RENEWAL); }
-                title { (one_line(&report.run.header.title)) " – fsverdict" }
+                @if let Some(seconds) = renewal { meta http-equiv="refresh" content=(seconds); }
+                title { (title) " – fsverdict" }
                 style { (PreEscaped(STYLE)) }
             }
             body {
                 a.skip href="#picture" { "Skip to the picture" }
-                main { (parts(report, &index, &data)) }
-                (foot())
-                script type="application/json" id="data" { (PreEscaped(&data.json)) }
-                script type="text/plain" id="csv" { (data.csv) }
-                script type="text/plain" id="plotly" { (PLOTLY) }
-                @for script in SCRIPTS { script { (PreEscaped(script)) } }
+                main { (body) }
+                footer { p {
+                    "Made by fsverdict " (env!("CARGO_PKG_VERSION")) ". This file holds everything it shows and loads nothing."
+                    @if !scripts.0.is_empty() { " Charts: " (PLOTLY_VERSION) ", © Plotly, Inc., MIT licence." }
+                } }
+                (scripts)
             }
         }
-    };
-    Ok(page.into_string())
+    }
 }
 
 fn parts(report: &Report<'_>, index: &Index<'_>, data: &data::Embedded) -> Markup {
@@ -97,16 +111,5 @@ fn parts(report: &Report<'_>, index: &Index<'_>, data: &data::Embedded) -> Marku
             (phases::drift(report))
         }
         (evidence::section(report, data.thinned.as_ref()))
-    }
-}
-
-fn foot() -> Markup {
-    html! {
-        footer {
-            p {
-                "Made by fsverdict " (env!("CARGO_PKG_VERSION")) ". This file holds everything it shows and loads nothing. "
-                "Charts: " (PLOTLY_VERSION) ", © Plotly, Inc., MIT licence."
-            }
-        }
     }
 }

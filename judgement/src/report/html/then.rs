@@ -59,9 +59,9 @@ pub(super) fn beside(report: &Report<'_>) -> Markup {
 }
 
 /// A small table under its title.
-pub(super) fn laid_out(table: &TextTable) -> Markup {
+pub(in crate::report) fn laid_out(table: &TextTable) -> Markup {
     html! {
-        h3.extra { (one_line(&table.title)) }
+        @if !table.title.is_empty() { h3.extra { (one_line(&table.title)) } }
         div.scroll { table.numbers {
             thead { tr { @for title in &table.header { th scope="col" { (one_line(title)) } } } }
             tbody { @for row in &table.rows {

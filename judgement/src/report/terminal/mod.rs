@@ -97,7 +97,7 @@ fn repeated(report: &Report<'_>, page: &mut Page) {
     let across: Vec<TextTable> = report.across.iter().flat_map(Across::tables).collect();
     for table in across.iter().chain(beside).chain(&report.of_study) {
         page.text(Tone::Strong, &table.title);
-        page.lines.extend(aligned(table, page.look.columns));
+        page.lines.extend(aligned(table, page.look.columns, &[]));
         page.blank();
     }
     let found = findings::in_words(report);
@@ -117,8 +117,9 @@ fn repeated(report: &Report<'_>, page: &mut Page) {
     page.blank();
 }
 
-/// A table with its columns in line, names on the left and values on the right. Columns that do not fit go below.
-fn aligned(table: &TextTable, columns: usize) -> Vec<String> {
+/// A table with its columns in line, names and these columns of words on the left and values on the right. Columns that do
+/// not fit go below.
+pub(super) fn aligned(table: &TextTable, columns: usize, words: &[&str]) -> Vec<String> {
     let all = || [&table.header].into_iter().chain(&table.rows);
     let widths: Vec<usize> = (0..table.header.len())
         .map(|at| all().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or(0))
@@ -135,9 +136,9 @@ fn aligned(table: &TextTable, columns: usize) -> Vec<String> {
         let end = first + fitting.count().max(1);
         for row in all() {
             let mut line = pad(row.first().map_or("", String::as_str), widths[0], false);
-            for (cell, columns) in row.iter().zip(&widths).take(end).skip(first) {
+            for ((cell, columns), title) in row.iter().zip(&widths).zip(&table.header).take(end).skip(first) {
                 line.push_str("  ");
-                line.push_str(&pad(cell, *columns, true));
+                line.push_str(&pad(cell, *columns, !words.contains(&title.as_str())));
             }
             lines.push(line);
         }

@@ -21,8 +21,17 @@ pub struct Difference {
     pub after: Option<String>,
 }
 
-/// Facts that differ from trial to trial, or follow from others, and explain nothing.
-const ACCIDENTAL: [&str; 3] = ["device.name", "device.loop.backing_file", "order.seed"];
+/// Facts that differ from trial to trial, or follow from others, or were measured, and explain nothing.
+const ACCIDENTAL: [&str; 8] = [
+    "device.name",
+    "device.loop.backing_file",
+    "device.erases",
+    "device.held",
+    "device.medium_written",
+    "device.requests",
+    "device.seconds",
+    "order.seed",
+];
 
 /// Options of the common candidates first, then machine and tools, then what the trials found.
 pub(super) fn differences(before: &Side<'_>, after: &Side<'_>, common: &[&str]) -> Vec<Difference> {

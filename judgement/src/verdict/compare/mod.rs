@@ -1,4 +1,5 @@
-//! Two runs of the same work, before and after a change: what got better, what got worse, what stayed the same.
+//! Runs of the same work, before and after a change or night after night: what got better, what got worse, what stayed the
+//! same.
 //!
 //! The runs happened at different times, so nothing pairs their blocks: they are compared as independent samples.
 
@@ -97,11 +98,79 @@ impl RunComparison {
     }
 }
 
-/// Compares two runs.
+/// Several runs of the same work in their order, the oldest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct History {
+    /// The last against the first.
+    pub whole: RunComparison,
+    /// Each against the one before it; none of two runs, where that is the whole.
+    pub steps: Vec<RunComparison>,
+}
+
+impl History {
+    /// Whether the last run is worse than the first, or than the one before it. What got worse in between and was mended
+    /// is none of its business.
+    pub fn has_regression(&self) -> bool {
+        self.whole.has_regression() || self.steps.last().is_some_and(RunComparison::has_regression)
+    }
+
+    /// How many comparisons are judged together.
+    pub fn comparisons(&self) -> usize {
+        self.each().map(|found| found.judged.len()).sum()
+    }
+
+    /// The whole, then the steps.
+    pub fn each(&self) -> impl Iterator<Item = &RunComparison> {
+        std::iter::once(&self.whole).chain(&self.steps)
+    }
+}
+
+/// Compares two runs or more: the last with the first, and each with the one before it. All of it is judged together, so
+/// that the more is looked at, the stronger a change must be to be called one.
 ///
 /// # Errors
-/// When they cannot be compared, with every reason.
-pub fn compare(before: Side<'_>, after: Side<'_>) -> Result<RunComparison, Incomparable> {
+/// When two of them cannot be compared, with every reason.
+pub fn compare(runs: &[Side<'_>]) -> Result<History, Incomparable> {
+    let (Some(first), Some(last)) = (runs.first(), runs.last()) else {
+        return Err(Incomparable { reasons: vec!["there is no run".to_owned()] });
+    };
+    let steps: &[Side<'_>] = if runs.len() > 2 { runs } else { &[] };
+    let pairs = std::iter::once((first, last)).chain(steps.iter().zip(steps.iter().skip(1)));
+    let mut reasons = Vec::new();
+    let mut found = Vec::new();
+    for (before, after) in pairs {
+        match changes(*before, *after) {
+            Ok(comparison) => found.push((before, after, comparison)),
+            Err(wrong) if runs.len() < 3 => reasons.extend(wrong),
+            Err(wrong) => {
+                let (one, other) = (&before.run.header.id, &after.run.header.id);
+                reasons.extend(wrong.into_iter().map(|reason| format!("{one}, then {other}: {reason}")));
+            }
+        }
+    }
+    if !reasons.is_empty() {
+        return Err(Incomparable { reasons });
+    }
+    let mut all: Vec<&mut Change> =
+        found.iter_mut().flat_map(|(.., comparison)| &mut comparison.judged).collect();
+    judge(&mut all, first.plan.protocol.tie);
+    let mut judged = found.into_iter().map(|(before, after, mut comparison)| {
+        comparison.cautions = cautions(before, after, &comparison);
+        comparison
+    });
+    let whole = judged.next();
+    let none = || Incomparable { reasons: vec!["nothing was compared".to_owned()] };
+    let mut history = History { whole: whole.ok_or_else(none)?, steps: judged.collect() };
+    let started = runs.iter().map(|side| side.run.header.started);
+    if runs.len() > 2 && !started.is_sorted() {
+        let order = "the runs are in the order in which they were named, which is not that of their dates";
+        history.whole.cautions.push(order.to_owned());
+    }
+    Ok(history)
+}
+
+/// How two runs differ, not yet judged, or every reason why they cannot be compared.
+fn changes(before: Side<'_>, after: Side<'_>) -> Result<RunComparison, Vec<String>> {
     let mut reasons = comparable::obstacles(&before, &after);
     let mut roll = Roll::of(before.run, after.run);
     if roll.common.is_empty() && roll.broken.is_empty() && reasons.is_empty() {
@@ -109,7 +178,7 @@ pub fn compare(before: Side<'_>, after: Side<'_>) -> Result<RunComparison, Incom
         reasons.extend(roll.reasons());
     }
     if !reasons.is_empty() {
-        return Err(Incomparable { reasons });
+        return Err(reasons);
     }
     let weights = weights(before.plan);
     let headline = headline(before.plan, &weights);
@@ -136,23 +205,19 @@ pub fn compare(before: Side<'_>, after: Side<'_>) -> Result<RunComparison, Incom
         }
     }
     if judged.is_empty() && roll.broken.is_empty() {
-        return Err(Incomparable { reasons: roll.reasons() });
+        return Err(roll.reasons());
     }
-    let tie = before.plan.protocol.tie;
-    judge(&mut judged, tie);
-    let mut comparison = RunComparison {
+    Ok(RunComparison {
         goal: Goal { metric: metric.to_owned(), weights },
         alpha: ALPHA,
-        tie,
+        tie: before.plan.protocol.tie,
         judged,
         costs,
         differences: difference::differences(&before, &after, &roll.common),
         broken: roll.broken,
         left_out: roll.left_out,
         cautions: Vec::new(),
-    };
-    comparison.cautions = cautions(&before, &after, &comparison);
-    Ok(comparison)
+    })
 }
 
 /// The phases that are judged: the plan's, and a step such as fsck where the goal weighs it.
@@ -185,7 +250,7 @@ fn costs_shown<'a>(run: &'a Run, headline: &[&'a str], goal: &str) -> Vec<(&'a s
 }
 
 /// Holm's correction over everything that is judged, then the answer for each.
-fn judge(changes: &mut [Change], tie: f64) {
+fn judge(changes: &mut [&mut Change], tie: f64) {
     // What cannot be tested shows nothing.
     let p_values: Vec<f64> = changes.iter().map(|change| change.p.unwrap_or(1.0)).collect();
     let adjusted = holm(&p_values);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::{Change, LeftOut, RunComparison, Side, compare};
+use super::{Change, History, LeftOut, RunComparison, Side, compare};
 use crate::journal::{Event, Journal, Measurement, Observation, Record, Run, Status, TrialId, Unit};
 use crate::plan::Plan;
 use crate::verdict::Comparison;
@@ -106,7 +106,8 @@ fn observation(phase: &str, seconds: f64) -> Observation {
 
 fn compared(before: &Made, after: &Made) -> Result<RunComparison, Vec<String>> {
     let ((one_plan, one), (other_plan, other)) = (before.build(), after.build());
-    compare(Side { plan: &one_plan, run: &one }, Side { plan: &other_plan, run: &other })
+    compare(&[Side { plan: &one_plan, run: &one }, Side { plan: &other_plan, run: &other }])
+        .map(|found| found.whole)
         .map_err(|error| error.reasons)
 }
 
@@ -306,4 +307,61 @@ fn a_change_without_a_cause_is_suspicious() {
     assert!(matches!(suspects(&after).as_slice(), [only] if only.starts_with("b changed")));
     after.environment.push(("kernel.version", "another"));
     assert!(suspects(&after).is_empty(), "another kernel is a cause for all");
+}
+
+fn history(runs: &[Made]) -> Result<History, Vec<String>> {
+    let built: Vec<(Plan, Run)> = runs.iter().map(Made::build).collect();
+    let sides: Vec<Side<'_>> = built.iter().map(|(plan, run)| Side { plan, run }).collect();
+    compare(&sides).map_err(|error| error.reasons)
+}
+
+#[test]
+fn the_last_of_several_runs_is_held_against_the_first_and_the_one_before() {
+    let made = |write| Made::new(8, &[("a", [write, 1.0])]);
+    let (worse, same, better) = (Comparison::Worse, Comparison::Same, Comparison::Better);
+    // How long each run writes; the outcome of the whole and of each step; whether the last run regressed.
+    let cases = [
+        (vec![1.0, 1.2, 1.2], worse, vec![worse, same], true),
+        (vec![1.0, 1.2, 1.0], same, vec![worse, better], false),
+        (vec![1.0, 0.8, 1.0], same, vec![better, worse], true),
+        (vec![1.0, 1.02, 1.04, 1.06], worse, vec![same, same, same], true),
+        (vec![1.0, 1.2, 1.0, 1.0], same, vec![worse, better, same], false),
+    ];
+    for (times, whole, steps, regressed) in cases {
+        let runs: Vec<Made> = times.iter().map(|time| made(*time)).collect();
+        let found = history(&runs).unwrap();
+        let write = |one: &RunComparison| one.judged[1].outcome().unwrap();
+        assert_eq!(
+            (write(&found.whole), found.steps.iter().map(write).collect()),
+            (whole, steps),
+            "{times:?}"
+        );
+        assert_eq!(found.has_regression(), regressed, "{times:?}");
+        assert_eq!(found.comparisons(), 3 * times.len());
+    }
+}
+
+#[test]
+fn the_more_runs_are_looked_at_the_stronger_a_change_must_be() {
+    let run = |write| Made::new(4, &[("a", [write, 1.0])]);
+    let adjusted = |found: &History| found.whole.judged[1].judged.unwrap().p_adjusted;
+    let two = history(&[run(1.0), run(1.1)]).unwrap();
+    let many = history(&[run(1.0), run(1.0), run(1.0), run(1.0), run(1.1)]).unwrap();
+    assert!(adjusted(&many) > 2.0 * adjusted(&two), "{} {}", adjusted(&two), adjusted(&many));
+}
+
+#[test]
+fn which_of_several_runs_does_not_belong_is_named() {
+    let run = || Made::new(8, &[("a", [1.0, 1.0])]);
+    let mut other = run();
+    other.lab = "uml";
+    let wrong = history(&[run(), other, run()]).unwrap_err();
+    assert_eq!(wrong.len(), 2, "{wrong:?}");
+    assert!(wrong.iter().all(|reason| reason.starts_with("x, then x: another lab: ")), "{wrong:?}");
+    let runs = [run(), run(), run()].map(|made| made.build());
+    let side = |at: usize| Side { plan: &runs[at].0, run: &runs[at].1 };
+    let mut late = runs[0].1.clone();
+    late.header.started = jiff::Timestamp::new(1_900_000_000, 0).unwrap();
+    let found = compare(&[side(0), Side { run: &late, ..side(1) }, side(2)]).unwrap();
+    assert!(found.whole.cautions.iter().any(|text| text.contains("not that of their dates")));
 }
