@@ -47,7 +47,7 @@ const EXIT_STATUS: &[(&str, &str)] = &[
     ("1", "failed, or the verdict could not be given"),
     ("2", "the command line or the plan is wrong"),
     ("3", "done, but some candidates were skipped or failed (run, resume, doctor)"),
-    ("4", "`compare`: the last run is worse than the first or the one before it"),
+    ("4", "`compare` found a regression in the last run, since the first or the one before it"),
     ("130", "interrupted; `resume` goes on"),
 ];
 
