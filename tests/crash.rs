@@ -268,9 +268,9 @@ fn loop_a_killed_conductors_scheduler_is_put_back_by_clean() {
     let place = Place::new();
     let disk = Disk::new(&place, "disk", 64 << 20);
     let Some((mut running, setting, before)) = held_with_another_scheduler(&place, &disk) else { return };
-    let told = format!("the I/O scheduler of {}", disk.name());
+    let shown = format!("the I/O scheduler of {}", disk.name());
     let seen = place.fsverdict(&["clean", "--dry-run"]);
-    assert!(!seen.stdout.contains(&told), "it is in use: {seen:#?}");
+    assert!(!seen.stdout.contains(&shown), "it is in use: {seen:#?}");
     running.signal(Signal::KILL);
     // The kernel takes a moment to close what a killed process had open; until then the setting is somebody's.
     let patience = Instant::now() + Duration::from_secs(5);

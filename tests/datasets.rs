@@ -116,12 +116,12 @@ fn a_real_folder_is_copied_with_links_modes_and_times() {
             .success()
     );
     manifest.compare(&copy, HardLinks::MayBeCopies).unwrap();
-    let told = manifest.compare(&copy, HardLinks::Exact).unwrap_err().to_string();
-    assert!(told.contains("has 1 hard links instead of 2"), "{told}");
+    let shown = manifest.compare(&copy, HardLinks::Exact).unwrap_err().to_string();
+    assert!(shown.contains("has 1 hard links instead of 2"), "{shown}");
     fs::remove_file(copy.join("two/broken")).unwrap();
     symlink("elsewhere", copy.join("two/broken")).unwrap();
-    let told = manifest.compare(&copy, HardLinks::MayBeCopies).unwrap_err().to_string();
-    assert!(told.contains("two/broken points to elsewhere instead of /nowhere/at all"), "{told}");
+    let shown = manifest.compare(&copy, HardLinks::MayBeCopies).unwrap_err().to_string();
+    assert!(shown.contains("two/broken points to elsewhere instead of /nowhere/at all"), "{shown}");
 }
 
 #[test]
@@ -199,11 +199,11 @@ fn what_an_ordinary_user_may_not_read_is_left_out_and_counted() {
 
 #[test]
 fn what_cannot_be_had_is_refused_with_a_hint() {
-    let told = |spec: &Dataset| prepare("data", spec, 1).unwrap_err().to_string();
+    let shown = |spec: &Dataset| prepare("data", spec, 1).unwrap_err().to_string();
     let tree = |change: fn(&mut TreeShape)| {
         let mut shape = shape("mixed");
         change(&mut shape);
-        told(&Dataset::Tree(shape))
+        shown(&Dataset::Tree(shape))
     };
     assert!(tree(|shape| shape.profile = "mixd".into()).contains("there is no profile `mixd`"));
     assert!(tree(|shape| shape.directories = 0).contains("at least one directory"));
@@ -213,9 +213,9 @@ fn what_cannot_be_had_is_refused_with_a_hint() {
     assert!(
         tree(|shape| (shape.duplicates, shape.hard_links) = (Some(0.5), Some(0.6))).contains("leave no file")
     );
-    let missing = told(&Dataset::Folder { path: "/no/such/folder".into(), size: None });
+    let missing = shown(&Dataset::Folder { path: "/no/such/folder".into(), size: None });
     assert!(missing.contains("/no/such/folder") && missing.contains("hint:"), "{missing}");
-    let file = told(&Dataset::Folder { path: "/proc/version".into(), size: None });
+    let file = shown(&Dataset::Folder { path: "/proc/version".into(), size: None });
     assert!(file.contains("hint:"), "{file}");
     let folder = tempfile::tempdir().unwrap();
     let prepared = prepare("data", &Dataset::Flat { files: 1, file_size: Bytes(1) }, 1).unwrap();

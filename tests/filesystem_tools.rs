@@ -60,8 +60,8 @@ fn words(text: &[&str]) -> Vec<String> {
     text.iter().map(|word| (*word).to_owned()).collect()
 }
 
-fn make(filesystem: &Filesystem, device: &str, extra: &[&str]) {
-    let argv = filesystem.mkfs_argv(device, &words(extra));
+fn make(filesystem: &Filesystem, device: &str, chosen: &[&str]) {
+    let argv = filesystem.mkfs_argv(device, &words(chosen));
     let output = run(&argv);
     assert!(output.status.success(), "{argv:?}: {}\n{}", output.status, text(&output));
 }

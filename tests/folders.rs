@@ -80,8 +80,8 @@ fn folders_are_compared_by_anybody_and_left_as_they_were() {
     assert!(journal.all("trial_finished").all(|end| end["status"] == "ok"), "{journal:#?}");
     let phases: Vec<_> = journal.all("observation").map(|event| event["phase"].as_str().unwrap()).collect();
     assert_eq!(phases, ["write", "do", "read", "write", "do", "read"]);
-    let told: Vec<_> = journal.all("caution").map(|event| event["text"].as_str().unwrap()).collect();
-    assert_eq!(told.iter().filter(|text| text.contains("nothing is made, mounted or checked")).count(), 1);
+    let shown: Vec<_> = journal.all("caution").map(|event| event["text"].as_str().unwrap()).collect();
+    assert_eq!(shown.iter().filter(|text| text.contains("nothing is made, mounted or checked")).count(), 1);
     place.is_left_clean();
 }
 

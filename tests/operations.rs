@@ -157,10 +157,10 @@ fn a_flat_directory_is_filled_listed_and_emptied() {
 fn what_is_missing_present_or_unsuitable_is_refused_with_a_remedy() {
     let mut bench = Bench::new(&tree(20, 1 << 20));
     for name in ["tree.read", "tree.overwrite", "tree.remove"] {
-        let told = bench.run(name).unwrap_err().to_string();
+        let shown = bench.run(name).unwrap_err().to_string();
         let at = bench.mount().join("some/where");
         assert_eq!(
-            told,
+            shown,
             format!(
                 "{name}: dataset `data` has not been written into {}; hint: put a tree.write phase before it",
                 at.display()
@@ -168,13 +168,13 @@ fn what_is_missing_present_or_unsuitable_is_refused_with_a_remedy() {
         );
     }
     bench.run("tree.write").unwrap();
-    let told = bench.run("tree.write").unwrap_err().to_string();
-    assert!(told.contains("is there already; hint:"), "{told}");
-    let told = bench.run("stream.read").unwrap_err().to_string();
-    assert_eq!(told, "stream.read: cannot work on dataset `data`, a tree; hint: it takes file");
+    let shown = bench.run("tree.write").unwrap_err().to_string();
+    assert!(shown.contains("is there already; hint:"), "{shown}");
+    let shown = bench.run("stream.read").unwrap_err().to_string();
+    assert_eq!(shown, "stream.read: cannot work on dataset `data`, a tree; hint: it takes file");
     for into in ["../out", "/etc", "a/../../b", ""] {
-        let told = bench.at(into, "tree.write").unwrap_err().to_string();
-        assert!(told.contains("is not below the mount point"), "{told}");
+        let shown = bench.at(into, "tree.write").unwrap_err().to_string();
+        assert!(shown.contains("is not below the mount point"), "{shown}");
     }
 }
 
@@ -210,34 +210,34 @@ fn corruption_is_found_and_named() {
     let single = |files: &[PathBuf]| -> PathBuf {
         files.iter().find(|file| file.metadata().unwrap().nlink() == 1).unwrap().clone()
     };
-    let told = spoiled("tree.read", |_, files| {
+    let shown = spoiled("tree.read", |_, files| {
         let mut bytes = fs::read(single(files)).unwrap();
         bytes[70_001] ^= 4;
         fs::write(single(files), bytes).unwrap();
     });
-    assert!(told.contains("has other content from byte 70001 on"), "{told}");
+    assert!(shown.contains("has other content from byte 70001 on"), "{shown}");
     // Two blocks of the same file that changed places.
-    let told = spoiled("tree.read", |_, files| {
+    let shown = spoiled("tree.read", |_, files| {
         let mut bytes = fs::read(single(files)).unwrap();
         let (first, second) = bytes.split_at_mut(131_072);
         first[65_536..69_632].swap_with_slice(&mut second[..4096]);
         fs::write(single(files), bytes).unwrap();
     });
-    assert!(told.contains("has other content from byte 65536 on"), "{told}");
-    let told = spoiled("tree.read", |_, files| fs::remove_file(single(files)).unwrap());
-    assert!(told.contains("is missing"), "{told}");
-    let told = spoiled("tree.read", |bench, _| fs::write(bench.mount().join("some/where/new"), "").unwrap());
-    assert!(told.contains("new should not be there"), "{told}");
-    let told = spoiled("tree.read", |_, files| {
+    assert!(shown.contains("has other content from byte 65536 on"), "{shown}");
+    let shown = spoiled("tree.read", |_, files| fs::remove_file(single(files)).unwrap());
+    assert!(shown.contains("is missing"), "{shown}");
+    let shown = spoiled("tree.read", |bench, _| fs::write(bench.mount().join("some/where/new"), "").unwrap());
+    assert!(shown.contains("new should not be there"), "{shown}");
+    let shown = spoiled("tree.read", |_, files| {
         fs::OpenOptions::new().write(true).open(single(files)).unwrap().set_len(7).unwrap();
     });
-    assert!(told.contains("has 7 bytes instead of"), "{told}");
-    let told = spoiled("tree.overwrite", |bench, files| {
+    assert!(shown.contains("has 7 bytes instead of"), "{shown}");
+    let shown = spoiled("tree.overwrite", |bench, files| {
         fs::hard_link(single(files), bench.folder.path().join("other")).unwrap();
     });
-    assert!(told.contains("has 2 hard links instead of 1"), "{told}");
+    assert!(shown.contains("has 2 hard links instead of 1"), "{shown}");
     // Two files with each other's content: the sum of digests is right, a later comparison is not.
-    let told = {
+    let shown = {
         let mut bench = Bench::new(&Dataset::Flat { files: 50, file_size: Bytes(4096) });
         bench.run("directory.fill").unwrap();
         let files = bench.files();
@@ -246,17 +246,17 @@ fn corruption_is_found_and_named() {
         fs::rename(files[0].with_extension("keep"), &files[1]).unwrap();
         bench.run("directory.list").unwrap_err().to_string()
     };
-    assert!(told.contains("has other content from byte 0 on"), "{told}");
+    assert!(shown.contains("has other content from byte 0 on"), "{shown}");
 }
 
 #[test]
 fn only_the_first_few_differences_are_spelled_out() {
-    let told = spoiled("tree.read", |_, files| {
+    let shown = spoiled("tree.read", |_, files| {
         for file in files.iter().skip(files.len() - 50) {
             fs::remove_file(file).unwrap();
         }
     });
-    assert!(told.contains("more") && told.len() < 2000, "{told}");
+    assert!(shown.contains("more") && shown.len() < 2000, "{shown}");
 }
 
 #[test]
@@ -297,16 +297,16 @@ fn a_real_folder_goes_through_the_same_operations() {
     std::os::unix::fs::symlink("../one", source.path().join("a/b/link")).unwrap();
     let mut bench = Bench::new(&Dataset::Folder { path: source.path().into(), size: None });
     assert_eq!(bench.dataset.kind(), Kind::Folder);
-    let told = bench.run("tree.write").unwrap_err().to_string();
-    assert!(told.contains("has not been staged"), "{told}");
+    let shown = bench.run("tree.write").unwrap_err().to_string();
+    assert!(shown.contains("has not been staged"), "{shown}");
     bench.stage();
     bench.expect("tree.write", 2, 300_000);
     bench.expect("tree.read", 2, 600_000);
     bench.expect("tree.overwrite", 1, 300_000);
     bench.verify_all().unwrap();
     fs::write(bench.mount().join("some/where/a/one"), vec![8; 300_000]).unwrap();
-    let told = bench.run("tree.read").unwrap_err().to_string();
-    assert!(told.contains("a/one has other content"), "{told}");
+    let shown = bench.run("tree.read").unwrap_err().to_string();
+    assert!(shown.contains("a/one has other content"), "{shown}");
     bench.expect("tree.remove", 2, 0);
 }
 
@@ -321,12 +321,12 @@ fn loop_a_full_filesystem_is_reported_as_such() {
         .status()
         .unwrap();
     assert!(mounted.success(), "this tier needs root");
-    let told = bench.run("tree.write").map_err(|error| error.to_string());
+    let shown = bench.run("tree.write").map_err(|error| error.to_string());
     let unmounted = std::process::Command::new("umount").arg(&mount).status().unwrap();
-    let told = told.unwrap_err();
+    let shown = shown.unwrap_err();
     assert!(unmounted.success());
-    assert!(told.starts_with("tree.write: cannot write "), "{told}");
-    assert!(told.contains("the filesystem is full"), "{told}");
+    assert!(shown.starts_with("tree.write: cannot write "), "{shown}");
+    assert!(shown.contains("the filesystem is full"), "{shown}");
 }
 
 #[test]
@@ -364,8 +364,8 @@ fn count(histogram: &fsverdict::journal::Histogram) -> u64 {
 #[test]
 fn a_generation_of_copies_instead_of_links_is_found() {
     let mut bench = Bench::new(&Dataset::Flat { files: 20, file_size: Bytes(700) });
-    let told = bench.run("rotation.next").unwrap_err().to_string();
-    assert!(told.contains("rotation.create"), "{told}");
+    let shown = bench.run("rotation.next").unwrap_err().to_string();
+    assert!(shown.contains("rotation.create"), "{shown}");
     bench.run("rotation.create").unwrap();
     bench.run("rotation.next").unwrap();
     bench.verify_all().unwrap();
@@ -373,8 +373,8 @@ fn a_generation_of_copies_instead_of_links_is_found() {
     let copy = fs::read(&shared).unwrap();
     fs::remove_file(&shared).unwrap();
     fs::write(&shared, copy).unwrap();
-    let told = bench.verify_all().unwrap_err().to_string();
-    assert!(told.contains("has 1 hard links instead of 2"), "{told}");
+    let shown = bench.verify_all().unwrap_err().to_string();
+    assert!(shown.contains("has 1 hard links instead of 2"), "{shown}");
 }
 
 #[test]

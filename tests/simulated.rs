@@ -168,9 +168,9 @@ fn uml_simulated_trials_are_on_the_model_and_memory_of_their_candidate() {
     seen.shows(&["The order is the same whatever the circumstance", "Times the best for each circumstance"]);
     let page = std::fs::read_to_string(place.path().join("run/report.html")).unwrap();
     assert!(page.contains("Which on what"));
-    let told = digests(&place);
-    let of = |name: &str| told[&(1, name.to_owned())].clone();
-    assert_eq!(told.len(), 4);
+    let shown = digests(&place);
+    let of = |name: &str| shown[&(1, name.to_owned())].clone();
+    assert_eq!(shown.len(), 4);
     assert_ne!(of("ext4-on-ideal-with-256MiB"), of("ext4-on-usb-stick-with-256MiB"));
     assert_ne!(of("ext4-on-ideal-with-256MiB"), of("ext4-on-ideal-with-512MiB"));
     let begin = place.journal().0[0].clone();
@@ -222,8 +222,8 @@ fn uml_simulated_programs_that_spin_without_a_clock_are_named() {
     place.run(&plan, &["--fs", "ext4", "--blocks", "1"]).exits(1);
     let (status, reason) = place.status("ext4");
     assert_eq!(status, "failed");
-    for told in ["computed for 12 s", "at `hold`, which runs: while :; do :; done"] {
-        assert!(reason.contains(told), "{told}: {reason}");
+    for shown in ["computed for 12 s", "at `hold`, which runs: while :; do :; done"] {
+        assert!(reason.contains(shown), "{shown}: {reason}");
     }
     place.is_left_clean();
 }

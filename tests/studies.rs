@@ -145,7 +145,7 @@ fn a_scaled_study_differs_in_its_data_and_image_alone() {
     }
 }
 
-/// A number or a chart of a study is told in a sentence with its source, about a phase that repeats it.
+/// A number or a chart of a study is put in a sentence with its source, about a phase that repeats it.
 #[test]
 fn every_study_has_its_findings() {
     for (name, findings) in

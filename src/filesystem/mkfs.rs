@@ -21,8 +21,8 @@ pub enum MkfsDefault {
 }
 
 /// Defaults and the plan's words, in the order in which they are given to mkfs.
-pub(super) fn merge(defaults: &[MkfsDefault], lists: &[&str], extra: &[String]) -> Vec<String> {
-    let (merged_lists, rest) = take_lists(lists, extra);
+pub(super) fn merge(defaults: &[MkfsDefault], lists: &[&str], chosen: &[String]) -> Vec<String> {
+    let (merged_lists, rest) = take_lists(lists, chosen);
     let of_plan =
         |flag: &str| merged_lists.iter().find(|(name, _)| *name == flag).map(|(_, items)| items.as_slice());
     let mut words: Vec<String> = Vec::new();
@@ -71,10 +71,10 @@ fn key(item: &str) -> &str {
 }
 
 /// Takes every list option out of the plan's words: (option, all its items in order), and what remains.
-fn take_lists<'a>(lists: &[&'a str], extra: &[String]) -> (Vec<(&'a str, Vec<String>)>, Vec<String>) {
+fn take_lists<'a>(lists: &[&'a str], chosen: &[String]) -> (Vec<(&'a str, Vec<String>)>, Vec<String>) {
     let mut found: Vec<(&str, Vec<String>)> = Vec::new();
     let mut rest = Vec::new();
-    let mut words = extra.iter();
+    let mut words = chosen.iter();
     while let Some(word) = words.next() {
         let Some(flag) = lists.iter().copied().find(|flag| gives(word, flag)) else {
             rest.push(word.clone());
@@ -99,9 +99,9 @@ mod tests {
     use crate::filesystem::{find, registry};
 
     /// The words between program and device.
-    fn joined(name: &str, extra: &[&str]) -> String {
-        let extra: Vec<String> = extra.iter().map(|word| (*word).to_owned()).collect();
-        let argv = find(name).unwrap().mkfs_argv("/dev/device", &extra);
+    fn joined(name: &str, chosen: &[&str]) -> String {
+        let chosen: Vec<String> = chosen.iter().map(|word| (*word).to_owned()).collect();
+        let argv = find(name).unwrap().mkfs_argv("/dev/device", &chosen);
         assert_eq!(argv.first().map(String::as_str), Some(format!("mkfs.{name}").as_str()));
         assert_eq!(argv.last().map(String::as_str), Some("/dev/device"));
         argv[1..argv.len() - 1].join(" ")
@@ -112,7 +112,7 @@ mod tests {
     /// The plan wins, item by item in lists and option by option elsewhere; what is alike is joined.
     #[test]
     fn the_fair_defaults_stand_where_the_plan_says_nothing_else() {
-        for (name, extra, wanted) in [
+        for (name, chosen, wanted) in [
             ("ext4", &[][..], format!("-F -q -b 4096 -i 16384 -E {FAIR}")),
             ("xfs", &[], "-f -q -K".to_owned()),
             ("f2fs", &[], "-f -q -t 0".to_owned()),
@@ -145,7 +145,7 @@ mod tests {
             ("xfs", &["-m", "crc=0", "-l", "size=64m"], "-f -q -K -m crc=0 -l size=64m".to_owned()),
             ("ext4", &["-L", "b"], format!("-F -q -b 4096 -i 16384 -E {FAIR} -L b")),
         ] {
-            assert_eq!(joined(name, extra), wanted);
+            assert_eq!(joined(name, chosen), wanted);
         }
     }
 

@@ -68,10 +68,10 @@ impl Filesystem {
     };
 
     /// The command line that makes this filesystem on `device`, never asks, and says no more than it must.
-    /// `extra` are the plan's own words; where they contradict a fair default, they win.
-    pub fn mkfs_argv(&self, device: &str, extra: &[String]) -> Vec<String> {
+    /// `chosen` are the plan's own words; where they contradict a fair default, they win.
+    pub fn mkfs_argv(&self, device: &str, chosen: &[String]) -> Vec<String> {
         let mut argv = vec![self.mkfs.program.to_owned()];
-        argv.extend(merge(self.mkfs_defaults, self.mkfs_lists, extra));
+        argv.extend(merge(self.mkfs_defaults, self.mkfs_lists, chosen));
         argv.push(device.to_owned());
         argv
     }
@@ -80,22 +80,22 @@ impl Filesystem {
     ///
     /// # Errors
     /// The first word that names another place, such as an external journal.
-    pub fn check_mkfs(extra: &[String]) -> Result<(), ForeignPath> {
-        foreign::check("mkfs", extra)
+    pub fn check_mkfs(chosen: &[String]) -> Result<(), ForeignPath> {
+        foreign::check("mkfs", chosen)
     }
 
     /// Whether the plan's own mount options keep to the device of the plan.
     ///
     /// # Errors
     /// The first option that names another place, such as an external journal.
-    pub fn check_mount(extra: &[String]) -> Result<(), ForeignPath> {
-        foreign::check("mount", extra)
+    pub fn check_mount(chosen: &[String]) -> Result<(), ForeignPath> {
+        foreign::check("mount", chosen)
     }
 
-    /// How it is to be mounted. `extra` are the plan's own options; where they contradict a fair default, they win.
-    pub fn mount(&self, extra: &[String]) -> MountOptions {
+    /// How it is to be mounted. `chosen` are the plan's own options; where they contradict a fair default, they win.
+    pub fn mount(&self, chosen: &[String]) -> MountOptions {
         let ours = self.mount_defaults.iter().map(|option| (*option).to_owned());
-        build_mount(self.name, self.cleaner, ours.chain(extra.iter().cloned()))
+        build_mount(self.name, self.cleaner, ours.chain(chosen.iter().cloned()))
     }
 
     /// The command line that checks an unmounted device and changes nothing; none where there is no checker.

@@ -1,7 +1,7 @@
 //! A device's I/O scheduler, set for a while.
 //!
 //! A setting in sysfs outlives whoever made it, kill -9 included. So what it was before is noted first, in a file
-//! below `/run` that its owner keeps locked: a note that nobody has locked tells what to put back. Like sysfs,
+//! below `/run` that its owner keeps locked: a note that nobody has locked says what to put back. Like sysfs,
 //! `/run` starts anew with the machine.
 
 use std::fs::{self, File};
@@ -64,11 +64,11 @@ impl BorrowedScheduler {
 /// Disks whose scheduler was set by somebody who is gone, with the one before.
 pub fn left_behind(root: &Root) -> Vec<(String, String)> {
     let disks = names_in(&root.path(NOTES)).into_iter();
-    let told = |disk: String| peek(&root.path(NOTES).join(&disk)).map(|former| (disk, former));
-    disks.filter_map(told).collect()
+    let shown = |disk: String| peek(&root.path(NOTES).join(&disk)).map(|former| (disk, former));
+    disks.filter_map(shown).collect()
 }
 
-/// Puts back the scheduler of a disk that [`left_behind`] told of; nothing, if somebody has done so.
+/// Puts back the scheduler of a disk that [`left_behind`] named; nothing, if somebody has done so.
 ///
 /// # Errors
 /// When the kernel refuses; the note then stays.

@@ -13,7 +13,7 @@ use super::process_key::ProcessKey;
 use super::root::Root;
 use super::syscall;
 
-/// How often a free device is asked for when others take the one we were told of.
+/// How often a free device is asked for when others take the one we were offered.
 const ATTEMPTS: u32 = 64;
 /// How the name begins that the kernel keeps with our loop devices; the key of the run's process follows.
 const NAME: &str = "fsverdict";
@@ -276,14 +276,14 @@ mod tests {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let told = folder.path().join("path");
+        let shown = folder.path().join("path");
         for _ in 0..3000 {
-            if told.exists() {
+            if shown.exists() {
                 break;
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        let path = std::fs::read_to_string(&told).unwrap();
+        let path = std::fs::read_to_string(&shown).unwrap();
         assert!(attached(Path::new(&path)), "{path}");
         child.kill().unwrap();
         child.wait().unwrap();

@@ -1,4 +1,4 @@
-//! The one place that touches the machine: programs, namespaces, devices, mounts, what the kernel tells about itself,
+//! The one place that touches the machine: programs, namespaces, devices, mounts, what the kernel says about itself,
 //! and the guard that stands before a real disk. It knows no filesystem by name.
 
 pub mod blank;

@@ -359,9 +359,9 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         usable(place.path(), 1).unwrap();
         assert!(lies_on(place.path()).is_some());
-        let told = |folder: &Path, room| usable(folder, room).unwrap_err().to_string();
-        assert!(told(place.path(), 1 << 60).contains("1048576 TiB"), "{}", told(place.path(), 1 << 60));
-        assert!(told(&place.path().join("none"), 1).contains("No such file"));
-        assert!(told(Path::new("/proc/self/stat"), 1).contains("Not a directory"));
+        let shown = |folder: &Path, room| usable(folder, room).unwrap_err().to_string();
+        assert!(shown(place.path(), 1 << 60).contains("1048576 TiB"), "{}", shown(place.path(), 1 << 60));
+        assert!(shown(&place.path().join("none"), 1).contains("No such file"));
+        assert!(shown(Path::new("/proc/self/stat"), 1).contains("Not a directory"));
     }
 }

@@ -303,18 +303,18 @@ mod tests {
 
     #[test]
     fn an_error_tells_the_gist_and_no_usage() {
-        let told = |line: &str| {
+        let shown = |line: &str| {
             succeeded(Program::new(["/bin/sh", "-c", line]).run("s").unwrap()).unwrap_err().to_string()
         };
-        let error = told("exec sh -c 'echo too small; echo Usage: mkfs; echo more; exit 1'");
+        let error = shown("exec sh -c 'echo too small; echo Usage: mkfs; echo more; exit 1'");
         assert!(error.starts_with("`sh -c") && error.ends_with("exited with status 1: too small"), "{error}");
-        let error = told("seq 100; exit 1");
+        let error = shown("seq 100; exit 1");
         assert!(error.ends_with("1\n2\n[96 lines left out]\n99\n100"), "{error}");
-        let error = told("\necho no\nexit 1\n");
+        let error = shown("\necho no\nexit 1\n");
         assert_eq!(error, "`echo no …` exited with status 1: no");
-        let error = told("echo usage: x; exit 1");
+        let error = shown("echo usage: x; exit 1");
         assert!(error.ends_with(": usage: x"), "{error}");
-        let error = told("seq 100000; exit 1");
+        let error = shown("seq 100000; exit 1");
         let first = error.split_once("status 1: ").unwrap().1.lines().next().unwrap();
         assert_eq!(first.len(), 5, "a whole line, not the end of one: {error}");
     }

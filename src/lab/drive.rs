@@ -42,7 +42,7 @@ pub struct TrialEnd {
 
 /// Where a cell says that its program was stopped.
 pub(super) struct Stops {
-    told: OwnedFd,
+    pipe: OwnedFd,
     /// Whether the agent and its programs are processes of this kernel.
     natively: bool,
 }
@@ -55,11 +55,11 @@ impl Stops {
         let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(failed)?;
         cell.stops = Some(inherit(writer.as_fd())?);
         inherited.push(writer);
-        Ok(Stops { told: reader, natively: cell.powers == Powers::Agent })
+        Ok(Stops { pipe: reader, natively: cell.powers == Powers::Agent })
     }
 
     fn any(&self) -> bool {
-        let mut watched = [PollFd::new(&self.told, PollFlags::IN)];
+        let mut watched = [PollFd::new(&self.pipe, PollFlags::IN)];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         poll(&mut watched, Some(&at_once)).is_ok() && watched[0].revents().contains(PollFlags::IN)
     }

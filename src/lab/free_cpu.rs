@@ -60,9 +60,9 @@ mod tests {
                 path: None,
                 under: Circumstances::default(),
             };
-            let told = cautions(&candidate, &Model::find(model).unwrap().limits(1 << 30));
-            assert_eq!(told.len(), wanted.len(), "{filesystem} on {model}: {told:?}");
-            assert!(told.iter().zip(wanted).all(|(text, word)| text.contains(word)), "{told:?}");
+            let shown = cautions(&candidate, &Model::find(model).unwrap().limits(1 << 30));
+            assert_eq!(shown.len(), wanted.len(), "{filesystem} on {model}: {shown:?}");
+            assert!(shown.iter().zip(wanted).all(|(text, word)| text.contains(word)), "{shown:?}");
         }
     }
 }

@@ -222,8 +222,8 @@ fn facts(report: &Report) -> crate::journal::Facts {
     ]);
     facts.extend(match (report.lateness_ns, report.lateness_share) {
         (Some([median, late, worst]), Some(share)) => {
-            let told = format!("p50 {}, p99 {}, worst {} µs", median / 1000, late / 1000, worst / 1000);
-            vec![fact("device.lateness", told), fact("device.lateness_share", format!("{share:.4}"))]
+            let shown = format!("p50 {}, p99 {}, worst {} µs", median / 1000, late / 1000, worst / 1000);
+            vec![fact("device.lateness", shown), fact("device.lateness_share", format!("{share:.4}"))]
         }
         _ => vec![fact("device.seconds", format!("{:.6}", report.simulated_ns as f64 / 1e9))],
     });

@@ -28,9 +28,9 @@ mod tests {
     fn what_is_not_offered_is_told_with_what_is() {
         let offered = ["none".to_owned(), "mq-deadline".to_owned()];
         assert_eq!(scheduler_obstacle("mq-deadline", "loop0", &offered), None);
-        let told = scheduler_obstacle("bfq", "loop0", &offered).unwrap();
-        assert_eq!(told.reason, "loop0 has no I/O scheduler `bfq`: it offers none, mq-deadline");
-        let told = scheduler_obstacle("cfq", "loop0", &offered).unwrap();
-        assert!(told.hint.ends_with("`bfq`"), "{}", told.hint);
+        let shown = scheduler_obstacle("bfq", "loop0", &offered).unwrap();
+        assert_eq!(shown.reason, "loop0 has no I/O scheduler `bfq`: it offers none, mq-deadline");
+        let shown = scheduler_obstacle("cfq", "loop0", &offered).unwrap();
+        assert!(shown.hint.ends_with("`bfq`"), "{}", shown.hint);
     }
 }

@@ -142,8 +142,8 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_reported() {
         let (_folder, root) = fake_root(&[("proc/meminfo", "MemTotal: lots\n")]);
-        let told = DirtyWatch::start(&root).unwrap().stop().unwrap_err().to_string();
-        assert!(told.contains("line 1: MemTotal"), "{told}");
+        let shown = DirtyWatch::start(&root).unwrap().stop().unwrap_err().to_string();
+        assert!(shown.contains("line 1: MemTotal"), "{shown}");
         let (_folder, root) = fake_root(&[]);
         assert!(DirtyWatch::start(&root).unwrap_err().to_string().contains("proc/meminfo"));
     }

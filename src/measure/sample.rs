@@ -207,8 +207,8 @@ mod tests {
     #[test]
     fn a_device_that_is_not_there_is_reported() {
         let (_folder, root) = fake_root(&[("proc/stat", CPU), ("proc/self/stat", SELF)]);
-        let told = Probe::open(&root, Some("sdz")).unwrap_err().to_string();
-        assert!(told.contains("sys/class/block/sdz: No such file"), "{told}");
+        let shown = Probe::open(&root, Some("sdz")).unwrap_err().to_string();
+        assert!(shown.contains("sys/class/block/sdz: No such file"), "{shown}");
         assert_eq!(Probe::open(&root, None).unwrap().sample().unwrap().device, None);
     }
 }

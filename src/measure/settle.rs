@@ -180,7 +180,7 @@ mod tests {
         }
     }
 
-    /// Settles on a machine that is, after so many milliseconds, in the state `at` tells.
+    /// Settles on a machine that is, after so many milliseconds, in the state `at` gives.
     fn settled(at: impl Fn(u128) -> State) -> Settled {
         let clock = Cell::new(Duration::ZERO);
         wait(&SettleLimits::default(), &mut Virtual(&clock), || Ok(at(clock.get().as_millis()))).unwrap()

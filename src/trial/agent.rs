@@ -76,9 +76,9 @@ fn run(assignment: &Assignment, sink: &mut Sink) -> Result<(), String> {
     let mut stack =
         Stack::new(sink, &spec.candidate, claim.as_ref(), spec.limit).map_err(|error| error.to_string())?;
     let result = work(assignment, &mut stack).map_err(|error| {
-        let told = error.to_string();
+        let shown = error.to_string();
         let said = stack.said_by_kernel();
-        format!("{told}{said}")
+        format!("{shown}{said}")
     });
     stack.step("tear down");
     let mut complaints = stack.take_down();

@@ -127,8 +127,8 @@ mod tests {
         assert_eq!(read_device(device.path(), &dataset).unwrap().logical_bytes, 1_000_001);
         verify_device(device.path(), &dataset).unwrap();
         device.as_file().write_at(b"!", 700_000).unwrap();
-        let told = verify_device(device.path(), &dataset).unwrap_err().to_string();
-        assert!(told.contains("from byte 700000 on"), "{told}");
+        let shown = verify_device(device.path(), &dataset).unwrap_err().to_string();
+        assert!(shown.contains("from byte 700000 on"), "{shown}");
         device.as_file().set_len(1000).unwrap();
         assert!(
             read_device(device.path(), &dataset)

@@ -114,7 +114,7 @@ fn candidates_are_tried_under_every_model_kernel_and_memory() {
 #[test]
 fn factors_that_cannot_be_are_refused() {
     let model = "model = [\"usb-stick\"]";
-    for (device, matrix, top, told) in [
+    for (device, matrix, top, shown) in [
         ("image = \"1GiB\"", model, "", "the device is a scratch image"),
         ("", model, "", "the modelled device has no size"),
         ("size = \"1GB\"", "", "", "a device that is not modelled"),
@@ -130,7 +130,7 @@ fn factors_that_cannot_be_are_refused() {
         ("size = \"1GB\"", "model = [\"usb-stick\", \"usb-stick\"]", "", "twice"),
     ] {
         let error = with_factors(device, matrix, top).unwrap_err();
-        assert!(error.contains(told), "{told}: {error}");
+        assert!(error.contains(shown), "{shown}: {error}");
     }
 }
 

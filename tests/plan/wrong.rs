@@ -91,8 +91,8 @@ const WRONG: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn wrong_plans_are_told_where_what_and_what_instead() {
-    let mut told = String::new();
+fn wrong_plans_show_where_what_and_what_instead() {
+    let mut shown = String::new();
     for (right, wrong) in WRONG {
         assert_eq!(BASE.matches(right).count(), usize::from(BASE.contains(right)), "ambiguous: {right}");
         let text = BASE.replacen(right, wrong, 1);
@@ -101,7 +101,7 @@ fn wrong_plans_are_told_where_what_and_what_instead() {
             Ok(_) => panic!("accepted: {wrong}"),
             Err(error) => error,
         };
-        told.push_str(&format!("{error}\n\n"));
+        shown.push_str(&format!("{error}\n\n"));
     }
     for (text, what) in [
         ("title = \"x\"\n[[phase]]\nname = \"a\"\ncommand = \"true\"", "candidate"),
@@ -113,10 +113,10 @@ fn wrong_plans_are_told_where_what_and_what_instead() {
     ] {
         match read(text, "plan.toml") {
             Ok(_) => panic!("accepted without {what}"),
-            Err(error) => told.push_str(&format!("{error}\n\n")),
+            Err(error) => shown.push_str(&format!("{error}\n\n")),
         }
     }
-    snapshot("wrong", &told);
+    snapshot("wrong", &shown);
 }
 
 /// As a compiler does: all that is wrong, each in its place, and nothing that only follows from it.
@@ -144,9 +144,9 @@ fn everything_that_is_wrong_is_reported_at_once() {
 }
 
 #[test]
-fn wrong_changes_are_told_like_wrong_plans() {
+fn wrong_changes_are_shown_like_wrong_plans() {
     let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect();
-    let mut told = String::new();
+    let mut shown = String::new();
     for overrides in [
         set(&["protocol.blocks"]),
         set(&["protocol.block=5"]),
@@ -177,19 +177,19 @@ fn wrong_changes_are_told_like_wrong_plans() {
     ] {
         match changed(&overrides) {
             Ok(_) => panic!("accepted: {overrides:?}"),
-            Err(error) => told.push_str(&format!("{error}\n\n")),
+            Err(error) => shown.push_str(&format!("{error}\n\n")),
         }
     }
     let whole = set(&["dataset.all.path=/usr"]);
     let error = changed(&Overrides { scale: Some(0.1), ..whole }).unwrap_err();
-    snapshot("wrong-changes", &format!("{told}{error}\n"));
+    snapshot("wrong-changes", &format!("{shown}{error}\n"));
 }
 
-/// Wrong in what is said of a study, of raw devices and of generations: the lines, and a part of what is told.
+/// Wrong in what is said of a study, of raw devices and of generations: the lines, and a part of what is shown.
 #[test]
 fn findings_raw_devices_and_generations_are_checked() {
     let smallest = include_str!("../plans/smallest.toml");
-    for (lines, told) in [
+    for (lines, shown) in [
         (
             "[[published]]\nfinding = \"f\"\nsource = \"s\"\nphase = \"copyy\"\nclaim = { spread = 2 }",
             "there is no phase `copyy`",
@@ -244,6 +244,6 @@ fn findings_raw_devices_and_generations_are_checked() {
     ] {
         let text = format!("{smallest}\n{lines}\n");
         let error = read(&text, "p.toml").unwrap_err().to_string();
-        assert!(error.contains(told), "{error}");
+        assert!(error.contains(shown), "{error}");
     }
 }

@@ -80,7 +80,7 @@ type Told = (Vec<(u32, u32, Vec<String>)>, Vec<TrialId>, String);
 
 /// Every block with its order, every trial that ended, and the whole of the report: all that an interruption may not
 /// change.
-fn told(plan: &Plan, journal: &Path) -> Told {
+fn shown(plan: &Plan, journal: &Path) -> Told {
     let records = read(journal).unwrap();
     let run = Run::derive(plan, &records).unwrap();
     let blocks = run.blocks.iter().map(|state| (state.block, state.attempt, state.order.clone())).collect();
@@ -96,7 +96,7 @@ fn survives_interruptions(candidates: &[&str], every: usize, tale: Tale) -> serd
     let (plan, player, folder) = (plan(candidates), Player::new(tale), folder());
     let whole = folder.path().join("whole.jsonl");
     conduct(&plan, &player, &whole);
-    let expected = told(&plan, &whole);
+    let expected = shown(&plan, &whole);
     let text = std::fs::read_to_string(&whole).unwrap();
     let mut cuts = Vec::new();
     let mut end = 0;
@@ -111,7 +111,7 @@ fn survives_interruptions(candidates: &[&str], every: usize, tale: Tale) -> serd
     for at in cuts.into_iter().step_by(every) {
         std::fs::write(&cut, &text[..at]).unwrap();
         conduct(&plan, &player, &cut);
-        let resumed = told(&plan, &cut);
+        let resumed = shown(&plan, &cut);
         let around = &text[at.saturating_sub(200)..at];
         assert_eq!(resumed.0, expected.0, "the order, cut behind …{around}");
         assert_eq!(resumed.1, expected.1, "the trials, cut behind …{around}");
@@ -219,9 +219,9 @@ fn how_many_trials_are_under_way_at_once_changes_nothing() {
     let (plan, folder) = (plan(&ALL), folder());
     let (one, three) = (folder.path().join("one.jsonl"), folder.path().join("three.jsonl"));
     let in_order = |journal: &Path| {
-        let mut told = told(&plan, journal);
-        told.1.sort();
-        told
+        let mut shown = shown(&plan, journal);
+        shown.1.sort();
+        shown
     };
     conduct(&plan, &tale(0), &one);
     let expected = in_order(&one);
@@ -241,12 +241,12 @@ fn how_many_trials_are_under_way_at_once_changes_nothing() {
         std::fs::write(&three, &text[..ends[lines]]).unwrap();
         let left = Player::new(Tale { killed: Mutex::default(), ..tale(jobs).tale });
         conduct(&plan, &left, &three);
-        let (told, lines) = (in_order(&three), &text[..ends[lines]]);
-        assert_eq!((told.0, told.1), (expected.0.clone(), expected.1.clone()), "{lines}");
+        let (shown, lines) = (in_order(&three), &text[..ends[lines]]);
+        assert_eq!((shown.0, shown.1), (expected.0.clone(), expected.1.clone()), "{lines}");
         let judged = |report: &str| {
             serde_json::from_str::<serde_json::Value>(report).unwrap()["verdict"]["ranking"].clone()
         };
-        assert_eq!(judged(&told.2), judged(&expected.2), "{lines}");
+        assert_eq!(judged(&shown.2), judged(&expected.2), "{lines}");
     }
 }
 
@@ -271,7 +271,7 @@ fn a_conductor_killed_after_every_single_trial() {
         ended += 1;
     }
     conduct(&plan, &player, &pieces);
-    let (whole, pieces) = (told(&plan, &whole), told(&plan, &pieces));
+    let (whole, pieces) = (shown(&plan, &whole), shown(&plan, &pieces));
     assert_eq!(whole.1.len(), ended);
     assert_eq!(pieces, whole);
 }

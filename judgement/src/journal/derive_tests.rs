@@ -214,14 +214,14 @@ fn candidates_are_ok_skipped_or_failed_with_the_reason() {
         trial(id(2, 1, "a"), 2.0, Status::Ok),
         vec![close(2, 1, None)],
     ]);
-    let told: Vec<(CandidateStatus, &str)> =
+    let shown: Vec<(CandidateStatus, &str)> =
         run.candidates.iter().map(|state| (state.status, state.reason.as_str())).collect();
     let expected = [
         (CandidateStatus::Ok, ""),
         (CandidateStatus::Failed, "1 of 2 trials failed, first in block 1: because"),
         (CandidateStatus::Skipped, "no driver"),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(shown, expected);
     assert_eq!(run.sample("b", "write", "durable"), [(2, 1.0)]);
 }
 
@@ -284,9 +284,9 @@ fn cautions_are_held_once_with_their_trials() {
         parts.push(events);
     }
     let held = story(&parts).held_cautions();
-    let told: Vec<(&str, usize, usize)> =
+    let shown: Vec<(&str, usize, usize)> =
         held.iter().map(|known| (known.text.as_str(), known.trials, known.candidates.len())).collect();
-    assert_eq!(told, [("image on tmpfs", 0, 0), ("hot", 2, 2), ("late", 2, 2)]);
+    assert_eq!(shown, [("image on tmpfs", 0, 0), ("hot", 2, 2), ("late", 2, 2)]);
     assert_eq!(held[1].candidates, ["a", "b"], "in the plan's order");
     assert_eq!(held[1].phases, ["write", "read"]);
 }

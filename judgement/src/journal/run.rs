@@ -15,7 +15,7 @@ pub struct Run {
     pub header: Header,
     /// Every candidate of the plan, in the plan's order.
     pub candidates: Vec<CandidateState>,
-    /// Every trial that ended, in the order of their beginnings; [`Trial::counts`] tells which to use.
+    /// Every trial that ended, in the order of their beginnings; [`Trial::counts`] says which to use.
     pub trials: Vec<Trial>,
     /// The commands of one trial per candidate: of the first that failed, or else of the first that ended.
     pub commands: Vec<TrialCommands>,

@@ -1,4 +1,4 @@
-//! What may not be concluded: limits that are told with every verdict (METHOD).
+//! What may not be concluded: limits that are shown with every verdict (METHOD).
 
 use super::order::peculiarities;
 use super::{Blocks, Rank, Yardstick, twin_pairs};

@@ -363,13 +363,13 @@ fn loop_device_list() {
     let mut wrong = Vec::new();
     for (case, consent) in cases {
         let (name, _, expected) = case;
-        let told = outcome(case, consent).map(drop).map_err(|refusal| refusal.to_string());
-        let right = match &told {
+        let shown = outcome(case, consent).map(drop).map_err(|refusal| refusal.to_string());
+        let right = match &shown {
             Ok(()) => expected.is_empty(),
-            Err(told) => !expected.is_empty() && told.contains(expected),
+            Err(shown) => !expected.is_empty() && shown.contains(expected),
         };
         if !right {
-            wrong.push(format!("{name}: expected {expected:?}, got {told:?}"));
+            wrong.push(format!("{name}: expected {expected:?}, got {shown:?}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

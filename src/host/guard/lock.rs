@@ -59,7 +59,7 @@ fn socket() -> rustix::io::Result<OwnedFd> {
     rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
 }
 
-/// Who owns a name, if anybody does; the process where the kernel tells it.
+/// Who owns a name, if anybody does; the process where the kernel names it.
 fn owner(name: &SocketAddrUnix) -> rustix::io::Result<Option<Option<i32>>> {
     let socket = socket()?;
     match rustix::net::connect(&socket, name) {

@@ -76,7 +76,7 @@ fn the_disk_this_system_runs_from_is_refused_without_being_opened() {
     if !root.source.starts_with("/dev") || !root.source.exists() {
         return; // In a container / is an overlay, and its disk cannot be named from within.
     }
-    // An ordinary user may not open the disk at all, yet is told this: it was refused before any open.
+    // An ordinary user may not open the disk at all, yet sees this: it was refused before any open.
     let refusal = examine(&Root::default(), &root.source, 0, Some("anything")).unwrap_err();
     assert!(matches!(&refusal, Refusal::System { point, .. } if point == Path::new("/")), "{refusal}");
     assert_eq!(refusal.erase_identity(), None);
@@ -86,10 +86,10 @@ fn the_disk_this_system_runs_from_is_refused_without_being_opened() {
 fn loop_blank_disk_is_cleared_and_held() {
     let disk = Disk::new();
     let cleared = disk.examine(None).unwrap();
-    // Another run is told whose it is.
+    // Another run is shown whose it is.
     let refusal = disk.examine(None).unwrap_err();
-    let told = format!("is being tested by another run: process {}", std::process::id());
-    assert!(refusal.to_string().contains(&told), "{refusal}");
+    let shown = format!("is being tested by another run: process {}", std::process::id());
+    assert!(refusal.to_string().contains(&shown), "{refusal}");
     let (ticket, hold) = cleared.into_ticket().unwrap();
     assert!(matches!(disk.examine(None), Err(Refusal::Taken { .. })));
     hold.check_unused(&Root::default()).unwrap();
@@ -124,9 +124,9 @@ fn loop_every_filesystem_here_is_seen_and_asked_for_by_its_identity() {
             _ => disk.format(&["mkswap", "-L", "backup", "-U", uuid]),
         }
         let refusal = disk.examine(None).unwrap_err();
-        let told = refusal.to_string();
-        assert!(told.contains("is not empty") && told.contains("320 MiB"), "{told}");
-        assert!(told.contains(&format!("{kind} \"backup\" (uuid {uuid})")), "{told}");
+        let shown = refusal.to_string();
+        assert!(shown.contains("is not empty") && shown.contains("320 MiB"), "{shown}");
+        assert!(shown.contains(&format!("{kind} \"backup\" (uuid {uuid})")), "{shown}");
         assert_eq!(refusal.erase_identity(), Some(uuid));
         assert!(refusal.hint().unwrap().contains(&format!("--erase {uuid} ")));
         let wrong = disk.examine(Some("5b2f0e70")).unwrap_err();
@@ -177,7 +177,7 @@ fn loop_mounted_disk_is_refused_whatever_is_said() {
     let point = tempfile::tempdir().unwrap();
     let mounted = Mounted::new(disk.path(), point.path());
     let refusal = disk.examine(Some(UUID)).unwrap_err();
-    assert!(matches!(&refusal, Refusal::Mounted { point: told, .. } if told == point.path()), "{refusal}");
+    assert!(matches!(&refusal, Refusal::Mounted { point: shown, .. } if shown == point.path()), "{refusal}");
     drop(mounted);
     disk.examine(Some(UUID)).unwrap();
 }

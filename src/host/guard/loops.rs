@@ -66,7 +66,7 @@ pub(super) fn attached(root: &Root) -> io::Result<Vec<Loop>> {
             |file: &str| read_trimmed(&folder.join(file)).and_then(|text| text.parse::<u64>().ok());
         let size = number_in("size").unwrap_or(0).saturating_mul(512);
         let (base, offset) = match ask_driver(root, &name, number) {
-            Ok(Some(told)) => told,
+            Ok(Some(shown)) => shown,
             // Detached meanwhile.
             Ok(None) => continue,
             Err(error) => match by_path(root, &backing) {

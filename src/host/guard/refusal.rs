@@ -1,4 +1,4 @@
-//! Why a device may not be written, told so that the reader knows what to do.
+//! Why a device may not be written, put so that the reader knows what to do.
 
 use std::fmt;
 use std::io;

@@ -14,7 +14,7 @@ use crate::host::root::Root;
 /// This program's name.
 const PROGRAM: &str = "fsverdict";
 
-/// What a command line tells of a process of ours.
+/// What a command line says of a process of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// A conductor, or another command a person gave.

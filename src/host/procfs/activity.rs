@@ -4,7 +4,7 @@ use crate::host::root::{Root, names_in};
 
 use super::process::ProcessStat;
 
-/// More programs than this are not told of.
+/// More programs than this are not named.
 const MOST_TOLD: usize = 3;
 
 /// What the programs below a process are doing that have started none of their own: `cp was waiting for a disk (in
@@ -21,11 +21,11 @@ pub fn activity(root: &Root, ancestor: u32) -> Option<String> {
     let last = processes
         .iter()
         .filter(|process| below(process.pid) && !processes.iter().any(|other| other.parent == process.pid));
-    let told: Vec<String> = last.take(MOST_TOLD).map(|process| told(root, process)).collect();
-    (!told.is_empty()).then(|| told.join(", "))
+    let shown: Vec<String> = last.take(MOST_TOLD).map(|process| shown(root, process)).collect();
+    (!shown.is_empty()).then(|| shown.join(", "))
 }
 
-fn told(root: &Root, process: &ProcessStat) -> String {
+fn shown(root: &Root, process: &ProcessStat) -> String {
     let at = root.text(format!("proc/{}/wchan", process.pid)).unwrap_or_default();
     let at = if matches!(at.trim(), "" | "0") { String::new() } else { format!(" (in {})", at.trim()) };
     // Our own program is started by this name.
@@ -60,11 +60,11 @@ mod tests {
         files.push(("proc/9/wchan".to_owned(), "folio_wait_bit".to_owned()));
         let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
         let (_folder, root) = fake_root(&files);
-        let told = activity(&root, 7).unwrap();
-        let mut told: Vec<&str> = told.split(", ").collect();
-        told.sort_unstable();
+        let shown = activity(&root, 7).unwrap();
+        let mut shown: Vec<&str> = shown.split(", ").collect();
+        shown.sort_unstable();
         assert_eq!(
-            told,
+            shown,
             ["a ) (b was waiting for a disk (in folio_wait_bit)", "fsverdict itself was running"]
         );
         assert_eq!(activity(&root, 11), None);

@@ -101,10 +101,10 @@ mod tests {
     #[test]
     fn malformed_names_line_item_type_and_file() {
         let (_folder, root) = fake_root(&[("proc/stat", "cpu  100 twenty 30\n")]);
-        let told = cpu_times(&root).unwrap_err().to_string();
+        let shown = cpu_times(&root).unwrap_err().to_string();
         assert!(
-            told.contains("proc/stat, line 1: nice time should be a whole number, but it is \"twenty\""),
-            "{told}"
+            shown.contains("proc/stat, line 1: nice time should be a whole number, but it is \"twenty\""),
+            "{shown}"
         );
         assert!(matches!(cpu_count(&root), Err(ReadError::Missing { .. })));
         let (_folder, root) = fake_root(&[("proc/stat", "intr 1\n")]);

@@ -84,10 +84,10 @@ mod tests {
     #[test]
     fn tells_what_is_missing_or_malformed() {
         let file = Path::new("/proc/meminfo");
-        let told = Memory::parse("MemTotal: 1 kB\n", file).unwrap_err().to_string();
-        assert_eq!(told, "/proc/meminfo: MemAvailable is missing");
-        let told = Memory::parse("MemTotal: 1 kB\nDirty: -3 kB\n", file).unwrap_err().to_string();
-        assert_eq!(told, "/proc/meminfo, line 2: Dirty should be a whole number, but it is \"-3\"");
+        let shown = Memory::parse("MemTotal: 1 kB\n", file).unwrap_err().to_string();
+        assert_eq!(shown, "/proc/meminfo: MemAvailable is missing");
+        let shown = Memory::parse("MemTotal: 1 kB\nDirty: -3 kB\n", file).unwrap_err().to_string();
+        assert_eq!(shown, "/proc/meminfo, line 2: Dirty should be a whole number, but it is \"-3\"");
     }
 
     #[test]
@@ -96,8 +96,8 @@ mod tests {
         let text = "some avg10=2.20 avg60=1.90 avg300=1.93 total=14201093\nfull avg10=0.60 avg60=1.34 avg300=1.71 total=13108094\n";
         assert_eq!(io_pressure(text, file).unwrap(), 14_201_093);
         assert!(io_pressure("full total=1\n", file).unwrap_err().to_string().contains("is missing"));
-        let told = io_pressure("some avg10=1\n", file).unwrap_err().to_string();
-        assert!(told.contains("line 1: the total stall time"), "{told}");
+        let shown = io_pressure("some avg10=1\n", file).unwrap_err().to_string();
+        assert!(shown.contains("line 1: the total stall time"), "{shown}");
     }
 
     #[test]

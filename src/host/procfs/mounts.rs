@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn malformed_names_the_line() {
-        for (line, told) in [
+        for (line, shown) in [
             ("27 1 254:0 / / rw - ext4\n", "line 2: the source should be present"),
             ("27 1 254:0 / / rw shared:1\n", "line 2: the dash before the filesystem type"),
             ("27 1 254 / / rw - ext4 a b\n", "line 2: the device number should be two numbers"),
@@ -126,7 +126,7 @@ mod tests {
             let content = format!("27 1 254:0 / / rw - ext4 /dev/vda rw\n{line}");
             let (_folder, root) = fake_root(&[("proc/self/mountinfo", &content)]);
             let error = mounts(&root).unwrap_err().to_string();
-            assert!(error.contains(told), "{error}");
+            assert!(error.contains(shown), "{error}");
         }
     }
 

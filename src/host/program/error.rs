@@ -1,9 +1,9 @@
-//! What is told of a program that could not be run to its end, or did not end well: the gist of what it said.
+//! What is reported of a program that could not be run to its end, or did not end well: the gist of what it said.
 
 use super::KEPT_OUTPUT;
 use crate::journal::CommandRecord;
 
-/// Of a longer output only the first and the last two lines are told with an error.
+/// Of a longer output only the first and the last two lines are shown with an error.
 const SHOWN_LINES: usize = 6;
 
 /// A program could not be run to its end.
