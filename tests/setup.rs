@@ -52,7 +52,7 @@ fn setup_installs_every_tool_of_the_registries_from_the_same_packages() {
             .unwrap_or_else(|| panic!("scripts/setup does not know {}", tool.program));
         for (distribution, offered) in Distribution::ALL.into_iter().zip(&need.packages) {
             if let Package::Official(package) = tool.packages.of(distribution) {
-                assert_eq!(offered, package, "{} on {}", tool.program, distribution.title());
+                assert_eq!(offered, package, "{} on {:?}", tool.program, distribution);
             }
         }
     }

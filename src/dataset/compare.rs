@@ -280,7 +280,7 @@ impl<'a> Comparison<'a> {
         entry: &Entry,
     ) -> Result<Option<String>, Errno> {
         let Contents::Generated { content, generation } = &self.manifest.contents else {
-            let (digest, _) = digest_of(file, &mut self.buffer)?;
+            let (digest, _) = digest_of(file, entry.size, &mut self.buffer)?;
             let same = digest == self.manifest.content_digest(number, entry);
             return Ok((!same).then(|| "has other content".into()));
         };

@@ -34,7 +34,7 @@ pub(crate) fn digests_below(tree: &Tree, path: &Path) -> Result<Vec<u64>, IoFail
             if entry.kind == EntryKind::File {
                 let at = directory.first as usize + place;
                 let (digest, _) = open_to_read(here, tree.name(entry.name))
-                    .and_then(|file| digest_of(file.as_fd(), &mut buffer))
+                    .and_then(|file| digest_of(file.as_fd(), entry.size, &mut buffer))
                     .map_err(|errno| IoFailure::new("read", tree.entry_path(at), errno).below(path))?;
                 digests[at] = digest;
             }
@@ -52,16 +52,16 @@ pub(crate) fn open_to_read(here: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd,
     }
 }
 
-/// Digest and length of all that can be read.
-pub(crate) fn digest_of(file: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<(u64, u64), Errno> {
+/// Digest and length of all that can be read; `size` is what the file was said to have.
+pub(crate) fn digest_of(file: BorrowedFd<'_>, size: u64, buffer: &mut [u8]) -> Result<(u64, u64), Errno> {
     let (mut digest, mut length) = (Xxh3::new(), 0);
     loop {
-        match read_some(file, buffer)? {
-            0 => return Ok((digest.digest(), length)),
-            count => {
-                digest.update(&buffer[..count]);
-                length += count as u64;
-            }
+        let count = read_some(file, buffer)?;
+        digest.update(&buffer[..count]);
+        length += count as u64;
+        // A short read that ends where it should is the end, without asking once more.
+        if count == 0 || count < buffer.len() && length == size {
+            return Ok((digest.digest(), length));
         }
     }
 }

@@ -100,8 +100,8 @@ impl Manifest {
                 let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let file =
                     rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| failed("open", errno))?;
-                let (digest, size) =
-                    digest_of(file.as_fd(), &mut vec![0; TRANSFER]).map_err(|errno| failed("read", errno))?;
+                let (digest, size) = digest_of(file.as_fd(), u64::MAX, &mut vec![0; TRANSFER])
+                    .map_err(|errno| failed("read", errno))?;
                 let contents = Contents::Digests(Arc::new(vec![digest]));
                 Ok(Self { tree: Arc::new(single(size, 0o644)), contents, is_file: true, shared: None })
             }

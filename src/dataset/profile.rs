@@ -7,8 +7,6 @@ use super::sizes::{SizeModel, Tail};
 pub struct Profile {
     pub name: &'static str,
     pub summary: &'static str,
-    /// Where the numbers come from and what they mean.
-    pub documentation: &'static str,
     /// Share of bytes a compressor can remove.
     pub compressible: f64,
     /// Share of files that are copies of another.
@@ -23,10 +21,10 @@ pub const PROFILES: &[Profile] = &[
     Profile {
         name: "mixed",
         summary: "a desktop or file server: many small files, few huge ones (median 13 KB)",
-        documentation: "File sizes follow a lognormal body (μ = 9.48, σ = 2.457 in natural logarithms) with weight \
-            0.99994 and a Pareto tail above 512 MB (α = 0.91), as measured on tens of thousands of desktops \
-            (Impressions: Agrawal, Arpaci-Dusseau and Arpaci-Dusseau, FAST 2009). The shares of compressible bytes, \
-            copies and hard links are our own assumptions; a plan can state others.",
+        // File sizes follow a lognormal body (μ = 9.48, σ = 2.457 in natural logarithms) with weight 0.99994 and a
+        // Pareto tail above 512 MB (α = 0.91), as measured on tens of thousands of desktops (Impressions: Agrawal,
+        // Arpaci-Dusseau and Arpaci-Dusseau, FAST 2009). The shares of compressible bytes, copies and hard links are
+        // our own assumptions; a plan can state others.
         compressible: 0.4,
         duplicates: 0.05,
         hard_links: 0.0,
@@ -40,9 +38,9 @@ pub const PROFILES: &[Profile] = &[
     Profile {
         name: "source-code",
         summary: "a source tree: thousands of text files of a few KB, very compressible (median 4 KB)",
-        documentation: "File sizes are lognormal with a median of 4 KB and a mean of about 13 KB (μ = 8.3, σ = 1.55); \
-            nothing is huge. Three quarters of the bytes can be compressed away, and few files are copies. \
-            The numbers are our own assumptions, of the order seen in large C projects.",
+        // File sizes are lognormal with a median of 4 KB and a mean of about 13 KB (μ = 8.3, σ = 1.55); nothing is
+        // huge. Three quarters of the bytes can be compressed away, and few files are copies. The numbers are our own
+        // assumptions, of the order seen in large C projects.
         compressible: 0.75,
         duplicates: 0.01,
         hard_links: 0.0,
@@ -52,8 +50,8 @@ pub const PROFILES: &[Profile] = &[
     Profile {
         name: "media",
         summary: "photographs, music and films: files of megabytes that cannot be compressed (median 4 MB)",
-        documentation: "File sizes are lognormal with a median of 4 MB (μ = 15.2, σ = 1.2); the data are incompressible, \
-            as compressed pictures and sound are, and 3 % of the files are copies. The numbers are our own assumptions.",
+        // File sizes are lognormal with a median of 4 MB (μ = 15.2, σ = 1.2); the data are incompressible, as
+        // compressed pictures and sound are, and 3 % of the files are copies. The numbers are our own assumptions.
         compressible: 0.0,
         duplicates: 0.03,
         hard_links: 0.0,
@@ -63,8 +61,8 @@ pub const PROFILES: &[Profile] = &[
     Profile {
         name: "small-files",
         summary: "mail, caches, thumbnails: files of about one block (median 1.2 KB)",
-        documentation: "File sizes are lognormal with a median of 1.2 KB (μ = 7.1, σ = 0.8): nearly all fit one 4 KiB \
-            block, so that the filesystem's cost per file is nearly all there is. The numbers are our own assumptions.",
+        // File sizes are lognormal with a median of 1.2 KB (μ = 7.1, σ = 0.8): nearly all fit one 4 KiB block, so that
+        // the filesystem's cost per file is nearly all there is. The numbers are our own assumptions.
         compressible: 0.5,
         duplicates: 0.02,
         hard_links: 0.0,
@@ -88,7 +86,7 @@ mod tests {
         let names: HashSet<_> = PROFILES.iter().map(|profile| profile.name).collect();
         assert_eq!(names.len(), PROFILES.len());
         for known in PROFILES {
-            assert!(!known.summary.is_empty() && known.documentation.len() > 80, "{}", known.name);
+            assert!(!known.summary.is_empty(), "{}", known.name);
             for share in [known.compressible, known.duplicates, known.hard_links] {
                 assert!((0.0..1.0).contains(&share), "{}", known.name);
             }

@@ -24,11 +24,6 @@ pub enum Meaning {
 }
 
 impl Meaning {
-    /// Whether the filesystem is consistent after the check.
-    pub const fn is_consistent(self) -> bool {
-        matches!(self, Self::Clean | Self::Corrected | Self::CorrectedReboot)
-    }
-
     pub const fn words(self) -> &'static str {
         match self {
             Self::Clean => "clean",
@@ -100,7 +95,6 @@ mod tests {
         ] {
             assert_eq!(find(name).unwrap().fsck_meaning(status), Some(wanted), "{name} {status}");
         }
-        assert!(!Meaning::Undocumented.is_consistent());
         assert_eq!(find("nilfs2").unwrap().fsck_meaning(0), None);
         assert_eq!(find("nilfs2").unwrap().fsck_argv("/dev/x"), None);
     }

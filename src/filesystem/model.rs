@@ -2,7 +2,6 @@
 
 use super::exit::{ExitCodes, Meaning};
 use super::facts::FilesystemFacts;
-use super::foreign::{self, ForeignPath};
 use super::mkfs::{MkfsDefault, merge};
 use super::mount::{Cleaner, MountOptions, build_mount};
 use super::tool::{Packages, Tool};
@@ -74,22 +73,6 @@ impl Filesystem {
         argv.extend(merge(self.mkfs_defaults, self.mkfs_lists, chosen));
         argv.push(device.to_owned());
         argv
-    }
-
-    /// Whether the plan's own words for mkfs keep to the device of the plan.
-    ///
-    /// # Errors
-    /// The first word that names another place, such as an external journal.
-    pub fn check_mkfs(chosen: &[String]) -> Result<(), ForeignPath> {
-        foreign::check("mkfs", chosen)
-    }
-
-    /// Whether the plan's own mount options keep to the device of the plan.
-    ///
-    /// # Errors
-    /// The first option that names another place, such as an external journal.
-    pub fn check_mount(chosen: &[String]) -> Result<(), ForeignPath> {
-        foreign::check("mount", chosen)
     }
 
     /// How it is to be mounted. `chosen` are the plan's own options; where they contradict a fair default, they win.

@@ -89,7 +89,7 @@ mod tests {
                 assert!(!tool.version.is_empty(), "{}", tool.program);
                 for distribution in Distribution::ALL {
                     let (Package::Official(text) | Package::Elsewhere(text)) = tool.packages.of(distribution);
-                    assert!(!text.is_empty(), "{} on {}", tool.program, distribution.title());
+                    assert!(!text.is_empty(), "{} on {distribution:?}", tool.program);
                 }
                 assert!(
                     matches!(tool.packages.debian, Package::Official(name) if !name.contains(' ')),

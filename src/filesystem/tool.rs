@@ -67,17 +67,8 @@ pub enum Distribution {
 }
 
 impl Distribution {
-    /// All families, in the order they are listed to users.
+    /// All families, in the order of the columns of `scripts/setup`.
     pub const ALL: [Self; 4] = [Self::Debian, Self::Fedora, Self::Arch, Self::OpenSuse];
-
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::Debian => "Debian/Ubuntu",
-            Self::Fedora => "Fedora",
-            Self::Arch => "Arch",
-            Self::OpenSuse => "openSUSE",
-        }
-    }
 
     /// The command that installs the packages appended to it.
     pub const fn install_command(self) -> &'static str {

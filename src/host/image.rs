@@ -2,12 +2,12 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::fs::{FallocateFlags, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 
 use super::process_key::ProcessKey;
 use super::root::Root;
@@ -187,25 +187,6 @@ fn create_and_unlink(folder: &Path) -> io::Result<OwnedFd> {
 /// How the names of scratch files begin; the owner's process key and a number follow.
 pub const SCRATCH_PREFIX: &str = "scratch-";
 
-/// Makes an image blank again: its blocks are given back to the folder's filesystem, or zeroed where that cannot.
-pub fn blank(image: impl AsFd, size: u64) -> io::Result<()> {
-    let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-    match rustix::fs::fallocate(&image, punch, 0, size) {
-        Ok(()) => return Ok(()),
-        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let file = File::from(image.as_fd().try_clone_to_owned()?);
-    let zeros = vec![0; 1 << 20];
-    let mut place = 0;
-    while place < size {
-        let part = &zeros[..zeros.len().min(usize::try_from(size - place).unwrap_or(usize::MAX))];
-        file.write_all_at(part, place)?;
-        place += part.len() as u64;
-    }
-    Ok(())
-}
-
 /// A sentence for the reader of the numbers when the folder lies in memory.
 pub fn tmpfs_caution(folder: &Path) -> io::Result<Option<String>> {
     let kind = rustix::fs::statfs(folder)?.f_type as i64;
@@ -220,11 +201,10 @@ pub fn tmpfs_caution(folder: &Path) -> io::Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::{
-        ImageError, blank, create, create_and_unlink, default_folders, private_folder, scratch_folder,
-        tmpfs_caution,
+        ImageError, create, create_and_unlink, default_folders, private_folder, scratch_folder, tmpfs_caution,
     };
     use std::fs::{self, File};
-    use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
     use std::path::{Path, PathBuf};
 
     #[test]
@@ -239,18 +219,6 @@ mod tests {
             assert_eq!(metadata.mode() & 0o777, 0o600);
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         }
-    }
-
-    #[test]
-    fn a_written_image_can_be_made_blank_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = File::from(create(folder.path(), 4 << 20, 4 << 20).unwrap());
-        file.write_all_at(&[7; 4096], 1 << 20).unwrap();
-        blank(&file, 4 << 20).unwrap();
-        let mut page = [1; 4096];
-        file.read_exact_at(&mut page, 1 << 20).unwrap();
-        assert_eq!(page, [0; 4096]);
-        assert_eq!(file.metadata().unwrap().len(), 4 << 20);
     }
 
     #[test]

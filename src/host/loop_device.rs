@@ -63,8 +63,12 @@ pub enum LoopError {
 }
 
 impl LoopError {
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
+    /// It, and what to do about it.
+    pub fn described(&self) -> String {
+        self.hint().map_or_else(|| self.to_string(), |hint| format!("{self}\nhint: {hint}"))
+    }
+
+    fn hint(&self) -> Option<String> {
         match self {
             LoopError::Control(error) | LoopError::Open { source: error, .. }
                 if error.kind() == io::ErrorKind::PermissionDenied =>

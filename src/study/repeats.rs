@@ -105,7 +105,7 @@ mod tests {
             metrics: &["durable"],
             least_device: |_| 0,
         };
-        crate::plan::read(text, "plan.toml", &vocabulary).unwrap()
+        crate::plan::read_with(text, "plan.toml", &crate::plan::Overrides::default(), &vocabulary).unwrap()
     }
 
     /// A run of one block, each candidate with these seconds of writing, warm reading, cold reading and checking.

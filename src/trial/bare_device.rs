@@ -44,7 +44,8 @@ impl BareDevice {
                 let image = own(*descriptor)
                     .ok_or_else(|| TrialError::Host("no image was handed over".to_owned()))?;
                 let options = LoopOptions { owner: *owner, ..LoopOptions::default() };
-                let attached = LoopDevice::attach(image.as_fd(), &options).map_err(|error| host(&error))?;
+                let attached = LoopDevice::attach(image.as_fd(), &options)
+                    .map_err(|error| TrialError::Host(error.described()))?;
                 facts.insert("device.direct_io".to_owned(), attached.direct_io().to_string());
                 attached.caution().into_iter().for_each(|caution| sink.caution("", caution));
                 (attached.path().to_owned(), Some(attached), None)

@@ -34,7 +34,7 @@ pub(super) fn check_length(what: &str, length: Option<usize>, most: usize) -> Re
 
 #[cfg(test)]
 mod tests {
-    use crate::plan::{Overrides, Vocabulary, read, read_with};
+    use crate::plan::{Overrides, Plan, PlanError, Vocabulary, read_with};
 
     const VOCABULARY: Vocabulary<'_> = Vocabulary {
         filesystems: &["ext4", "xfs"],
@@ -76,14 +76,18 @@ mod tests {
         claim = { spread = 2 }
     "#;
 
-    fn change(setting: &str) -> Result<crate::plan::Plan, crate::plan::PlanError> {
+    fn read(text: &str) -> Result<Plan, PlanError> {
+        read_with(text, "p.toml", &Overrides::default(), &VOCABULARY)
+    }
+
+    fn change(setting: &str) -> Result<Plan, PlanError> {
         let overrides = Overrides { set: vec![setting.to_owned()], ..Overrides::default() };
         read_with(PLAN, "p.toml", &overrides, &VOCABULARY)
     }
 
     #[test]
     fn every_number_of_a_plan_is_bounded() {
-        read(PLAN, "p.toml", &VOCABULARY).unwrap();
+        read(PLAN).unwrap();
         for wrong in [
             "goal.weights.write=1e308",
             "goal.weights.write=1e-308",
@@ -121,19 +125,19 @@ mod tests {
             list.join(", ")
         };
         let mount = format!("mount = [{0}]\nmkfs = [{0}]", words(1000));
-        let error = read(&PLAN.replace("mount = [\"\"]", &mount), "p.toml", &VOCABULARY).unwrap_err();
+        let error = read(&PLAN.replace("mount = [\"\"]", &mount)).unwrap_err();
         assert!(error.to_string().contains("1000000 candidates, and may have 1000"), "{error}");
         // The line to blame is as long as the list: only what can be looked at is shown.
         assert!(error.to_string().len() < 1000, "{error}");
         let list = format!("mount = [{}]", words(1001));
-        let error = read(&PLAN.replace("mount = [\"\"]", &list), "p.toml", &VOCABULARY).unwrap_err();
+        let error = read(&PLAN.replace("mount = [\"\"]", &list)).unwrap_err();
         assert!(error.to_string().contains("may have 1000"), "{error}");
     }
 
     #[test]
     fn an_error_shows_the_neighbourhood_of_its_culprit() {
         let long = format!("title = \"{}\" oops", "ü".repeat(100_000));
-        let error = read(&long, "p.toml", &VOCABULARY).unwrap_err().to_string();
+        let error = read(&long).unwrap_err().to_string();
         assert!(error.len() < 1000 && error.contains("üüü\" oops") && error.contains("^"), "{error}");
         let error = change(&format!("{}=1", "x".repeat(100_000))).unwrap_err().to_string();
         assert!(error.len() < 2000 && error.contains("xxx"), "{error}");

@@ -46,7 +46,7 @@ pub use model::{
 pub use operation::{Flow, Kind, Needs, Operation};
 pub use preset::{Preset, preset, presets};
 pub use published::{Claim, Published};
-pub use read::{KEYS, read, read_with};
+pub use read::{KEYS, read_with};
 pub use read_dataset::{measure_variable, variable};
 pub use scale::scale;
 pub use source::blame;

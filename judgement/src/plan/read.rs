@@ -59,15 +59,8 @@ pub const KEYS: &[(&str, &[&str])] = &[
 
 const IMAGE: Bytes = Bytes(4 << 30);
 
-/// Reads a plan, checks it, and spells out everything it leaves to defaults.
-///
-/// # Errors
-/// Everything wrong in it: unknown keys and words, wrong units and types, impossible combinations.
-pub fn read(text: &str, file_name: &str, vocabulary: &Vocabulary<'_>) -> Result<Plan, PlanError> {
-    read_with(text, file_name, &Overrides::default(), vocabulary)
-}
-
-/// As [`read`], with changes from the command line.
+/// Reads a plan, makes the changes that the command line asks for, checks it, and spells out everything it leaves to
+/// defaults.
 ///
 /// `--set` is applied to the TOML before it is typed, so that its mistakes are reported like those of a file; then
 /// candidates are picked, lab, device and blocks replaced, the data scaled, and the whole checked to fit.

@@ -54,10 +54,6 @@ impl Cleared {
         &self.device
     }
 
-    pub fn contents(&self) -> &Contents {
-        &self.contents
-    }
-
     /// Its stable names, best first.
     pub fn identity(&self) -> Identity {
         self.device.hardware.with(&self.contents.names())

@@ -143,11 +143,6 @@ pub struct ClaimedDevice {
 }
 
 impl ClaimedDevice {
-    /// The device as it was checked.
-    pub fn device(&self) -> &BlockDevice {
-        &self.device
-    }
-
     /// The device, open for reading and writing.
     pub fn file(&self) -> &File {
         &self.file
