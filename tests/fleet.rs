@@ -64,12 +64,16 @@ fn half_a_block_is_left_out_and_said() {
     fs::write(&torn, &text[..text.len() - 30]).unwrap();
     let seen = place.fsverdict(&["merge", "run"]);
     let said = seen.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    for words in
-        ["left out: sites/b/block-0002.jsonl: its end is missing", "1 block is left out, beyond round 1"]
-    {
+    for words in [
+        "left out: sites/b/block-0002.jsonl: its end is missing",
+        "1 block is left out, beyond round 1: they wait for block 2 of site b",
+    ] {
         assert!(said.contains(words), "{words}: {}", seen.stdout);
     }
-    place.fsverdict(&["merge", "run", "--settled"]).exits(1).says(&["not settled after 1 rounds"]);
+    place
+        .fsverdict(&["merge", "run", "--settled"])
+        .exits(1)
+        .says(&["complete rounds: 1; the next round lacks block 2 of site b"]);
 }
 
 #[test]

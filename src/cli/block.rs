@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::fleet::{Asked, BlockEnd, FleetError, Merged, Site, conduct_block, merge, shared_run};
+use crate::fleet::{Asked, BlockEnd, Site, conduct_block, merge, shared_run};
 use crate::host::talk::say;
-use crate::plan::{DeviceSource, Overrides, Plan};
+use crate::plan::{DeviceSource, Overrides};
 use crate::study::{Permission, RunFolder};
 
 use super::device::ask;
+use super::fleet::{complaint, settled};
 use super::report::show_result;
 use super::run::Conduct;
 use super::vocabulary::{Among, preset_names, read_plan};
@@ -99,27 +100,4 @@ pub(super) fn merged(arguments: &MergeArguments) -> Result<Outcome, CliError> {
     }
     merged.write(&folder).map_err(complaint)?;
     show_result(&folder, &plan, arguments.all)
-}
-
-fn settled(merged: &Merged, plan: &Plan) -> Outcome {
-    match &merged.settled {
-        Some(reason) => {
-            say(&format!("settled: {reason}"));
-            Outcome::Done
-        }
-        None => {
-            let in_it = plan.candidates.len() - merged.out.len();
-            say(&format!("not settled after {} rounds: {in_it} candidates are still in", merged.rounds));
-            Outcome::NoVerdict
-        }
-    }
-}
-
-fn complaint(error: FleetError) -> CliError {
-    match error {
-        FleetError::SiteName(_) | FleetError::Folder(_) | FleetError::OtherRun { .. } => {
-            CliError::usage(error)
-        }
-        other => CliError::failed(other),
-    }
 }

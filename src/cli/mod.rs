@@ -8,6 +8,7 @@ mod device;
 mod doctor;
 mod dry_run;
 mod error;
+mod fleet;
 mod forecast;
 mod interrupt;
 mod kernel;

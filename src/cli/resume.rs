@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::fleet::Fleet;
 use crate::host::talk::say;
 use crate::study::{Permission, Resumed, RunFolder, Session};
 
 use super::device::ask;
+use super::fleet::{complaint, conduct_at_sites};
 use super::report::show_result;
 use super::run::{Conduct, conduct};
 use super::{CliError, Outcome};
@@ -28,6 +30,9 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
+    if let Some(fleet) = Fleet::of_run(folder.path()).map_err(complaint)? {
+        return conduct_at_sites(&folder, &plan, &fleet, arguments.conduct.all);
+    }
     let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask };
     let jobs = arguments.conduct.jobs();
     match Session::resume(folder.clone(), plan.clone(), jobs, arguments.more, &permission)

@@ -7,12 +7,14 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use crate::fleet::{Fleet, On, shared_run};
 use crate::host::talk::say;
 use crate::lab::{Choice, choose, choose_to_look};
 use crate::plan::{Blocks, DeviceSource, LABS, LabChoice, Overrides, Twice, parse_time, quoted};
 use crate::study::{Observer, Permission, Session, SessionError, Silent};
 
 use super::device::ask;
+use super::fleet::{complaint, conduct_at_sites};
 use super::forecast::forecast;
 use super::live::{Live, write_page};
 use super::progress::Bar;
@@ -61,6 +63,12 @@ pub(super) struct Arguments {
     /// Print every trial and every command line that would run, and run none
     #[arg(long)]
     dry_run: bool,
+    /// Have the blocks done at several sites, and merge what they find
+    #[arg(long, value_enum, requires = "sites")]
+    on: Option<On>,
+    /// The sites: an inventory of machines and their devices
+    #[arg(long, value_name = "SITES.toml", requires = "on")]
+    sites: Option<PathBuf>,
     #[command(flatten)]
     conduct: Conduct,
 }
@@ -111,6 +119,13 @@ fn twice(name: &str) -> Result<Twice, Infallible> {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     let plan = read_plan(&arguments.plan, &arguments.overrides())?;
+    if let (Some(on), Some(sites), false) = (arguments.on, &arguments.sites, arguments.dry_run) {
+        let path = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.plan));
+        let fleet = Fleet::from_inventory(sites, on).map_err(complaint)?;
+        let folder = shared_run(&path, &plan).map_err(complaint)?;
+        fleet.keep(&path).map_err(complaint)?;
+        return conduct_at_sites(&folder, &plan, &fleet, arguments.conduct.all);
+    }
     let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask };
     let with_jobs = |choice: Choice| choice.with_jobs(arguments.conduct.jobs()).map_err(CliError::usage);
     if arguments.dry_run {

@@ -87,8 +87,13 @@ pub fn conduct_block(
 /// # Errors
 /// When it holds another run, or cannot be made.
 pub fn shared_run(path: &Path, plan: &Plan) -> Result<RunFolder, FleetError> {
-    if !path.join(crate::study::PLAN_FILE).exists() {
-        return Ok(RunFolder::create(path, plan)?);
+    let there = || path.join(crate::study::PLAN_FILE).exists();
+    if !there() {
+        match RunFolder::create(path, plan) {
+            // Another site may have made it in the same moment.
+            Err(_) if there() => {}
+            made => return Ok(made?),
+        }
     }
     let (folder, known) = RunFolder::open(path)?;
     let (found, wanted) = (digest(&known), digest(plan));

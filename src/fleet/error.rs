@@ -26,6 +26,11 @@ pub enum FleetError {
     UnderWay { site: String, block: u32 },
     #[error("{} holds another run: its plan has the digest {found}, and this one {wanted}\nhint: --out DIR names another folder", path.display())]
     OtherRun { path: PathBuf, found: String, wanted: String },
+    #[error("{}: {reason}\nhint: docs/several-machines.md shows an inventory", path.display())]
+    Inventory { path: PathBuf, reason: String },
+    /// Slurm, ssh or rsync; with what they said.
+    #[error("{0}")]
+    Engine(String),
     #[error("these blocks do not belong together:\n  {}\nhint: `fsverdict merge --without SITE` leaves out a site", .0.join("\n  "))]
     Mixed(Vec<String>),
     #[error("there is nothing to merge in {}: no site has a whole block\nhint: `fsverdict block {} --site NAME --block 1` makes one", .0.display(), .0.display())]

@@ -11,6 +11,7 @@ use crate::plan::{Plan, digest};
 use crate::study::{Changes, Conclusion, FolderError, RunFolder};
 
 use super::FleetError;
+use super::inventory::Fleet;
 use super::shard::{BINARY, Left, SITE, Shard, Shards, Site};
 
 /// The fact that tells a merged journal from one that was written as its run went.
@@ -20,11 +21,14 @@ const MERGED: &str = "merged.sites";
 #[derive(Debug)]
 pub struct Merged {
     pub records: Vec<Record>,
-    pub sites: Vec<Site>,
+    /// Every site, with how many whole blocks it has.
+    pub done: Vec<(Site, usize)>,
     /// Complete rounds that went in.
     pub rounds: u32,
     /// Files that did not.
     pub left: Vec<Left>,
+    /// Blocks that the next round lacks, where others of it or later ones are there.
+    pub awaited: Vec<String>,
     /// Why the run has ended; `None` where further blocks are wanted.
     pub settled: Option<String>,
     /// Candidates that take no further part.
@@ -63,6 +67,10 @@ pub fn merge(folder: &RunFolder, plan: &Plan, without: &[Site]) -> Result<Merged
         one.path = one.path.strip_prefix(folder.path()).map(Path::to_owned).unwrap_or(one.path.clone());
     }
     shards.retain(|shard| !without.contains(&shard.site));
+    let mut sites: BTreeSet<Site> = shards.iter().map(|shard| shard.site.clone()).collect();
+    if let Some(fleet) = Fleet::of_run(folder.path())? {
+        sites.extend(fleet.sites.into_iter().map(|site| site.name).filter(|site| !without.contains(site)));
+    }
     if shards.is_empty() {
         return Err(FleetError::Nothing(folder.path().to_owned()));
     }
@@ -70,7 +78,7 @@ pub fn merge(folder: &RunFolder, plan: &Plan, without: &[Site]) -> Result<Merged
     if !differences.is_empty() {
         return Err(FleetError::Mixed(differences));
     }
-    Ok(merged(&folder.id(), plan, &shards, left))
+    Ok(merged(&folder.id(), plan, &shards, &sites, left))
 }
 
 /// A run that was done here by itself is not to be written over.
@@ -141,16 +149,19 @@ fn differences(plan: &Plan, shards: &[Shard]) -> Vec<String> {
     found.into_iter().collect()
 }
 
-fn merged(id: &str, plan: &Plan, shards: &[Shard], mut left: Vec<Left>) -> Merged {
-    let sites: BTreeSet<Site> = shards.iter().map(|shard| shard.site.clone()).collect();
-    let records: Vec<Record> = start(id, plan, shards, &sites).into_iter().collect();
+fn merged(id: &str, plan: &Plan, shards: &[Shard], sites: &BTreeSet<Site>, mut left: Vec<Left>) -> Merged {
+    let records: Vec<Record> = start(id, plan, shards, sites).into_iter().collect();
     let mut fold = Fold::new(plan);
     records.iter().cloned().for_each(|record| fold.take(record));
     let mut end = Merged {
         records,
-        sites: sites.iter().cloned().collect(),
+        done: sites
+            .iter()
+            .map(|site| (site.clone(), shards.iter().filter(|shard| shard.site == *site).count()))
+            .collect(),
         rounds: 0,
         left: Vec::new(),
+        awaited: Vec::new(),
         settled: None,
         out: Vec::new(),
     };
@@ -191,6 +202,12 @@ fn merged(id: &str, plan: &Plan, shards: &[Shard], mut left: Vec<Left>) -> Merge
         if end.settled.is_some() {
             break;
         }
+    }
+    let next = end.rounds + 1;
+    let has = |site: &Site| shards.iter().any(|shard| shard.site == *site && shard.block == next);
+    if end.settled.is_none() && shards.iter().any(|shard| shard.block >= next) {
+        let lacking = sites.iter().filter(|site| !has(site));
+        end.awaited = lacking.map(|site| format!("block {next} of site {site}")).collect();
     }
     cautions(&mut end, shards, &left);
     end.left = left;
@@ -287,10 +304,9 @@ fn cautions(merged: &mut Merged, shards: &[Shard], left: &[Left]) {
         left.iter().map(|left| format!("left out: {}: {}", left.path.display(), left.why)).collect();
     let beyond = shards.iter().filter(|shard| shard.block > merged.rounds).count();
     if beyond > 0 {
-        let why = if merged.settled.is_some() {
-            "the run had ended without them"
-        } else {
-            "other sites have not done theirs of the same number"
+        let why = match merged.awaited.as_slice() {
+            [] => "the run had ended without them".to_owned(),
+            awaited => format!("they wait for {}", awaited.join(", ")),
         };
         let blocks = if beyond == 1 { "1 block is".to_owned() } else { format!("{beyond} blocks are") };
         texts.push(format!("{blocks} left out, beyond round {}: {why}", merged.rounds));

@@ -2,11 +2,18 @@
 //! merged into one journal.
 
 mod block;
+mod conduct;
+mod engine;
 mod error;
+mod inventory;
 mod merge;
 mod shard;
+mod slurm;
+mod ssh;
 
 pub use block::{Asked, BlockEnd, conduct_block, shared_run};
+pub use conduct::conduct_fleet;
 pub use error::FleetError;
+pub use inventory::{Entry, Fleet, On};
 pub use merge::{Merged, is_merged, merge};
 pub use shard::{Left, Shard, Shards, Site};

@@ -7,6 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::journal::{Event, Facts, Journal, JournalError, Writer, read};
 
 use super::FleetError;
@@ -20,7 +22,8 @@ const FOLDER: &str = "sites";
 const WHOLE: (&str, &str) = ("block-", ".jsonl");
 
 /// The name of a site.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Site(String);
 
 impl FromStr for Site {
@@ -30,6 +33,20 @@ impl FromStr for Site {
         let fits = |at: usize, c: char| c.is_ascii_alphanumeric() || (at > 0 && ".-_".contains(c));
         let good = (1..=64).contains(&name.len()) && name.char_indices().all(|(at, c)| fits(at, c));
         if good { Ok(Site(name.to_owned())) } else { Err(FleetError::SiteName(name.to_owned())) }
+    }
+}
+
+impl TryFrom<String> for Site {
+    type Error = FleetError;
+
+    fn try_from(name: String) -> Result<Self, FleetError> {
+        name.parse()
+    }
+}
+
+impl From<Site> for String {
+    fn from(site: Site) -> String {
+        site.0
     }
 }
 

@@ -1,0 +1,19 @@
+//! What has blocks done at their sites.
+
+use super::FleetError;
+use super::inventory::Entry;
+
+/// What a site is still to do.
+pub(super) struct Wanted<'a> {
+    pub(super) site: &'a Entry,
+    pub(super) blocks: Vec<u32>,
+}
+
+/// What has blocks done.
+pub(super) trait Engine {
+    /// Sees to it that these are done, in their order; whether anything is under way.
+    fn serve(&mut self, wanted: &[Wanted<'_>]) -> Result<bool, FleetError>;
+
+    /// Nothing more is wanted.
+    fn cancel(&mut self, sites: &[Entry]) -> Result<(), FleetError>;
+}

@@ -1,0 +1,89 @@
+//! Slurm places blocks: an array of jobs for each site, one after the other, with the machine to itself. The jobs are known by
+//! their name, so that whoever comes back after a crash of the head finds them.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::host::program::{Program, succeeded};
+
+use super::FleetError;
+use super::engine::{Engine, Wanted};
+use super::inventory::Entry;
+
+/// Slurm's own commands answer within this, or its head is down.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// What is missing when all jobs have ended is submitted again, this often in all.
+const ATTEMPTS: u32 = 2;
+
+/// The arrays of a run.
+#[derive(Debug)]
+pub(super) struct Slurm {
+    folder: PathBuf,
+    /// How often this process has submitted what was missing.
+    submitted: u32,
+}
+
+impl Slurm {
+    pub(super) fn new(folder: &Path) -> Self {
+        Slurm { folder: folder.to_owned(), submitted: 0 }
+    }
+
+    fn name(&self, site: &Entry) -> String {
+        let run = self.folder.file_name().unwrap_or_default().to_string_lossy();
+        format!("fsverdict-{run}-{}", site.name)
+    }
+
+    /// Whether anything of a site's is queued or running.
+    fn queued(&self, site: &Entry) -> Result<bool, FleetError> {
+        Ok(!slurm(&["squeue", "--noheader", "--name", &self.name(site)])?.trim().is_empty())
+    }
+
+    fn submit(&self, wanted: &Wanted<'_>) -> Result<(), FleetError> {
+        let numbers: Vec<String> = wanted.blocks.iter().map(u32::to_string).collect();
+        let node = wanted.site.node.clone().unwrap_or_else(|| wanted.site.name.to_string());
+        let line = wanted.site.block(&self.folder, "$SLURM_ARRAY_TASK_ID");
+        let log = self.folder.join(format!("slurm-{}.log", wanted.site.name));
+        slurm(&[
+            "sbatch",
+            "--parsable",
+            &format!("--job-name={}", self.name(wanted.site)),
+            &format!("--nodelist={node}"),
+            "--exclusive",
+            "--mem=0",
+            &format!("--array={}%1", numbers.join(",")),
+            "--requeue",
+            "--open-mode=append",
+            &format!("--output={}", log.display()),
+            // A second time where it was killed: Slurm does a job again that its node lost, and no other.
+            &format!("--wrap={line} || {line}"),
+        ])
+        .map(drop)
+    }
+}
+
+impl Engine for Slurm {
+    fn serve(&mut self, wanted: &[Wanted<'_>]) -> Result<bool, FleetError> {
+        for one in wanted.iter().filter(|one| !one.blocks.is_empty()) {
+            if self.queued(one.site)? {
+                return Ok(true);
+            }
+        }
+        if self.submitted == ATTEMPTS || wanted.iter().all(|one| one.blocks.is_empty()) {
+            return Ok(false);
+        }
+        self.submitted += 1;
+        wanted.iter().filter(|one| !one.blocks.is_empty()).try_for_each(|one| self.submit(one))?;
+        Ok(true)
+    }
+
+    fn cancel(&mut self, sites: &[Entry]) -> Result<(), FleetError> {
+        sites.iter().try_for_each(|site| slurm(&["scancel", "--name", &self.name(site)]).map(drop))
+    }
+}
+
+fn slurm(argv: &[&str]) -> Result<String, FleetError> {
+    let failed = |error: crate::host::program::ProgramError| FleetError::Engine(error.to_string());
+    let record = Program::new(argv.iter().copied()).limit(LIMIT).run("slurm").map_err(failed)?;
+    succeeded(record).map(|record| record.stdout).map_err(failed)
+}
