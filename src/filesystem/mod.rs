@@ -13,6 +13,7 @@
 //! depends on, softly too (f2fs brings crc32, xts brings ecb), so the lists here are short. jfs needs no character set unless
 //! a plan asks for one (`iocharset=`).
 
+mod bcachefs;
 mod btrfs;
 mod directory;
 mod exfat;

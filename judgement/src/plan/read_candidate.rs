@@ -14,6 +14,23 @@ pub(super) const CANDIDATE: &[&str] =
 pub(super) const MATRIX: &[&str] =
     &["filesystem", "mkfs", "mount", "encryption", "scheduler", "model", "kernel", "memory"];
 
+/// What lies on several devices, in a pool of the machine's own, or on another machine.
+const MOUNTED: [&str; 13] = [
+    "zfs",
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "ceph",
+    "cephfs",
+    "lustre",
+    "glusterfs",
+    "9p",
+    "fuse",
+    "sshfs",
+    "overlay",
+];
+
 /// What is done to a device, or chosen for one.
 const IN_NO_FOLDER: [&str; 7] = ["mkfs", "mount", "encryption", "scheduler", "model", "kernel", "memory"];
 
@@ -62,8 +79,7 @@ fn read_candidate(
             section.forbid(&IN_NO_FOLDER, &format!("filesystem = \"{DIRECTORY}\""), hint);
         }
         Some(filesystem) => {
-            let known = [vocabulary.filesystems, &[DIRECTORY]].concat();
-            problems.must_be_known(filesystem.at, "filesystem", &filesystem.value, &known);
+            known_filesystem(filesystem, &[vocabulary.filesystems, &[DIRECTORY]].concat(), problems);
             let hint = format!(
                 "a folder to work in goes with filesystem = \"{DIRECTORY}\"; a device is named in [device]"
             );
@@ -95,6 +111,19 @@ fn read_candidate(
     Some(Placed { at, value })
 }
 
+/// Notes a filesystem that is not known; of one that no mkfs makes on a device, how it is compared all the same.
+fn known_filesystem(word: &Placed<String>, known: &[&str], problems: &Problems) {
+    let name = word.value.as_str();
+    if MOUNTED.contains(&name) && !known.contains(&name) {
+        let hint = format!(
+            "mount it, and compare it by a folder on it: [[candidate]] filesystem = \"{DIRECTORY}\" path = \"/where/it/is\""
+        );
+        problems.add(word.at, format!("`{name}` is not made anew on one device"), hint);
+    } else {
+        problems.must_be_known(word.at, "filesystem", name, known);
+    }
+}
+
 fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Option<Vec<Candidate>> {
     let section = Section::new("[matrix]", node, MATRIX, problems)?;
     if section.entry("filesystem").is_none() {
@@ -111,7 +140,9 @@ fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) ->
         problems.add(folder.at, "a directory needs a path, so that it is no value of [matrix]", hint);
         return None;
     }
-    known("filesystem", &filesystems, vocabulary.filesystems);
+    for word in filesystems.iter().flatten() {
+        known_filesystem(word, vocabulary.filesystems, problems);
+    }
     let encryptions = read_axis(&section, "encryption", filled_text);
     known("encryption", &encryptions, vocabulary.encryptions);
     let mkfs = values(read_axis(&section, "mkfs", words), Vec::new());
