@@ -146,19 +146,32 @@ fn missing_tools(candidate: &Candidate) -> Option<Obstacle> {
         .chain(layers.flat_map(|layer| layer.tools.iter().copied()))
         .filter(|tool| crate::host::program::locate(tool.program).is_none())
         .collect();
-    let first = missing.first()?;
+    missing.first()?;
     let programs = missing.iter().map(|tool| tool.program).collect::<Vec<_>>().join(", ");
-    Some(Obstacle { reason: format!("not installed: {programs}"), hint: how_to_install(first) })
+    Some(Obstacle { reason: format!("not installed: {programs}"), hint: how_to_install(&missing) })
 }
 
-fn how_to_install(tool: &crate::filesystem::Tool) -> String {
+/// One command for all that the distribution has, and for the rest where to find it.
+fn how_to_install(missing: &[crate::filesystem::Tool]) -> String {
     use crate::filesystem::{Distribution, Package};
     let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     let Some(distribution) = Distribution::from_os_release(&release) else {
-        return format!("install the package that has {}", tool.program);
+        let programs: Vec<&str> = missing.iter().map(|tool| tool.program).collect();
+        return format!("install the packages that have {}", programs.join(", "));
     };
-    match tool.packages.of(distribution) {
-        Package::Official(name) => format!("{} {name}", distribution.install_command()),
-        Package::Elsewhere(note) => note.to_owned(),
+    let (mut official, mut elsewhere) = (Vec::new(), Vec::new());
+    for tool in missing {
+        let (list, name) = match tool.packages.of(distribution) {
+            Package::Official(name) => (&mut official, name),
+            Package::Elsewhere(note) => (&mut elsewhere, note),
+        };
+        if !list.contains(&name) {
+            list.push(name);
+        }
     }
+    if !official.is_empty() {
+        official.insert(0, distribution.install_command());
+    }
+    let command = Some(official.join(" ")).filter(|command| !command.is_empty());
+    command.into_iter().chain(elsewhere.into_iter().map(str::to_owned)).collect::<Vec<_>>().join("; ")
 }
