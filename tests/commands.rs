@@ -340,7 +340,7 @@ fn doctor_names_reiser4_and_the_way_out() {
     // Done, but not everything can run here.
     let seen = seen.exits(3).shows(&["reiser4", "CONFIG", "hint:", "candidates can run here."]);
     if has_uml() {
-        seen.shows(&["CONFIG_REISER4_FS", "kernel = \"/path/to/linux\"", "lab = \"uml\""]);
+        seen.shows(&["CONFIG_REISER4_FS", "fsverdict kernel build SOURCE", "--patch"]);
     }
     place.fsverdict(&["doctor", "no-such-plan"]).exits(2).says(&["hint:"]);
 }

@@ -42,6 +42,20 @@ fn options() -> impl Iterator<Item = (&'static str, &'static str, bool)> {
     })
 }
 
+/// What to do about a kernel without this option: build one, if that gives it.
+#[must_use]
+pub fn way_out(symbol: &str) -> String {
+    match options().find(|(name, value, _)| *name == symbol && *value == "y") {
+        Some((.., false)) => format!("`fsverdict kernel build` makes one with {symbol}"),
+        Some((.., true)) => format!(
+            "`fsverdict kernel build SOURCE` makes one with it, of sources that have {symbol} (`--patch` adds what others lack)"
+        ),
+        None => format!(
+            "build a User-Mode-Linux kernel with {symbol}=y (ARCH=um), and name it: `kernel = \"/path/to/linux\"` beside `lab = \"uml\"` in the plan"
+        ),
+    }
+}
+
 /// Compares the fragment with a `.config`.
 pub(super) fn refused(config: &str) -> Refused {
     let taken: std::collections::BTreeMap<&str, &str> =

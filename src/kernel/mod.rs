@@ -13,3 +13,4 @@ pub use build::{Built, Recipe, build, in_the_way};
 pub use cache::{Cache, Entry, Facts};
 pub use compile::Progress;
 pub use error::KernelBuildError;
+pub use fragment::way_out;

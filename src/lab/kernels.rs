@@ -6,7 +6,7 @@ use crate::host::cell::Walls;
 use crate::host::procfs::has_cpu_flag;
 use crate::host::program::locate;
 use crate::host::root::Root;
-use crate::kernel::Cache;
+use crate::kernel::{Cache, way_out};
 use crate::layer::{SCHEDULERS, Scheduler, find_scheduler};
 use crate::plan::{Candidate, Plan};
 use crate::trial::Modules;
@@ -102,9 +102,7 @@ impl Kernel {
     pub(super) fn modules(&self, candidate: &Candidate) -> Result<Vec<String>, Obstacle> {
         let lacks = |symbol: &str| Obstacle {
             reason: format!("the kernel {} ({}) has no {symbol}", self.path.display(), self.release),
-            hint: format!(
-                "to run it, name a User-Mode-Linux kernel that has it: `kernel = \"/path/to/linux\"` beside `lab = \"uml\"` in the plan (build with {symbol}=y, ARCH=um)"
-            ),
+            hint: way_out(symbol),
         };
         let mut names = Vec::new();
         if let Some(filesystem) = crate::filesystem::find(&candidate.filesystem) {

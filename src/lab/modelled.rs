@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::device::{Limits, Model};
+use crate::device::{Device, Limits, Model};
 use crate::endpoint::{Clock, Endpoint, Files, Report, Sockets};
 use crate::host::cell::Walls;
 use crate::host::placement::{Pinned, Placement};
@@ -95,6 +95,12 @@ impl Modelled<'_> {
             .map_or_else(|_| self.model.to_owned(), |model| format!("{} v{}", model.name(), model.version()))
     }
 
+    /// The device of a trial, as it is before the first request.
+    pub(super) fn device(&self, trial: &TrialId) -> Result<Device, LabError> {
+        let failed = |error: crate::device::ModelError| LabError::Host(error.to_string());
+        Device::new(&self.found()?, self.size, self.seed(trial)).map_err(failed)
+    }
+
     /// The seed of everything that is left to chance in a trial: the same for all candidates of a block.
     fn seed(&self, trial: &TrialId) -> u64 {
         xxhash_rust::xxh3::xxh3_64_with_seed(&trial.block.to_le_bytes(), self.seed)
@@ -174,7 +180,7 @@ pub(super) fn close(
     endpoint: Endpoint,
     end: TrialEnd,
     at: &str,
-    (spans, trace): (&Spans, Option<PathBuf>),
+    (spans, trace, device): (&Spans, Option<PathBuf>, Device),
     watch: &mut dyn FnMut(Event),
 ) -> TrialEnd {
     let report = match endpoint.finish() {
@@ -184,7 +190,7 @@ pub(super) fn close(
         }
     };
     watch(Event::Facts { facts: facts(&report) });
-    match trace.map(|trace| spans.observations(&trace)) {
+    match trace.map(|trace| spans.observations(&trace, device)) {
         Some(Ok(observations)) => observations.into_iter().for_each(&mut *watch),
         Some(Err(error)) => {
             let text = format!("nothing is said of seeks: {error}");

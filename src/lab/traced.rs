@@ -1,10 +1,11 @@
 //! What a modelled device has to say of each phase once the trial is over: how scattered its requests were, how deep its
-//! queue.
+//! queue, what its medium wrote for them.
 
 use std::fs::File;
 use std::path::Path;
 
 use crate::device::trace::{Metrics, Reader, Record, TraceError};
+use crate::device::{Device, Request, Wear};
 use crate::journal::{Event, Measurement, Observation, Unit};
 
 /// The phases of a trial on the calendar, as they are heard of.
@@ -35,24 +36,52 @@ impl Spans {
         }
     }
 
-    /// What the trace at `path` says of every phase.
+    /// What the trace at `path` says of every phase. The trial's device, as it was before its first request, says what its
+    /// medium did: the same requests at the same times wear it in the same way.
     ///
     /// # Errors
     /// When there is no such trace, or none that can be read.
-    pub(super) fn observations(&self, path: &Path) -> Result<Vec<Event>, TraceError> {
+    pub(super) fn observations(&self, path: &Path, mut device: Device) -> Result<Vec<Event>, TraceError> {
         let reader = Reader::new(std::io::BufReader::new(File::open(path)?))?;
         let mut records = reader.collect::<Result<Vec<_>, _>>()?;
         records.sort_by_key(|record| record.submitted_ns);
-        Ok(self.0.iter().map(|span| span.observe(&records)).collect())
+        let mut left = records.as_slice();
+        let observe = |span: &Span| {
+            let began = wear_at(&mut device, &mut left, span.began);
+            let ended = wear_at(&mut device, &mut left, span.ended);
+            span.observe(&records, (began, ended))
+        };
+        Ok(self.0.iter().map(observe).collect())
     }
 }
 
+/// What a device's medium has done by `until`, and with it the requests submitted before that.
+fn wear_at(device: &mut Device, left: &mut &[Record], until: u64) -> Wear {
+    let mut done = Vec::new();
+    let mut pass = |device: &mut Device, until: u64| {
+        while let Some(due) = device.next_event().filter(|due| *due <= until) {
+            device.advance(due, &mut done);
+            done.clear();
+        }
+    };
+    while let [record, rest @ ..] = *left
+        && record.submitted_ns < until
+    {
+        pass(device, record.submitted_ns);
+        let Record { operation, sector, sectors, submitted_ns, .. } = *record;
+        device.submit(submitted_ns, Request { id: 0, operation, sector, sectors });
+        *left = rest;
+    }
+    pass(device, until);
+    device.wear()
+}
+
 impl Span {
-    fn observe(&self, records: &[Record]) -> Event {
+    fn observe(&self, records: &[Record], (began, ended): (Wear, Wear)) -> Event {
         let from = records.partition_point(|record| record.submitted_ns < self.began);
         let to = records.partition_point(|record| record.submitted_ns < self.ended);
         let metrics = Metrics::new(records.get(from..to).unwrap_or_default());
-        let mut measurements = Vec::with_capacity(3);
+        let mut measurements = Vec::with_capacity(5);
         let mut push = |metric: &'static str, unit, value: f64| {
             measurements.push(Measurement { metric: metric.into(), unit, value });
         };
@@ -61,6 +90,8 @@ impl Span {
             push("sequential_share", Unit::Ratio, share);
             push("queue_depth", Unit::Ratio, metrics.mean_depth);
         }
+        push("medium_written", Unit::Bytes, (ended.medium_sectors - began.medium_sectors) as f64 * 512.0);
+        push("erases", Unit::Count, (ended.erases - began.erases) as f64);
         let (phase, cache) = (self.phase.clone(), self.cache.clone());
         let repetition = self.repetition;
         Event::Observation(Observation { phase, measurements, histograms: Vec::new(), cache, repetition })
@@ -71,7 +102,7 @@ impl Span {
 mod tests {
     use super::Spans;
     use crate::device::trace::{Flags, Record, Writer};
-    use crate::device::{Completion, Operation, Request};
+    use crate::device::{Completion, Device, Model, Operation, Request};
     use crate::journal::{Event, Measurement, Observation, Unit};
 
     fn phase(name: &str, began: f64, durable: f64) -> Event {
@@ -102,10 +133,13 @@ mod tests {
         writer.finish().unwrap();
         let mut spans = Spans::default();
         [phase("write", 0.0, 1.0), phase("overwrite", 1.0, 1.0)].iter().for_each(|event| spans.note(event));
-        let events = spans.observations(&path).unwrap();
-        let expected = [("write", [0.0, 1.0, 1.0]), ("overwrite", [9.0, 0.0, 1.0])];
+        let stick = Device::new(&Model::find("usb-stick").unwrap(), 1 << 30, 1).unwrap();
+        let events = spans.observations(&path, stick).unwrap();
+        // Pages of 16 KiB while writing goes on; what does not go on closes the unit and copies what it holds.
+        let expected =
+            [("write", [0.0, 1.0, 1.0, 163_840.0, 0.0]), ("overwrite", [9.0, 0.0, 1.0, 14_581_760.0, 4.0])];
         assert_eq!(events.len(), expected.len());
-        let names = ["seeks", "sequential_share", "queue_depth"];
+        let names = ["seeks", "sequential_share", "queue_depth", "medium_written", "erases"];
         for (event, (phase, values)) in events.into_iter().zip(expected) {
             let Event::Observation(found) = event else { panic!("{event:?}") };
             let found_values: Vec<(&str, f64)> =

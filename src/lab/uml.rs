@@ -162,7 +162,7 @@ impl Uml {
             "rootfstype=hostfs".into(),
             "rootflags=/".into(),
             "ro".into(),
-            // Kernels that would mount it by themselves cover the description, which lies in the cell's /dev.
+            // The packaged kernel mounts it by itself, over the description in the cell's /dev.
             "devtmpfs.mount=0".into(),
             format!("init={}", program.display()),
         ]);
@@ -401,7 +401,7 @@ impl Uml {
         };
         let company = Company { placement, there: &mut || endpoint.is_there() };
         let end = drive(command, events, &stops, spec, &mut watch_steps, inherited, Some(company))?;
-        let traced = (&spans, medium.trace_path(&spec.trial));
+        let traced = (&spans, medium.trace_path(&spec.trial), modelled.device(&spec.trial)?);
         Ok(close(endpoint, end, &at_step(spec, &step), traced, watch))
     }
 }

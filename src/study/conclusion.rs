@@ -21,7 +21,7 @@ pub struct Conclusion {
 
 impl Conclusion {
     /// Concludes from a run whose last block has ended. Under several circumstances each is concluded for itself, and the
-    /// study ends when all have: until then all are tried, so that blocks stay whole.
+    /// study ends when all have.
     pub fn of(plan: &Plan, run: &Run) -> Self {
         let strata = strata(plan, run);
         let Some(each) = (!strata.is_empty()).then(|| {
@@ -75,6 +75,16 @@ pub(super) fn still_in<'a>(plan: &'a Plan, run: &'a Run) -> impl Iterator<Item =
         })
     };
     plan.candidates.iter().map(|candidate| candidate.name.as_str()).filter(move |name| !out(name))
+}
+
+/// The candidates of the next block: not those under circumstances for which everything is found out.
+pub(super) fn in_next_block<'a>(plan: &'a Plan, run: &'a Run) -> Vec<&'a str> {
+    let mut settled = strata(plan, run);
+    settled.retain(|one| Conclusion::of_one(&one.plan, &one.run).end.is_some());
+    let is_settled = |name: &str| {
+        settled.iter().any(|one| one.plan.candidates.iter().any(|candidate| candidate.name == name))
+    };
+    still_in(plan, run).filter(|name| !is_settled(name)).collect()
 }
 
 /// Whether there is anything to decide: more than one candidate can be tried here.

@@ -4,7 +4,7 @@ use crate::journal::{Caution, Ending, Event, JournalError, OpenJournal, TrialId}
 use crate::lab::{Lab, LabError, Medium, Obstacle};
 use crate::plan::{DeviceSource, Plan};
 
-use super::conclusion::{Conclusion, still_in};
+use super::conclusion::{Conclusion, in_next_block, still_in};
 use super::disturbance::broken_rule;
 use super::observer::Observer;
 use super::prospect::obstacle;
@@ -59,7 +59,8 @@ impl Study<'_> {
         let blocks = self.plan.protocol.blocks;
         loop {
             let run = self.journal.run()?;
-            let candidates: Vec<String> = still_in(self.plan, run).map(str::to_owned).collect();
+            let candidates: Vec<String> =
+                in_next_block(self.plan, run).into_iter().map(str::to_owned).collect();
             if candidates.is_empty() {
                 let reason = "no candidate can be tried here".to_owned();
                 return self.report(None, Event::RunFinished { reason, ending: Some(Ending::Nobody) });

@@ -13,7 +13,7 @@ use std::sync::Mutex;
 
 use fsverdict::journal::{CandidateStatus, Event, Facts, OpenJournal, Run, SCHEMA, TrialId, read};
 use fsverdict::lab::{Lab, Medium};
-use fsverdict::plan::{Blocks, Candidate, Disturbance, Plan, digest};
+use fsverdict::plan::{Blocks, Bytes, Candidate, Disturbance, Plan, digest};
 use fsverdict::report::{Format, Report, write};
 use fsverdict::study::{Silent, Study};
 use player::{Machine, Player, RECORDED, Tale, lock};
@@ -145,6 +145,21 @@ fn with_a_twin() {
         Tale { slower, ..Tale::default() },
     );
     assert_eq!(report["verdict"]["recommended"], "ext4", "{report:#}");
+}
+
+#[test]
+fn what_is_settled_under_some_circumstances_is_tried_no_further() {
+    let (mut plan, folder) = (plan(&ALL), folder());
+    // The two of each memory are a contest of their own.
+    for (at, candidate) in plan.candidates.iter_mut().enumerate() {
+        candidate.under.memory = Some(Bytes(if at < 2 { 256 << 20 } else { 512 << 20 }));
+    }
+    let player = Player::new(Tale { slower: vec![("nilfs2", 9.0)], ..Tale::default() });
+    let journal = folder.path().join("journal.jsonl");
+    conduct(&plan, &player, &journal);
+    let (blocks, ..) = shown(&plan, &journal);
+    let tried = |name: &str| blocks.iter().filter(|(.., order)| order.iter().any(|one| one == name)).count();
+    assert_eq!(ALL.map(tried), [8, 8, 3, 3]);
 }
 
 #[test]

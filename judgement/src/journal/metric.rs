@@ -140,6 +140,9 @@ pub const METRICS: &[MetricInfo] = metrics! {
         "share of the reads and writes of a modelled device that went on where the one before them ended";
     Ratio Neither "queue_depth",
         "requests inside a modelled device, on average over the time in which there were any";
+    Bytes Lower "medium_written", Cost "medium written",
+        "bytes that a modelled device's medium wrote for the phase, its own tidying up included";
+    Count Lower "erases", "blocks or units that a modelled device erased for the phase, or bands it wrote anew";
     Seconds Neither "settle", "time after the phase until the device was quiet";
 };
 

@@ -8,7 +8,7 @@ use super::Vocabulary;
 use super::error::ValueError;
 use super::read_phase::Phases;
 use super::section::{Problems, Section};
-use super::source::{Node, Value};
+use super::source::{Entry, Node, Value};
 use super::value::{filled_text, number, share, text};
 
 pub(super) const PUBLISHED: &[&str] = &["finding", "source", "phase", "metric", "figures", "unit", "claim"];
@@ -23,6 +23,7 @@ pub(super) const CLAIM: &[&str] = &[
     "among",
     "reach",
     "share",
+    "of",
     "of_metric",
     "of_phase",
 ];
@@ -61,12 +62,16 @@ pub enum Claim {
         /// The phase in which the others are looked at; the finding's own when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         than_phase: Option<String>,
+        #[serde(flatten)]
+        of: Of,
     },
     /// Some candidates do not differ by more than a share.
     Alike {
         alike: Vec<String>,
         /// The largest may be this share above the smallest.
         within: f64,
+        #[serde(flatten)]
+        of: Of,
     },
     /// The worst of some candidates is this many times the best.
     Spread {
@@ -89,6 +94,27 @@ pub enum Claim {
     },
 }
 
+/// What the numbers of a claim are multiples of, where they are not looked at by themselves: what encryption costs is a
+/// multiple of the same filesystem's time without it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Of {
+    /// Of another candidate's number; of its own where it is not named here.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub of: BTreeMap<String, String>,
+    /// Of this metric; the finding's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_metric: Option<String>,
+    /// In this phase; the finding's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_phase: Option<String>,
+}
+
+impl Of {
+    pub fn is_none(&self) -> bool {
+        *self == Of::default()
+    }
+}
+
 impl Published {
     /// The candidates it names.
     pub fn candidates(&self) -> impl Iterator<Item = &str> {
@@ -98,7 +124,18 @@ impl Published {
             Claim::Spread { among, .. } => (among, &[]),
             Claim::Reach { reach, .. } => (reach, &[]),
         };
-        one.iter().chain(other).chain(self.figures.keys()).map(String::as_str)
+        let bases = self.claim.of().into_iter().flat_map(|of| of.of.values());
+        one.iter().chain(other).chain(self.figures.keys()).chain(bases).map(String::as_str)
+    }
+}
+
+impl Claim {
+    /// What its numbers are multiples of, in claims that may say so.
+    pub fn of(&self) -> Option<&Of> {
+        match self {
+            Claim::Better { of, .. } | Claim::Alike { of, .. } => Some(of),
+            Claim::Spread { .. } | Claim::Reach { .. } => None,
+        }
     }
 }
 
@@ -140,21 +177,9 @@ fn read_one(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Publi
     let phase = words.phase(&section, "phase");
     let metric = section.word("metric", "metric", words.metrics);
     let unit = section.get("unit", text).unwrap_or_default();
-    let mut figures = BTreeMap::new();
-    if let Some(entry) = section.entry("figures") {
-        let Value::Table(table) = &entry.node.value else {
-            let hint = "for example: figures = { ext4 = 552, btrfs = 553 }";
-            problems.add(entry.node.at, "`figures` must be a table", hint);
-            return None;
-        };
-        for figure in &table.entries {
-            if let Some(value) = problems.note(figure.node.at, number(&figure.node)) {
-                figures.insert(figure.key.clone(), value);
-            }
-        }
-        if unit.is_empty() {
-            section.lacks(section.at, "`figures` need a `unit`", "for example: unit = \"s\"");
-        }
+    let figures = table(&section, "figures", "{ ext4 = 552, btrfs = 553 }", number);
+    if !figures.is_empty() && unit.is_empty() {
+        section.lacks(section.at, "`figures` need a `unit`", "for example: unit = \"s\"");
     }
     let claim = section.entry("claim");
     if claim.is_none() {
@@ -173,12 +198,30 @@ fn read_one(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Publi
     })
 }
 
+/// What a table says of candidates; empty where there is none.
+fn table<T>(
+    section: &Section<'_>,
+    key: &str,
+    example: &str,
+    read: impl Fn(&Node) -> Result<T, ValueError>,
+) -> BTreeMap<String, T> {
+    let Some(entry) = section.entry(key) else { return BTreeMap::new() };
+    let Value::Table(table) = &entry.node.value else {
+        let hint = format!("for example: {key} = {example}");
+        section.problems.add(entry.node.at, format!("`{key}` must be a table"), hint);
+        return BTreeMap::new();
+    };
+    let read =
+        |entry: &Entry| Some((entry.key.clone(), section.problems.note(entry.node.at, read(&entry.node))?));
+    table.entries.iter().filter_map(read).collect()
+}
+
 /// Each kind of claim: the key to know it by, and the keys that go with it.
 const CLAIMS: [(&str, &[&str]); 4] = [
     ("reach", &["share", "of_metric", "of_phase"]),
-    ("alike", &["within"]),
+    ("alike", &["within", "of", "of_metric", "of_phase"]),
     ("spread", &["among"]),
-    ("better", &["than", "by", "than_phase"]),
+    ("better", &["than", "by", "than_phase", "of", "of_metric", "of_phase"]),
 ];
 
 fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Claim> {
@@ -189,12 +232,13 @@ fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Cla
     let own: Vec<String> = own.iter().map(|key| format!("`{key}`")).collect();
     let go_with = format!("it goes with {}", own.join(", "));
     section.forbid(&others, &format!("`{kind}`"), &go_with);
+    let of_metric = section.word("of_metric", "metric", words.metrics);
+    let of_phase = words.phase(&section, "of_phase");
+    let of = table(&section, "of", "{ \"btrfs+luks2\" = \"btrfs\" }", filled_text);
     match *kind {
         "reach" => {
             let reach = section.get("reach", |node| names(node, 1));
             let share = section.need("share", "share = 0.9", share);
-            let of_metric = section.word("of_metric", "metric", words.metrics);
-            let of_phase = words.phase(&section, "of_phase");
             if section.entry("of_metric").is_none() && section.entry("of_phase").is_none() {
                 let hint = "for example: of_phase = \"raw-read\", of_metric = \"throughput\"";
                 let message = "`reach` needs `of_metric` or `of_phase`: a share of what?";
@@ -205,7 +249,7 @@ fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Cla
         "alike" => {
             let alike = section.get("alike", |node| names(node, 2));
             let within = section.need("within", "within = 0.1", share);
-            Some(Claim::Alike { alike: alike?, within: within? })
+            Some(Claim::Alike { alike: alike?, within: within?, of: Of { of, of_metric, of_phase } })
         }
         "spread" => {
             let among = section.get("among", |node| names(node, 2)).unwrap_or_default();
@@ -216,7 +260,8 @@ fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Cla
             let than = section.need("than", "than = [\"ext2\"]", |node| names(node, 1));
             let by = section.get("by", factor).unwrap_or(1.0);
             let than_phase = words.phase(&section, "than_phase");
-            Some(Claim::Better { better: better?, than: than?, by, than_phase })
+            let of = Of { of, of_metric, of_phase };
+            Some(Claim::Better { better: better?, than: than?, by, than_phase, of })
         }
     }
 }

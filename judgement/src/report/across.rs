@@ -5,7 +5,7 @@ use super::number::{percent, times};
 use super::tables::TextTable;
 use super::{PhaseEntry, Report};
 use crate::plan::{Circumstances, Plan};
-use crate::verdict::{PhaseEstimate, strata};
+use crate::verdict::{PhaseEstimate, Verdict, strata};
 
 /// The circumstances of a run side by side.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +27,8 @@ pub(super) struct Column {
     pub(super) title: String,
     /// The verdict in a sentence.
     pub(super) sentence: String,
+    pub(super) under: Circumstances,
+    pub(super) verdict: Verdict,
 }
 
 impl Across {
@@ -49,7 +51,6 @@ impl Across {
                 empty if empty.is_empty() => "the plan's own".to_owned(),
                 title => title,
             };
-            across.columns.push(Column { title, sentence: own.sentence.clone() });
             for candidate in &stratum.plan.candidates {
                 let name = candidate.under.without(&candidate.name);
                 let row = across.rows.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
@@ -60,6 +61,8 @@ impl Across {
                 let behind = entry.and_then(|entry| entry.behind).map(|behind| behind.point);
                 across.rows[row].1[at] = behind;
             }
+            let (sentence, under, verdict) = (own.sentence, stratum.under.clone(), own.verdict);
+            across.columns.push(Column { title, sentence, under, verdict });
         }
         Some(across)
     }

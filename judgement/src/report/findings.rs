@@ -89,7 +89,9 @@ fn why(judged: &ThenAndNow) -> String {
                 (one.as_str(), other.clone())
             };
             let ratio = times(*ratio);
-            if judged.measured.iter().all(|found| found.unit == Unit::Seconds) {
+            if judged.published.claim.of().is_some_and(|of| !of.is_none()) {
+                format!("{other}'s multiple is {ratio} times that of {one} ({range}{asked})")
+            } else if judged.measured.iter().all(|found| found.unit == Unit::Seconds) {
                 format!("{other} takes {ratio} times as long as {one} ({range}{asked})")
             } else {
                 format!("{other} is worse than {one} by a factor of {ratio} ({range}{asked})")

@@ -4,6 +4,7 @@ use std::io;
 
 use serde::Serialize;
 
+use super::across::Column;
 use super::{CandidateEntry, Report, ReportError, TrialBasis};
 use crate::journal::{CandidateStatus, Ending, Facts};
 use crate::plan::{Circumstances, Goal};
@@ -20,6 +21,7 @@ pub(super) struct Document<'a> {
     candidates: Vec<CandidatePart<'a>>,
     estimates: &'a [PhaseEstimate],
     verdict: VerdictPart<'a>,
+    strata: Vec<StratumPart<'a>>,
     findings: &'a [ThenAndNow],
     legacy: Option<&'a Combined>,
     raw_shares: &'a [RawShare],
@@ -83,6 +85,15 @@ struct VerdictPart<'a> {
     cautions: Vec<String>,
 }
 
+/// What was concluded under some circumstances, where a run has several.
+#[derive(Serialize)]
+struct StratumPart<'a> {
+    under: &'a Circumstances,
+    #[serde(flatten)]
+    verdict: &'a Verdict,
+    words: &'a str,
+}
+
 /// Writes the report as one JSON document.
 pub(super) fn render(report: &Report<'_>, out: &mut dyn io::Write) -> Result<(), ReportError> {
     serde_json::to_writer_pretty(&mut *out, &document(report)).map_err(|error| {
@@ -138,6 +149,12 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
             words: report.paragraph.as_deref(),
             cautions: report.notes.iter().map(super::Note::line).collect(),
         },
+        strata: report
+            .across
+            .iter()
+            .flat_map(|across| &across.columns)
+            .map(|Column { under, verdict, sentence, .. }| StratumPart { under, verdict, words: sentence })
+            .collect(),
         findings: &report.findings,
         legacy: report.combined.as_ref(),
         raw_shares: &report.raw_shares,

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::plan::{Claim, Legacy, Operation, Published, Work};
+use crate::plan::{Claim, Legacy, Of, Operation, Published, Work};
 use crate::report::fixtures::{Story, id};
 use crate::report::{Format, Report, write};
 
@@ -28,7 +28,13 @@ pub(super) fn study() -> Story {
     }
     story.plan.protocol.legacy = Some(Legacy::TrimmedMean);
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    let better = Claim::Better { better: names(&["ext4"]), than: names(&["xfs"]), by: 1.5, than_phase: None };
+    let better = Claim::Better {
+        better: names(&["ext4"]),
+        than: names(&["xfs"]),
+        by: 1.5,
+        than_phase: None,
+        of: Of::default(),
+    };
     let reach = Claim::Reach {
         reach: names(&["xfs", "jfs"]),
         share: 0.9,

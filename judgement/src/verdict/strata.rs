@@ -24,8 +24,13 @@ fn stratum(plan: &Plan, run: &Run, under: &Circumstances) -> Stratum {
     let mut plan = plan.clone();
     plan.candidates.retain(|candidate| candidate.under == *under);
     let own = |name: &str| plan.candidates.iter().any(|candidate| candidate.name == name);
+    let all = run.complete_blocks() as u32;
     let mut run = run.clone();
     run.candidates.retain(|state| own(&state.name));
+    // What is settled is not tried in later blocks.
+    run.blocks.retain(|block| block.order.iter().any(|name| own(name)));
+    let left_out = all - run.complete_blocks() as u32;
+    run.extended_to = run.extended_to.map(|last| last - left_out);
     run.trials.retain(|trial| own(&trial.id.candidate));
     run.commands.retain(|kept| own(&kept.trial.candidate));
     run.latencies.retain(|known| own(&known.candidate));

@@ -8,7 +8,7 @@ mod reach;
 use serde::Serialize;
 
 use crate::journal::{Better, Trial, Unit};
-use crate::plan::{Claim, DeviceSource, Plan, Published};
+use crate::plan::{Claim, DeviceSource, Of, Plan, Published};
 use crate::statistics::{Estimate, Evidence};
 
 use super::goal::log_cost;
@@ -119,9 +119,9 @@ pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate], blocks: &Blocks<'_
     plan.published.iter().map(judge).collect()
 }
 
-fn judge_one(
+fn judge_one<'a>(
     published: &Published,
-    estimates: &[PhaseEstimate],
+    estimates: &'a [PhaseEstimate],
     blocks: &Blocks<'_>,
     tie: f64,
 ) -> ThenAndNow {
@@ -131,6 +131,18 @@ fn judge_one(
         })
     };
     let here = |name: &String| find(name, &published.phase);
+    // Whole only where what it is a multiple of was measured, too.
+    let side = |found: &'a PhaseEstimate, of: &Of| {
+        let base = |of: &Of| {
+            let candidate = of.of.get(&found.candidate).unwrap_or(&found.candidate);
+            let phase = of.of_phase.as_ref().unwrap_or(&found.phase);
+            let metric = of.of_metric.as_ref().unwrap_or(&found.metric);
+            estimates
+                .iter()
+                .find(|base| base.candidate == *candidate && base.phase == *phase && base.metric == *metric)
+        };
+        if of.is_none() { Some(Side { found, of: None }) } else { Some(Side { found, of: Some(base(of)?) }) }
+    };
     let mut named: Vec<String> = Vec::new();
     for name in published.candidates() {
         if !named.iter().any(|known| known == name) {
@@ -150,18 +162,22 @@ fn judge_one(
         missing: missing.clone(),
     };
     let (test, pairs): (Test, Vec<Pair<'_>>) = match &published.claim {
-        Claim::Better { better, than, than_phase, by } => {
+        Claim::Better { better, than, than_phase, by, of } => {
             let there = than_phase.as_ref().unwrap_or(&published.phase);
-            let others: Vec<&PhaseEstimate> = than.iter().filter_map(|name| find(name, there)).collect();
-            let ones = better.iter().filter_map(here);
-            let pairs = ones.flat_map(|one| others.iter().map(move |other| Pair::of(blocks, one, other)));
+            let others = than.iter().filter_map(|name| side(find(name, there)?, of));
+            let others: Vec<Side<'_>> = others.collect();
+            let ones = better.iter().filter_map(|name| side(here(name)?, of));
+            let pairs = ones.flat_map(|one| others.iter().map(move |other| Pair::of(blocks, one, *other)));
             (Test::Better { by: *by }, pairs.collect())
         }
-        Claim::Alike { alike, within } => {
-            let alike: Vec<_> = alike.iter().filter_map(here).collect();
-            (Test::Alike { within: *within }, extremes(blocks, &alike))
+        Claim::Alike { alike, within, of } => {
+            let alike = alike.iter().filter_map(|name| side(here(name)?, of)).collect();
+            (Test::Alike { within: *within }, extremes(blocks, alike))
         }
-        Claim::Spread { spread, .. } => (Test::Spread { spread: *spread }, extremes(blocks, &measured)),
+        Claim::Spread { spread, .. } => {
+            let among = measured.iter().map(|found| Side { found, of: None }).collect();
+            (Test::Spread { spread: *spread }, extremes(blocks, among))
+        }
         Claim::Reach { reach, share, of_metric, of_phase } => {
             let metric = of_metric.as_ref().unwrap_or(&published.metric);
             let phase = of_phase.as_ref().unwrap_or(&published.phase);
@@ -171,7 +187,7 @@ fn judge_one(
     };
     let (now, because) = if pairs.is_empty() {
         (Now::CannotTell, Because::NotMeasured)
-    } else if pairs.iter().any(|pair| pair.one.direction() == Better::Neither) {
+    } else if pairs.iter().any(|pair| pair.one.found.direction() == Better::Neither) {
         (Now::CannotTell, Because::NoDirection)
     } else {
         decide(test, &pairs, tie)
@@ -190,21 +206,48 @@ enum Test {
     Spread { spread: f64 },
 }
 
-/// Two estimates, the one that should be the better first.
+/// A number, or what multiple of another it is.
+#[derive(Clone, Copy)]
+struct Side<'a> {
+    found: &'a PhaseEstimate,
+    of: Option<&'a PhaseEstimate>,
+}
+
+impl Side<'_> {
+    fn cost(&self) -> f64 {
+        let point = |found: &PhaseEstimate| found.cost(found.estimate.point);
+        point(self.found) / self.of.map_or(1.0, point)
+    }
+
+    /// Least and most.
+    fn costs(&self) -> Option<(f64, f64)> {
+        let (least, most) = self.found.costs()?;
+        let (low, high) = self.of.map_or(Some((1.0, 1.0)), PhaseEstimate::costs)?;
+        Some((least / high, most / low))
+    }
+
+    /// The logarithm of the same in a block's trial.
+    fn log_cost(&self, blocks: &Blocks<'_>, trial: &Trial) -> Option<f64> {
+        let own = log_cost(&self.found.metric, &self.found.phase, trial)?;
+        let Some(of) = self.of else { return Some(own) };
+        Some(own - log_cost(&of.metric, &of.phase, blocks.trial(trial.id.block, &of.candidate)?)?)
+    }
+}
+
+/// Two of them, the one that should be the better first.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
-    one: &'a PhaseEstimate,
-    other: &'a PhaseEstimate,
+    one: Side<'a>,
+    other: Side<'a>,
     /// How many times better the one is within blocks, where they share some.
     paired: Option<Estimate>,
 }
 
 /// The best with each of the others, the worst last.
-fn extremes<'a>(blocks: &Blocks<'_>, all: &[&'a PhaseEstimate]) -> Vec<Pair<'a>> {
-    let mut ordered = all.to_vec();
-    ordered.sort_by(|one, other| one.cost(one.estimate.point).total_cmp(&other.cost(other.estimate.point)));
-    match ordered.as_slice() {
-        [best, others @ ..] => others.iter().map(|other| Pair::of(blocks, best, other)).collect(),
+fn extremes<'a>(blocks: &Blocks<'_>, mut all: Vec<Side<'a>>) -> Vec<Pair<'a>> {
+    all.sort_by(|one, other| one.cost().total_cmp(&other.cost()));
+    match all.as_slice() {
+        [best, others @ ..] => others.iter().map(|other| Pair::of(blocks, *best, *other)).collect(),
         [] => Vec::new(),
     }
 }
@@ -232,8 +275,8 @@ fn decide(test: Test, pairs: &[Pair<'_>], tie: f64) -> (Now, Because) {
     let order = |one: &&Pair<'_>, other: &&Pair<'_>| one.ratio().total_cmp(&other.ratio());
     let pair = if widest { deciding.max_by(order) } else { deciding.min_by(order) };
     let because = pair.map_or(Because::NotMeasured, |pair| Because::Pair {
-        one: pair.one.candidate.clone(),
-        other: pair.other.candidate.clone(),
+        one: pair.one.found.candidate.clone(),
+        other: pair.other.found.candidate.clone(),
         ratio: pair.ratio(),
         bounds: pair.bounds().into(),
         limit,
@@ -250,9 +293,9 @@ fn all_of(one_fails: bool, one_is_open: bool) -> Now {
 }
 
 impl<'a> Pair<'a> {
-    fn of(blocks: &Blocks<'_>, one: &'a PhaseEstimate, other: &'a PhaseEstimate) -> Self {
-        let number = |found: &'a PhaseEstimate| {
-            (found.candidate.as_str(), |trial: &Trial| log_cost(&found.metric, &found.phase, trial))
+    fn of(blocks: &Blocks<'_>, one: Side<'a>, other: Side<'a>) -> Self {
+        let number = |side: Side<'a>| {
+            (side.found.candidate.as_str(), move |trial: &Trial| side.log_cost(blocks, trial))
         };
         let differences = blocks.differences_of(number(other), number(one));
         Pair { one, other, paired: Evidence::of(&differences).map(|evidence| evidence.ratio()) }
@@ -263,7 +306,7 @@ impl<'a> Pair<'a> {
         if let Some(paired) = self.paired {
             return paired.point;
         }
-        self.other.cost(self.other.estimate.point) / self.one.cost(self.one.estimate.point)
+        self.other.cost() / self.one.cost()
     }
 
     fn bounds(&self) -> Option<(f64, f64)> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Because, Now, judge_one, then_and_now};
 use crate::journal::Unit;
-use crate::plan::{Bytes, Claim, DeviceSource, Plan, Published};
+use crate::plan::{Bytes, Claim, DeviceSource, Of, Plan, Published};
 use crate::verdict::{Blocks, Estimate, PhaseEstimate};
 
 fn estimate(candidate: &str, n: usize, (min, point, max): (f64, f64, f64)) -> PhaseEstimate {
@@ -36,7 +36,7 @@ fn names(names: &[&str]) -> Vec<String> {
 }
 
 fn better(one: &[&str], than: &[&str], by: f64) -> Claim {
-    Claim::Better { better: names(one), than: names(than), by, than_phase: None }
+    Claim::Better { better: names(one), than: names(than), by, than_phase: None, of: Of::default() }
 }
 
 fn now(claim: Claim, estimates: &[PhaseEstimate]) -> Now {
@@ -63,10 +63,36 @@ fn better_needs_ranges_apart_and_the_factor() {
 }
 
 #[test]
+fn numbers_may_be_multiples_of_others() {
+    let estimates = [
+        estimate("a", 3, (1.0, 1.0, 1.0)),
+        estimate("a+luks2", 3, (1.1, 1.1, 1.1)),
+        estimate("b", 3, (0.5, 0.5, 0.5)),
+        estimate("b+luks2", 3, (1.0, 1.0, 1.0)),
+        estimate("c+luks2", 3, (0.1, 0.1, 0.1)),
+    ];
+    let plain = ["a", "b", "c"].map(|name| (format!("{name}+luks2"), name.to_owned()));
+    let of = Of { of: plain.into(), ..Of::default() };
+    let better = |one: &str, than: &[&str]| Claim::Better {
+        better: names(&[one]),
+        than: names(than),
+        by: 1.5,
+        than_phase: None,
+        of: of.clone(),
+    };
+    // Whose other number was not measured does not count.
+    assert_eq!(now(better("a+luks2", &["b+luks2", "c+luks2"]), &estimates), Now::Holds);
+    assert_eq!(now(better("b+luks2", &["a+luks2"]), &estimates), Now::NoLongerHolds);
+    let alike = |within| Claim::Alike { alike: names(&["a+luks2", "b+luks2"]), within, of: of.clone() };
+    assert_eq!(now(alike(1.0), &estimates), Now::Holds);
+    assert_eq!(now(alike(0.5), &estimates), Now::NoLongerHolds);
+}
+
+#[test]
 fn a_difference_too_small_to_matter_is_none() {
     let estimates = [estimate("a", 3, (1.0, 1.001, 1.002)), estimate("b", 3, (1.005, 1.006, 1.007))];
     assert_eq!(now(better(&["a"], &["b"], 1.0), &estimates), Now::NoLongerHolds);
-    let alike = Claim::Alike { alike: names(&["a", "b"]), within: 0.1 };
+    let alike = Claim::Alike { alike: names(&["a", "b"]), within: 0.1, of: Of::default() };
     assert_eq!(now(alike, &estimates), Now::Holds);
 }
 
@@ -80,7 +106,7 @@ fn spread_is_of_the_best_and_the_worst() {
     let spread = |factor| Claim::Spread { among: Vec::new(), spread: factor };
     assert_eq!(now(spread(1.8), &estimates), Now::Holds);
     assert_eq!(now(spread(2.5), &estimates), Now::NoLongerHolds);
-    let alike = Claim::Alike { alike: names(&["a", "b", "c"]), within: 0.1 };
+    let alike = Claim::Alike { alike: names(&["a", "b", "c"]), within: 0.1, of: Of::default() };
     assert_eq!(now(alike, &estimates), Now::NoLongerHolds);
 }
 
