@@ -7,7 +7,6 @@ mod common;
 
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
 
 use common::{Place, has_uml, not_run, usable_lab};
 
@@ -370,29 +369,6 @@ fn help_and_version_are_results() {
     }
     place.fsverdict(&["--version"]).exits(0).shows(&[env!("CARGO_PKG_VERSION")]);
     place.fsverdict(&[]).exits(2).says(&["Usage: fsverdict"]);
-}
-
-#[test]
-fn a_reader_who_has_seen_enough_is_no_failure() {
-    let place = Place::new();
-    let mut commands: Vec<&[&str]> =
-        vec![&["list"], &["show", "quick"], &["--help"], &["clean", "--dry-run"]];
-    if usable_lab().is_some() {
-        commands.extend([&["doctor"][..], &["run", "quick", "--dry-run"]]);
-    }
-    for arguments in commands {
-        let (reader, writer) = std::io::pipe().unwrap();
-        // Gone before the first byte.
-        drop(reader);
-        let output = place.command(arguments).stdout(writer).stderr(Stdio::piped()).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {output:?}");
-        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
-    }
-    // A full disk is.
-    let full = fs::File::options().write(true).open("/dev/full").unwrap();
-    let output = place.command(&["list"]).stdout(full).stderr(Stdio::piped()).output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write the result"), "{output:?}");
 }
 
 #[test]

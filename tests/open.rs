@@ -11,8 +11,6 @@ use std::time::{Duration, Instant};
 
 use common::Place;
 
-const RUN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/demo");
-
 /// A browser that only notes what it was to open.
 fn browser(place: &Place) -> (String, PathBuf) {
     let (program, seen) = (place.path().join("browser"), place.path().join("seen"));
@@ -31,18 +29,10 @@ fn opened(seen: &Path) -> String {
     fs::read_to_string(seen).unwrap().trim_end().to_owned()
 }
 
-fn recorded(place: &Place) {
-    let folder = place.path().join("run");
-    fs::create_dir(&folder).unwrap();
-    for file in ["plan.json", "journal.jsonl"] {
-        fs::copy(Path::new(RUN).join(file), folder.join(file)).unwrap();
-    }
-}
-
 #[test]
 fn the_page_of_a_run_is_written_into_its_folder_and_opened() {
     let place = Place::new();
-    recorded(&place);
+    place.recorded();
     let (browser, seen) = browser(&place);
     let status = place.command(&["report", "run", "--open"]).env("BROWSER", &browser).status().unwrap();
     assert!(status.success());
@@ -54,7 +44,7 @@ fn the_page_of_a_run_is_written_into_its_folder_and_opened() {
 #[test]
 fn only_a_page_can_be_opened_wherever_it_is_written() {
     let place = Place::new();
-    recorded(&place);
+    place.recorded();
     place
         .fsverdict(&["report", "run", "--open", "--format", "json"])
         .exits(2)

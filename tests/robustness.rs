@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::net::TcpListener;
 use std::process::Stdio;
 
-use common::{Place, one_command};
+use common::{Place, Seen, one_command, usable_lab};
 
 /// A standard error that takes nothing: a full disk, or a reader who has gone.
 fn deaf(full: bool) -> Stdio {
@@ -18,19 +18,10 @@ fn deaf(full: bool) -> Stdio {
     std::io::pipe().unwrap().1.into()
 }
 
-/// A complete run that was recorded elsewhere, in the folder `run`.
-fn recorded(place: &Place) {
-    let from = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/demo");
-    fs::create_dir(place.path().join("run")).unwrap();
-    for name in ["plan.json", "journal.jsonl"] {
-        fs::copy(format!("{from}/{name}"), place.path().join("run").join(name)).unwrap();
-    }
-}
-
 #[test]
 fn nobody_need_listen_to_what_is_said() {
     let place = Place::new();
-    recorded(&place);
+    place.recorded();
     for full in [true, false] {
         for (arguments, code) in [
             (["resume", "run"], 0),
@@ -49,13 +40,24 @@ fn nobody_need_listen_to_what_is_said() {
 #[test]
 fn who_has_seen_enough_of_a_result_makes_no_failure_and_a_full_disk_does() {
     let place = Place::new();
-    recorded(&place);
-    for (full, code) in [(false, 0), (true, 1)] {
-        for arguments in [["report", "run"], ["resume", "run"], ["list", "presets"], ["show", "demo"]] {
-            let status = place.command(&arguments).stdout(deaf(full)).stderr(deaf(true)).status().unwrap();
-            assert_eq!(status.code(), Some(code), "{arguments:?}");
-        }
+    place.recorded();
+    let words = |line: &'static str| line.split(' ').collect::<Vec<&str>>();
+    let results = ["report run", "resume run", "list presets", "show demo", "list"];
+    let mut looked_at = vec!["--help", "clean --dry-run"];
+    if usable_lab().is_some() {
+        looked_at.extend(["doctor", "run quick --dry-run"]);
     }
+    for (line, full) in results.map(|line| (line, true)).into_iter().chain(results.map(|line| (line, false)))
+    {
+        let status = place.command(&words(line)).stdout(deaf(full)).stderr(deaf(true)).status().unwrap();
+        assert_eq!(status.code(), Some(i32::from(full)), "{line}");
+    }
+    for line in looked_at.into_iter().chain(["list", "show demo"]) {
+        let output = place.command(&words(line)).stdout(deaf(false)).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!((output.status.code(), Seen::of(&output).stderr.as_str()), (Some(0), ""), "{line}");
+    }
+    let output = place.command(&["list"]).stdout(deaf(true)).stderr(Stdio::piped()).output().unwrap();
+    assert!(Seen::of(&output).stderr.contains("cannot write the result"), "{output:?}");
 }
 
 #[test]
@@ -110,7 +112,7 @@ fn loop_a_run_whose_folder_is_removed_says_so() {
 #[test]
 fn loop_a_journal_that_is_append_only_is_carried_on_and_one_torn_is_reported() {
     let place = Place::new();
-    recorded(&place);
+    place.recorded();
     let path = place.path().join("run/journal.jsonl");
     let name = path.to_str().unwrap();
     let whole = fs::read_to_string(&path).unwrap();

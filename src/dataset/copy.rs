@@ -68,10 +68,8 @@ pub(super) fn copy_folder(
     target: BorrowedFd<'_>,
     selection: &Selection,
 ) -> Result<(Skipped, Digests), IoFailure> {
-    let status = |directory| {
-        rustix::fs::statx(directory, c"", AtFlags::EMPTY_PATH, rustix::fs::StatxFlags::BASIC_STATS)
-            .map_err(|errno| IoFailure::new("look at", "the folder", errno))
-    };
+    let status =
+        |directory| status_of(directory).map_err(|errno| IoFailure::new("look at", "the folder", errno));
     let from = status(source)?;
     let mut copier = Copier {
         selection,
@@ -87,6 +85,10 @@ pub(super) fn copy_folder(
     };
     copier.directory(source, target, &from, &mut Vec::new(), 0)?;
     Ok((copier.skipped, copier.digests))
+}
+
+fn status_of(open: BorrowedFd<'_>) -> Result<Statx, Errno> {
+    rustix::fs::statx(open, c"", AtFlags::EMPTY_PATH, rustix::fs::StatxFlags::BASIC_STATS)
 }
 
 type Identity = (u32, u32, u64);
@@ -141,23 +143,29 @@ impl Copier<'_> {
         path: &mut Vec<u8>,
         depth: usize,
     ) -> Result<(), IoFailure> {
-        let mut names: Vec<CString> = Vec::new();
-        let read = self.listing.each::<Errno>(source, |name, _| {
-            names.push(name.to_owned());
+        let mut names: Vec<(CString, FileType)> = Vec::new();
+        let read = self.listing.each::<Errno>(source, |name, kind| {
+            names.push((name.to_owned(), kind));
             Ok(())
         });
         if let Err(Stopped::Reading(errno) | Stopped::Entry(errno)) = read {
             self.skip(errno);
         }
-        names.sort_unstable();
+        names.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         let length = path.len();
-        for name in names {
+        for (name, kind) in names {
             path.truncate(length);
             if length > 0 {
                 path.push(b'/');
             }
             path.extend_from_slice(name.as_bytes());
-            match self.one(source, target, &name, path, depth) {
+            let copied = match kind {
+                // As the listing says; where it is something else by now, opening it says so.
+                FileType::RegularFile if !self.selection.takes_files(path_above(path), depth) => Ok(()),
+                FileType::RegularFile => self.file(source, target, &name, path),
+                _ => self.one(source, target, &name, path, depth),
+            };
+            match copied {
                 Ok(()) => {}
                 Err(Trouble::Source(errno)) => self.skip(errno),
                 Err(Trouble::Target(call, errno)) => {
@@ -210,7 +218,7 @@ impl Copier<'_> {
             return Ok(());
         }
         match kind {
-            FileType::RegularFile => self.file(source, target, name, path, &status),
+            FileType::RegularFile => self.file(source, target, name, path),
             FileType::Symlink => {
                 let to = rustix::fs::readlinkat(source, name, Vec::new()).map_err(Trouble::Source)?;
                 rustix::fs::symlinkat(&to, target, name)
@@ -232,8 +240,15 @@ impl Copier<'_> {
         target: BorrowedFd<'_>,
         name: &CStr,
         path: &[u8],
-        status: &Statx,
     ) -> Result<(), Trouble> {
+        // Not blocking: what was a file may have become a pipe meanwhile. Opened first and then looked at: to find it by its
+        // name twice takes a guest twice as long.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let from = rustix::fs::openat(source, name, flags, Mode::empty()).map_err(Trouble::Source)?;
+        let status = &status_of(from.as_fd()).map_err(Trouble::Source)?;
+        if type_of(status) != FileType::RegularFile {
+            return Err(Trouble::Source(Errno::NOENT));
+        }
         if let Some(first) = self.linked.get(&identity(status)) {
             if let Some(digest) = self.digests.get(first.as_bytes()).copied() {
                 self.digests.insert(path.to_vec(), digest);
@@ -241,9 +256,6 @@ impl Copier<'_> {
             return rustix::fs::linkat(self.root, first, target, name, AtFlags::empty())
                 .map_err(|errno| Trouble::Target("make the hard link", errno));
         }
-        // Not blocking: what was a file may have become a pipe meanwhile.
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let from = rustix::fs::openat(source, name, flags, Mode::empty()).map_err(Trouble::Source)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(u32::from(status.stx_mode & 0o777));
         let to = rustix::fs::openat(target, name, flags, mode)

@@ -181,6 +181,15 @@ impl Place {
         self.fsverdict(&arguments)
     }
 
+    /// Puts a complete run that was recorded elsewhere into the folder `run`.
+    pub fn recorded(&self) {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runs/demo");
+        fs::create_dir(self.path().join("run")).unwrap();
+        for name in ["plan.json", "journal.jsonl"] {
+            fs::copy(from.join(name), self.path().join("run").join(name)).unwrap();
+        }
+    }
+
     /// Starts a plan in the background, into the folder `run`.
     pub fn start(&self, plan: &str, more: &[&str]) -> Running<'_> {
         let path = self.plan("plan", plan);
