@@ -84,9 +84,9 @@ enum Command {
     Compare(compare::Arguments),
     /// Show what a modelled device was asked for in a trial, or give it to blkparse, fio or a table
     Trace(trace::Arguments),
-    /// Tell which candidates can run in which lab here, and what to install
+    /// Show which candidates can run in which lab here, what a run would refuse, and what to install
     Doctor(doctor::Arguments),
-    /// List filesystems, operations, presets, models, labs, layers or profiles
+    /// List what plans may name: filesystems, operations, presets, models, labs, layers, profiles, metrics
     List(list::Arguments),
     /// Print a preset's or a model's TOML, to start one of one's own from
     Show(show::Arguments),
@@ -96,7 +96,7 @@ enum Command {
     Calibrate(calibrate::Arguments),
     /// Find and undo whatever an earlier crash left behind
     Clean(clean::Arguments),
-    /// Print the manual page, or write one for every command
+    /// Show the manual page, or that of a command or of plans
     Man(manual::ManArguments),
     /// Print a completion script for a shell
     Completions(manual::CompletionsArguments),

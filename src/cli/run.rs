@@ -22,7 +22,19 @@ use super::report::{PAGE, open_page, show_result};
 use super::vocabulary::{Among, preset_names, read_plan};
 use super::{CliError, Outcome, dry_run, interrupt};
 
+/// What stands below the options in `--help`.
+const EXAMPLES: &str = "\
+Examples:
+  fsverdict run demo                      a modelled disk, without root
+  fsverdict show usb-backup > mine.toml   a plan to make one's own of
+  fsverdict run mine.toml --dry-run       what would be done, and whether it can
+  fsverdict run mine.toml --fs ext4,xfs --for 20m
+  sudo fsverdict run mine.toml --device /dev/disk/by-id/usb-… --erase IDENTITY
+
+`fsverdict man plan` describes plans.";
+
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
     /// A preset (`fsverdict list presets`) or the path of a plan
     #[arg(value_name = "PRESET|PLAN.toml", value_parser = Among(preset_names), hide_possible_values = true)]
@@ -30,8 +42,8 @@ pub(super) struct Arguments {
     /// Where trials happen (`fsverdict list labs`)
     #[arg(long, value_parser = PossibleValuesParser::new(LABS.iter().map(|(name, _)| *name)).try_map(|name| name.parse::<LabChoice>()))]
     lab: Option<LabChoice>,
-    /// A scratch image or a block device: everything on it is destroyed
-    #[arg(long, value_name = "image:SIZE|PATH")]
+    /// A scratch image, a modelled device, or a block device: everything on that is destroyed
+    #[arg(long, value_name = "image:SIZE|model:NAME@SIZE|PATH")]
     device: Option<DeviceSource>,
     /// Keep only candidates of these filesystems or names
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = Among(crate::filesystem::names), hide_possible_values = true)]
@@ -45,7 +57,7 @@ pub(super) struct Arguments {
     /// A/A: enter a candidate twice, the first one unless named, and tell how different the two look
     #[arg(long = "aa", value_name = "CANDIDATE", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = twice)]
     twice: Option<Twice>,
-    /// Shrink the data to this share; nothing else changes
+    /// Shrink the data, and a scratch image with them, to this share: 0.1 is a tenth
     #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
     scale: Option<f64>,
     /// Change one key of the plan, e.g. --set protocol.seed=7
@@ -60,7 +72,7 @@ pub(super) struct Arguments {
     /// Open the report in the browser; it shows what is known so far, block by block
     #[arg(long)]
     open: bool,
-    /// Print every trial and every command line that would run, and run none
+    /// Make every check of a run, and print every command line and what it would take, without root; run nothing
     #[arg(long)]
     dry_run: bool,
     /// Have the blocks done at several sites, and merge what they find

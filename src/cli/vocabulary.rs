@@ -95,7 +95,7 @@ fn read_file(name: &str) -> Result<(String, String), CliError> {
         if error.kind() == std::io::ErrorKind::NotFound && Path::new(name).extension().is_none() {
             CliError::Usage(format!("there is no preset and no file `{name}`\nhint: {}", suggest(name, &names)))
         } else {
-            CliError::Usage(format!("cannot read the plan {name}: {error}\nhint: `fsverdict list presets` names those that come with fsverdict"))
+            CliError::Usage(format!("cannot read the plan {name}: {error}\nhint: `fsverdict show quick > mine.toml` begins one; `fsverdict list presets` names those that come with fsverdict"))
         }
     })
 }

@@ -1,6 +1,7 @@
 //! Opening a page in the user's browser.
 
 use std::ffi::OsStr;
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -47,6 +48,19 @@ pub fn open(page: &Path) -> Result<(), ViewerError> {
     let mut child = started.map_err(|source| ViewerError::Start { program, source })?;
     std::thread::spawn(move || child.wait());
     Ok(())
+}
+
+/// Shows a manual page as man(1) does, to its end. Whether that could be done.
+pub fn show_manual(page: &[u8]) -> bool {
+    let Some(program) = locate("man") else { return false };
+    let Ok(mut child) = Command::new(program).args(["-l", "-"]).stdin(Stdio::piped()).spawn() else {
+        return false;
+    };
+    // Who has seen enough closes it early.
+    if let Some(mut input) = child.stdin.take() {
+        let _ = input.write_all(page);
+    }
+    child.wait().is_ok_and(|status| status.success())
 }
 
 fn command(program: &Path, page: &Path, user: Option<&str>) -> Command {

@@ -7,19 +7,21 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
 
 /// More words than this are not listed.
 const MOST_KNOWN: usize = 30;
+/// Fewer letters than this are in too many words.
+const SHORTEST: usize = 3;
 
 /// A hint for an unknown word: the nearest known ones, else all of them.
 pub fn suggest(word: &str, known: &[&str]) -> String {
     let near = nearest_all(word, known);
-    if near.is_empty() && known.len() > MOST_KNOWN {
-        // Words that hold it, or that it holds: `time` in `io_time`.
-        let akin: Vec<&str> = known.iter().copied().filter(|known| known.contains(word)).take(4).collect();
-        let first = if akin.is_empty() { vec![known[0]] } else { akin };
-        format!("for example {}; `fsverdict list` names all {}", either(&first), known.len())
-    } else if near.is_empty() {
-        format!("known: {}", known.join(", "))
-    } else {
-        format!("did you mean {}?", either(&near))
+    // Words that hold it: `usb` in `usb-stick`.
+    let holds = |known: &&&str| word.len() >= SHORTEST && known.contains(word);
+    let akin = || known.iter().filter(holds).copied().take(4).collect::<Vec<&str>>();
+    match if near.is_empty() { akin() } else { near } {
+        meant if !meant.is_empty() => format!("did you mean {}?", either(&meant)),
+        _ if known.len() > MOST_KNOWN => {
+            format!("for example `{}`; `fsverdict list` names all {}", known[0], known.len())
+        }
+        _ => format!("known: {}", known.join(", ")),
     }
 }
 
@@ -60,6 +62,6 @@ mod tests {
         let many: Vec<String> = (0..40).map(|number| format!("metric_{number}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert_eq!(suggest("speed", &many), "for example `metric_0`; `fsverdict list` names all 40");
-        assert_eq!(suggest("_39", &many), "for example `metric_39`; `fsverdict list` names all 40");
+        assert_eq!(suggest("_39", &many), "did you mean `metric_39`?");
     }
 }

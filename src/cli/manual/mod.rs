@@ -2,12 +2,15 @@
 
 mod markdown;
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use roff::{Roff, bold, roman};
+
+use crate::host::viewer;
+use crate::plan::suggest;
 
 use super::{Cli, CliError, EXIT_STATUS, Outcome, STARTS};
 
@@ -16,12 +19,9 @@ const PLAN_FORMAT: &str = include_str!("../../../docs/plan-format.md");
 
 #[derive(Debug, Args)]
 pub(super) struct ManArguments {
-    /// Write a page for every command and one for plans into this folder, instead of the main page to standard output
-    #[arg(value_name = "DIR")]
-    folder: Option<PathBuf>,
-    /// The page on plans, fsverdict-plan(5), to standard output
-    #[arg(long, conflicts_with = "folder")]
-    plan: bool,
+    /// Of which command, or `plan` for the format of plans; into an existing folder, the pages of all
+    #[arg(value_name = "COMMAND|plan|DIR")]
+    of: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -31,21 +31,37 @@ pub(super) struct CompletionsArguments {
 }
 
 pub(super) fn man(arguments: &ManArguments) -> Result<Outcome, CliError> {
-    match &arguments.folder {
-        Some(folder) => write_pages(folder).map_err(|error| {
-            CliError::Failed(format!("cannot write the man pages into {}: {error}", folder.display()))
-        })?,
-        None => {
-            let page = if arguments.plan { plan_page() } else { main_page()? };
-            std::io::stdout().lock().write_all(&page).map_err(CliError::Output)?;
-        }
+    let page = match &arguments.of {
+        None => main_page()?,
+        Some(name) if name == Path::new("plan") => plan_page(),
+        Some(name) => match Cli::command().find_subcommand(name) {
+            Some(command) => command_page(command)?,
+            None => return write_pages(name).map(|()| Outcome::Done).map_err(|error| no_page(name, &error)),
+        },
+    };
+    // The pages' language is for a program to read; where there is a person, man(1) shows what it says.
+    if !(std::io::stdout().is_terminal() && viewer::show_manual(&page)) {
+        std::io::stdout().lock().write_all(&page).map_err(CliError::Output)?;
     }
     Ok(Outcome::Done)
+}
+
+fn no_page(name: &Path, error: &std::io::Error) -> CliError {
+    let cli = Cli::command();
+    let names: Vec<&str> = cli.get_subcommands().map(clap::Command::get_name).chain(["plan"]).collect();
+    let hint = suggest(&name.to_string_lossy(), &names);
+    CliError::Usage(format!(
+        "there is no command `{0}`, nor can man pages be written into a folder {0}: {error}\nhint: {hint}",
+        name.display()
+    ))
 }
 
 fn write_pages(folder: &Path) -> std::io::Result<()> {
     // What follows the options in --help are lines, which troff would run together: the main page has sections for them.
     clap_mangen::generate_to(Cli::command(), folder)?;
+    for command in Cli::command().get_subcommands() {
+        std::fs::write(folder.join(format!("fsverdict-{}.1", command.get_name())), command_page(command)?)?;
+    }
     std::fs::write(folder.join("fsverdict.1"), main_page()?)?;
     std::fs::write(folder.join("fsverdict-plan.5"), plan_page())
 }
@@ -62,6 +78,28 @@ fn main_page() -> std::io::Result<Vec<u8>> {
     }
     more.control("SH", ["SEE ALSO"]).text([bold("fsverdict-plan"), roman("(5)")]);
     more.to_writer(&mut page)?;
+    Ok(page)
+}
+
+/// The page of a command; examples below its options keep their lines.
+fn command_page(command: &clap::Command) -> std::io::Result<Vec<u8>> {
+    let name = format!("fsverdict-{}", command.get_name());
+    let bare = command
+        .clone()
+        .display_name(name)
+        .bin_name(format!("fsverdict {}", command.get_name()))
+        .after_help(clap::builder::Resettable::Reset);
+    let mut page = Vec::new();
+    clap_mangen::Man::new(bare).render(&mut page)?;
+    if let Some(examples) = command.get_after_help() {
+        let mut more = Roff::new();
+        more.control("SH", ["EXAMPLES"]).control("nf", []);
+        for line in examples.to_string().lines().skip(1) {
+            more.text([roman(line)]);
+        }
+        more.control("fi", []);
+        more.to_writer(&mut page)?;
+    }
     Ok(page)
 }
 
