@@ -1,12 +1,12 @@
 //! The table everything is read from: for each candidate, phase and metric one number, side by side with the others'.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::Serialize;
 
 use super::Blocks;
 use super::paired::side_by_side;
-use crate::journal::{Run, Trial, Unit};
+use crate::journal::{Run, Trial, TrialId, Unit};
 use crate::statistics::Estimate;
 
 /// An estimate of one metric of one phase for one candidate, with the extremes of its sample.
@@ -43,29 +43,43 @@ pub fn estimate_all(run: &Run, trials: &[&Trial], reference: Option<&str>) -> Ve
     let states = run.candidates.iter().map(|state| state.name.as_str());
     let candidates: Vec<&str> = states.filter(|name| measured.contains(name)).collect();
     let mut kinds: Vec<(&str, Vec<(&str, Unit)>)> = Vec::new();
-    for observation in trials.iter().flat_map(|trial| &trial.observations) {
-        let at = kinds.iter().position(|(phase, _)| *phase == observation.phase).unwrap_or_else(|| {
-            kinds.push((&observation.phase, Vec::new()));
-            kinds.len() - 1
-        });
-        for found in &observation.measurements {
-            if !kinds[at].1.iter().any(|(metric, _)| *metric == found.metric) {
-                kinds[at].1.push((&found.metric, found.unit));
+    // A long run has millions of numbers, each of which is looked at several times: they are found by where they stand.
+    let mut numbers: HashMap<&TrialId, Vec<Vec<Option<f64>>>> = HashMap::with_capacity(trials.len());
+    for trial in trials {
+        let own = numbers.entry(&trial.id).or_default();
+        for observation in &trial.observations {
+            let at = kinds.iter().position(|(phase, _)| *phase == observation.phase).unwrap_or_else(|| {
+                kinds.push((&observation.phase, Vec::new()));
+                kinds.len() - 1
+            });
+            own.resize_with(own.len().max(at + 1), Vec::new);
+            let row = &mut own[at];
+            for found in &observation.measurements {
+                let metrics = &mut kinds[at].1;
+                let place =
+                    metrics.iter().position(|(metric, _)| *metric == found.metric).unwrap_or_else(|| {
+                        metrics.push((&found.metric, found.unit));
+                        metrics.len() - 1
+                    });
+                row.resize(row.len().max(place + 1), None);
+                row[place] = Some(found.value);
             }
         }
     }
     let mut estimates: Vec<(usize, PhaseEstimate)> = Vec::new();
-    for (phase, metrics) in kinds {
-        for (metric, unit) in metrics {
-            let value = |trial: &Trial| trial.value(phase, metric);
+    for (phase_at, (phase, metrics)) in kinds.into_iter().enumerate() {
+        for (metric_at, (metric, unit)) in metrics.into_iter().enumerate() {
+            let value = |trial: &Trial| *numbers.get(&trial.id)?.get(phase_at)?.get(metric_at)?;
             let found = side_by_side(&blocks, reference, &candidates, value);
             for (at, (candidate, estimate)) in candidates.iter().zip(found).enumerate() {
                 let Some(estimate) = estimate else { continue };
-                let values = || blocks.of(candidate).filter_map(value);
+                let ends = (f64::INFINITY, f64::NEG_INFINITY);
+                let (min, max) = blocks
+                    .of(candidate)
+                    .filter_map(value)
+                    .fold(ends, |(least, most), value| (least.min(value), most.max(value)));
                 let (candidate, phase, metric) =
                     ((*candidate).to_owned(), phase.to_owned(), metric.to_owned());
-                let (min, max) =
-                    (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
                 estimates.push((at, PhaseEstimate { candidate, phase, metric, unit, estimate, min, max }));
             }
         }
