@@ -104,6 +104,8 @@ fn a_real_folder_is_copied_with_links_modes_and_times() {
     assert_eq!(times(staged.path()), times(source.path()));
     let manifest = Manifest::of(&prepared, Some(&staged), 0).unwrap();
     manifest.compare(staged.path(), HardLinks::Exact).unwrap();
+    // What was noted while it was copied is what is there.
+    assert_eq!(manifest.digest(), Manifest::of_path(staged.path()).unwrap().digest());
     // A copy that made two files of one passes only where that is allowed.
     let copy = target.path().join("copy");
     assert!(

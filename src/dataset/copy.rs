@@ -17,6 +17,7 @@ use super::content::TRANSFER;
 use super::descriptor::{Listing, Stopped, look, open_directory, type_of};
 use super::error::IoFailure;
 use super::folder::Selection;
+use super::tree::{Directory, Entry, EntryKind, Tree};
 use super::write::{read_some, write_fully};
 
 /// What was left out of a copy.
@@ -59,15 +60,21 @@ impl fmt::Display for Skipped {
     }
 }
 
-/// Digests of the content of copied files, by path.
-pub(super) type Digests = HashMap<Vec<u8>, u64>;
+/// What was copied.
+pub(super) struct Copied {
+    /// The target, as listing it would show it.
+    pub(super) tree: Tree,
+    /// The digest of each entry of the tree that is a file.
+    pub(super) digests: Vec<u64>,
+    pub(super) skipped: Skipped,
+}
 
 /// Copies the selected part of `source` into the existing directory `target`.
 pub(super) fn copy_folder(
     source: BorrowedFd<'_>,
     target: BorrowedFd<'_>,
     selection: &Selection,
-) -> Result<(Skipped, Digests), IoFailure> {
+) -> Result<Copied, IoFailure> {
     let status =
         |directory| status_of(directory).map_err(|errno| IoFailure::new("look at", "the folder", errno));
     let from = status(source)?;
@@ -77,14 +84,13 @@ pub(super) fn copy_folder(
         device: device(&from),
         target: identity(&status(target)?),
         linked: HashMap::new(),
-        digests: HashMap::new(),
-        skipped: Skipped::default(),
+        copied: Copied { tree: Tree::default(), digests: Vec::new(), skipped: Skipped::default() },
         listing: Listing::new(),
         buffer: vec![0; TRANSFER],
         mask: mask(),
     };
-    copier.directory(source, target, &from, &mut Vec::new(), 0)?;
-    Ok((copier.skipped, copier.digests))
+    copier.directory((source, target), &from, &mut Vec::new(), (0, 0, c""))?;
+    Ok(copier.copied)
 }
 
 fn status_of(open: BorrowedFd<'_>) -> Result<Statx, Errno> {
@@ -112,10 +118,9 @@ struct Copier<'a> {
     root: BorrowedFd<'a>,
     device: (u32, u32),
     target: Identity,
-    /// Where the first name of each file that has several was put.
-    linked: HashMap<Identity, CString>,
-    digests: Digests,
-    skipped: Skipped,
+    /// Where the first name of each file that has several was put, and the number of its entry.
+    linked: HashMap<Identity, (CString, u32)>,
+    copied: Copied,
     listing: Listing,
     buffer: Vec<u8>,
     mask: Mode,
@@ -132,17 +137,35 @@ fn mask() -> Mode {
 enum Trouble {
     Source(Errno),
     Target(&'static str, Errno),
+    /// Something in it could not be, for the target's sake.
+    Inside(IoFailure),
+}
+
+impl Trouble {
+    fn at(self, path: &[u8]) -> IoFailure {
+        match self {
+            Trouble::Source(errno) => IoFailure::new("copy", String::from_utf8_lossy(path), errno),
+            Trouble::Target(call, errno) => IoFailure::new(call, String::from_utf8_lossy(path), errno),
+            Trouble::Inside(failure) => failure,
+        }
+    }
 }
 
 impl Copier<'_> {
+    /// Copies a directory's content, files before folders as a listing has them. `parent`, `depth` and `name` are its own.
     fn directory(
         &mut self,
-        source: BorrowedFd<'_>,
-        target: BorrowedFd<'_>,
+        (source, target): (BorrowedFd<'_>, BorrowedFd<'_>),
         status: &Statx,
         path: &mut Vec<u8>,
-        depth: usize,
+        (parent, depth, name): (u32, u16, &CStr),
     ) -> Result<(), IoFailure> {
+        let number = self.copied.tree.directories.len() as u32;
+        let first = self.copied.tree.entries.len() as u32;
+        let name = self.name(name).map_err(|trouble| trouble.at(path))?;
+        let mode = status.stx_mode & 0o777 | 0o700;
+        let shown = if depth == 0 { 0o755 } else { mode };
+        self.copied.tree.directories.push(Directory { parent, name, first, count: 0, depth, mode: shown });
         let mut names: Vec<(CString, FileType)> = Vec::new();
         let read = self.listing.each::<Errno>(source, |name, kind| {
             names.push((name.to_owned(), kind));
@@ -153,85 +176,122 @@ impl Copier<'_> {
         }
         names.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         let length = path.len();
+        let mut folders = Vec::new();
         for (name, kind) in names {
-            path.truncate(length);
-            if length > 0 {
-                path.push(b'/');
-            }
-            path.extend_from_slice(name.as_bytes());
+            extend(path, length, &name);
+            let taken = self.selection.takes_files(&path[..length], depth.into());
             let copied = match kind {
+                FileType::Directory => Ok(true),
                 // As the listing says; where it is something else by now, opening it says so.
-                FileType::RegularFile if !self.selection.takes_files(path_above(path), depth) => Ok(()),
-                FileType::RegularFile => self.file(source, target, &name, path),
-                _ => self.one(source, target, &name, path, depth),
+                FileType::RegularFile if taken => self.file(source, target, &name, path).map(|()| false),
+                FileType::RegularFile => Ok(false),
+                _ => self.other(source, target, (&name, taken), path),
             };
             match copied {
+                Ok(true) => folders.push(name),
+                Ok(false) => {}
+                Err(Trouble::Source(errno)) => self.skip(errno),
+                Err(trouble) => return Err(trouble.at(path)),
+            }
+        }
+        self.copied.tree.directories[number as usize].count = self.copied.tree.entries.len() as u32 - first;
+        for name in folders {
+            extend(path, length, &name);
+            match self.folder(source, target, path, (number, depth + 1, &name)) {
                 Ok(()) => {}
                 Err(Trouble::Source(errno)) => self.skip(errno),
-                Err(Trouble::Target(call, errno)) => {
-                    return Err(IoFailure::new(call, String::from_utf8_lossy(path), errno));
-                }
+                Err(trouble) => return Err(trouble.at(path)),
             }
         }
         path.truncate(length);
-        let mode = Mode::from_raw_mode(u32::from(status.stx_mode & 0o777 | 0o700));
-        rustix::fs::fchmod(target, mode)
+        rustix::fs::fchmod(target, Mode::from_raw_mode(mode.into()))
             .and_then(|()| rustix::fs::futimens(target, &times(status)))
             .map_err(|errno| IoFailure::new("set mode and times of", String::from_utf8_lossy(path), errno))
     }
 
     fn skip(&mut self, errno: Errno) {
         match errno {
-            Errno::NOENT => self.skipped.vanished += 1,
-            _ => self.skipped.unreadable += 1,
+            Errno::NOENT => self.copied.skipped.vanished += 1,
+            _ => self.copied.skipped.unreadable += 1,
         }
     }
 
-    fn one(
+    fn name(&mut self, name: &CStr) -> Result<u32, Trouble> {
+        self.copied
+            .tree
+            .add_name(name.to_bytes())
+            .ok_or(Trouble::Target("remember the name of", Errno::OVERFLOW))
+    }
+
+    /// Remembers an entry of the directory that is being copied.
+    fn entry(
+        &mut self,
+        name: &CStr,
+        what: Option<u32>,
+        kind: EntryKind,
+        (size, mode): (u64, u16),
+    ) -> Result<u32, Trouble> {
+        let number = self.copied.tree.entries.len() as u32;
+        let (name, what) = (self.name(name)?, what.unwrap_or(number));
+        self.copied.tree.entries.push(Entry { size, name, what, mode, kind });
+        self.copied.digests.push(0);
+        Ok(number)
+    }
+
+    /// Copies a folder inside.
+    fn folder(
         &mut self,
         source: BorrowedFd<'_>,
         target: BorrowedFd<'_>,
-        name: &CStr,
         path: &mut Vec<u8>,
-        depth: usize,
+        (parent, depth, name): (u32, u16, &CStr),
     ) -> Result<(), Trouble> {
-        let status = look(source, name).map_err(Trouble::Source)?;
-        let kind = type_of(&status);
-        if kind == FileType::Directory {
-            if !self.selection.enters(path, depth + 1) || identity(&status) == self.target {
-                return Ok(());
-            }
-            if device(&status) != self.device {
-                self.skipped.mounts += 1;
-                return Ok(());
-            }
-            let from = open_directory(source, name).map_err(Trouble::Source)?;
-            rustix::fs::mkdirat(target, name, Mode::from_raw_mode(0o700))
-                .map_err(|errno| Trouble::Target("make the directory", errno))?;
-            let to =
-                open_directory(target, name).map_err(|errno| Trouble::Target("open the directory", errno))?;
-            return self
-                .directory(from.as_fd(), to.as_fd(), &status, path, depth + 1)
-                .map_err(|failure| Trouble::Target(failure.call, failure.errno));
-        }
-        if !self.selection.takes_files(path_above(path), depth) {
+        if !self.selection.enters(path, depth.into()) {
             return Ok(());
         }
-        match kind {
-            FileType::RegularFile => self.file(source, target, name, path),
+        let from = open_directory(source, name).map_err(Trouble::Source)?;
+        let status = status_of(from.as_fd()).map_err(Trouble::Source)?;
+        if identity(&status) == self.target {
+            return Ok(());
+        }
+        if device(&status) != self.device {
+            self.copied.skipped.mounts += 1;
+            return Ok(());
+        }
+        let made = rustix::fs::mkdirat(target, name, Mode::from_raw_mode(0o700));
+        let to = made
+            .and_then(|()| open_directory(target, name))
+            .map_err(|errno| Trouble::Target("make the directory", errno))?;
+        self.directory((from.as_fd(), to.as_fd()), &status, path, (parent, depth, name))
+            .map_err(Trouble::Inside)
+    }
+
+    /// Copies what is no regular file, or not known to be; whether it is a directory.
+    fn other(
+        &mut self,
+        source: BorrowedFd<'_>,
+        target: BorrowedFd<'_>,
+        (name, taken): (&CStr, bool),
+        path: &[u8],
+    ) -> Result<bool, Trouble> {
+        let status = look(source, name).map_err(Trouble::Source)?;
+        match type_of(&status) {
+            FileType::Directory => return Ok(true),
+            _ if !taken => {}
+            FileType::RegularFile => self.file(source, target, name, path)?,
             FileType::Symlink => {
                 let to = rustix::fs::readlinkat(source, name, Vec::new()).map_err(Trouble::Source)?;
                 rustix::fs::symlinkat(&to, target, name)
                     .and_then(|()| {
                         rustix::fs::utimensat(target, name, &times(&status), AtFlags::SYMLINK_NOFOLLOW)
                     })
-                    .map_err(|errno| Trouble::Target("make the symbolic link", errno))
+                    .map_err(|errno| Trouble::Target("make the symbolic link", errno))?;
+                let what = self.name(&to)?;
+                self.entry(name, Some(what), EntryKind::Symlink, (0, 0o777))?;
             }
-            _ => {
-                self.skipped.special += 1;
-                Ok(())
-            }
+            _ => self.copied.skipped.special += 1,
         }
+        Ok(false)
     }
 
     fn file(
@@ -249,16 +309,17 @@ impl Copier<'_> {
         if type_of(status) != FileType::RegularFile {
             return Err(Trouble::Source(Errno::NOENT));
         }
-        if let Some(first) = self.linked.get(&identity(status)) {
-            if let Some(digest) = self.digests.get(first.as_bytes()).copied() {
-                self.digests.insert(path.to_vec(), digest);
-            }
-            return rustix::fs::linkat(self.root, first, target, name, AtFlags::empty())
-                .map_err(|errno| Trouble::Target("make the hard link", errno));
+        let mode = status.stx_mode & 0o777;
+        if let Some((first, number)) = self.linked.get(&identity(status)) {
+            let number = *number;
+            rustix::fs::linkat(self.root, first, target, name, AtFlags::empty())
+                .map_err(|errno| Trouble::Target("make the hard link", errno))?;
+            let size = self.copied.tree.entries[number as usize].size;
+            return self.entry(name, Some(number), EntryKind::HardLink, (size, mode)).map(drop);
         }
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(u32::from(status.stx_mode & 0o777));
-        let to = rustix::fs::openat(target, name, flags, mode)
+        let wanted = Mode::from_raw_mode(mode.into());
+        let to = rustix::fs::openat(target, name, flags, wanted)
             .map_err(|errno| Trouble::Target("create", errno))?;
         let (mut digest, mut size) = (Xxh3::new(), 0);
         loop {
@@ -281,20 +342,26 @@ impl Copier<'_> {
                 }
             }
         }
-        self.digests.insert(path.to_vec(), digest.digest());
-        let masked = if mode.intersects(self.mask) { rustix::fs::fchmod(&to, mode) } else { Ok(()) };
+        let number = self.entry(name, None, EntryKind::File, (size, mode))?;
+        self.copied.digests[number as usize] = digest.digest();
+        let masked = if wanted.intersects(self.mask) { rustix::fs::fchmod(&to, wanted) } else { Ok(()) };
         masked
             .and_then(|()| rustix::fs::futimens(&to, &times(status)))
             .map_err(|errno| Trouble::Target("set mode and times of", errno))?;
         if status.stx_nlink > 1 {
             // A path cannot hold a NUL: it was put together from names the kernel gave.
             let first = CString::new(path).map_err(|_| Trouble::Source(Errno::INVAL))?;
-            self.linked.insert(identity(status), first);
+            self.linked.insert(identity(status), (first, number));
         }
         Ok(())
     }
 }
 
-fn path_above(path: &[u8]) -> &[u8] {
-    path.iter().rposition(|byte| *byte == b'/').map_or(&[], |slash| &path[..slash])
+/// Puts a name behind the first `length` bytes of a path.
+fn extend(path: &mut Vec<u8>, length: usize, name: &CStr) {
+    path.truncate(length);
+    if length > 0 {
+        path.push(b'/');
+    }
+    path.extend_from_slice(name.to_bytes());
 }

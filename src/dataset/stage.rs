@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 use crate::plan::{Dataset, Kind, least_space};
 
 use super::content::Body;
-use super::copy::{Digests, Skipped, copy_folder};
+use super::copy::{Copied, Skipped, copy_folder};
 use super::descriptor::open_path;
 use super::digest::digests_below;
 use super::error::{DatasetError, IoFailure};
 use super::folder::{Selection, open_source, select};
 use super::list::list;
 use super::prepare::{Origin, Prepared};
-use super::tree::{Entry, EntryKind, PATH_LIMIT, Totals, Tree};
+use super::tree::{Totals, Tree};
 use super::write::{Manner, Source, Untimed, write_tree};
 
 /// What a file takes more than its bytes, at most: its last block, half empty, and its inode.
@@ -147,26 +147,14 @@ pub fn stage(
                 }
                 (None, None) => Selection::All,
             };
-            let (skipped, digests) = copy_folder(source.as_fd(), target.as_fd(), &selection)
+            let Copied { tree, digests, skipped } = copy_folder(source.as_fd(), target.as_fd(), &selection)
                 .map_err(|failure| staging(failure.below(destination)))?;
-            let tree = list(destination).map_err(staging)?;
-            let digests = of_entries(&tree, &digests);
+            let digests = OnceLock::from(Arc::new(digests));
             let mut staged = Staged { skipped, digests, ..ready(Arc::new(tree)) };
             staged.notes = notes(prepared, &staged, *wanted);
             Ok(staged)
         }
     }
-}
-
-/// The digests in the order of the listing; none yet where one is missing.
-fn of_entries(tree: &Tree, digests: &Digests) -> OnceLock<Arc<Vec<u64>>> {
-    let mut buffer = [0; PATH_LIMIT];
-    let mut of = |(number, entry): (usize, &Entry)| match entry.kind {
-        EntryKind::File => digests.get(tree.entry_path_into(number, &mut buffer)?.to_bytes()).copied(),
-        EntryKind::HardLink | EntryKind::Symlink => Some(0),
-    };
-    let all: Option<Vec<u64>> = tree.entries.iter().enumerate().map(&mut of).collect();
-    all.map_or_else(OnceLock::new, |all| OnceLock::from(Arc::new(all)))
 }
 
 /// Bytes a dataset takes at most once it is staged.
