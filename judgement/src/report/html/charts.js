@@ -183,3 +183,76 @@ function driftChart(state) {
     }),
   };
 }
+
+// Time for the goal against a cost. A name for whoever nobody beats in just these two; what lies below and left of them is free.
+function tradeoffChart(cost) {
+  const behind = new Map(data.report.verdict.ranking.map((rank) => [rank.candidate, rank.behind || { point: 1, low: null, high: null }]));
+  const numbers = new Map(data.candidates.map((candidate, at) => [candidate.name, at]));
+  const found = data.report.verdict.tradeoffs.filter((one) => one[cost] && one[cost].point > 0 && chosen.has(numbers.get(one.candidate)));
+  const unit = cost === "cpu" ? "s" : "B";
+  const scale = scaleFor(unit, found.map((one) => one[cost].point));
+  const ends = (own, value, color) => ({
+    type: "data", symmetric: false, color, thickness: 1, width: 0,
+    array: own.map((one) => { const { point, high } = value(one); return high === null ? 0 : high - point; }),
+    arrayminus: own.map((one) => { const { point, low } = value(one); return low === null ? 0 : point - low; }),
+  });
+  const time = (one) => behind.get(one.candidate);
+  const price = (one) => { const part = (value) => value === null ? null : value / scale.divisor; return { point: part(one[cost].point), low: part(one[cost].low), high: part(one[cost].high) }; };
+  const all = found.map((one) => time(one).point);
+  const log = Math.max(...all) > 3;
+  let least = Infinity;
+  const front = new Set([...found].sort((one, other) => time(one).point - time(other).point)
+    .filter((one) => one[cost].point < 0.99 * least && (least = one[cost].point, true)));
+  const range = (own, mode, color, open) => ({
+    type: "scatter", mode, x: own.map((one) => time(one).point), y: own.map((one) => price(one).point),
+    error_x: ends(own, time, color), error_y: ends(own, price, color), cliponaxis: false,
+    text: own.map((one) => front.has(one) ? safe(short(one.candidate, 18)) : ""), textposition: "bottom left", textfont: { size: 11 },
+    customdata: own.map((one) => `<b>${safe(one.candidate)}</b><br>${digits(time(one).point)}× the leader's time<br>${withUnit(one[cost].point, unit)}` + (one.beaten_by ? `<br>beaten by ${safe(one.beaten_by)}` : "<br>in the Pareto set")),
+    hovertemplate: "%{customdata}<extra></extra>",
+    marker: { size: open ? 7 : 9, color, symbol: open ? "circle-open" : "circle" },
+  });
+  const set = found.filter((one) => !one.beaten_by);
+  return {
+    log,
+    traces: [range(found.filter((one) => one.beaten_by), "markers", css("--soft"), true), range(set, "markers+text", css("--cool"), false)],
+    layout: layout({
+      height: 300, showlegend: false,
+      xaxis: { type: log ? "log" : "linear", title: { text: "× the leader's time" }, zeroline: false, ...(log ? logTicks(all) : {}), ...left(all, log) },
+      yaxis: { title: { text: scale.label }, rangemode: "tozero" },
+    }),
+  };
+}
+
+// Room for names to the left of the leader.
+function left(all, log) {
+  const most = Math.max(1.2, ...all);
+  return { range: log ? [-0.45 * Math.log10(most), 1.1 * Math.log10(most)] : [1 - 0.6 * (most - 1), most + 0.1 * (most - 1)] };
+}
+
+// Time until durable against time until returned, a colour for each phase.
+function bufferedChart() {
+  const points = [...data.phases.keys()].filter((phase) => data.phases[phase].headline).map((phase) => ({
+    phase,
+    own: visible().map((candidate) => ({ candidate, returned: estimate(candidate, phase, "returned"), durable: estimate(candidate, phase, "durable") }))
+      .filter(({ returned, durable }) => returned && durable && returned.point > 0),
+  })).filter(({ own }) => own.length);
+  const durables = points.flatMap(({ own }) => own.map(({ durable }) => durable.point));
+  const times = durables.concat(points.flatMap(({ own }) => own.map(({ returned }) => returned.point)));
+  const [least, most] = [Math.min(...durables), Math.max(...durables)];
+  const axis = { type: "log", ...logTicks(times), zeroline: false };
+  return {
+    log: true,
+    traces: [{ type: "scatter", mode: "lines", x: [least, most], y: [least, most], hoverinfo: "skip", showlegend: false, line: { color: css("--soft"), width: 1, dash: "dot" } },
+      ...points.map(({ phase, own }) => ({
+        name: safe(short(data.phases[phase].name, 20)), type: "scatter", mode: "markers",
+        x: own.map(({ returned }) => returned.point), y: own.map(({ durable }) => durable.point),
+        text: own.map(({ candidate, returned, durable }) => `<b>${safe(data.candidates[candidate].name)}</b>, ${safe(data.phases[phase].name)}<br>returned after ${withUnit(returned.point, "s")}, durable after ${withUnit(durable.point, "s")}: ${digits(durable.point / returned.point)}×`),
+        hovertemplate: "%{text}<extra></extra>",
+        marker: { size: 8, color: hue(phase), symbol: symbol(phase), opacity: 0.8 },
+      }))],
+    layout: layout({
+      height: 360, several: points.length,
+      xaxis: { ...axis, title: { text: "returned, s" } }, yaxis: { ...axis, title: { text: "durable, s" } },
+    }),
+  };
+}

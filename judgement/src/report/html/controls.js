@@ -10,6 +10,8 @@ const figures = [...document.querySelectorAll("figure.chart")].map((figure) => (
 
 function built({ kind, phase, call, state }) {
   if (kind === "phase") return phaseChart(state, phase);
+  if (kind === "tradeoff") return tradeoffChart(call);
+  if (kind === "buffered") return bufferedChart();
   if (kind === "latency") return latencyChart(state, phase, call);
   return driftChart(state);
 }
@@ -62,7 +64,7 @@ function addControls(chart) {
     pick.addEventListener("change", () => { chart.state.phase = pick.value; draw(chart); });
     bar.append(pick);
   }
-  bar.append(group("axis", [
+  if (chart.kind !== "tradeoff" && chart.kind !== "buffered") bar.append(group("axis", [
     { text: "linear", pressed: false, key: "log", value: false },
     { text: "log", pressed: false, key: "log", value: true },
   ], (log) => { chart.state.log = log; draw(chart); }));

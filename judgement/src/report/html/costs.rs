@@ -5,12 +5,13 @@ use maud::{Markup, html};
 
 use super::figures::{bar, in_scale};
 use super::index::Index;
+use super::phases::chart;
 use crate::journal::Group;
 use crate::report::Report;
 use crate::report::matrix::{Mark, Matrix};
 use crate::report::number::{Scale, fixed};
 use crate::report::text::one_line;
-use crate::verdict::CostColumn;
+use crate::verdict::{COSTS, Cost, CostColumn};
 
 pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
     let most = |found: &CostColumn| found.values.iter().flatten().copied().fold(0.0, f64::max);
@@ -31,10 +32,36 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
             @if columns.is_empty() {
                 p.lead { "No costs were measured." }
             } @else {
+                (tradeoffs(report))
                 p.lead { "Side by side within blocks, in each trial the phases of the goal taken together. Shorter bars are better." }
                 div.scroll { (table(index, &columns)) }
                 (by_phase(report, index))
             }
+        }
+    }
+}
+
+/// Time against each cost, where anything is ranked.
+fn tradeoffs(report: &Report<'_>) -> Markup {
+    let found = &report.verdict.tradeoffs;
+    let shown = COSTS.into_iter().filter(|cost| found.iter().filter_map(|one| one.cost(*cost)).any(|cost| cost.point > 0.0));
+    let words = |cost| match cost {
+        Cost::Cpu => ("cpu", "CPU"),
+        Cost::Space => ("space", "space"),
+        Cost::Written => ("written", "bytes written"),
+    };
+    html! {
+        @if found.len() > 1 {
+            p.lead {
+                "Left and low is best. Full: the " b { "Pareto set" } ", of which each is the best for somebody. Hollow: another is shown to be as good in "
+                "time and every cost, and better in something. Named: whom nobody beats in just these two. By ratios within blocks; lines are 95% intervals."
+            }
+            div.phases.three { @for (call, title) in shown.map(words) {
+                article.phase {
+                    div.head { h3 { "Time against " (title) } }
+                    (chart("tradeoff", None, call, &format!("Time for the goal against {title}, by candidate; the table below has the numbers")))
+                }
+            } }
         }
     }
 }

@@ -30,6 +30,21 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>, thinned: Option<&T
             }
             @if let Some(thinned) = thinned { p.note { (thinned.sentence()) } }
             div.phases { @for phase in phases { (one(report, index, phase)) } }
+            (buffered(report))
+        }
+    }
+}
+
+/// Durable against returned: who lets a program go on while the work is still to be done.
+fn buffered(report: &Report<'_>) -> Markup {
+    let both = |metric: &str| report.estimates.iter().any(|found| found.metric == metric);
+    html! {
+        @if both("returned") && both("durable") {
+            article.phase #buffered {
+                div.head { h3 { "Returned and durable" } }
+                p.work { "Each point is a candidate in a phase. On the diagonal the work was on the device when the program returned; the higher above it, the more was still to come." }
+                (chart("buffered", None, "", "Time until durable against time until returned, by candidate and phase; the tables above have the numbers"))
+            }
         }
     }
 }
