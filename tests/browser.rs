@@ -115,8 +115,9 @@ fn the_page_of_a_real_run_opens_without_a_complaint() {
         document.contains("id=\"verdict\" class=\"sentence\"")
             || document.contains("class=\"sentence\" id=\"verdict\"")
     );
-    // Four phases, mkfs, mount and umount. One block shows no drift.
-    assert!(document.contains("data-ready=\"7\""), "{}", &document[..300]);
+    // Four phases, durable against returned, time against CPU, space and bytes written, mkfs, mount and umount. One block
+    // shows no drift.
+    assert!(document.contains("data-ready=\"11\""), "{}", &document[..300]);
     assert!(!document.contains("data-error"));
 }
 
@@ -124,7 +125,7 @@ fn the_page_of_a_real_run_opens_without_a_complaint() {
 fn every_chart_is_drawn_and_its_controls_work() {
     let Some(browser) = browser_or_not() else { return };
     let seen = look(&browser, &demo(), 1200, &[]);
-    assert_eq!(seen["figures"], 7, "{seen}");
+    assert_eq!(seen["figures"], 11, "{seen}");
     assert_eq!(seen["drawn"], seen["figures"], "{seen}");
     assert_eq!(seen["unnamed"], 0, "{seen}");
     assert_eq!((seen["rows"].as_u64(), seen["rows_less"].as_u64()), (Some(16), Some(15)), "{seen}");

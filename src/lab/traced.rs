@@ -94,7 +94,14 @@ impl Span {
         push("erases", Unit::Count, (ended.erases - began.erases) as f64);
         let (phase, cache) = (self.phase.clone(), self.cache.clone());
         let repetition = self.repetition;
-        Event::Observation(Observation { phase, measurements, histograms: Vec::new(), cache, repetition })
+        Event::Observation(Observation {
+            phase,
+            measurements,
+            histograms: Vec::new(),
+            cache,
+            repetition,
+            unwritten: Vec::new(),
+        })
     }
 }
 
@@ -114,6 +121,7 @@ mod tests {
             histograms: Vec::new(),
             cache: "fresh".to_owned(),
             repetition: 0,
+            unwritten: Vec::new(),
         })
     }
 

@@ -187,7 +187,7 @@ mod tests {
             after,
             own_cpu: Duration::from_millis(700),
             idle_load: 0.1,
-            dirty: DirtyPeak { bytes: 5 << 20, cpu: Duration::from_millis(100) },
+            dirty: DirtyPeak { bytes: 5 << 20, course: Vec::new(), cpu: Duration::from_millis(100) },
             space_used: Some(77),
             ticks_per_second: 100,
         }

@@ -1,10 +1,10 @@
 //! Watches how much unwritten data the machine holds while a phase runs.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::time::ClockId;
 
@@ -16,6 +16,9 @@ use super::sample::cpu_clock;
 
 /// How often it looks: often enough to see a buffer fill, seldom enough to cost a thousandth of a processor.
 const INTERVAL: Duration = Duration::from_millis(40);
+
+/// So many looks are kept at most: enough for a picture. Of more, two that follow each other become one.
+const KEPT: usize = 64;
 
 /// A thread that looks at `/proc/meminfo` now and then. It ends when this is stopped or dropped.
 #[derive(Debug)]
@@ -29,15 +32,49 @@ pub(super) struct DirtyWatch {
 #[derive(Debug)]
 struct Seen {
     file: OpenFile,
-    peak: AtomicU64,
+    began: Instant,
+    course: Mutex<Course>,
     /// CPU time of the thread itself, which is not the phase's.
     nanoseconds: AtomicU64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What was seen, as evenly as it was looked.
+#[derive(Debug, Default)]
+struct Course {
+    /// (milliseconds since the watch began, the largest Dirty + Writeback in bytes from then to the next point).
+    points: Vec<(u64, u64)>,
+    /// How many looks make a point, but for the last; a power of two.
+    looks: u32,
+    /// Of how many the last is made.
+    made: u32,
+}
+
+impl Course {
+    fn add(&mut self, milliseconds: u64, bytes: u64) {
+        if let Some((_, last)) = self.points.last_mut().filter(|_| self.made < self.looks) {
+            *last = bytes.max(*last);
+            self.made += 1;
+            return;
+        }
+        if self.points.len() == KEPT {
+            let pairs = self.points.chunks(2);
+            let one =
+                |pair: &[(u64, u64)]| Some((pair.first()?.0, pair.iter().map(|(_, bytes)| *bytes).max()?));
+            self.points = pairs.filter_map(one).collect();
+            self.looks *= 2;
+        }
+        self.points.push((milliseconds, bytes));
+        self.looks = self.looks.max(1);
+        self.made = 1;
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct DirtyPeak {
     /// Largest Dirty + Writeback in bytes.
     pub(super) bytes: u64,
+    /// (milliseconds since the watch began, bytes of Dirty + Writeback).
+    pub(super) course: Vec<(u64, u64)>,
     pub(super) cpu: Duration,
 }
 
@@ -69,7 +106,9 @@ impl DirtyWatch {
             // A thread that panicked has nothing to report; it does not panic.
             thread.join().unwrap_or(Ok(()))?;
         }
-        Ok(DirtyPeak { bytes: self.seen.peak.load(Ordering::Relaxed), cpu: self.cost() })
+        let course = self.seen.course.lock().unwrap_or_else(PoisonError::into_inner).points.clone();
+        let bytes = course.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0);
+        Ok(DirtyPeak { bytes, course, cpu: self.cost() })
     }
 }
 
@@ -83,7 +122,8 @@ impl Drop for DirtyWatch {
 impl Seen {
     fn open(root: &Root) -> Result<Seen, ReadError> {
         let file = OpenFile::open(root, "proc/meminfo")?;
-        Ok(Seen { file, peak: AtomicU64::new(0), nanoseconds: AtomicU64::new(0) })
+        let course = Mutex::new(Course::default());
+        Ok(Seen { file, began: Instant::now(), course, nanoseconds: AtomicU64::new(0) })
     }
 
     fn watch(&self, stopped: &Receiver<()>) -> Result<(), ReadError> {
@@ -101,16 +141,16 @@ impl Seen {
     fn look(&self) -> Result<(), ReadError> {
         let mut buffer = [0; PAGE];
         let memory = Memory::parse(self.file.read(&mut buffer)?, self.file.path())?;
-        self.peak.fetch_max(memory.unwritten(), Ordering::Relaxed);
+        let milliseconds = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let mut course = self.course.lock().unwrap_or_else(PoisonError::into_inner);
+        course.add(milliseconds, memory.unwritten());
         Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::Ordering;
-
-    use super::{DirtyWatch, Seen};
+    use super::{Course, DirtyWatch, KEPT, Seen};
     use crate::host::root::fake_root;
 
     fn meminfo(dirty: u64) -> String {
@@ -118,14 +158,30 @@ mod tests {
     }
 
     #[test]
-    fn keeps_the_largest() {
+    fn keeps_the_course_and_its_largest() {
         let (_folder, root) = fake_root(&[("proc/meminfo", &meminfo(3))]);
         let seen = Seen::open(&root).unwrap();
-        for dirty in [3, 9, 4] {
+        let mut looks = vec![3; 2 * KEPT];
+        looks[70] = 9;
+        for dirty in looks {
             std::fs::write(seen.file.path(), meminfo(dirty)).unwrap();
             seen.look().unwrap();
         }
-        assert_eq!(seen.peak.load(Ordering::Relaxed), 10 << 10);
+        let course = seen.course.into_inner().unwrap().points;
+        assert!(course.len() <= KEPT);
+        assert_eq!(course.iter().map(|(_, bytes)| *bytes).max(), Some(10 << 10));
+    }
+
+    #[test]
+    fn a_long_course_is_thinned_evenly() {
+        let mut course = Course::default();
+        for look in 0..1000 {
+            course.add(look * 40, look);
+        }
+        let every = course.points[1].0;
+        assert!(course.points.len() > KEPT / 2 && course.points.len() <= KEPT);
+        assert!(course.points.iter().zip(0..).all(|((milliseconds, _), at)| *milliseconds == at * every));
+        assert_eq!(course.points.last().map(|(_, most)| *most), Some(999));
     }
 
     #[test]
@@ -134,7 +190,7 @@ mod tests {
         let mut watch = DirtyWatch::start(&root).unwrap();
         watch.look().unwrap();
         let peak = watch.stop().unwrap();
-        assert_eq!(peak.bytes, 4 << 10);
+        assert_eq!((peak.bytes, peak.course.last().map(|(_, bytes)| *bytes)), (4 << 10, Some(4 << 10)));
         assert_eq!(watch.stop().unwrap(), peak, "stopping twice is harmless");
         drop(DirtyWatch::start(&root).unwrap());
     }

@@ -132,6 +132,7 @@ impl Clocked {
             histograms: work.histograms,
             cache: self.cache,
             repetition: 0,
+            unwritten: self.readings.dirty.course,
         })
     }
 }

@@ -128,6 +128,7 @@ mod tests {
                         histograms: Vec::new(),
                         cache: "cold".to_owned(),
                         repetition: 0,
+                        unwritten: Vec::new(),
                     }),
                 ));
             }

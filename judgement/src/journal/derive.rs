@@ -154,8 +154,8 @@ impl Run {
         }
     }
 
-    /// Adds up the latencies of a block that has ended, of each candidate from the last trial begun, and lets go of the
-    /// histograms: they are the greater part of a journal.
+    /// Adds up the latencies of a block that has ended, of each candidate from the last trial begun, and lets go of
+    /// histograms and courses: they are the greater part of a journal.
     fn add_latencies(&mut self, block: u32, attempt: u32, valid: bool) {
         let mut seen: Vec<&str> = Vec::new();
         let trials = self
@@ -167,6 +167,10 @@ impl Run {
             let counts = valid && *status == Status::Ok && !seen.contains(&id.candidate.as_str());
             seen.push(&id.candidate);
             for observation in observations {
+                // One trial of each candidate is pictured; of the others, that would be much to hold.
+                if block > 1 {
+                    observation.unwritten = Vec::new();
+                }
                 for histogram in std::mem::take(&mut observation.histograms).into_iter().filter(|_| counts) {
                     let own = |known: &Latencies| {
                         known.call == histogram.call

@@ -76,7 +76,14 @@ fn repeated(id: Option<&TrialId>, value: f64, repetition: u32) -> (Option<TrialI
     let cache = "cold".to_owned();
     (
         id.cloned(),
-        Event::Observation(Observation { phase, measurements, histograms: Vec::new(), cache, repetition }),
+        Event::Observation(Observation {
+            phase,
+            measurements,
+            histograms: Vec::new(),
+            cache,
+            repetition,
+            unwritten: Vec::new(),
+        }),
     )
 }
 

@@ -234,6 +234,9 @@ pub struct Observation {
     /// How many times the phase had been done before in the same trial.
     #[serde(default, skip_serializing_if = "is_first")]
     pub repetition: u32,
+    /// Data that had not reached the device: (milliseconds since the phase began, bytes of Dirty + Writeback).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unwritten: Vec<(u64, u64)>,
 }
 
 /// Where a block of a merged journal was done.
@@ -259,6 +262,9 @@ impl Observation {
             }
         }
         self.histograms.extend(other.histograms);
+        if self.unwritten.is_empty() {
+            self.unwritten = other.unwritten;
+        }
     }
 }
 

@@ -179,6 +179,7 @@ mod tests {
             histograms: vec![Histogram { call: "open".to_owned(), buckets: vec![(u64::MAX, 1)] }],
             cache: "cold".to_owned(),
             repetition: 0,
+            unwritten: Vec::new(),
         })
     }
 

@@ -172,6 +172,7 @@ fn observation(phase: &str, cache: &str, seconds: f64) -> Observation {
         histograms: Vec::new(),
         cache: cache.to_owned(),
         repetition: 0,
+        unwritten: vec![(0, 0), ((seconds * 800.0) as u64, 60 << 20), ((seconds * 1000.0) as u64, 0)],
     }
 }
 

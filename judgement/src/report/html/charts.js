@@ -116,6 +116,28 @@ function phaseChart(state, phase) {
   };
 }
 
+// What went on within a phase: data not yet written, the rate of the device, its queue; one trial of each candidate.
+function courseChart(kind, phase) {
+  const found = data.courses.filter((course) => course.phase === phase && course[kind].length > 1 && chosen.has(course.candidate));
+  const unit = { unwritten: "B", rate: "B/s", queue: "1" }[kind];
+  const scale = scaleFor(unit, found.map((course) => Math.max(...course[kind].map((point) => point[1]))));
+  return {
+    log: false,
+    traces: found.map((course) => ({
+      name: safe(short(data.candidates[course.candidate].name, narrow() ? 14 : 28)), type: "scatter", mode: "lines",
+      x: course[kind].map((point) => point[0]), y: course[kind].map((point) => point[1] / scale.divisor),
+      text: course[kind].map((point) => `<b>${safe(data.candidates[course.candidate].name)}</b><br>after ${withUnit(point[0], "s")}: ${withUnit(point[1], unit)}`),
+      hovertemplate: "%{text}<extra></extra>",
+      line: { color: hue(course.candidate), dash: dash(course.candidate), width: 1.6 },
+    })),
+    layout: layout({
+      height: narrow() ? 340 : 360, several: found.length,
+      xaxis: { title: { text: "seconds since the phase began, one trial each" }, rangemode: "tozero" },
+      yaxis: { title: { text: { unwritten: "not yet written, ", rate: "device, ", queue: "requests inside" }[kind] + scale.label }, rangemode: "tozero" },
+    }),
+  };
+}
+
 // Latency by percentile; the axis is one call in so many, so that the slow tail has room.
 function latencyChart(state, phase, call) {
   const found = data.latency.filter((curve) => curve.phase === phase && curve.call === call && chosen.has(curve.candidate) && data.candidates[curve.candidate].measured);
@@ -161,8 +183,8 @@ function driftChart(state) {
     const key = `${trial.b}.${trial.a}`;
     borders.set(key, Math.min(borders.get(key) ?? Infinity, trial.t));
   }
-  const log = state.log === null ? true : state.log;
   const points = all.filter((point) => shown.has(point.trial.c) && typical.has(point.trial.c));
+  const log = state.log === null ? wide(points.map((point) => point.value / typical.get(point.trial.c))) : state.log;
   return {
     log,
     traces: [...shown].map((candidate) => {
@@ -184,7 +206,7 @@ function driftChart(state) {
   };
 }
 
-// Time for the goal against a cost. A name for whoever nobody beats in just these two; what lies below and left of them is free.
+// Time for the goal against a cost. A name for who is best in just these two; what lies below and left of them is free.
 function tradeoffChart(cost) {
   const behind = new Map(data.report.verdict.ranking.map((rank) => [rank.candidate, rank.behind || { point: 1, low: null, high: null }]));
   const numbers = new Map(data.candidates.map((candidate, at) => [candidate.name, at]));
@@ -202,7 +224,7 @@ function tradeoffChart(cost) {
   const log = Math.max(...all) > 3;
   let least = Infinity;
   const front = new Set([...found].sort((one, other) => time(one).point - time(other).point)
-    .filter((one) => one[cost].point < 0.99 * least && (least = one[cost].point, true)));
+    .filter((one) => one[cost].point < 0.95 * least && (least = one[cost].point, true)));
   const range = (own, mode, color, open) => ({
     type: "scatter", mode, x: own.map((one) => time(one).point), y: own.map((one) => price(one).point),
     error_x: ends(own, time, color), error_y: ends(own, price, color), cliponaxis: false,

@@ -8,7 +8,11 @@ const figures = [...document.querySelectorAll("figure.chart")].map((figure) => (
   state: { log: null, metric: null, phase: "all" },
 }));
 
+// What is shown over the time of a phase, by the word on its button.
+const courses = { "unwritten data": "unwritten", "device": "rate", "queue": "queue" };
+
 function built({ kind, phase, call, state }) {
+  if (kind === "phase" && courses[state.metric]) return courseChart(courses[state.metric], phase);
   if (kind === "phase") return phaseChart(state, phase);
   if (kind === "tradeoff") return tradeoffChart(call);
   if (kind === "buffered") return bufferedChart();
@@ -48,8 +52,9 @@ function addControls(chart) {
   if (chart.kind === "phase") {
     const has = (metric) => metricAt.has(metric) && data.candidates.some((_, candidate) => estimate(candidate, chart.phase, metric));
     const metrics = [...new Set([has("durable") ? "durable" : data.goal, data.goal, "throughput", "file_rate"])].filter(has);
+    metrics.push(...Object.keys(courses).filter((word) => data.courses.some((course) => course.phase === chart.phase && course[courses[word]].length > 1)));
     chart.state.metric = metrics[0];
-    const words = { durable: "time", throughput: "throughput", file_rate: "files per second" };
+    const words = { durable: "time", throughput: "throughput", file_rate: "files/s" };
     if (metrics.length > 1) {
       bar.append(group("what to show", metrics.map((metric, at) => ({ text: words[metric] || metric, pressed: at === 0, value: metric })), (metric) => {
         chart.state.metric = metric;

@@ -44,7 +44,9 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
 /// Time against each cost, where anything is ranked.
 fn tradeoffs(report: &Report<'_>) -> Markup {
     let found = &report.verdict.tradeoffs;
-    let shown = COSTS.into_iter().filter(|cost| found.iter().filter_map(|one| one.cost(*cost)).any(|cost| cost.point > 0.0));
+    let shown = COSTS
+        .into_iter()
+        .filter(|cost| found.iter().filter_map(|one| one.cost(*cost)).any(|cost| cost.point > 0.0));
     let words = |cost| match cost {
         Cost::Cpu => ("cpu", "CPU"),
         Cost::Space => ("space", "space"),
@@ -54,7 +56,7 @@ fn tradeoffs(report: &Report<'_>) -> Markup {
         @if found.len() > 1 {
             p.lead {
                 "Left and low is best. Full: the " b { "Pareto set" } ", of which each is the best for somebody. Hollow: another is shown to be as good in "
-                "time and every cost, and better in something. Named: whom nobody beats in just these two. By ratios within blocks; lines are 95% intervals."
+                "time and every cost, and better in something. Named: the best in just these two. By ratios within blocks; lines are 95% intervals."
             }
             div.phases.three { @for (call, title) in shown.map(words) {
                 article.phase {

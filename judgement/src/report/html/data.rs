@@ -11,7 +11,7 @@ use super::latency;
 use super::thinning::{self, Thinned};
 use crate::journal::{Trial, metric};
 use crate::report::json::{self, Document};
-use crate::report::{Report, ReportError, csv};
+use crate::report::{Report, ReportError, Requests, csv};
 use crate::verdict::better_of;
 
 /// Percentiles of the latency curves, as one call in so many that took longer: equal steps on the chart's axis.
@@ -38,6 +38,7 @@ struct Data<'a> {
     metrics: Vec<MetricPart<'a>>,
     trials: Vec<TrialPart>,
     latency: Vec<LatencyPart<'a>>,
+    courses: Vec<CoursePart>,
 }
 
 #[derive(Serialize)]
@@ -62,6 +63,18 @@ struct MetricPart<'a> {
 
 /// Candidate, block, attempt, seconds since the run began, rows of the CSV.
 type TrialPart = (Option<usize>, u32, u32, f64, usize);
+
+/// What went on within a phase in one trial of a candidate: seconds since the phase began, and what there was.
+#[derive(Serialize)]
+struct CoursePart {
+    phase: usize,
+    candidate: usize,
+    /// Bytes that had not reached the device.
+    unwritten: Vec<(f64, f64)>,
+    /// Bytes per second that a modelled device read and wrote, and requests inside it.
+    rate: Vec<(f64, f64)>,
+    queue: Vec<(f64, f64)>,
+}
 
 #[derive(Serialize)]
 struct LatencyPart<'a> {
@@ -98,6 +111,7 @@ pub(super) fn embedded(report: &Report<'_>) -> Result<Embedded, ReportError> {
         trials: trials.iter().map(|trial| trial_part(report, trial)).collect(),
         metrics: metrics(&trials),
         latency: latency_parts(report),
+        courses: course_parts(report),
     };
     let json = harmless(&serde_json::to_string(&data)?);
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
@@ -159,4 +173,56 @@ fn latency_parts<'a>(report: &'a Report<'_>) -> Vec<LatencyPart<'a>> {
             LatencyPart { phase, call, candidate, calls, curve }
         })
         .collect()
+}
+
+/// Of the trial whose requests are pictured, or else the first.
+fn course_parts(report: &Report<'_>) -> Vec<CoursePart> {
+    let mut parts = Vec::new();
+    for (candidate, entry) in report.candidates.iter().enumerate() {
+        let asked = report.requests.iter().find(|one| one.candidate == entry.name);
+        let own = |trial: &&&Trial| {
+            trial.id.candidate == entry.name && asked.is_none_or(|one| one.block == trial.id.block)
+        };
+        let Some(trial) = report.trials.iter().find(own) else { continue };
+        for observation in &trial.observations {
+            let phase = report.phases.iter().position(|phase| phase.name == observation.phase);
+            let Some(phase) = phase.filter(|at| report.phases[*at].planned) else { continue };
+            let span =
+                trial.value(&observation.phase, "began").zip(trial.value(&observation.phase, "durable"));
+            let within = |values: Vec<f64>| match (asked, span) {
+                (Some(one), Some((began, durable))) => {
+                    let wide = (one.to - one.from) / values.len().max(1) as f64;
+                    let places = values.into_iter().enumerate();
+                    let placed =
+                        places.map(|(at, value)| (one.from + (at as f64 + 0.5) * wide - began, value));
+                    placed.filter(|(at, _)| (0.0..=durable).contains(at)).map(rounded).collect()
+                }
+                _ => Vec::new(),
+            };
+            let both = |one: &Requests| {
+                one.rates[0].iter().zip(&one.rates[1]).map(|(read, written)| read + written).collect()
+            };
+            let part = CoursePart {
+                phase,
+                candidate,
+                unwritten: observation
+                    .unwritten
+                    .iter()
+                    .map(|(at, bytes)| (*at as f64 / 1e3, *bytes as f64))
+                    .collect(),
+                rate: within(asked.map(both).unwrap_or_default()),
+                queue: within(asked.map(|one| one.depth.clone()).unwrap_or_default()),
+            };
+            if [&part.unwritten, &part.rate, &part.queue].iter().any(|course| course.len() > 1) {
+                parts.push(part);
+            }
+        }
+    }
+    parts
+}
+
+/// As fine as it can be drawn.
+fn rounded((at, value): (f64, f64)) -> (f64, f64) {
+    let fine = |value: f64, parts: f64| libm::round(value * parts) / parts;
+    (fine(at, 1e4), if value > 100.0 { fine(value, 1.0) } else { fine(value, 100.0) })
 }

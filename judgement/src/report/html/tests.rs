@@ -182,6 +182,16 @@ fn the_rows_in_the_page_are_those_of_the_csv() {
 }
 
 #[test]
+fn what_went_on_within_a_phase_is_there_of_one_trial_of_each_candidate() {
+    let data = data(&page(demo(3).finish()));
+    let courses = data["courses"].as_array().unwrap();
+    // Sixteen candidates, four phases of the plan.
+    assert_eq!(courses.len(), 64);
+    assert_eq!(courses[0]["unwritten"][1][1].as_f64(), Some(f64::from(60 << 20)));
+    assert_eq!(courses[0]["rate"], serde_json::json!([]));
+}
+
+#[test]
 fn latencies_of_all_trials_are_added_up() {
     let mut story = Story::new(&["ext4"], &["write"]);
     for block in 1..=2 {
@@ -199,6 +209,7 @@ fn latencies_of_all_trials_are_added_up() {
             histograms,
             cache: "fresh".to_owned(),
             repetition: 0,
+            unwritten: Vec::new(),
         };
         story.tell(Some(&trial), Event::Observation(observation));
         story.tell(
@@ -215,6 +226,7 @@ fn latencies_of_all_trials_are_added_up() {
     let page = page(&story);
     let shown = text(&page);
     assert!(shown.contains("ext4 1.00 µs 1.00 µs 1.00 µs 4.00 ms 4.00 ms 200"), "{shown}");
+    assert_eq!(data(&page)["courses"], serde_json::json!([]));
     let curve = &data(&page)["latency"][0];
     assert_eq!((curve["calls"].as_u64(), curve["call"].as_str()), (Some(200), Some("create")));
 }

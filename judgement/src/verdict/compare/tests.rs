@@ -101,6 +101,7 @@ fn observation(phase: &str, seconds: f64) -> Observation {
         histograms: Vec::new(),
         cache: "fresh".to_owned(),
         repetition: 0,
+        unwritten: Vec::new(),
     }
 }
 
