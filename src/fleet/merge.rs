@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::journal::{Caution, Event, Facts, Fold, Place, Record, Run};
 use crate::plan::{Plan, digest};
-use crate::study::{Changes, Conclusion, FolderError, RunFolder};
+use crate::study::{Changes, Conclusion, FolderError, RunFolder, next_to_try};
 
 use super::FleetError;
 use super::inventory::Fleet;
@@ -31,7 +31,7 @@ pub struct Merged {
     pub awaited: Vec<String>,
     /// Why the run has ended; `None` where further blocks are wanted.
     pub settled: Option<String>,
-    /// Candidates that take no further part.
+    /// Candidates that the next round does not try: they rest, or take no further part.
     pub out: Vec<String>,
 }
 
@@ -187,7 +187,6 @@ fn merged(id: &str, plan: &Plan, shards: &[Shard], sites: &BTreeSet<Site>, mut l
         let at = end.records.last().map(|record| record.at).unwrap_or_default();
         let mut concluded: Vec<Event> = Vec::new();
         for (candidate, reason) in conclusion.drop {
-            end.out.push(candidate.clone());
             concluded.push(Event::CandidateDropped { candidate, reason });
         }
         if let Some((reason, ending)) = conclusion.end {
@@ -202,6 +201,9 @@ fn merged(id: &str, plan: &Plan, shards: &[Shard], sites: &BTreeSet<Site>, mut l
         if end.settled.is_some() {
             break;
         }
+        let next = fold.run().map_or(Vec::new(), |run| next_to_try(plan, run));
+        let names = plan.candidates.iter().map(|candidate| candidate.name.clone());
+        end.out = names.filter(|name| !next.contains(name)).collect();
     }
     let next = end.rounds + 1;
     let has = |site: &Site| shards.iter().any(|shard| shard.site == *site && shard.block == next);

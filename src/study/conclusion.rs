@@ -55,16 +55,39 @@ impl Conclusion {
 
     fn of_one(plan: &Plan, run: &Run) -> Self {
         let deliberation = contest(plan, run).then(|| Deliberation::of(plan, run));
-        let mut conclusion = Conclusion { drop: leaving(plan, run, deliberation.as_ref()), end: None };
-        let left: Vec<&str> = still_in(plan, run).filter(|name| !conclusion.has_dropped(name)).collect();
-        let outcome = deliberation.map(|deliberation| deliberation.outcome());
-        conclusion.end = end(plan, run, outcome, left.len());
-        conclusion
+        let drop = leaving(plan, run);
+        let left = racing(plan, run, deliberation.as_ref());
+        let left = left.into_iter().filter(|name| !drop.iter().any(|(dropped, _)| dropped == name)).count();
+        let end = end(plan, run, deliberation.map(|deliberation| deliberation.outcome()), left);
+        Conclusion { drop, end }
     }
+}
 
-    fn has_dropped(&self, name: &str) -> bool {
-        self.drop.iter().any(|(dropped, _)| dropped == name)
+/// The candidates that the next block tries. Each of several circumstances has those of its own, until everything is found
+/// out for it.
+pub fn next_to_try(plan: &Plan, run: &Run) -> Vec<String> {
+    let one = |plan: &Plan, run: &Run| -> Vec<String> {
+        let deliberation = contest(plan, run).then(|| Deliberation::of(plan, run));
+        racing(plan, run, deliberation.as_ref()).into_iter().map(str::to_owned).collect()
+    };
+    match strata(plan, run) {
+        none if none.is_empty() => one(plan, run),
+        several => several
+            .iter()
+            .filter(|stratum| Conclusion::of_one(&stratum.plan, &stratum.run).end.is_none())
+            .flat_map(|stratum| one(&stratum.plan, &stratum.run))
+            .collect(),
     }
+}
+
+/// Those still in whom the rule does not let rest. A twin is there to be compared with its original, and rests with it.
+fn racing<'a>(plan: &'a Plan, run: &'a Run, deliberation: Option<&Deliberation>) -> Vec<&'a str> {
+    let rests = |name: &&str| {
+        let original = |name| contestants(plan).any(|candidate| candidate.name == name);
+        let name = name.strip_suffix(TWIN).filter(|_| !original(*name)).unwrap_or(name);
+        deliberation.is_some_and(|deliberation| deliberation.racing().all(|racing| racing != name))
+    };
+    still_in(plan, run).filter(|name| !rests(name)).collect()
 }
 
 /// The candidates that no event has taken out so far.
@@ -77,16 +100,6 @@ pub(super) fn still_in<'a>(plan: &'a Plan, run: &'a Run) -> impl Iterator<Item =
     plan.candidates.iter().map(|candidate| candidate.name.as_str()).filter(move |name| !out(name))
 }
 
-/// The candidates of the next block: not those under circumstances for which everything is found out.
-pub(super) fn in_next_block<'a>(plan: &'a Plan, run: &'a Run) -> Vec<&'a str> {
-    let mut settled = strata(plan, run);
-    settled.retain(|one| Conclusion::of_one(&one.plan, &one.run).end.is_some());
-    let is_settled = |name: &str| {
-        settled.iter().any(|one| one.plan.candidates.iter().any(|candidate| candidate.name == name))
-    };
-    still_in(plan, run).filter(|name| !is_settled(name)).collect()
-}
-
 /// Whether there is anything to decide: more than one candidate can be tried here.
 fn contest(plan: &Plan, run: &Run) -> bool {
     let skipped = |name: &str| {
@@ -95,22 +108,15 @@ fn contest(plan: &Plan, run: &Run) -> bool {
     contestants(plan).filter(|candidate| !skipped(&candidate.name)).count() > 1
 }
 
-/// Who leaves: candidates that failed, those that are certainly behind, and twins without their originals.
-fn leaving(plan: &Plan, run: &Run, deliberation: Option<&Deliberation>) -> Vec<(String, String)> {
+/// Who leaves: candidates that failed, and twins without their originals.
+fn leaving(plan: &Plan, run: &Run) -> Vec<(String, String)> {
     let mut leaving: Vec<(String, String)> = Vec::new();
     let mut staying: Vec<&str> = still_in(plan, run).collect();
     let failed = run.candidates.iter().filter(|state| state.status == CandidateStatus::Failed);
-    let failed = failed.map(|state| (state.name.as_str(), "its trial failed".to_owned()));
-    let behind = deliberation.iter().flat_map(|deliberation| {
-        deliberation.left().map(move |(name, look)| {
-            let leader = deliberation.leader(look);
-            (name, format!("certainly behind {leader} after {} blocks", look.block))
-        })
-    });
-    for (name, reason) in failed.chain(behind) {
-        if staying.contains(&name) {
-            staying.retain(|other| *other != name);
-            leaving.push((name.to_owned(), reason));
+    for state in failed {
+        if staying.contains(&state.name.as_str()) {
+            staying.retain(|other| *other != state.name);
+            leaving.push((state.name.clone(), "its trial failed".to_owned()));
         }
     }
     // A twin is there to be compared with its original, and goes with it.

@@ -4,7 +4,7 @@ use crate::journal::{Caution, Ending, Event, JournalError, OpenJournal, TrialId}
 use crate::lab::{Lab, LabError, Medium, Obstacle};
 use crate::plan::{DeviceSource, Plan};
 
-use super::conclusion::{Conclusion, in_next_block, still_in};
+use super::conclusion::{Conclusion, next_to_try, still_in};
 use super::disturbance::broken_rule;
 use super::observer::Observer;
 use super::prospect::obstacle;
@@ -59,8 +59,7 @@ impl Study<'_> {
         let blocks = self.plan.protocol.blocks;
         loop {
             let run = self.journal.run()?;
-            let candidates: Vec<String> =
-                in_next_block(self.plan, run).into_iter().map(str::to_owned).collect();
+            let candidates = next_to_try(self.plan, run);
             if candidates.is_empty() {
                 let reason = "no candidate can be tried here".to_owned();
                 return self.report(None, Event::RunFinished { reason, ending: Some(Ending::Nobody) });

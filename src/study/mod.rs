@@ -25,7 +25,7 @@ mod unchanged;
 mod watcher;
 
 pub use claim::Permission;
-pub use conclusion::Conclusion;
+pub use conclusion::{Conclusion, next_to_try};
 pub use conduct::{Study, StudyError};
 pub use error::SessionError;
 pub use folder::{FolderError, PLAN_FILE, RunFolder};

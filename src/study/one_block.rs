@@ -25,7 +25,7 @@ pub struct OneBlock<'a> {
     pub order_seed: u64,
     /// Of what is drawn within trials, in place of the plan's.
     pub seed: u64,
-    /// Candidates that take no further part.
+    /// Candidates that rest or take no further part.
     pub out: Vec<String>,
     /// The device, where it is another than the plan's.
     pub device: Option<DeviceSource>,

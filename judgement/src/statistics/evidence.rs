@@ -15,7 +15,7 @@ use super::sample::{mean, median};
 pub const FEWEST: u32 = 3;
 
 /// The weight, in degrees of freedom, with which other pairs' variance counts against one that is smaller.
-const LIFT: f64 = 3.0;
+const LIFT: f64 = 4.0;
 
 /// How far from the median a difference may lie and still count, in typical deviations.
 const REACH: f64 = 5.0;
@@ -131,20 +131,20 @@ impl Evidence {
         (2.0 * self.p_above(0.0).min(self.p_below(0.0))).min(1.0)
     }
 
-    /// How many blocks in all it would take to make [`p_above`](Self::p_above) at most `level`, should difference and noise
-    /// stay as they are; `None` if no number worth promising would.
-    pub fn blocks_to_exceed(&self, bound: f64, level: f64) -> Option<usize> {
+    /// How many blocks in all it would take to make [`p_above`](Self::p_above) at most the `level` that so many blocks have,
+    /// should difference and noise stay as they are; `None` if no number worth promising would.
+    pub fn blocks_to_exceed(&self, bound: f64, level: impl Fn(usize) -> f64) -> Option<usize> {
         let after = |blocks: usize| Evidence {
             error: self.error * sqrt(self.count as f64 / blocks as f64),
             degrees: self.degrees + (blocks - self.count) as f64,
             ..*self
         };
-        let enough = |blocks: usize| after(blocks).p_above(bound) <= level;
+        let enough = |blocks: usize| after(blocks).p_above(bound) <= level(blocks);
         let (mut few, mut many) = (self.count, MOST_BLOCKS);
         if !enough(many) {
             return None;
         }
-        // By halves: more blocks never make p larger.
+        // By halves: more blocks never make p larger, nor the level smaller.
         while few < many {
             let middle = (few + many) / 2;
             if enough(middle) { many = middle } else { few = middle + 1 }
@@ -202,7 +202,8 @@ mod tests {
         assert_eq!((same.p_above(-0.03), same.p_below(0.03), same.p_different()), (0.0, 0.0, 1.0));
         assert_eq!((same.ratio().low, same.ratio().high), (Some(1.0), Some(1.0)));
         assert!(
-            same.blocks_to_exceed(-0.03, 0.004) == Some(3) && same.blocks_to_exceed(0.0, 0.004).is_none()
+            same.blocks_to_exceed(-0.03, |_| 0.004) == Some(3)
+                && same.blocks_to_exceed(0.0, |_| 0.004).is_none()
         );
         let apart = Evidence::of(&[0.1, 0.1, 0.1]).unwrap();
         assert!(apart.p_above(0.0) < 1e-9 && apart.p_different() < 1e-9);
@@ -227,7 +228,7 @@ mod tests {
     #[test]
     fn what_it_takes_is_just_what_it_takes() {
         let found = Evidence::of(&[0.01, 0.05, -0.02, 0.04]).unwrap();
-        let needed = found.blocks_to_exceed(-0.03, 0.004).unwrap();
+        let needed = found.blocks_to_exceed(-0.03, |_| 0.004).unwrap();
         let after = |blocks: usize| Evidence {
             error: found.error * (4.0 / blocks as f64).sqrt(),
             degrees: found.degrees + blocks as f64 - 4.0,
@@ -237,6 +238,6 @@ mod tests {
             after(needed).p_above(-0.03) <= 0.004 && after(needed - 1).p_above(-0.03) > 0.004,
             "{needed}"
         );
-        assert_eq!(found.blocks_to_exceed(0.03, 0.004), None);
+        assert_eq!(found.blocks_to_exceed(0.03, |_| 0.004), None);
     }
 }

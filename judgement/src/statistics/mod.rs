@@ -16,5 +16,5 @@ pub use distribution::{fisher_tail, student_quantile, student_tail};
 pub use estimate::{CONFIDENCE, Estimate};
 pub use evidence::{Evidence, FEWEST};
 pub use multiple::holm;
-pub use race::{LEVEL, Look, Race, Rival, Rule, Ruling};
+pub use race::{Look, Race, Rival, Rule, Ruling, level};
 pub use sample::{best_of, mean, median, quantile, trimmed_mean};

@@ -1,21 +1,43 @@
-//! When to stop: after each block, is there a candidate that nobody beats by more than δ?
+//! When to stop: after a block, is there a candidate that nobody beats by more than δ? And whom does the next block try?
 //!
 //! A pure state machine over log scores, smaller is better: fed the same blocks it answers the same, so that a run that is
 //! resumed decides as the uninterrupted one would have. Every answer is read off one kind of interval, that of
-//! [differences within blocks](super::Evidence). [`LEVEL`] is one constant for every look; what it amounts to over all
-//! looks, candidates and kinds of noise is measured by examples/operating_characteristics (docs/methodology.md).
+//! [differences within blocks](super::Evidence). What [`level`] amounts to over all looks, candidates and kinds of noise is
+//! measured by examples/operating_characteristics (docs/methodology.md).
 
 use libm::log1p;
 
 use super::evidence::{Evidence, FEWEST};
 use super::sample::{interquartile_mean, median};
 
-/// One-sided error of one interval at one look. Constant, as Pocock (1977) has it, and so small that looking after every
-/// block keeps wrong recommendations at 5 %.
-pub const LEVEL: f64 = 0.004;
+/// One-sided error of one interval at a look, for each block so far, of at least and at most so many.
+const PER_BLOCK: f64 = 0.000_33;
+const LEAST: u32 = 6;
+const MOST: u32 = 60;
 
-/// From so many candidates on, those hopelessly behind leave after block 2: by δ and so many standard errors.
-const SCREENED: (usize, f64) = (5, 6.0);
+/// After so many blocks looks become rarer: another after every quarter more.
+const EVERY_BLOCK: u32 = 8;
+
+/// Who is better by more than δ with no more than this probability rests while there are others to ask about.
+const RESTING: f64 = 0.02;
+
+/// From so many candidates on some may rest after block 2 already.
+const MANY: usize = 5;
+
+/// One-sided error of one interval at the look after a block that so many candidates took part in. It grows with the blocks:
+/// of little noise little is needed to decide early, and much of what may go wrong is left for where noise makes it hard.
+pub fn level(block: u32, candidates: usize) -> f64 {
+    PER_BLOCK * f64::from(block.clamp(LEAST, MOST)) / candidates.saturating_sub(1).max(1) as f64
+}
+
+/// Whether the rule looks after this block.
+fn is_look(block: u32) -> bool {
+    let mut look = EVERY_BLOCK;
+    while look < block {
+        look += look / 4;
+    }
+    block <= EVERY_BLOCK || block == look
+}
 
 /// What the user has fixed in advance.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,16 +46,23 @@ pub struct Rule {
     pub tie: f64,
     /// Nothing is concluded before this many blocks (nor before [`FEWEST`]).
     pub minimum: u32,
-    /// The trials of so many blocks of all candidates are the most; what those that left have saved goes to the others.
+    /// The trials of so many blocks of all candidates are the most; what those that rest have saved goes to the others.
     pub maximum: u32,
     /// Go on until each candidate is behind the leader or tied with it.
     pub ranked: bool,
 }
 
+impl Rule {
+    /// Whether all that is asked for is known of a rival.
+    fn is_known(&self, rival: &Rival) -> bool {
+        rival.not_better && (!self.ranked || rival.is_placed())
+    }
+}
+
 /// Whether to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ruling {
-    /// Run another block of the candidates that are still in.
+    /// Run another block of the candidates that are [racing](Race::racing).
     Continue,
     /// Nobody is better than the leader by more than δ; everything asked for is known.
     Recommended,
@@ -68,156 +97,157 @@ impl Rival {
 pub struct Look {
     /// After this many blocks.
     pub block: u32,
-    /// The best of those still in; `None` when there was nothing to compare.
+    /// The best of those tried in it; `None` when there was nothing to compare.
     pub leader: Option<usize>,
-    /// Every other candidate that took part in this block, the closest first.
+    /// Every other candidate that was compared with it, resting ones too, the closest first.
     pub rivals: Vec<Rival>,
-    /// Those of them that take part in no further block.
-    pub leaving: Vec<usize>,
     /// Whether to go on.
     pub outcome: Ruling,
 }
 
-/// The blocks so far, and who is still in.
+/// The blocks so far, and who is tried in the next.
 #[derive(Debug, Clone)]
 pub struct Race {
     rule: Rule,
-    /// One row per block, one score per candidate; rows end where a candidate left.
+    /// One row per block, one score per candidate that took part.
     rows: Vec<Vec<Option<f64>>>,
     racing: Vec<bool>,
+    /// Those that were tried without a result: nothing is concluded about them any more.
+    withdrawn: Vec<bool>,
     trials: usize,
-    /// Whether anybody was ever told from the leader: who is left alone by failures is no winner.
-    compared: bool,
 }
 
 impl Race {
     /// A run of so many candidates is about to begin.
     pub fn new(rule: Rule, candidates: usize) -> Race {
-        Race { rule, rows: Vec::new(), racing: vec![true; candidates], trials: 0, compared: false }
+        let (racing, withdrawn) = (vec![true; candidates], vec![false; candidates]);
+        Race { rule, rows: Vec::new(), racing, withdrawn, trials: 0 }
     }
 
-    /// Candidates that are still in.
+    /// Those whom the next block is to try.
     pub fn racing(&self) -> Vec<usize> {
         (0..self.racing.len()).filter(|candidate| self.racing[*candidate]).collect()
     }
 
-    /// Takes in a block: one log score per candidate. Who is still in and has no finite score withdraws: nothing is
-    /// concluded about it any more.
+    /// Takes in a block: the log scores of those that took part. Whose score is not finite withdraws, and who was not even
+    /// tried in the first.
     pub fn block(&mut self, scores: &[Option<f64>]) -> Look {
         self.round(&[scores.to_vec()])
     }
 
     /// Takes in blocks that were done at the same time, at several sites, and looks once.
     pub fn round(&mut self, blocks: &[Vec<Option<f64>>]) -> Look {
+        let before = self.rows.len() as u32;
         for scores in blocks {
-            let finite =
-                |candidate: usize| scores.get(candidate).copied().flatten().filter(|s| s.is_finite());
-            self.trials += self.racing().len();
-            for candidate in self.racing() {
-                self.racing[candidate] = finite(candidate).is_some();
+            let score = |candidate: usize| scores.get(candidate).copied().flatten();
+            for candidate in 0..self.racing.len() {
+                let lacks = score(candidate).map_or(self.rows.is_empty(), |score| !score.is_finite());
+                self.trials += usize::from(score(candidate).is_some());
+                self.withdrawn[candidate] |= lacks;
+                self.racing[candidate] &= !lacks;
             }
+            let finite = |candidate: usize| score(candidate).filter(|score| score.is_finite());
             self.rows.push((0..self.racing.len()).map(finite).collect());
         }
-        self.look()
-    }
-
-    fn look(&mut self) -> Look {
         let block = self.rows.len() as u32;
-        let racing = self.racing();
-        let leader = if block >= 2 { self.leader(&racing) } else { None };
-        let rivals = leader.map_or(Vec::new(), |leader| self.rivals(&racing, leader));
+        let leader = if block >= 2 { self.leader() } else { None };
+        let rivals = leader.map_or(Vec::new(), |leader| self.rivals(leader));
+        let outcome = self.look(before, block, leader, &rivals);
+        Look { block, leader, rivals, outcome }
+    }
+
+    fn look(&mut self, before: u32, block: u32, leader: Option<usize>, rivals: &[Rival]) -> Ruling {
         let late = block >= self.rule.minimum.max(FEWEST);
-        let leaving: Vec<usize> = if late {
-            rivals.iter().filter(|rival| rival.behind).map(|rival| rival.candidate).collect()
-        } else {
-            self.screened(&rivals)
-        };
-        for candidate in &leaving {
-            self.racing[*candidate] = false;
+        let early = block >= 2 && self.rule.minimum <= FEWEST && self.taking_part().len() >= MANY;
+        let looks = (late || early) && ((before + 1..=block).any(is_look) || self.is_spent());
+        if let Some(leader) = leader.filter(|_| looks && !rivals.is_empty()) {
+            if late && rivals.iter().all(|rival| self.rule.is_known(rival)) {
+                return Ruling::Recommended;
+            }
+            self.choose(leader, rivals);
         }
-        self.compared |= !leaving.is_empty();
-        let outcome = self.outcome(&rivals, late);
-        Look { block, leader, rivals, leaving, outcome }
+        let left = self.withdrawn.iter().filter(|withdrawn| !**withdrawn).count();
+        if (late && left < 2) || self.is_spent() { Ruling::Undecided } else { Ruling::Continue }
     }
 
-    /// Those hopelessly behind after two blocks. The closest stays all the same: nobody leads alone.
-    fn screened(&self, rivals: &[Rival]) -> Vec<usize> {
-        let (many, far) = SCREENED;
-        if self.rule.minimum > FEWEST || self.racing.len() < many {
-            return Vec::new();
+    /// Whom to try next: the leader and those who may well be better; if there are none, all of whom something is open. The
+    /// closest stays all the same: nobody leads alone.
+    fn choose(&mut self, leader: usize, rivals: &[Rival]) {
+        let open = || rivals.iter().filter(|rival| !self.rule.is_known(rival));
+        let may_be_better = |rival: &&Rival| rival.evidence.p_above(-self.bound()) > RESTING;
+        let mut next: Vec<usize> = open().filter(may_be_better).map(|rival| rival.candidate).collect();
+        if next.is_empty() {
+            next = open().map(|rival| rival.candidate).collect();
         }
-        let hopeless = |rival: &&Rival| {
-            let evidence = rival.evidence;
-            evidence.difference > self.bound() + far * evidence.error
-        };
-        rivals.iter().skip(1).filter(hopeless).map(|rival| rival.candidate).collect()
+        if next.is_empty() {
+            next.extend(rivals.first().map(|rival| rival.candidate));
+        }
+        next.push(leader);
+        self.racing = (0..self.racing.len()).map(|candidate| next.contains(&candidate)).collect();
     }
 
-    fn outcome(&self, rivals: &[Rival], late: bool) -> Ruling {
-        let known = |rival: &Rival| rival.not_better && (!self.rule.ranked || rival.is_placed());
-        let left = self.racing().len();
-        let alone = rivals.is_empty() && !self.compared;
-        if late && !alone && left > 0 && rivals.iter().all(known) {
-            Ruling::Recommended
-        } else if (late && left < 2) || self.trials + left > self.rule.maximum as usize * self.racing.len() {
-            Ruling::Undecided
-        } else {
-            Ruling::Continue
-        }
+    /// Whether there are too few trials left for another block.
+    fn is_spent(&self) -> bool {
+        self.trials + self.racing().len() > self.rule.maximum as usize * self.racing.len()
     }
 
     fn bound(&self) -> f64 {
         log1p(self.rule.tie)
     }
 
-    /// Leaving is for good and there are many who might wrongly leave: its share of error is divided among them.
-    fn leaving_level(&self) -> f64 {
-        2.0 * LEVEL / self.racing.len().max(2) as f64
+    /// Those that took part in the last block.
+    fn taking_part(&self) -> Vec<usize> {
+        let took_part = |candidate: &usize| self.rows.last().is_some_and(|row| row[*candidate].is_some());
+        (0..self.racing.len()).filter(took_part).collect()
     }
 
-    /// How many blocks in all it would take to know what is not known of this rival, should difference and noise stay as they
+    /// How many blocks in all a pair would need for what is not known of this rival, should difference and noise stay as they
     /// are: that it is not better than the leader by more than δ, or if that is known its place. `None` if no number would.
     pub fn settled_after(&self, rival: &Rival) -> Option<usize> {
-        let (bound, evidence) = (self.bound(), &rival.evidence);
-        let not_better = evidence.blocks_to_exceed(-bound, LEVEL);
+        let (bound, evidence, candidates) = (self.bound(), &rival.evidence, self.taking_part().len());
+        let rested = self.rows.len().saturating_sub(evidence.count);
+        let level = |blocks: usize| level(u32::try_from(blocks + rested).unwrap_or(MOST), candidates);
+        let not_better = evidence.blocks_to_exceed(-bound, level);
         if !rival.not_better {
             return not_better;
         }
         let reversed = Evidence { difference: -evidence.difference, ..*evidence };
-        let tied = reversed.blocks_to_exceed(-bound, LEVEL);
-        let behind = evidence.blocks_to_exceed(0.0, self.leaving_level());
+        let tied = reversed.blocks_to_exceed(-bound, level);
+        let behind = evidence.blocks_to_exceed(0.0, level);
         [tied, behind].into_iter().flatten().min()
     }
 
-    /// The candidate whose deviations from the blocks' medians have the least interquartile mean: neither drift nor outliers
-    /// choose it.
-    fn leader(&self, racing: &[usize]) -> Option<usize> {
-        let scores = |row: &Vec<Option<f64>>| -> Vec<f64> {
-            racing.iter().map(|candidate| row[*candidate].unwrap_or(f64::NAN)).collect()
+    /// Of those in the last block the one whose deviations from the blocks' medians have the least interquartile mean: neither
+    /// drift nor outliers choose it.
+    fn leader(&self) -> Option<usize> {
+        let here = self.taking_part();
+        let centre = |row: &Vec<Option<f64>>| {
+            median(&here.iter().filter_map(|candidate| row[*candidate]).collect::<Vec<_>>())
         };
-        let centres: Vec<f64> = self.rows.iter().filter_map(|row| median(&scores(row))).collect();
+        let centres: Vec<Option<f64>> = self.rows.iter().map(centre).collect();
         let place = |candidate: usize| {
             let away =
-                self.rows.iter().zip(&centres).filter_map(|(row, centre)| Some(row[candidate]? - centre));
+                self.rows.iter().zip(&centres).filter_map(|(row, centre)| Some(row[candidate]? - (*centre)?));
             interquartile_mean(&away.collect::<Vec<_>>()).unwrap_or(f64::INFINITY)
         };
-        racing.iter().copied().min_by(|one, other| place(*one).total_cmp(&place(*other)))
+        here.iter().copied().min_by(|one, other| place(*one).total_cmp(&place(*other)))
     }
 
-    fn rivals(&self, racing: &[usize], leader: usize) -> Vec<Rival> {
-        let others: Vec<usize> = racing.iter().copied().filter(|other| *other != leader).collect();
-        let differences: Vec<Vec<f64>> = others
-            .iter()
-            .map(|other| self.rows.iter().filter_map(|row| Some(row[*other]? - row[leader]?)).collect())
-            .collect();
-        let (bound, leaving) = (self.bound(), self.leaving_level());
+    fn rivals(&self, leader: usize) -> Vec<Rival> {
+        let differences = |other: usize| -> Vec<f64> {
+            self.rows.iter().filter_map(|row| Some(row[other]? - row[leader]?)).collect()
+        };
+        let others = (0..self.racing.len()).filter(|other| *other != leader && !self.withdrawn[*other]);
+        let (others, samples): (Vec<usize>, Vec<Vec<f64>>) =
+            others.map(|other| (other, differences(other))).filter(|(_, sample)| !sample.is_empty()).unzip();
+        let (bound, level) = (self.bound(), level(self.rows.len() as u32, self.taking_part().len()));
         let mut rivals: Vec<Rival> = others
             .into_iter()
-            .zip(Evidence::among(&differences))
+            .zip(Evidence::among(&samples))
             .map(|(candidate, evidence)| {
-                let not_better = evidence.p_above(-bound) <= LEVEL;
-                let tied = not_better && evidence.p_below(bound) <= LEVEL;
-                Rival { candidate, evidence, not_better, behind: evidence.p_above(0.0) <= leaving, tied }
+                let not_better = evidence.p_above(-bound) <= level;
+                let tied = not_better && evidence.p_below(bound) <= level;
+                Rival { candidate, evidence, not_better, behind: evidence.p_above(0.0) <= level, tied }
             })
             .collect();
         rivals.sort_by(|one, other| one.evidence.difference.total_cmp(&other.evidence.difference));
@@ -233,9 +263,9 @@ mod tests {
 
     const RULE: Rule = Rule { tie: 0.03, minimum: 3, maximum: 10, ranked: false };
 
-    /// Scores in per cent; a negative number is a missing one.
+    /// Scores in per cent; a negative number is one without a result.
     fn row(percent: &[f64]) -> Vec<Option<f64>> {
-        percent.iter().map(|value| (*value >= 0.0).then_some(value / 100.0)).collect()
+        percent.iter().map(|value| Some(if *value >= 0.0 { value / 100.0 } else { f64::NAN })).collect()
     }
 
     fn after(rule: Rule, blocks: &[Vec<f64>]) -> (Race, Look) {
@@ -251,17 +281,18 @@ mod tests {
         let same = |row: &[f64], times: usize| vec![row.to_vec(); times];
         let clear = blocks(&[&[1.0, 50.0], &[2.0, 50.5], &[1.5, 51.0]]);
         let close = blocks(&[&[1.0, 9.0], &[2.0, 1.5], &[1.0, 9.5]]);
+        let screened = blocks(&[&[0.0, 100.0, 99.0, 5.0, 90.0], &[5.0, 100.5, 98.0, 4.0, 91.0]]);
         let withdrawn = blocks(&[&[1.0, 50.0], &[1.1, 50.0], &[1.0, -1.0]]);
         let [recommended, undecided, go_on] = [Ruling::Recommended, Ruling::Undecided, Ruling::Continue];
         for (name, rule, blocks, outcome, racing) in [
-            ("clear", RULE, clear.clone(), recommended, vec![0]),
+            ("clear", RULE, clear.clone(), recommended, vec![0, 1]),
             ("too early", RULE, clear[..2].to_vec(), go_on, vec![0, 1]),
             ("the same to the last digit", ranked, same(&[1.0, 1.0], 3), recommended, vec![0, 1]),
-            ("apart, without any noise", ranked, same(&[1.0, 1.5, 9.0], 3), recommended, vec![0]),
+            ("apart, without any noise", ranked, same(&[1.0, 1.5, 9.0], 3), recommended, vec![0, 1, 2]),
             ("close", RULE, close, go_on, vec![0, 1]),
             ("withdrawn", RULE, withdrawn, undecided, vec![0]),
             ("nobody", RULE, same(&[-1.0, -1.0], 3), undecided, vec![]),
-            ("screened", RULE, same(&[0.0, 100.0, 100.5, 0.2, 0.1], 2), go_on, vec![0, 3, 4]),
+            ("screened", RULE, screened, go_on, vec![0, 3]),
             ("nobody leads alone", RULE, same(&[0.0, 100.0, 100.5, 90.0, 90.1], 2), go_on, vec![0, 3]),
         ] {
             let (race, look) = after(rule, &blocks);
@@ -271,11 +302,31 @@ mod tests {
 
     #[test]
     fn trials_that_were_saved_are_used() {
-        // Two leave after block 2: three times ten trials last the other two for more than ten blocks.
+        // Four rest after block 2: six times four trials last the other two for eight blocks.
         let mut race = Race::new(Rule { maximum: 4, ..RULE }, 6);
-        let block = |at: u32| row(&[f64::from(at % 2) * 8.0, 4.0, 300.0, 301.0, 302.0, 303.0]);
-        let ended = (1..50).find(|at| race.block(&block(*at)).outcome == Ruling::Undecided);
-        assert_eq!(ended, Some(8));
+        let all = |at: u32| row(&[f64::from(at % 2) * 8.0, 4.0, 300.0, 301.0, 302.0, 303.0]);
+        let ended = (1..50).find(|at| block_of(&mut race, &all(*at)).outcome == Ruling::Undecided);
+        assert_eq!((ended, race.racing()), (Some(8), vec![0, 1]));
+    }
+
+    #[test]
+    fn who_rests_comes_back_when_nobody_else_is_in_question() {
+        let mut race = Race::new(Rule { maximum: 30, ..RULE }, 5);
+        let mut asked = Vec::new();
+        for block in 0..20 {
+            let away = if block % 2 == 0 { 8.0 } else { -8.0 };
+            block_of(&mut race, &row(&[10.0, 14.0, 40.0 + away, 41.0 - away, 42.0 + away]));
+            asked.push(race.racing().contains(&2));
+        }
+        let comes_back = asked.windows(2).any(|two| two == [false, true]);
+        assert!(comes_back && race.racing().len() > 1, "{asked:?}");
+    }
+
+    /// A block of those the rule asks for.
+    fn block_of(race: &mut Race, all: &[Option<f64>]) -> Look {
+        let racing = race.racing();
+        let scores: Vec<_> = (0..all.len()).map(|at| all[at].filter(|_| racing.contains(&at))).collect();
+        race.block(&scores)
     }
 
     #[test]
@@ -288,7 +339,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_replay_decides_alike_and_who_left_stays_out(seed in any::<u64>(), blocks in 3u64..12) {
+        fn a_replay_decides_alike_and_nobody_races_alone(seed in any::<u64>(), blocks in 3u64..12) {
             let score = |block: u64, candidate: u64| {
                 let mixed = (seed ^ (block << 20) ^ candidate).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
                 Some(0.2 * candidate as f64 + mixed as f64 / (1 << 24) as f64)
@@ -297,11 +348,9 @@ mod tests {
             let mut again = Race::new(RULE, 4);
             for block in 0..blocks {
                 let scores: Vec<_> = (0..4).map(|candidate| score(block, candidate)).collect();
-                let before = race.racing();
-                let look = race.block(&scores);
-                assert_eq!(again.block(&scores), look);
-                assert!(race.racing().iter().all(|candidate| before.contains(candidate)));
-                assert!(look.leaving.iter().all(|candidate| !race.racing().contains(candidate)));
+                let look = block_of(&mut race, &scores);
+                assert_eq!(block_of(&mut again, &scores), look);
+                assert!(race.racing().len() > 1 && look.leader.is_none_or(|leader| race.racing().contains(&leader)));
             }
         }
     }

@@ -31,10 +31,13 @@ impl Deliberation {
         let mut race = Race::new(rule, candidates.len());
         let yardstick = Yardstick::of(plan, run);
         let trials: Blocks<'_> = run.trials.iter().filter(|trial| trial.counts()).collect();
-        let score = |block: u32, name: &String| yardstick.log_score(trials.trial(block, name)?);
+        // Who was tried without a result withdraws; who was not tried rested.
+        let score = |block: &BlockState, name: &String| {
+            let found = || trials.trial(block.block, name).and_then(|trial| yardstick.log_score(trial));
+            block.order.contains(name).then(|| found().unwrap_or(f64::NAN))
+        };
         let rows = |round: &[&BlockState]| -> Vec<Vec<Option<f64>>> {
-            let row = |block: &&BlockState| candidates.iter().map(|name| score(block.block, name)).collect();
-            round.iter().map(row).collect()
+            round.iter().map(|block| candidates.iter().map(|name| score(block, name)).collect()).collect()
         };
         let blocks: Vec<&BlockState> = run.prefix().collect();
         let looks = blocks
@@ -59,12 +62,9 @@ impl Deliberation {
         self.looks.iter().rfind(|look| look.leader.is_some())
     }
 
-    /// Candidates that take no further part since they are behind, each with the look that found it.
-    pub fn left(&self) -> impl Iterator<Item = (&str, &Look)> {
-        let named = |at: usize| self.candidates.get(at).map(String::as_str);
-        self.looks
-            .iter()
-            .flat_map(move |look| look.leaving.iter().filter_map(move |at| Some((named(*at)?, look))))
+    /// The candidates that the next block is to try.
+    pub fn racing(&self) -> impl Iterator<Item = &str> {
+        self.race.racing().into_iter().filter_map(|at| self.candidates.get(at).map(String::as_str))
     }
 
     /// How many blocks in all would tell what is not known of this rival; `None` if no number would.

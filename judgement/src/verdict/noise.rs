@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::goal::log_cost;
 use super::{Blocks, Rank, Yardstick};
 use crate::journal::Trial;
-use crate::statistics::{Evidence, FEWEST, LEVEL, median, student_quantile};
+use crate::statistics::{Evidence, FEWEST, level, median, student_quantile};
 
 /// The probability with which a difference that is there is to be found.
 const POWER: f64 = 0.8;
@@ -29,17 +29,19 @@ pub struct Noise {
 }
 
 /// The noise of the candidates against the leader; `None` below three blocks of two.
-pub(super) fn noise(yardstick: &Yardstick, blocks: &Blocks<'_>, ranking: &[Rank]) -> Option<Noise> {
+pub(super) fn noise(yardstick: &Yardstick, trials: &Blocks<'_>, ranking: &[Rank]) -> Option<Noise> {
     let (leader, rivals) = ranking.split_first()?;
     let paired = |score: &dyn Fn(&Trial) -> Option<f64>| -> Vec<Vec<f64>> {
-        let pairs = rivals.iter().map(|rival| blocks.differences(&rival.candidate, &leader.candidate, score));
+        let pairs = rivals.iter().map(|rival| trials.differences(&rival.candidate, &leader.candidate, score));
         pairs.filter(|pair| pair.len() >= FEWEST as usize).collect()
     };
     let goal = paired(&|trial| yardstick.log_score(trial));
     let (squares, degrees) = goal.iter().map(|pair| deviations(pair)).fold((0.0, 0.0), add);
     let evidence = Evidence::among(&goal);
+    let blocks = goal.iter().map(Vec::len).max()?;
+    let level = level(u32::try_from(blocks).ok()?, 2);
     let reach = |one: &Evidence| {
-        one.error * (student_quantile(1.0 - LEVEL, one.degrees) + student_quantile(POWER, one.degrees))
+        one.error * (student_quantile(1.0 - level, one.degrees) + student_quantile(POWER, one.degrees))
     };
     let detectable = median(&evidence.iter().map(reach).collect::<Vec<_>>())?;
     let of_phase = |(phase, weight): (&String, &f64)| {
@@ -56,7 +58,7 @@ pub(super) fn noise(yardstick: &Yardstick, blocks: &Blocks<'_>, ranking: &[Rank]
         deviation: exp(sqrt(squares / degrees / 2.0)) - 1.0,
         noisiest: noisiest.filter(|(_, share)| yardstick.weights.len() > 1 && *share > MOST),
         detectable: exp(detectable) - 1.0,
-        blocks: goal.iter().map(Vec::len).max()?,
+        blocks,
     })
 }
 

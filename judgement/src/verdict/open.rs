@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Deliberation;
 use crate::journal::Run;
-use crate::statistics::{FEWEST, Rival};
+use crate::statistics::FEWEST;
 
 /// Two candidates of which something is not known.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -26,13 +26,10 @@ pub struct OpenPair {
 pub(super) fn open_pairs(deliberation: &Deliberation, run: &Run, measured: &[&str]) -> Vec<OpenPair> {
     let Some(look) = deliberation.last_look().filter(|look| look.block >= FEWEST) else { return Vec::new() };
     let leader = deliberation.leader(look);
-    let staying = |rival: &&Rival| !look.leaving.contains(&rival.candidate);
-    let still_in = 1 + look.rivals.iter().filter(staying).count();
     let walls = run.trials.iter().map(|trial| trial.wall).sum::<f64>();
-    let seconds_per_block = walls / run.trials.len().max(1) as f64 * still_in as f64;
+    let seconds_per_block = walls / run.trials.len().max(1) as f64 * deliberation.racing().count() as f64;
     look.rivals
         .iter()
-        .filter(staying)
         .filter(|rival| !rival.is_placed())
         .filter_map(|rival| {
             let name = deliberation.candidates.get(rival.candidate)?;

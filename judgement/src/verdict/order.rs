@@ -10,8 +10,8 @@ use crate::journal::Run;
 use crate::plan::Plan;
 use crate::statistics::{Estimate, Evidence, FEWEST};
 
-/// Probability of a false alarm of each of the three, over all that it looks at.
-const ALARM: f64 = 0.01;
+/// Probability of a false alarm of each of what is looked at besides, over all that it looks at.
+pub(super) const ALARM: f64 = 0.01;
 /// From so many blocks on it makes sense to ask whether they follow one another.
 const FEWEST_TO_FOLLOW: usize = 6;
 

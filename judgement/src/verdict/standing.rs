@@ -43,39 +43,28 @@ pub struct Rank {
     pub behind: Option<Estimate>,
 }
 
-/// Every candidate against the leader: at the look after which it left, else at the last one that it was part of.
+/// Every candidate against the leader of the last look, the closest first.
 pub(super) fn standings(deliberation: &Deliberation, run: &Run, measured: &[&str]) -> Vec<Standing> {
-    let mut standings: Vec<Standing> = Vec::new();
-    for look in deliberation.looks.iter().filter(|look| look.leader.is_some()) {
-        let leader = deliberation.leader(look);
-        for rival in &look.rivals {
-            let Some(name) = deliberation.candidates.get(rival.candidate) else { continue };
-            standings.retain(|standing| standing.candidate != *name);
-            if !measured.contains(&name.as_str()) {
-                continue;
-            }
-            // Earlier versions dropped candidates by another rule: what they concluded stands.
-            let dropped = run.candidates.iter().any(|state| state.name == *name && state.dropped.is_some());
-            let left = dropped || look.leaving.contains(&rival.candidate);
-            let relation = match relation(rival, left) {
-                _ if look.block < FEWEST && !left => Relation::Open,
-                known => known,
-            };
-            let (candidate, against) = (name.clone(), leader.to_owned());
-            standings.push(Standing { candidate, against, ratio: rival.evidence.ratio(), relation });
-        }
-    }
-    let leader = deliberation.last_look().map(|look| deliberation.leader(look));
-    standings.retain(|standing| Some(standing.candidate.as_str()) != leader);
-    standings.sort_by(|one, other| one.ratio.point.total_cmp(&other.ratio.point));
-    standings
+    let Some(look) = deliberation.last_look() else { return Vec::new() };
+    let standing = |rival: &Rival| {
+        let candidate = deliberation.candidates.get(rival.candidate)?.clone();
+        // Earlier versions dropped candidates by another rule: what they concluded stands.
+        let dropped = run.candidates.iter().any(|state| state.name == candidate && state.dropped.is_some());
+        let relation = match relation(rival, dropped) {
+            _ if look.block < FEWEST && !dropped => Relation::Open,
+            known => known,
+        };
+        let (against, ratio) = (deliberation.leader(look).to_owned(), rival.evidence.ratio());
+        measured.contains(&candidate.as_str()).then_some(Standing { candidate, against, ratio, relation })
+    };
+    look.rivals.iter().filter_map(standing).collect()
 }
 
 /// Behind by less than δ is tied.
-fn relation(rival: &Rival, left: bool) -> Relation {
+fn relation(rival: &Rival, dropped: bool) -> Relation {
     match rival {
         one if one.tied => Relation::Tied,
-        one if one.behind || left => Relation::Behind,
+        one if one.behind || dropped => Relation::Behind,
         one if one.not_better => Relation::NotBetter,
         _ => Relation::Open,
     }

@@ -2,8 +2,9 @@
 
 use crate::journal::Run;
 use crate::plan::TWIN;
-use crate::statistics::{Estimate, Evidence, LEVEL};
+use crate::statistics::{Estimate, Evidence};
 
+use super::order::ALARM;
 use super::{Blocks, Yardstick};
 
 /// A candidate and its twin: the same configuration, measured twice in every block.
@@ -25,7 +26,7 @@ pub fn twin_pairs(yardstick: &Yardstick, run: &Run) -> Vec<TwinPair> {
         .filter_map(|(name, twin)| {
             let logs = blocks.differences(twin, name, |trial| yardstick.log_score(trial));
             let evidence = Evidence::of(&logs)?;
-            let told_apart = evidence.p_different() <= 2.0 * LEVEL;
+            let told_apart = evidence.p_different() <= ALARM;
             Some(TwinPair { candidate: name.to_owned(), ratio: evidence.ratio(), told_apart })
         })
         .collect()
