@@ -123,7 +123,7 @@ def moderated_cases(rng):
             own, variance = len(values) - 1, np.var(values, ddof=1)
             degrees = own
             if variance < common:
-                variance, degrees = (own * variance + 3 * common) / (own + 3), own + 3
+                variance, degrees = (own * variance + 4 * common) / (own + 4), own + 4
             p_values.append(float(stats.t.sf(np.mean(values) / math.sqrt(variance / len(values)), degrees)))
         cases.append({"samples": samples, "p_above": p_values})
     return cases
