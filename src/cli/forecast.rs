@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use crate::dataset::room_for;
 use crate::host::procfs::memory;
 use crate::host::root::Root;
 use crate::journal::Run;
 use crate::lab::Choice;
 use crate::plan::{
-    Bytes, DeviceSource, Plan, Until, bytes_written, duration_text, image_room, rough_duration_text,
+    Bytes, Dataset, DeviceSource, Operation, Phase, Plan, Until, Work, bytes_written, duration_text,
+    image_room, rough_duration_text,
 };
 use crate::report::count;
 use crate::study::{Prospect, RunFolder};
@@ -69,7 +71,7 @@ fn time(plan: &Plan, choice: &Choice, least: usize, most: usize) -> String {
             let limit = plan.protocol.timeout;
             let bound = limit.as_secs_f64() * most.div_ceil(choice.jobs.max(1)) as f64;
             format!(
-                "told once trials have ended; {} at most, by the `timeout` of {} a trial",
+                "known once trials have ended; {} at most, by the `timeout` of {} a trial",
                 rough_duration_text(bound),
                 duration_text(limit)
             )
@@ -101,7 +103,8 @@ fn earlier(plan: &Plan, choice: &Choice) -> Option<(PathBuf, f64)> {
 
 /// What is written; nothing where only commands write that name no dataset.
 fn writes(plan: &Plan, prospect: &Prospect, trials: usize) -> Option<String> {
-    let (each, known) = bytes_written(plan);
+    let (least, known) = bytes_written(plan);
+    let each = least.saturating_add(measured(plan));
     let all = each.saturating_mul(trials as u64);
     let besides = if known { "" } else { ", and what commands write besides their datasets" };
     let mut text = format!("about {} a trial, {} in the trials above{besides}", rough(each), rough(all));
@@ -113,6 +116,15 @@ fn writes(plan: &Plan, prospect: &Prospect, trials: usize) -> Option<String> {
         ));
     }
     (each > 0).then_some(text)
+}
+
+/// Bytes in folders of the user's that commands copy whole: the plan does not say, and only a look there does.
+fn measured(plan: &Plan) -> u64 {
+    let whole =
+        |phase: &&Phase| matches!(phase.work, Work::Command(_) | Work::Operation(Operation::TreeWrite));
+    let named =
+        plan.phases.iter().filter(whole).filter_map(|phase| plan.datasets.get(phase.dataset.as_ref()?));
+    named.filter(|dataset| matches!(dataset, Dataset::Folder { size: None, .. })).map(room_for).sum()
 }
 
 /// Bytes as an estimate has them: of more than a few MiB whole ones.

@@ -47,6 +47,20 @@ mod tests {
     use crate::study::RunFolder;
 
     #[test]
+    fn of_a_page_that_cannot_be_written_nothing_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let plan: crate::plan::Plan =
+            serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
+        let folder = RunFolder::create(place.path(), &plan).unwrap();
+        std::fs::write(folder.journal(), include_str!("../../tests/runs/demo/journal.jsonl")).unwrap();
+        // What is in its place cannot be replaced by a file.
+        std::fs::create_dir_all(place.path().join("report.html/in-the-way")).unwrap();
+        let error = write_page(&folder, &plan, &read_run(&folder, &plan).unwrap()).unwrap_err();
+        assert!(error.to_string().contains("report.html"), "{error}");
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 3, "the journal has all the room");
+    }
+
+    #[test]
     fn the_page_is_replaced_and_nothing_else_stays() {
         let place = tempfile::tempdir().unwrap();
         let plan: crate::plan::Plan =

@@ -11,6 +11,7 @@ use crate::fleet::{Fleet, On, shared_run};
 use crate::host::talk::say;
 use crate::lab::{Choice, choose, choose_to_look};
 use crate::plan::{Blocks, DeviceSource, LABS, LabChoice, Overrides, Twice, parse_time, quoted};
+use crate::report::{Look, wrap};
 use crate::study::{Observer, Permission, Session, SessionError, Silent};
 
 use super::device::ask;
@@ -152,11 +153,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     })?;
     if !arguments.conduct.quiet {
         let told = forecast(session.plan(), session.choice(), &session.prospect());
-        let told: Vec<String> = told
-            .into_iter()
-            .map(|(label, text)| if label == "trials" { text } else { format!("{label}: {text}") })
-            .collect();
-        say(&told.join("; "));
+        let told: Vec<String> = told.into_iter().map(|(label, text)| format!("{label}: {text}")).collect();
+        say(&wrap(&told.join("; "), Look::of_stdout(false).columns).join("\n"));
     }
     if arguments.open {
         let (folder, plan) = (session.folder().clone(), session.plan().clone());

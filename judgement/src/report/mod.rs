@@ -40,7 +40,7 @@ pub use model::{CandidateEntry, PhaseEntry, Report, TrialBasis};
 pub use notes::Note;
 pub use requests::Requests;
 pub use terminal::Look;
-pub use text::count;
+pub use text::{count, wrap};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {

@@ -46,7 +46,7 @@ pub(super) fn shorten(text: &str, columns: usize, mark: &str) -> String {
 }
 
 /// The text in lines of at most `columns`, broken at spaces, and within a word only where it is longer than a line.
-pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(8);
     let mut lines: Vec<String> = vec![String::new()];
     for word in text.split_whitespace() {
