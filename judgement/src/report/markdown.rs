@@ -5,7 +5,7 @@ use super::matrix::{Cell, Mark, Matrix, Spread};
 use super::number::{fixed, percent, times};
 use super::tables::TextTable;
 use super::text::{count, one_line};
-use super::{Report, findings, sentence};
+use super::{Report, factors, findings, sentence};
 use crate::journal::CandidateStatus;
 
 pub(super) fn render(report: &Report<'_>) -> String {
@@ -149,6 +149,9 @@ fn foot(report: &Report<'_>) -> String {
     }
     if let Some(noise) = &report.noise {
         text.push_str(&format!("- **Noise**: {}\n", escaped(noise)));
+    }
+    if let Some(factors) = factors::sentence(report) {
+        text.push_str(&format!("- **Options**: {}\n", escaped(&factors)));
     }
     if let Some(harness) = report.harness {
         text.push_str(&format!("- **Harness**: {}\n", harness.sentence()));

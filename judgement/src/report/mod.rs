@@ -5,6 +5,7 @@ mod compare;
 mod csv;
 #[cfg(test)]
 mod examples;
+mod factors;
 mod findings;
 #[cfg(test)]
 mod fixtures;

@@ -1,9 +1,9 @@
 //! Small tables of text below the headline: time beside its costs, how far the goal's weights may move, and what a plan
 //! that repeats a study has of its own. The renderers lay them out.
 
-use super::Report;
 use super::number::{Scale, decimals, fixed, percent, plain_number, times};
 use super::text::count;
+use super::{Report, factors};
 use crate::journal::Unit;
 use crate::verdict::{AtSites, COSTS, Cost, Estimate, Tradeoff, Turn, legacy_name};
 
@@ -16,7 +16,7 @@ pub(super) struct TextTable {
 
 /// What lies beside the ranking.
 pub(super) fn beside(report: &Report<'_>) -> Vec<TextTable> {
-    [costs(report), weights(report)].into_iter().flatten().collect()
+    [factors::table(report), costs(report), weights(report)].into_iter().flatten().collect()
 }
 
 /// What a plan that repeats a study has of its own.

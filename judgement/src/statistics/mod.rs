@@ -5,6 +5,7 @@
 //! sources and its measured error rates, is in docs/methodology.md; tests and intervals are checked against scipy in
 //! tests/oracle.rs.
 
+mod additive;
 mod distribution;
 mod estimate;
 mod evidence;
@@ -12,6 +13,7 @@ mod multiple;
 mod race;
 mod sample;
 
+pub use additive::Additive;
 pub use distribution::{fisher_tail, student_quantile, student_tail};
 pub use estimate::{CONFIDENCE, Estimate};
 pub use evidence::{Evidence, FEWEST};

@@ -5,6 +5,7 @@ mod cost;
 mod deliberate;
 mod effect;
 mod estimates;
+mod factors;
 mod goal;
 mod legacy;
 mod limits;
@@ -28,6 +29,7 @@ pub use cost::{CostColumn, cost_columns};
 pub use deliberate::{Deliberation, better_of};
 pub use effect::{Effect, OptionEffect, Seen, option_effects};
 pub use estimates::{PhaseEstimate, estimate_all};
+pub use factors::{FactorEffect, Interaction};
 pub use goal::{LeftOutPhase, Yardstick, weights};
 pub use legacy::{Combined, combine, legacy_name};
 pub use noise::Noise;
@@ -44,6 +46,7 @@ pub use twin::{TwinPair, twin_pairs};
 
 pub use crate::statistics::Estimate;
 
+use factors::factor_effects;
 use limits::limits;
 use noise::noise;
 use open::open_pairs;
@@ -93,6 +96,8 @@ pub struct Verdict {
     pub unsettled: Vec<OpenPair>,
     /// How noisy the run is; none below three blocks.
     pub noise: Option<Noise>,
+    /// What each level of each factor does wherever it was tried.
+    pub factors: Vec<FactorEffect>,
     /// What each costs, in the order of the ranking, and who is beaten in everything.
     pub tradeoffs: Vec<Tradeoff>,
     /// How far each weight may move before another leads.
@@ -164,6 +169,7 @@ pub fn judge(
         outcome,
         open: measured.iter().filter(|name| !placed(name)).map(|name| (*name).to_owned()).collect(),
         noise: noise(yardstick, trials, &ranking),
+        factors: factor_effects(plan, yardstick, trials, measured),
         tradeoffs: tradeoffs(plan, yardstick, trials, &ranking),
         sensitivity: sensitivity(yardstick, trials, &ranking, &tied),
         cautions: limits(plan, run, yardstick, trials, &ranking),

@@ -42,6 +42,18 @@ impl Blocks<'_> {
         self.0.values().filter_map(difference).filter(|difference| difference.is_finite()).collect()
     }
 
+    /// A number of these candidates, block by block.
+    pub(super) fn rows(
+        &self,
+        candidates: &[&str],
+        number: impl Fn(&Trial) -> Option<f64>,
+    ) -> Vec<Vec<Option<f64>>> {
+        let row = |block: &HashMap<&str, &Trial>| {
+            candidates.iter().map(|name| number(block.get(name)?).filter(|found| found.is_finite())).collect()
+        };
+        self.0.values().map(row).collect()
+    }
+
     /// A candidate's trials.
     pub fn of(&self, candidate: &str) -> impl Iterator<Item = &Trial> {
         self.0.values().filter_map(move |block| block.get(candidate).copied())

@@ -5,10 +5,10 @@ use maud::{Markup, html};
 
 use super::figures::{along, place, strip};
 use super::index::Index;
-use crate::report::Report;
-use crate::report::number::{times, times_within};
+use crate::report::number::{percent, times, times_within};
 use crate::report::text::{count, one_line};
-use crate::verdict::{Effect, OptionEffect, Seen};
+use crate::report::{Report, factors};
+use crate::verdict::{Effect, Estimate, OptionEffect, Seen};
 
 /// The strips of effects show at least this factor and at most the other, to either side.
 const NARROWEST: f64 = 1.25;
@@ -29,6 +29,7 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
         .flat_map(|effect| effect.phases.iter().flatten())
         .any(|effect| effect.ratio.low.is_some());
     html! {
+        (factors_section(report))
         @if !rows.is_empty() {
             section #effects aria-labelledby="effects-title" {
                 h2 #effects-title { "What an option does" }
@@ -49,6 +50,53 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
                     @if claims {
                         "► certainly better, ◄ certainly worse, ≈ within the tie, ? the interval points both ways. Each cell is judged alone."
                     } @else { "With fewer than three blocks there is no interval, and nothing is claimed." }
+                }
+            }
+        }
+    }
+}
+
+/// The effects of whole factors, a strip each.
+fn factors_section(report: &Report<'_>) -> Markup {
+    let found = &report.verdict.factors;
+    let ratios = found.iter().map(|effect| effect.ratio.point.max(1.0 / effect.ratio.point));
+    let reach = ratios.fold(NARROWEST, f64::max).min(WIDEST);
+    let cell = |ratio: &Estimate, certain: bool| {
+        let seen = match (certain, ratio.point < 1.0) {
+            (true, true) => Seen::Better,
+            (true, false) => Seen::Worse,
+            (false, _) if ratio.low.is_none() => Seen::TooFew,
+            (false, _) => Seen::Unclear,
+        };
+        drawn(ratio, seen, reach)
+    };
+    html! {
+        @if !found.is_empty() {
+            section #factors aria-labelledby="factors-title" {
+                h2 #factors-title { "What options do overall" }
+                p.lead {
+                    "How many times as much the goal takes with an option, over everything that was tried both with it and "
+                    "without: from all trials, blocks allowed for. Below it, where it does more or less than elsewhere."
+                }
+                div.scroll { table.picture.effects {
+                    caption.unseen { "Effect of each option over all candidates, as a ratio" }
+                    thead { tr { th scope="col" { "option" } th scope="col" { "goal" } th scope="col" { "against" } } }
+                    tbody { @for effect in found {
+                        tr {
+                            th scope="row" { span.name { (effect.factor) " " (one_line(factors::name(&effect.level))) } }
+                            (cell(&effect.ratio, effect.certain))
+                            td { (one_line(effect.against.as_deref().map_or("the mean of all", factors::name))) }
+                        }
+                        @for one in effect.interactions.iter().filter(|one| one.certain) { tr {
+                            th scope="row" { small { (one_line(&factors::place(one))) ": times that" } }
+                            (cell(&one.ratio, true))
+                            td { "elsewhere" }
+                        } }
+                    } }
+                } }
+                p.note {
+                    "The line is the 95% interval of each alone; ► and ◄ mark what is certain with all of them taken together "
+                    "and larger than " (percent(report.plan.protocol.tie)) ". Edges: " (times(1.0 / reach)) "× and " (times(reach)) "×."
                 }
             }
         }
@@ -84,15 +132,19 @@ fn looks(seen: Seen) -> (&'static str, &'static str, &'static str) {
 }
 
 fn cell(report: &Report<'_>, effect: &Effect, reach: f64) -> Markup {
-    let (class, sign, words) = looks(effect.seen(report.plan.protocol.tie));
+    drawn(&effect.ratio, effect.seen(report.plan.protocol.tie), reach)
+}
+
+fn drawn(ratio: &Estimate, seen: Seen, reach: f64) -> Markup {
+    let (class, sign, words) = looks(seen);
     let at = |ratio: f64| along(ratio, 1.0 / reach, reach);
-    let heat = place(effect.ratio.point.max(1.0), 1.0, reach);
-    let hover = format!("{}× over {}", times_within(&effect.ratio), count(effect.ratio.n, "block"));
-    let range = effect.ratio.low.zip(effect.ratio.high).map(|(low, high)| (at(low), at(high)));
+    let heat = place(ratio.point.max(1.0), 1.0, reach);
+    let hover = format!("{}× over {}", times_within(ratio), count(ratio.n, "block"));
+    let range = ratio.low.zip(ratio.high).map(|(low, high)| (at(low), at(high)));
     html! {
         td.cell.(class) style=(format!("--heat:{heat:.0}%")) title=(hover) {
-            span.value { span.sign aria-hidden="true" { (sign) } span.unseen { (words) } (times(effect.ratio.point)) "×" }
-            " " (strip(at(effect.ratio.point), range, effect.ratio.point > reach, Some(50.0)))
+            span.value { span.sign aria-hidden="true" { (sign) } span.unseen { (words) } (times(ratio.point)) "×" }
+            " " (strip(at(ratio.point), range, ratio.point > reach, Some(50.0)))
         }
     }
 }

@@ -13,7 +13,7 @@ use super::matrix::{Matrix, Spread};
 use super::number::percent;
 use super::tables::TextTable;
 use super::text::{count, listing, one_line, shorten, width, wrap};
-use super::{Report, TrialBasis, findings, sentence};
+use super::{Report, TrialBasis, factors, findings, sentence};
 use crate::journal::{CandidateStatus, TrialStanding, metric};
 use crate::plan::quoted;
 
@@ -252,6 +252,9 @@ fn foot(report: &Report<'_>, page: &mut Page, signs: Signs) {
     }
     if let Some(noise) = &report.noise {
         page.beside("Noise", LABEL, None, noise);
+    }
+    if let Some(factors) = factors::sentence(report) {
+        page.beside("Options", LABEL, None, &factors);
     }
     page.beside("Lab", LABEL, None, &join(&header.lab, &header.lab_reason));
     page.beside("Fidelity", LABEL, None, &header.fidelity);

@@ -1,0 +1,94 @@
+//! What options do wherever they were tried, in words and as a table.
+
+use super::Report;
+use super::number::{fine_percent, times, times_within};
+use super::tables::TextTable;
+use crate::verdict::{Estimate, FactorEffect, Interaction};
+
+/// The effects that are certain, in a sentence without a full stop; that of filesystems is the ranking. Nothing where none is.
+pub(super) fn sentence(report: &Report<'_>) -> Option<String> {
+    let certain = report.verdict.factors.iter().filter(|effect| effect.certain || apart(effect).is_some());
+    let certain: Vec<String> = certain.filter(|effect| effect.factor != "filesystem").map(words).collect();
+    (!certain.is_empty()).then(|| certain.join("; "))
+}
+
+/// `encryption luks2 costs 11% (±3.4%) overall, more so on xfs (24%)`.
+fn words(effect: &FactorEffect) -> String {
+    let ratio = effect.ratio;
+    let size = libm::fabs(ratio.point - 1.0);
+    let half = ratio
+        .low
+        .zip(ratio.high)
+        .map_or(String::new(), |(low, high)| format!(" (±{})", fine_percent((high - low) / 2.0)));
+    let does = match (effect.certain, ratio.point >= 1.0) {
+        (false, _) => "makes no certain difference".to_owned(),
+        (true, true) => format!("costs {}{half}", fine_percent(size)),
+        (true, false) => format!("saves {}{half}", fine_percent(size)),
+    };
+    let against = match effect.against.as_deref() {
+        None => " against the mean of all".to_owned(),
+        Some("") => String::new(),
+        Some(base) => format!(" against {base}"),
+    };
+    let differs = apart(effect).map_or(String::new(), |apart| {
+        let here = ratio.point * apart.ratio.point;
+        let more = match (ratio.point >= 1.0) == (apart.ratio.point >= 1.0) {
+            _ if !effect.certain => "but",
+            true => "more so",
+            false => "less so",
+        };
+        let sign = if here >= 1.0 { "+" } else { "−" };
+        format!(", {more} {} (there {sign}{} or so)", place(apart), fine_percent(libm::fabs(here - 1.0)))
+    });
+    format!("{} {}{against} {does} overall{differs}", effect.factor, name(&effect.level))
+}
+
+/// Where it differs most, of what is certain.
+fn apart(effect: &FactorEffect) -> Option<&Interaction> {
+    let size = |one: &&Interaction| libm::fabs(libm::log(one.ratio.point));
+    let certain = effect.interactions.iter().filter(|one| one.certain);
+    certain.max_by(|one, other| size(one).total_cmp(&size(other)))
+}
+
+pub(super) fn place(interaction: &Interaction) -> String {
+    match interaction.factor {
+        "filesystem" => format!("on {}", interaction.level),
+        "model" => format!("on the device {}", interaction.level),
+        factor => format!("with {factor} {}", name(&interaction.level)),
+    }
+}
+
+/// The default of an option is not named in a plan.
+pub(super) fn name(level: &str) -> &str {
+    if level.is_empty() { "default" } else { level }
+}
+
+/// Every effect, and each interaction that is certain.
+pub(super) fn table(report: &Report<'_>) -> Option<TextTable> {
+    let sign = |certain: bool, ratio: &Estimate| match (certain, ratio.point >= 1.0) {
+        (false, _) => "",
+        (true, true) => "costs",
+        (true, false) => "saves",
+    };
+    let mut rows = Vec::new();
+    for effect in &report.verdict.factors {
+        let against = effect.against.as_deref().map_or("mean of all", name);
+        let what = format!("{} {}", effect.factor, name(&effect.level));
+        let ratio = times_within(&effect.ratio);
+        rows.push(vec![what, against.to_owned(), ratio, sign(effect.certain, &effect.ratio).to_owned()]);
+        for one in effect.interactions.iter().filter(|one| one.certain) {
+            let here = format!("  {}", place(one));
+            let ratio = format!("{} more", times_within(&one.ratio));
+            rows.push(vec![
+                here,
+                String::new(),
+                ratio,
+                format!("about {}", times(effect.ratio.point * one.ratio.point)),
+            ]);
+        }
+    }
+    let title = "What each option does wherever it was tried, times as much as with the other. Intervals are 95% of each alone; \
+                 what is named certain is so with all taken together.";
+    let header = ["option", "against", "times", "certain"].map(str::to_owned).to_vec();
+    (!rows.is_empty()).then(|| TextTable { title: title.to_owned(), header, rows })
+}

@@ -1,0 +1,285 @@
+//! What an option does wherever it was tried: main effects of the plan's factors and where they differ, from all trials.
+//!
+//! A factor's effect is the mean of the differences that a change of it alone makes, over everything else that was tried with
+//! both; an interaction is how much that differs with another factor from what it is without. Both are contrasts of one
+//! least-squares fit of candidates and blocks, so that all trials say how noisy they are. Candidates given outside a matrix
+//! take part where there is one that differs from them in that factor alone.
+
+use libm::log1p;
+use serde::Serialize;
+
+use super::{Blocks, Yardstick};
+use crate::plan::{Candidate, Plan, is_twin};
+use crate::statistics::{Additive, Estimate, Evidence, holm};
+
+/// Probability of anything being called certain that is not, over all effects, and over all interactions.
+const ALPHA: f64 = 0.05;
+
+const FACTORS: [&str; 8] =
+    ["filesystem", "mkfs", "mount", "encryption", "scheduler", "model", "kernel", "memory"];
+const FILESYSTEM: usize = 0;
+
+/// A candidate's levels of [`FACTORS`]; empty for what it leaves at its default.
+type Levels = [String; FACTORS.len()];
+
+/// What one level of a factor does.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FactorEffect {
+    /// `filesystem`, `mkfs`, `mount`, `encryption`, `scheduler`, `model`, `kernel` or `memory`.
+    pub factor: &'static str,
+    pub level: String,
+    /// The level it is compared with; empty for the default, none for a filesystem: the mean of all.
+    pub against: Option<String>,
+    /// How many times as much the goal takes with it; the interval is of this effect alone.
+    pub ratio: Estimate,
+    /// How many pairs of candidates (for a filesystem: sets) that differ in this alone.
+    pub pairs: usize,
+    /// Larger than δ and no chance, all effects taken together.
+    pub certain: bool,
+    /// How it differs with levels of other factors.
+    pub interactions: Vec<Interaction>,
+}
+
+/// How an effect differs where a level of another factor is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Interaction {
+    pub factor: &'static str,
+    pub level: String,
+    /// How many times as large the ratio is here as elsewhere.
+    pub ratio: Estimate,
+    /// As for effects, over all interactions.
+    pub certain: bool,
+}
+
+/// The effects on the goal of every factor that was changed by itself at least twice; of filesystems last.
+pub(super) fn factor_effects(
+    plan: &Plan,
+    yardstick: &Yardstick,
+    blocks: &Blocks<'_>,
+    measured: &[&str],
+) -> Vec<FactorEffect> {
+    let tried = |candidate: &&Candidate| {
+        !is_twin(&candidate.name)
+            && candidate.path.is_none()
+            && measured.contains(&candidate.name.as_str())
+            && blocks.of(&candidate.name).any(|trial| yardstick.log_score(trial).is_some())
+    };
+    let candidates: Vec<&Candidate> = plan.candidates.iter().filter(tried).collect();
+    let names: Vec<&str> = candidates.iter().map(|candidate| candidate.name.as_str()).collect();
+    let Some(fit) = Additive::fit(&blocks.rows(&names, |trial| yardstick.log_score(trial))) else {
+        return Vec::new();
+    };
+    effects(&candidates.into_iter().map(levels).collect::<Vec<_>>(), &fit, log1p(plan.protocol.tie))
+}
+
+fn effects(cells: &[Levels], fit: &Additive, bound: f64) -> Vec<FactorEffect> {
+    let mut found = Vec::new();
+    for factor in (0..FACTORS.len()).rev() {
+        for level in distinct(cells, factor) {
+            let (against, changes) = changes(cells, factor, &level);
+            if changes.len() < 2 {
+                continue;
+            }
+            let interactions =
+                if factor == FILESYSTEM { Vec::new() } else { interactions(cells, factor, &changes) };
+            found.push((factor, level, against, changes, interactions));
+        }
+    }
+    let main: Vec<Evidence> =
+        found.iter().map(|(.., changes, _)| fit.contrast(&mean(changes.iter()))).collect();
+    let apart = found.iter().flat_map(|(.., interactions)| interactions);
+    let apart: Vec<Evidence> = apart.map(|(.., weights)| fit.contrast(weights)).collect();
+    let (sure, mut sure_apart) = (certain(&main, bound), certain(&apart, bound).into_iter().zip(&apart));
+    found
+        .into_iter()
+        .zip(main.iter().zip(sure))
+        .map(|((factor, level, against, changes, interactions), (evidence, certain))| FactorEffect {
+            factor: FACTORS[factor],
+            level,
+            against,
+            ratio: evidence.ratio(),
+            pairs: changes.len(),
+            certain,
+            interactions: interactions
+                .into_iter()
+                .zip(sure_apart.by_ref())
+                .map(|((factor, level, _), (certain, evidence))| Interaction {
+                    factor: FACTORS[factor],
+                    level,
+                    ratio: evidence.ratio(),
+                    certain,
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+fn levels(candidate: &Candidate) -> Levels {
+    let under = &candidate.under;
+    let encryption = Some(&candidate.encryption).filter(|name| *name != "none");
+    [
+        candidate.filesystem.clone(),
+        candidate.mkfs.join(" "),
+        candidate.mount.join(","),
+        encryption.cloned().unwrap_or_default(),
+        candidate.scheduler.clone().unwrap_or_default(),
+        under.model.clone().unwrap_or_default(),
+        under.kernel.as_ref().map_or(String::new(), |kernel| kernel.display().to_string()),
+        under.memory.map_or(String::new(), |memory| memory.to_string()),
+    ]
+}
+
+/// The levels of a factor, each once, in the order of the plan.
+fn distinct(cells: &[Levels], factor: usize) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for cell in cells {
+        if !found.contains(&cell[factor]) {
+            found.push(cell[factor].clone());
+        }
+    }
+    found
+}
+
+/// What a level is compared with, and every change of that alone: the candidate that has it, with the weights of the difference.
+fn changes(cells: &[Levels], factor: usize, level: &str) -> (Option<String>, Vec<(usize, Vec<f64>)>) {
+    let all = distinct(cells, factor);
+    let base = all.iter().find(|level| level.is_empty()).or(all.first()).cloned().unwrap_or_default();
+    let with = |cell: &Levels, level: &str| {
+        let mut other = cell.clone();
+        level.clone_into(&mut other[factor]);
+        cells.iter().position(|known| *known == other)
+    };
+    let change = |at: usize| -> Option<(usize, Vec<f64>)> {
+        let others: Vec<usize> = if factor == FILESYSTEM {
+            all.iter().map(|level| with(&cells[at], level)).collect::<Option<_>>()?
+        } else {
+            vec![with(&cells[at], &base)?]
+        };
+        let mut weights = vec![0.0; cells.len()];
+        weights[at] = 1.0;
+        others.iter().for_each(|other| weights[*other] -= 1.0 / others.len() as f64);
+        Some((at, weights))
+    };
+    let own =
+        (0..cells.len()).filter(|at| cells[*at][factor] == level && with(&cells[*at], level) == Some(*at));
+    let changed =
+        if factor != FILESYSTEM && level == base { Vec::new() } else { own.filter_map(change).collect() };
+    (Some(base).filter(|_| factor != FILESYSTEM), changed)
+}
+
+type Apart = (usize, String, Vec<f64>);
+
+/// The changes with each level of each other factor against those without. Of two levels the second says it all.
+fn interactions(cells: &[Levels], factor: usize, changes: &[(usize, Vec<f64>)]) -> Vec<Apart> {
+    let mut found = Vec::new();
+    for other in (0..FACTORS.len()).filter(|other| *other == FILESYSTEM || *other > factor) {
+        let with: Vec<Levels> = changes.iter().map(|(at, _)| cells[*at].clone()).collect();
+        let levels = distinct(&with, other);
+        let several = levels.len();
+        for level in levels.into_iter().skip(usize::from(several <= 2)) {
+            let (here, there): (Vec<_>, Vec<_>) =
+                changes.iter().partition(|(at, _)| cells[*at][other] == level);
+            let (here, there) = (mean(here.into_iter()), mean(there.into_iter()));
+            let weights = here.iter().zip(&there).map(|(here, there)| here - there).collect();
+            found.push((other, level, weights));
+        }
+    }
+    found
+}
+
+fn mean<'a>(changes: impl Iterator<Item = &'a (usize, Vec<f64>)> + Clone) -> Vec<f64> {
+    let count = changes.clone().count() as f64;
+    let length = changes.clone().map(|(_, weights)| weights.len()).max().unwrap_or(0);
+    (0..length).map(|at| changes.clone().map(|(_, weights)| weights[at]).sum::<f64>() / count).collect()
+}
+
+/// Which are no chance, all together, and larger than what does not matter. None below three blocks.
+fn certain(found: &[Evidence], bound: f64) -> Vec<bool> {
+    let p: Vec<f64> = found.iter().map(Evidence::p_different).collect();
+    let sure = |(p, evidence): (f64, &Evidence)| {
+        p <= ALPHA && evidence.difference.abs() > bound && evidence.estimate().low.is_some()
+    };
+    holm(&p).into_iter().zip(found).map(sure).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Additive, FactorEffect, Levels, effects};
+
+    const NOISE: f64 = 0.05;
+    const LUKS: f64 = 0.10;
+    const ON_XFS: f64 = 0.20;
+    const NOATIME: f64 = -0.06;
+
+    /// Three filesystems, plain and on LUKS, with and without noatime, and one candidate besides the matrix.
+    fn cells() -> Vec<Levels> {
+        let cell = |filesystem: &str, mount: &str, encryption: &str| {
+            let mut levels = Levels::default();
+            for (at, level) in [(0, filesystem), (2, mount), (3, encryption)] {
+                level.clone_into(&mut levels[at]);
+            }
+            levels
+        };
+        let each = |(filesystem, mount)| ["", "luks2"].map(|encryption| cell(filesystem, mount, encryption));
+        let pairs = ["ext4", "xfs", "jfs"].into_iter().flat_map(|name| [(name, ""), (name, "noatime")]);
+        pairs.flat_map(each).chain([cell("btrfs", "ssd", "")]).collect()
+    }
+
+    fn centre(cell: &Levels) -> f64 {
+        let [xfs, noatime, luks] =
+            [&cell[0] == "xfs", &cell[2] == "noatime", &cell[3] == "luks2"].map(f64::from);
+        0.3 * xfs + NOATIME * noatime + LUKS * luks + ON_XFS * luks * xfs
+    }
+
+    /// A world of so many blocks; every third candidate rests after the third.
+    fn world(blocks: usize, normal: &mut impl FnMut() -> f64) -> Vec<FactorEffect> {
+        let cells = cells();
+        let mut rows = Vec::new();
+        for block in 0..blocks {
+            let mood = normal();
+            let rests = |at: usize| block >= 3 && at % 3 == 0;
+            let mut score = |(at, cell)| (!rests(at)).then(|| centre(cell) + mood + NOISE * normal());
+            rows.push(cells.iter().enumerate().map(&mut score).collect::<Vec<_>>());
+        }
+        effects(&cells, &Additive::fit(&rows).unwrap(), 0.03_f64.ln_1p())
+    }
+
+    #[test]
+    fn known_effects_are_found_with_intervals_that_cover_them() {
+        let mut state = 7_u64;
+        let mut uniform = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            ((state >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+        };
+        let mut normal = move || {
+            let radius = (-2.0 * uniform().ln()).sqrt();
+            radius * (std::f64::consts::TAU * uniform()).cos()
+        };
+        let (worlds, mut covered, mut asked, mut found_luks, mut found_xfs, mut wrong) = (400, 0, 0, 0, 0, 0);
+        for _ in 0..worlds {
+            let found = world(5, &mut normal);
+            let of = |level: &str| found.iter().find(|effect| effect.level == level).unwrap();
+            let (luks, noatime) = (of("luks2"), of("noatime"));
+            let xfs = luks.interactions.iter().find(|one| one.level == "xfs").unwrap();
+            for (ratio, truth) in
+                [(luks.ratio, LUKS + ON_XFS / 3.0), (noatime.ratio, NOATIME), (xfs.ratio, ON_XFS)]
+            {
+                asked += 1;
+                covered +=
+                    usize::from(ratio.low.unwrap() <= truth.exp() && truth.exp() <= ratio.high.unwrap());
+            }
+            found_luks += usize::from(luks.certain);
+            found_xfs += usize::from(xfs.certain);
+            wrong += usize::from(noatime.interactions.iter().any(|one| one.certain));
+        }
+        let share = covered as f64 / f64::from(asked);
+        assert!((0.94..0.96).contains(&share), "{share}");
+        assert!(found_luks == worlds && found_xfs > worlds * 95 / 100, "{found_luks}, {found_xfs}");
+        assert!(wrong <= worlds * 5 / 100, "{wrong}");
+        // Outside the matrix there is nothing to pair it with; and two blocks are too few to say anything.
+        let found = world(2, &mut normal);
+        assert!(
+            found.iter().all(|effect| effect.level != "ssd" && !effect.certain && effect.ratio.low.is_none())
+        );
+    }
+}
