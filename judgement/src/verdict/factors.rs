@@ -187,10 +187,11 @@ fn interactions(cells: &[Levels], factor: usize, changes: &[(usize, Vec<f64>)]) 
     found
 }
 
-fn mean<'a>(changes: impl Iterator<Item = &'a (usize, Vec<f64>)> + Clone) -> Vec<f64> {
-    let count = changes.clone().count() as f64;
-    let length = changes.clone().map(|(_, weights)| weights.len()).max().unwrap_or(0);
-    (0..length).map(|at| changes.clone().map(|(_, weights)| weights[at]).sum::<f64>() / count).collect()
+fn mean<'a>(changes: impl Iterator<Item = &'a (usize, Vec<f64>)>) -> Vec<f64> {
+    let changes: Vec<&Vec<f64>> = changes.map(|(_, weights)| weights).collect();
+    let length = changes.first().map_or(0, |weights| weights.len());
+    let sum = |at: usize| changes.iter().map(|weights| weights[at]).sum::<f64>();
+    (0..length).map(|at| sum(at) / changes.len() as f64).collect()
 }
 
 /// Which are no chance, all together, and larger than what does not matter. None below three blocks.
@@ -237,7 +238,7 @@ mod tests {
         let mut rows = Vec::new();
         for block in 0..blocks {
             let mood = normal();
-            let rests = |at: usize| block >= 3 && at % 3 == 0;
+            let rests = |at: usize| block >= 3 && at.is_multiple_of(3);
             let mut score = |(at, cell)| (!rests(at)).then(|| centre(cell) + mood + NOISE * normal());
             rows.push(cells.iter().enumerate().map(&mut score).collect::<Vec<_>>());
         }
