@@ -60,7 +60,6 @@ impl fmt::Display for Skipped {
     }
 }
 
-/// What was copied.
 pub(super) struct Copied {
     /// The target, as listing it would show it.
     pub(super) tree: Tree,

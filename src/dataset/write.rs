@@ -74,7 +74,6 @@ impl Manner<'_> {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Written {
     pub(crate) files: u64,
-    /// Bytes.
     pub(crate) bytes: u64,
 }
 
@@ -270,7 +269,6 @@ pub(crate) fn read_some(file: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<usize
     }
 }
 
-/// Writes all of `bytes`.
 pub(crate) fn write_fully(file: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Errno> {
     while !bytes.is_empty() {
         match rustix::io::write(file, bytes) {

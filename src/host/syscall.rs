@@ -107,13 +107,13 @@ pub fn block_device_is_read_only(device: impl AsFd) -> Result<bool> {
     unsafe { ioctl(device, Getter::<BLKROGET, i32>::new()) }.map(|flag| flag != 0)
 }
 
-/// Tells an open block device that the bytes from `start` on, `length` of them, are no longer needed.
+/// Tells an open block device that its first `length` bytes are no longer needed.
 ///
 /// # Errors
 /// `EOPNOTSUPP` when the device cannot discard; `EBADF` when it is not open for writing.
-pub fn discard_range(device: impl AsFd, start: u64, length: u64) -> Result<()> {
+pub fn discard(device: impl AsFd, length: u64) -> Result<()> {
     // SAFETY: BLKDISCARD reads two u64.
-    unsafe { ioctl(device, Setter::<BLKDISCARD, [u64; 2]>::new([start, length])) }
+    unsafe { ioctl(device, Setter::<BLKDISCARD, [u64; 2]>::new([0, length])) }
 }
 
 /// The number of a loop device that is free just now; somebody else may take it first.

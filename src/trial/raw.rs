@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::host::caches::drop_caches;
 use crate::host::root::Root;
-use crate::host::syscall::discard_range;
+use crate::host::syscall;
 use crate::journal::{Facts, Observation};
 use crate::measure::WorkDone;
 use crate::plan::{Flow, Operation, Phase, Work};
@@ -88,7 +88,7 @@ impl Agent<'_> {
             .map_err(TrialError::io("open the device"))?;
         let size = rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0))
             .map_err(|errno| TrialError::io("learn the size of the device")(errno.into()))?;
-        let discarded = discard_range(&file, 0, size).is_ok();
+        let discarded = syscall::discard(&file, size).is_ok();
         if !discarded {
             let text = "the device could not be discarded after its rate was measured: every filesystem finds it full of old data";
             stack.sink.caution("", text.to_owned());

@@ -82,9 +82,7 @@ pub enum Staging {
 /// Settings of `/sys/block/…/queue` that a guest's driver does not know of a modelled device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueLimits {
-    /// `rotational`.
     pub rotational: bool,
-    /// `max_sectors_kb`.
     pub max_sectors_kb: u32,
 }
 

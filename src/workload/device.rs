@@ -59,7 +59,7 @@ pub fn write_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError
 pub fn read_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError> {
     let mut latency = Latency::new("read")?;
     let mut position = 0;
-    each_piece(Operation::DeviceRead, device, body(dataset).0.size, |piece, start| {
+    each_piece(device, body(dataset).0.size, |piece, start| {
         latency.since(start);
         position += piece.len() as u64;
         Ok(())
@@ -75,7 +75,7 @@ pub fn verify_device(device: &Path, dataset: &Prepared) -> Result<(), WorkError>
     let (body, content) = body(dataset);
     let Some(content) = content else { return Ok(()) };
     let mut position = 0;
-    each_piece(Operation::DeviceRead, device, body.size, |piece, _| {
+    each_piece(device, body.size, |piece, _| {
         if let Some(at) = content.first_difference(&body, position, piece) {
             return Err(WorkError::Miscounted {
                 operation: Operation::DeviceRead.name(),
@@ -89,13 +89,13 @@ pub fn verify_device(device: &Path, dataset: &Prepared) -> Result<(), WorkError>
     })
 }
 
+/// Reads the device from its first byte on.
 fn each_piece(
-    operation: Operation,
     device: &Path,
     size: u64,
     mut take: impl FnMut(&[u8], Instant) -> Result<(), WorkError>,
 ) -> Result<(), WorkError> {
-    let file = open(operation, device, OFlags::RDONLY)?;
+    let file = open(Operation::DeviceRead, device, OFlags::RDONLY)?;
     let mut buffer = vec![0; TRANSFER];
     let mut left = size;
     while left > 0 {
@@ -103,7 +103,7 @@ fn each_piece(
         let start = Instant::now();
         let count = read_some(file.as_fd(), &mut buffer[..wanted])
             .and_then(|count| if count == 0 { Err(Errno::NOSPC) } else { Ok(count) })
-            .map_err(|errno| failed(operation, "read", device, errno))?;
+            .map_err(|errno| failed(Operation::DeviceRead, "read", device, errno))?;
         take(&buffer[..count], start)?;
         left -= count as u64;
     }

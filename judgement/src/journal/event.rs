@@ -166,7 +166,6 @@ pub struct Surroundings {
 pub struct Sentinel {
     /// Of the processor alone.
     pub cpu: f64,
-    /// Of the memory.
     pub memory: f64,
 }
 

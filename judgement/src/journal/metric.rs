@@ -9,13 +9,10 @@ use crate::plan::Flow;
 /// Unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Unit {
-    /// Seconds.
     #[serde(rename = "s")]
     Seconds,
-    /// Bytes.
     #[serde(rename = "B")]
     Bytes,
-    /// Bytes per second.
     #[serde(rename = "B/s")]
     BytesPerSecond,
     /// Things per second.

@@ -153,7 +153,7 @@ impl ClaimedDevice {
     /// # Errors
     /// Any error but that the device does not support it.
     pub fn discard(&self) -> std::io::Result<bool> {
-        match syscall::discard_range(&self.file, 0, self.device.size) {
+        match syscall::discard(&self.file, self.device.size) {
             Ok(()) => Ok(true),
             Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOTTY) => Ok(false),
             Err(error) => Err(error.into()),
