@@ -14,6 +14,12 @@ pub(super) struct TextTable {
     pub(super) rows: Vec<Vec<String>>,
 }
 
+impl TextTable {
+    pub(super) fn new(title: impl Into<String>, header: &[&str], rows: Vec<Vec<String>>) -> Self {
+        Self { title: title.into(), header: header.iter().map(|text| (*text).to_owned()).collect(), rows }
+    }
+}
+
 /// What lies beside the ranking.
 pub(super) fn beside(report: &Report<'_>) -> Vec<TextTable> {
     [factors::table(report), costs(report), weights(report)].into_iter().flatten().collect()
@@ -109,13 +115,10 @@ fn weights(report: &Report<'_>) -> Option<TextTable> {
         vec![range.phase.clone(), range.weight.to_string(), low, high]
     });
     let rows = rows.collect();
-    Some(TextTable {
-        title: format!(
-            "{leader} leads while a weight lies between these (beyond, who is named), going by the estimates."
-        ),
-        header: ["phase", "weight", "from", "to"].map(str::to_owned).to_vec(),
-        rows,
-    })
+    let title = format!(
+        "{leader} leads while a weight lies between these (beyond, who is named), going by the estimates."
+    );
+    Some(TextTable::new(title, &["phase", "weight", "from", "to"], rows))
 }
 
 fn legacy(report: &Report<'_>) -> Option<TextTable> {

@@ -36,8 +36,8 @@ pub(super) fn render(report: ComparisonReport<'_>) -> String {
         @if !found.costs.is_empty() || !found.judged.is_empty() {
             section #numbers aria-labelledby="numbers-title" {
                 h2 #numbers-title { "The numbers" }
-                details { summary { "What was judged" } (text_table(&report.table())) }
-                @if !found.costs.is_empty() { details { summary { "Costs, and the steps around the phases" } (text_table(&report.costs())) } }
+                details { summary { "What was judged" } (text_table(&report.table(), None)) }
+                @if !found.costs.is_empty() { details { summary { "Costs, and the steps around the phases" } (text_table(&report.costs(), None)) } }
             }
         }
         section #runs aria-labelledby="runs-title" {

@@ -114,11 +114,7 @@ impl<'a> ComparisonReport<'a> {
             }
             cells
         });
-        TextTable {
-            title: String::new(),
-            rows: rows.collect(),
-            header: header.into_iter().map(str::to_owned).collect(),
-        }
+        TextTable::new("", &header, rows.collect())
     }
 
     /// What informs: costs, and the steps around the phases.
@@ -126,11 +122,7 @@ impl<'a> ComparisonReport<'a> {
         let header = ["candidate", "phase", "before", "after", "change", "95% interval"];
         let rows = self.found.whole.costs.iter();
         let rows = rows.map(|change| numbers(change, format!("{} {}", change.subject(), change.metric)));
-        TextTable {
-            title: "For information: not tested, and no part of the outcome".to_owned(),
-            header: header.map(str::to_owned).to_vec(),
-            rows: rows.collect(),
-        }
+        TextTable::new("For information: not tested, and no part of the outcome", &header, rows.collect())
     }
 
     /// What a reader must know besides: a label and a sentence each.

@@ -33,7 +33,7 @@ pub(super) fn section(across: &Across) -> Markup {
             dl.facts { @for column in &across.columns {
                 dt { (one_line(&column.title)) } dd { (one_line(&column.sentence)) }
             } }
-            @for table in across.tables().iter().skip(1) { (super::then::laid_out(table)) }
+            @for table in across.tables().iter().skip(1) { (super::then::laid_out(table, None)) }
         }
     }
 }

@@ -3,46 +3,43 @@
 use maud::{Markup, html};
 
 use super::index::Index;
+use super::then::laid_out;
 use crate::report::Report;
 use crate::report::number::times;
+use crate::report::tables::TextTable;
 use crate::report::text::one_line;
 use crate::verdict::{Relation, Standing};
 
 /// The whole comparison, folded; nothing where nothing was compared.
 pub(super) fn folded(report: &Report<'_>, index: &Index<'_>) -> Markup {
-    let verdict = &report.verdict;
-    let mut standings: Vec<&Standing> = verdict.standings.iter().collect();
+    let mut standings: Vec<&Standing> = report.verdict.standings.iter().collect();
+    if standings.is_empty() {
+        return html! {};
+    }
     standings.sort_by(|one, other| one.ratio.point.total_cmp(&other.ratio.point));
+    let row = |standing: &&Standing| {
+        let ratio = standing.ratio;
+        let ends = ratio.low.zip(ratio.high);
+        vec![
+            standing.candidate.clone(),
+            standing.against.clone(),
+            times(ratio.point),
+            ends.map_or("–".to_owned(), |(low, high)| format!("{}–{}", times(low), times(high))),
+            ratio.n.to_string(),
+            conclusion(standing.relation).to_owned(),
+        ]
+    };
+    let header = ["candidate", "against", "times", "95% interval", "blocks", "conclusion"];
+    let table = TextTable::new("", &header, standings.iter().map(row).collect());
     html! {
-        @if !standings.is_empty() {
-            details #certainty {
-                summary { "How certain is the order" }
-                p.note {
-                    "Each candidate against whoever led at the time, paired within blocks, for the whole goal. The interval is of this pair "
-                    "alone; the conclusion allows for all comparisons and all looks at the data."
-                    @if let Some(noise) = &report.noise { " Noise: " (one_line(noise)) "." }
-                }
-                div.scroll { table.numbers {
-                    thead { tr {
-                        th scope="col" { "candidate" }
-                        th scope="col" { "against" }
-                        th scope="col" { "times" }
-                        th scope="col" { "95% interval" }
-                        th scope="col" { "blocks" }
-                        th scope="col" { "conclusion" }
-                    } }
-                    tbody { @for standing in standings {
-                        tr data-candidate=[index.number(&standing.candidate)] {
-                            th scope="row" { (one_line(&standing.candidate)) }
-                            td { (one_line(&standing.against)) }
-                            td { (times(standing.ratio.point)) }
-                            td { (standing.ratio.low.zip(standing.ratio.high).map_or("–".to_owned(), |(low, high)| format!("{}–{}", times(low), times(high)))) }
-                            td { (standing.ratio.n) }
-                            td { (conclusion(standing.relation)) }
-                        }
-                    } }
-                } }
+        details #certainty {
+            summary { "How certain is the order" }
+            p.note {
+                "Each candidate against whoever led at the time, paired within blocks, for the whole goal. The interval is of this pair "
+                "alone; the conclusion allows for all comparisons and all looks at the data."
+                @if let Some(noise) = &report.noise { " Noise: " (one_line(noise)) "." }
             }
+            (laid_out(&table, Some(index)))
         }
     }
 }

@@ -6,10 +6,12 @@ use maud::{Markup, html};
 use super::figures::{bar, in_scale};
 use super::index::Index;
 use super::phases::chart;
+use super::then::laid_out;
 use crate::journal::Group;
 use crate::report::Report;
-use crate::report::matrix::{Mark, Matrix};
+use crate::report::matrix::{Cell, Mark, Matrix, Row};
 use crate::report::number::{Scale, fixed};
+use crate::report::tables::TextTable;
 use crate::report::text::one_line;
 use crate::verdict::{COSTS, Cost, CostColumn};
 
@@ -123,40 +125,28 @@ fn by_phase(report: &Report<'_>, index: &Index<'_>) -> Markup {
                 summary { "The same, phase by phase" }
                 @for detail in costs() {
                     h4 { code { (detail.metric) } " " small { (detail.meaning) } }
-                    div.scroll { (phase_table(&detail.matrix, index)) }
+                    (laid_out(&phase_table(&detail.matrix), Some(index)))
                 }
             }
         }
     }
 }
 
-fn phase_table(matrix: &Matrix, index: &Index<'_>) -> Markup {
-    html! {
-        table.numbers {
-            thead { tr {
-                th scope="col" { "candidate" }
-                @for column in &matrix.columns {
-                    th scope="col" { (one_line(&column.phase)) @if !column.unit.is_empty() { small { (column.unit) } } }
-                }
-            } }
-            tbody {
-                @for row in &matrix.rows {
-                    tr data-candidate=[index.number(&row.candidate)] {
-                        th scope="row" { (one_line(&row.candidate)) }
-                        @for cell in &row.cells {
-                            td {
-                                @match cell {
-                                    Some(cell) => {
-                                        @if cell.mark == Mark::Best { span title="best" { "► " } }
-                                        (fixed(cell.value, cell.decimals))
-                                    }
-                                    None => { "–" }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
+fn phase_table(matrix: &Matrix) -> TextTable {
+    let titles = matrix.columns.iter().map(|column| match column.unit {
+        "" => column.phase.clone(),
+        unit => format!("{}, {unit}", column.phase),
+    });
+    let cell = |cell: &Option<Cell>| match cell {
+        Some(cell) => {
+            format!("{}{}", if cell.mark == Mark::Best { "► " } else { "" }, fixed(cell.value, cell.decimals))
         }
+        None => "–".to_owned(),
+    };
+    let row = |row: &Row| std::iter::once(row.candidate.clone()).chain(row.cells.iter().map(cell)).collect();
+    TextTable {
+        title: String::new(),
+        header: std::iter::once("candidate".to_owned()).chain(titles).collect(),
+        rows: matrix.rows.iter().map(row).collect(),
     }
 }

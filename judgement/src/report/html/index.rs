@@ -8,7 +8,7 @@ use crate::verdict::PhaseEstimate;
 
 /// The estimates of a report, to be looked up.
 #[derive(Debug)]
-pub(super) struct Index<'a> {
+pub(in crate::report) struct Index<'a> {
     estimates: HashMap<(&'a str, &'a str, &'a str), &'a PhaseEstimate>,
     numbers: HashMap<&'a str, usize>,
     /// Measured candidates, best first.

@@ -7,8 +7,10 @@ use maud::{Markup, html};
 use super::figures::alone;
 use super::index::Index;
 use super::phases::chart;
+use super::then::laid_out;
 use crate::journal::{CandidateStatus, Unit};
 use crate::report::Report;
+use crate::report::tables::TextTable;
 use crate::report::text::one_line;
 
 /// Percentiles of the table.
@@ -82,7 +84,7 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
                         (chart("latency", Some(phase), call, &format!("Latency of {} in {} by percentile; the table below has the numbers", one_line(call), one_line(name))))
                         details {
                             summary { "Numbers of " (one_line(name)) ": " (one_line(call)) }
-                            (table(report, index, &sums, phase, call))
+                            (laid_out(&table(report, &sums, phase, call), Some(index)))
                         }
                     }
                 } }
@@ -93,34 +95,23 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
 
 fn table(
     report: &Report<'_>,
-    index: &Index<'_>,
     sums: &BTreeMap<(usize, &str, usize), Counts>,
     phase: usize,
     call: &str,
-) -> Markup {
-    html! {
-        div.scroll { table.numbers {
-            thead { tr {
-                th scope="col" { "candidate" }
-                @for (_, title) in SHOWN { th scope="col" { (title) } }
-                th scope="col" { "longest" }
-                th scope="col" { "calls" }
-            } }
-            tbody {
-                @for (at_candidate, entry) in report.candidates.iter().enumerate() {
-                    @if let Some(counts) = sums.get(&(phase, call, at_candidate)) {
-                        tr data-candidate=[index.number(entry.name)] {
-                            th scope="row" { (one_line(entry.name)) }
-                            @for share in SHOWN.map(|shown| shown.0).into_iter().chain([1.0]) {
-                                td { (at(counts, share).map_or("–".to_owned(), |value| alone(value, Unit::Seconds, Some(0.02)))) }
-                            }
-                            td { (counts.values().sum::<u64>()) }
-                        }
-                    }
-                }
-            }
-        } }
-    }
+) -> TextTable {
+    let rows = report.candidates.iter().enumerate().filter_map(|(at_candidate, entry)| {
+        let counts = sums.get(&(phase, call, at_candidate))?;
+        let shares = SHOWN.map(|shown| shown.0).into_iter().chain([1.0]);
+        let shown = |share| {
+            at(counts, share).map_or("–".to_owned(), |value| alone(value, Unit::Seconds, Some(0.02)))
+        };
+        let calls = counts.values().sum::<u64>().to_string();
+        Some(std::iter::once(entry.name.to_owned()).chain(shares.map(shown)).chain([calls]).collect())
+    });
+    let mut header = vec!["candidate"];
+    header.extend(SHOWN.map(|shown| shown.1));
+    header.extend(["longest", "calls"]);
+    TextTable::new("", &header, rows.collect())
 }
 
 #[cfg(test)]

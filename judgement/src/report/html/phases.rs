@@ -6,10 +6,12 @@ use maud::{Markup, html};
 use super::commands::harmless;
 use super::figures::{in_scale, spread};
 use super::index::Index;
+use super::then::laid_out;
 use super::thinning::Thinned;
-use crate::journal::{Unit, metric};
+use crate::journal::Unit;
 use crate::plan::{Phase, Work};
 use crate::report::number::Scale;
+use crate::report::tables::TextTable;
 use crate::report::text::one_line;
 use crate::report::{PhaseEntry, Report};
 use crate::verdict::PhaseEstimate;
@@ -137,41 +139,26 @@ fn table(report: &Report<'_>, index: &Index<'_>, phase: &PhaseEntry) -> Markup {
             Some((metric, Scale::suited(unit, found.iter().map(|found| found.estimate.point))))
         })
         .collect();
-    html! {
-        div.scroll {
-            table.numbers {
-                thead { tr {
-                    th scope="col" { "candidate" }
-                    @for (name, scale) in &columns {
-                        th scope="col" title=(metric(name).map_or("", |known| known.meaning)) {
-                            (name) @if !scale.label.is_empty() { small { (scale.label) } }
-                        }
-                    }
-                    th scope="col" { "trials" }
-                } }
-                tbody {
-                    @for candidate in &index.measured {
-                        tr data-candidate=[index.number(candidate)] {
-                            th scope="row" { (one_line(candidate)) }
-                            @for (metric, scale) in &columns {
-                                td { (cell(index.get(candidate, &phase.name, metric), *scale)) }
-                            }
-                            td { (index.get(candidate, &phase.name, columns.first().map_or("", |column| column.0)).map_or(0, |found| found.estimate.n)) }
-                        }
-                    }
-                }
-            }
-        }
-    }
+    let titles = columns.iter().map(|(name, scale)| match scale.label {
+        "" => (*name).to_owned(),
+        unit => format!("{name}, {unit}"),
+    });
+    let row = |candidate: &&str| {
+        let cells =
+            columns.iter().map(|(metric, scale)| cell(index.get(candidate, &phase.name, metric), *scale));
+        let counted = columns.first().and_then(|column| index.get(candidate, &phase.name, column.0));
+        let trials = counted.map_or(0, |found| found.estimate.n).to_string();
+        std::iter::once((*candidate).to_owned()).chain(cells).chain([trials]).collect()
+    };
+    let rows = index.measured.iter().map(row).collect();
+    let header = std::iter::once("candidate".to_owned()).chain(titles).chain(["trials".to_owned()]).collect();
+    laid_out(&TextTable { title: String::new(), header, rows }, Some(index))
 }
 
-fn cell(found: Option<&PhaseEstimate>, scale: Scale) -> Markup {
-    let Some(found) = found else { return html! { "–" } };
+fn cell(found: Option<&PhaseEstimate>, scale: Scale) -> String {
+    let Some(found) = found else { return "–".to_owned() };
     let share = spread(found);
-    html! {
-        (in_scale(found.estimate.point, scale, share))
-        @if let Some((low, high)) = found.ends() {
-            small { (in_scale(low, scale, share)) "–" (in_scale(high, scale, share)) }
-        }
-    }
+    let shown = |value| in_scale(value, scale, share);
+    let ends = found.ends().map_or(String::new(), |(low, high)| format!(" ({}–{})", shown(low), shown(high)));
+    format!("{}{ends}", shown(found.estimate.point))
 }

@@ -37,10 +37,10 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
                 div.requests { @for one in &report.requests {
                     figure.requests data-requests=(one_line(&one.candidate)) {
                         figcaption {
-                            strong { (one_line(&one.candidate)) } " · block " (one.block) " · "
+                            strong { (one_line(&one.candidate)) } " block " (one.block) " · "
                             (format!("{:.3} s", one.to - one.from)) " · "
-                            (format!("{:.1} to {:.1} GB", one.lowest as f64 / 1e9, one.highest as f64 / 1e9))
-                            " · at most " (format!("{:.0} MB/s", peak(one.rates.iter().flatten()) / 1e6))
+                            (format!("{:.1}–{:.1} GB", one.lowest as f64 / 1e9, one.highest as f64 / 1e9))
+                            " · ≤ " (format!("{:.0} MB/s", peak(one.rates.iter().flatten()) / 1e6))
                         }
                         (PreEscaped(drawing(one, &phases(report, one), &scale, limit)))
                     }

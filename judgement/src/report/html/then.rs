@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::index::Index;
 use crate::report::Report;
 use crate::report::findings::{self, Finding};
 use crate::report::tables::TextTable;
@@ -21,7 +22,7 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
                     p.note { (one_line(&findings::standing(report))) }
                     @for finding in &found { (one(finding)) }
                 }
-                @for table in tables { (laid_out(table)) }
+                @for table in tables { (laid_out(table, None)) }
             }
         }
     }
@@ -52,20 +53,21 @@ pub(super) fn beside(report: &Report<'_>) -> Markup {
         @if !report.beside.is_empty() {
             details #beside {
                 summary { "Costs beside time, and other weights" }
-                @for table in &report.beside { (laid_out(table)) }
+                @for table in &report.beside { (laid_out(table, None)) }
             }
         }
     }
 }
 
-/// A small table under its title.
-pub(in crate::report) fn laid_out(table: &TextTable) -> Markup {
+/// A small table under its title; a row that is a candidate's can be left out with it.
+pub(in crate::report) fn laid_out(table: &TextTable, index: Option<&Index<'_>>) -> Markup {
+    let number = |row: &[String]| index?.number(row.first()?);
     html! {
         @if !table.title.is_empty() { h3.extra { (one_line(&table.title)) } }
         div.scroll { table.numbers {
             thead { tr { @for title in &table.header { th scope="col" { (one_line(title)) } } } }
             tbody { @for row in &table.rows {
-                tr {
+                tr data-candidate=[number(row)] {
                     @for (at, cell) in row.iter().enumerate() {
                         @if at == 0 { th scope="row" { (one_line(cell)) } } @else { td { (one_line(cell)) } }
                     }
