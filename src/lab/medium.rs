@@ -16,6 +16,16 @@ use crate::plan::DeviceSource;
 const IN_FOLDERS: &str = "in folders nothing is made, mounted or checked, and what their devices were asked for and how much space is \
     taken cannot be told from what others do there; durable is when syncfs returned, which waits for others' data there, too";
 
+/// What must be known of a folder that lies on one of these.
+const PECULIAR: [(&str, &str); 2] = [
+    // fs/fuse/inode.c, fuse_sync_fs: only virtiofs passes it on.
+    (
+        ", on fuse",
+        "syncfs ends at the program that serves a FUSE filesystem: what is called durable may still be on its way",
+    ),
+    (", on tmpfs", "a folder on tmpfs lies in memory: its times are those of memory"),
+];
+
 /// What is under a filesystem under test.
 #[derive(Debug, Clone)]
 pub enum Medium {
@@ -237,7 +247,11 @@ impl Medium {
         let texts = match self {
             Medium::Image { folder, .. } => image::tmpfs_caution(folder).ok().flatten().into_iter().collect(),
             Medium::Modelled { .. } => Vec::new(),
-            Medium::Folders { .. } => vec![IN_FOLDERS.to_owned()],
+            Medium::Folders { facts } => {
+                let lies = |on: &str| facts.values().any(|told| told.contains(on));
+                let also = PECULIAR.iter().filter(|(on, _)| lies(on)).map(|(_, text)| (*text).to_owned());
+                [IN_FOLDERS.to_owned()].into_iter().chain(also).collect()
+            }
             Medium::Device { cautions, .. } => cautions.clone(),
         };
         texts.into_iter().map(|text| Caution { phase: String::new(), text }).collect()

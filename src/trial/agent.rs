@@ -109,7 +109,7 @@ fn work(assignment: &Assignment, stack: &mut Stack<'_>) -> Result<(), TrialError
     trial.put_up(stack)?;
     stack.sink.facts(mount_facts(stack));
     tell_of_cleaner(stack);
-    trial.settle(stack, "mount");
+    trial.settle(stack, if stack.in_folder() { "before the phases" } else { "mount" });
     for phase in spec.phases.iter().filter(|phase| !is_raw(phase)) {
         trial.phase(stack, phase)?;
     }

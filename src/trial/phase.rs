@@ -22,6 +22,10 @@ const SCRATCH: &str = "/tmp";
 /// How much is kept of what a benchmark program prints, in bytes: fio's JSON grows with its percentiles.
 const ADAPTER_OUTPUT: usize = 512 * 1024;
 
+/// What is said where no device is watched that could be quiet.
+const BESIDE_FOLDER: &str =
+    "the machine held unwritten data after this phase, of others or of what the folder lies on";
+
 impl Agent<'_> {
     /// Runs one phase of the workload.
     pub(super) fn phase(&mut self, stack: &mut Stack<'_>, phase: &Phase) -> Result<(), TrialError> {
@@ -250,7 +254,10 @@ impl Agent<'_> {
     pub(super) fn settle(&mut self, stack: &mut Stack<'_>, phase: &str) -> Option<Measurement> {
         match settle(&Root::default(), stack.device_name().as_deref(), &SettleLimits::default()) {
             Ok(settled) => {
-                if let Some(caution) = settled.caution(phase) {
+                if let Some(mut caution) = settled.caution(phase) {
+                    if stack.in_folder() {
+                        caution.text = BESIDE_FOLDER.to_owned();
+                    }
                     stack.sink.send(&Event::Caution(caution));
                 }
                 Some(settled.measurement())

@@ -241,7 +241,7 @@ fn findings_raw_devices_and_generations_are_checked() {
         ),
         ("[[candidate]]\nfilesystem = \"directory\"\npath = \"/mnt\"", "compare folders with folders"),
         ("[[candidate]]\nfilesystem = \"zfs\"", "compare it by a folder on it"),
-        ("[goal]\nmetric = \"speed\"", "for example `durable`; `fsverdict list` names all"),
+        ("[goal]\nmetric = \"speed\"", "most take `durable`; `fsverdict list` names all"),
     ] {
         let text = format!("{smallest}\n{lines}\n");
         let error = read(&text, "p.toml").unwrap_err().to_string();

@@ -19,7 +19,7 @@ pub fn suggest(word: &str, known: &[&str]) -> String {
     match if near.is_empty() { akin() } else { near } {
         meant if !meant.is_empty() => format!("did you mean {}?", either(&meant)),
         _ if known.len() > MOST_KNOWN => {
-            format!("for example `{}`; `fsverdict list` names all {}", known[0], known.len())
+            format!("most take `{}`; `fsverdict list` names all {}", known[0], known.len())
         }
         _ => format!("known: {}", known.join(", ")),
     }
@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(suggest("hammer", &["a", "b"]), "known: a, b");
         let many: Vec<String> = (0..40).map(|number| format!("metric_{number}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        assert_eq!(suggest("speed", &many), "for example `metric_0`; `fsverdict list` names all 40");
+        assert_eq!(suggest("speed", &many), "most take `metric_0`; `fsverdict list` names all 40");
         assert_eq!(suggest("_39", &many), "did you mean `metric_39`?");
     }
 }

@@ -4,6 +4,7 @@ use super::number::{percent, plain_number, times_within};
 use super::text::{count, listing};
 use super::{Report, TrialBasis, noise};
 use crate::journal::{Ending, Unit, metric};
+use crate::plan::DeviceSource;
 use crate::verdict::{COSTS, Cost, Estimate, Outcome, Relation, Standing};
 
 /// More candidates than this are not listed one by one.
@@ -71,8 +72,10 @@ fn asked(report: &Report<'_>) -> String {
         0 => String::new(),
         some => format!(", and {some} more that did not count"),
     };
+    let fresh =
+        if report.plan.device.source == DeviceSource::Folders { "new folders" } else { "fresh filesystems" };
     format!(
-        "{} {} compared by {measure} in {}, in {blocks} of fresh filesystems in random order{invalid}.",
+        "{} {} compared by {measure} in {}, in {blocks} of {fresh} in random order{invalid}.",
         listing(&compared, 2 * MOST_NAMES),
         if compared.len() == 1 { "was" } else { "were" },
         listing(&phases, 2 * MOST_NAMES),
