@@ -37,8 +37,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// A preset (`fsverdict list presets`) or the path of a plan
-    #[arg(value_name = "PRESET|PLAN.toml", value_parser = Among(preset_names), hide_possible_values = true)]
+    /// A preset (`fsverdict list presets`), the path of a plan, or of a report.html that carries one
+    #[arg(value_name = "PRESET|PLAN.toml|PAGE.html", value_parser = Among(preset_names), hide_possible_values = true)]
     plan: String,
     /// Where trials happen (`fsverdict list labs`)
     #[arg(long, value_parser = PossibleValuesParser::new(LABS.iter().map(|(name, _)| *name)).try_map(|name| name.parse::<LabChoice>()))]

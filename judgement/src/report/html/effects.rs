@@ -143,8 +143,10 @@ fn drawn(ratio: &Estimate, seen: Seen, reach: f64) -> Markup {
     let range = ratio.low.zip(ratio.high).map(|(low, high)| (at(low), at(high)));
     html! {
         td.cell.(class) style=(format!("--heat:{heat:.0}%")) title=(hover) {
-            span.value { span.sign aria-hidden="true" { (sign) } span.unseen { (words) } (times(ratio.point)) "×" }
-            " " (strip(at(ratio.point), range, ratio.point > reach, Some(50.0)))
+            div.beside {
+                span.value { span.sign aria-hidden="true" { (sign) } span.unseen { (words) } (times(ratio.point)) "×" }
+                " " (strip(at(ratio.point), range, ratio.point > reach, Some(50.0)))
+            }
         }
     }
 }
