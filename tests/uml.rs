@@ -5,6 +5,8 @@
 
 mod common;
 
+use std::fs;
+
 use common::{Place, one_command};
 
 #[test]
@@ -130,5 +132,43 @@ fn uml_a_kernel_that_panics_ends_its_trial_at_once_with_its_last_words() {
     for words in ["Kernel panic", "signal 6"] {
         assert!(first.contains(words) && second.contains(words), "{first}\n{second}");
     }
+    place.is_left_clean();
+}
+
+#[test]
+fn uml_a_run_can_be_reported_in_every_format() {
+    let place = Place::new();
+    let plan =
+        one_command("uml", "true").replace("One command", "A | title").replace("\"do\"", "\"nothing\"");
+    place.run(&plan, &[]).exits(0).shows(&["A | title", "ext4", "Fidelity", "sandbox"]);
+    let report = |format: &str| place.fsverdict(&["report", "run", "--format", format]).exits(0).stdout;
+    assert!(report("terminal").contains("nothing"));
+    assert!(report("markdown").contains("| ext4 |"), "{}", report("markdown"));
+    let json: serde_json::Value = serde_json::from_str(&report("json")).unwrap();
+    assert_eq!(json["run"]["title"], "A | title");
+    assert_eq!(json["run"]["complete"], true);
+    let csv = report("csv");
+    let mut rows = csv.lines();
+    let header: Vec<&str> = rows.next().unwrap().split(',').collect();
+    assert!(
+        ["candidate", "phase", "metric", "unit", "value"].iter().all(|name| header.contains(name)),
+        "{csv}"
+    );
+    assert!(rows.all(|row| row.split(',').count() == header.len()), "{csv}");
+    assert!(csv.contains("nothing"), "{csv}");
+
+    place.fsverdict(&["report", "run", "--format", "markdown", "-o", "out.md"]).exits(0);
+    assert_eq!(fs::read_to_string(place.path().join("out.md")).unwrap(), report("markdown"));
+    assert_eq!(fs::read_to_string(place.path().join("run/report.md")).unwrap(), report("markdown"));
+    place.fsverdict(&["report", "run", "-o", "/proc/out.md"]).exits(1).says(&["cannot write /proc/out.md"]);
+    place.fsverdict(&["report", "run", "--format", "pdf"]).exits(2).says(&["markdown", "csv", "json"]);
+
+    // A torn last line is what a crash leaves; a torn line before it is damage.
+    let path = place.path().join("run/journal.jsonl");
+    let journal = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{journal}{{\"at\":\"2026-")).unwrap();
+    place.fsverdict(&["report", "run"]).exits(0);
+    fs::write(&path, journal.replacen("\"event\"", "\"evnt\"", 3)).unwrap();
+    place.fsverdict(&["report", "run"]).exits(1).says(&["journal.jsonl"]);
     place.is_left_clean();
 }

@@ -3,6 +3,7 @@
 
 mod choose;
 mod console;
+mod description;
 mod drive;
 mod free_cpu;
 mod guest;

@@ -6,21 +6,21 @@
 //! any program the plan names, and has the rights to read and nothing else, whoever started it.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::dataset::{Selection, selection};
 use crate::endpoint::Clock;
-use crate::host::cell::{CellError, Walls, inherit, possible_walls};
+use crate::host::cell::{Walls, inherit, possible_walls};
 use crate::host::placement::Placement;
 use crate::host::procfs::memory;
 use crate::host::root::Root;
 use crate::journal::{Caution, Event, TrialId};
-use crate::plan::{Candidate, Dataset, DeviceSource, Plan};
+use crate::plan::{Candidate, DeviceSource, Plan};
 use crate::trial::{Assignment, Bench, QueueLimits, Staging, TrialDevice, TrialSpec, bytes_to_stage};
 
+use super::description::{covered_folder, describe, ubd_disks};
 use super::drive::{Company, Stops, TrialEnd, at_step, drive};
 use super::free_cpu;
 use super::held::{disk_for, in_memory};
@@ -32,8 +32,6 @@ use super::{Lab, LabError, Medium, Obstacle, missing_tools};
 
 /// Where the guest's memory lies: it must be possible to execute from there, and be fast.
 const MEMORY_FOLDER: &str = "/dev/shm";
-/// The description's disk is a multiple of this; the kernel looks for partition tables that far into a disk.
-const DESCRIPTION_SIZE: usize = 64 * 1024;
 /// Guest memory beyond what staged datasets take, in bytes.
 const BASE_MEMORY: u64 = 1 << 30;
 
@@ -333,16 +331,6 @@ impl Lab for Uml {
     }
 }
 
-/// A user's folder, to be shown where it is.
-fn covered_folder(dataset: &Dataset) -> Option<(PathBuf, PathBuf)> {
-    match dataset {
-        Dataset::Folder { path, .. } if ["/run", "/dev"].iter().any(|covered| path.starts_with(covered)) => {
-            Some((path.clone(), path.clone()))
-        }
-        _ => None,
-    }
-}
-
 impl Uml {
     /// One trial on a modelled device.
     fn run_modelled(
@@ -404,24 +392,4 @@ impl Uml {
         let traced = (&spans, medium.trace_path(&spec.trial), modelled.device(&spec.trial)?);
         Ok(close(endpoint, end, &at_step(spec, &step), traced, watch))
     }
-}
-
-/// The words for disks in real time: the candidate's, the trial's description, and datasets.
-fn ubd_disks(disk: i32, description: i32, staging: Option<i32>) -> Vec<String> {
-    let mut words = vec![format!("ubd0=/proc/self/fd/{disk}"), format!("ubd1r=/proc/self/fd/{description}")];
-    words.extend(staging.map(|staging| format!("ubd2=/proc/self/fd/{staging}")));
-    words
-}
-
-/// The trial's description as a disk: JSON and then zeros up to a whole number of sectors.
-fn describe(assignment: &Assignment) -> Result<OwnedFd, CellError> {
-    let failed =
-        |source: std::io::Error| CellError::System { what: "describe the trial to the guest", source };
-    let descriptor = rustix::fs::memfd_create("fsverdict-trial", rustix::fs::MemfdFlags::CLOEXEC)
-        .map_err(|errno| failed(errno.into()))?;
-    let mut file = std::fs::File::from(descriptor);
-    let mut bytes = serde_json::to_vec(assignment).map_err(|error| failed(error.into()))?;
-    bytes.resize((bytes.len() + 1).next_multiple_of(DESCRIPTION_SIZE), 0);
-    file.write_all(&bytes).map_err(failed)?;
-    Ok(file.into())
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::host::root::Root;
 use crate::host::talk::say;
-use crate::journal::{Event, Facts, Status, parted};
+use crate::journal::{CLAIM, Event, Facts, Status, TEAR_DOWN, parted};
 use crate::measure::Meter;
 use crate::workload::{Ledger, verify_written};
 
@@ -65,7 +65,7 @@ fn run(assignment: &Assignment, sink: &mut Sink) -> Result<(), String> {
     std::fs::create_dir_all(ROOM).map_err(|error| format!("cannot make {ROOM}: {error}"))?;
     // A tmpfs of its own, so that commands see it read-only while /tmp around it is theirs.
     crate::host::mounts::memory(Path::new(ROOM), "755").map_err(|error| error.to_string())?;
-    sink.step("claim");
+    sink.step(CLAIM);
     let claim = match &bench.device {
         TrialDevice::Folder { .. } => None,
         device => {
@@ -80,7 +80,7 @@ fn run(assignment: &Assignment, sink: &mut Sink) -> Result<(), String> {
         let said = stack.said_by_kernel();
         format!("{shown}{said}")
     });
-    stack.step("tear down");
+    stack.step(TEAR_DOWN);
     let mut complaints = stack.take_down();
     complaints.extend(claim.and_then(|claim| claim.release().err()).map(|error| error.to_string()));
     let complaints = complaints.join("; ");

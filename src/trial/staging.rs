@@ -10,7 +10,7 @@ use crate::dataset::{self, Manifest, Prepared, Staged, StagingRecord, Totals};
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::program::{Program, succeeded};
 use crate::host::syscall::own;
-use crate::journal::{DATASET_FACT, Facts};
+use crate::journal::{DATASET_FACT, Facts, STAGE};
 use crate::plan::{Bytes, Dataset, Phase, Work, measure_variable, variable};
 
 use super::error::TrialError;
@@ -54,7 +54,7 @@ impl Materials {
                     Some(dataset::adopt(&prepared, &held(DATA).join(name), read_record(name)?)?)
                 }
                 (true, Staging::Memory | Staging::Disk { .. }) => {
-                    sink.step(&format!("stage {name}"));
+                    sink.step(&format!("{STAGE}{name}"));
                     Some(dataset::stage(&prepared, &Path::new(DATA).join(name), selected.get(name))?)
                 }
             };

@@ -13,6 +13,12 @@ pub type Facts = BTreeMap<String, String>;
 /// How facts begin that say what a user's folder held when it was staged; the dataset's name follows.
 pub const DATASET_FACT: &str = "dataset.";
 
+/// Names of the steps of a trial that are not its work; no phase may have one. Those of staging begin so, and the dataset's
+/// name follows.
+pub const CLAIM: &str = "claim";
+pub const STAGE: &str = "stage ";
+pub const TEAR_DOWN: &str = "tear down";
+
 /// Which trial an event belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TrialId {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::run::{Trial, TrialStanding};
-use super::{CommandRecord, Facts, Status, TrialId};
+use super::{CLAIM, CommandRecord, Facts, STAGE, Status, TEAR_DOWN, TrialId};
 
 /// A trial that has begun and not ended.
 #[derive(Debug)]
@@ -45,9 +45,9 @@ impl OpenTrial {
         }
         let spent = self.trial.spent.get_or_insert_default();
         let part = match step.as_str() {
-            "" | "claim" => &mut spent.boot,
-            "tear down" => &mut spent.teardown,
-            name if name.starts_with("stage ") => &mut spent.staging,
+            "" | CLAIM => &mut spent.boot,
+            TEAR_DOWN => &mut spent.teardown,
+            name if name.starts_with(STAGE) => &mut spent.staging,
             _ => &mut spent.work,
         };
         // A clock that was set back took no time away.

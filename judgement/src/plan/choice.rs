@@ -13,23 +13,29 @@ use super::{Blocks, Bytes, ClockChoice, DeviceSource, LabChoice, StagingChoice};
 pub const LABS: &[(&str, LabChoice)] =
     &[("auto", LabChoice::Auto), ("native", LabChoice::Native), ("uml", LabChoice::Uml)];
 
-impl FromStr for LabChoice {
-    type Err = ValueError;
-
-    fn from_str(word: &str) -> Result<LabChoice, ValueError> {
-        choose(word, LABS, "there is no lab")
-    }
-}
-
 const STAGINGS: &[(&str, StagingChoice)] =
     &[("auto", StagingChoice::Auto), ("memory", StagingChoice::Memory), ("disk", StagingChoice::Disk)];
 
-impl FromStr for StagingChoice {
-    type Err = ValueError;
+const CLOCKS: &[(&str, ClockChoice)] =
+    &[("auto", ClockChoice::Auto), ("simulated", ClockChoice::Simulated), ("real", ClockChoice::Real)];
 
-    fn from_str(word: &str) -> Result<StagingChoice, ValueError> {
-        choose(word, STAGINGS, "datasets cannot be staged in")
-    }
+/// A row: the type, its words, and how the message about another word begins.
+macro_rules! chosen_by_word {
+    ($($choice:ident $words:ident $wrong:literal;)*) => {
+        $(impl FromStr for $choice {
+            type Err = ValueError;
+
+            fn from_str(word: &str) -> Result<Self, ValueError> {
+                choose(word, $words, $wrong)
+            }
+        })*
+    };
+}
+
+chosen_by_word! {
+    LabChoice LABS "there is no lab";
+    StagingChoice STAGINGS "datasets cannot be staged in";
+    ClockChoice CLOCKS "there is no clock";
 }
 
 impl fmt::Display for LabChoice {
@@ -80,20 +86,6 @@ impl fmt::Display for DeviceSource {
             DeviceSource::Folders => write!(formatter, "folder of each candidate"),
             DeviceSource::Model { name, size } => write!(formatter, "modelled device {name} of {size}"),
         }
-    }
-}
-
-/// The word a plan uses.
-impl FromStr for ClockChoice {
-    type Err = ValueError;
-
-    fn from_str(word: &str) -> Result<ClockChoice, ValueError> {
-        const CLOCKS: &[(&str, ClockChoice)] = &[
-            ("auto", ClockChoice::Auto),
-            ("simulated", ClockChoice::Simulated),
-            ("real", ClockChoice::Real),
-        ];
-        choose(word, CLOCKS, "there is no clock")
     }
 }
 

@@ -1,0 +1,42 @@
+//! What a guest is handed: the description of its trial and its disks, and which of the user's folders it must be shown.
+
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use crate::host::cell::CellError;
+use crate::plan::Dataset;
+use crate::trial::Assignment;
+
+/// The description's disk is a multiple of this; the kernel looks for partition tables that far into a disk.
+const DESCRIPTION_SIZE: usize = 64 * 1024;
+
+/// A user's folder, to be shown where it is.
+pub(super) fn covered_folder(dataset: &Dataset) -> Option<(PathBuf, PathBuf)> {
+    match dataset {
+        Dataset::Folder { path, .. } if ["/run", "/dev"].iter().any(|covered| path.starts_with(covered)) => {
+            Some((path.clone(), path.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// The words for disks in real time: the candidate's, the trial's description, and datasets.
+pub(super) fn ubd_disks(disk: i32, description: i32, staging: Option<i32>) -> Vec<String> {
+    let mut words = vec![format!("ubd0=/proc/self/fd/{disk}"), format!("ubd1r=/proc/self/fd/{description}")];
+    words.extend(staging.map(|staging| format!("ubd2=/proc/self/fd/{staging}")));
+    words
+}
+
+/// The trial's description as a disk: JSON and then zeros up to a whole number of sectors.
+pub(super) fn describe(assignment: &Assignment) -> Result<OwnedFd, CellError> {
+    let failed =
+        |source: std::io::Error| CellError::System { what: "describe the trial to the guest", source };
+    let descriptor = rustix::fs::memfd_create("fsverdict-trial", rustix::fs::MemfdFlags::CLOEXEC)
+        .map_err(|errno| failed(errno.into()))?;
+    let mut file = std::fs::File::from(descriptor);
+    let mut bytes = serde_json::to_vec(assignment).map_err(|error| failed(error.into()))?;
+    bytes.resize((bytes.len() + 1).next_multiple_of(DESCRIPTION_SIZE), 0);
+    file.write_all(&bytes).map_err(failed)?;
+    Ok(file.into())
+}
