@@ -2,7 +2,7 @@
 //! and what another kernel asks the device for.
 
 use super::number::{percent, times};
-use super::tables::TextTable;
+use super::text_table::TextTable;
 use super::{PhaseEntry, Report};
 use crate::plan::{Circumstances, Plan};
 use crate::verdict::{PhaseEstimate, Verdict, strata};

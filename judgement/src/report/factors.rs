@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::number::{fine_percent, times, times_within};
-use super::tables::TextTable;
+use super::text_table::TextTable;
 use crate::verdict::{Estimate, FactorEffect, Interaction};
 
 /// The effects that are certain, in a sentence without a full stop; that of filesystems is the ranking. Nothing where none is.

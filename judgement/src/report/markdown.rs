@@ -3,8 +3,8 @@
 use super::across::Across;
 use super::matrix::{Cell, Mark, Matrix, Spread};
 use super::number::{fixed, percent, times};
-use super::tables::TextTable;
 use super::text::{count, one_line};
+use super::text_table::TextTable;
 use super::{Report, factors, findings, sentence};
 use crate::journal::CandidateStatus;
 

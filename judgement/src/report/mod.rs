@@ -27,6 +27,7 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 mod text;
+mod text_table;
 #[cfg(test)]
 mod verdict_tests;
 mod words;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::across::Across;
 use super::matrix::Matrix;
-use super::tables::TextTable;
+use super::text_table::TextTable;
 use super::{Harness, Note, Requests, noise, notes, sentence, tables, words};
 use crate::journal::{
     CandidateStatus, Ending, Group, METRICS, Run, Status, Trial, TrialStanding, adapter_metric,

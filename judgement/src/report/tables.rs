@@ -3,22 +3,10 @@
 
 use super::number::{Scale, decimals, fixed, percent, plain_number, times};
 use super::text::count;
+use super::text_table::TextTable;
 use super::{Report, factors};
 use crate::journal::Unit;
 use crate::verdict::{AtSites, COSTS, Cost, Estimate, Tradeoff, Turn, legacy_name};
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct TextTable {
-    pub(super) title: String,
-    pub(super) header: Vec<String>,
-    pub(super) rows: Vec<Vec<String>>,
-}
-
-impl TextTable {
-    pub(super) fn new(title: impl Into<String>, header: &[&str], rows: Vec<Vec<String>>) -> Self {
-        Self { title: title.into(), header: header.iter().map(|text| (*text).to_owned()).collect(), rows }
-    }
-}
 
 /// What lies beside the ranking.
 pub(super) fn beside(report: &Report<'_>) -> Vec<TextTable> {

@@ -12,8 +12,8 @@ mod trend;
 
 use std::io;
 
-use super::tables::TextTable;
 use super::text::{count, listing};
+use super::text_table::TextTable;
 use super::{Format, ReportError};
 use crate::journal::Run;
 use crate::verdict::{ALPHA, Change, Comparison, History, RunComparison};

@@ -2,9 +2,9 @@
 
 use super::{ComparisonReport, WORDS};
 use crate::report::Look;
-use crate::report::tables::TextTable;
 use crate::report::terminal::{ASCII, Page, Tone, UNICODE, aligned, finished, toned};
 use crate::report::text::{one_line, shorten, width};
+use crate::report::text_table::TextTable;
 use crate::verdict::Comparison;
 
 /// Width of the labels at the foot of the page.

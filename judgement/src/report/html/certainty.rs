@@ -6,8 +6,8 @@ use super::index::Index;
 use super::then::laid_out;
 use crate::report::Report;
 use crate::report::number::times;
-use crate::report::tables::TextTable;
 use crate::report::text::one_line;
+use crate::report::text_table::TextTable;
 use crate::verdict::{Relation, Standing};
 
 /// The whole comparison, folded; nothing where nothing was compared.

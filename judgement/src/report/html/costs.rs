@@ -11,8 +11,8 @@ use crate::journal::Group;
 use crate::report::Report;
 use crate::report::matrix::{Cell, Mark, Matrix, Row};
 use crate::report::number::{Scale, fixed};
-use crate::report::tables::TextTable;
 use crate::report::text::one_line;
+use crate::report::text_table::TextTable;
 use crate::verdict::{COSTS, Cost, CostColumn};
 
 pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {

@@ -10,8 +10,8 @@ use super::phases::chart;
 use super::then::laid_out;
 use crate::journal::{CandidateStatus, Unit};
 use crate::report::Report;
-use crate::report::tables::TextTable;
 use crate::report::text::one_line;
+use crate::report::text_table::TextTable;
 
 /// Percentiles of the table.
 const SHOWN: [(f64, &str); 4] = [(0.5, "median"), (0.95, "95%"), (0.99, "99%"), (0.999, "99.9%")];

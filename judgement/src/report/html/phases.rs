@@ -11,8 +11,8 @@ use super::thinning::Thinned;
 use crate::journal::Unit;
 use crate::plan::{Phase, Work};
 use crate::report::number::Scale;
-use crate::report::tables::TextTable;
 use crate::report::text::one_line;
+use crate::report::text_table::TextTable;
 use crate::report::{PhaseEntry, Report};
 use crate::verdict::PhaseEstimate;
 

@@ -5,8 +5,8 @@ use maud::{Markup, html};
 use super::index::Index;
 use crate::report::Report;
 use crate::report::findings::{self, Finding};
-use crate::report::tables::TextTable;
 use crate::report::text::one_line;
+use crate::report::text_table::TextTable;
 use crate::verdict::Now;
 
 /// The section; nothing where the plan repeats no study.
