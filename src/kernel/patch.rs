@@ -7,10 +7,21 @@ use crate::host::program::Program;
 
 use super::error::{KernelBuildError, file};
 
-/// Our own, by name, and the last version that needs it. They apply to every tree from Linux 6.1 on.
-const OWN: [(&str, &str, Option<[u32; 2]>); 2] = [
-    ("0001-um-seed.patch", include_str!("../../kernel/patches/0001-um-seed.patch"), None),
-    ("0002-um-xstate.patch", include_str!("../../kernel/patches/0002-um-xstate.patch"), Some([6, 12])),
+/// The first and the last version that a patch is for.
+type Versions = [[u32; 2]; 2];
+
+const ALL: Versions = [[0, 0], [u32::MAX, 0]];
+
+/// Our own, by name. Between them they serve every tree from Linux 6.1 on.
+const OWN: [(&str, &str, Versions); 4] = [
+    ("0001-um-seed.patch", include_str!("../../kernel/patches/0001-um-seed.patch"), ALL),
+    ("0002-um-xstate.patch", include_str!("../../kernel/patches/0002-um-xstate.patch"), [ALL[0], [6, 12]]),
+    ("0003-um-yield.patch", include_str!("../../kernel/patches/0003-um-yield.patch"), [ALL[0], [6, 10]]),
+    (
+        "0004-um-yield-6.11.patch",
+        include_str!("../../kernel/patches/0004-um-yield-6.11.patch"),
+        [[6, 11], ALL[1]],
+    ),
 ];
 
 #[derive(Debug, Clone)]
@@ -18,17 +29,17 @@ pub(super) struct Patch {
     pub(super) name: String,
     text: Vec<u8>,
     own: bool,
-    until: Option<[u32; 2]>,
+    versions: Versions,
 }
 
 /// Our own patches and the user's, in the order they are applied.
 pub(super) fn patches(users: &[PathBuf]) -> Result<Vec<Patch>, KernelBuildError> {
-    let own = OWN
-        .into_iter()
-        .map(|(name, text, until)| Ok(Patch { name: name.to_owned(), text: text.into(), own: true, until }));
+    let own = OWN.into_iter().map(|(name, text, versions)| {
+        Ok(Patch { name: name.to_owned(), text: text.into(), own: true, versions })
+    });
     let users = users.iter().map(|path| {
         let text = std::fs::read(path).map_err(file("read the patch", path))?;
-        Ok(Patch { name: path.display().to_string(), text, own: false, until: None })
+        Ok(Patch { name: path.display().to_string(), text, own: false, versions: ALL })
     });
     own.chain(users).collect()
 }
@@ -42,7 +53,7 @@ impl Patch {
     pub(super) fn is_for(&self, release: &str) -> bool {
         let mut numbers = release.split('.').map_while(|number| number.parse().ok());
         let version = [numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)];
-        self.until.is_none_or(|until| version <= until)
+        self.versions[0] <= version && version <= self.versions[1]
     }
 
     /// Applies it to the sources in `tree`.
@@ -87,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_release_that_has_what_a_patch_does_is_not_patched() {
-        for (release, expected) in [("6.1.192", 2), ("6.12.117", 2), ("6.13.0-rc3", 1), ("7.0", 1)] {
+        for (release, expected) in [("6.1.192", 3), ("6.12.117", 3), ("6.13.0-rc3", 2), ("7.0", 2)] {
             let own = patches(&[]).unwrap();
             assert_eq!(own.iter().filter(|patch| patch.is_for(release)).count(), expected, "{release}");
         }
