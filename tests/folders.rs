@@ -85,6 +85,36 @@ fn folders_are_compared_by_anybody_and_left_as_they_were() {
     place.is_left_clean();
 }
 
+/// Everybody may do without root what the order of trials hangs on: the seed that is drawn, and a run that goes on.
+#[test]
+fn a_run_draws_the_seed_of_its_order_and_goes_on_for_as_many_blocks_as_asked_for() {
+    let place = Place::new();
+    let [one, other] = folders(place.path(), ["one", "other"]);
+    let plan = place.plan("plan", &two_folders(&one, &other, "cp -a $TREE copy"));
+    let seed = |run: &str, more: &[&str]| -> String {
+        place.fsverdict(&[&["run", &plan, "--out", run, "--quiet"], more].concat()).exits(0);
+        let shown = place.fsverdict(&["report", run, "--format", "json"]).exits(0).stdout;
+        let report: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        report["run"]["environment"]["order.seed"].as_str().unwrap().to_owned()
+    };
+    // Of a million: three alike are no chance.
+    let drawn = [seed("run", &[]), seed("again", &[]), seed("third", &[])];
+    assert!(drawn.iter().any(|seed| *seed != drawn[0]), "{drawn:?}");
+    assert_eq!(seed("given", &["--set", "protocol.order=42"]), "42");
+
+    place.fsverdict(&["resume", "run"]).exits(0);
+    assert_eq!(place.journal().finished(), 2);
+    place.fsverdict(&["resume", "run", "--more", "2"]).exits(0);
+    let journal = place.journal();
+    let order = |at: usize| journal.all("block_started").nth(at).unwrap()["order"].clone();
+    let turned: Vec<_> = order(0).as_array().unwrap().iter().rev().cloned().collect();
+    // The order of the first block turned round: by the seed that was drawn before, not a new one.
+    assert_eq!((journal.finished(), order(1)), (6, turned.into()));
+    assert_eq!(journal.all("run_resumed").last().unwrap()["more"], 2);
+    assert!(journal.all("run_finished").last().unwrap()["reason"].as_str().unwrap().contains("as asked for"));
+    assert_eq!(place.report()["run"]["blocks"], 3);
+}
+
 #[test]
 fn a_folder_that_cannot_be_used_is_skipped_with_the_way_out() {
     let place = Place::new();

@@ -57,6 +57,32 @@ fn uml_simulated_trials_of_one_seed_are_the_same_and_of_two_blocks_are_not() {
     first.is_left_clean();
 }
 
+/// nilfs2 has no checker: the check counts for nobody, and this is said first.
+#[test]
+fn uml_a_phase_that_a_candidate_lacks_counts_for_nobody() {
+    let place = Place::new();
+    let goal = "goal.weights={write=1, check=1000}";
+    place.run(PLAN, &["--fs", "ext4,nilfs2", "--blocks", "3", "--set", goal]).exits(0).shows(&[
+        "Compared without check (nothing of nilfs2): ",
+        "check is no part of the comparison: nilfs2 has nothing in it",
+    ]);
+    let verdict = &place.report()["verdict"];
+    let left_out = serde_json::json!([{ "phase": "check", "lacking": ["nilfs2"] }]);
+    assert_eq!(verdict["left_out_phases"], left_out);
+    // The goal is then the write alone.
+    let write = |name: &str| {
+        let report = place.report();
+        let all = report["estimates"].as_array().unwrap().clone();
+        let is_it = |one: &&serde_json::Value| {
+            one["candidate"] == name && one["phase"] == "write" && one["metric"] == "durable"
+        };
+        all.iter().find(is_it).unwrap()["point"].as_f64().unwrap()
+    };
+    let ratio = verdict["ranking"][1]["behind"]["point"].as_f64().unwrap();
+    let names = [0, 1].map(|at| verdict["ranking"][at]["candidate"].as_str().unwrap().to_owned());
+    assert!((write(&names[1]) / write(&names[0]) - ratio).abs() < 1e-9, "{verdict:#}");
+}
+
 /// Two blocks of two candidates, one after the other and two at once, with the machine's other work watched for.
 #[test]
 fn uml_simulated_trials_side_by_side_are_those_that_were_alone() {

@@ -170,8 +170,13 @@ fn undecided(report: &Report<'_>) -> String {
                 close => {
                     let names: Vec<&str> =
                         std::iter::once(leader.candidate.as_str()).chain(close.iter().copied()).collect();
-                    let within = percent(near);
-                    format!("Undecided{after}: {} lead so far, within {within}", listing(&names, 4))
+                    let apart = rest.iter().take(close.len()).any(|rank| ratio(rank) < 1.0 / (1.0 + near));
+                    let how = if apart {
+                        "too close to tell".to_owned()
+                    } else {
+                        format!("within {}", percent(near))
+                    };
+                    format!("Undecided{after}: {} lead so far, {how}", listing(&names, 4))
                 }
             };
             match &rest[close.len()..] {

@@ -23,7 +23,7 @@ impl Additive {
     /// Of one row per block with one score per candidate that was in it. `None` where somebody was never tried beside the
     /// others, or where there are not enough trials to know how noisy they are.
     pub fn fit(rows: &[Vec<Option<f64>>]) -> Option<Self> {
-        let candidates = rows.first()?.len();
+        let candidates = rows.first().map(Vec::len).filter(|candidates| *candidates > 1)?;
         let blocks: Vec<Vec<(usize, f64)>> = rows
             .iter()
             .map(|row| row.iter().enumerate().filter_map(|(at, score)| Some((at, (*score)?))).collect())
@@ -124,6 +124,8 @@ mod tests {
         let fit = Additive::fit(&rows).unwrap();
         assert!((fit.contrast(&[-1.0, 0.0, 1.0]).difference - 0.3).abs() < 1e-12);
         assert!(Additive::fit(&rows.map(|row| [row, vec![None]].concat())).is_none());
-        assert!(Additive::fit(&[vec![Some(1.0), Some(2.0)]]).is_none() && Additive::fit(&[]).is_none());
+        for none in [vec![], vec![vec![]], vec![vec![Some(1.0)]; 3], vec![vec![Some(1.0), Some(2.0)]]] {
+            assert!(Additive::fit(&none).is_none(), "{none:?}");
+        }
     }
 }

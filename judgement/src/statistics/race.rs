@@ -202,19 +202,16 @@ impl Race {
     }
 
     /// How many blocks in all a pair would need for what is not known of this rival, should difference and noise stay as they
-    /// are: that it is not better than the leader by more than δ, or if that is known its place. `None` if no number would.
+    /// are: which of the two is not better than the other by more than δ, or if that is known its place. `None` if no number
+    /// would.
     pub fn settled_after(&self, rival: &Rival) -> Option<usize> {
         let (bound, evidence, candidates) = (self.bound(), &rival.evidence, self.taking_part().len());
         let rested = self.rows.len().saturating_sub(evidence.count);
         let level = |blocks: usize| level(u32::try_from(blocks + rested).unwrap_or(MOST), candidates);
-        let not_better = evidence.blocks_to_exceed(-bound, level);
-        if !rival.not_better {
-            return not_better;
-        }
         let reversed = Evidence { difference: -evidence.difference, ..*evidence };
-        let tied = reversed.blocks_to_exceed(-bound, level);
-        let behind = evidence.blocks_to_exceed(0.0, level);
-        [tied, behind].into_iter().flatten().min()
+        let leader_not_better = reversed.blocks_to_exceed(-bound, level);
+        let other = if rival.not_better { 0.0 } else { -bound };
+        [leader_not_better, evidence.blocks_to_exceed(other, level)].into_iter().flatten().min()
     }
 
     /// Of those in the last block the one whose deviations from the blocks' medians have the least interquartile mean: neither
