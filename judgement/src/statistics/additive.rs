@@ -103,6 +103,13 @@ mod tests {
     use super::{Additive, Evidence};
 
     #[test]
+    fn of_nobody_and_of_one_alone_nothing_is_fitted() {
+        for rows in [vec![], vec![vec![]; 3], vec![vec![Some(1.0)]; 3]] {
+            assert!(Additive::fit(&rows).is_none(), "{rows:?}");
+        }
+    }
+
+    #[test]
     fn two_candidates_are_the_paired_t_test() {
         let pairs = [(1.0, 1.3), (2.0, 2.1), (1.5, 1.9), (0.7, 0.8)];
         let rows: Vec<_> = pairs.iter().map(|(one, other)| vec![Some(*one), Some(*other)]).collect();
