@@ -4,10 +4,9 @@ use maud::{Markup, html};
 
 use super::thinning::Thinned;
 use super::{carried, commands};
-use crate::plan::{Dataset, DeviceSource};
 use crate::report::Report;
 use crate::report::number::percent;
-use crate::report::text::{count, one_line};
+use crate::report::text::one_line;
 
 /// Where the method comes from: what, and where it can be read.
 const SOURCES: [(&str, &str); 4] = [
@@ -34,7 +33,11 @@ pub(super) fn section(report: &Report<'_>, thinned: Option<&Thinned>) -> Markup 
         section #evidence aria-labelledby="evidence-title" {
             h2 #evidence-title { "The evidence" }
             (downloads(report, thinned))
-            details { summary { "Plan: what was asked" } (plan(report)) }
+            details {
+                summary { "Plan: what was asked, to be run again" }
+                p.note { code { "fsverdict run THIS-PAGE.html" } " repeats the run; " code { "fsverdict show THIS-PAGE.html" } " prints this, to be changed." }
+                (carried::shown(report.plan))
+            }
             details { summary { "Environment: where it ran" } (environment(report)) }
             (commands::folded(report))
             details #method { summary { "Method: why these numbers can be trusted, and how far" } (method(report)) }
@@ -54,60 +57,6 @@ fn downloads(report: &Report<'_>, thinned: Option<&Thinned>) -> Markup {
             "The journal " code { (crate::journal::FILE_NAME) } " in the run's folder holds every event; this page can be made from it again with "
             code { "fsverdict report RUN --format html" } "."
         }
-    }
-}
-
-fn plan(report: &Report<'_>) -> Markup {
-    let plan = report.plan;
-    let protocol = &plan.protocol;
-    let device = match &plan.device.source {
-        DeviceSource::Image(size) => format!("a scratch image of {size}"),
-        DeviceSource::Path(path) => path.display().to_string(),
-        DeviceSource::Folders => "a folder of each candidate".to_owned(),
-        DeviceSource::Model { name, size } => format!("a modelled {name} of {size}"),
-    };
-    let blocks = match (protocol.blocks.min, protocol.blocks.max) {
-        (min, max) if min == max => count(min as usize, "block"),
-        (min, max) => format!("{min} to {max} blocks"),
-    };
-    html! {
-        dl.facts {
-            dt { "Device" } dd { (one_line(&device)) }
-            dt { "Blocks" } dd { (blocks) ", order drawn with seed " (protocol.seed) }
-            dt { "Tie" } dd { "differences below " (percent(protocol.tie)) " do not matter" }
-            @for (name, dataset) in &plan.datasets { dt { "Dataset " code { (one_line(name)) } } dd { (one_line(&dataset_line(dataset))) } }
-            @for candidate in &plan.candidates {
-                dt { code { (one_line(&candidate.name)) } }
-                dd {
-                    (one_line(&candidate.filesystem))
-                    @if candidate.encryption != "none" { " on " (one_line(&candidate.encryption)) }
-                    @if !candidate.mkfs.is_empty() { ", mkfs " code { (one_line(&candidate.mkfs.join(" "))) } }
-                    @if !candidate.mount.is_empty() { ", mount " code { "-o " (one_line(&candidate.mount.join(","))) } }
-                    @if let Some(scheduler) = &candidate.scheduler { ", scheduler " code { (one_line(scheduler)) } }
-                    @if !candidate.under.is_plain() { "; under " (one_line(&candidate.under.title())) }
-                }
-            }
-        }
-        details {
-            summary { "The plan itself, to be run again" }
-            p.note { code { "fsverdict run THIS-PAGE.html" } " repeats the run; " code { "fsverdict show THIS-PAGE.html" } " prints this, to be changed." }
-            (carried::shown(plan))
-        }
-    }
-}
-
-fn dataset_line(dataset: &Dataset) -> String {
-    match dataset {
-        Dataset::Tree(shape) => format!(
-            "a tree of {} files in {} directories, {}, profile {}",
-            shape.files, shape.directories, shape.size, shape.profile
-        ),
-        Dataset::Flat { files, file_size } => format!("one directory of {files} files of {file_size} each"),
-        Dataset::File { size, compressible } => {
-            format!("one file of {size}, {} of it compressible", percent(*compressible))
-        }
-        Dataset::Folder { path, size: Some(size) } => format!("about {size} of {}", path.display()),
-        Dataset::Folder { path, size: None } => path.display().to_string(),
     }
 }
 
