@@ -1,7 +1,7 @@
 //! What options do wherever they were tried, in words and as a table.
 
 use super::Report;
-use super::number::{fine_percent, times, times_within};
+use super::number::{fine_percent, times_within};
 use super::text_table::TextTable;
 use crate::verdict::{Estimate, FactorEffect, Interaction};
 
@@ -12,35 +12,34 @@ pub(super) fn sentence(report: &Report<'_>) -> Option<String> {
     (!certain.is_empty()).then(|| certain.join("; "))
 }
 
-/// `encryption luks2 costs 11% (±3.4%) overall, more so on xfs (24%)`.
+/// `encryption luks2 costs 11% (±3.4%) overall, more so on xfs, where it costs 24% (±4.1%)`.
 fn words(effect: &FactorEffect) -> String {
-    let ratio = effect.ratio;
-    let size = libm::fabs(ratio.point - 1.0);
-    let half = ratio
-        .low
-        .zip(ratio.high)
-        .map_or(String::new(), |(low, high)| format!(" (±{})", fine_percent((high - low) / 2.0)));
-    let does = match (effect.certain, ratio.point >= 1.0) {
-        (false, _) => "makes no certain difference".to_owned(),
-        (true, true) => format!("costs {}{half}", fine_percent(size)),
-        (true, false) => format!("saves {}{half}", fine_percent(size)),
-    };
+    let overall = if effect.certain { does(&effect.ratio) } else { "makes no certain difference".to_owned() };
     let against = match effect.against.as_deref() {
         None => " against the mean of all".to_owned(),
         Some("") => String::new(),
         Some(base) => format!(" against {base}"),
     };
     let differs = apart(effect).map_or(String::new(), |apart| {
-        let here = ratio.point * apart.ratio.point;
-        let more = match (ratio.point >= 1.0) == (apart.ratio.point >= 1.0) {
-            _ if !effect.certain => "but",
+        let more = match (effect.ratio.point >= 1.0) == (apart.ratio.point >= 1.0) {
+            _ if !effect.certain => "but otherwise",
             true => "more so",
             false => "less so",
         };
-        let sign = if here >= 1.0 { "+" } else { "−" };
-        format!(", {more} {} (there {sign}{} or so)", place(apart), fine_percent(libm::fabs(here - 1.0)))
+        format!(", {more} {}, where it {}", place(apart), does(&apart.here))
     });
-    format!("{} {}{against} {does} overall{differs}", effect.factor, name(&effect.level))
+    format!("{} {}{against} {overall} overall{differs}", effect.factor, name(&effect.level))
+}
+
+/// `costs 11% (±3.4%)`, or what its interval leaves of that.
+fn does(ratio: &Estimate) -> String {
+    let ends = ratio.low.zip(ratio.high);
+    let half = ends.map_or(String::new(), |(low, high)| format!(" (±{})", fine_percent((high - low) / 2.0)));
+    match ends {
+        Some((low, high)) if low <= 1.0 && high >= 1.0 => format!("does nothing certain{half}"),
+        _ if ratio.point >= 1.0 => format!("costs {}{half}", fine_percent(ratio.point - 1.0)),
+        _ => format!("saves {}{half}", fine_percent(1.0 - ratio.point)),
+    }
 }
 
 /// Where it differs most, of what is certain.
@@ -77,14 +76,9 @@ pub(super) fn table(report: &Report<'_>) -> Option<TextTable> {
         let ratio = times_within(&effect.ratio);
         rows.push(vec![what, against.to_owned(), ratio, sign(effect.certain, &effect.ratio).to_owned()]);
         for one in effect.interactions.iter().filter(|one| one.certain) {
+            let sure = if one.ratio.point >= 1.0 { "more there" } else { "less there" };
             let here = format!("  {}", place(one));
-            let ratio = format!("{} more", times_within(&one.ratio));
-            rows.push(vec![
-                here,
-                String::new(),
-                ratio,
-                format!("about {}", times(effect.ratio.point * one.ratio.point)),
-            ]);
+            rows.push(vec![here, against.to_owned(), times_within(&one.here), sure.to_owned()]);
         }
     }
     let title = "What each option does wherever it was tried, times as much as with the other. Intervals are 95% of each alone; \

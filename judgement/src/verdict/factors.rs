@@ -45,7 +45,9 @@ pub struct FactorEffect {
 pub struct Interaction {
     pub factor: &'static str,
     pub level: String,
-    /// How many times as large the ratio is here as elsewhere.
+    /// The effect here.
+    pub here: Estimate,
+    /// How many times as large that is as elsewhere.
     pub ratio: Estimate,
     /// As for effects, over all interactions.
     pub certain: bool,
@@ -103,9 +105,10 @@ fn effects(cells: &[Levels], fit: &Additive, bound: f64) -> Vec<FactorEffect> {
             interactions: interactions
                 .into_iter()
                 .zip(sure_apart.by_ref())
-                .map(|((factor, level, _), (certain, evidence))| Interaction {
+                .map(|((factor, level, here, _), (certain, evidence))| Interaction {
                     factor: FACTORS[factor],
                     level,
+                    here: fit.contrast(&here).ratio(),
                     ratio: evidence.ratio(),
                     certain,
                 })
@@ -167,7 +170,7 @@ fn changes(cells: &[Levels], factor: usize, level: &str) -> (Option<String>, Vec
     (Some(base).filter(|_| factor != FILESYSTEM), changed)
 }
 
-type Apart = (usize, String, Vec<f64>);
+type Apart = (usize, String, Vec<f64>, Vec<f64>);
 
 /// The changes with each level of each other factor against those without. Of two levels the second says it all.
 fn interactions(cells: &[Levels], factor: usize, changes: &[(usize, Vec<f64>)]) -> Vec<Apart> {
@@ -181,7 +184,7 @@ fn interactions(cells: &[Levels], factor: usize, changes: &[(usize, Vec<f64>)]) 
                 changes.iter().partition(|(at, _)| cells[*at][other] == level);
             let (here, there) = (mean(here.into_iter()), mean(there.into_iter()));
             let weights = here.iter().zip(&there).map(|(here, there)| here - there).collect();
-            found.push((other, level, weights));
+            found.push((other, level, here, weights));
         }
     }
     found

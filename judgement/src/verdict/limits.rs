@@ -19,9 +19,10 @@ pub(super) fn limits(
         .iter()
         .map(|left| {
             format!(
-                "{} is no part of the comparison: {} has nothing in it",
+                "{} is no part of the comparison: {} {} nothing in it",
                 left.phase,
-                left.lacking.join(", ")
+                left.lacking.join(" and "),
+                if left.lacking.len() == 1 { "has" } else { "have" }
             )
         })
         .collect();

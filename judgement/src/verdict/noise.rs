@@ -38,12 +38,14 @@ pub(super) fn noise(yardstick: &Yardstick, trials: &Blocks<'_>, ranking: &[Rank]
     let goal = paired(&|trial| yardstick.log_score(trial));
     let (squares, degrees) = goal.iter().map(|pair| deviations(pair)).fold((0.0, 0.0), add);
     let evidence = Evidence::among(&goal);
+    // Those that rested are known by less: it is those in question that the number is about.
     let blocks = goal.iter().map(Vec::len).max()?;
+    let longest = evidence.iter().zip(&goal).filter(|(_, pair)| pair.len() == blocks).map(|(one, _)| one);
     let level = level(u32::try_from(blocks).ok()?, 2);
     let reach = |one: &Evidence| {
         one.error * (student_quantile(1.0 - level, one.degrees) + student_quantile(POWER, one.degrees))
     };
-    let detectable = median(&evidence.iter().map(reach).collect::<Vec<_>>())?;
+    let detectable = median(&longest.map(reach).collect::<Vec<_>>())?;
     let of_phase = |(phase, weight): (&String, &f64)| {
         let own = paired(&|trial| log_cost(&yardstick.metric, phase, trial));
         let squares: f64 = own.iter().map(|pair| deviations(pair).0).sum();

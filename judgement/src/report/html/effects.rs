@@ -88,9 +88,9 @@ fn factors_section(report: &Report<'_>) -> Markup {
                             td { (one_line(effect.against.as_deref().map_or("the mean of all", factors::name))) }
                         }
                         @for one in effect.interactions.iter().filter(|one| one.certain) { tr {
-                            th scope="row" { small { (one_line(&factors::place(one))) ": times that" } }
+                            th scope="row" { small { (one_line(&factors::place(one))) ": as against elsewhere" } }
                             (cell(&one.ratio, true))
-                            td { "elsewhere" }
+                            td { (times_within(&one.here)) "× there" }
                         } }
                     } }
                 } }
