@@ -2,6 +2,7 @@
 //! and what another kernel asks the device for.
 
 use super::number::{percent, times};
+use super::text::listing;
 use super::text_table::TextTable;
 use super::{PhaseEntry, Report};
 use crate::plan::{Circumstances, Plan};
@@ -29,6 +30,13 @@ pub(super) struct Column {
     pub(super) sentence: String,
     pub(super) under: Circumstances,
     pub(super) verdict: Verdict,
+}
+
+impl Column {
+    /// The configuration that is recommended, named without its circumstances.
+    fn taken(&self) -> Option<String> {
+        self.verdict.recommended.as_deref().map(|name| self.under.without(name))
+    }
 }
 
 impl Across {
@@ -71,6 +79,31 @@ impl Across {
     pub(super) fn sentence(&self) -> String {
         let each = self.columns.iter().map(|column| format!("{}: {}", column.title, column.sentence));
         format!("{} {}", self.change(), each.collect::<Vec<_>>().join(" "))
+    }
+
+    /// Which to take where, and where the order changes.
+    pub(super) fn headline(&self) -> String {
+        let mut choices: Vec<(Option<String>, Vec<&str>)> = Vec::new();
+        for column in &self.columns {
+            let taken = column.taken();
+            match choices.iter_mut().find(|(known, _)| *known == taken) {
+                Some((_, titles)) => titles.push(&column.title),
+                None => choices.push((taken, vec![&column.title])),
+            }
+        }
+        // What is not decided comes last.
+        choices.sort_by_key(|(taken, _)| taken.is_none());
+        let parts = choices.iter().map(|(taken, titles)| {
+            let on = listing(titles, titles.len());
+            taken.as_ref().map_or(format!("undecided: {on}"), |taken| format!("take {taken} ({on})"))
+        });
+        let parts = parts.collect::<Vec<_>>().join("; ");
+        format!("By {}: {parts}. {}", self.what, self.change())
+    }
+
+    /// Whether there is a choice under all circumstances.
+    pub(super) fn is_decided(&self) -> bool {
+        self.columns.iter().all(|column| column.taken().is_some())
     }
 
     /// Where the order changes most: of two configurations each is ahead of the other somewhere, by more than a tie.
@@ -208,7 +241,7 @@ mod tests {
     use crate::plan::Circumstances;
 
     /// Two filesystems on two devices: who is ahead on one is behind on the other, by these seconds.
-    fn told(times: [f64; 4]) -> (String, String) {
+    fn shown(times: [f64; 4]) -> (String, String, String) {
         let names = ["ext4-on-usb-stick", "ext4-on-hdd-7200", "f2fs-on-usb-stick", "f2fs-on-hdd-7200"];
         let mut story = Story::new(&names, &["write"]);
         for (candidate, model) in
@@ -227,14 +260,14 @@ mod tests {
         let run = story.run();
         let report = Report::new(&story.plan, &run, None);
         assert!(report.verdict.refused.is_some() && report.verdict.ranking.is_empty());
-        let tables = report.across.as_ref().unwrap().tables();
-        assert_eq!(tables.len(), 1);
-        (report.sentence.clone(), format!("{:?}", tables[0].rows))
+        let across = report.across.as_ref().unwrap();
+        assert!(across.tables().len() == 1 && across.is_decided());
+        (report.sentence.clone(), format!("{:?}", across.tables()[0].rows), across.headline())
     }
 
     #[test]
     fn it_is_said_on_which_device_the_order_changes() {
-        let (sentence, rows) = told([8.0, 1.0, 2.0, 3.0]);
+        let (sentence, rows, headline) = shown([8.0, 1.0, 2.0, 3.0]);
         let words = [
             "The order changes with the device: ext4 is ahead of f2fs by a factor of 2.9",
             "(hdd-7200), and behind it by 3.9",
@@ -243,7 +276,12 @@ mod tests {
         ];
         assert!(words.iter().all(|word| sentence.contains(word)), "{sentence}");
         assert!(rows.contains("[[\"ext4\", \"3.9") && rows.contains("[\"f2fs\", \"1.00\", \"2.9"), "{rows}");
-        let (sentence, _) = told([8.0, 6.0, 2.0, 3.0]);
+        assert!(
+            headline.starts_with("By device: take f2fs (usb-stick); take ext4 (hdd-7200). The order changes"),
+            "{headline}"
+        );
+        let (sentence, _, headline) = shown([8.0, 6.0, 2.0, 3.0]);
+        assert!(headline.starts_with("By device: take f2fs (usb-stick and hdd-7200). "), "{headline}");
         assert!(sentence.starts_with("The order is the same whatever the device"), "{sentence}");
     }
 

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use crate::journal::{CandidateStatus, Facts, metric};
+use crate::report::across::Across;
 use crate::report::text::{count, one_line};
 use crate::report::{Report, TrialBasis, sentence};
 use crate::verdict::Outcome;
@@ -19,7 +20,10 @@ pub(super) fn opening(report: &Report<'_>) -> Markup {
                     b.badge { (badge) } " " (sentence::tally(report)) "."
                     @if let Some(reason) = &report.run.finished { " Ended: " (one_line(reason)) "." }
                 }
-                p #verdict.sentence { (one_line(&report.sentence)) }
+                p #verdict.sentence {
+                    @if let Some(across) = &report.across { (one_line(&across.headline())) }
+                    @else { (one_line(&report.sentence)) }
+                }
             }
             dl.basis {
                 dt { "Goal" } dd { (goal(report)) }
@@ -40,6 +44,10 @@ pub(super) fn opening(report: &Report<'_>) -> Markup {
 
 fn badge(report: &Report<'_>) -> (&'static str, &'static str) {
     match (report.basis, report.verdict.outcome) {
+        (TrialBasis::Blocks(_), _) if report.across.as_ref().is_some_and(Across::is_decided) => {
+            ("recommended", "decided")
+        }
+        (TrialBasis::Blocks(_), _) if report.across.is_some() => ("undecided", "undecided"),
         _ if report.verdict.refused.is_some() => ("no verdict", "nothing"),
         (TrialBasis::Nothing, _) => ("no result", "nothing"),
         (TrialBasis::OpenBlock(_), _) => ("provisional", "undecided"),
