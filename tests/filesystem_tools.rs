@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use fsverdict::filesystem::{Distribution, Filesystem, Meaning, Tool, find, registry};
+use fsverdict::filesystem::{Distribution, Filesystem, Meaning, Package, Tool, find, registry};
 use fsverdict::layer::encryptions;
 use tempfile::TempDir;
 
@@ -38,7 +38,8 @@ fn have(tools: impl Iterator<Item = Tool>) -> bool {
     let debian = Distribution::from_os_release(&release) == Some(Distribution::Debian);
     for tool in tools {
         if locate(tool.program).is_none() {
-            assert!(!debian, "{} is missing: install {:?}", tool.program, tool.packages.debian);
+            let official = matches!(tool.packages.debian, Package::Official(_));
+            assert!(!(debian && official), "{} is missing: install {:?}", tool.program, tool.packages.debian);
             eprintln!("left out: {} is not installed", tool.program);
             return false;
         }

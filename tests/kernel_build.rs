@@ -23,7 +23,7 @@ linux:
 \t@echo '  CC      one.o'
 \tcc -c one.c -o $(O)/one.o
 \t@test ! -e slow || test -e $(O)/waited || { touch $(O)/waited; sleep 300; }
-\tcp kernel $(O)/linux
+\tcp made $(O)/linux
 ";
 
 /// Sources as far as our own patches and a build look at them.
@@ -38,7 +38,7 @@ fn tree(place: &Place) -> PathBuf {
         ("Makefile", MAKEFILE),
         ("arch/um/Kconfig", ""),
         ("one.c", "int one;\n"),
-        ("kernel", "#!/bin/sh\necho 1\n"),
+        ("made", "#!/bin/sh\necho 1\n"),
     ] {
         write(name, text);
     }
@@ -80,7 +80,7 @@ fn a_kernel_is_built_listed_and_removed() {
     let place = Place::new();
     let tree = tree(&place);
     let patch = place.path().join("mine.patch");
-    fs::write(&patch, "--- a/kernel\n+++ b/kernel\n@@ -1,2 +1,2 @@\n #!/bin/sh\n-echo 1\n+echo 2\n").unwrap();
+    fs::write(&patch, "--- a/made\n+++ b/made\n@@ -1,2 +1,2 @@\n #!/bin/sh\n-echo 1\n+echo 2\n").unwrap();
     let arguments = ["build", tree.to_str().unwrap(), "--patch", patch.to_str().unwrap()];
     let seen = kernel(&place, &arguments).exits(0);
     let built = PathBuf::from(seen.stdout.trim());
@@ -96,12 +96,12 @@ fn a_kernel_is_built_listed_and_removed() {
     kernel(&place, &["list"]).exits(0).shows(&[name]);
     kernel(&place, &["remove", name]).exits(0).shows(&[name]);
     assert!(!kernel(&place, &["list"]).stdout.contains(name));
-    assert_eq!(fs::read_to_string(tree.join("kernel")).unwrap(), "#!/bin/sh\necho 1\n", "the user's tree");
+    assert_eq!(fs::read_to_string(tree.join("made")).unwrap(), "#!/bin/sh\necho 1\n", "the user's tree");
 }
 
 #[test]
 fn what_is_in_the_way_of_a_build_is_said() {
-    let bad_patch = "--- a/kernel\n+++ b/kernel\n@@ -1 +1 @@\n-no such line\n+echo 2\n";
+    let bad_patch = "--- a/made\n+++ b/made\n@@ -1 +1 @@\n-no such line\n+echo 2\n";
     let bad_code = "--- a/one.c\n+++ b/one.c\n@@ -1 +1 @@\n-int one;\n+bloc one;\n";
     for (patch, said, left) in [
         (bad_patch, ["mine.patch does not apply to 6.12.1", "hint: the patch must be made for"], false),
