@@ -1,4 +1,5 @@
-//! Runs at several sites, carried by a real Slurm and a real sshd that the test starts for itself on the loopback.
+//! Runs at several sites, carried by a real Slurm and a real sshd that the test starts for itself on the loopback. Both daemons
+//! want root, so the tests are of the tier that has it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
 
@@ -84,7 +85,7 @@ fn seen(mut command: Command) -> Seen {
 }
 
 #[test]
-fn uml_slurm_carries_a_run_whose_node_and_head_are_killed() {
+fn loop_slurm_carries_a_run_whose_node_and_head_are_killed() {
     let Some(programs) = found(&["munged", "slurmctld", "slurmd", "squeue", "hostname"], "Slurm") else {
         return;
     };
@@ -182,7 +183,7 @@ fn seen_with(command: &mut Command, arguments: &[&str], variables: &[(&str, &Pat
 }
 
 #[test]
-fn uml_sites_are_reached_over_ssh_and_one_that_does_not_answer_is_said() {
+fn loop_sites_are_reached_over_ssh_and_one_that_does_not_answer_is_said() {
     let Some(programs) = found(&["sshd", "ssh", "ssh-keygen", "rsync"], "ssh or rsync") else { return };
     if !common::is_root() {
         return not_run("sshd runs as root");
