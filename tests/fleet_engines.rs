@@ -173,8 +173,9 @@ fn loop_slurm_carries_a_run_whose_node_and_head_are_killed() {
     assert!(again.code == Some(0) && again.stdout.contains("Take "), "{again:#?}");
     let log = fs::read_to_string(at("run/slurm-lab1.log")).unwrap();
     assert!(log.contains("block 1 of site lab1 is done"), "{log}");
-    let queue = seen_with(&mut Command::new(&programs[3]), &["-h"], &variables);
-    assert_eq!(queue.trim(), "", "what is settled is cancelled");
+    // A job that is cancelled takes a moment to end.
+    let queue = || seen_with(&mut Command::new(&programs[3]), &["-h"], &variables);
+    until("what is settled is cancelled", || queue().trim().is_empty());
 }
 
 fn seen_with(command: &mut Command, arguments: &[&str], variables: &[(&str, &Path)]) -> String {
