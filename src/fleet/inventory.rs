@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::plan::quoted;
+
 use super::FleetError;
 use super::shard::Site;
 
@@ -108,9 +110,6 @@ impl Entry {
     /// The words that do a block there, of the run in `folder`; the shell there may replace `$…` in the block.
     pub(super) fn block(&self, folder: &Path, block: &str) -> String {
         let program = self.program.as_deref().unwrap_or("fsverdict");
-        let quoted = |word: &str| {
-            shlex::try_quote(word).map_or_else(|_| word.to_owned(), std::borrow::Cow::into_owned)
-        };
         let mut words = vec![quoted(program), "block".to_owned(), quoted(&folder.to_string_lossy())];
         words.extend(["--site".to_owned(), self.name.to_string(), "--block".to_owned(), block.to_owned()]);
         words.push("--quiet".to_owned());

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 
 use crate::host::program::{Program, succeeded};
 use crate::host::talk::say;
+use crate::plan::quoted;
 
 use super::FleetError;
 use super::engine::{Engine, Wanted};
@@ -67,8 +68,7 @@ fn at(site: &Entry, folder: &Path, block: u32) -> Result<(), FleetError> {
     let there = site.folder.clone().unwrap_or_else(|| folder.to_owned());
     let remote = |below: &str| format!("{host}:{}/{below}", there.display());
     let local = |below: &str| format!("{}/{below}", folder.display());
-    let make = shlex::try_quote(&there.to_string_lossy())
-        .map_or_else(|_| String::new(), |path| format!("mkdir -p {path}"));
+    let make = format!("mkdir -p {}", quoted(&there.to_string_lossy()));
     run(SSH.into_iter().chain([host.as_str(), make.as_str()]))?;
     let rsh = format!("--rsh={}", SSH.join(" "));
     let copy = ["rsync", "-a", "-s", &rsh, "--exclude=*.partial", "--exclude=traces"];

@@ -68,7 +68,8 @@ impl Study<'_> {
                 Some(state) => (state.block, state.attempt, state.remaining().map(str::to_owned).collect()),
                 None => {
                     let (block, attempt) = run.next_block();
-                    let order = self.order(block, &candidates)?;
+                    let seed = order_seed(self.plan, run);
+                    let order = self.order(seed, block, &candidates);
                     self.report(
                         None,
                         Event::BlockStarted { block, attempt, order: order.clone(), place: None },
@@ -99,13 +100,9 @@ impl Study<'_> {
         out: &[String],
     ) -> Result<bool, StudyError> {
         self.skip_what_cannot_be_tried()?;
-        let names: Vec<&str> = self.plan.candidates.iter().map(|one| one.name.as_str()).collect();
-        let here: Vec<&str> = still_in(self.plan, self.journal.run()?).collect();
-        let tried = |at: usize| here.contains(&names[at]) && !out.iter().any(|gone| gone == names[at]);
-        let order: Vec<String> = order(order_seed, number, names.len(), tried)
-            .into_iter()
-            .map(|at| names[at].to_owned())
-            .collect();
+        let here = still_in(self.plan, self.journal.run()?).map(str::to_owned);
+        let tried: Vec<String> = here.filter(|name| !out.contains(name)).collect();
+        let order = self.order(order_seed, number, &tried);
         for attempt in 1..=ATTEMPTS {
             self.observer.expect(order.clone());
             let begun = Event::BlockStarted { block: number, attempt, order: order.clone(), place: None };
@@ -122,11 +119,10 @@ impl Study<'_> {
     }
 
     /// The candidates that are still in, as a block tries them.
-    fn order(&mut self, block: u32, still_in: &[String]) -> Result<Vec<String>, StudyError> {
-        let seed = order_seed(self.plan, self.journal.run()?);
+    fn order(&self, seed: u64, block: u32, still_in: &[String]) -> Vec<String> {
         let names: Vec<&String> = self.plan.candidates.iter().map(|candidate| &candidate.name).collect();
         let places = order(seed, block, names.len(), |at| still_in.contains(names[at]));
-        Ok(places.into_iter().map(|at| names[at].clone()).collect())
+        places.into_iter().map(|at| names[at].clone()).collect()
     }
 
     /// Runs the trials of a block, or what is left of them. Whether it counts hangs on the machine, never on what was

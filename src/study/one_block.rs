@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::journal::{Event, Facts, OpenJournal, SCHEMA};
+use crate::journal::{Facts, OpenJournal};
 use crate::lab::Choice;
 use crate::plan::{DeviceSource, Plan};
 
@@ -11,7 +11,7 @@ use super::conduct::{Study, StudyError};
 use super::error::SessionError;
 use super::observer::Observer;
 use super::prospect::check_datasets;
-use super::session::{facts, watcher};
+use super::session::{facts, start, watcher};
 
 /// A block that is to be done here.
 pub struct OneBlock<'a> {
@@ -60,16 +60,7 @@ impl OneBlock<'_> {
         let medium = medium.with_traces_in(folder);
         let mut environment = facts(&plan, &choice, &medium);
         environment.extend(self.facts);
-        let start = Event::RunStarted {
-            schema: SCHEMA,
-            id: self.run,
-            title: plan.title.clone(),
-            plan_digest: crate::plan::digest(self.plan),
-            lab: choice.lab.name().to_owned(),
-            lab_reason: choice.reason.clone(),
-            fidelity: format!("{}; {}", choice.lab.fidelity(), medium.fidelity()),
-            environment,
-        };
+        let start = start(self.plan, self.run, &choice, &medium, environment);
         let journal = OpenJournal::begin(&plan, self.journal, start)?;
         let lab = choice.lab.as_ref();
         let mut watcher = watcher(lab, &medium);

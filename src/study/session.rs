@@ -54,16 +54,7 @@ impl Session {
         let medium = medium.with_traces_in(folder.path());
         let mut environment = facts(&plan, &choice, &medium);
         environment.insert(ORDER_SEED.to_owned(), draw_order_seed(&plan).to_string());
-        let start = Event::RunStarted {
-            schema: SCHEMA,
-            id: folder.id(),
-            title: plan.title.clone(),
-            plan_digest: crate::plan::digest(&plan),
-            lab: choice.lab.name().to_owned(),
-            lab_reason: choice.reason.clone(),
-            fidelity: format!("{}; {}", choice.lab.fidelity(), medium.fidelity()),
-            environment,
-        };
+        let start = start(&plan, folder.id(), &choice, &medium, environment);
         let mut journal = OpenJournal::begin(&plan, &folder.journal(), start)?;
         for caution in medium.cautions() {
             journal.append(None, Event::Caution(caution))?;
@@ -162,6 +153,20 @@ pub(super) fn watcher(lab: &dyn Lab, medium: &Medium) -> Box<dyn Watcher> {
     match lab.side_by_side() {
         Some(_) => Box::new(Unwatched),
         None => Box::new(Machine::new(medium)),
+    }
+}
+
+/// The first record of a run of `plan`.
+pub(super) fn start(plan: &Plan, id: String, choice: &Choice, medium: &Medium, environment: Facts) -> Event {
+    Event::RunStarted {
+        schema: SCHEMA,
+        id,
+        title: plan.title.clone(),
+        plan_digest: crate::plan::digest(plan),
+        lab: choice.lab.name().to_owned(),
+        lab_reason: choice.reason.clone(),
+        fidelity: format!("{}; {}", choice.lab.fidelity(), medium.fidelity()),
+        environment,
     }
 }
 
