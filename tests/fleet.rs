@@ -130,6 +130,83 @@ fn devices_that_disagree_are_said_first() {
     assert!(sentence.starts_with(said) && sentence.contains("disk, btrfs+luks2 takes 0."), "{}", seen.stdout);
 }
 
+#[test]
+fn a_merge_without_a_complete_round_is_no_run_to_be_resumed() {
+    let place = Place::new();
+    let folder = place.path().join("run");
+    two_sites(&folder, &[("a", 1), ("b", 2)]);
+    place.fsverdict(&["merge", "run"]);
+    assert!(!fs::read_to_string(folder.join("journal.jsonl")).unwrap().contains("block_started"));
+    place.fsverdict(&["resume", "run"]).exits(1).says(&["by several sites", "hint: `fsverdict block"]);
+}
+
+#[test]
+fn a_block_says_what_must_be_known_of_its_medium_and_one_that_was_disturbed_is_done_again() {
+    let place = Place::new();
+    for folder in ["one", "other"] {
+        fs::create_dir(place.path().join(folder)).unwrap();
+    }
+    let plan = |name: &str, disturbed: &str| {
+        let text = format!(
+            r#"
+title        = "Two folders"
+protocol     = {{ blocks = 4, timeout = "60s", disturbed = {disturbed} }}
+dataset.tree = {{ profile = "mixed", files = 40, directories = 6, size = "1MiB" }}
+candidate    = [{{ filesystem = "directory", path = "{0}/one" }}, {{ filesystem = "directory", path = "{0}/other" }}]
+phase        = [{{ name = "write", operation = "tree.write", dataset = "tree" }}]
+"#,
+            place.path().display()
+        );
+        place.plan(name, &text)
+    };
+    let block = |plan: &str, run: &str, site: &str, block: &str| {
+        place.fsverdict(&["block", plan, "--out", run, "--site", site, "--block", block])
+    };
+    let quiet = plan("quiet", "false");
+    for (site, number) in [("a", "1"), ("b", "1"), ("a", "2"), ("b", "2")] {
+        block(&quiet, "run", site, number).exits(0);
+    }
+    let said = place.fsverdict(&["merge", "run"]).exits(0).stdout;
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for site in ["a", "b"] {
+        let words = format!("at {site}: in folders nothing is made");
+        assert_eq!(said.matches(&words).count(), 1, "{words}: {said}");
+    }
+
+    // Nobody's processor is as quiet as that: this one is busy.
+    let busy = plan("busy", "{ foreign_cpu = 0.0 }");
+    let mut spinning = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+    let seen = block(&busy, "disturbed", "a", "1");
+    spinning.kill().unwrap();
+    spinning.wait().unwrap();
+    seen.exits(1).says(&["block 1 of site a does not count", "hint: the same command does it again"]);
+    assert!(!place.path().join("disturbed/sites/a/block-0001.jsonl").exists());
+    block(&quiet, "disturbed", "a", "1").exits(2).says(&["holds another run"]);
+    place.fsverdict(&["merge", "disturbed"]).exits(1).says(&["no site has a whole block"]);
+}
+
+#[test]
+fn a_round_waits_for_a_block_that_does_not_count() {
+    let place = Place::new();
+    let folder = place.path().join("run");
+    two_sites(&folder, &IN_ORDER);
+    let disturbed = folder.join("sites/b/block-0002.jsonl");
+    changed(
+        &disturbed,
+        "\"event\":\"block_finished\"",
+        "\"event\":\"block_finished\",\"invalid\":\"too busy\"",
+    );
+    fs::rename(&disturbed, disturbed.with_extension("partial")).unwrap();
+    let said = place.fsverdict(&["merge", "run"]).stdout;
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "sites/b/block-0002.partial: it does not count, and is to be done again: too busy",
+        "they wait for block 2 of site b",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
 /// A plan of some seconds of disk time.
 const PLAN: &str = r#"
 title             = "Two disks"

@@ -69,7 +69,7 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Outcome, CliError> {
         BlockEnd::Settled(reason) => format!("nothing is left to find out: {reason}"),
         BlockEnd::Disturbed => {
             return Err(CliError::Failed(format!(
-                "block {number} of site {site} does not count: the machine was too busy at every attempt\nhint: try the next block when it is quiet"
+                "block {number} of site {site} does not count: the machine was too busy at every attempt\nhint: the same command does it again, when it is quiet"
             )));
         }
     });

@@ -32,7 +32,7 @@ pub enum BlockEnd {
     /// The run has come to its end without it, for this reason.
     Settled(String),
     Done,
-    /// It is there, but does not count: the machine was too busy at every attempt.
+    /// It is still to be done: no attempt counts, for the machine was too busy at each.
     Disturbed,
 }
 
@@ -78,8 +78,11 @@ pub fn conduct_block(
     };
     let lab = |plan: &Plan| -> Result<Choice, SessionError> { Ok(choose(plan)?.with_jobs(jobs)?) };
     let counts = one.conduct(lab, permission, observer)?;
+    if !counts {
+        return Ok(BlockEnd::Disturbed);
+    }
     shards.end(&site, block)?;
-    Ok(if counts { BlockEnd::Done } else { BlockEnd::Disturbed })
+    Ok(BlockEnd::Done)
 }
 
 /// The run in the folder at `path`, which is made for this plan where there is none.

@@ -4,18 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::journal::{Caution, Event, Facts, Fold, Place, Record, Run};
+use crate::journal::{Caution, Event, Facts, Fold, MERGED_FACT, Place, Record, Run};
 use crate::plan::{Plan, digest};
 use crate::study::{Changes, Conclusion, FolderError, RunFolder, next_to_try};
 
 use super::FleetError;
 use super::inventory::Fleet;
 use super::shard::{BINARY, Left, SITE, Shard, Shards, Site};
-
-/// The fact that tells a merged journal from one that was written as its run went.
-const MERGED: &str = "merged.sites";
 
 /// The journal of all sites.
 #[derive(Debug)]
@@ -84,14 +81,9 @@ pub fn merge(folder: &RunFolder, plan: &Plan, without: &[Site]) -> Result<Merged
 /// A run that was done here by itself is not to be written over.
 fn refuse_other_journal(folder: &RunFolder, plan: &Plan) -> Result<(), FleetError> {
     match Run::read(plan, &folder.journal()) {
-        Ok(run) if !is_merged(&run) => Err(FolderError::Taken(folder.path().to_owned()).into()),
+        Ok(run) if !run.is_merged() => Err(FolderError::Taken(folder.path().to_owned()).into()),
         _ => Ok(()),
     }
-}
-
-/// Whether its journal was merged from those of several sites.
-pub fn is_merged(run: &Run) -> bool {
-    run.header.environment.contains_key(MERGED)
 }
 
 /// Facts that must be the same at all sites. The kernel is that of the guest where there is one.
@@ -149,7 +141,7 @@ fn differences(plan: &Plan, shards: &[Shard]) -> Vec<String> {
     found.into_iter().collect()
 }
 
-fn merged(id: &str, plan: &Plan, shards: &[Shard], sites: &BTreeSet<Site>, mut left: Vec<Left>) -> Merged {
+fn merged(id: &str, plan: &Plan, shards: &[Shard], sites: &BTreeSet<Site>, left: Vec<Left>) -> Merged {
     let records: Vec<Record> = start(id, plan, shards, sites).into_iter().collect();
     let mut fold = Fold::new(plan);
     records.iter().cloned().for_each(|record| fold.take(record));
@@ -165,21 +157,17 @@ fn merged(id: &str, plan: &Plan, shards: &[Shard], sites: &BTreeSet<Site>, mut l
         settled: None,
         out: Vec::new(),
     };
-    let mut number = 0;
+    let (mut number, mut said) = (0, Vec::new());
     for round in 1.. {
         let of_round: Vec<&Shard> = shards.iter().filter(|shard| shard.block == round).collect();
         if of_round.len() < sites.len() {
             break;
         }
         for shard in of_round {
-            let Some(counting) = renumbered(shard, number + 1, &end.records) else {
-                let path = PathBuf::from(format!("block {} of site {}", shard.block, shard.site));
-                left.push(Left { path, why: "it does not count: the machine was too busy".to_owned() });
-                continue;
-            };
             number += 1;
-            counting.iter().cloned().for_each(|record| fold.take(record));
-            end.records.extend(counting);
+            let records = renumbered(shard, number, &mut said);
+            records.iter().cloned().for_each(|record| fold.take(record));
+            end.records.extend(records);
         }
         end.rounds = round;
         let Some(run) = fold.run() else { break };
@@ -237,7 +225,7 @@ fn start(id: &str, plan: &Plan, shards: &[Shard], sites: &BTreeSet<Site>) -> Opt
     environment.remove(SITE);
     environment.extend(by_itself);
     let names: Vec<String> = sites.iter().map(Site::to_string).collect();
-    environment.insert(MERGED.to_owned(), names.join(", "));
+    environment.insert(MERGED_FACT.to_owned(), names.join(", "));
     let at = shards.iter().filter_map(|shard| Some(shard.journal.records.first()?.at)).min()?;
     let Event::RunStarted { schema, lab, fidelity, .. } = &first.journal.records.first()?.event else {
         return None;
@@ -262,23 +250,14 @@ fn steady<'a>(mut all: impl Iterator<Item = &'a Facts>) -> Facts {
     same
 }
 
-/// A shard's records as those of block `number` of the whole run; `None` where no attempt at it counts. Who was skipped is
-/// said once.
-fn renumbered(shard: &Shard, number: u32, before: &[Record]) -> Option<Vec<Record>> {
-    let counts = shard
-        .journal
-        .records
-        .iter()
-        .any(|record| matches!(&record.event, Event::BlockFinished { invalid: None, .. }));
-    let known = |event: &Event| {
-        match event {
-        Event::CandidateSkipped { candidate, .. } => before.iter().any(
-            |record| matches!(&record.event, Event::CandidateSkipped { candidate: known, .. } if known == candidate),
-        ),
-        _ => false,
-    }
-    };
+/// A shard's records as those of block `number` of the whole run. Who was skipped is said once, and what must be known of
+/// a site with its name.
+fn renumbered(shard: &Shard, number: u32, said: &mut Vec<String>) -> Vec<Record> {
     let place = Place { site: shard.site.to_string(), round: shard.block };
+    let mut first = |text: &str| {
+        let new = !said.iter().any(|known| known == text);
+        new.then(|| said.push(text.to_owned()))
+    };
     let renumber = |record: &Record| -> Option<Record> {
         let mut record = record.clone();
         if let Some(trial) = &mut record.trial {
@@ -286,17 +265,21 @@ fn renumbered(shard: &Shard, number: u32, before: &[Record]) -> Option<Vec<Recor
         }
         match &mut record.event {
             Event::RunStarted { .. } | Event::RunFinished { .. } => return None,
-            event if known(event) => return None,
             Event::BlockStarted { block, place: at, .. } => {
                 *block = number;
                 *at = Some(place.clone());
             }
             Event::BlockFinished { block, .. } => *block = number,
+            Event::Caution(caution) if record.trial.is_none() => {
+                caution.text = format!("at {}: {}", shard.site, caution.text);
+                first(&caution.text)?;
+            }
+            Event::CandidateSkipped { candidate, .. } => first(candidate)?,
             _ => {}
         }
         Some(record)
     };
-    counts.then(|| shard.journal.records.iter().filter_map(renumber).collect())
+    shard.journal.records.iter().filter_map(renumber).collect()
 }
 
 /// What the reader of the whole must know: what is left out, and what is still waited for.

@@ -15,5 +15,5 @@ pub use block::{Asked, BlockEnd, conduct_block, shared_run};
 pub use conduct::conduct_fleet;
 pub use error::FleetError;
 pub use inventory::{Entry, Fleet, On};
-pub use merge::{Merged, is_merged, merge};
+pub use merge::{Merged, merge};
 pub use shard::{Left, Shard, Shards, Site};

@@ -123,7 +123,7 @@ impl Shards {
         Ok(path)
     }
 
-    /// Gives a journal that is whole its name, for good.
+    /// Gives a journal that is whole, and counts, its name, for good.
     ///
     /// # Errors
     /// What the system says.
@@ -145,12 +145,8 @@ impl Shards {
             let Ok(site) = name.parse::<Site>() else { continue };
             for path in entries(&folder)? {
                 let Some(block) = block_number(&path) else { continue };
-                if path.extension().is_some_and(|extension| extension == "partial") {
-                    let why = "under way, or ended before it was whole".to_owned();
-                    left.push(Left { path, why });
-                    continue;
-                }
-                match whole(&path) {
+                let partial = path.extension().is_some_and(|extension| extension == "partial");
+                match whole(&path, partial) {
                     Ok(journal) => {
                         shards.insert((site.clone(), block), Shard { site: site.clone(), block, journal });
                     }
@@ -163,13 +159,20 @@ impl Shards {
 }
 
 /// The journal at `path`, if it is that of a whole block; else why not.
-fn whole(path: &Path) -> Result<Journal, String> {
-    let journal = read(path).map_err(|error| error.to_string())?;
-    let ended = journal.records.iter().any(|record| matches!(record.event, Event::BlockFinished { .. }));
-    if journal.torn || !ended {
-        return Err("its end is missing: it was cut short, or copied before it was whole".to_owned());
+fn whole(path: &Path, partial: bool) -> Result<Journal, String> {
+    let under_way = || Err("under way, or ended before it was whole".to_owned());
+    let journal = match read(path) {
+        Err(_) if partial => return under_way(),
+        read => read.map_err(|error| error.to_string())?,
+    };
+    match journal.records.last().map(|record| &record.event) {
+        Some(Event::BlockFinished { invalid: Some(rule), .. }) => {
+            Err(format!("it does not count, and is to be done again: {rule}"))
+        }
+        _ if partial => under_way(),
+        Some(Event::BlockFinished { .. }) if !journal.torn => Ok(journal),
+        _ => Err("its end is missing: it was cut short, or copied before it was whole".to_owned()),
     }
-    Ok(journal)
 }
 
 fn block_number(path: &Path) -> Option<u32> {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::journal::{Facts, OpenJournal};
+use crate::journal::Facts;
 use crate::lab::Choice;
 use crate::plan::{DeviceSource, Plan};
 
@@ -11,7 +11,7 @@ use super::conduct::{Study, StudyError};
 use super::error::SessionError;
 use super::observer::Observer;
 use super::prospect::check_datasets;
-use super::session::{facts, start, watcher};
+use super::session::{begin_journal, facts, start, watcher};
 
 /// A block that is to be done here.
 pub struct OneBlock<'a> {
@@ -61,7 +61,7 @@ impl OneBlock<'_> {
         let mut environment = facts(&plan, &choice, &medium);
         environment.extend(self.facts);
         let start = start(self.plan, self.run, &choice, &medium, environment);
-        let journal = OpenJournal::begin(&plan, self.journal, start)?;
+        let journal = begin_journal(&plan, self.journal, start, &medium)?;
         let lab = choice.lab.as_ref();
         let mut watcher = watcher(lab, &medium);
         let jobs = choice.jobs;

@@ -55,10 +55,7 @@ impl Session {
         let mut environment = facts(&plan, &choice, &medium);
         environment.insert(ORDER_SEED.to_owned(), draw_order_seed(&plan).to_string());
         let start = start(&plan, folder.id(), &choice, &medium, environment);
-        let mut journal = OpenJournal::begin(&plan, &folder.journal(), start)?;
-        for caution in medium.cautions() {
-            journal.append(None, Event::Caution(caution))?;
-        }
+        let journal = begin_journal(&plan, &folder.journal(), start, &medium)?;
         Ok(Session { plan, choice, medium, folder, journal, resumed: None })
     }
 
@@ -77,7 +74,7 @@ impl Session {
     ) -> Result<Resumed, SessionError> {
         let mut journal = OpenJournal::resume(&plan, &folder.journal())?;
         let run = journal.run()?;
-        if run.blocks.iter().any(|block| block.place.is_some()) {
+        if run.is_merged() {
             return Err(SessionError::Merged);
         }
         let killed = run.killed_in_last_block().next().is_some();
@@ -154,6 +151,20 @@ pub(super) fn watcher(lab: &dyn Lab, medium: &Medium) -> Box<dyn Watcher> {
         Some(_) => Box::new(Unwatched),
         None => Box::new(Machine::new(medium)),
     }
+}
+
+/// A journal with its first record, and what must be known of the medium.
+pub(super) fn begin_journal(
+    plan: &Plan,
+    path: &Path,
+    start: Event,
+    medium: &Medium,
+) -> Result<OpenJournal, JournalError> {
+    let mut journal = OpenJournal::begin(plan, path, start)?;
+    for caution in medium.cautions() {
+        journal.append(None, Event::Caution(caution))?;
+    }
+    Ok(journal)
 }
 
 /// The first record of a run of `plan`.

@@ -13,6 +13,9 @@ pub type Facts = BTreeMap<String, String>;
 /// How facts begin that say what a user's folder held when it was staged; the dataset's name follows.
 pub const DATASET_FACT: &str = "dataset.";
 
+/// The fact that a journal merged from those of several sites has, and no other: their names.
+pub const MERGED_FACT: &str = "merged.sites";
+
 /// Names of the steps of a trial that are not its work; no phase may have one. Those of staging begin so, and the dataset's
 /// name follows.
 pub const CLAIM: &str = "claim";

@@ -20,8 +20,8 @@ pub use derive::Fold;
 pub use error::JournalError;
 
 pub use event::{
-    CLAIM, Caution, CommandRecord, DATASET_FACT, Ending, Event, Facts, Histogram, Measurement, Observation,
-    Place, Record, STAGE, Sentinel, Status, Surroundings, TEAR_DOWN, TrialId, parted,
+    CLAIM, Caution, CommandRecord, DATASET_FACT, Ending, Event, Facts, Histogram, MERGED_FACT, Measurement,
+    Observation, Place, Record, STAGE, Sentinel, Status, Surroundings, TEAR_DOWN, TrialId, parted,
 };
 pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, metric};
 pub use open::OpenJournal;

@@ -6,7 +6,8 @@ use jiff::Timestamp;
 
 use super::Place;
 use super::{
-    Caution, CommandRecord, DATASET_FACT, Ending, Facts, Observation, Status, Surroundings, TrialId,
+    Caution, CommandRecord, DATASET_FACT, Ending, Facts, MERGED_FACT, Observation, Status, Surroundings,
+    TrialId,
 };
 
 /// A run, as far as its journal goes.
@@ -207,6 +208,11 @@ pub struct HeldCaution {
 }
 
 impl Run {
+    /// Whether its journal was merged from those of several sites, even if none of their blocks went in yet.
+    pub fn is_merged(&self) -> bool {
+        self.header.environment.contains_key(MERGED_FACT)
+    }
+
     /// The block to go on with: the first that has begun and not ended.
     pub fn resume_point(&self) -> Option<&BlockState> {
         self.blocks.iter().find(|block| !block.finished)
