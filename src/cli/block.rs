@@ -7,11 +7,13 @@ use clap::Args;
 use crate::fleet::{Asked, BlockEnd, Site, conduct_block, merge, shared_run};
 use crate::host::talk::say;
 use crate::plan::{DeviceSource, Overrides};
+use crate::report::{DeviceReport, Source, write_devices};
 use crate::study::{Permission, RunFolder};
 
 use super::device::ask;
 use super::fleet::{complaint, settled};
-use super::report::show_result;
+use super::opened::open_run;
+use super::report::{FormatArgument, show_result, write_to, written};
 use super::run::Conduct;
 use super::vocabulary::{Among, preset_names, read_plan};
 use super::{CliError, Outcome};
@@ -79,25 +81,61 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Outcome, CliError> {
 /// The blocks of all sites as one run.
 #[derive(Debug, Args)]
 pub(super) struct MergeArguments {
-    /// The folder of the run
-    run: PathBuf,
+    /// The folder of the run; or several runs of one plan on devices of whoever's, in folders or packs, for a table of devices
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
     /// Leave out these sites
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = |name: &str| name.parse::<Site>())]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = |name: &str| name.parse::<Site>(), conflicts_with_all = ["format", "output"])]
     without: Vec<Site>,
     /// Only say whether further blocks are wanted: exit status 0 if none are, 1 if some are
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["format", "output"])]
     settled: bool,
     /// Every table of the result: costs, rates and the steps around the phases
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["format", "output"])]
     all: bool,
+    /// Of the table of devices: in which form [default: terminal]
+    #[arg(long, value_enum)]
+    format: Option<FormatArgument>,
+    /// Of the table of devices: into this file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
 }
 
 pub(super) fn merged(arguments: &MergeArguments) -> Result<Outcome, CliError> {
-    let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
+    let [run] = arguments.runs.as_slice() else { return devices(arguments) };
+    if run.is_file() || arguments.format.is_some() || arguments.output.is_some() {
+        return Err(CliError::Usage(
+            "one run by itself makes no table of devices\nhint: name the others, too; `fsverdict report` shows one run"
+                .to_owned(),
+        ));
+    }
+    let (folder, plan) = RunFolder::open(run).map_err(CliError::usage)?;
     let merged = merge(&folder, &plan, &arguments.without).map_err(complaint)?;
     if arguments.settled {
         return Ok(settled(&merged, &plan));
     }
     merged.write(&folder).map_err(complaint)?;
     show_result(&folder, &plan, arguments.all)
+}
+
+/// Several runs as a table of devices.
+fn devices(arguments: &MergeArguments) -> Result<Outcome, CliError> {
+    if arguments.settled || !arguments.without.is_empty() || arguments.all {
+        return Err(CliError::Usage(
+            "--without, --settled and --all are about one run of several sites".to_owned(),
+        ));
+    }
+    let source = |path: &PathBuf| {
+        let (_, plan, run) = open_run(path)?;
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        Ok(Source { name, plan, run })
+    };
+    let sources = arguments.runs.iter().map(source).collect::<Result<Vec<Source>, CliError>>()?;
+    let report = DeviceReport::of(&sources).map_err(|obstacles| {
+        CliError::Usage(format!("these runs cannot be set side by side:\n  {}\nhint: leave out what does not belong to the others", obstacles.join("\n  ")))
+    })?;
+    let format =
+        arguments.format.unwrap_or(FormatArgument::Terminal).format(arguments.output.is_some(), true);
+    write_to(arguments.output.as_deref(), &mut |out| written(write_devices(&report, format, out)))?;
+    Ok(Outcome::Done)
 }

@@ -7,15 +7,15 @@ use clap::Args;
 use crate::journal::Run;
 use crate::plan::Plan;
 use crate::report::{ComparisonReport, write_comparison};
-use crate::study::RunFolder;
 use crate::verdict::Side;
 
-use super::report::{FormatArgument, read_run, write_to, written};
+use super::opened::open_run;
+use super::report::{FormatArgument, write_to, written};
 use super::{CliError, Outcome};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The folders of the runs, the oldest first: before and after a change, or as many as there are
+    /// The folders or packs of the runs, the oldest first: before and after a change, or as many as there are
     #[arg(required = true, num_args = 2.., value_name = "RUN")]
     runs: Vec<PathBuf>,
     /// In which form
@@ -51,10 +51,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     Ok(if found.has_regression() { Outcome::Regression } else { Outcome::Done })
 }
 
-/// The run in this folder, with the folder's one true path.
+/// The run at this path, with its one true path.
 fn open(path: &Path) -> Result<(PathBuf, Plan, Run), CliError> {
-    let (folder, plan) = RunFolder::open(path).map_err(CliError::usage)?;
-    let run = read_run(&folder, &plan)?;
+    let (_, plan, run) = open_run(path)?;
     let path = std::fs::canonicalize(path).map_err(CliError::failed)?;
     Ok((path, plan, run))
 }

@@ -42,7 +42,7 @@ pub(super) fn write_page(folder: &RunFolder, plan: &Plan, run: &Run) -> Result<(
 
 #[cfg(test)]
 mod tests {
-    use super::super::report::read_run;
+    use super::super::opened::read_run;
     use super::write_page;
     use crate::study::RunFolder;
 

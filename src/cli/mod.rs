@@ -15,6 +15,8 @@ mod kernel;
 mod list;
 mod live;
 mod manual;
+mod opened;
+mod pack;
 mod progress;
 mod report;
 mod requests;
@@ -78,6 +80,8 @@ enum Command {
     Block(block::BlockArguments),
     /// Merge the blocks of all machines, and report what they found
     Merge(block::MergeArguments),
+    /// Make one file of a run, without what names a machine or a person, to be shared
+    Pack(pack::Arguments),
     /// Show what a run has found
     Report(report::Arguments),
     /// Compare runs of the same plan: what got better, what got worse
@@ -124,6 +128,7 @@ pub fn main() -> ExitCode {
         Command::Resume(arguments) => resume::run(&arguments),
         Command::Block(arguments) => block::block(&arguments),
         Command::Merge(arguments) => block::merged(&arguments),
+        Command::Pack(arguments) => pack::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),

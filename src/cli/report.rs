@@ -11,12 +11,13 @@ use crate::plan::{Plan, quoted};
 use crate::report::{Format, Look, Report, ReportError};
 use crate::study::RunFolder;
 
+use super::opened::{open_run, read_run};
 use super::requests::requests;
 use super::{CliError, Outcome};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The folder of the run
+    /// The folder of the run, or a pack of one
     run: PathBuf,
     /// In which form [default: terminal]
     #[arg(long, value_enum)]
@@ -60,9 +61,8 @@ impl FormatArgument {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
-    let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
-    let run = read_run(&folder, &plan)?;
-    let mut report = Report::new(&plan, &run, Some(folder.path().to_owned()));
+    let (folder, plan, run) = open_run(&arguments.run)?;
+    let mut report = Report::new(&plan, &run, folder.as_ref().map(|folder| folder.path().to_owned()));
     let format = match (arguments.format, arguments.open) {
         (None | Some(FormatArgument::Html), true) => FormatArgument::Html,
         (Some(_), true) => {
@@ -73,13 +73,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
         }
         (format, false) => format.unwrap_or(FormatArgument::Terminal),
     };
-    if matches!(format, FormatArgument::Html) {
+    if let (FormatArgument::Html, Some(folder)) = (format, &folder) {
         report.requests = requests(folder.path(), &plan, &run);
     }
-    let page = || arguments.open.then(|| folder.path().join(PAGE));
-    let file = arguments.output.clone().or_else(page);
+    let page = folder.map_or_else(|| arguments.run.with_extension("html"), |folder| folder.path().join(PAGE));
+    let file = arguments.output.clone().or_else(|| arguments.open.then(|| page.clone()));
     if file.is_none() {
-        report.page = Some(folder.path().join(PAGE)).filter(|page| page.exists());
+        report.page = Some(page).filter(|page| page.exists());
     }
     let format = format.format(file.is_some(), arguments.all);
     write_to(file.as_deref(), &mut |out| written(crate::report::write(&report, format, out)))?;
@@ -137,10 +137,6 @@ pub(super) fn replace(report: &Report<'_>, format: Format, path: &Path) -> Resul
         let _ = std::fs::remove_file(&unfinished);
         CliError::Failed(format!("cannot write {}: {error}", path.display()))
     })
-}
-
-pub(super) fn read_run(folder: &RunFolder, plan: &Plan) -> Result<Run, CliError> {
-    Run::read(plan, &folder.journal()).map_err(CliError::failed)
 }
 
 /// Into this file, or to standard output.

@@ -3,10 +3,11 @@
 //! A block may be repeated, a trial interrupted and begun again; this is where it is decided which of them count.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::BufRead;
 use std::path::Path;
 
 use super::open_trial::{OpenTrial, OpenTrials, of};
-use super::reader::read_each;
+use super::reader::{read_each, scan};
 use super::run::{
     BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, Trial, TrialCommands, TrialStanding,
 };
@@ -33,6 +34,16 @@ impl Run {
     pub fn read(plan: &Plan, path: &Path) -> Result<Self, JournalError> {
         let mut fold = Fold::new(plan);
         let torn = read_each(path, |record| fold.take(record))?;
+        fold.end(path, torn)
+    }
+
+    /// The same of a journal that is no file by itself; `path` is only named in errors.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_from(plan: &Plan, path: &Path, lines: impl BufRead) -> Result<Self, JournalError> {
+        let mut fold = Fold::new(plan);
+        let torn = scan(path, lines, |record| fold.take(record))?.torn;
         fold.end(path, torn)
     }
 

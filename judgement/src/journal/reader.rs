@@ -49,12 +49,16 @@ pub(super) fn intact_bytes(
 }
 
 /// How far a journal could be read.
-struct Scanned {
-    torn: bool,
+pub(super) struct Scanned {
+    pub(super) torn: bool,
     intact_bytes: u64,
 }
 
-fn scan(path: &Path, mut lines: impl BufRead, mut take: impl FnMut(Record)) -> Result<Scanned, JournalError> {
+pub(super) fn scan(
+    path: &Path,
+    mut lines: impl BufRead,
+    mut take: impl FnMut(Record),
+) -> Result<Scanned, JournalError> {
     let failed = |error: io::Error| JournalError::io("read", path, error);
     let mut intact_bytes = 0;
     let mut line = Vec::new();

@@ -75,6 +75,11 @@ impl Across {
         Some(across)
     }
 
+    /// Of several devices whose runs are not one.
+    pub(super) fn on_devices(columns: Vec<Column>, rows: Vec<(String, Vec<Option<f64>>)>, tie: f64) -> Self {
+        Across { what: "device", columns, rows, tie, kernels: None }
+    }
+
     /// Each verdict, and where the order changes.
     pub(super) fn sentence(&self) -> String {
         let each = self.columns.iter().map(|column| format!("{}: {}", column.title, column.sentence));

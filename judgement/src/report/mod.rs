@@ -3,6 +3,7 @@
 mod across;
 mod compare;
 mod csv;
+mod devices;
 #[cfg(test)]
 mod examples;
 mod factors;
@@ -35,6 +36,7 @@ mod words;
 use std::io;
 
 pub use compare::{ComparisonReport, write_comparison};
+pub use devices::{DeviceReport, Source, write_devices};
 pub use harness::Harness;
 pub use html::{LONGEST_PAGE, NoPlan, plan_in_page};
 pub use json::SCHEMA as JSON_SCHEMA;

@@ -36,19 +36,13 @@ pub(super) fn outcome(report: &Report<'_>) -> String {
 /// Where the leader is beaten most clearly, as the beginning of a sentence: a mean over devices that disagree helps nobody.
 fn depending(report: &Report<'_>) -> String {
     let Some(sites) = &report.sites else { return String::new() };
-    let better = 1.0 / (1.0 + report.plan.protocol.tie);
-    let depends = sites.rivals.iter().filter(|rival| rival.depends);
-    let cells =
-        depends.flat_map(|rival| rival.each.iter().map(move |(site, found)| (rival, site, found.point)));
-    match cells.min_by(|one, other| one.2.total_cmp(&other.2)) {
-        Some((rival, site, ratio)) if ratio < better => {
-            let (candidate, ratio, leader) = (&rival.candidate, times(ratio), &sites.leader);
-            format!(
-                "It depends on the device: at {site}, {candidate} takes {ratio} times as long as {leader}. On the whole: "
-            )
-        }
-        _ => String::new(),
-    }
+    sites.turn(report.plan.protocol.tie).map_or(String::new(), |(candidate, site, ratio)| {
+        format!(
+            "It depends on the device: at {site}, {candidate} takes {} times as long as {}. On the whole: ",
+            times(ratio),
+            sites.leader
+        )
+    })
 }
 
 /// What the comparison had to leave out, as the beginning of a sentence.

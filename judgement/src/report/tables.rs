@@ -41,7 +41,7 @@ fn sites(report: &Report<'_>) -> Option<TextTable> {
         row(site.clone(), &of)
     };
     let mut rows: Vec<Vec<String>> = names.map(own).collect();
-    rows.push(row("these sites".to_owned(), &|rival| Some(rival.these)));
+    rows.push(row("these sites".to_owned(), &|rival| rival.these));
     rows.push(row("sites like these".to_owned(), &|rival| Some(rival.like_these)));
     let title = format!("At each site: how many times as long as {}", sites.leader);
     Some(TextTable { title, header, rows })

@@ -37,7 +37,7 @@ pub use open::OpenPair;
 pub use paired::Blocks;
 pub use raw_share::{RawShare, raw_shares};
 pub use sensitivity::{Turn, WeightRange};
-pub use sites::{AtSites, Sites};
+pub use sites::{AtSites, Sites, by_site};
 pub use standing::{Rank, Relation, Standing};
 pub use strata::{Stratum, strata};
 pub use then_and_now::{Because, Now, ThenAndNow, same_quantity, then_and_now};

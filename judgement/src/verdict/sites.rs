@@ -1,6 +1,8 @@
 //! A run whose blocks were done at several sites: which candidate is best on *these* devices, and which on devices *like*
 //! these. The first pools all blocks; for the second each site is one observation, however many blocks it did.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use super::{Blocks, Rank, Yardstick};
@@ -24,8 +26,9 @@ pub struct AtSites {
     pub candidate: String,
     /// At each site, by name.
     pub each: Vec<(String, Estimate)>,
-    /// At these sites: all blocks pooled.
-    pub these: Estimate,
+    /// At these sites: all blocks pooled. Not of strangers' devices, one of which may have any number of blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub these: Option<Estimate>,
     /// At sites like these: as many observations as sites.
     pub like_these: Estimate,
     /// Whether it depends on the site.
@@ -52,28 +55,36 @@ impl Sites {
             let within = |block: &u32| Some(score(*block, name)? - score(*block, &leader.candidate)?);
             blocks.iter().filter_map(within).collect()
         };
+        let by_site = |name: &str| {
+            places.iter().map(|(site, blocks)| ((*site).to_owned(), differences(name, blocks))).collect()
+        };
+        let rivals = rivals.iter().map(|rival| rival.candidate.as_str());
+        Some(Self::against(&leader.candidate, rivals, true, by_site))
+    }
+
+    /// Of a leader and its rivals: how far (as a log) a rival is behind it, block by block, at each site.
+    pub fn against<'a>(
+        leader: &str,
+        rivals: impl Iterator<Item = &'a str>,
+        pooled: bool,
+        by_site: impl Fn(&str) -> Vec<(String, Vec<f64>)>,
+    ) -> Self {
         let mut p_values = Vec::new();
         let mut found = Vec::new();
         for rival in rivals {
-            let by_site: Vec<(&str, Vec<f64>)> = places
-                .iter()
-                .map(|(site, blocks)| (*site, differences(&rival.candidate, blocks)))
-                .filter(|(_, values)| !values.is_empty())
-                .collect();
+            let mut by_site = by_site(rival);
+            by_site.retain(|(_, values)| !values.is_empty());
             let groups: Vec<Vec<f64>> = by_site.iter().map(|(_, values)| values.clone()).collect();
             let means: Vec<f64> = groups.iter().filter_map(|values| mean(values)).collect();
-            let (Some(these), Some(like_these)) = (Evidence::of(&groups.concat()), Evidence::of_all(&means))
-            else {
-                continue;
-            };
+            let Some(like_these) = Evidence::of_all(&means) else { continue };
             p_values.push(p_same(&groups));
             let each = by_site
                 .iter()
-                .filter_map(|(site, values)| Some(((*site).to_owned(), Evidence::of(values)?.ratio())));
+                .filter_map(|(site, values)| Some((site.clone(), Evidence::of(values)?.ratio())));
             found.push(AtSites {
-                candidate: rival.candidate.clone(),
+                candidate: rival.to_owned(),
                 each: each.collect(),
-                these: these.ratio(),
+                these: Evidence::of(&groups.concat()).filter(|_| pooled).map(|these| these.ratio()),
                 like_these: like_these.ratio(),
                 depends: false,
             });
@@ -81,8 +92,53 @@ impl Sites {
         for (rival, p) in found.iter_mut().zip(holm(&p_values)) {
             rival.depends = p <= DEPENDS;
         }
-        Some(Sites { leader: leader.candidate.clone(), rivals: found })
+        Sites { leader: leader.to_owned(), rivals: found }
     }
+
+    /// The rival that beats the leader most clearly at a site, with that site and how many times as long it takes there, where
+    /// it depends on the site whether it does and that matters to whoever bears a difference of `tie`.
+    pub fn turn(&self, tie: f64) -> Option<(&str, &str, f64)> {
+        let depends = self.rivals.iter().filter(|rival| rival.depends);
+        let cells = depends.flat_map(|rival| {
+            rival.each.iter().map(|(site, found)| (rival.candidate.as_str(), site.as_str(), found.point))
+        });
+        cells.min_by(|one, other| one.2.total_cmp(&other.2)).filter(|(.., ratio)| *ratio < 1.0 / (1.0 + tie))
+    }
+}
+
+/// What each site of a run did, as if there were no others; nothing where it has none.
+pub fn by_site(run: &Run) -> Vec<(String, Run)> {
+    let mut sites: Vec<&str> =
+        run.prefix().filter_map(|block| Some(block.place.as_ref()?.site.as_str())).collect();
+    sites.sort_unstable();
+    sites.dedup();
+    let of = |site: &&str| {
+        let own = run.prefix().filter(|block| block.place.as_ref().is_some_and(|place| place.site == *site));
+        let numbers: HashMap<(u32, u32), u32> =
+            own.zip(1..).map(|(block, number)| ((block.block, block.attempt), number)).collect();
+        let mut own = run.clone();
+        own.blocks.retain_mut(|block| match numbers.get(&(block.block, block.attempt)) {
+            Some(number) => {
+                (block.block, block.place) = (*number, None);
+                true
+            }
+            None => false,
+        });
+        own.trials.retain_mut(|trial| {
+            let number = numbers.get(&(trial.id.block, trial.id.attempt));
+            trial.id.block = number.copied().unwrap_or_default();
+            number.is_some()
+        });
+        let facts = &mut own.header.environment;
+        let prefix = format!("site.{site}.");
+        let known = facts
+            .iter()
+            .filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?.to_owned(), value.clone())));
+        let known: Vec<(String, String)> = known.collect();
+        facts.extend(known);
+        ((*site).to_owned(), own)
+    };
+    sites.iter().map(of).collect()
 }
 
 /// p that all groups have one mean (one-way analysis of variance, Fisher 1925); 1 where too few blocks tell.

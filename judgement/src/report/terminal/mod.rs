@@ -307,7 +307,7 @@ fn next(report: &Report<'_>, all: bool) -> Vec<(String, &'static str)> {
     let Some(folder) = &report.folder else { return Vec::new() };
     let folder = quoted(&folder.display().to_string());
     let mut lines = Vec::new();
-    let shared = report.run.blocks.iter().any(|block| block.place.is_some());
+    let shared = report.run.is_merged();
     if report.run.finished.is_none() && shared {
         lines.push((
             format!("fsverdict block {folder} --site NAME --block N"),

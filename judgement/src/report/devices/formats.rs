@@ -1,0 +1,231 @@
+//! The table of devices in each form.
+
+use std::io;
+
+use maud::{Markup, html};
+use serde::Serialize;
+
+use super::DeviceReport;
+use crate::report::csv::unwrapped;
+use crate::report::html::{place, shell};
+use crate::report::markdown::{code, escaped, text_table};
+use crate::report::number::times;
+use crate::report::terminal::{ASCII, Page, Tone, UNICODE, aligned, finished};
+use crate::report::text::{count, one_line};
+use crate::report::{Look, ReportError};
+use crate::verdict::{Estimate, Outcome, Sites};
+
+/// Version of the JSON: raised when a field goes or changes its meaning.
+const SCHEMA: u32 = 1;
+/// Columns of words, which are set left.
+const WORDS: [&str; 4] = ["kernel", "lab", "take", "device"];
+/// From here on a cell of the page is as deep as it gets.
+const FARTHEST: f64 = 16.0;
+
+pub(super) fn terminal(report: &DeviceReport, look: Look) -> String {
+    let signs = if look.unicode { UNICODE } else { ASCII };
+    let mut page = Page { lines: Vec::new(), look };
+    page.text(Tone::Strong, &report.title);
+    page.text(if report.across.is_decided() { Tone::Good } else { Tone::Strong }, &report.sentence());
+    page.blank();
+    let table = report.table();
+    page.text(Tone::Faint, &table.title);
+    page.lines.extend(aligned(&table, look.columns, &WORDS).iter().map(|line| line.trim_end().to_owned()));
+    page.blank();
+    for row in &report.rows {
+        page.beside(
+            &format!("{} ", signs.bullet),
+            2,
+            None,
+            &format!("{}: {} ({})", row.device, row.sentence, row.source),
+        );
+    }
+    for text in &report.cautions {
+        page.beside(&format!("{} ", signs.bullet), 2, Some(Tone::Faint), text);
+    }
+    finished(&(page.lines.join("\n") + "\n"), look)
+}
+
+pub(super) fn markdown(report: &DeviceReport) -> String {
+    let mut page = format!("## {}\n\n**{}**\n\n", escaped(&report.title), escaped(&report.sentence()));
+    let table = report.table();
+    page.push_str(&format!("{}\n\n{}\n", escaped(&table.title), text_table(&table, &WORDS)));
+    for row in &report.rows {
+        let (device, sentence) = (escaped(&row.device), escaped(&row.sentence));
+        page.push_str(&format!("- {device}: {sentence} (`{}`)\n", code(&row.source)));
+    }
+    report.cautions.iter().for_each(|text| page.push_str(&format!("- {}\n", escaped(text))));
+    page
+}
+
+pub(super) fn html(report: &DeviceReport) -> String {
+    let title = one_line(&report.title);
+    let body = html! {
+        header.opening {
+            div.title { h1 { (title) } p.kicker { "fsverdict · " (count(report.devices, "device")) } }
+            section.verdict.decided[report.across.is_decided()].undecided[!report.across.is_decided()] aria-labelledby="verdict" {
+                p #verdict.sentence { (one_line(&report.sentence())) }
+            }
+        }
+        section #picture aria-labelledby="picture-title" {
+            h2 #picture-title { "Device by device" }
+            p.lead { "Times the best of each device, with the 95% interval" }
+            div.scroll { (picture(report)) }
+        }
+        section #devices aria-labelledby="devices-title" {
+            h2 #devices-title { "The devices" }
+            dl.facts { @for row in &report.rows {
+                dt { (one_line(&row.device)) }
+                dd { (one_line(&row.sentence)) " (" (one_line(&row.source)) ": " (count(row.blocks, "block")) ", lab " (one_line(&row.lab)) ", Linux " (one_line(&row.kernel)) ", " (one_line(&row.processor)) "; " (one_line(&row.fidelity)) ")" }
+            } }
+            @if !report.cautions.is_empty() { ul { @for text in &report.cautions { li { (one_line(text)) } } } }
+        }
+    };
+    shell(&title, None, &body, &html! {}).into_string()
+}
+
+fn picture(report: &DeviceReport) -> Markup {
+    html! {
+        table.picture {
+            caption.unseen { "Devices by candidates" }
+            thead { tr {
+                th scope="col" { "device" } th scope="col" { "kernel" } th scope="col" { "take" }
+                @for name in &report.candidates { th scope="col" { (one_line(name)) } }
+            } }
+            tbody {
+                @for row in &report.rows { tr {
+                    th scope="row" { span.name { (one_line(&row.device)) } }
+                    td { (one_line(&row.kernel)) }
+                    td { (row.verdict.recommended.as_deref().map_or("undecided".to_owned(), one_line)) }
+                    @for name in &report.candidates {
+                        (cell(row.behind.iter().find(|(known, _)| known == name).map(|(_, found)| found)))
+                    }
+                } }
+                @if let Some(sites) = &report.sites { tr {
+                    th scope="row" { "devices like these (n = " (report.devices) ")" } td {} td {}
+                    @for name in &report.candidates {
+                        @if *name == sites.leader { (cell(Some(&Estimate::without_interval(1.0, report.devices)))) }
+                        @else { (cell(sites.rivals.iter().find(|rival| rival.candidate == *name).map(|rival| &rival.like_these))) }
+                    }
+                } }
+            }
+        }
+    }
+}
+
+fn cell(found: Option<&Estimate>) -> Markup {
+    let Some(found) = found else { return html! { td.none { "–" } } };
+    let best = found.point <= 1.0;
+    html! {
+        td.cell.best[best].behind[!best] style=(format!("--heat:{:.0}%", place(found.point, 1.0, FARTHEST))) {
+            span.value {
+                span.sign aria-hidden="true" { @if best { "►" } }
+                @if best { span.unseen { "best: " } }
+                (times(found.point)) "×"
+            }
+            @if let Some((low, high)) = found.low.zip(found.high) {
+                @if !best { " " small { (times(low)) " to " (times(high)) } }
+            }
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    title: &'a str,
+    sentence: String,
+    /// How many devices.
+    n: usize,
+    devices: Vec<DevicePart<'a>>,
+    like_these: Option<&'a Sites>,
+    cautions: &'a [String],
+}
+
+#[derive(Serialize)]
+struct DevicePart<'a> {
+    device: &'a str,
+    source: &'a str,
+    identity: &'a str,
+    size: &'a str,
+    kernel: &'a str,
+    processor: &'a str,
+    lab: &'a str,
+    fidelity: &'a str,
+    blocks: usize,
+    outcome: Outcome,
+    recommended: Option<&'a str>,
+    tied: &'a [String],
+    sentence: &'a str,
+    candidates: Vec<CandidatePart<'a>>,
+}
+
+#[derive(Serialize)]
+struct CandidatePart<'a> {
+    candidate: &'a str,
+    behind: &'a Estimate,
+}
+
+pub(super) fn json(report: &DeviceReport, out: &mut dyn io::Write) -> Result<(), ReportError> {
+    let devices = report.rows.iter().map(|row| DevicePart {
+        device: &row.device,
+        source: &row.source,
+        identity: &row.identity,
+        size: &row.size,
+        kernel: &row.kernel,
+        processor: &row.processor,
+        lab: &row.lab,
+        fidelity: &row.fidelity,
+        blocks: row.blocks,
+        outcome: row.verdict.outcome,
+        recommended: row.verdict.recommended.as_deref(),
+        tied: &row.verdict.tied,
+        sentence: &row.sentence,
+        candidates: row
+            .behind
+            .iter()
+            .map(|(candidate, behind)| CandidatePart { candidate, behind })
+            .collect(),
+    });
+    let text = serde_json::to_string_pretty(&Document {
+        schema: SCHEMA,
+        title: &report.title,
+        sentence: report.sentence(),
+        n: report.devices,
+        devices: devices.collect(),
+        like_these: report.sites.as_ref(),
+        cautions: &report.cautions,
+    })?;
+    Ok(writeln!(out, "{text}")?)
+}
+
+/// The columns, documented in docs/output-formats.md.
+const COLUMNS: [&str; 11] = [
+    "device",
+    "source",
+    "identity",
+    "kernel",
+    "lab",
+    "candidate",
+    "recommended",
+    "behind",
+    "low",
+    "high",
+    "n",
+];
+
+pub(super) fn csv(report: &DeviceReport, out: &mut dyn io::Write) -> Result<(), ReportError> {
+    let mut rows = ::csv::Writer::from_writer(out);
+    rows.write_record(COLUMNS).map_err(unwrapped)?;
+    let end = |end: Option<f64>| end.map_or(String::new(), |end| end.to_string());
+    for row in &report.rows {
+        for (candidate, behind) in &row.behind {
+            let taken = row.verdict.recommended.as_ref() == Some(candidate);
+            let names = [&row.device, &row.source, &row.identity, &row.kernel, &row.lab, candidate];
+            let numbers = [behind.point.to_string(), end(behind.low), end(behind.high), behind.n.to_string()];
+            let all = names.into_iter().cloned().chain([taken.to_string()]).chain(numbers);
+            rows.write_record(all).map_err(unwrapped)?;
+        }
+    }
+    Ok(rows.flush()?)
+}

@@ -1,0 +1,62 @@
+//! Whether runs did the same work: the plan, but for the device and where the user's data lie.
+
+use std::path::PathBuf;
+
+use super::Source;
+use crate::plan::{Blocks, ClockChoice, Dataset, DeviceSource, LabChoice, Plan};
+
+/// Everything that forbids to set the runs side by side, each in a sentence; none where nothing does.
+pub(super) fn obstacles(sources: &[Source]) -> Vec<String> {
+    let mut found = Vec::new();
+    let Some(first) = sources.first() else { return found };
+    let wanted = work(&first.plan);
+    for (at, source) in sources.iter().enumerate() {
+        let name = &source.name;
+        // A pack of a run is that run, whatever it is called.
+        let begun = |source: &Source| {
+            (source.run.header.started, source.run.trials.first().map(|trial| trial.started))
+        };
+        if let Some(same) = sources[..at].iter().find(|known| begun(known) == begun(source)) {
+            found.push(format!("{name} and {} are the same run", same.name));
+        }
+        if source.plan.circumstances().len() > 1 {
+            found.push(format!("{name} tries its candidates under several circumstances: `fsverdict report` sets those side by side"));
+        }
+        if source.run.complete_blocks() == 0 {
+            found.push(format!("no block of {name} is complete and valid"));
+        }
+        let own = work(&source.plan);
+        for (part, is) in own.as_object().into_iter().flatten() {
+            if wanted.get(part) != Some(is) {
+                found.push(format!("{name} does other work than {}: another `{part}`", first.name));
+            }
+        }
+        for candidate in &source.plan.candidates {
+            let same = first.plan.candidates.iter().find(|known| known.name == candidate.name);
+            if same.is_some_and(|same| same != candidate) {
+                found
+                    .push(format!("{name} and {} mean different things by `{}`", first.name, candidate.name));
+            }
+        }
+    }
+    found
+}
+
+/// A plan as data, without what may differ: the device, this machine's folders, where trials happen, how many there are.
+fn work(plan: &Plan) -> serde_json::Value {
+    let mut plan = plan.clone();
+    plan.title.clear();
+    (plan.lab, plan.clock, plan.kernel, plan.memory) = (LabChoice::Auto, ClockChoice::Auto, None, None);
+    plan.device.source = DeviceSource::Folders;
+    plan.device.folder = None;
+    plan.candidates.clear();
+    plan.published.clear();
+    plan.protocol.blocks = Blocks { min: 1, max: 1 };
+    (plan.protocol.order, plan.protocol.budget, plan.protocol.disturbed) = (None, None, None);
+    for dataset in plan.datasets.values_mut() {
+        if let Dataset::Folder { path, .. } = dataset {
+            *path = PathBuf::new();
+        }
+    }
+    serde_json::to_value(&plan).unwrap_or_default()
+}

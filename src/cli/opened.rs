@@ -1,0 +1,25 @@
+//! A run to be read: in its folder, or in a pack.
+
+use std::path::Path;
+
+use crate::fleet::open_pack;
+use crate::journal::Run;
+use crate::plan::Plan;
+use crate::study::RunFolder;
+
+use super::CliError;
+
+/// The run at this path; its folder too, unless it is a pack.
+pub(super) fn open_run(path: &Path) -> Result<(Option<RunFolder>, Plan, Run), CliError> {
+    if path.is_file() {
+        let (plan, run) = open_pack(path).map_err(CliError::usage)?;
+        return Ok((None, plan, run));
+    }
+    let (folder, plan) = RunFolder::open(path).map_err(CliError::usage)?;
+    let run = read_run(&folder, &plan)?;
+    Ok((Some(folder), plan, run))
+}
+
+pub(super) fn read_run(folder: &RunFolder, plan: &Plan) -> Result<Run, CliError> {
+    Run::read(plan, &folder.journal()).map_err(CliError::failed)
+}
