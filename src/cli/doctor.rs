@@ -118,18 +118,12 @@ fn compare<'a>(
 /// A plan of every filesystem, each plain and encrypted.
 fn everything() -> Result<Plan, CliError> {
     let mut plan = read_plan("quick", &Overrides::default())?;
-    let candidate = |filesystem: &str, encryption: &str| Candidate {
-        name: if encryption == "none" { filesystem.to_owned() } else { format!("{filesystem}+{encryption}") },
-        filesystem: filesystem.to_owned(),
-        mkfs: Vec::new(),
-        mount: Vec::new(),
-        encryption: encryption.to_owned(),
-        scheduler: None,
-        path: None,
-        under: crate::plan::Circumstances::default(),
+    let encrypted = |name: &str| Candidate {
+        name: format!("{name}+luks2"),
+        encryption: "luks2".to_owned(),
+        ..Candidate::plain(name)
     };
     let names = crate::filesystem::names();
-    plan.candidates =
-        names.iter().flat_map(|name| [candidate(name, "none"), candidate(name, "luks2")]).collect();
+    plan.candidates = names.iter().flat_map(|name| [Candidate::plain(name), encrypted(name)]).collect();
     Ok(plan)
 }

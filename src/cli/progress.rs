@@ -9,6 +9,7 @@ use crate::host::talk::{say, screenful};
 use crate::journal::{Event, Status, TrialId};
 use crate::plan::rough_duration_text;
 use crate::study::Observer;
+use crate::trial::THE_KERNEL;
 
 /// A bar over the trials with the current candidate and phase, or one line a trial where no terminal is.
 #[derive(Debug)]
@@ -101,7 +102,7 @@ impl Bar {
         if status == Status::Failed {
             let first = reason.lines().next().unwrap_or_default();
             self.say(&format!("warning: {} failed in block {}: {first}", id.candidate, id.block));
-            reason.lines().filter(|line| line.starts_with("the kernel: ")).for_each(|line| self.say(line));
+            reason.lines().filter(|line| line.starts_with(THE_KERNEL)).for_each(|line| self.say(line));
             if !hint.is_empty() {
                 self.say(&format!("hint: {hint}"));
             }

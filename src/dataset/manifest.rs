@@ -1,21 +1,14 @@
 //! What must be found in a folder, and the comparison with what is found: names, types, sizes, contents, links.
 
 use std::collections::HashMap;
-use std::os::fd::AsFd;
-use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::plan::Kind;
 
-use super::content::{Body, Content, TRANSFER};
-use super::descriptor::open_path;
-use super::digest::{digest_of, digests_below};
-use super::error::{DatasetError, IoFailure};
-use super::list::{list, single};
+use super::content::{Body, Content};
+use super::error::DatasetError;
 use super::prepare::{Origin, Prepared};
 use super::stage::Staged;
 use super::tree::{Entry, EntryKind, Totals, Tree};
@@ -85,28 +78,6 @@ impl Manifest {
     pub(crate) fn generation_of(&self, number: usize, generation: u32) -> u32 {
         let written_in = self.shared.as_ref().and_then(|shared| shared.written_in.get(number));
         written_in.copied().unwrap_or(generation)
-    }
-
-    /// Whatever lies at `path` now: a directory or a regular file.
-    pub fn of_path(path: &Path) -> Result<Self, IoFailure> {
-        let failed = |call, errno| IoFailure::new(call, path.display().to_string(), errno);
-        match open_path(path) {
-            Ok(_) => {
-                let tree = Arc::new(list(path)?);
-                let contents = Contents::Digests(Arc::new(digests_below(&tree, path)?));
-                Ok(Self { tree, contents, is_file: false, shared: None })
-            }
-            Err(Errno::NOTDIR) => {
-                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                let file =
-                    rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| failed("open", errno))?;
-                let (digest, size) = digest_of(file.as_fd(), u64::MAX, &mut vec![0; TRANSFER])
-                    .map_err(|errno| failed("read", errno))?;
-                let contents = Contents::Digests(Arc::new(vec![digest]));
-                Ok(Self { tree: Arc::new(single(size, 0o644)), contents, is_file: true, shared: None })
-            }
-            Err(errno) => Err(failed("open", errno)),
-        }
     }
 
     pub fn totals(&self) -> Totals {

@@ -16,11 +16,6 @@ pub struct Wear {
 }
 
 impl Wear {
-    /// Sectors written for each that came from the host; `None` before the first.
-    pub fn amplification(&self) -> Option<f64> {
-        (self.host_sectors > 0).then(|| self.medium_sectors as f64 / self.host_sectors as f64)
-    }
-
     pub(super) fn wrote(&mut self, host_sectors: u64, medium_sectors: u64) {
         self.host_sectors += host_sectors;
         self.medium_sectors += medium_sectors;

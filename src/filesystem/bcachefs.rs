@@ -1,6 +1,6 @@
 //! bcachefs.
 
-use super::exit::{ExitCodes, Meaning};
+use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT};
 use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
@@ -30,13 +30,7 @@ pub(super) static BCACHEFS: Filesystem = Filesystem {
         exit_codes: ExitCodes {
             source: "bcachefs-tools 1.25, c_src/cmd_fsck.c: the numbers of fsck(8)",
             summed: true,
-            codes: &[
-                (0, Meaning::Clean),
-                (1, Meaning::Corrected),
-                (4, Meaning::ErrorsLeft),
-                (8, Meaning::OperationalError),
-                (32, Meaning::Canceled),
-            ],
+            codes: &[CLEAN, CORRECTED, LEFT, FAILED, CANCELED],
         },
     }),
     // 512 buckets at least (BCH_MIN_NR_NBUCKETS), of 128 KiB and more; doubled to leave room for files.

@@ -1,6 +1,6 @@
 //! exFAT.
 
-use super::exit::{ExitCodes, Meaning};
+use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, LIBRARY, USAGE};
 use super::facts::FilesystemFacts;
 use super::model::{Driver, Filesystem, Fsck};
 use super::tool::{Packages, Tool};
@@ -21,15 +21,7 @@ pub(super) static EXFAT: Filesystem = Filesystem {
         exit_codes: ExitCodes {
             source: "exfatprogs 1.2.0, fsck/fsck.c: the numbers of fsck(8)",
             summed: false,
-            codes: &[
-                (0, Meaning::Clean),
-                (1, Meaning::Corrected),
-                (4, Meaning::ErrorsLeft),
-                (8, Meaning::OperationalError),
-                (16, Meaning::UsageError),
-                (32, Meaning::Canceled),
-                (128, Meaning::LibraryError),
-            ],
+            codes: &[CLEAN, CORRECTED, LEFT, FAILED, USAGE, CANCELED, LIBRARY],
         },
     }),
     minimum_size: 3 << 20,

@@ -39,6 +39,16 @@ impl Meaning {
     }
 }
 
+// The numbers of fsck(8); which of them a checker gives, and for what others, is its own.
+pub(super) const CLEAN: (i32, Meaning) = (0, Meaning::Clean);
+pub(super) const CORRECTED: (i32, Meaning) = (1, Meaning::Corrected);
+pub(super) const REBOOT: (i32, Meaning) = (2, Meaning::CorrectedReboot);
+pub(super) const LEFT: (i32, Meaning) = (4, Meaning::ErrorsLeft);
+pub(super) const FAILED: (i32, Meaning) = (8, Meaning::OperationalError);
+pub(super) const USAGE: (i32, Meaning) = (16, Meaning::UsageError);
+pub(super) const CANCELED: (i32, Meaning) = (32, Meaning::Canceled);
+pub(super) const LIBRARY: (i32, Meaning) = (128, Meaning::LibraryError);
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExitCodes {
     /// Where the meanings were read.

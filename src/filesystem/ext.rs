@@ -1,9 +1,9 @@
 //! What ext2, ext3 and ext4 share: e2fsprogs makes and checks all three.
 
-use super::exit::{ExitCodes, Meaning};
-use super::facts::Inodes;
+use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, LIBRARY, REBOOT, USAGE};
+use super::facts::{DirectoryIndex, FilesystemFacts, Inodes};
 use super::mkfs::MkfsDefault;
-use super::model::Fsck;
+use super::model::{Filesystem, Fsck};
 use super::tool::{Packages, Tool};
 
 const E2FSPROGS: Packages = Packages::everywhere("e2fsprogs");
@@ -23,7 +23,7 @@ pub(super) const fn mkfs(program: &'static str) -> Tool {
 /// - `nodiscard`: a trial discards the device beforehand; jfs and reiserfs never do it in mkfs, so no mkfs is timed with it.
 /// - `-b 4096 -i 16384`: what mke2fs.conf gives a device of half a GiB and more. Below that it would choose 1 KiB blocks and four times the
 ///   inodes, and a scaled-down trial would measure another filesystem than the one at full size. All other filesystems use 4 KiB at any size.
-pub(super) const MKFS_DEFAULTS: &[MkfsDefault] = &[
+const MKFS_DEFAULTS: &[MkfsDefault] = &[
     MkfsDefault::Switch("-F"),
     MkfsDefault::Switch("-q"),
     MkfsDefault::Value { flag: "-b", value: "4096", yields_to: &["-T"] },
@@ -35,36 +35,31 @@ pub(super) const MKFS_DEFAULTS: &[MkfsDefault] = &[
 /// inode of a table is needed, neither the kernel nor e2fsck reads it, written or not (`fs/ext4/super.c`, `ext4_lazyinit_thread`).
 pub(super) const MOUNT_DEFAULTS: &[&str] = &["noinit_itable"];
 
-/// Options of mke2fs that take a list.
-pub(super) const MKFS_LISTS: &[&str] = &["-E", "-O", "-J"];
+/// What all three have.
+pub(super) const PLAIN: Filesystem = Filesystem {
+    mkfs_defaults: MKFS_DEFAULTS,
+    mkfs_lists: &["-E", "-O", "-J"],
+    fsck: Some(FSCK),
+    // Found with mke2fs 1.47: below 8 MiB it leaves the journal out without failing; doubled to leave room for files.
+    minimum_size: 16 << 20,
+    ..Filesystem::PLAIN
+};
 
-/// As many as `-i` above makes, unless `-N` gives their number, `-i` another density, or `-T` a kind of use that has one.
-pub(super) const INODES: Inodes =
-    Inodes::FixedAtMkfs { bytes_per_inode: 16384, options: &["-N", "-i", "-T"] };
+pub(super) const FACTS: FilesystemFacts = FilesystemFacts {
+    directory_index: DirectoryIndex::Optional("HTree of name hashes; off with -O ^dir_index"),
+    // As many as `-i` above makes, unless `-N` gives their number, `-i` another density, or `-T` a kind of use that has one.
+    inodes: Inodes::FixedAtMkfs { bytes_per_inode: 16384, options: &["-N", "-i", "-T"] },
+    ..FilesystemFacts::PLAIN
+};
 
 /// `-f` checks even what is marked clean, reading all metadata; `-n` opens it read-only and answers every question with no.
 /// `-y` would do the same work on a clean filesystem, but a repair would hide the damage and time something else.
-pub(super) const FSCK: Fsck = Fsck {
+const FSCK: Fsck = Fsck {
     tool: Tool { program: "e2fsck", version: &["-V"], packages: E2FSPROGS },
     options: &["-f", "-n"],
     exit_codes: ExitCodes {
         source: "e2fsck(8), EXIT CODE",
         summed: true,
-        codes: &[
-            (0, Meaning::Clean),
-            (1, Meaning::Corrected),
-            (2, Meaning::CorrectedReboot),
-            (4, Meaning::ErrorsLeft),
-            (8, Meaning::OperationalError),
-            (16, Meaning::UsageError),
-            (32, Meaning::Canceled),
-            (128, Meaning::LibraryError),
-        ],
+        codes: &[CLEAN, CORRECTED, REBOOT, LEFT, FAILED, USAGE, CANCELED, LIBRARY],
     },
 };
-
-/// The index of large directories, and how it is left out.
-pub(super) const DIRECTORY_INDEX: &str = "HTree of name hashes; off with -O ^dir_index";
-
-/// Found with mke2fs 1.47: below 8 MiB it leaves the journal out without failing; doubled to leave room for files.
-pub(super) const MINIMUM_SIZE: u64 = 16 << 20;

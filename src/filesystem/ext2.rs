@@ -1,7 +1,7 @@
 //! ext2: no journal.
 
 use super::ext;
-use super::facts::{DirectoryIndex, FilesystemFacts};
+use super::facts::FilesystemFacts;
 use super::model::{Driver, Filesystem};
 
 pub(super) static EXT2: Filesystem = Filesystem {
@@ -15,20 +15,14 @@ pub(super) static EXT2: Filesystem = Filesystem {
         Driver { config: "CONFIG_EXT4_USE_FOR_EXT2", modules: &["ext4"] },
     ],
     mkfs: ext::mkfs("mkfs.ext2"),
-    mkfs_defaults: ext::MKFS_DEFAULTS,
-    mkfs_lists: ext::MKFS_LISTS,
-    fsck: Some(ext::FSCK),
-    minimum_size: ext::MINIMUM_SIZE,
     facts: FilesystemFacts {
         syncfs_flushes: Some(false),
-        directory_index: DirectoryIndex::Optional(ext::DIRECTORY_INDEX),
-        inodes: ext::INODES,
         maximum_file: 2 << 40,
         maximum_volume: 16 << 40,
         kernel_status: "In the kernel. Its own driver is marked deprecated since 6.9 because its timestamps end in 2038 with \
                         128-byte inodes; the ext4 driver serves it too, and only that one uses the directory index.",
         source: "ext4(5); kernel Documentation/filesystems/ext2.rst; fs/ext2/Kconfig",
-        ..FilesystemFacts::PLAIN
+        ..ext::FACTS
     },
-    ..Filesystem::PLAIN
+    ..ext::PLAIN
 };

@@ -1,7 +1,7 @@
 //! ext3: ext2 with a journal.
 
 use super::ext;
-use super::facts::{DirectoryIndex, FilesystemFacts};
+use super::facts::FilesystemFacts;
 use super::model::{Driver, Filesystem};
 
 pub(super) static EXT3: Filesystem = Filesystem {
@@ -14,19 +14,13 @@ pub(super) static EXT3: Filesystem = Filesystem {
         Driver { config: "CONFIG_EXT3_FS", modules: &["ext3"] },
     ],
     mkfs: ext::mkfs("mkfs.ext3"),
-    mkfs_defaults: ext::MKFS_DEFAULTS,
-    mkfs_lists: ext::MKFS_LISTS,
-    fsck: Some(ext::FSCK),
-    minimum_size: ext::MINIMUM_SIZE,
     facts: FilesystemFacts {
         journaled: true,
-        directory_index: DirectoryIndex::Optional(ext::DIRECTORY_INDEX),
-        inodes: ext::INODES,
         maximum_file: 2 << 40,
         maximum_volume: 16 << 40,
         kernel_status: "In the kernel as part of the ext4 driver; its own driver was removed in 4.3 (2015).",
         source: "ext4(5); kernel fs/ext4/Kconfig",
-        ..FilesystemFacts::PLAIN
+        ..ext::FACTS
     },
-    ..Filesystem::PLAIN
+    ..ext::PLAIN
 };

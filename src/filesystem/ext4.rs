@@ -1,7 +1,7 @@
 //! ext4: ext3 with extents, delayed allocation and checksums of metadata.
 
 use super::ext;
-use super::facts::{DirectoryIndex, FilesystemFacts};
+use super::facts::FilesystemFacts;
 use super::model::{Driver, Filesystem};
 
 pub(super) static EXT4: Filesystem = Filesystem {
@@ -12,21 +12,15 @@ pub(super) static EXT4: Filesystem = Filesystem {
               tables are left unwritten by mkfs, as mke2fs does by default, and by the kernel in the background, too.",
     drivers: &[Driver { config: "CONFIG_EXT4_FS", modules: &["ext4"] }],
     mkfs: ext::mkfs("mkfs.ext4"),
-    mkfs_defaults: ext::MKFS_DEFAULTS,
-    mkfs_lists: ext::MKFS_LISTS,
-    fsck: Some(ext::FSCK),
     mount_defaults: ext::MOUNT_DEFAULTS,
-    minimum_size: ext::MINIMUM_SIZE,
     facts: FilesystemFacts {
         journaled: true,
         metadata_checksums: true,
-        directory_index: DirectoryIndex::Optional(ext::DIRECTORY_INDEX),
-        inodes: ext::INODES,
         maximum_file: 16 << 40,
         maximum_volume: 1 << 60,
         kernel_status: "In the kernel, actively developed.",
         source: "ext4(5); kernel Documentation/filesystems/ext4/blocks.rst",
-        ..FilesystemFacts::PLAIN
+        ..ext::FACTS
     },
-    ..Filesystem::PLAIN
+    ..ext::PLAIN
 };

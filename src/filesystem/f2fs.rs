@@ -1,6 +1,6 @@
 //! F2FS.
 
-use super::exit::{ExitCodes, Meaning};
+use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, LIBRARY, Meaning, REBOOT, USAGE};
 use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
@@ -31,14 +31,14 @@ pub(super) static F2FS: Filesystem = Filesystem {
             source: "f2fs-tools 1.15, enum in fsck/fsck.h; fsck.f2fs(8): 0 on success and -1 on failure",
             summed: false,
             codes: &[
-                (0, Meaning::Clean),
-                (1, Meaning::Corrected),
-                (2, Meaning::CorrectedReboot),
-                (4, Meaning::ErrorsLeft),
-                (8, Meaning::OperationalError),
-                (16, Meaning::UsageError),
-                (32, Meaning::Canceled),
-                (128, Meaning::LibraryError),
+                CLEAN,
+                CORRECTED,
+                REBOOT,
+                LEFT,
+                FAILED,
+                USAGE,
+                CANCELED,
+                LIBRARY,
                 // -1: damage so grave that the check did not get to its end.
                 (255, Meaning::ErrorsLeft),
             ],

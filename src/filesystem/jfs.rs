@@ -1,6 +1,6 @@
 //! JFS.
 
-use super::exit::{ExitCodes, Meaning};
+use super::exit::{CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, LIBRARY, REBOOT, USAGE};
 use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
@@ -23,15 +23,7 @@ pub(super) static JFS: Filesystem = Filesystem {
         exit_codes: ExitCodes {
             source: "jfs_fsck(8), EXIT CODE",
             summed: true,
-            codes: &[
-                (0, Meaning::Clean),
-                (1, Meaning::Corrected),
-                (2, Meaning::CorrectedReboot),
-                (4, Meaning::ErrorsLeft),
-                (8, Meaning::OperationalError),
-                (16, Meaning::UsageError),
-                (128, Meaning::LibraryError),
-            ],
+            codes: &[CLEAN, CORRECTED, REBOOT, LEFT, FAILED, USAGE, LIBRARY],
         },
     }),
     minimum_size: 16 << 20,

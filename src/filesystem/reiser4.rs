@@ -1,6 +1,6 @@
 //! Reiser4.
 
-use super::exit::{ExitCodes, Meaning};
+use super::exit::{CLEAN, ExitCodes, FAILED, LEFT, Meaning, USAGE};
 use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
@@ -33,14 +33,7 @@ pub(super) static REISER4: Filesystem = Filesystem {
             // Fixable, fatal in the superblock, fatal elsewhere: seen with 1.2.2 on damaged images. Nothing is ever "corrected" by a check.
             source: "reiser4progs, progs/fsck/fsck.c",
             summed: false,
-            codes: &[
-                (0, Meaning::Clean),
-                (1, Meaning::ErrorsLeft),
-                (2, Meaning::ErrorsLeft),
-                (4, Meaning::ErrorsLeft),
-                (8, Meaning::OperationalError),
-                (16, Meaning::UsageError),
-            ],
+            codes: &[CLEAN, (1, Meaning::ErrorsLeft), (2, Meaning::ErrorsLeft), LEFT, FAILED, USAGE],
         },
     }),
     minimum_size: 16 << 20,

@@ -1,6 +1,6 @@
 //! ReiserFS (version 3).
 
-use super::exit::{ExitCodes, Meaning};
+use super::exit::{CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, Meaning, REBOOT, USAGE};
 use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
@@ -34,15 +34,7 @@ pub(super) static REISERFS: Filesystem = Filesystem {
         exit_codes: ExitCodes {
             source: "reiserfsck(8), EXIT CODES",
             summed: false,
-            codes: &[
-                (0, Meaning::Clean),
-                (1, Meaning::Corrected),
-                (2, Meaning::CorrectedReboot),
-                (4, Meaning::ErrorsLeft),
-                (6, Meaning::ErrorsLeft),
-                (8, Meaning::OperationalError),
-                (16, Meaning::UsageError),
-            ],
+            codes: &[CLEAN, CORRECTED, REBOOT, LEFT, (6, Meaning::ErrorsLeft), FAILED, USAGE],
         },
     }),
     minimum_size: 33 << 20,

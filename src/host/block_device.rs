@@ -180,7 +180,11 @@ pub(crate) fn number_of(root: &Root, path: &Path) -> Option<DeviceNumber> {
     if !path.starts_with(root.path("dev")) {
         return None;
     }
-    let name = path.file_name()?.to_string_lossy().into_owned();
+    number_by_name(root, &path.file_name()?.to_string_lossy())
+}
+
+/// The number of the device the kernel has this name for, as `/sys/class/block` spells it.
+pub(crate) fn number_by_name(root: &Root, name: &str) -> Option<DeviceNumber> {
     DeviceNumber::parse(&read_trimmed(&root.path(format!("sys/class/block/{name}/dev")))?)
 }
 
@@ -197,7 +201,7 @@ fn kind_of(kind: std::fs::FileType) -> &'static str {
 }
 
 /// sysfs writes `!` where the kernel's name has `/`.
-fn kernel_name(sysfs: &Path) -> String {
+pub(super) fn kernel_name(sysfs: &Path) -> String {
     sysfs.file_name().map(|name| name.to_string_lossy().replace('!', "/")).unwrap_or_default()
 }
 

@@ -60,12 +60,8 @@ pub fn scratch_folder(choice: Option<&Path>) -> Result<PathBuf, ImageError> {
     if let Some(folder) = choice {
         return private_folder(folder, true);
     }
-    let candidates = default_folders(
-        std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from),
-        std::env::var_os("HOME").map(PathBuf::from),
-    );
     let mut last = None;
-    for folder in candidates {
+    for folder in default_folders() {
         match private_folder(&folder, false) {
             Ok(folder) => return Ok(folder),
             Err(error) => last = Some(error),
@@ -75,7 +71,12 @@ pub fn scratch_folder(choice: Option<&Path>) -> Result<PathBuf, ImageError> {
 }
 
 /// The folders that are tried when the user chose none, best first. `clean` looks into all of them.
-pub fn default_folders(cache: Option<PathBuf>, home: Option<PathBuf>) -> Vec<PathBuf> {
+pub fn default_folders() -> Vec<PathBuf> {
+    let [cache, home] = ["XDG_CACHE_HOME", "HOME"].map(|name| std::env::var_os(name).map(PathBuf::from));
+    folders_in(cache, home)
+}
+
+fn folders_in(cache: Option<PathBuf>, home: Option<PathBuf>) -> Vec<PathBuf> {
     let cache = cache.filter(|folder| folder.is_absolute());
     let home = home.filter(|folder| folder.is_absolute() && folder.is_dir());
     let cache = cache.or_else(|| home.map(|home| home.join(".cache")));
@@ -92,8 +93,7 @@ pub fn default_folders(cache: Option<PathBuf>, home: Option<PathBuf>) -> Vec<Pat
 /// # Errors
 /// Why not, as far as that can be seen.
 pub fn look(choice: Option<&Path>, size: u64, room: u64) -> Result<(), ImageError> {
-    let [xdg, home] = ["XDG_CACHE_HOME", "HOME"].map(|name| std::env::var_os(name).map(PathBuf::from));
-    let folders = choice.map_or_else(|| default_folders(xdg, home), |folder| vec![folder.to_owned()]);
+    let folders = choice.map_or_else(default_folders, |folder| vec![folder.to_owned()]);
     let mut last = Ok(());
     for folder in folders {
         // What is missing is made in what is there.
@@ -201,7 +201,7 @@ pub fn tmpfs_caution(folder: &Path) -> io::Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::{
-        ImageError, create, create_and_unlink, default_folders, private_folder, scratch_folder, tmpfs_caution,
+        ImageError, create, create_and_unlink, folders_in, private_folder, scratch_folder, tmpfs_caution,
     };
     use std::fs::{self, File};
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -245,11 +245,11 @@ mod tests {
 
     #[test]
     fn the_cache_comes_before_var_tmp_and_relative_settings_count_for_nothing() {
-        let folders = default_folders(Some(PathBuf::from("/c")), Some(PathBuf::from("/")));
+        let folders = folders_in(Some(PathBuf::from("/c")), Some(PathBuf::from("/")));
         assert_eq!(folders[0], Path::new("/c/fsverdict"));
-        let folders = default_folders(Some(PathBuf::from("c")), Some(PathBuf::from("/")));
+        let folders = folders_in(Some(PathBuf::from("c")), Some(PathBuf::from("/")));
         assert_eq!(folders[0], Path::new("/.cache/fsverdict"));
-        assert_eq!(default_folders(None, None).len(), 1);
+        assert_eq!(folders_in(None, None).len(), 1);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use rustix::fs::{Mode, OFlags};
 
 use processes::{end_process, stray_processes};
 
-use super::block_device::{DeviceNumber, number_of, read_trimmed};
+use super::block_device::{DeviceNumber, number_by_name, number_of, read_trimmed};
 use super::borrowed_scheduler;
 use super::image::{SCRATCH_PREFIX, default_folders};
 use super::loop_device;
@@ -119,10 +119,7 @@ pub enum LeftoverError {
 /// What was left behind, in the order in which it can be undone. What cannot be looked at (other users' things,
 /// when not root) is not reported.
 pub fn find(root: &Root) -> Vec<Leftover> {
-    let folders = default_folders(
-        std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from),
-        std::env::var_os("HOME").map(PathBuf::from),
-    );
+    let folders = default_folders();
     find_lasting(|| find_in(root, &folders))
 }
 
@@ -331,10 +328,6 @@ fn scratch_files(root: &Root, folder: &Path) -> Vec<Leftover> {
         })
     });
     found.collect()
-}
-
-fn number_by_name(root: &Root, name: &str) -> Option<DeviceNumber> {
-    DeviceNumber::parse(&read_trimmed(&root.path(format!("sys/class/block/{name}/dev")))?)
 }
 
 fn sequence_of(root: &Root, name: &str) -> Option<u64> {

@@ -34,8 +34,9 @@ pub(super) fn exhausted(budget: Duration, run: &Run, candidates: usize) -> Optio
 mod tests {
     use std::time::Duration;
 
+    use super::super::made;
     use super::exhausted;
-    use crate::journal::{Event, Facts, Journal, Record, Run, SCHEMA, Status, TrialId};
+    use crate::journal::{Event, Journal, Record, Run, TrialId};
     use crate::plan::{Plan, rough_duration_text};
 
     /// A run of two candidates whose blocks took so many seconds each; at a minus sign it was interrupted for a day.
@@ -46,36 +47,19 @@ mod tests {
         let mut tell = |clock: i64, trial: Option<TrialId>, event: Event| {
             records.push(Record { at: jiff::Timestamp::new(clock, 0).unwrap(), trial, event });
         };
-        let text = String::new;
-        let start = Event::RunStarted {
-            schema: SCHEMA,
-            id: text(),
-            title: text(),
-            plan_digest: text(),
-            lab: text(),
-            lab_reason: text(),
-            fidelity: text(),
-            environment: Facts::new(),
-        };
-        tell(clock, None, start);
+        tell(clock, None, made::started());
         for (block, seconds) in (1..).zip(blocks) {
             if *seconds < 0 {
                 clock += 86_400;
                 tell(clock, None, Event::RunResumed { more: None });
             }
-            let order = vec!["ext4".to_owned(), "xfs".to_owned()];
-            tell(clock, None, Event::BlockStarted { block, attempt: 1, order: order.clone(), place: None });
+            let order = ["ext4", "xfs"];
+            tell(clock, None, made::block_started(block, 1, &order));
             for candidate in order {
-                let id = TrialId { block, candidate, attempt: 1 };
+                let id = made::id(block, candidate);
                 tell(clock, Some(id.clone()), Event::TrialStarted {});
                 clock += seconds.abs() / 2;
-                let end = Event::TrialFinished {
-                    status: Status::Ok,
-                    reason: text(),
-                    hint: String::new(),
-                    wall: 1.0,
-                };
-                tell(clock, Some(id), end);
+                tell(clock, Some(id), made::ended(None, 1.0));
             }
             tell(clock, None, Event::BlockFinished { block, attempt: 1, invalid: None });
         }

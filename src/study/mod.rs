@@ -11,6 +11,9 @@ mod disturbance;
 mod environment;
 mod error;
 mod folder;
+#[cfg(test)]
+#[path = "../../judgement/src/journal/made.rs"]
+mod made;
 mod observer;
 mod one_block;
 mod prospect;

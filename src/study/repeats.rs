@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::journal::{Run, Status, Trial};
 use crate::plan::{DeviceSource, Operation, Plan, Work};
+use crate::statistics::median;
 use crate::trial::Repeats;
 
 /// Beyond so many repetitions the differences between trials are all that is left.
@@ -51,9 +52,8 @@ fn times(pilot: &[&Trial], phase: &str) -> u32 {
             trial.observations.iter().filter_map(|found| trial.value(&found.phase, "durable")).sum();
         trial.value(phase, "durable").filter(|_| all > 0.0).map(|seconds| seconds / all)
     };
-    let mut shares: Vec<f64> = pilot.iter().filter_map(share).collect();
-    shares.sort_by(f64::total_cmp);
-    let Some(median) = shares.get(shares.len() / 2).filter(|share| **share > 0.0) else { return 1 };
+    let shares: Vec<f64> = pilot.iter().filter_map(share).collect();
+    let Some(median) = median(&shares).filter(|share| *share > 0.0) else { return 1 };
     let times = median.recip().sqrt().min(SHARE / median).min(MOST);
     // At most ten, and a negative one is none.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 10")]
@@ -63,8 +63,9 @@ fn times(pilot: &[&Trial], phase: &str) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::made;
     use super::repeats;
-    use crate::journal::{Event, Journal, Measurement, Observation, Record, Run, Status, TrialId, Unit};
+    use crate::journal::{Event, Run};
     use crate::plan::{Plan, Vocabulary};
 
     const PLAN: &str = r#"
@@ -110,53 +111,18 @@ mod tests {
 
     /// A run of one block, each candidate with these seconds of writing, warm reading, cold reading and checking.
     fn run(plan: &Plan, seconds: [[f64; 4]; 2]) -> Run {
-        let names = ["ext4", "xfs"].map(str::to_owned);
-        let mut events = vec![
-            (None, started()),
-            (None, Event::BlockStarted { block: 1, attempt: 1, order: names.to_vec(), place: None }),
-        ];
+        let names = ["ext4", "xfs"];
+        let mut events = vec![(None, made::started()), (None, made::block_started(1, 1, &names))];
         for (candidate, seconds) in names.iter().zip(seconds) {
-            let id = Some(TrialId { block: 1, candidate: candidate.clone(), attempt: 1 });
+            let id = Some(made::id(1, candidate));
             events.push((id.clone(), Event::TrialStarted {}));
             for (phase, value) in ["write", "warm", "read", "check"].into_iter().zip(seconds) {
-                let durable = Measurement { metric: "durable".into(), unit: Unit::Seconds, value };
-                events.push((
-                    id.clone(),
-                    Event::Observation(Observation {
-                        phase: phase.to_owned(),
-                        measurements: vec![durable],
-                        histograms: Vec::new(),
-                        cache: "cold".to_owned(),
-                        repetition: 0,
-                        unwritten: Vec::new(),
-                    }),
-                ));
+                events.push((id.clone(), made::durable(phase, value)));
             }
-            let (reason, hint) = (String::new(), String::new());
-            events.push((id, Event::TrialFinished { status: Status::Ok, reason, hint, wall: 9.0 }));
+            events.push((id, made::ended(None, 9.0)));
         }
         events.push((None, Event::BlockFinished { block: 1, attempt: 1, invalid: None }));
-        let record = |(trial, event)| Record { at: jiff::Timestamp::UNIX_EPOCH, trial, event };
-        let journal = Journal {
-            path: "journal".into(),
-            records: events.into_iter().map(record).collect(),
-            torn: false,
-        };
-        Run::derive(plan, &journal).unwrap()
-    }
-
-    fn started() -> Event {
-        let text = || String::new();
-        Event::RunStarted {
-            schema: 1,
-            id: text(),
-            title: text(),
-            plan_digest: text(),
-            lab: text(),
-            lab_reason: text(),
-            fidelity: text(),
-            environment: crate::journal::Facts::new(),
-        }
+        Run::derive(plan, &made::journal(events)).unwrap()
     }
 
     #[test]

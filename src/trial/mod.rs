@@ -22,4 +22,5 @@ pub use hold::{STAGED, stage};
 pub use plain::command_lines;
 pub use sink::Sink;
 pub use spec::{Assignment, Bench, Modules, QueueLimits, Repeats, Staging, TrialDevice, TrialSpec};
+pub use stack::THE_KERNEL;
 pub use staging::bytes_to_stage;

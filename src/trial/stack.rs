@@ -37,6 +37,9 @@ const KEY_FILE: &str = "/tmp/fsverdict/key";
 /// Where cryptsetup talks to the kernel's device mapper.
 const MAPPER: &str = "/dev/mapper/control";
 
+/// How the lines of a reason begin that the kernel said.
+pub const THE_KERNEL: &str = "the kernel: ";
+
 /// A candidate's stack of device, encryption and filesystem.
 pub(super) struct Stack<'a> {
     pub(super) sink: &'a mut Sink,
@@ -127,7 +130,7 @@ impl<'a> Stack<'a> {
         let bottom = self.device_name().unwrap_or_default();
         let top = self.top().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let words = [bottom, top, self.filesystem.name.to_owned()];
-        self.log.lines(&words).iter().map(|line| format!("\nthe kernel: {line}")).collect()
+        self.log.lines(&words).iter().map(|line| format!("\n{THE_KERNEL}{line}")).collect()
     }
 
     pub(super) fn filesystem(&self) -> &'static Filesystem {

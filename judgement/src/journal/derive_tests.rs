@@ -1,10 +1,9 @@
 //! Which trials count, by hand-made journals.
 
-use std::path::PathBuf;
-
-use crate::journal::{
-    CandidateStatus, Caution, Event, Facts, Journal, JournalError, Measurement, Observation, Record, Run,
-    Spent, Status, Surroundings, TrialId, TrialStanding, Unit,
+use super::made::{self, Told};
+use super::{
+    CandidateStatus, Caution, Event, JournalError, Observation, Run, Spent, Status, Surroundings, TrialId,
+    TrialStanding, Unit,
 };
 use crate::plan::Plan;
 
@@ -26,39 +25,19 @@ fn plan() -> Plan {
     .unwrap()
 }
 
-fn run(events: &[(Option<TrialId>, Event)]) -> Result<Run, JournalError> {
-    let records = events
-        .iter()
-        .zip(1_795_000_000..)
-        .map(|((trial, event), second)| Record {
-            at: jiff::Timestamp::new(second, 0).unwrap(),
-            trial: trial.clone(),
-            event: event.clone(),
-        })
-        .collect();
-    Run::derive(&plan(), &Journal { path: PathBuf::from("j"), records, torn: false })
+fn run(events: &[Told]) -> Result<Run, JournalError> {
+    Run::derive(&plan(), &made::journal(events.iter().cloned()))
 }
 
-fn start() -> (Option<TrialId>, Event) {
-    let text = || "x".to_owned();
-    let event = Event::RunStarted {
-        schema: 1,
-        id: text(),
-        title: text(),
-        plan_digest: text(),
-        lab: text(),
-        lab_reason: text(),
-        fidelity: text(),
-        environment: Facts::new(),
-    };
-    (None, event)
+fn start() -> Told {
+    (None, made::started())
 }
 
-fn open(block: u32, attempt: u32) -> (Option<TrialId>, Event) {
-    (None, Event::BlockStarted { block, attempt, order: vec!["b".to_owned(), "a".to_owned()], place: None })
+fn open(block: u32, attempt: u32) -> Told {
+    (None, made::block_started(block, attempt, &["b", "a"]))
 }
 
-fn close(block: u32, attempt: u32, invalid: Option<&str>) -> (Option<TrialId>, Event) {
+fn close(block: u32, attempt: u32, invalid: Option<&str>) -> Told {
     (None, Event::BlockFinished { block, attempt, invalid: invalid.map(str::to_owned) })
 }
 
@@ -66,34 +45,17 @@ fn id(block: u32, attempt: u32, candidate: &str) -> Option<TrialId> {
     Some(TrialId { block, candidate: candidate.to_owned(), attempt })
 }
 
-fn measured(id: Option<&TrialId>, value: f64) -> (Option<TrialId>, Event) {
-    repeated(id, value, 0)
-}
-
-fn repeated(id: Option<&TrialId>, value: f64, repetition: u32) -> (Option<TrialId>, Event) {
-    let measurements = vec![Measurement { metric: "durable".into(), unit: Unit::Seconds, value }];
-    let phase = "write".to_owned();
-    let cache = "cold".to_owned();
-    (
-        id.cloned(),
-        Event::Observation(Observation {
-            phase,
-            measurements,
-            histograms: Vec::new(),
-            cache,
-            repetition,
-            unwritten: Vec::new(),
-        }),
-    )
+fn measured(id: Option<&TrialId>, value: f64) -> Told {
+    (id.cloned(), made::durable("write", value))
 }
 
 /// A whole trial, with one value.
-fn trial(id: Option<TrialId>, value: f64, status: Status) -> Vec<(Option<TrialId>, Event)> {
-    let end = Event::TrialFinished { status, reason: "because".to_owned(), hint: String::new(), wall: 2.0 };
-    vec![(id.clone(), Event::TrialStarted {}), measured(id.as_ref(), value), (id, end)]
+fn trial(id: Option<TrialId>, value: f64, status: Status) -> Vec<Told> {
+    let failed = (status == Status::Failed).then_some("because");
+    vec![(id.clone(), Event::TrialStarted {}), measured(id.as_ref(), value), (id, made::ended(failed, 2.0))]
 }
 
-fn story(parts: &[Vec<(Option<TrialId>, Event)>]) -> Run {
+fn story(parts: &[Vec<Told>]) -> Run {
     run(&parts.concat()).unwrap()
 }
 
@@ -105,15 +67,15 @@ fn a_journal_must_begin_with_its_run() {
 
 #[test]
 fn a_repeated_phase_took_the_mean_of_its_repetitions() {
-    let end =
-        Event::TrialFinished { status: Status::Ok, reason: String::new(), hint: String::new(), wall: 2.0 };
     let id = id(1, 1, "a");
-    let again =
-        [3.0, 2.0, 7.0].into_iter().zip(0..).map(|(value, place)| repeated(id.as_ref(), value, place));
+    let again = [3.0, 2.0, 7.0].into_iter().zip(0..).map(|(value, repetition)| {
+        let first = made::measured("write", &[("durable", Unit::Seconds, value)]);
+        (id.clone(), Event::Observation(Observation { repetition, ..first }))
+    });
     let run = story(&[
         vec![start(), open(1, 1), (id.clone(), Event::TrialStarted {})],
         again.collect(),
-        vec![(id.clone(), end)],
+        vec![(id.clone(), made::ended(None, 2.0))],
     ]);
     assert_eq!(run.trials[0].value("write", "durable"), Some(4.0));
     assert_eq!((run.trials[0].observations.len(), run.trials[0].observations[0].repetition), (1, 2));

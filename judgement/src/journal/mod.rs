@@ -9,6 +9,8 @@ mod derive_tests;
 mod error;
 mod event;
 pub mod fio;
+#[cfg(test)]
+pub(crate) mod made;
 mod metric;
 mod open;
 mod open_trial;

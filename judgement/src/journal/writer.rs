@@ -158,9 +158,8 @@ mod tests {
     use tempfile::TempDir;
 
     use super::Writer;
-    use crate::journal::{
-        Event, Histogram, JournalError, Measurement, Observation, Record, Status, TrialId, Unit, read,
-    };
+    use crate::journal::made::{ended, measured};
+    use crate::journal::{Event, Histogram, JournalError, Observation, Record, TrialId, Unit, read};
 
     fn place() -> (TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
@@ -173,23 +172,11 @@ mod tests {
     }
 
     fn observation(value: f64) -> Event {
+        let histograms = vec![Histogram { call: "open".to_owned(), buckets: vec![(u64::MAX, 1)] }];
         Event::Observation(Observation {
-            phase: "write".to_owned(),
-            measurements: vec![Measurement { metric: "durable".into(), unit: Unit::Seconds, value }],
-            histograms: vec![Histogram { call: "open".to_owned(), buckets: vec![(u64::MAX, 1)] }],
-            cache: "cold".to_owned(),
-            repetition: 0,
-            unwritten: Vec::new(),
+            histograms,
+            ..measured("write", &[("durable", Unit::Seconds, value)])
         })
-    }
-
-    fn finished() -> Event {
-        Event::TrialFinished {
-            status: Status::Ok,
-            reason: String::new(),
-            hint: String::new(),
-            wall: 0.1 + 0.2,
-        }
     }
 
     fn written(path: &std::path::Path) -> Vec<Record> {
@@ -198,7 +185,7 @@ mod tests {
         vec![
             writer.append(None, Event::RunResumed { more: None }).unwrap(),
             writer.append(Some(&trial), observation(1.0 / 3.0)).unwrap(),
-            writer.append(Some(&trial), finished()).unwrap(),
+            writer.append(Some(&trial), ended(None, 0.1 + 0.2)).unwrap(),
         ]
     }
 
@@ -250,15 +237,10 @@ mod tests {
         writer.append(None, Event::RunResumed { more: None }).unwrap();
         let away = path.with_extension("away");
         fs::rename(&path, &away).unwrap();
-        assert!(matches!(
-            writer.append(None, Event::RunResumed { more: None }),
-            Err(JournalError::Gone { .. })
-        ));
+        let append = |writer: &mut Writer| writer.append(None, Event::RunResumed { more: None });
+        assert!(matches!(append(&mut writer), Err(JournalError::Gone { .. })));
         fs::write(&path, "another").unwrap();
-        assert!(matches!(
-            writer.append(None, Event::RunResumed { more: None }),
-            Err(JournalError::Gone { .. })
-        ));
+        assert!(matches!(append(&mut writer), Err(JournalError::Gone { .. })));
         fs::rename(&away, &path).unwrap();
         writer.append(None, Event::RunResumed { more: None }).unwrap();
         drop(writer);

@@ -97,13 +97,10 @@ mod tests {
         let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         let value = Candidate {
             name: String::new(),
-            filesystem: filesystem.to_owned(),
             mkfs: owned(mkfs),
             mount: owned(mount),
             encryption: encryption.to_owned(),
-            scheduler: None,
-            path: None,
-            under: Circumstances::default(),
+            ..Candidate::plain(filesystem)
         };
         Placed { at: Place { text: 0, start: 0, end: 0 }, value }
     }

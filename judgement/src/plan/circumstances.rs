@@ -32,25 +32,6 @@ impl Circumstances {
         *self == Circumstances::default()
     }
 
-    /// Every combination.
-    pub(super) fn each(
-        models: &[Option<String>],
-        kernels: &[Option<PathBuf>],
-        memories: &[Option<Bytes>],
-    ) -> Vec<Self> {
-        let mut each = Vec::new();
-        for model in models {
-            for kernel in kernels {
-                each.extend(memories.iter().map(|memory| Circumstances {
-                    model: model.clone(),
-                    kernel: kernel.clone(),
-                    memory: *memory,
-                }));
-            }
-        }
-        each
-    }
-
     /// For people: `usb-stick, Linux 6.12, 512 MiB of memory`; empty where there is nothing but the plan's own.
     pub fn title(&self) -> String {
         let model = self.model.as_deref().map(model_name);

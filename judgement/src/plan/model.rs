@@ -263,6 +263,22 @@ pub struct Candidate {
     pub under: Circumstances,
 }
 
+impl Candidate {
+    /// A filesystem as it is by itself, under its own name.
+    pub fn plain(filesystem: &str) -> Self {
+        Self {
+            name: filesystem.to_owned(),
+            filesystem: filesystem.to_owned(),
+            path: None,
+            mkfs: Vec::new(),
+            mount: Vec::new(),
+            encryption: "none".to_owned(),
+            scheduler: None,
+            under: Circumstances::default(),
+        }
+    }
+}
+
 /// One timed step of the workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Phase {

@@ -145,49 +145,53 @@ fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) ->
     }
     let encryptions = read_axis(&section, "encryption", filled_text);
     known("encryption", &encryptions, vocabulary.encryptions);
-    let mkfs = values(read_axis(&section, "mkfs", words), Vec::new());
-    let mounts = values(read_axis(&section, "mount", options), Vec::new());
-    let encryptions = values(encryptions, "none".to_owned());
-    let schedulers = values(read_axis(&section, "scheduler", scheduler), None);
-    let models = optional(read_axis(&section, "model", filled_text));
-    let kernels = optional(read_axis(&section, "kernel", kernel));
-    let memories = optional(read_axis(&section, "memory", size));
+    let mkfs = read_axis(&section, "mkfs", words);
+    let mounts = read_axis(&section, "mount", options);
+    let schedulers = read_axis(&section, "scheduler", scheduler);
+    let models = read_axis(&section, "model", filled_text);
+    let kernels = read_axis(&section, "kernel", kernel);
+    let memories = read_axis(&section, "memory", size);
     let filesystems = filesystems?;
     let lengths = [
         filesystems.len(),
-        mkfs.len(),
-        mounts.len(),
-        encryptions.len(),
-        schedulers.len(),
-        models.len(),
-        kernels.len(),
-        memories.len(),
+        length(&mkfs),
+        length(&mounts),
+        length(&encryptions),
+        length(&schedulers),
+        length(&models),
+        length(&kernels),
+        length(&memories),
     ];
     let product = lengths.iter().try_fold(1_usize, |product, length| product.checked_mul(*length));
     problems.note(section.at, check_length("candidates", product, CANDIDATES))?;
-    let mut candidates = Vec::new();
-    let circumstances = Circumstances::each(&models, &kernels, &memories);
-    for filesystem in filesystems {
-        for mkfs in &mkfs {
-            for mount in &mounts {
-                for encryption in &encryptions {
-                    for scheduler in &schedulers {
-                        candidates.extend(circumstances.iter().map(|under| Candidate {
-                            name: String::new(),
-                            filesystem: filesystem.value.clone(),
-                            path: None,
-                            mkfs: mkfs.clone(),
-                            mount: mount.clone(),
-                            encryption: encryption.clone(),
-                            scheduler: scheduler.clone(),
-                            under: under.clone(),
-                        }));
-                    }
-                }
-            }
-        }
-    }
-    Some(candidates)
+    let all = each(vec![Candidate::plain("")], Some(filesystems), |one, value| one.filesystem = value);
+    let all = each(all, mkfs, |one, value| one.mkfs = value);
+    let all = each(all, mounts, |one, value| one.mount = value);
+    let all = each(all, encryptions, |one, value| one.encryption = value);
+    let all = each(all, schedulers, |one, value| one.scheduler = value);
+    let all = each(all, models, |one, value| one.under.model = Some(value));
+    let all = each(all, kernels, |one, value| one.under.kernel = Some(value));
+    Some(each(all, memories, |one, value| one.under.memory = Some(value)))
+}
+
+/// How many times as many candidates a key makes.
+fn length<T>(axis: &Option<Vec<Placed<T>>>) -> usize {
+    axis.as_ref().map_or(1, Vec::len)
+}
+
+/// Every candidate with every value of a key, or as it is where the key is absent.
+fn each<T: Clone>(
+    all: Vec<Candidate>,
+    axis: Option<Vec<Placed<T>>>,
+    set: fn(&mut Candidate, T),
+) -> Vec<Candidate> {
+    let Some(axis) = axis else { return all };
+    let with = |candidate: &Candidate, placed: &Placed<T>| {
+        let mut candidate = candidate.clone();
+        set(&mut candidate, placed.value.clone());
+        candidate
+    };
+    all.iter().flat_map(|candidate| axis.iter().map(move |placed| with(candidate, placed))).collect()
 }
 
 /// The values of one key of the matrix; `None` when the key is absent.
@@ -224,18 +228,6 @@ fn read_axis<T: PartialEq>(
         axis.push(Placed { at: node.at, value });
     }
     Some(axis)
-}
-
-fn values<T>(axis: Option<Vec<Placed<T>>>, default: T) -> Vec<T> {
-    match axis {
-        Some(axis) => axis.into_iter().map(|placed| placed.value).collect(),
-        None => vec![default],
-    }
-}
-
-/// As [`values`], of a key that has no default of its own.
-fn optional<T>(axis: Option<Vec<Placed<T>>>) -> Vec<Option<T>> {
-    axis.map_or_else(|| vec![None], |axis| axis.into_iter().map(|placed| Some(placed.value)).collect())
 }
 
 /// mkfs options: a string that is split as a shell does, or the words themselves.

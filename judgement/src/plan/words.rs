@@ -33,7 +33,7 @@ pub(super) fn choose<T: Copy>(word: &str, known: &[(&str, T)], wrong: &str) -> R
 
 #[cfg(test)]
 mod tests {
-    use super::split_words;
+    use super::{quoted, split_words};
 
     #[test]
     fn words_are_split_as_a_shell_does() {
@@ -43,5 +43,7 @@ mod tests {
         assert!(words("  ").is_empty());
         assert!(split_words("-L 'open").is_err());
         assert!(split_words("end\\").is_err());
+        assert_eq!(quoted("ata-Acme_ZX81"), "ata-Acme_ZX81");
+        assert_eq!(quoted("/a b/it's (deleted)"), r"'/a b/it'\''s (deleted)'");
     }
 }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::journal::{
-    Caution, Ending, Event, Journal, Measurement, Observation, Record, Run, Status, TrialId, Unit,
-};
+pub(super) use crate::journal::made::id;
+
+use crate::journal::{Caution, Ending, Event, Journal, Observation, Record, Run, TrialId, Unit, made};
 use crate::plan::Plan;
 
 /// A journal under construction, with its plan.
@@ -52,8 +52,7 @@ impl Story {
     }
 
     pub(super) fn open_block(&mut self, block: u32, attempt: u32, order: &[&str]) -> &mut Self {
-        let order = order.iter().map(|name| (*name).to_owned()).collect();
-        self.tell(None, Event::BlockStarted { block, attempt, order, place: None })
+        self.tell(None, made::block_started(block, attempt, order))
     }
 
     pub(super) fn close_block(&mut self, block: u32, attempt: u32, invalid: Option<&str>) -> &mut Self {
@@ -68,23 +67,12 @@ impl Story {
             self.tell(Some(id), Event::Observation(observation(phase, cache, *seconds)));
         }
         let wall = phases.iter().map(|(_, seconds)| seconds).sum::<f64>() * 1.1;
-        self.tell(
-            Some(id),
-            Event::TrialFinished { status: Status::Ok, reason: String::new(), hint: String::new(), wall },
-        )
+        self.tell(Some(id), made::ended(None, wall))
     }
 
     pub(super) fn failed_trial(&mut self, id: &TrialId, reason: &str) -> &mut Self {
         self.tell(Some(id), Event::TrialStarted {});
-        self.tell(
-            Some(id),
-            Event::TrialFinished {
-                status: Status::Failed,
-                reason: reason.to_owned(),
-                hint: String::new(),
-                wall: 1.0,
-            },
-        )
+        self.tell(Some(id), made::ended(Some(reason), 1.0))
     }
 
     pub(super) fn caution(&mut self, id: &TrialId, phase: &str, text: &str) -> &mut Self {
@@ -147,10 +135,6 @@ pub(super) fn shape<'a>(documents: impl IntoIterator<Item = &'a Value>) -> Strin
     found.iter().map(line).collect()
 }
 
-pub(super) fn id(block: u32, candidate: &str) -> TrialId {
-    TrialId { block, candidate: candidate.to_owned(), attempt: 1 }
-}
-
 fn observation(phase: &str, cache: &str, seconds: f64) -> Observation {
     let bytes = 60.0 * 1024.0 * 1024.0;
     let numbers = [
@@ -164,15 +148,9 @@ fn observation(phase: &str, cache: &str, seconds: f64) -> Observation {
         ("settle", Unit::Seconds, seconds * 0.02),
     ];
     Observation {
-        phase: phase.to_owned(),
-        measurements: numbers
-            .into_iter()
-            .map(|(metric, unit, value)| Measurement { metric: metric.into(), unit, value })
-            .collect(),
-        histograms: Vec::new(),
         cache: cache.to_owned(),
-        repetition: 0,
         unwritten: vec![(0, 0), ((seconds * 800.0) as u64, 60 << 20), ((seconds * 1000.0) as u64, 0)],
+        ..made::measured(phase, &numbers)
     }
 }
 

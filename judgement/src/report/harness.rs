@@ -76,18 +76,22 @@ impl Harness {
         })
     }
 
-    /// What the rest went to, as shares of wall time; empty where it was not recorded.
+    /// What the rest went to, as shares of wall time that add up to it; empty where it was not recorded.
     pub fn parts(&self) -> Vec<(&'static str, f64)> {
         let Some(Spent { boot, staging, work, teardown }) = self.spent else { return Vec::new() };
-        [
+        // Steps are stamped when the journal has their records, which is a little after they begin: they tell in what
+        // proportion the rest was spent, and what was timed tells how much it was.
+        let settle = self.settle.min(self.share);
+        let stamped = (boot + staging + work + teardown).max(f64::MIN_POSITIVE);
+        let part = |seconds: f64| seconds / stamped * (self.share - settle);
+        let (boot, staging, verify, teardown) = (part(boot), part(staging), part(work), part(teardown));
+        vec![
             ("boot", boot),
             ("staging", staging),
-            ("verify", work),
-            ("settle", self.settle * self.wall),
+            ("verify", verify),
+            ("settle", settle),
             ("teardown", teardown),
         ]
-        .map(|(part, seconds)| (part, (seconds / self.wall).min(1.0)))
-        .into()
     }
 
     /// In a sentence without its end; in simulated time, where shares of wall time say nothing, how much time of the devices

@@ -46,7 +46,8 @@ impl Note {
 /// Gathers the notes: first what limits the verdict, then what the trials said, the most frequent first.
 pub(super) fn gather(report: &Report<'_>) -> Vec<Note> {
     let run = report.run;
-    let mut notes: Vec<Note> = report.verdict.cautions.iter().cloned().map(about_the_run).collect();
+    let mut notes: Vec<Note> =
+        report.verdict.limits.iter().map(|limit| about_the_run(limit.to_string())).collect();
     notes.extend(sample_notes(report).into_iter().map(about_the_run));
     for (block, rule) in run.invalid_blocks() {
         let text = format!("block {} (attempt {}) was thrown out: {rule}", block.block, block.attempt);

@@ -6,6 +6,7 @@ use super::examples::{disturbed, ranked, recommended, with_a_twin, with_tradeoff
 use super::fixtures::{Story, demo, id, shape};
 use super::study_tests::study;
 use super::{Format, Look, Report, write};
+use crate::journal::Spent;
 
 const PLAIN: Look = Look { columns: 100, colour: false, unicode: true, detail: false };
 
@@ -196,8 +197,15 @@ fn the_harness_pays_for_what_no_step_accounts_for() {
     assert!((harness.share - 1.0 / 11.0).abs() < 1e-9, "{harness:?}");
     assert!((harness.settle - 0.2 / 11.0).abs() < 1e-9, "{harness:?}");
     assert_eq!(super::Harness::of(&Story::new(&["ext4"], &["write"]).run()), None);
-    // In simulated time none of it is.
     let mut run = story.run();
+    // Whatever the stamps of the steps say, the parts add up to the whole: more than the wall, less, all of it before a step.
+    for (boot, work, teardown) in [(0.5, 10.6, 0.4), (0.1, 10.3, 0.2), (0.0, 9.0, 3.0), (4.0, 10.0, 0.0)] {
+        run.trials[0].spent = Some(Spent { boot, staging: 0.0, work, teardown });
+        let harness = super::Harness::of(&run).unwrap();
+        let all: f64 = harness.parts().iter().map(|(_, share)| share).sum();
+        assert!((all - harness.share).abs() < 1e-9, "{harness:?}: {:?}", harness.parts());
+    }
+    // In simulated time none of it is.
     run.trials[0].facts.insert("device.seconds".to_owned(), "2460.04".to_owned());
     run.worked = 118.2;
     assert_eq!(super::Harness::of(&run).unwrap().sentence(), "41m of disk time in 1m58s");

@@ -5,7 +5,7 @@ use super::text::{count, listing};
 use super::{Report, TrialBasis, noise};
 use crate::journal::{Ending, Unit, metric};
 use crate::plan::DeviceSource;
-use crate::verdict::{COSTS, Cost, Estimate, Outcome, Relation, Standing};
+use crate::verdict::{COSTS, Cost, Estimate, Limit, Outcome, Relation, Standing};
 
 /// More candidates than this are not listed one by one.
 const MOST_NAMES: usize = 4;
@@ -35,7 +35,7 @@ pub(super) fn paragraph(report: &Report<'_>) -> Option<String> {
     {
         sentences.push(format!("The run ended early: {reason}."));
     }
-    let limits: Vec<&str> = verdict.cautions.iter().map(String::as_str).take(MOST_LIMITS).collect();
+    let limits: Vec<String> = verdict.limits.iter().map(Limit::to_string).take(MOST_LIMITS).collect();
     if !limits.is_empty() {
         sentences.push(format!("Limits: {}.", limits.join("; ")));
     }

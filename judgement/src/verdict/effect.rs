@@ -135,14 +135,9 @@ mod tests {
 
     fn candidate(encryption: &str, mount: &[&str]) -> Candidate {
         Candidate {
-            name: "x".to_owned(),
-            filesystem: "ext4".to_owned(),
-            mkfs: Vec::new(),
             mount: mount.iter().map(|&word| word.to_owned()).collect(),
             encryption: encryption.to_owned(),
-            scheduler: None,
-            path: None,
-            under: Default::default(),
+            ..Candidate::plain("ext4")
         }
     }
 

@@ -8,6 +8,7 @@ mod estimates;
 mod factors;
 mod goal;
 mod legacy;
+mod limit;
 mod limits;
 mod noise;
 mod open;
@@ -32,6 +33,7 @@ pub use estimates::{PhaseEstimate, estimate_all};
 pub use factors::{FactorEffect, Interaction};
 pub use goal::{LeftOutPhase, Yardstick, weights};
 pub use legacy::{Combined, combine, legacy_name};
+pub use limit::Limit;
 pub use noise::Noise;
 pub use open::OpenPair;
 pub use paired::Blocks;
@@ -102,9 +104,9 @@ pub struct Verdict {
     pub tradeoffs: Vec<Tradeoff>,
     /// How far each weight may move before another leads.
     pub sensitivity: Vec<WeightRange>,
-    /// Limits of the verdict, each a sentence.
+    /// What may not be concluded, the gravest first.
     #[serde(skip)]
-    pub cautions: Vec<String>,
+    pub limits: Vec<Limit>,
     /// Blocks that count.
     #[serde(skip)]
     pub blocks: usize,
@@ -172,7 +174,7 @@ pub fn judge(
         factors: factor_effects(plan, yardstick, trials, measured),
         tradeoffs: tradeoffs(plan, yardstick, trials, &ranking),
         sensitivity: sensitivity(yardstick, trials, &ranking, &tied),
-        cautions: limits(plan, run, yardstick, trials, &ranking),
+        limits: limits(plan, run, yardstick, trials, &ranking),
         left_out_phases: yardstick.left_out.clone(),
         refused: if refused { run.finished.clone() } else { None },
         blocks: run.complete_blocks(),

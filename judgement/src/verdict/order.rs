@@ -5,10 +5,11 @@
 
 use libm::{log1p, sqrt};
 
+use super::limit::Limit;
 use super::{Blocks, Rank, Yardstick};
 use crate::journal::Run;
 use crate::plan::Plan;
-use crate::statistics::{Estimate, Evidence, FEWEST};
+use crate::statistics::{Evidence, FEWEST};
 
 /// Probability of a false alarm of each of what is looked at besides, over all that it looks at.
 pub(super) const ALARM: f64 = 0.01;
@@ -25,14 +26,14 @@ struct Residual<'a> {
     rest: f64,
 }
 
-/// What stands out, each in a sentence.
+/// What stands out.
 pub(super) fn peculiarities(
     plan: &Plan,
     run: &Run,
     yardstick: &Yardstick,
     blocks: &Blocks<'_>,
     ranking: &[Rank],
-) -> Vec<String> {
+) -> Vec<Limit> {
     let residuals = residuals(run, yardstick, blocks, ranking);
     let tie = log1p(plan.protocol.tie);
     let matters = |evidence: &Evidence, several: usize| {
@@ -40,10 +41,7 @@ pub(super) fn peculiarities(
     };
     let mut found = Vec::new();
     if let Some(slope) = slope(&residuals).filter(|slope| matters(slope, 1)) {
-        found.push(format!(
-            "the last trial of a block takes {} the first: the order is turned round in every second block, so that it favours nobody for long",
-            times(&slope.ratio())
-        ));
+        found.push(Limit::Slope(slope.ratio()));
     }
     for rank in ranking {
         let (after, others): (Vec<&Residual<'_>>, Vec<&Residual<'_>>) =
@@ -52,21 +50,11 @@ pub(super) fn peculiarities(
         let enough = after.len() >= FEWEST as usize;
         let follows = Evidence::between(&rests(&after), &rests(&others));
         if let Some(follows) = follows.filter(|follows| enough && matters(follows, ranking.len())) {
-            found.push(format!(
-                "who is tried right after {} takes {} the others",
-                rank.candidate,
-                times(&follows.ratio())
-            ));
+            found.push(Limit::After { candidate: rank.candidate.clone(), times: follows.ratio() });
         }
     }
     found.extend(resemblance(&residuals));
     found
-}
-
-fn times(ratio: &Estimate) -> String {
-    let interval =
-        ratio.low.zip(ratio.high).map_or(String::new(), |(low, high)| format!(" ({low:.2} to {high:.2})"));
-    format!("{:.2}{interval} times as long as", ratio.point)
 }
 
 fn residuals<'a>(
@@ -116,7 +104,7 @@ fn slope(residuals: &[Residual<'_>]) -> Option<Evidence> {
 }
 
 /// Whether blocks resemble those before them: then intervals are too narrow, whatever they say.
-fn resemblance(residuals: &[Residual<'_>]) -> Option<String> {
+fn resemblance(residuals: &[Residual<'_>]) -> Option<Limit> {
     let (mut products, mut squares, mut most) = (0.0, 0.0, 0);
     let mut names: Vec<&str> = residuals.iter().map(|one| one.candidate).collect();
     names.sort_unstable();
@@ -132,7 +120,5 @@ fn resemblance(residuals: &[Residual<'_>]) -> Option<String> {
     // Of blocks that have nothing to do with each other it is -1/n, give or take 1/√n.
     let (lag, blocks) = (products / squares, most as f64);
     let stands_out = most >= FEWEST_TO_FOLLOW && lag + 1.0 / blocks > 2.33 / sqrt(blocks);
-    stands_out.then(|| {
-        format!("blocks resemble those before them (lag-1 correlation {lag:.1}): the intervals are too narrow, and what is said here is less sure than it says")
-    })
+    stands_out.then_some(Limit::Resemblance(lag))
 }

@@ -1,9 +1,6 @@
 //! The trace: every request a device was given, in a small file beside the journal, and what can be made of it.
-//!
-//! It also settles what a loss of power may take: see [`fate`].
 
 mod blktrace;
-mod durability;
 mod export;
 mod files;
 mod metrics;
@@ -15,7 +12,6 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use durability::{Fate, fate};
 pub use export::{Format, export};
 pub use files::{FOLDER, TraceFile, files};
 pub use metrics::{Metrics, Share};

@@ -4,7 +4,7 @@ use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, propte
 
 use super::super::tests::{carry_out, places};
 use super::super::{Device, Model, Operation, Request};
-use super::{Fate, Flags, Format, Metrics, Reader, Record, TraceError, Writer, export, fate};
+use super::{Flags, Format, Metrics, Reader, Record, TraceError, Writer, export};
 
 fn record() -> impl Strategy<Value = Record> {
     let operation = prop::sample::select(Operation::ALL.to_vec());
@@ -118,29 +118,6 @@ fn metrics_are_what_can_be_counted_by_hand() {
         [Some(100), Some(100), Some(200)]
     );
     assert_eq!(Metrics::new(&[]).share(Read).latency_ns(0.5), None);
-}
-
-#[test]
-fn a_flush_makes_durable_what_was_answered_before_it_was_sent() {
-    use Fate::{Durable, NotYet, Open};
-    use Operation::{Flush, Write};
-    let records = [
-        at(0, 10, Write, 0),
-        at(5, 30, Write, 8),
-        at(20, 40, Flush, 0),
-        at(25, 50, Write, 16),
-        at(60, 70, Write, 24),
-    ];
-    for (power_lost_ns, expected) in [
-        (4, [Open, NotYet, NotYet, NotYet, NotYet]),
-        (39, [Open, Open, Open, Open, NotYet]),
-        // Answered at 30, after the flush was sent: not covered.
-        (40, [Durable, Open, Open, Open, NotYet]),
-        (100, [Durable, Open, Open, Open, Open]),
-    ] {
-        assert_eq!(fate(&records, power_lost_ns, false), expected, "{power_lost_ns}");
-    }
-    assert_eq!(fate(&records, 39, true), [Durable, Durable, Open, Open, NotYet]);
 }
 
 #[test]

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::usage::{number_by_name, whole_of};
-use crate::host::block_device::{BlockDevice, DeviceNumber, number_of, read_trimmed};
+use super::usage::whole_of;
+use crate::host::block_device::{BlockDevice, DeviceNumber, number_by_name, number_of, read_trimmed};
 use crate::host::root::{Root, names_in};
 use crate::host::syscall;
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::host::block_device::{BlockDevice, DeviceNumber, InspectError};
 use crate::host::identity::Identity;
 use crate::host::signature::SignatureError;
-use crate::plan::Bytes;
+use crate::plan::{Bytes, quoted};
 
 /// What only root may do in whatever lab, because only root can see who uses a device.
 const NEEDS_ROOT: &str = "testing a real device needs root, in every lab: sudo fsverdict …; or use a scratch image: --device image:4GiB";
@@ -141,10 +141,10 @@ impl Refusal {
                 "for a scratch image give its size instead: --device image:4GiB".to_owned()
             }
             Refusal::Mounted { point, .. } => {
-                format!("if it may be erased, unmount it first: umount {}", shell_word(&point.to_string_lossy()))
+                format!("if it may be erased, unmount it first: umount {}", quoted(&point.to_string_lossy()))
             }
             Refusal::Swap { part, .. } => {
-                format!("if it may be erased, take it out of use first: swapoff {}", shell_word(part))
+                format!("if it may be erased, take it out of use first: swapoff {}", quoted(part))
             }
             Refusal::Held { .. } => "if it may be erased, take that apart first; `lsblk` and `losetup --list` show what stands on it".to_owned(),
             Refusal::NodeElsewhere { name, number, .. } => {
@@ -183,30 +183,6 @@ impl Refusal {
 impl SignedDevice {
     fn hint(&self) -> Option<String> {
         let (kind, name) = self.identity.names().next()?;
-        Some(format!(
-            "if all of it may be erased for good, name it: --erase {} (its {kind})",
-            shell_word(name)
-        ))
-    }
-}
-
-/// Quoted where a shell would take it apart.
-fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::shell_word;
-
-    #[test]
-    fn hints_can_be_pasted_into_a_shell() {
-        assert_eq!(shell_word("ata-Acme_ZX81"), "ata-Acme_ZX81");
-        assert_eq!(shell_word("/a b/it's (deleted)"), r"'/a b/it'\''s (deleted)'");
+        Some(format!("if all of it may be erased for good, name it: --erase {} (its {kind})", quoted(name)))
     }
 }

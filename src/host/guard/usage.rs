@@ -15,7 +15,9 @@ use std::path::{Path, PathBuf};
 use super::loops::{self, Base, Loop};
 use super::refusal::Refusal;
 use super::writers;
-use crate::host::block_device::{BlockDevice, DeviceNumber, number_of, read_trimmed};
+use crate::host::block_device::{
+    BlockDevice, DeviceNumber, kernel_name, number_by_name, number_of, read_trimmed,
+};
 use crate::host::identity::NameKind;
 use crate::host::procfs::{Mount, mounts, unescape};
 use crate::host::root::{Root, names_in};
@@ -252,10 +254,6 @@ fn stack_below(root: &Root, mount: &Mount) -> BTreeSet<DeviceNumber> {
     found
 }
 
-pub(super) fn number_by_name(root: &Root, name: &str) -> Option<DeviceNumber> {
-    DeviceNumber::parse(&read_trimmed(&root.path(format!("sys/class/block/{name}/dev")))?)
-}
-
 pub(super) fn whole_of(root: &Root, number: DeviceNumber) -> Option<DeviceNumber> {
     let folder = root.path(format!("sys/dev/block/{number}")).canonicalize().ok()?;
     if !folder.join("partition").is_file() {
@@ -266,7 +264,7 @@ pub(super) fn whole_of(root: &Root, number: DeviceNumber) -> Option<DeviceNumber
 
 fn name_of(root: &Root, number: DeviceNumber) -> String {
     let folder = root.path(format!("sys/dev/block/{number}")).canonicalize().unwrap_or_default();
-    folder.file_name().map(|name| name.to_string_lossy().replace('!', "/")).unwrap_or_default()
+    kernel_name(&folder)
 }
 
 fn path_from(word: &str) -> PathBuf {

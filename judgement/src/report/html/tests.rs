@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
 
-use crate::journal::{CommandRecord, Event, Histogram, Measurement, Observation, Unit};
+use crate::journal::{CommandRecord, Event, Histogram, Observation, Unit, made};
 use crate::report::fixtures::{Story, demo, id};
 use crate::report::tests::{hostile, mishaps};
 use crate::report::{Format, Report, write};
@@ -108,16 +108,7 @@ fn commands_can_be_read_and_repeated() {
         stderr,
     };
     story.tell(Some(&trial), Event::Command(record));
-    let reason = "write: exit 3".to_owned();
-    story.tell(
-        Some(&trial),
-        Event::TrialFinished {
-            status: crate::journal::Status::Failed,
-            reason,
-            hint: String::new(),
-            wall: 1.0,
-        },
-    );
+    story.tell(Some(&trial), made::ended(Some("write: exit 3"), 1.0));
     story.close_block(1, 1, None).finish();
     let page = page(&story);
     let shown = "sh -c 'echo &quot;a'\\''b&quot; &gt;'\\''$MOUNT/&lt;x&gt;'\\''\n&amp;&amp; true'</pre>";
@@ -198,29 +189,14 @@ fn latencies_of_all_trials_are_added_up() {
         story.open_block(block, 1, &["ext4"]);
         let trial = id(block, "ext4");
         story.tell(Some(&trial), Event::TrialStarted {});
-        let measurements = vec![Measurement { metric: "durable".into(), unit: Unit::Seconds, value: 1.0 }];
         let histograms = vec![Histogram {
             call: "create".to_owned(),
             buckets: vec![(1_000, 99), (u64::from(block) * 2_000_000, 1)],
         }];
-        let observation = Observation {
-            phase: "write".to_owned(),
-            measurements,
-            histograms,
-            cache: "fresh".to_owned(),
-            repetition: 0,
-            unwritten: Vec::new(),
-        };
+        let numbers = [("durable", Unit::Seconds, 1.0)];
+        let observation = Observation { histograms, ..made::measured("write", &numbers) };
         story.tell(Some(&trial), Event::Observation(observation));
-        story.tell(
-            Some(&trial),
-            Event::TrialFinished {
-                status: crate::journal::Status::Ok,
-                reason: String::new(),
-                hint: String::new(),
-                wall: 1.0,
-            },
-        );
+        story.tell(Some(&trial), made::ended(None, 1.0));
         story.close_block(block, 1, None);
     }
     let page = page(&story);

@@ -1,11 +1,10 @@
 //! Hand-made journals compared: what is found, what is refused, what is left out.
 
-use std::path::PathBuf;
-
 use serde_json::{Value, json};
 
 use super::{Change, History, LeftOut, RunComparison, Side, compare};
-use crate::journal::{Event, Journal, Measurement, Observation, Record, Run, Status, TrialId, Unit};
+use crate::journal::made::{self, Told};
+use crate::journal::{Event, Observation, Run, Unit};
 use crate::plan::Plan;
 use crate::verdict::Comparison;
 
@@ -48,17 +47,16 @@ impl Made {
     fn build(&self) -> (Plan, Run) {
         let plan: Plan = serde_json::from_value(self.plan.clone()).unwrap();
         let facts = self.environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let start = json!({
-            "event": "run_started", "schema": 1, "id": "x", "title": "t", "plan_digest": "d", "lab": self.lab,
-            "lab_reason": "r", "fidelity": "f",
-            "environment": facts.collect::<std::collections::BTreeMap<_, _>>()
-        });
-        let mut events: Vec<(Option<TrialId>, Event)> = vec![(None, serde_json::from_value(start).unwrap())];
+        let mut start = made::started();
+        if let Event::RunStarted { lab, environment, .. } = &mut start {
+            (*lab, *environment) = (self.lab.to_owned(), facts.collect());
+        }
+        let mut events: Vec<Told> = vec![(None, start)];
         for block in 1..=self.blocks {
-            let order = self.candidates.iter().map(|(name, _)| (*name).to_owned()).collect();
-            events.push((None, Event::BlockStarted { block, attempt: 1, order, place: None }));
+            let order: Vec<&str> = self.candidates.iter().map(|(name, _)| *name).collect();
+            events.push((None, made::block_started(block, 1, &order)));
             for (at, (name, takes)) in self.candidates.iter().enumerate() {
-                let id = Some(TrialId { block, candidate: (*name).to_owned(), attempt: 1 });
+                let id = Some(made::id(block, name));
                 events.push((id.clone(), Event::TrialStarted {}));
                 // A wobble of about a per cent, never twice the same.
                 let wobble = 1.0 + 0.002 * f64::from((block * 5 + at as u32) % 7) + 1e-5 * f64::from(block);
@@ -66,43 +64,25 @@ impl Made {
                     events.push((id.clone(), Event::Observation(observation(phase, seconds))));
                 }
                 events.push((id.clone(), Event::Observation(observation("umount", 0.1))));
-                let failed = *name == self.failing;
-                let status = if failed { Status::Failed } else { Status::Ok };
-                let reason = if failed { "2 files differ".to_owned() } else { String::new() };
-                events.push((id, Event::TrialFinished { status, reason, hint: String::new(), wall: 1.0 }));
+                let failed = (*name == self.failing).then_some("2 files differ");
+                events.push((id, made::ended(failed, 1.0)));
             }
             events.push((None, Event::BlockFinished { block, attempt: 1, invalid: None }));
         }
         events.push((None, Event::RunFinished { reason: "done".to_owned(), ending: None }));
-        let records = events
-            .into_iter()
-            .zip(1_795_000_000..)
-            .map(|((trial, event), second)| Record {
-                at: jiff::Timestamp::new(second, 0).unwrap(),
-                trial,
-                event,
-            })
-            .collect();
-        let run = Run::derive(&plan, &Journal { path: PathBuf::from("j"), records, torn: false }).unwrap();
+        let run = Run::derive(&plan, &made::journal(events)).unwrap();
         (plan, run)
     }
 }
 
 fn observation(phase: &str, seconds: f64) -> Observation {
-    let number = |metric: &str, unit, value| Measurement { metric: metric.to_owned().into(), unit, value };
-    Observation {
-        phase: phase.to_owned(),
-        measurements: vec![
-            number("durable", Unit::Seconds, seconds),
-            number("file_rate", Unit::PerSecond, 9.0 / seconds),
-            number("cpu", Unit::Seconds, 0.0),
-            number("device_written", Unit::Bytes, 4096.0),
-        ],
-        histograms: Vec::new(),
-        cache: "fresh".to_owned(),
-        repetition: 0,
-        unwritten: Vec::new(),
-    }
+    let numbers = [
+        ("durable", Unit::Seconds, seconds),
+        ("file_rate", Unit::PerSecond, 9.0 / seconds),
+        ("cpu", Unit::Seconds, 0.0),
+        ("device_written", Unit::Bytes, 4096.0),
+    ];
+    made::measured(phase, &numbers)
 }
 
 fn compared(before: &Made, after: &Made) -> Result<RunComparison, Vec<String>> {

@@ -1,0 +1,67 @@
+//! Journals made by hand, for tests.
+
+use crate::journal::{
+    Event, Facts, Journal, Measurement, Observation, Record, SCHEMA, Status, TrialId, Unit,
+};
+
+/// One event, of a trial or of the run.
+pub(crate) type Told = (Option<TrialId>, Event);
+
+pub(crate) fn id(block: u32, candidate: &str) -> TrialId {
+    TrialId { block, candidate: candidate.to_owned(), attempt: 1 }
+}
+
+/// The beginning of a run of which nothing matters but that it began.
+pub(crate) fn started() -> Event {
+    Event::RunStarted {
+        schema: SCHEMA,
+        id: "x".to_owned(),
+        title: "t".to_owned(),
+        plan_digest: "d".to_owned(),
+        lab: "native".to_owned(),
+        lab_reason: "r".to_owned(),
+        fidelity: "f".to_owned(),
+        environment: Facts::new(),
+    }
+}
+
+pub(crate) fn block_started(block: u32, attempt: u32, order: &[&str]) -> Event {
+    let order = order.iter().map(|name| (*name).to_owned()).collect();
+    Event::BlockStarted { block, attempt, order, place: None }
+}
+
+/// The end of a trial that went well, or of one that failed for a reason.
+pub(crate) fn ended(failed: Option<&str>, wall: f64) -> Event {
+    let status = if failed.is_some() { Status::Failed } else { Status::Ok };
+    let reason = failed.unwrap_or_default().to_owned();
+    Event::TrialFinished { status, reason, hint: String::new(), wall }
+}
+
+pub(crate) fn measured(phase: &str, numbers: &[(&'static str, Unit, f64)]) -> Observation {
+    let measurement = |(metric, unit, value): &(&'static str, _, _)| Measurement {
+        metric: (*metric).into(),
+        unit: *unit,
+        value: *value,
+    };
+    Observation {
+        phase: phase.to_owned(),
+        measurements: numbers.iter().map(measurement).collect(),
+        histograms: Vec::new(),
+        cache: "fresh".to_owned(),
+        repetition: 0,
+        unwritten: Vec::new(),
+    }
+}
+
+/// A phase that took so many seconds until its data were durable.
+pub(crate) fn durable(phase: &str, seconds: f64) -> Event {
+    Event::Observation(measured(phase, &[("durable", Unit::Seconds, seconds)]))
+}
+
+/// One event a second.
+pub(crate) fn journal(events: impl IntoIterator<Item = Told>) -> Journal {
+    let record =
+        |((trial, event), second)| Record { at: jiff::Timestamp::new(second, 0).unwrap(), trial, event };
+    let records = events.into_iter().zip(1_795_000_000..).map(record).collect();
+    Journal { path: "j".into(), records, torn: false }
+}
