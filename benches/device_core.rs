@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use fsverdict::device::{Device, Model, Operation, Request, built_in};
+use fsverdict::device::{Action, Device, Model, Request, built_in};
 
 const REQUESTS: u64 = 300_000;
 const SIZE: u64 = 8 << 30;
@@ -15,11 +15,11 @@ const SIZE: u64 = 8 << 30;
 fn request(id: u64) -> Request {
     let scattered = id.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (SIZE / 4096) * 8;
     let (operation, sector, sectors) = match id % 16 {
-        0..8 => (Operation::Write, id * 64 % (SIZE / 512 - 64), 64),
-        8..12 => (Operation::Write, scattered, 8),
-        12..15 => (Operation::Read, scattered, 8),
-        _ if id % 512 == 15 => (Operation::Flush, 0, 0),
-        _ => (Operation::Read, id * 64 % (SIZE / 512 - 64), 64),
+        0..8 => (Action::Write, id * 64 % (SIZE / 512 - 64), 64),
+        8..12 => (Action::Write, scattered, 8),
+        12..15 => (Action::Read, scattered, 8),
+        _ if id % 512 == 15 => (Action::Flush, 0, 0),
+        _ => (Action::Read, id * 64 % (SIZE / 512 - 64), 64),
     };
     Request { id, operation, sector, sectors }
 }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use fsverdict::dataset::{Prepared, prepare};
 use fsverdict::plan::{Bytes, Dataset, Operation, TreeShape};
-use fsverdict::workload::{Ledger, Site, run};
+use fsverdict::workload::{Ledger, Workplace, run};
 use rustix::fs::{AtFlags, Mode, OFlags, RawDir, StatxFlags};
 
 const FILES: u64 = 50_000;
@@ -24,7 +24,7 @@ const ROUNDS: usize = 9;
 
 fn ours(operation: Operation, mount: &Path, dataset: &Prepared, ledger: &mut Ledger) -> Duration {
     let mut site =
-        Site { operation, mount, into: Path::new("flat"), dataset, staged: None, ledger, changed: 0.0 };
+        Workplace { operation, mount, into: Path::new("flat"), dataset, staged: None, ledger, changed: 0.0 };
     let start = Instant::now();
     run(&mut site).unwrap();
     start.elapsed()

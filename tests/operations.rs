@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use fsverdict::dataset::{Prepared, Staged, prepare, stage};
 use fsverdict::plan::{Bytes, Dataset, Kind, Operation, TreeShape};
-use fsverdict::workload::{Done, Ledger, Site, WorkError, run, verify, verify_written};
+use fsverdict::workload::{Done, Ledger, WorkError, Workplace, run, verify, verify_written};
 
 fn tree(files: u64, size: u64) -> Dataset {
     Dataset::Tree(TreeShape {
@@ -49,7 +49,7 @@ impl Bench {
     fn at(&mut self, into: &str, name: &str) -> Result<Done, WorkError> {
         let mount = self.mount();
         let operation = Operation::try_from(name.to_owned()).unwrap();
-        let mut site = Site {
+        let mut site = Workplace {
             operation,
             mount: &mount,
             into: Path::new(into),

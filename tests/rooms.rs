@@ -1,5 +1,5 @@
 //! The house holds: no room imports from one below it in the lists of `judgement/src/lib.rs` and `src/lib.rs`, and inside a room no files import one
-//! another in a circle.
+//! another in a circle, and no name stands for two public types.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
 
@@ -12,8 +12,8 @@ const KNOWN_CIRCLES: &[&[&str]] = &[];
 /// A file as its path of modules: `["host", "guard", "usage"]`.
 type Module = Vec<String>;
 
-/// Every file below `src` with what it imports of the crate, as far as a file stands for it.
-fn imports() -> BTreeMap<Module, BTreeSet<Module>> {
+/// Every file below `src` with its code.
+fn texts() -> BTreeMap<Module, String> {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let roots = ["judgement/src", "src"].map(|root| package.join(root));
     let mut texts: BTreeMap<Module, String> = BTreeMap::new();
@@ -34,6 +34,12 @@ fn imports() -> BTreeMap<Module, BTreeSet<Module>> {
             }
         }
     }
+    texts
+}
+
+/// Every file with what it imports of the crate, as far as a file stands for it.
+fn imports() -> BTreeMap<Module, BTreeSet<Module>> {
+    let texts = texts();
     let known: BTreeSet<Module> = texts.keys().cloned().collect();
     let of = |(module, text): (&Module, &String)| {
         let mut found: BTreeSet<Module> =
@@ -166,6 +172,26 @@ fn no_circle_of_files_in_a_room() {
     let known: BTreeSet<Vec<String>> =
         KNOWN_CIRCLES.iter().map(|files| files.iter().map(|file| (*file).to_owned()).collect()).collect();
     assert_eq!(circles(&imports), known);
+}
+
+/// The name of the public type that a line begins to define.
+fn public_type(line: &str) -> Option<&str> {
+    let line = line.strip_prefix("pub ")?;
+    let name = ["struct ", "enum ", "trait ", "type "].iter().find_map(|kind| line.strip_prefix(kind))?;
+    name.split(|c: char| !c.is_alphanumeric()).next()
+}
+
+#[test]
+fn no_public_type_has_the_name_of_another() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (file, text) in texts() {
+        for name in text.lines().filter_map(public_type) {
+            places.entry(name.to_owned()).or_default().push(file.join("/"));
+        }
+    }
+    assert!(places.len() > 100, "nothing was read");
+    places.retain(|_, files| files.len() > 1);
+    assert!(places.is_empty(), "{places:#?}");
 }
 
 #[test]

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use rustix::process::Signal;
 
 use common::Place;
-use fsverdict::device::trace::{Flags, Record, TraceFile, Writer};
-use fsverdict::device::{Completion, Operation, Request};
+use fsverdict::device::trace::{Flags, TraceFile, TraceWriter, Traced};
+use fsverdict::device::{Action, Completion, Request};
 
 const PLAN: &str = r#"
 title        = "In simulated time"
@@ -304,13 +304,13 @@ fn a_trace_is_shown_in_figures_and_given_to_others() {
         .says(&["there is no such trace in", "hint: traces are kept of trials on a modelled device"]);
     for (block, sectors) in [(1, 8), (2, 16)] {
         let file = TraceFile::of(&run, "ext3", block, 1);
-        let mut writer = Writer::new(std::fs::File::create(&file.path).unwrap(), u64::MAX).unwrap();
+        let mut writer = TraceWriter::new(std::fs::File::create(&file.path).unwrap(), u64::MAX).unwrap();
         for index in 0..100 {
             let (submitted_ns, sector) = (index * 1_000_000, index * u64::from(sectors) * (1 + index % 2));
-            let request = Request { id: index, operation: Operation::Write, sector, sectors };
+            let request = Request { id: index, operation: Action::Write, sector, sectors };
             let completed_ns = submitted_ns + 500_000;
             let done = Completion { request, submitted_ns, completed_ns };
-            writer.record(&Record::done(&done, Flags::default())).unwrap();
+            writer.record(&Traced::done(&done, Flags::default())).unwrap();
         }
         writer.finish().unwrap();
     }

@@ -9,7 +9,7 @@ use fsverdict::journal::Unit;
 use fsverdict::plan::{
     Claim, Dataset, DeviceSource, Legacy, Overrides, Plan, Work, measure_variable, preset, read_with,
 };
-use fsverdict::verdict::{Blocks, Estimate, Now, PhaseEstimate, then_and_now};
+use fsverdict::verdict::{ByBlock, Estimate, Now, PhaseEstimate, then_and_now};
 
 fn study(name: &str, scale: Option<f64>) -> Plan {
     let overrides = Overrides { scale, ..Overrides::default() };
@@ -221,7 +221,7 @@ fn every_finding_can_be_judged_by_a_full_run() {
                 }
             }
         }
-        for judged in then_and_now(&plan, &estimates, &Blocks::default()) {
+        for judged in then_and_now(&plan, &estimates, &ByBlock::default()) {
             assert_ne!(
                 judged.now,
                 Now::CannotTell,

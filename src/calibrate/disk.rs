@@ -9,7 +9,7 @@ use std::time::Instant;
 use rustix::fs::OFlags;
 use rustix::io::{Errno, pread};
 
-use crate::device::{Device, Model, ModelError, Operation, Request};
+use crate::device::{Action, Device, Model, ModelError, Request};
 
 /// What buffers, offsets and lengths are multiples of: what any device's blocks fit into.
 const ALIGNMENT: usize = 4096;
@@ -103,7 +103,7 @@ impl Disk for Modelled {
         let mut underway = 0;
         for sector in (first..end).step_by(most) {
             let sectors = (end - sector).min(most as u64) as u32;
-            let request = Request { id: self.requests, operation: Operation::Read, sector, sectors };
+            let request = Request { id: self.requests, operation: Action::Read, sector, sectors };
             self.device.submit(self.now_ns, request);
             self.requests += 1;
             underway += 1;

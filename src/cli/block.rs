@@ -16,7 +16,7 @@ use super::opened::open_run;
 use super::report::{FormatArgument, show_result, write_to, written};
 use super::run::Conduct;
 use super::vocabulary::{Among, preset_names, read_plan};
-use super::{CliError, Outcome};
+use super::{CliError, Exit};
 
 /// A block of a run that several machines share.
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ pub(super) struct BlockArguments {
     conduct: Conduct,
 }
 
-pub(super) fn block(arguments: &BlockArguments) -> Result<Outcome, CliError> {
+pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
     let (folder, plan) = match &arguments.out {
         Some(path) => {
             let plan = read_plan(&arguments.run, &Overrides::default())?;
@@ -75,7 +75,7 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Outcome, CliError> {
             )));
         }
     });
-    Ok(Outcome::Done)
+    Ok(Exit::Done)
 }
 
 /// The blocks of all sites as one run.
@@ -101,7 +101,7 @@ pub(super) struct MergeArguments {
     output: Option<PathBuf>,
 }
 
-pub(super) fn merged(arguments: &MergeArguments) -> Result<Outcome, CliError> {
+pub(super) fn merged(arguments: &MergeArguments) -> Result<Exit, CliError> {
     let [run] = arguments.runs.as_slice() else { return devices(arguments) };
     if run.is_file() || arguments.format.is_some() || arguments.output.is_some() {
         return Err(CliError::Usage(
@@ -119,7 +119,7 @@ pub(super) fn merged(arguments: &MergeArguments) -> Result<Outcome, CliError> {
 }
 
 /// Several runs as a table of devices.
-fn devices(arguments: &MergeArguments) -> Result<Outcome, CliError> {
+fn devices(arguments: &MergeArguments) -> Result<Exit, CliError> {
     if arguments.settled || !arguments.without.is_empty() || arguments.all {
         return Err(CliError::Usage(
             "--without, --settled and --all are about one run of several sites".to_owned(),
@@ -137,5 +137,5 @@ fn devices(arguments: &MergeArguments) -> Result<Outcome, CliError> {
     let format =
         arguments.format.unwrap_or(FormatArgument::Terminal).format(arguments.output.is_some(), true);
     write_to(arguments.output.as_deref(), &mut |out| written(write_devices(&report, format, out)))?;
-    Ok(Outcome::Done)
+    Ok(Exit::Done)
 }

@@ -12,7 +12,7 @@ use crate::host::root::Root;
 use crate::host::talk::say;
 use crate::plan::suggest;
 
-use super::{CliError, Outcome};
+use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -29,7 +29,7 @@ pub(super) struct Arguments {
     output: Option<PathBuf>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let path = &arguments.device;
     let inspected = BlockDevice::inspect(&Root::default(), path).ok();
     let like = arguments.like.as_deref().unwrap_or_else(|| likeness(path));
@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
         Some(file) => std::fs::write(file, &found.toml).map_err(CliError::failed)?,
         None => anstream::stdout().lock().write_all(found.toml.as_bytes())?,
     }
-    Ok(Outcome::Done)
+    Ok(Exit::Done)
 }
 
 /// The built-in model that is nearest, by what the kernel calls the device and whether it turns.

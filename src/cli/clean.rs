@@ -7,7 +7,7 @@ use clap::Args;
 use crate::host::leftovers;
 use crate::host::root::Root;
 
-use super::{CliError, Outcome};
+use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -16,12 +16,12 @@ pub(super) struct Arguments {
     dry_run: bool,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let found = leftovers::find(&Root::default());
     let mut out = anstream::stdout().lock();
     if found.is_empty() {
         writeln!(out, "nothing was left behind")?;
-        return Ok(Outcome::Done);
+        return Ok(Exit::Done);
     }
     let mut stayed = 0;
     for leftover in &found {
@@ -43,5 +43,5 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
             found.len()
         )));
     }
-    Ok(Outcome::Done)
+    Ok(Exit::Done)
 }

@@ -11,7 +11,7 @@ use crate::verdict::Side;
 
 use super::opened::open_run;
 use super::report::{FormatArgument, write_to, written};
-use super::{CliError, Outcome};
+use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -26,7 +26,7 @@ pub(super) struct Arguments {
     output: Option<PathBuf>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let mut opened: Vec<(PathBuf, Plan, Run)> = Vec::new();
     for path in &arguments.runs {
         let one = open(path)?;
@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     let report = ComparisonReport { before, between, after, found: &found };
     let format = arguments.format.format(arguments.output.is_some(), true);
     write_to(arguments.output.as_deref(), &mut |out| written(write_comparison(report, format, out)))?;
-    Ok(if found.has_regression() { Outcome::Regression } else { Outcome::Done })
+    Ok(if found.has_regression() { Exit::Regression } else { Exit::Done })
 }
 
 /// The run at this path, with its one true path.

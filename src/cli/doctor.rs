@@ -12,7 +12,7 @@ use crate::study::{Permission, Prospect};
 
 use super::dry_run::may_begin;
 use super::vocabulary::{Among, preset_names, read_plan};
-use super::{CliError, Outcome};
+use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -21,7 +21,7 @@ pub(super) struct Arguments {
     plan: Option<String>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let plan = match &arguments.plan {
         Some(name) => read_plan(name, &Overrides::default())?,
         None => everything()?,
@@ -63,11 +63,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
         may_begin(prospect)?;
     }
     Ok(if able == 0 {
-        Outcome::NoVerdict
+        Exit::NoVerdict
     } else if able < plan.candidates.len() {
-        Outcome::Incomplete
+        Exit::Incomplete
     } else {
-        Outcome::Done
+        Exit::Done
     })
 }
 

@@ -8,7 +8,7 @@ use crate::plan::{DeviceSource, Plan};
 use crate::study::{Permission, Prospect, order};
 
 use super::forecast::forecast;
-use super::{CliError, Outcome};
+use super::{CliError, Exit};
 
 /// Width of the labels before what a run takes.
 const LABEL: usize = 8;
@@ -18,7 +18,7 @@ pub(super) fn show(
     choice: &Choice,
     lacks: Option<&LabError>,
     permission: &Permission<'_>,
-) -> Result<Outcome, CliError> {
+) -> Result<Exit, CliError> {
     let prospect = Prospect::of(plan, choice.lab.as_ref(), permission);
     let mut out = anstream::stdout().lock();
     writeln!(out, "{}", plan.title)?;
@@ -61,9 +61,9 @@ pub(super) fn show(
     out.flush()?;
     may_begin(&prospect)?;
     Ok(match prospect.skipped.len() {
-        0 => Outcome::Done,
-        all if all == plan.candidates.len() => Outcome::NoVerdict,
-        _ => Outcome::Incomplete,
+        0 => Exit::Done,
+        all if all == plan.candidates.len() => Exit::NoVerdict,
+        _ => Exit::Incomplete,
     })
 }
 

@@ -8,7 +8,7 @@ use crate::host::talk::say;
 
 /// How a command ended that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Exit {
     Done,
     /// No verdict could be given.
     NoVerdict,
@@ -18,13 +18,13 @@ pub enum Outcome {
     Regression,
 }
 
-impl Outcome {
+impl Exit {
     pub(super) fn code(self) -> u8 {
         match self {
-            Outcome::Done => 0,
-            Outcome::NoVerdict => 1,
-            Outcome::Incomplete => 3,
-            Outcome::Regression => 4,
+            Exit::Done => 0,
+            Exit::NoVerdict => 1,
+            Exit::Incomplete => 3,
+            Exit::Regression => 4,
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use crate::study::RunFolder;
 
 use super::report::show_result;
-use super::{CliError, Outcome};
+use super::{CliError, Exit};
 
 /// Conducts a run at the sites of an inventory, and reports; also where it had been left.
 pub(super) fn conduct_at_sites(
@@ -14,7 +14,7 @@ pub(super) fn conduct_at_sites(
     plan: &Plan,
     fleet: &Fleet,
     all: bool,
-) -> Result<Outcome, CliError> {
+) -> Result<Exit, CliError> {
     let names: Vec<String> = fleet.sites.iter().map(|site| site.name.to_string()).collect();
     say(&format!(
         "blocks are done at {}; Ctrl-C leaves them to it, `fsverdict resume {}` comes back",
@@ -46,11 +46,11 @@ pub(super) fn conduct_at_sites(
 }
 
 /// Whether further blocks are wanted, said.
-pub(super) fn settled(merged: &Merged, plan: &Plan) -> Outcome {
+pub(super) fn settled(merged: &Merged, plan: &Plan) -> Exit {
     match &merged.settled {
         Some(reason) => {
             say(&format!("settled: {reason}"));
-            Outcome::Done
+            Exit::Done
         }
         None => {
             let in_it = plan.candidates.len() - merged.out.len();
@@ -62,7 +62,7 @@ pub(super) fn settled(merged: &Merged, plan: &Plan) -> Outcome {
                 "not settled: {in_it} candidates are still in, complete rounds: {}{waiting}",
                 merged.rounds
             ));
-            Outcome::NoVerdict
+            Exit::NoVerdict
         }
     }
 }

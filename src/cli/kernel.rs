@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::host::talk::say;
 use crate::kernel::{Cache, Progress, Recipe, build};
 
-use super::{CliError, Outcome};
+use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -39,7 +39,7 @@ enum Action {
     },
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let cache = Cache::of_user().map_err(CliError::failed)?;
     let mut out = anstream::stdout().lock();
     match &arguments.action {
@@ -75,7 +75,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
             writeln!(out, "removed {}", removed.display())?;
         }
     }
-    Ok(Outcome::Done)
+    Ok(Exit::Done)
 }
 
 /// A line that moves on a terminal, and a few that stay elsewhere.

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 
-use super::{CliError, Outcome};
+use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -26,7 +26,7 @@ enum What {
     Metrics,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     use What::{Adapters, Filesystems, Labs, Layers, Metrics, Models, Operations, Presets, Profiles};
     let mut out = anstream::stdout().lock();
     let all = [Presets, Models, Filesystems, Layers, Operations, Adapters, Profiles, Labs, Metrics];
@@ -43,7 +43,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
             writeln!(out, "  {name:width$}  {summary}")?;
         }
     }
-    Ok(Outcome::Done)
+    Ok(Exit::Done)
 }
 
 fn entries(what: What) -> Vec<(String, String)> {

@@ -33,7 +33,7 @@ use clap::{Parser, Subcommand};
 use crate::host::own_folder;
 use crate::host::talk::say;
 
-pub use error::{CliError, Outcome};
+pub use error::{CliError, Exit};
 pub use vocabulary::with_vocabulary;
 
 /// Which filesystem, with which options, on this device, for this work? A verdict with evidence.

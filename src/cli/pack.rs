@@ -10,7 +10,7 @@ use crate::plan::{Bytes, quoted};
 use crate::report::count;
 use crate::study::RunFolder;
 
-use super::{CliError, Outcome};
+use super::{CliError, Exit};
 
 /// A run as one file, to be shared.
 #[derive(Debug, Args)]
@@ -31,7 +31,7 @@ pub(super) struct Arguments {
 /// Variables that hold the name of a user's account.
 const ACCOUNTS: [&str; 3] = ["USER", "LOGNAME", "SUDO_USER"];
 
-pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
     let named = if arguments.with_names { Ok(folder.id()) } else { pack_name(&folder) };
     let named = format!("{}.tar.gz", named.map_err(CliError::failed)?);
@@ -58,5 +58,5 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
         said += "warning: there is no /etc/machine-id: another pack will call the same device otherwise\n";
     }
     std::io::stdout().lock().write_all(said.as_bytes())?;
-    Ok(Outcome::Done)
+    Ok(Exit::Done)
 }

@@ -8,12 +8,12 @@ use clap::Args;
 use crate::host::talk::say;
 use crate::journal::{CandidateStatus, Ending, Run};
 use crate::plan::{Plan, quoted};
-use crate::report::{Format, Look, Report, ReportError};
+use crate::report::{Format, Report, ReportError, TerminalLook};
 use crate::study::RunFolder;
 
 use super::opened::{open_run, read_run};
 use super::requests::requests;
-use super::{CliError, Outcome};
+use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -50,8 +50,10 @@ pub(super) enum FormatArgument {
 impl FormatArgument {
     pub(super) fn format(self, to_file: bool, all: bool) -> Format {
         match self {
-            FormatArgument::Terminal if to_file => Format::Terminal(Look::suited(false, None, all, |_| None)),
-            FormatArgument::Terminal => Format::Terminal(Look::of_stdout(all)),
+            FormatArgument::Terminal if to_file => {
+                Format::Terminal(TerminalLook::suited(false, None, all, |_| None))
+            }
+            FormatArgument::Terminal => Format::Terminal(TerminalLook::of_stdout(all)),
             FormatArgument::Html => Format::Html,
             FormatArgument::Markdown => Format::Markdown,
             FormatArgument::Csv => Format::Csv,
@@ -60,7 +62,7 @@ impl FormatArgument {
     }
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let (folder, plan, run) = open_run(&arguments.run)?;
     let mut report = Report::new(&plan, &run, folder.as_ref().map(|folder| folder.path().to_owned()));
     let format = match (arguments.format, arguments.open) {
@@ -87,7 +89,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
         open_page(&file);
     }
     // It was to report, and has; what the run came to is what `run` and `resume` end with.
-    Ok(Outcome::Done)
+    Ok(Exit::Done)
 }
 
 /// The name of the page in the run's folder.
@@ -103,7 +105,7 @@ pub(super) fn open_page(page: &Path) {
 
 /// The table on standard output, after a run; the reports in its folder. What cannot be written there keeps nobody from
 /// the result.
-pub(super) fn show_result(folder: &RunFolder, plan: &Plan, all: bool) -> Result<Outcome, CliError> {
+pub(super) fn show_result(folder: &RunFolder, plan: &Plan, all: bool) -> Result<Exit, CliError> {
     let run = read_run(folder, plan)?;
     let mut report = Report::new(plan, &run, Some(folder.path().to_owned()));
     report.requests = requests(folder.path(), plan, &run);
@@ -112,7 +114,7 @@ pub(super) fn show_result(folder: &RunFolder, plan: &Plan, all: bool) -> Result<
             .into_iter()
             .try_for_each(|(name, format)| replace(&report, format, &folder.path().join(name)));
     report.page = Some(folder.path().join(PAGE)).filter(|page| page.exists());
-    let format = Format::Terminal(Look::of_stdout(all));
+    let format = Format::Terminal(TerminalLook::of_stdout(all));
     written(crate::report::write(&report, format, &mut std::io::stdout().lock()))?;
     kept.map_err(|error| {
         let run = quoted(&folder.path().to_string_lossy());
@@ -160,12 +162,12 @@ pub(super) fn written(result: Result<(), ReportError>) -> Result<(), CliError> {
     })
 }
 
-fn outcome(run: &Run) -> Outcome {
+fn outcome(run: &Run) -> Exit {
     let with = |status: CandidateStatus| run.candidates.iter().filter(|state| state.status == status).count();
     match with(CandidateStatus::Ok) {
-        _ if run.ending == Some(Ending::Disturbed) => Outcome::NoVerdict,
-        0 => Outcome::NoVerdict,
-        ok if ok == run.candidates.len() => Outcome::Done,
-        _ => Outcome::Incomplete,
+        _ if run.ending == Some(Ending::Disturbed) => Exit::NoVerdict,
+        0 => Exit::NoVerdict,
+        ok if ok == run.candidates.len() => Exit::Done,
+        _ => Exit::Incomplete,
     }
 }

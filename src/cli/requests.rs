@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use crate::device::trace::{Reader, Record, TraceFile, reckon};
+use crate::device::trace::{Reader, TraceFile, Traced, reckon};
 use crate::journal::{Run, Trial};
 use crate::plan::Plan;
 use crate::report::Requests;
@@ -27,7 +27,7 @@ fn of_trial(folder: &Path, plan: &Plan, trial: &Trial) -> Option<Requests> {
     let id = &trial.id;
     let file = TraceFile::of(folder, &id.candidate, id.block, id.attempt);
     let reader = Reader::new(BufReader::new(File::open(file.path).ok()?)).ok()?;
-    let records: Vec<Record> = reader.collect::<Result<_, _>>().ok()?;
+    let records: Vec<Traced> = reader.collect::<Result<_, _>>().ok()?;
     let reckoned = reckon(&records, ((from * 1e9) as u64, (to * 1e9) as u64))?;
     Some(Requests { candidate: id.candidate.clone(), block: id.block, ..reckoned })
 }

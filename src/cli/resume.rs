@@ -12,7 +12,7 @@ use super::device::ask;
 use super::fleet::{complaint, conduct_at_sites};
 use super::report::show_result;
 use super::run::{Conduct, conduct};
-use super::{CliError, Outcome};
+use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -28,7 +28,7 @@ pub(super) struct Arguments {
     conduct: Conduct,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
     if let Some(fleet) = Fleet::of_run(folder.path()).map_err(complaint)? {
         return conduct_at_sites(&folder, &plan, &fleet, arguments.conduct.all);

@@ -11,7 +11,7 @@ use crate::fleet::{Fleet, On, shared_run};
 use crate::host::talk::say;
 use crate::lab::{Choice, choose, choose_to_look};
 use crate::plan::{Blocks, DeviceSource, LABS, LabChoice, Overrides, Twice, parse_time, quoted};
-use crate::report::{Look, wrap};
+use crate::report::{TerminalLook, wrap};
 use crate::study::{Observer, Permission, Session, SessionError, Silent};
 
 use super::device::ask;
@@ -21,7 +21,7 @@ use super::live::{Live, write_page};
 use super::progress::Bar;
 use super::report::{PAGE, open_page, show_result};
 use super::vocabulary::{Among, preset_names, read_plan};
-use super::{CliError, Outcome, dry_run, interrupt};
+use super::{CliError, Exit, dry_run, interrupt};
 
 /// What stands below the options in `--help`.
 const EXAMPLES: &str = "\
@@ -130,7 +130,7 @@ fn twice(name: &str) -> Result<Twice, Infallible> {
     Ok(if name.is_empty() { Twice::First } else { Twice::Named(name.to_owned()) })
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let plan = read_plan(&arguments.plan, &arguments.overrides())?;
     if let (Some(on), Some(sites), false) = (arguments.on, &arguments.sites, arguments.dry_run) {
         let path = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.plan));
@@ -154,7 +154,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     if !arguments.conduct.quiet {
         let told = forecast(session.plan(), session.choice(), &session.prospect());
         let told: Vec<String> = told.into_iter().map(|(label, text)| format!("{label}: {text}")).collect();
-        say(&wrap(&told.join("; "), Look::of_stdout(false).columns).join("\n"));
+        say(&wrap(&told.join("; "), TerminalLook::of_stdout(false).columns).join("\n"));
     }
     if arguments.open {
         let (folder, plan) = (session.folder().clone(), session.plan().clone());
@@ -165,7 +165,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
 }
 
 /// Conducts and reports; shared with `resume`.
-pub(super) fn conduct(session: Session, how: &Conduct) -> Result<Outcome, CliError> {
+pub(super) fn conduct(session: Session, how: &Conduct) -> Result<Exit, CliError> {
     let mut observer = how.observer();
     let (folder, plan) = (session.folder().clone(), session.plan().clone());
     interrupt::explain(&folder, &plan);

@@ -10,7 +10,7 @@ use crate::plan::{Overrides, preset, suggest, write};
 use crate::study::RunFolder;
 
 use super::vocabulary::{Among, read_plan, shown_names};
-use super::{CliError, Outcome};
+use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -19,7 +19,7 @@ pub(super) struct Arguments {
     what: String,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let what = &arguments.what;
     // A model's file is the same for all its states.
     let (model, _) = device::split(what);
@@ -39,5 +39,5 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
         None => write(&read_plan(what, &Overrides::default())?),
     };
     std::io::stdout().lock().write_all(toml.as_bytes())?;
-    Ok(Outcome::Done)
+    Ok(Exit::Done)
 }

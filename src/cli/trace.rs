@@ -7,12 +7,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::device::Operation;
-use crate::device::trace::{self, Flags, Metrics, Reader, Record, TraceFile};
+use crate::device::Action;
+use crate::device::trace::{self, Flags, Metrics, Reader, TraceFile, Traced};
 use crate::plan::{Bytes, suggest};
 use crate::study::RunFolder;
 
-use super::{CliError, Outcome};
+use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -46,7 +46,7 @@ enum FormatArgument {
     Csv,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
     let names: Vec<&str> = plan.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
     if !names.contains(&arguments.candidate.as_str()) {
@@ -72,13 +72,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
     };
     let told = |error: &dyn std::fmt::Display| CliError::Failed(format!("{}: {error}", file.path.display()));
     let source = BufReader::new(File::open(&file.path).map_err(|error| told(&error))?);
-    let records = Reader::new(source).and_then(Iterator::collect::<Result<Vec<Record>, _>>);
+    let records = Reader::new(source).and_then(Iterator::collect::<Result<Vec<Traced>, _>>);
     let records = records.map_err(|error| told(&error))?;
     let format = match arguments.format.unwrap_or(FormatArgument::Figures) {
         FormatArgument::Figures => None,
-        FormatArgument::Blktrace => Some(trace::Format::Blktrace),
-        FormatArgument::Iolog => Some(trace::Format::Iolog),
-        FormatArgument::Csv => Some(trace::Format::Csv),
+        FormatArgument::Blktrace => Some(trace::TraceFormat::Blktrace),
+        FormatArgument::Iolog => Some(trace::TraceFormat::Iolog),
+        FormatArgument::Csv => Some(trace::TraceFormat::Csv),
     };
     let mut out: Box<dyn Write> = match &arguments.output {
         Some(path) => {
@@ -86,7 +86,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
             let named = |error| CliError::Failed(format!("cannot write {}: {error}", path.display()));
             Box::new(BufWriter::new(file.map_err(named)?))
         }
-        None if format == Some(trace::Format::Blktrace) && std::io::stdout().is_terminal() => {
+        None if format == Some(trace::TraceFormat::Blktrace) && std::io::stdout().is_terminal() => {
             return Err(CliError::Usage(
                 "a blktrace is nothing to read\nhint: --output vda.blktrace.0, then: blkparse -i vda"
                     .to_owned(),
@@ -99,11 +99,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CliError> {
         None => out.write_all(figures(&file, &records).as_bytes())?,
     }
     out.flush()?;
-    Ok(Outcome::Done)
+    Ok(Exit::Done)
 }
 
 /// Figures for people.
-fn figures(file: &TraceFile, records: &[Record]) -> String {
+fn figures(file: &TraceFile, records: &[Traced]) -> String {
     let metrics = Metrics::new(records);
     let mut text = String::new();
     let ms = |ns: Option<u64>| ns.map_or_else(|| "–".to_owned(), |ns| format!("{:.3}", ns as f64 / 1e6));
@@ -120,14 +120,14 @@ fn figures(file: &TraceFile, records: &[Record]) -> String {
         "\n{:13}{:>10}{:>12}{:>12}{:>10}{:>10}",
         "", "requests", "data", "sequential", "p50 ms", "p99 ms"
     );
-    for operation in Operation::ALL {
+    for operation in Action::ALL {
         let share = metrics.share(operation);
         if share.requests == 0 {
             continue;
         }
         let data = if share.bytes == 0 { "–".to_owned() } else { Bytes(share.bytes).to_string() };
         let sequential = match operation {
-            Operation::Read | Operation::Write => {
+            Action::Read | Action::Write => {
                 format!("{:.1} %", share.sequential as f64 / share.requests as f64 * 100.0)
             }
             _ => "–".to_owned(),

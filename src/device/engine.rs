@@ -6,10 +6,10 @@ use std::collections::{BinaryHeap, VecDeque};
 use super::cache::{Cache, Extent};
 use super::jobs::{Job, Jobs};
 use super::link::Link;
-use super::medium::{Medium, Span};
+use super::medium::{MediumModel, Span};
 use super::model::parameters;
 use super::planted::{Bug, planted};
-use super::request::{Completion, Operation, Request};
+use super::request::{Action, Completion, Request};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
@@ -34,7 +34,7 @@ pub(super) struct Engine {
     write_zeroes: bool,
     link: Link,
     cache: Option<Cache>,
-    medium: Box<dyn Medium>,
+    medium: Box<dyn MediumModel>,
     now_ns: u64,
     /// Submitted, and not yet taken into the queue.
     waiting: VecDeque<(u64, Request)>,
@@ -71,7 +71,11 @@ pub(super) struct Engine {
 const PATIENCE_NS: u64 = 1_000_000_000;
 
 impl Engine {
-    pub(super) fn new(parameters: &parameters::Parameters, sectors: u64, medium: Box<dyn Medium>) -> Engine {
+    pub(super) fn new(
+        parameters: &parameters::Parameters,
+        sectors: u64,
+        medium: Box<dyn MediumModel>,
+    ) -> Engine {
         Engine {
             sectors,
             queue: parameters.queue,
@@ -101,7 +105,7 @@ impl Engine {
         }
     }
 
-    pub(super) fn medium(&self) -> &dyn Medium {
+    pub(super) fn medium(&self) -> &dyn MediumModel {
         &*self.medium
     }
 
@@ -154,7 +158,7 @@ impl Engine {
             && !self.barred
             && let Some((submitted_ns, request)) = self.waiting.front().copied()
         {
-            if request.operation == Operation::Flush && !self.queue.flush_queued {
+            if request.operation == Action::Flush && !self.queue.flush_queued {
                 if self.admitted > 0 {
                     break;
                 }
@@ -163,7 +167,7 @@ impl Engine {
             self.waiting.pop_front();
             self.admitted += 1;
             let slot = self.jobs.enter(request, submitted_ns, self.sectors);
-            let write = request.operation == Operation::Write;
+            let write = request.operation == Action::Write;
             let sectors_out = if write { self.jobs[slot].extent.sectors } else { 0 };
             let received_ns = self.link.command(self.now_ns, sectors_out) + self.link.latency_ns(write);
             self.schedule(received_ns, Event::Received(slot));
@@ -176,7 +180,7 @@ impl Engine {
             Event::Accessed(slot) => {
                 self.released();
                 let job = self.jobs[slot];
-                if job.request.operation == Operation::Read {
+                if job.request.operation == Action::Read {
                     self.answer(slot, job.begin_ns);
                 } else {
                     self.schedule(self.now_ns, Event::Finished(slot));
@@ -204,20 +208,20 @@ impl Engine {
     fn received(&mut self, slot: usize) {
         let Job { request, extent, .. } = self.jobs[slot];
         match request.operation {
-            Operation::Read => match &self.cache {
+            Action::Read => match &self.cache {
                 Some(cache) if cache.holds(extent) => self.answer(slot, self.now_ns),
                 _ => self.pending.push(slot),
             },
-            Operation::Write => self.write(slot),
-            Operation::WriteZeroes if !self.write_zeroes => self.write(slot),
-            Operation::Discard | Operation::WriteZeroes => {
+            Action::Write => self.write(slot),
+            Action::WriteZeroes if !self.write_zeroes => self.write(slot),
+            Action::Discard | Action::WriteZeroes => {
                 if let Some(cache) = &mut self.cache {
                     cache.remove(extent);
                 }
                 let end_ns = self.medium.discard(self.now_ns, extent);
                 self.schedule(end_ns, Event::Finished(slot));
             }
-            Operation::Flush => self.flushes.push(slot),
+            Action::Flush => self.flushes.push(slot),
         }
     }
 
@@ -263,7 +267,7 @@ impl Engine {
         let Job { request, submitted_ns, .. } = self.jobs.leave(slot);
         self.done.push_back(Completion { request, submitted_ns, completed_ns: self.now_ns });
         self.admitted -= 1;
-        if request.operation == Operation::Flush {
+        if request.operation == Action::Flush {
             #[cfg(test)]
             if self.cache.as_ref().is_some_and(|cache| !cache.is_clean() && !cache.parameters.protected) {
                 self.broken_flushes += 1;
@@ -321,7 +325,7 @@ impl Engine {
         } else {
             let distance = |slot: usize| {
                 let Job { request, extent, .. } = &self.jobs[slot];
-                self.medium.distance(at_ns, request.operation != Operation::Read, extent.sector)
+                self.medium.distance(at_ns, request.operation != Action::Read, extent.sector)
             };
             let window = self.pending.iter().take(self.queue.window).enumerate();
             window.min_by_key(|(_, slot)| distance(**slot)).map_or(0, |(index, _)| index)
@@ -329,7 +333,7 @@ impl Engine {
         let slot = self.pending.remove(choice);
         let Job { request, extent, .. } = self.jobs[slot];
         let Span { begin_ns, end_ns } = match request.operation {
-            Operation::Read => self.medium.read(at_ns, extent),
+            Action::Read => self.medium.read(at_ns, extent),
             _ => self.medium.write(at_ns, extent),
         };
         self.jobs[slot].begin_ns = begin_ns;

@@ -27,7 +27,7 @@ use engine::Engine;
 
 pub use limits::{Discard, Limits};
 pub use model::{BuiltIn, Model, ModelError, built_in, split};
-pub use request::{Completion, Operation, Request};
+pub use request::{Action, Completion, Request};
 pub use store::{Store, StoreError};
 pub use wear::Wear;
 

@@ -2,7 +2,7 @@
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Operation {
+pub enum Action {
     /// Data from the device.
     Read,
     /// Data to the device.
@@ -15,19 +15,19 @@ pub enum Operation {
     WriteZeroes,
 }
 
-impl Operation {
+impl Action {
     /// Every operation, in the order of its number in a trace.
-    pub const ALL: [Operation; 5] =
-        [Operation::Read, Operation::Write, Operation::Flush, Operation::Discard, Operation::WriteZeroes];
+    pub const ALL: [Action; 5] =
+        [Action::Read, Action::Write, Action::Flush, Action::Discard, Action::WriteZeroes];
 
     /// Its name, as metrics and exports write it.
     pub fn name(self) -> &'static str {
         match self {
-            Operation::Read => "read",
-            Operation::Write => "write",
-            Operation::Flush => "flush",
-            Operation::Discard => "discard",
-            Operation::WriteZeroes => "write_zeroes",
+            Action::Read => "read",
+            Action::Write => "write",
+            Action::Flush => "flush",
+            Action::Discard => "discard",
+            Action::WriteZeroes => "write_zeroes",
         }
     }
 }
@@ -37,7 +37,7 @@ impl Operation {
 pub struct Request {
     /// The caller's name for it; comes back with the completion. The device gives it no meaning.
     pub id: u64,
-    pub operation: Operation,
+    pub operation: Action,
     /// The first sector; 0 for a flush.
     pub sector: u64,
     pub sectors: u32,

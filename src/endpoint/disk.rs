@@ -7,8 +7,8 @@ use std::fs::File;
 use virtio_queue::{Queue, QueueOwnedT, QueueT};
 use vm_memory::{Address, Bytes, GuestAddress, GuestMemoryMmap};
 
-use crate::device::trace::{Flags, Record, Writer};
-use crate::device::{Completion, Device, Limits, Operation, Request, Store};
+use crate::device::trace::{Flags, TraceWriter, Traced};
+use crate::device::{Action, Completion, Device, Limits, Request, Store};
 
 use super::EndpointError;
 use super::tally::Tally;
@@ -63,7 +63,7 @@ impl Disk {
     pub(super) fn new(
         device: Device,
         store: Store,
-        trace: Option<Writer<File>>,
+        trace: Option<TraceWriter<File>>,
     ) -> Result<Self, EndpointError> {
         let queue = Queue::new(RING).map_err(EndpointError::ring)?;
         let underway = (0..RING).map(|_| Underway::default()).collect();
@@ -118,12 +118,11 @@ impl Disk {
             let sector: u64 = memory.read_obj(header.unchecked_add(8)).map_err(EndpointError::memory)?;
             let bytes: u64 = slot.buffers.iter().map(|(_, length)| u64::from(*length)).sum();
             let request = match slot.kind {
-                READ => Ok(request(id, Operation::Read, sector, bytes / SECTOR)),
-                WRITE => Ok(request(id, Operation::Write, sector, bytes / SECTOR)),
-                FLUSH => Ok(request(id, Operation::Flush, 0, 0)),
+                READ => Ok(request(id, Action::Read, sector, bytes / SECTOR)),
+                WRITE => Ok(request(id, Action::Write, sector, bytes / SECTOR)),
+                FLUSH => Ok(request(id, Action::Flush, 0, 0)),
                 DISCARD | WRITE_ZEROES => {
-                    let operation =
-                        if slot.kind == DISCARD { Operation::Discard } else { Operation::WriteZeroes };
+                    let operation = if slot.kind == DISCARD { Action::Discard } else { Action::WriteZeroes };
                     let range = slot.buffers.first().ok_or(EndpointError::Chain("it names no range"))?.0;
                     let sector: u64 = memory.read_obj(range).map_err(EndpointError::memory)?;
                     let sectors: u32 =
@@ -161,7 +160,7 @@ impl Disk {
             let failed = self.complete(&completion, memory)?;
             self.tally.answered(&completion, now);
             self.tally
-                .record(&Record::done(&completion, if failed { Flags::FAILED } else { Flags::default() }));
+                .record(&Traced::done(&completion, if failed { Flags::FAILED } else { Flags::default() }));
             answered = true;
         }
         self.completions = completions;
@@ -177,11 +176,11 @@ impl Disk {
         let mut offset = completion.request.sector * SECTOR;
         let mut written = 0;
         let moved = match completion.request.operation {
-            Operation::Flush => Ok(()),
-            Operation::Discard | Operation::WriteZeroes => {
+            Action::Flush => Ok(()),
+            Action::Discard | Action::WriteZeroes => {
                 self.store.discard(offset, u64::from(completion.request.sectors) * SECTOR)
             }
-            operation @ (Operation::Read | Operation::Write) => {
+            operation @ (Action::Read | Action::Write) => {
                 // Buffers that lie one behind the other, as those of large files do, are moved in one piece.
                 let mut moved = Ok(());
                 let mut pieces = slot.buffers.iter().copied().peekable();
@@ -192,7 +191,7 @@ impl Disk {
                         length += more;
                     }
                     self.buffer.resize(length as usize, 0);
-                    moved = if operation == Operation::Read {
+                    moved = if operation == Action::Read {
                         written += length;
                         let read = self.store.read_at(&mut self.buffer, offset);
                         memory.write_slice(&self.buffer, at).map_err(EndpointError::memory)?;
@@ -220,7 +219,7 @@ impl Disk {
     /// Puts what was still underway into the trace, and ends it.
     pub(super) fn end(&mut self) {
         for (submitted_ns, request) in self.device.underway() {
-            self.tally.record(&Record::underway(submitted_ns, request));
+            self.tally.record(&Traced::underway(submitted_ns, request));
         }
         self.tally.worn(self.device.wear());
         self.tally.end();
@@ -244,7 +243,7 @@ impl Disk {
     }
 }
 
-fn request(id: u16, operation: Operation, sector: u64, sectors: u64) -> Request {
+fn request(id: u16, operation: Action, sector: u64, sectors: u64) -> Request {
     Request { id: u64::from(id), operation, sector, sectors: u32::try_from(sectors).unwrap_or(u32::MAX) }
 }
 

@@ -60,12 +60,12 @@ impl Lateness {
 #[cfg(test)]
 mod tests {
     use super::Lateness;
-    use crate::device::{Completion, Operation, Request};
+    use crate::device::{Action, Completion, Request};
 
     #[test]
     fn a_device_that_is_late_by_more_than_a_fifth_is_refused() {
         let mut lateness = Lateness::new().unwrap();
-        let request = Request { id: 0, operation: Operation::Read, sector: 0, sectors: 8 };
+        let request = Request { id: 0, operation: Action::Read, sector: 0, sectors: 8 };
         let mut answer = |late: u64| {
             lateness
                 .record(&Completion { request, submitted_ns: 5, completed_ns: 1_000_005 }, 1_000_005 + late);

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::trace::Writer;
+use crate::device::trace::TraceWriter;
 use crate::device::{Device, Model, ModelError, Store, StoreError};
 use crate::host::syscall::own;
 use crate::host::talk::say;
@@ -34,7 +34,7 @@ use crate::host::talk::say;
 use disk::Disk;
 
 pub use start::{Endpoint, Files, Sockets};
-pub use tally::Report;
+pub use tally::EndpointReport;
 
 /// Environment variable that carries the task to the process.
 const TASK: &str = "FSVERDICT_DEVICE";
@@ -129,7 +129,7 @@ fn live() -> Result<(), EndpointError> {
     let sockets = (take(task.sockets.0)?, take(task.sockets.1)?);
     let store = Store::new(File::from(take(task.store)?), task.size_bytes)?;
     let trace = match task.trace {
-        Some((descriptor, bound)) => Some(Writer::new(File::from(take(descriptor)?), bound)?),
+        Some((descriptor, bound)) => Some(TraceWriter::new(File::from(take(descriptor)?), bound)?),
         None => None,
     };
     let told = serve(&task, store, trace, sockets);
@@ -137,14 +137,21 @@ fn live() -> Result<(), EndpointError> {
     Ok(())
 }
 
-fn serve(task: &Task, store: Store, trace: Option<Writer<File>>, sockets: (OwnedFd, OwnedFd)) -> Report {
+fn serve(
+    task: &Task,
+    store: Store,
+    trace: Option<TraceWriter<File>>,
+    sockets: (OwnedFd, OwnedFd),
+) -> EndpointReport {
     let prepared = Model::find(&task.model)
         .and_then(|model| Device::new(&model, task.size_bytes, task.seed))
         .map_err(EndpointError::from)
         .and_then(|device| Disk::new(device, store, trace));
     let mut disk = match prepared {
         Ok(disk) => disk,
-        Err(error) => return Report { trouble: Some(error.to_string()), ..Report::default() },
+        Err(error) => {
+            return EndpointReport { trouble: Some(error.to_string()), ..EndpointReport::default() };
+        }
     };
     let silence = Duration::from_secs(task.silence_s);
     let served = match task.clock {
@@ -155,9 +162,9 @@ fn serve(task: &Task, store: Store, trace: Option<Writer<File>>, sockets: (Owned
         Ok(times) => times,
         Err(error) => {
             disk.tally.trouble(&error.to_string());
-            Report::default()
+            EndpointReport::default()
         }
     };
     disk.end();
-    Report { simulated_ns: times.simulated_ns, held_bytes: disk.held_bytes(), ..disk.tally.report() }
+    EndpointReport { simulated_ns: times.simulated_ns, held_bytes: disk.held_bytes(), ..disk.tally.report() }
 }

@@ -11,10 +11,10 @@ use rustix::time::{ClockId, clock_gettime};
 use super::EndpointError;
 use super::disk::Disk;
 use super::session::{Asked, Session};
-use super::tally::Report;
+use super::tally::EndpointReport;
 
 /// Serves one guest to its end. How long it says nothing does not matter here: a trial has a time limit of its own.
-pub(super) fn serve(disk: &mut Disk, driver: &OwnedFd) -> Result<Report, EndpointError> {
+pub(super) fn serve(disk: &mut Disk, driver: &OwnedFd) -> Result<EndpointReport, EndpointError> {
     // The kernel would let a process sleep 50 µs longer, to save power (prctl(2), PR_SET_TIMERSLACK).
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     disk.tally.watch_lateness();
@@ -37,7 +37,7 @@ pub(super) fn serve(disk: &mut Disk, driver: &OwnedFd) -> Result<Report, Endpoin
                 disk.submit(now() - began, session.memory()?)?;
                 session.acknowledge()?;
             }
-            Asked::End => return Ok(Report::default()),
+            Asked::End => return Ok(EndpointReport::default()),
             Asked::Nothing => {}
         }
     }

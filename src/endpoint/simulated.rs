@@ -10,7 +10,7 @@ use super::EndpointError;
 use super::calendar::Calendar;
 use super::disk::Disk;
 use super::session::{Asked, Session};
-use super::tally::Report;
+use super::tally::EndpointReport;
 use super::wire::Wire;
 
 /// Serves one guest to its end.
@@ -21,10 +21,10 @@ pub(super) fn serve(
     disk: &mut Disk,
     (driver, clock): (OwnedFd, OwnedFd),
     silence: Duration,
-) -> Result<Report, EndpointError> {
+) -> Result<EndpointReport, EndpointError> {
     let mut calendar: Option<Calendar> = None;
     let mut session: Option<Session> = None;
-    let mut report = Report::default();
+    let mut report = EndpointReport::default();
     loop {
         if let Some(calendar) = calendar.as_mut() {
             report.simulated_ns = calendar.now();

@@ -11,7 +11,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 
 use crate::host::cell::{Cell, Powers, Walls, inherit};
 
-use super::{COMMAND, Clock, EndpointError, Report, TASK, Task};
+use super::{COMMAND, Clock, EndpointError, EndpointReport, TASK, Task};
 
 /// Two sockets without names: a guest connects through descriptors of their files.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// When it ended without a word.
-    pub fn finish(mut self) -> Result<Report, EndpointError> {
+    pub fn finish(mut self) -> Result<EndpointReport, EndpointError> {
         for listener in [&self.listeners.0, &self.listeners.1] {
             // Nobody may be listening any more, if that process was killed.
             let _ = rustix::net::shutdown(listener, rustix::net::Shutdown::Both);

@@ -8,13 +8,13 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::lateness::Lateness;
 use crate::device::Completion;
 use crate::device::Wear;
-use crate::device::trace::{Record, Writer};
+use crate::device::trace::{TraceWriter, Traced};
 
 /// Counted while a device is served.
 pub(super) struct Tally {
     requests: u64,
     digest: Xxh3Default,
-    trace: Option<Writer<File>>,
+    trace: Option<TraceWriter<File>>,
     left_out: u64,
     wear: Wear,
     trouble: Option<String>,
@@ -30,7 +30,7 @@ impl std::fmt::Debug for Tally {
 
 /// What the process that served a device says at its end.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Report {
+pub struct EndpointReport {
     /// Requests completed, or still underway at the end.
     pub requests: u64,
     /// Those of them that are not in the trace, because it was full.
@@ -57,7 +57,7 @@ pub struct Report {
 }
 
 impl Tally {
-    pub(super) fn new(trace: Option<Writer<File>>) -> Self {
+    pub(super) fn new(trace: Option<TraceWriter<File>>) -> Self {
         Tally {
             requests: 0,
             digest: Xxh3Default::new(),
@@ -81,7 +81,7 @@ impl Tally {
         }
     }
 
-    pub(super) fn record(&mut self, record: &Record) {
+    pub(super) fn record(&mut self, record: &Traced) {
         self.requests += 1;
         for number in [record.submitted_ns, record.completed_ns.unwrap_or(u64::MAX), record.sector] {
             self.digest.update(&number.to_le_bytes());
@@ -103,7 +103,7 @@ impl Tally {
         if let Some(trouble) = self.lateness.as_ref().and_then(Lateness::trouble) {
             self.trouble(&trouble);
         }
-        match self.trace.take().map(Writer::finish) {
+        match self.trace.take().map(TraceWriter::finish) {
             Some(Ok((_, written))) => self.left_out = written.left_out,
             Some(Err(error)) => self.trouble(&format!("cannot write the trace: {error}")),
             None => {}
@@ -115,15 +115,15 @@ impl Tally {
         self.trouble.get_or_insert_with(|| what.to_owned());
     }
 
-    pub(super) fn report(&self) -> Report {
-        Report {
+    pub(super) fn report(&self) -> EndpointReport {
+        EndpointReport {
             requests: self.requests,
             left_out: self.left_out,
             digest: self.digest.digest(),
             lateness_ns: self.lateness.as_ref().map(Lateness::quantiles_ns),
             lateness_share: self.lateness.as_ref().map(Lateness::share),
             trouble: self.trouble.clone(),
-            ..Report::default()
+            ..EndpointReport::default()
         }
     }
 }

@@ -1,11 +1,11 @@
 //! What has blocks done at their sites.
 
 use super::FleetError;
-use super::inventory::Entry;
+use super::inventory::SiteEntry;
 
 /// What a site is still to do.
 pub(super) struct Wanted<'a> {
-    pub(super) site: &'a Entry,
+    pub(super) site: &'a SiteEntry,
     pub(super) blocks: Vec<u32>,
 }
 
@@ -15,5 +15,5 @@ pub(super) trait Engine {
     fn serve(&mut self, wanted: &[Wanted<'_>]) -> Result<bool, FleetError>;
 
     /// Nothing more is wanted.
-    fn cancel(&mut self, sites: &[Entry]) -> Result<(), FleetError>;
+    fn cancel(&mut self, sites: &[SiteEntry]) -> Result<(), FleetError>;
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::journal::JournalError;
-use crate::study::{FolderError, SessionError};
+use crate::study::{RunFolderError, SessionError};
 
 /// A run of several sites cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -15,7 +15,7 @@ pub enum FleetError {
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
-    Folder(#[from] FolderError),
+    Folder(#[from] RunFolderError),
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error(transparent)]

@@ -27,13 +27,13 @@ pub enum On {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fleet {
     pub on: On,
-    pub sites: Vec<Entry>,
+    pub sites: Vec<SiteEntry>,
 }
 
 /// A `[[site]]`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct SiteEntry {
     /// One machine with one device.
     pub name: Site,
     /// What Slurm calls the machine; the site's name where absent.
@@ -53,7 +53,7 @@ pub struct Entry {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    site: Vec<Entry>,
+    site: Vec<SiteEntry>,
 }
 
 impl Fleet {
@@ -106,7 +106,7 @@ impl Fleet {
     }
 }
 
-impl Entry {
+impl SiteEntry {
     /// The words that do a block there, of the run in `folder`; the shell there may replace `$…` in the block.
     pub(super) fn block(&self, folder: &Path, block: &str) -> String {
         let program = self.program.as_deref().unwrap_or("fsverdict");

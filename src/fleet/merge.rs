@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::journal::{Caution, Event, Facts, Fold, MERGED_FACT, Place, Record, Run};
 use crate::plan::{Plan, digest};
-use crate::study::{Changes, Conclusion, FolderError, RunFolder, next_to_try};
+use crate::study::{Changes, Conclusion, RunFolder, RunFolderError, next_to_try};
 
 use super::FleetError;
 use super::inventory::Fleet;
@@ -81,7 +81,7 @@ pub fn merge(folder: &RunFolder, plan: &Plan, without: &[Site]) -> Result<Merged
 /// A run that was done here by itself is not to be written over.
 fn refuse_other_journal(folder: &RunFolder, plan: &Plan) -> Result<(), FleetError> {
     match Run::read(plan, &folder.journal()) {
-        Ok(run) if !run.is_merged() => Err(FolderError::Taken(folder.path().to_owned()).into()),
+        Ok(run) if !run.is_merged() => Err(RunFolderError::Taken(folder.path().to_owned()).into()),
         _ => Ok(()),
     }
 }

@@ -15,7 +15,7 @@ mod ssh;
 pub use block::{Asked, BlockEnd, conduct_block, shared_run};
 pub use conduct::conduct_fleet;
 pub use error::FleetError;
-pub use inventory::{Entry, Fleet, On};
+pub use inventory::{Fleet, On, SiteEntry};
 pub use merge::{Merged, merge};
 pub use pack::{Hiding, PackError, Packed, name as pack_name, open as open_pack, pack};
 pub use shard::{Left, Shard, Shards, Site};

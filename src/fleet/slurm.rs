@@ -8,7 +8,7 @@ use crate::host::program::{Program, succeeded};
 
 use super::FleetError;
 use super::engine::{Engine, Wanted};
-use super::inventory::Entry;
+use super::inventory::SiteEntry;
 
 /// Slurm's own commands answer within this, or its head is down.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -29,13 +29,13 @@ impl Slurm {
         Slurm { folder: folder.to_owned(), submitted: 0 }
     }
 
-    fn name(&self, site: &Entry) -> String {
+    fn name(&self, site: &SiteEntry) -> String {
         let run = self.folder.file_name().unwrap_or_default().to_string_lossy();
         format!("fsverdict-{run}-{}", site.name)
     }
 
     /// Whether anything of a site's is queued or running.
-    fn queued(&self, site: &Entry) -> Result<bool, FleetError> {
+    fn queued(&self, site: &SiteEntry) -> Result<bool, FleetError> {
         Ok(!slurm(&["squeue", "--noheader", "--name", &self.name(site)])?.trim().is_empty())
     }
 
@@ -77,7 +77,7 @@ impl Engine for Slurm {
         Ok(true)
     }
 
-    fn cancel(&mut self, sites: &[Entry]) -> Result<(), FleetError> {
+    fn cancel(&mut self, sites: &[SiteEntry]) -> Result<(), FleetError> {
         sites.iter().try_for_each(|site| slurm(&["scancel", "--name", &self.name(site)]).map(drop))
     }
 }

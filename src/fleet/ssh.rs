@@ -11,7 +11,7 @@ use crate::plan::quoted;
 
 use super::FleetError;
 use super::engine::{Engine, Wanted};
-use super::inventory::Entry;
+use super::inventory::SiteEntry;
 
 /// Never a question, and an end where nobody answers.
 const SSH: [&str; 7] =
@@ -55,7 +55,7 @@ impl Engine for Ssh {
     }
 
     /// What is under way there goes on to its end, and is fetched.
-    fn cancel(&mut self, _sites: &[Entry]) -> Result<(), FleetError> {
+    fn cancel(&mut self, _sites: &[SiteEntry]) -> Result<(), FleetError> {
         self.stop.store(true, Ordering::Relaxed);
         self.threads.drain(..).for_each(|thread| drop(thread.join()));
         Ok(())
@@ -63,7 +63,7 @@ impl Engine for Ssh {
 }
 
 /// Brings the site what all others have found, has it do a block, and fetches that.
-fn at(site: &Entry, folder: &Path, block: u32) -> Result<(), FleetError> {
+fn at(site: &SiteEntry, folder: &Path, block: u32) -> Result<(), FleetError> {
     let host = site.ssh.clone().unwrap_or_else(|| site.name.to_string());
     let there = site.folder.clone().unwrap_or_else(|| folder.to_owned());
     let remote = |below: &str| format!("{host}:{}/{below}", there.display());

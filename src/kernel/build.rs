@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 use crate::host::cell::{Cell, possible_walls};
 use crate::host::program::{Program, succeeded};
 
-use super::cache::{Cache, Entry, Facts, UNFINISHED, lock};
+use super::cache::{Cache, KernelEntry, KernelFacts, UNFINISHED, lock};
 use super::compile::{Progress, check_programs, make};
 use super::error::{KernelBuildError, file};
 use super::fragment::{self, FRAGMENT};
@@ -37,7 +37,7 @@ pub struct Recipe {
 /// A kernel that is in the cache now.
 #[derive(Debug, Clone)]
 pub struct Built {
-    pub entry: Entry,
+    pub entry: KernelEntry,
     pub found: bool,
     /// Options that not every tree has, and this one has not.
     pub absent: Vec<String>,
@@ -89,7 +89,7 @@ pub fn build(
     work.compile(recipe.jobs.max(1))?;
     let applied =
         patches.into_iter().filter(|patch| patch.is_for(&release)).map(|patch| patch.name).collect();
-    let facts = Facts {
+    let facts = KernelFacts {
         release,
         digest,
         source: source.path().to_owned(),

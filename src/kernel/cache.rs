@@ -20,7 +20,7 @@ pub(super) const UNFINISHED: &str = ".building-";
 
 /// What a kernel was made from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Facts {
+pub struct KernelFacts {
     /// What it calls itself, e.g. `6.12.117`.
     pub release: String,
     /// Of sources, patches and options, in 16 hexadecimal digits.
@@ -38,11 +38,11 @@ pub struct Facts {
 
 /// One kernel in the cache.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct KernelEntry {
     /// `RELEASE-DIGEST`.
     pub name: String,
     pub kernel: PathBuf,
-    pub facts: Facts,
+    pub facts: KernelFacts,
 }
 
 /// The folders kernels are kept in.
@@ -79,10 +79,10 @@ impl Cache {
     }
 
     /// Every kernel, the newest release last, and of one release the one built last.
-    pub fn list(&self) -> Vec<Entry> {
+    pub fn list(&self) -> Vec<KernelEntry> {
         let mut folders = vec![&self.own];
         folders.extend(self.others.iter().filter(|other| **other != self.own));
-        let mut entries: Vec<Entry> = folders
+        let mut entries: Vec<KernelEntry> = folders
             .into_iter()
             .filter_map(|folder| std::fs::read_dir(folder).ok())
             .flatten()
@@ -96,9 +96,9 @@ impl Cache {
     ///
     /// # Errors
     /// When there is none.
-    pub fn find(&self, name: &str) -> Result<Entry, KernelBuildError> {
+    pub fn find(&self, name: &str) -> Result<KernelEntry, KernelBuildError> {
         let entries = self.list();
-        let fits = |entry: &&Entry| {
+        let fits = |entry: &&KernelEntry| {
             let release = &entry.facts.release;
             entry.name == name
                 || release == name
@@ -116,7 +116,7 @@ impl Cache {
     }
 
     /// The newest kernel, if there is one.
-    pub fn newest(&self) -> Option<Entry> {
+    pub fn newest(&self) -> Option<KernelEntry> {
         self.list().pop()
     }
 
@@ -149,7 +149,12 @@ impl Cache {
     }
 
     /// Puts a finished kernel, its configuration and facts into the cache: all of it or nothing.
-    pub(super) fn put(&self, kernel: &Path, config: &Path, facts: &Facts) -> Result<Entry, KernelBuildError> {
+    pub(super) fn put(
+        &self,
+        kernel: &Path,
+        config: &Path,
+        facts: &KernelFacts,
+    ) -> Result<KernelEntry, KernelBuildError> {
         let name = format!("{}-{}", facts.release, facts.digest);
         let (folder, new) = (self.own.join(&name), self.own.join(format!(".new-{name}")));
         let _ = std::fs::remove_dir_all(&new);
@@ -173,11 +178,11 @@ pub(super) fn lock(folder: &Path) -> Result<std::fs::File, KernelBuildError> {
     Ok(lock)
 }
 
-fn read(folder: &Path) -> Option<Entry> {
+fn read(folder: &Path) -> Option<KernelEntry> {
     let name = folder.file_name()?.to_str().filter(|name| !name.starts_with('.'))?.to_owned();
     let facts = serde_json::from_str(&std::fs::read_to_string(folder.join(FACTS)).ok()?).ok()?;
     let kernel = folder.join(KERNEL);
-    kernel.is_file().then_some(Entry { name, kernel, facts })
+    kernel.is_file().then_some(KernelEntry { name, kernel, facts })
 }
 
 /// The numbers of a release, to compare by.
@@ -187,10 +192,10 @@ fn numbers(release: &str) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cache, Facts};
+    use super::{Cache, KernelFacts};
 
     fn put(cache: &Cache, release: &str, digest: &str) {
-        let facts = Facts {
+        let facts = KernelFacts {
             release: release.to_owned(),
             digest: digest.to_owned(),
             source: "/usr/src/linux.tar.xz".into(),

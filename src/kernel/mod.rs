@@ -10,7 +10,7 @@ mod patch;
 mod source;
 
 pub use build::{Built, Recipe, build, in_the_way};
-pub use cache::{Cache, Entry, Facts};
+pub use cache::{Cache, KernelEntry, KernelFacts};
 pub use compile::Progress;
 pub use error::KernelBuildError;
 pub use fragment::way_out;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::device::{Device, Limits, Model};
-use crate::endpoint::{Clock, Endpoint, Files, Report, Sockets};
+use crate::endpoint::{Clock, Endpoint, EndpointReport, Files, Sockets};
 use crate::host::cell::Walls;
 use crate::host::placement::{Pinned, Placement};
 use crate::host::program::locate;
@@ -217,7 +217,7 @@ fn failed(end: &TrialEnd, reason: &str) -> TrialEnd {
     TrialEnd { status: Status::Failed, reason, hint, killed: false, stopped: false, wall: end.wall }
 }
 
-fn facts(report: &Report) -> crate::journal::Facts {
+fn facts(report: &EndpointReport) -> crate::journal::Facts {
     let fact = |name: &str, value: String| (name.to_owned(), value);
     let mut facts = crate::journal::Facts::from([
         fact("device.requests", report.requests.to_string()),

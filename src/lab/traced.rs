@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use crate::device::trace::{Metrics, Reader, Record, TraceError};
+use crate::device::trace::{Metrics, Reader, TraceError, Traced};
 use crate::device::{Device, Request, Wear};
 use crate::journal::{Event, Measurement, Observation, Unit};
 
@@ -56,7 +56,7 @@ impl Spans {
 }
 
 /// What a device's medium has done by `until`, and with it the requests submitted before that.
-fn wear_at(device: &mut Device, left: &mut &[Record], until: u64) -> Wear {
+fn wear_at(device: &mut Device, left: &mut &[Traced], until: u64) -> Wear {
     let mut done = Vec::new();
     let mut pass = |device: &mut Device, until: u64| {
         while let Some(due) = device.next_event().filter(|due| *due <= until) {
@@ -68,7 +68,7 @@ fn wear_at(device: &mut Device, left: &mut &[Record], until: u64) -> Wear {
         && record.submitted_ns < until
     {
         pass(device, record.submitted_ns);
-        let Record { operation, sector, sectors, submitted_ns, .. } = *record;
+        let Traced { operation, sector, sectors, submitted_ns, .. } = *record;
         device.submit(submitted_ns, Request { id: 0, operation, sector, sectors });
         *left = rest;
     }
@@ -77,7 +77,7 @@ fn wear_at(device: &mut Device, left: &mut &[Record], until: u64) -> Wear {
 }
 
 impl Span {
-    fn observe(&self, records: &[Record], (began, ended): (Wear, Wear)) -> Event {
+    fn observe(&self, records: &[Traced], (began, ended): (Wear, Wear)) -> Event {
         let from = records.partition_point(|record| record.submitted_ns < self.began);
         let to = records.partition_point(|record| record.submitted_ns < self.ended);
         let metrics = Metrics::new(records.get(from..to).unwrap_or_default());
@@ -108,8 +108,8 @@ impl Span {
 #[cfg(test)]
 mod tests {
     use super::Spans;
-    use crate::device::trace::{Flags, Record, Writer};
-    use crate::device::{Completion, Device, Model, Operation, Request};
+    use crate::device::trace::{Flags, TraceWriter, Traced};
+    use crate::device::{Action, Completion, Device, Model, Request};
     use crate::journal::{Event, Measurement, Observation, Unit};
 
     fn phase(name: &str, began: f64, durable: f64) -> Event {
@@ -129,14 +129,14 @@ mod tests {
     fn each_phase_has_its_own_requests() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("1-ext4-1.trace");
-        let mut writer = Writer::new(std::fs::File::create(&path).unwrap(), 1 << 20).unwrap();
+        let mut writer = TraceWriter::new(std::fs::File::create(&path).unwrap(), 1 << 20).unwrap();
         // In the first second one request after the other, in the second all over the place.
         for number in 0..20_u64 {
             let sector = if number < 10 { number * 8 } else { 100_000 - number * 1000 };
-            let request = Request { id: number, operation: Operation::Write, sector, sectors: 8 };
+            let request = Request { id: number, operation: Action::Write, sector, sectors: 8 };
             let submitted_ns = number * 100_000_000;
             let completion = Completion { request, submitted_ns, completed_ns: submitted_ns + 50_000_000 };
-            writer.record(&Record::done(&completion, Flags::default())).unwrap();
+            writer.record(&Traced::done(&completion, Flags::default())).unwrap();
         }
         writer.finish().unwrap();
         let mut spans = Spans::default();

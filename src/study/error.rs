@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::journal::JournalError;
 use crate::lab::LabError;
 
-use super::folder::FolderError;
+use super::folder::RunFolderError;
 
 /// A run cannot be begun or carried on.
 #[derive(Debug, thiserror::Error)]
@@ -18,7 +18,7 @@ pub enum SessionError {
     #[error("{0}")]
     Disk(String),
     #[error(transparent)]
-    Folder(#[from] FolderError),
+    Folder(#[from] RunFolderError),
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error("this run has not ended: it goes on by itself as it was planned\nhint: leave --more out")]

@@ -10,7 +10,7 @@ pub const PLAN_FILE: &str = "plan.json";
 
 /// The folder of a run cannot be made or read.
 #[derive(Debug, thiserror::Error)]
-pub enum FolderError {
+pub enum RunFolderError {
     #[error("cannot make the folder of the run {}: {source}\nhint: name one you may write to with --out DIR", path.display())]
     Make { path: PathBuf, source: std::io::Error },
     #[error("{} already holds a run\nhint: `fsverdict resume {}` carries it on; --out DIR names another folder", .0.display(), .0.display())]
@@ -33,12 +33,12 @@ impl RunFolder {
     ///
     /// # Errors
     /// When it cannot be made or written, or holds a run already.
-    pub fn create(path: &Path, plan: &Plan) -> Result<Self, FolderError> {
-        let make = |source| FolderError::Make { path: path.to_owned(), source };
+    pub fn create(path: &Path, plan: &Plan) -> Result<Self, RunFolderError> {
+        let make = |source| RunFolderError::Make { path: path.to_owned(), source };
         let folder = RunFolder { path: path.to_owned() };
         std::fs::create_dir_all(path).map_err(make)?;
         if !folder.is_free().map_err(make)? {
-            return Err(FolderError::Taken(path.to_owned()));
+            return Err(RunFolderError::Taken(path.to_owned()));
         }
         let text = serde_json::to_string_pretty(plan).map_err(|error| make(error.into()))?;
         // Under its name it is whole, whenever we are ended.
@@ -72,11 +72,11 @@ impl RunFolder {
     ///
     /// # Errors
     /// When it is not the folder of a run.
-    pub fn open(path: &Path) -> Result<(Self, Plan), FolderError> {
-        let not = |reason: String| FolderError::NotARun { path: path.to_owned(), reason };
+    pub fn open(path: &Path) -> Result<(Self, Plan), RunFolderError> {
+        let not = |reason: String| RunFolderError::NotARun { path: path.to_owned(), reason };
         let text = std::fs::read_to_string(path.join(PLAN_FILE))
             .map_err(|error| not(format!("{PLAN_FILE}: {error}")))?;
-        let plan = serde_json::from_str(&text).map_err(|error| FolderError::Damaged {
+        let plan = serde_json::from_str(&text).map_err(|error| RunFolderError::Damaged {
             path: path.join(PLAN_FILE),
             reason: error.to_string(),
         })?;
@@ -104,7 +104,7 @@ impl RunFolder {
 mod tests {
     use std::fs;
 
-    use super::{FolderError, RunFolder};
+    use super::{RunFolder, RunFolderError};
     use crate::plan::Plan;
 
     #[test]
@@ -121,11 +121,11 @@ mod tests {
             assert_eq!(RunFolder::open(place.path()).unwrap().1, plan);
         }
         fs::write(folder.journal(), format!("{first}\n")).unwrap();
-        assert!(matches!(create(), Err(FolderError::Taken(_))));
+        assert!(matches!(create(), Err(RunFolderError::Taken(_))));
         fs::write(folder.journal(), "not ours\n{}\n").unwrap();
-        assert!(matches!(create(), Err(FolderError::Taken(_))));
+        assert!(matches!(create(), Err(RunFolderError::Taken(_))));
         fs::remove_file(folder.journal()).unwrap();
         fs::write(place.path().join("plan.json"), "{\"somebody\": \"else\"}").unwrap();
-        assert!(matches!(create(), Err(FolderError::Taken(_))));
+        assert!(matches!(create(), Err(RunFolderError::Taken(_))));
     }
 }

@@ -31,7 +31,7 @@ pub use claim::Permission;
 pub use conclusion::{Conclusion, next_to_try};
 pub use conduct::{Study, StudyError};
 pub use error::SessionError;
-pub use folder::{FolderError, PLAN_FILE, RunFolder};
+pub use folder::{PLAN_FILE, RunFolder, RunFolderError};
 pub use observer::{Observer, Silent};
 pub use one_block::OneBlock;
 pub use prospect::Prospect;

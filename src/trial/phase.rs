@@ -9,7 +9,7 @@ use crate::host::root::Root;
 use crate::journal::{CommandRecord, Event, Measurement, Observation};
 use crate::measure::{Clocked, SettleLimits, WorkDone, settle};
 use crate::plan::{Flow, Operation, Phase, Work};
-use crate::workload::{CommandContext, FOLDER, Site, adapter, command, run, verify};
+use crate::workload::{CommandContext, FOLDER, Workplace, adapter, command, run, verify};
 
 use super::agent::Agent;
 use super::complaint::{ended_well, missing};
@@ -83,7 +83,7 @@ impl Agent<'_> {
         let dataset = phase.dataset.as_deref().unwrap_or_default();
         let material = self.materials.get(dataset)?;
         let into = PathBuf::from(phase.into.as_deref().unwrap_or(dataset));
-        let mut site = Site {
+        let mut site = Workplace {
             operation,
             mount: Path::new(MOUNT),
             into: &into,

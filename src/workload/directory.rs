@@ -10,13 +10,13 @@ use crate::dataset::{Listing, Stopped, look, type_of};
 
 use super::latency::{Latency, finish};
 use super::ledger::{Remains, Seen, Written};
-use super::{Done, Site, WorkError};
+use super::{Done, WorkError, Workplace};
 
 /// How often an emptied directory is read again for files the filesystem had not shown before.
 const PASSES: usize = 4;
 
 /// `directory.list`.
-pub(crate) fn list(site: &mut Site<'_>) -> Result<Done, WorkError> {
+pub(crate) fn list(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let target = site.open_target()?;
     let mut latency = Latency::new("statx")?;
     let mut seen = Seen::default();
@@ -39,7 +39,7 @@ pub(crate) fn list(site: &mut Site<'_>) -> Result<Done, WorkError> {
 }
 
 /// As many files and bytes were seen as there must be, and they are the right ones.
-pub(crate) fn verify_list(site: &Site<'_>) -> Result<(), WorkError> {
+pub(crate) fn verify_list(site: &Workplace<'_>) -> Result<(), WorkError> {
     let expected = site.tree()?.totals();
     let seen = site.seen();
     if (seen.files, seen.bytes) != (expected.files, expected.bytes) {
@@ -50,7 +50,7 @@ pub(crate) fn verify_list(site: &Site<'_>) -> Result<(), WorkError> {
 }
 
 /// `directory.empty`.
-pub(crate) fn empty(site: &mut Site<'_>) -> Result<Done, WorkError> {
+pub(crate) fn empty(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let target = site.open_target()?;
     let mut latency = Latency::new("unlink")?;
     let mut files = 0;

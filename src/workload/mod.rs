@@ -30,5 +30,5 @@ pub use error::WorkError;
 pub use generations::Generations;
 pub use ledger::{Ledger, Remains, Written};
 pub use operation::{run, verify};
-pub use site::Site;
+pub use site::Workplace;
 pub use verify::verify_written;

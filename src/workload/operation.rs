@@ -3,13 +3,13 @@
 use crate::plan::Operation;
 
 use super::verify::{absent, empty};
-use super::{Done, Site, WorkError, directory, rotation, stream, tree, walk};
+use super::{Done, WorkError, Workplace, directory, rotation, stream, tree, walk};
 
 /// Does the work of the site's operation. The caller times it, and syncs afterwards.
 ///
 /// # Errors
 /// When the site does not suit it, or a system call fails. The site is then in no defined state.
-pub fn run(site: &mut Site<'_>) -> Result<Done, WorkError> {
+pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     site.check()?;
     match site.operation {
         Operation::TreeWrite => tree::write_new(site, "write_file"),
@@ -35,7 +35,7 @@ pub fn run(site: &mut Site<'_>) -> Result<Done, WorkError> {
 ///
 /// # Errors
 /// [`WorkError::Wrong`] or [`WorkError::Miscounted`] when the data are not right.
-pub fn verify(site: &Site<'_>) -> Result<(), WorkError> {
+pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
     match site.operation {
         Operation::TreeWrite
         | Operation::TreeOverwrite

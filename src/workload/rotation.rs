@@ -13,32 +13,32 @@ use crate::plan::Operation;
 use super::generations::{Generations, WHOLE};
 use super::ledger::{Remains, Written};
 use super::verify::absent;
-use super::{Done, Site, WorkError, tree, walk};
+use super::{Done, WorkError, Workplace, tree, walk};
 
-fn known(site: &Site<'_>) -> Result<Generations, WorkError> {
+fn known(site: &Workplace<'_>) -> Result<Generations, WorkError> {
     match site.known() {
         Written { remains: Remains::Generations(generations), .. } => Ok(generations),
         _ => Err(site.not_written_by(Operation::RotationCreate)),
     }
 }
 
-fn note(site: &mut Site<'_>, generations: Generations) {
+fn note(site: &mut Workplace<'_>, generations: Generations) {
     let known = site.known();
     let remains = Remains::Generations(generations);
     site.note(Written { generation: 0, remains, sure: true, hard_links: HardLinks::Exact, ..known });
 }
 
 /// The same site, one folder further down.
-fn below<'b>(site: &'b mut Site<'_>, folder: &'b Path) -> Site<'b> {
-    Site { into: folder, ledger: site.ledger, ..*site }
+fn below<'b>(site: &'b mut Workplace<'_>, folder: &'b Path) -> Workplace<'b> {
+    Workplace { into: folder, ledger: site.ledger, ..*site }
 }
 
-fn folder(site: &Site<'_>, generation: u32) -> PathBuf {
+fn folder(site: &Workplace<'_>, generation: u32) -> PathBuf {
     site.into.join(generation.to_string())
 }
 
 /// `rotation.create`.
-pub(crate) fn create(site: &mut Site<'_>) -> Result<Done, WorkError> {
+pub(crate) fn create(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let path = folder(site, 0);
     let inner = below(site, &path);
     let target = inner.make_target()?;
@@ -48,7 +48,7 @@ pub(crate) fn create(site: &mut Site<'_>) -> Result<Done, WorkError> {
 }
 
 /// `rotation.next`.
-pub(crate) fn next(site: &mut Site<'_>) -> Result<Done, WorkError> {
+pub(crate) fn next(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let mut generations = known(site)?;
     let share = site.changed.clamp(0.0, 1.0) * f64::from(WHOLE);
     generations.changed.push(libm::round(share) as u32);
@@ -65,7 +65,7 @@ pub(crate) fn next(site: &mut Site<'_>) -> Result<Done, WorkError> {
 }
 
 /// `rotation.drop`.
-pub(crate) fn drop_oldest(site: &mut Site<'_>) -> Result<Done, WorkError> {
+pub(crate) fn drop_oldest(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let mut generations = known(site)?;
     let path = folder(site, generations.oldest);
     let done = walk::remove(&below(site, &path))?;
@@ -75,14 +75,14 @@ pub(crate) fn drop_oldest(site: &mut Site<'_>) -> Result<Done, WorkError> {
 }
 
 /// Checks the newest generation: with its links, it vouches for those it shares files with.
-pub(crate) fn verify_newest(site: &Site<'_>) -> Result<(), WorkError> {
+pub(crate) fn verify_newest(site: &Workplace<'_>) -> Result<(), WorkError> {
     let generations = known(site)?;
     let (operation, dataset) = (site.operation.name(), (site.dataset, site.staged));
     generations.check(operation, dataset, &site.target(), generations.newest())
 }
 
 /// The generation dropped is gone, and the others are as they were.
-pub(crate) fn verify_drop(site: &Site<'_>) -> Result<(), WorkError> {
+pub(crate) fn verify_drop(site: &Workplace<'_>) -> Result<(), WorkError> {
     let generations = known(site)?;
     absent(site.operation.name(), &site.target().join((generations.oldest - 1).to_string()))?;
     // Dropping the only generation leaves nothing to compare.

@@ -17,7 +17,7 @@ use super::WorkError;
 use super::ledger::{Ledger, Remains, Seen, Written};
 
 #[derive(Debug)]
-pub struct Site<'a> {
+pub struct Workplace<'a> {
     pub operation: Operation,
     /// Mount point of the filesystem under test.
     pub mount: &'a Path,
@@ -31,7 +31,7 @@ pub struct Site<'a> {
     pub changed: f64,
 }
 
-impl Site<'_> {
+impl Workplace<'_> {
     pub fn target(&self) -> PathBuf {
         self.mount.join(self.into)
     }

@@ -10,10 +10,10 @@ use crate::dataset::{Body, Origin, TRANSFER, read_some};
 
 use super::latency::{Latency, finish};
 use super::ledger::Seen;
-use super::{Done, Site, WorkError};
+use super::{Done, WorkError, Workplace};
 
 /// `stream.write`.
-pub(crate) fn write(site: &mut Site<'_>) -> Result<Done, WorkError> {
+pub(crate) fn write(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let file = open(site, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
     let done = write_all(site, &file, 0)?;
     site.note_created();
@@ -21,7 +21,7 @@ pub(crate) fn write(site: &mut Site<'_>) -> Result<Done, WorkError> {
 }
 
 /// `stream.rewrite`.
-pub(crate) fn rewrite(site: &mut Site<'_>) -> Result<Done, WorkError> {
+pub(crate) fn rewrite(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let file = open(site, OFlags::WRONLY)?;
     let done = write_all(site, &file, site.known().generation + 1)?;
     site.note_overwritten();
@@ -29,7 +29,7 @@ pub(crate) fn rewrite(site: &mut Site<'_>) -> Result<Done, WorkError> {
 }
 
 /// `stream.read`.
-pub(crate) fn read(site: &mut Site<'_>) -> Result<Done, WorkError> {
+pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let file = open(site, OFlags::RDONLY)?;
     let mut latency = Latency::new("read")?;
     let mut buffer = vec![0; TRANSFER];
@@ -48,7 +48,7 @@ pub(crate) fn read(site: &mut Site<'_>) -> Result<Done, WorkError> {
 }
 
 /// As many bytes were read as there must be, and they are the right ones.
-pub(crate) fn verify_read(site: &Site<'_>) -> Result<(), WorkError> {
+pub(crate) fn verify_read(site: &Workplace<'_>) -> Result<(), WorkError> {
     let expected = site.tree()?.totals().bytes;
     let saw = site.seen().bytes;
     if saw != expected {
@@ -57,7 +57,7 @@ pub(crate) fn verify_read(site: &Site<'_>) -> Result<(), WorkError> {
     site.compare()
 }
 
-fn open(site: &Site<'_>, flags: OFlags) -> Result<OwnedFd, WorkError> {
+fn open(site: &Workplace<'_>, flags: OFlags) -> Result<OwnedFd, WorkError> {
     let (above, file) = site.open_above(flags.contains(OFlags::CREATE))?;
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(above, &file, flags, Mode::from_raw_mode(0o644)).map_err(|errno| match errno {
@@ -67,7 +67,7 @@ fn open(site: &Site<'_>, flags: OFlags) -> Result<OwnedFd, WorkError> {
     })
 }
 
-fn write_all(site: &Site<'_>, file: &OwnedFd, generation: u32) -> Result<Done, WorkError> {
+fn write_all(site: &Workplace<'_>, file: &OwnedFd, generation: u32) -> Result<Done, WorkError> {
     let Origin::Generated { tree, content } = site.dataset.origin() else {
         return Err(site.not_written());
     };

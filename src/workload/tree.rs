@@ -5,10 +5,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use crate::dataset::{HardLinks, Manner, write_tree};
 
 use super::latency::WriteClock;
-use super::{Done, Site, WorkError};
+use super::{Done, WorkError, Workplace};
 
 /// Writes the dataset into a new folder; `call` is what writing one file is called.
-pub(crate) fn write_new(site: &mut Site<'_>, call: &'static str) -> Result<Done, WorkError> {
+pub(crate) fn write_new(site: &mut Workplace<'_>, call: &'static str) -> Result<Done, WorkError> {
     let target = site.make_target()?;
     let done = write(site, &target, 0, Manner::Create, call)?;
     site.note_created();
@@ -16,7 +16,7 @@ pub(crate) fn write_new(site: &mut Site<'_>, call: &'static str) -> Result<Done,
 }
 
 /// `tree.overwrite`.
-pub(crate) fn overwrite(site: &mut Site<'_>) -> Result<Done, WorkError> {
+pub(crate) fn overwrite(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let target = site.open_target()?;
     let known = site.known();
     let manner = match known.hard_links {
@@ -30,7 +30,7 @@ pub(crate) fn overwrite(site: &mut Site<'_>) -> Result<Done, WorkError> {
 
 /// Writes the dataset's tree into the open directory.
 pub(crate) fn write(
-    site: &Site<'_>,
+    site: &Workplace<'_>,
     target: &OwnedFd,
     generation: u32,
     manner: Manner<'_>,

@@ -16,7 +16,7 @@ use crate::dataset::{IoFailure, Listing, Stopped, TRANSFER, look, open_directory
 
 use super::latency::{Latency, finish};
 use super::ledger::{Remains, Seen, Written};
-use super::{Done, Site, WorkError};
+use super::{Done, WorkError, Workplace};
 
 /// How often a directory is read again for entries the filesystem had not shown before.
 const PASSES: u8 = 4;
@@ -181,7 +181,7 @@ impl Visitor for Reader {
 }
 
 /// `tree.read`.
-pub(crate) fn read(site: &mut Site<'_>) -> Result<Done, WorkError> {
+pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let root = site.open_target()?;
     let mut reader =
         Reader { latency: Latency::new("read_file")?, buffer: vec![0; TRANSFER], seen: Seen::default() };
@@ -193,7 +193,7 @@ pub(crate) fn read(site: &mut Site<'_>) -> Result<Done, WorkError> {
 }
 
 /// What was read on the way is what must be there.
-pub(crate) fn verify_read(site: &Site<'_>) -> Result<(), WorkError> {
+pub(crate) fn verify_read(site: &Workplace<'_>) -> Result<(), WorkError> {
     let seen = site.seen();
     let mut expected = None;
     for manifest in site.possible()? {
@@ -238,7 +238,7 @@ impl Visitor for Remover {
 }
 
 /// Removes what lies at the site, whatever it is made of.
-pub(crate) fn remove(site: &Site<'_>) -> Result<Done, WorkError> {
+pub(crate) fn remove(site: &Workplace<'_>) -> Result<Done, WorkError> {
     let (above, name) = site.open_above(false)?;
     let mut remover = Remover { file: Latency::new("unlink")?, directory: Latency::new("rmdir")?, files: 0 };
     let mut passes = 0;
@@ -257,7 +257,7 @@ pub(crate) fn remove(site: &Site<'_>) -> Result<Done, WorkError> {
 }
 
 /// `tree.remove`.
-pub(crate) fn remove_tree(site: &mut Site<'_>) -> Result<Done, WorkError> {
+pub(crate) fn remove_tree(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let done = remove(site)?;
     let known = site.known();
     site.note(Written { remains: Remains::Nothing, sure: true, ..known });

@@ -26,7 +26,7 @@ pub struct Plan {
     /// Whose time passes on a modelled device.
     #[serde(default, skip_serializing_if = "ClockChoice::is_auto")]
     pub clock: ClockChoice,
-    pub device: Device,
+    pub device: PlannedDevice,
     /// How often, in which order, and when to stop.
     pub protocol: Protocol,
     pub goal: Goal,
@@ -76,7 +76,7 @@ impl ClockChoice {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Device {
+pub struct PlannedDevice {
     /// A scratch image or a real block device.
     pub source: DeviceSource,
     /// Where scratch images lie; the user's cache or `/var/tmp` when absent.

@@ -18,7 +18,7 @@ use super::suggest::suggest;
 use super::twin::Twice;
 use super::value::{absolute_path, filled_text, kernel, number, size, text};
 use super::{
-    Bytes, Candidate, Device, DeviceSource, Goal, LabChoice, Operation, Phase, Plan, StagingChoice,
+    Bytes, Candidate, DeviceSource, Goal, LabChoice, Operation, Phase, Plan, PlannedDevice, StagingChoice,
     Vocabulary, Work, space,
 };
 
@@ -174,9 +174,9 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
     Some(Typed { plan, device_at, twice })
 }
 
-fn read_device(top: &Section<'_>, candidates: &[Candidate]) -> Option<(Device, Option<Place>)> {
+fn read_device(top: &Section<'_>, candidates: &[Candidate]) -> Option<(PlannedDevice, Option<Place>)> {
     let mut device =
-        Device { source: DeviceSource::Image(IMAGE), folder: None, staging: StagingChoice::default() };
+        PlannedDevice { source: DeviceSource::Image(IMAGE), folder: None, staging: StagingChoice::default() };
     if candidates.iter().any(|candidate| candidate.path.is_some()) {
         device.source = DeviceSource::Folders;
     }

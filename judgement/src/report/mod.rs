@@ -43,13 +43,13 @@ pub use json::SCHEMA as JSON_SCHEMA;
 pub use model::{CandidateEntry, PhaseEntry, Report, TrialBasis};
 pub use notes::Note;
 pub use requests::Requests;
-pub use terminal::Look;
+pub use terminal::TerminalLook;
 pub use text::{count, wrap};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// A page of text, for this look.
-    Terminal(Look),
+    Terminal(TerminalLook),
     /// The stable, versioned data format.
     Json,
     /// One row per observation and metric.

@@ -11,7 +11,7 @@ use crate::journal::{
 };
 use crate::plan::{Candidate, Phase, Plan, contestants};
 use crate::verdict::{
-    Blocks, Combined, CostColumn, Estimate, OptionEffect, PhaseEstimate, RawShare, Sites, ThenAndNow,
+    ByBlock, Combined, CostColumn, Estimate, OptionEffect, PhaseEstimate, RawShare, Sites, ThenAndNow,
     TwinPair, Verdict, Yardstick, combine, cost_columns, estimate_all, judge, option_effects, raw_shares,
     then_and_now, twin_pairs,
 };
@@ -50,7 +50,7 @@ pub struct Report<'a> {
     pub(super) twins: Vec<TwinPair>,
     /// The trials that the numbers are made from, and the same by block.
     pub(super) trials: Vec<&'a Trial>,
-    pub(super) blocks: Blocks<'a>,
+    pub(super) blocks: ByBlock<'a>,
     /// The goal's metric in the phases of the first table.
     pub(super) picture: Option<Matrix>,
     /// The time of the steps around the phases.
@@ -137,7 +137,7 @@ impl<'a> Report<'a> {
             run.candidates.iter().map(|state| state.name.as_str()).filter(has_trials).collect();
         let contesting = |name: &&str| contestants(plan).any(|candidate| candidate.name == **name);
         let contestants: Vec<&str> = measured.iter().copied().filter(contesting).collect();
-        let blocks: Blocks<'_> = trials.iter().copied().collect();
+        let blocks: ByBlock<'_> = trials.iter().copied().collect();
         let yardstick = Yardstick::of(plan, run);
         let mut verdict = judge(plan, run, &yardstick, &blocks, &contestants);
         if plan.circumstances().len() > 1 {

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use super::examples::{disturbed, ranked, recommended, with_a_twin, with_tradeoffs};
 use super::fixtures::{Story, demo, id, shape};
 use super::study_tests::study;
-use super::{Format, Look, Report, write};
+use super::{Format, Report, TerminalLook, write};
 use crate::journal::Spent;
 
-const PLAIN: Look = Look { columns: 100, colour: false, unicode: true, detail: false };
+const PLAIN: TerminalLook = TerminalLook { columns: 100, colour: false, unicode: true, detail: false };
 
 fn page(story: &Story, format: Format) -> String {
     let run = story.run();
@@ -53,7 +53,7 @@ fn sixteen_candidates_in_one_block() {
 
 #[test]
 fn sixteen_candidates_in_three_blocks_with_detail_in_eighty_columns() {
-    let look = Look { columns: 80, detail: true, ..PLAIN };
+    let look = TerminalLook { columns: 80, detail: true, ..PLAIN };
     let mut story = demo(3);
     let shown = page(story.finish(), Format::Terminal(look));
     assert!(widest(&shown) <= 80);
@@ -63,7 +63,7 @@ fn sixteen_candidates_in_three_blocks_with_detail_in_eighty_columns() {
 #[test]
 fn without_unicode_the_page_is_ascii() {
     let mut story = demo(3);
-    let shown = page(story.finish(), Format::Terminal(Look { unicode: false, ..PLAIN }));
+    let shown = page(story.finish(), Format::Terminal(TerminalLook { unicode: false, ..PLAIN }));
     assert!(shown.is_ascii());
     assert!(widest(&shown) <= 100);
     insta::assert_snapshot!("three_blocks_ascii", shown);
@@ -72,7 +72,7 @@ fn without_unicode_the_page_is_ascii() {
 #[test]
 fn colour_adds_nothing_but_colour() {
     let story = mishaps();
-    let coloured = page(&story, Format::Terminal(Look { colour: true, ..PLAIN }));
+    let coloured = page(&story, Format::Terminal(TerminalLook { colour: true, ..PLAIN }));
     assert!(coloured.contains("\x1b[1m\x1b[32m► "));
     assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), page(&story, Format::Terminal(PLAIN)));
 }
@@ -118,7 +118,7 @@ fn many_phases_become_several_tables() {
         story.trial(&id(1, name), &times);
     }
     story.close_block(1, 1, None).finish();
-    let shown = page(&story, Format::Terminal(Look { columns: 80, ..PLAIN }));
+    let shown = page(&story, Format::Terminal(TerminalLook { columns: 80, ..PLAIN }));
     assert!(widest(&shown) <= 80);
     insta::assert_snapshot!("many_phases", shown);
 }

@@ -5,10 +5,10 @@ use super::examples::{
     with_tradeoffs,
 };
 use super::fixtures::Story;
-use super::{Format, Look, Report, write};
+use super::{Format, Report, TerminalLook, write};
 use crate::verdict::Outcome;
 
-const PLAIN: Look = Look { columns: 100, colour: false, unicode: true, detail: false };
+const PLAIN: TerminalLook = TerminalLook { columns: 100, colour: false, unicode: true, detail: false };
 
 fn page(story: &Story, format: Format) -> String {
     let run = story.run();
@@ -151,7 +151,7 @@ fn the_words_tell_what_time_costs_and_how_firm_the_order_is() {
     let report = Report::new(&story.plan, &run, None);
     let set = report.verdict.tradeoffs.iter().filter(|one| one.beaten_by.is_none());
     assert_eq!(set.map(|one| one.candidate.as_str()).collect::<Vec<_>>(), ["ext4", "jfs"]);
-    let detail = Look { columns: 100, colour: false, unicode: true, detail: true };
+    let detail = TerminalLook { columns: 100, colour: false, unicode: true, detail: true };
     let shown = page(&story, Format::Terminal(detail));
     insta::assert_snapshot!("with_tradeoffs_terminal", shown);
     // xfs leads as soon as reading weighs as much more as ext4 is ahead.

@@ -2,7 +2,7 @@
 
 use crate::journal::{Group, METRICS, MetricInfo, Trial};
 
-use super::Blocks;
+use super::ByBlock;
 use super::paired::side_by_side;
 
 /// One cost of every candidate, side by side.
@@ -14,7 +14,7 @@ pub struct CostColumn {
 }
 
 /// Every cost that somebody had, over these phases; the first candidate is the one that the others are seen beside.
-pub fn cost_columns(phases: &[&str], blocks: &Blocks<'_>, candidates: &[&str]) -> Vec<CostColumn> {
+pub fn cost_columns(phases: &[&str], blocks: &ByBlock<'_>, candidates: &[&str]) -> Vec<CostColumn> {
     let metrics = METRICS.iter().filter(|metric| metric.group == Group::Cost);
     let column = |metric: &'static MetricInfo| {
         let cost = |trial: &Trial| cost_of_trial(phases, trial, metric.name);

@@ -7,7 +7,7 @@ use crate::journal::{Better, BlockState, Run, Unit, adapter_metric, metric};
 use crate::plan::{Plan, Until, contestants};
 use crate::statistics::{Look, Race, Rival, Rule, Ruling};
 
-use super::{Blocks, Yardstick};
+use super::{ByBlock, Yardstick};
 
 /// The plan's candidates and every look at them so far.
 #[derive(Debug, Clone)]
@@ -30,7 +30,7 @@ impl Deliberation {
         let rule = Rule { tie: plan.protocol.tie, minimum: blocks.min, maximum, ranked };
         let mut race = Race::new(rule, candidates.len());
         let yardstick = Yardstick::of(plan, run);
-        let trials: Blocks<'_> = run.trials.iter().filter(|trial| trial.counts()).collect();
+        let trials: ByBlock<'_> = run.trials.iter().filter(|trial| trial.counts()).collect();
         // Who was tried without a result withdraws; who was not tried rested.
         let score = |block: &BlockState, name: &String| {
             let found = || trials.trial(block.block, name).and_then(|trial| yardstick.log_score(trial));

@@ -1,6 +1,6 @@
 //! What one option does: candidates that differ in nothing else, compared within each block.
 
-use super::Blocks;
+use super::ByBlock;
 use super::goal::log_cost;
 use crate::plan::{Candidate, Plan};
 use crate::statistics::{Estimate, Evidence};
@@ -53,7 +53,7 @@ impl Effect {
 }
 
 /// Every pair of the plan's candidates that differ in one option, with its effect in these phases.
-pub fn option_effects(plan: &Plan, blocks: &Blocks<'_>, phases: &[&str]) -> Vec<OptionEffect> {
+pub fn option_effects(plan: &Plan, blocks: &ByBlock<'_>, phases: &[&str]) -> Vec<OptionEffect> {
     let metric = plan.goal.metric.as_str();
     let pairs = plan.candidates.iter().flat_map(|changed| {
         plan.candidates.iter().filter_map(move |base| Some((base, changed, single_change(base, changed)?)))

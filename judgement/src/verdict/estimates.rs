@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::Serialize;
 
-use super::Blocks;
+use super::ByBlock;
 use super::paired::side_by_side;
 use crate::journal::{Run, Trial, TrialId, Unit};
 use crate::statistics::Estimate;
@@ -38,7 +38,7 @@ impl PhaseEstimate {
 /// Estimates everything the given trials measured, beside `reference`: candidates in the run's order, phases and metrics
 /// in the order they were first measured.
 pub fn estimate_all(run: &Run, trials: &[&Trial], reference: Option<&str>) -> Vec<PhaseEstimate> {
-    let blocks: Blocks<'_> = trials.iter().copied().collect();
+    let blocks: ByBlock<'_> = trials.iter().copied().collect();
     let measured: BTreeSet<&str> = trials.iter().map(|trial| trial.id.candidate.as_str()).collect();
     let states = run.candidates.iter().map(|state| state.name.as_str());
     let candidates: Vec<&str> = states.filter(|name| measured.contains(name)).collect();

@@ -8,7 +8,7 @@
 use libm::log1p;
 use serde::Serialize;
 
-use super::{Blocks, Yardstick};
+use super::{ByBlock, Yardstick};
 use crate::plan::{Candidate, Plan, is_twin};
 use crate::statistics::{Additive, Estimate, Evidence, holm};
 
@@ -57,7 +57,7 @@ pub struct Interaction {
 pub(super) fn factor_effects(
     plan: &Plan,
     yardstick: &Yardstick,
-    blocks: &Blocks<'_>,
+    blocks: &ByBlock<'_>,
     measured: &[&str],
 ) -> Vec<FactorEffect> {
     let tried = |candidate: &&Candidate| {

@@ -2,7 +2,7 @@
 
 use super::limit::Limit;
 use super::order::peculiarities;
-use super::{Blocks, Rank, Yardstick, twin_pairs};
+use super::{ByBlock, Rank, Yardstick, twin_pairs};
 use crate::journal::{Ending, Run};
 use crate::plan::{Bytes, Dataset, DeviceSource, Plan};
 use crate::statistics::FEWEST;
@@ -12,7 +12,7 @@ pub(super) fn limits(
     plan: &Plan,
     run: &Run,
     yardstick: &Yardstick,
-    trials: &Blocks<'_>,
+    trials: &ByBlock<'_>,
     ranking: &[Rank],
 ) -> Vec<Limit> {
     let left_out = yardstick.left_out.iter();

@@ -36,7 +36,7 @@ pub use legacy::{Combined, combine, legacy_name};
 pub use limit::Limit;
 pub use noise::Noise;
 pub use open::OpenPair;
-pub use paired::Blocks;
+pub use paired::ByBlock;
 pub use raw_share::{RawShare, raw_shares};
 pub use sensitivity::{Turn, WeightRange};
 pub use sites::{AtSites, Sites, by_site};
@@ -133,7 +133,7 @@ pub fn judge(
     plan: &Plan,
     run: &Run,
     yardstick: &Yardstick,
-    trials: &Blocks<'_>,
+    trials: &ByBlock<'_>,
     measured: &[&str],
 ) -> Verdict {
     let deliberation = Deliberation::of(plan, run);

@@ -6,7 +6,7 @@
 use libm::{log1p, sqrt};
 
 use super::limit::Limit;
-use super::{Blocks, Rank, Yardstick};
+use super::{ByBlock, Rank, Yardstick};
 use crate::journal::Run;
 use crate::plan::Plan;
 use crate::statistics::{Evidence, FEWEST};
@@ -31,7 +31,7 @@ pub(super) fn peculiarities(
     plan: &Plan,
     run: &Run,
     yardstick: &Yardstick,
-    blocks: &Blocks<'_>,
+    blocks: &ByBlock<'_>,
     ranking: &[Rank],
 ) -> Vec<Limit> {
     let residuals = residuals(run, yardstick, blocks, ranking);
@@ -60,7 +60,7 @@ pub(super) fn peculiarities(
 fn residuals<'a>(
     run: &'a Run,
     yardstick: &Yardstick,
-    blocks: &Blocks<'_>,
+    blocks: &ByBlock<'_>,
     ranking: &'a [Rank],
 ) -> Vec<Residual<'a>> {
     let behind = |rank: &Rank| rank.behind.map_or(0.0, |behind| libm::log(behind.point));

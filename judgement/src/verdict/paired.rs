@@ -7,9 +7,9 @@ use crate::statistics::{Estimate, Evidence, median};
 
 /// Trials by block and candidate, to be compared within blocks.
 #[derive(Debug, Clone, Default)]
-pub struct Blocks<'a>(BTreeMap<u32, HashMap<&'a str, &'a Trial>>);
+pub struct ByBlock<'a>(BTreeMap<u32, HashMap<&'a str, &'a Trial>>);
 
-impl<'a> FromIterator<&'a Trial> for Blocks<'a> {
+impl<'a> FromIterator<&'a Trial> for ByBlock<'a> {
     fn from_iter<I: IntoIterator<Item = &'a Trial>>(trials: I) -> Self {
         let mut blocks = Self::default();
         for trial in trials {
@@ -19,7 +19,7 @@ impl<'a> FromIterator<&'a Trial> for Blocks<'a> {
     }
 }
 
-impl Blocks<'_> {
+impl ByBlock<'_> {
     /// A candidate's number less another's, in the blocks in which both have one.
     pub fn differences(
         &self,
@@ -71,7 +71,7 @@ impl Blocks<'_> {
 ///
 /// In the order asked for; medians without intervals where a number is 0 or less; `None` where nothing was measured.
 pub(super) fn side_by_side(
-    blocks: &Blocks<'_>,
+    blocks: &ByBlock<'_>,
     reference: Option<&str>,
     candidates: &[&str],
     number: impl Fn(&Trial) -> Option<f64>,

@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use super::goal::log_cost;
-use super::{Blocks, Rank, Yardstick};
+use super::{ByBlock, Rank, Yardstick};
 use crate::journal::Trial;
 use crate::statistics::Evidence;
 
@@ -32,7 +32,7 @@ pub struct Turn {
 /// `tied` with it are no rivals.
 pub(super) fn sensitivity(
     yardstick: &Yardstick,
-    blocks: &Blocks<'_>,
+    blocks: &ByBlock<'_>,
     ranking: &[Rank],
     tied: &[String],
 ) -> Vec<WeightRange> {

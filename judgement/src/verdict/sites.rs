@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::{Blocks, Rank, Yardstick};
+use super::{ByBlock, Rank, Yardstick};
 use crate::journal::Run;
 use crate::statistics::{Estimate, Evidence, fisher_tail, holm, mean};
 
@@ -37,7 +37,7 @@ pub struct AtSites {
 
 impl Sites {
     /// Of a run of several sites; `None` of any other, and where nothing was compared.
-    pub fn of(run: &Run, yardstick: &Yardstick, trials: &Blocks<'_>, ranking: &[Rank]) -> Option<Self> {
+    pub fn of(run: &Run, yardstick: &Yardstick, trials: &ByBlock<'_>, ranking: &[Rank]) -> Option<Self> {
         let mut places: Vec<(&str, Vec<u32>)> = Vec::new();
         for block in run.prefix() {
             let site = block.place.as_ref()?.site.as_str();

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Blocks, Deliberation, Yardstick};
+use super::{ByBlock, Deliberation, Yardstick};
 use crate::journal::Run;
 use crate::statistics::{Estimate, Evidence, FEWEST, Rival};
 
@@ -77,7 +77,7 @@ pub(super) fn ranking(
     standings: &[Standing],
     measured: &[&str],
     yardstick: &Yardstick,
-    blocks: &Blocks<'_>,
+    blocks: &ByBlock<'_>,
 ) -> Vec<Rank> {
     let score = |name: &str| {
         let scores: Vec<f64> = blocks.of(name).filter_map(|trial| yardstick.log_score(trial)).collect();

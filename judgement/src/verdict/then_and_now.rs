@@ -12,7 +12,7 @@ use crate::plan::{Claim, DeviceSource, Of, Plan, Published};
 use crate::statistics::{Estimate, Evidence};
 
 use super::goal::log_cost;
-use super::{Blocks, PhaseEstimate, better_of};
+use super::{ByBlock, PhaseEstimate, better_of};
 
 /// Below this the range of a sample says nothing.
 const FEWEST: usize = 3;
@@ -108,7 +108,7 @@ pub struct ThenAndNow {
 }
 
 /// Judges every published finding of the plan.
-pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate], blocks: &Blocks<'_>) -> Vec<ThenAndNow> {
+pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate], blocks: &ByBlock<'_>) -> Vec<ThenAndNow> {
     let modelled = matches!(plan.device.source, DeviceSource::Model { .. });
     let free = |published: &Published| modelled && published.metric.split('_').any(|word| word == "cpu");
     let judge = |published| {
@@ -122,7 +122,7 @@ pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate], blocks: &Blocks<'_
 fn judge_one<'a>(
     published: &Published,
     estimates: &'a [PhaseEstimate],
-    blocks: &Blocks<'_>,
+    blocks: &ByBlock<'_>,
     tie: f64,
 ) -> ThenAndNow {
     let find = |candidate: &str, phase: &str| {
@@ -227,7 +227,7 @@ impl Side<'_> {
     }
 
     /// The logarithm of the same in a block's trial.
-    fn log_cost(&self, blocks: &Blocks<'_>, trial: &Trial) -> Option<f64> {
+    fn log_cost(&self, blocks: &ByBlock<'_>, trial: &Trial) -> Option<f64> {
         let own = log_cost(&self.found.metric, &self.found.phase, trial)?;
         let Some(of) = self.of else { return Some(own) };
         Some(own - log_cost(&of.metric, &of.phase, blocks.trial(trial.id.block, &of.candidate)?)?)
@@ -244,7 +244,7 @@ struct Pair<'a> {
 }
 
 /// The best with each of the others, the worst last.
-fn extremes<'a>(blocks: &Blocks<'_>, mut all: Vec<Side<'a>>) -> Vec<Pair<'a>> {
+fn extremes<'a>(blocks: &ByBlock<'_>, mut all: Vec<Side<'a>>) -> Vec<Pair<'a>> {
     all.sort_by(|one, other| one.cost().total_cmp(&other.cost()));
     match all.as_slice() {
         [best, others @ ..] => others.iter().map(|other| Pair::of(blocks, *best, *other)).collect(),
@@ -293,7 +293,7 @@ fn all_of(one_fails: bool, one_is_open: bool) -> Now {
 }
 
 impl<'a> Pair<'a> {
-    fn of(blocks: &Blocks<'_>, one: Side<'a>, other: Side<'a>) -> Self {
+    fn of(blocks: &ByBlock<'_>, one: Side<'a>, other: Side<'a>) -> Self {
         let number = |side: Side<'a>| {
             (side.found.candidate.as_str(), move |trial: &Trial| side.log_cost(blocks, trial))
         };

@@ -10,7 +10,7 @@ use crate::statistics::{Estimate, Evidence};
 
 use super::cost::cost_of_trial;
 use super::paired::side_by_side;
-use super::{Blocks, Rank, Yardstick};
+use super::{ByBlock, Rank, Yardstick};
 
 /// What is weighed against time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Tradeoff {
 pub(super) fn tradeoffs(
     plan: &Plan,
     yardstick: &Yardstick,
-    blocks: &Blocks<'_>,
+    blocks: &ByBlock<'_>,
     ranking: &[Rank],
 ) -> Vec<Tradeoff> {
     let names: Vec<&str> = ranking.iter().map(|rank| rank.candidate.as_str()).collect();
@@ -79,7 +79,7 @@ type Number<'a> = &'a dyn Fn(&Trial) -> Option<f64>;
 
 /// The first in the ranking that beats each: shown to be as good in everything, but for what does not matter, and better in
 /// something by more than that, by intervals. What one of the two did not have is no reason.
-fn beaten(tie: f64, yardstick: &Yardstick, blocks: &Blocks<'_>, names: &[&str]) -> Vec<Option<usize>> {
+fn beaten(tie: f64, yardstick: &Yardstick, blocks: &ByBlock<'_>, names: &[&str]) -> Vec<Option<usize>> {
     let phases = yardstick.phases();
     let cost = |trial: &Trial, cost| of_trial(&phases, trial, cost).filter(|value| *value > 0.0).map(log);
     let goal = |trial: &Trial| yardstick.log_score(trial);

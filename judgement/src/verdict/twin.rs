@@ -5,7 +5,7 @@ use crate::plan::TWIN;
 use crate::statistics::{Estimate, Evidence};
 
 use super::order::ALARM;
-use super::{Blocks, Yardstick};
+use super::{ByBlock, Yardstick};
 
 /// A candidate and its twin: the same configuration, measured twice in every block.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +20,7 @@ pub struct TwinPair {
 
 /// Every candidate that was entered twice, as far as both were measured.
 pub fn twin_pairs(yardstick: &Yardstick, run: &Run) -> Vec<TwinPair> {
-    let blocks: Blocks<'_> = run.trials.iter().filter(|trial| trial.counts()).collect();
+    let blocks: ByBlock<'_> = run.trials.iter().filter(|trial| trial.counts()).collect();
     let pairs = run.candidates.iter().filter_map(|state| Some((state.name.strip_suffix(TWIN)?, &state.name)));
     pairs
         .filter_map(|(name, twin)| {

@@ -12,7 +12,7 @@ use roff::{Roff, bold, roman};
 use crate::host::viewer;
 use crate::plan::suggest;
 
-use super::{Cli, CliError, EXIT_STATUS, Outcome, STARTS};
+use super::{Cli, CliError, EXIT_STATUS, Exit, STARTS};
 
 /// What fsverdict-plan(5) is made of.
 const PLAN_FORMAT: &str = include_str!("../../../docs/plan-format.md");
@@ -30,20 +30,20 @@ pub(super) struct CompletionsArguments {
     shell: Shell,
 }
 
-pub(super) fn man(arguments: &ManArguments) -> Result<Outcome, CliError> {
+pub(super) fn man(arguments: &ManArguments) -> Result<Exit, CliError> {
     let page = match &arguments.of {
         None => main_page()?,
         Some(name) if name == Path::new("plan") => plan_page(),
         Some(name) => match Cli::command().find_subcommand(name) {
             Some(command) => command_page(command)?,
-            None => return write_pages(name).map(|()| Outcome::Done).map_err(|error| no_page(name, &error)),
+            None => return write_pages(name).map(|()| Exit::Done).map_err(|error| no_page(name, &error)),
         },
     };
     // The pages' language is for a program to read; where there is a person, man(1) shows what it says.
     if !(std::io::stdout().is_terminal() && viewer::show_manual(&page)) {
         std::io::stdout().lock().write_all(&page).map_err(CliError::Output)?;
     }
-    Ok(Outcome::Done)
+    Ok(Exit::Done)
 }
 
 fn no_page(name: &Path, error: &std::io::Error) -> CliError {
@@ -110,11 +110,11 @@ fn plan_page() -> Vec<u8> {
     (page.to_roff() + &markdown::to_roff(PLAN_FORMAT)).into_bytes()
 }
 
-pub(super) fn completions(arguments: &CompletionsArguments) -> Result<Outcome, CliError> {
+pub(super) fn completions(arguments: &CompletionsArguments) -> Result<Exit, CliError> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Cli::command(), "fsverdict", &mut script);
     std::io::stdout().lock().write_all(&script).map_err(CliError::Output)?;
-    Ok(Outcome::Done)
+    Ok(Exit::Done)
 }
 
 #[cfg(test)]

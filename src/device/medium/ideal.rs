@@ -2,7 +2,7 @@
 
 use super::super::cache::Extent;
 use super::super::wear::Wear;
-use super::{Medium, Span};
+use super::{MediumModel, Span};
 
 #[derive(Debug)]
 pub(super) struct Ideal {
@@ -16,7 +16,7 @@ impl Ideal {
     }
 }
 
-impl Medium for Ideal {
+impl MediumModel for Ideal {
     fn parallel(&self) -> usize {
         usize::MAX
     }

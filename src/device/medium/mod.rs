@@ -24,7 +24,7 @@ pub(super) struct Span {
 const DESTAGE_SECTORS: u64 = 2048;
 
 /// A medium. It is asked for one access after the other, at times that never go back.
-pub(super) trait Medium: std::fmt::Debug + Send {
+pub(super) trait MediumModel: std::fmt::Debug + Send {
     /// How many accesses may be underway at once.
     fn parallel(&self) -> usize {
         1
@@ -69,17 +69,17 @@ pub(super) trait Medium: std::fmt::Debug + Send {
 }
 
 /// The medium of a device of this size.
-pub(super) fn new(parameters: &parameters::Parameters, size_bytes: u64, seed: u64) -> Box<dyn Medium> {
+pub(super) fn new(parameters: &parameters::Parameters, size_bytes: u64, seed: u64) -> Box<dyn MediumModel> {
     let capacity_sectors = parameters.capacity_bytes / 512;
     match parameters.medium {
-        parameters::Medium::Ideal { access_ns } => Box::new(ideal::Ideal::new(access_ns)),
-        parameters::Medium::Platter(platter) => {
+        parameters::MediumParameters::Ideal { access_ns } => Box::new(ideal::Ideal::new(access_ns)),
+        parameters::MediumParameters::Platter(platter) => {
             Box::new(platter::Platter::new(platter, capacity_sectors, seed))
         }
-        parameters::Medium::Shingles(platter, shingles) => {
+        parameters::MediumParameters::Shingles(platter, shingles) => {
             Box::new(shingles::Shingles::new(platter, shingles, capacity_sectors, seed))
         }
-        parameters::Medium::Units(units) => Box::new(units::Units::new(units)),
-        parameters::Medium::Flash(flash) => Box::new(flash::Flash::new(flash, size_bytes, seed)),
+        parameters::MediumParameters::Units(units) => Box::new(units::Units::new(units)),
+        parameters::MediumParameters::Flash(flash) => Box::new(flash::Flash::new(flash, size_bytes, seed)),
     }
 }

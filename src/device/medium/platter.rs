@@ -7,7 +7,7 @@ use super::super::model::parameters;
 use super::super::planted::{Bug, planted};
 use super::super::wear::Wear;
 use super::geometry::Geometry;
-use super::{Medium, Span};
+use super::{MediumModel, Span};
 
 #[derive(Debug)]
 pub(super) struct Platter {
@@ -115,7 +115,7 @@ impl Platter {
     }
 }
 
-impl Medium for Platter {
+impl MediumModel for Platter {
     fn distance(&self, at_ns: u64, write: bool, sector: u64) -> u64 {
         self.positioning_ns(at_ns as f64, write, sector).max(0.0) as u64
     }

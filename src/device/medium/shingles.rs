@@ -14,7 +14,7 @@ use super::super::planted::{Bug, planted};
 use super::super::random;
 use super::super::wear::Wear;
 use super::platter::Platter;
-use super::{Medium, Span};
+use super::{MediumModel, Span};
 
 /// A stream of writes shorter than this does not count as one: 256 KiB.
 const STREAM_SECTORS: u64 = 512;
@@ -187,7 +187,7 @@ impl Shingles {
     }
 }
 
-impl Medium for Shingles {
+impl MediumModel for Shingles {
     /// What is idle for long cleans, one band after the other, and finishes the one it is at.
     fn rouse(&mut self, idle_since_ns: u64, now_ns: u64) -> u64 {
         let mut at_ns = idle_since_ns + self.parameters.idle_ns;

@@ -10,7 +10,7 @@ use super::super::cache::Extent;
 use super::super::model::parameters;
 use super::super::planted::{Bug, planted};
 use super::super::wear::Wear;
-use super::{Medium, Span};
+use super::{MediumModel, Span};
 
 #[derive(Debug)]
 pub(super) struct Units {
@@ -116,7 +116,7 @@ impl Units {
     }
 }
 
-impl Medium for Units {
+impl MediumModel for Units {
     fn read(&mut self, at_ns: u64, extent: Extent) -> Span {
         let begin_ns = at_ns + self.parameters.read_ns;
         let took_ns = (extent.sectors as f64 * self.parameters.read_sector_ns) as u64;

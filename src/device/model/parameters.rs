@@ -14,7 +14,7 @@ pub(crate) struct Parameters {
     pub(crate) link: Link,
     pub(crate) queue: Queue,
     pub(crate) cache: Option<Cache>,
-    pub(crate) medium: Medium,
+    pub(crate) medium: MediumParameters,
 }
 
 /// What lies between host and device.
@@ -59,7 +59,7 @@ pub(crate) struct Cache {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Medium {
+pub(crate) enum MediumParameters {
     /// Every access takes the same.
     Ideal {
         access_ns: u64,

@@ -4,7 +4,7 @@ use toml::de::DeTable;
 
 use super::Document as Told;
 use super::parameters::{
-    Cache, Flash, Link, Medium, Parameters, Platter, Queue, Seek, Shingles, State, Units, Victim,
+    Cache, Flash, Link, MediumParameters, Parameters, Platter, Queue, Seek, Shingles, State, Units, Victim,
 };
 use super::reader::{Document, Section};
 use crate::device::limits::Discard;
@@ -126,18 +126,21 @@ fn medium(
     capacity_bytes: u64,
     cache: Option<&Cache>,
     state: Option<&str>,
-) -> Result<(Medium, &'static [&'static str]), PlanError> {
+) -> Result<(MediumParameters, &'static [&'static str]), PlanError> {
     let filled = state == Some("filled");
-    let mut found: Option<(Medium, &'static [&'static str])> = None;
+    let mut found: Option<(MediumParameters, &'static [&'static str])> = None;
     let shingles = top.section("shingles", "[shingles]")?;
     if let Some(section) = top.section("ideal", "[ideal]")? {
-        found = Some((Medium::Ideal { access_ns: (section.number("access_us", TIME)? * US) as u64 }, &[]));
+        found = Some((
+            MediumParameters::Ideal { access_ns: (section.number("access_us", TIME)? * US) as u64 },
+            &[],
+        ));
         section.finish()?;
     }
     if let Some(section) = top.section("platter", "[platter]")? {
         let platter = platter(&section)?;
         found = Some(match shingles {
-            None => (Medium::Platter(platter), &[]),
+            None => (MediumParameters::Platter(platter), &[]),
             Some(section) => {
                 let shingles = Shingles {
                     cache_sectors: section.bytes("cache", SECTOR, capacity_bytes / 2)? / SECTOR,
@@ -147,7 +150,7 @@ fn medium(
                     fill: if filled { 1.0 } else { 0.0 },
                 };
                 section.finish()?;
-                (Medium::Shingles(platter, shingles), &["fresh", "filled"])
+                (MediumParameters::Shingles(platter, shingles), &["fresh", "filled"])
             }
         });
     } else if shingles.is_some() {
@@ -157,7 +160,7 @@ fn medium(
         if found.is_some() {
             return Err(two_media(top, "units"));
         }
-        found = Some((Medium::Units(units(&section, filled)?), &["fresh", "filled"]));
+        found = Some((MediumParameters::Units(units(&section, filled)?), &["fresh", "filled"]));
     }
     if let Some(section) = top.section("flash", "[flash]")? {
         if found.is_some() {
@@ -174,7 +177,7 @@ fn medium(
                 "a translation layer gathers what it programs: give it a [cache] of at least two pages";
             return Err(top.wrong("flash", "its pages need a write buffer in front of them", hint));
         }
-        found = Some((Medium::Flash(flash), &["fresh", "filled", "steady"]));
+        found = Some((MediumParameters::Flash(flash), &["fresh", "filled", "steady"]));
     }
     top.finish()?;
     found.ok_or_else(|| {

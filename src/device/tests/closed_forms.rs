@@ -2,9 +2,9 @@
 //! calculation, each of which one of them must notice.
 
 use super::super::planted::{Bug, with};
-use super::{Outcome, disk_forms, flash_forms};
+use super::{Checked, disk_forms, flash_forms};
 
-type Form = (&'static str, fn() -> Outcome);
+type Form = (&'static str, fn() -> Checked);
 
 const FORMS: &[Form] = &[
     ("sequential reads", disk_forms::sequential_reads),

@@ -1,7 +1,7 @@
 //! Closed forms of disks: rates, seeks, rotation, sweeps, queues, shingles, flushes.
 
-use super::super::Operation;
-use super::{Outcome, carry_out, device, model, places, seconds, sequence, within};
+use super::super::Action;
+use super::{Checked, carry_out, device, model, places, seconds, sequence, within};
 
 /// A disk with one zone, without a queue worth the name, at an infinitely fast link.
 const DISK: &str = r#"
@@ -40,35 +40,29 @@ const TURN: f64 = 60.0 / 7200.0;
 const FULL: f64 = 0.8e-3 + (8.5e-3 - 0.8e-3) * 15.0 / 8.0;
 
 /// What a disk reads in sequence, one request at a time, is its rate: read-ahead hides what lies between two.
-pub(super) fn sequential_reads() -> Outcome {
+pub(super) fn sequential_reads() -> Checked {
     let count = 2000;
     let bytes = count as f64 * 131_072.0;
     let took =
-        seconds(&carry_out(&mut device(DISK, None, DISK_BYTES), 1, sequence(Operation::Read, count, 256)));
+        seconds(&carry_out(&mut device(DISK, None, DISK_BYTES), 1, sequence(Action::Read, count, 256)));
     within("sequential reads, MB/s", bytes / took / 1e6, 150.0, 0.02)?;
     let hdd = model("hdd-7200");
-    let took = seconds(&carry_out(
-        &mut device(hdd, None, 2_000_000_000_000),
-        1,
-        sequence(Operation::Read, count, 256),
-    ));
+    let took =
+        seconds(&carry_out(&mut device(hdd, None, 2_000_000_000_000), 1, sequence(Action::Read, count, 256)));
     within("sequential reads of hdd-7200, MB/s", bytes / took / 1e6, 210.0, 0.02)?;
     // Behind USB 2.0 the link is narrower than the platter, and takes its time for every command.
     let usb = model("usb-disk-5400");
-    let took = seconds(&carry_out(
-        &mut device(usb, None, 2_000_000_000_000),
-        1,
-        sequence(Operation::Read, count, 240),
-    ));
+    let took =
+        seconds(&carry_out(&mut device(usb, None, 2_000_000_000_000), 1, sequence(Action::Read, count, 240)));
     let each = 250e-6 + 122_880.0 / 33e6;
     within("sequential reads through USB, MB/s", 122_880.0 * count as f64 / took / 1e6, 0.12288 / each, 0.02)
 }
 
-pub(super) fn sequential_writes() -> Outcome {
+pub(super) fn sequential_writes() -> Checked {
     let count = 6000;
     let bytes = count as f64 * 131_072.0;
     for depth in [1, 32] {
-        let writes = sequence(Operation::Write, count, 256).chain([(Operation::Flush, 0, 0)]);
+        let writes = sequence(Action::Write, count, 256).chain([(Action::Flush, 0, 0)]);
         let took = seconds(&carry_out(&mut device(DISK, None, DISK_BYTES), depth, writes));
         within("sequential writes, MB/s", bytes / took / 1e6, 150.0, 0.02)?;
     }
@@ -89,8 +83,8 @@ fn mean_root_distance(inner_share: f64) -> f64 {
     sum / f64::from(steps * steps)
 }
 
-pub(super) fn random_reads() -> Outcome {
-    let reads = |count, size| places(3, count, size, 8).map(|sector| (Operation::Read, sector, 8));
+pub(super) fn random_reads() -> Checked {
+    let reads = |count, size| places(3, count, size, 8).map(|sector| (Action::Read, sector, 8));
     let count = 6000;
     let took = seconds(&carry_out(&mut device(DISK, None, DISK_BYTES), 1, reads(count, DISK_BYTES)));
     let seek = 0.8e-3 + (FULL - 0.8e-3) * 8.0 / 15.0;
@@ -133,10 +127,10 @@ pub(super) fn random_reads() -> Outcome {
 }
 
 /// Writes gathered in the cache are written back in one sweep: seeks as short as the next of them is near.
-pub(super) fn elevator() -> Outcome {
+pub(super) fn elevator() -> Checked {
     let count = 500;
-    let writes = places(5, count, DISK_BYTES, 8).map(|sector| (Operation::Write, sector, 8));
-    let done = carry_out(&mut device(DISK, None, DISK_BYTES), 1, writes.chain([(Operation::Flush, 0, 0)]));
+    let writes = places(5, count, DISK_BYTES, 8).map(|sector| (Action::Write, sector, 8));
+    let done = carry_out(&mut device(DISK, None, DISK_BYTES), 1, writes.chain([(Action::Flush, 0, 0)]));
     let took = seconds(&done) - done[done.len() - 2].completed_ns as f64 / 1e9;
     // Gaps between ordered random places are distributed exponentially: the mean root is Γ(3/2) of the mean's root.
     let root = 0.886_227 / (count as f64).sqrt();
@@ -145,8 +139,8 @@ pub(super) fn elevator() -> Outcome {
 }
 
 /// A queue lets the disk choose the nearest: reads at depth 32 take less than half of what they take one by one.
-pub(super) fn queue() -> Outcome {
-    let reads = || places(3, 4000, DISK_BYTES, 8).map(|sector| (Operation::Read, sector, 8));
+pub(super) fn queue() -> Checked {
+    let reads = || places(3, 4000, DISK_BYTES, 8).map(|sector| (Action::Read, sector, 8));
     let choosing = DISK.replace("depth = 32", "depth = 32\nwindow = 32");
     let one = seconds(&carry_out(&mut device(&choosing, None, DISK_BYTES), 1, reads()));
     let many = seconds(&carry_out(&mut device(&choosing, None, DISK_BYTES), 32, reads()));
@@ -164,12 +158,12 @@ idle_ms = 1000
 "#;
 
 /// Until the persistent cache is full, scattered writes go as fast as a log; then each waits for bands to be cleaned.
-pub(super) fn shingles() -> Outcome {
+pub(super) fn shingles() -> Checked {
     let toml = format!("{DISK}\n[shingles]\n{SHINGLED}")
         .replace("500GB", "2GB")
         .replace("[cache]\nsize = \"64MiB\"\n", "[cache]\nsize = \"64KiB\"\n");
     let (size, count) = (1_000_000_000 / 4096 * 4096, 6000);
-    let writes = places(9, count, size, 8).map(|sector| (Operation::Write, sector, 8));
+    let writes = places(9, count, size, 8).map(|sector| (Action::Write, sector, 8));
     let done = carry_out(&mut device(&toml, None, size), 1, writes);
     let rate = |range: std::ops::Range<usize>| {
         let took = done[range.end - 1].completed_ns - done[range.start].completed_ns;
@@ -189,16 +183,16 @@ pub(super) fn shingles() -> Outcome {
 }
 
 /// A flush is answered when all that was written before it is on the medium, however much is underway.
-pub(super) fn flushes() -> Outcome {
+pub(super) fn flushes() -> Checked {
     for name in ["hdd-7200", "sata-ssd", "nvme-ssd", "usb-disk-5400", "smr-5400"] {
         let mut device = device(model(name), None, 64 << 30);
         let requests = places(4, 3000, 64 << 30, 8).enumerate().map(|(index, sector)| match index % 40 {
-            39 => (Operation::Flush, 0, 0),
-            _ => (Operation::Write, sector, 8),
+            39 => (Action::Flush, 0, 0),
+            _ => (Action::Write, sector, 8),
         });
         let done = carry_out(&mut device, 8, requests);
         // Nothing was written since: the next flush has nothing to wait for.
-        let again = carry_out(&mut device, 1, [(Operation::Flush, 0, 0), (Operation::Flush, 0, 0)]);
+        let again = carry_out(&mut device, 1, [(Action::Flush, 0, 0), (Action::Flush, 0, 0)]);
         if again[1].completed_ns - again[1].submitted_ns > 1_000_000 {
             return Err(format!("{name}: a flush of nothing takes its time"));
         }

@@ -1,7 +1,7 @@
 //! Closed forms of flash: open units of sticks, write amplification, dies and channels.
 
-use super::super::{Operation, Wear};
-use super::{Outcome, carry_out, device, model, places, seconds, sequence, within};
+use super::super::{Action, Wear};
+use super::{Checked, carry_out, device, model, places, seconds, sequence, within};
 
 const STICK: &str = r#"
 name = "stick"
@@ -31,11 +31,11 @@ erase_ms = 2
 "#;
 
 /// As many streams as units may be open go at the rate of writing; one more, and each write copies a unit.
-pub(super) fn open_units() -> Outcome {
+pub(super) fn open_units() -> Checked {
     let (unit, chunk) = (4_194_304.0, 262_144.0);
     let rate = |streams: u64| {
         let writes = (0..1600 / streams).flat_map(|step| {
-            (0..streams).map(move |stream| (Operation::Write, (stream * 64 * 16 + step) * 512, 512))
+            (0..streams).map(move |stream| (Action::Write, (stream * 64 * 16 + step) * 512, 512))
         });
         let count = (1600 / streams * streams) as f64;
         count * chunk / seconds(&carry_out(&mut device(STICK, Some("filled"), 8 << 30), 1, writes)) / 1e6
@@ -48,13 +48,13 @@ pub(super) fn open_units() -> Outcome {
 }
 
 /// What flashbench saw, from the numbers of the built-in stick: 6.27 MB/s with two units, 0.912 with three.
-pub(super) fn flashbench() -> Outcome {
+pub(super) fn flashbench() -> Checked {
     for (streams, expected) in [(2_u64, 6.27), (3, 0.912)] {
         // The request of 256 KiB comes in the pieces usb-storage makes of it; its pieces stay together.
         let writes = (0..300).flat_map(|step| {
             (0..streams).flat_map(move |stream| {
                 let start = (stream * 300 + step) * 512;
-                [(0, 240), (240, 240), (480, 32)].map(|(at, sectors)| (Operation::Write, start + at, sectors))
+                [(0, 240), (240, 240), (480, 32)].map(|(at, sectors)| (Action::Write, start + at, sectors))
             })
         });
         let bytes = 300.0 * streams as f64 * 262_144.0;
@@ -109,7 +109,7 @@ fn between(before: Wear, after: Wear) -> f64 {
 /// Writes every unit, then at random until all of flash has been cleaned several times; what of the last is moved.
 fn amplification(over_provisioning: f64, victim: &str, state: &str, size: u64, writes: u64) -> f64 {
     let mut device = device(&flash(over_provisioning, victim), Some(state), size);
-    let random = |seed, count| places(seed, count, size, 8).map(|sector| (Operation::Write, sector, 8));
+    let random = |seed, count| places(seed, count, size, 8).map(|sector| (Action::Write, sector, 8));
     carry_out(&mut device, 32, random(1, writes));
     let before = device.wear();
     carry_out(&mut device, 32, random(2, writes));
@@ -127,7 +127,7 @@ fn fifo(alpha: f64) -> f64 {
     alpha / (alpha + w)
 }
 
-pub(super) fn write_amplification() -> Outcome {
+pub(super) fn write_amplification() -> Checked {
     assert!((fifo(1.07) - 7.82).abs() < 0.01 && (fifo(1.28) - 2.48).abs() < 0.01);
     // Blocks of 128 KiB: a thousand of them, so that the few that are free or open do not count.
     let size = 128 << 20;
@@ -157,17 +157,17 @@ pub(super) fn write_amplification() -> Outcome {
 
 /// Random writes, as many as this; how many seconds they take, and what they cost.
 fn busy(mut device: super::Device, writes: u64) -> (f64, Wear) {
-    let writes = places(2, writes, 1 << 28, 8).map(|sector| (Operation::Write, sector, 8));
+    let writes = places(2, writes, 1 << 28, 8).map(|sector| (Action::Write, sector, 8));
     let took = seconds(&carry_out(&mut device, 32, writes));
     (took, device.wear())
 }
 
-pub(super) fn solid_state_rates() -> Outcome {
+pub(super) fn solid_state_rates() -> Checked {
     let one = |toml: &str, depth, requests: Vec<_>| {
         seconds(&carry_out(&mut device(toml, None, 1 << 30), depth, requests))
     };
     let toml = flash(0.28, "greedy");
-    let writes: Vec<_> = sequence(Operation::Write, 4000, 256).collect();
+    let writes: Vec<_> = sequence(Action::Write, 4000, 256).collect();
     let took = one(&toml, 8, writes.clone());
     within("sequential writes, MB/s", 4000.0 * 0.131_072 / took, 4.0 * 0.016_384 / 200e-6, 0.02)?;
     // Where cleaning moves as much as it ever will, what is left of that rate: a move takes a page of programming and most
@@ -182,8 +182,8 @@ pub(super) fn solid_state_rates() -> Outcome {
     // One page after the other: command, cells, channel, link.
     let reads: Vec<_> = writes
         .into_iter()
-        .chain(places(7, 4000, 512_000_000, 8).map(|sector| (Operation::Read, sector, 8)))
+        .chain(places(7, 4000, 512_000_000, 8).map(|sector| (Action::Read, sector, 8)))
         .collect();
-    let more = one(&toml, 1, reads) - one(&toml, 1, sequence(Operation::Write, 4000, 256).collect());
+    let more = one(&toml, 1, reads) - one(&toml, 1, sequence(Action::Write, 4000, 256).collect());
     within("random reads, µs", more / 4000.0 * 1e6, 1.0 + 50.0 + 4096.0 / 800.0 + 4096.0 / 4000.0, 0.04)
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use proptest::prelude::{ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, proptest};
 
-use super::super::{Completion, Device, Model, Operation, Request, built_in};
+use super::super::{Action, Completion, Device, Model, Request, built_in};
 
 const SIZE: u64 = 4 << 30;
 
@@ -21,24 +21,24 @@ fn every_model() -> Vec<Model> {
 }
 
 /// Requests of every kind, near one another and far, at once and long after.
-fn requests() -> impl Strategy<Value = Vec<(u64, Operation, u64, u32)>> {
+fn requests() -> impl Strategy<Value = Vec<(u64, Action, u64, u32)>> {
     let pause = prop::sample::select(vec![0_u64, 0, 1000, 300_000, 20_000_000, 3_000_000_000]);
     let operation = prop::sample::select(vec![
-        Operation::Read,
-        Operation::Read,
-        Operation::Write,
-        Operation::Write,
-        Operation::Write,
-        Operation::Flush,
-        Operation::Discard,
-        Operation::WriteZeroes,
+        Action::Read,
+        Action::Read,
+        Action::Write,
+        Action::Write,
+        Action::Write,
+        Action::Flush,
+        Action::Discard,
+        Action::WriteZeroes,
     ]);
     let place = (any::<u64>(), any::<bool>(), 0_u32..3000);
     let request = (pause, operation, place).prop_map(|(pause, operation, (sector, near, sectors))| {
         // Now and then beyond the end.
         let last = SIZE / 512 + 1000;
         let sector = if near { sector % 10_000 } else { sector % last };
-        if operation == Operation::Flush {
+        if operation == Action::Flush {
             (pause, operation, 0, 0)
         } else {
             (pause, operation, sector, sectors)
@@ -48,7 +48,7 @@ fn requests() -> impl Strategy<Value = Vec<(u64, Operation, u64, u32)>> {
 }
 
 /// Submits them at their times, heeding the device's events; fails where a law is broken.
-fn live(model: &Model, seed: u64, requests: &[(u64, Operation, u64, u32)]) -> Vec<Completion> {
+fn live(model: &Model, seed: u64, requests: &[(u64, Action, u64, u32)]) -> Vec<Completion> {
     let mut device = Device::new(model, SIZE, seed).unwrap();
     let mut done = Vec::new();
     let mut now_ns = 0;

@@ -6,13 +6,13 @@ mod flash_forms;
 mod laws;
 mod models;
 
-use super::{Completion, Device, Model, Operation, Request, built_in, random};
+use super::{Action, Completion, Device, Model, Request, built_in, random};
 
 /// Does the requests with this many underway at once, each as soon as one before it is done; returns the completions.
 pub(super) fn carry_out(
     device: &mut Device,
     depth: usize,
-    requests: impl IntoIterator<Item = (Operation, u64, u32)>,
+    requests: impl IntoIterator<Item = (Action, u64, u32)>,
 ) -> Vec<Completion> {
     let mut requests = requests.into_iter().enumerate();
     let (mut done, mut now_ns, mut underway) = (Vec::new(), 0, 0);
@@ -55,18 +55,18 @@ pub(super) fn places(seed: u64, count: u64, size_bytes: u64, sectors: u32) -> im
 
 /// Requests one after the other from the first sector on.
 pub(super) fn sequence(
-    operation: Operation,
+    operation: Action,
     count: u64,
     sectors: u32,
-) -> impl Iterator<Item = (Operation, u64, u32)> {
+) -> impl Iterator<Item = (Action, u64, u32)> {
     (0..count).map(move |index| (operation, index * u64::from(sectors), sectors))
 }
 
 /// What a closed form finds: nothing wrong, or what.
-pub(super) type Outcome = Result<(), String>;
+pub(super) type Checked = Result<(), String>;
 
 /// Whether a measured number is as expected, but for this share of it.
-pub(super) fn within(what: &str, measured: f64, expected: f64, tolerance: f64) -> Outcome {
+pub(super) fn within(what: &str, measured: f64, expected: f64, tolerance: f64) -> Checked {
     let off = measured / expected - 1.0;
     let text = format!("{what}: {measured:.5}, expected {expected:.5}, off by {:.2} %", off * 100.0);
     if off.abs() <= tolerance { Ok(()) } else { Err(text) }

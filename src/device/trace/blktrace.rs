@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::super::request::Operation;
-use super::record::{Flags, Record};
+use super::super::request::Action;
+use super::record::{Flags, Traced};
 
 /// `BLK_IO_TRACE_MAGIC` and `BLK_IO_TRACE_VERSION`.
 const MAGIC: u32 = 0x6561_7400 | 0x07;
@@ -20,8 +20,8 @@ const DISCARD: u32 = 1 << (13 + 16);
 const DEVICE: u32 = 254 << 20;
 
 /// Writes each request as queued and issued when it was submitted, and as completed when it was done, by time.
-pub(super) fn write(records: &[Record], out: &mut impl Write) -> io::Result<()> {
-    let mut events: Vec<(u64, u32, &Record)> = Vec::with_capacity(3 * records.len());
+pub(super) fn write(records: &[Traced], out: &mut impl Write) -> io::Result<()> {
+    let mut events: Vec<(u64, u32, &Traced)> = Vec::with_capacity(3 * records.len());
     for record in records {
         events.push((record.submitted_ns, QUEUE, record));
         events.push((record.submitted_ns, ISSUE, record));
@@ -30,10 +30,10 @@ pub(super) fn write(records: &[Record], out: &mut impl Write) -> io::Result<()> 
     events.sort_by_key(|(at_ns, ..)| *at_ns);
     for (sequence, (at_ns, action, record)) in (1_u32..).zip(events) {
         let category = match record.operation {
-            Operation::Read => READ,
-            Operation::Write | Operation::WriteZeroes => WRITE,
-            Operation::Flush => WRITE | FLUSH,
-            Operation::Discard => WRITE | DISCARD,
+            Action::Read => READ,
+            Action::Write | Action::WriteZeroes => WRITE,
+            Action::Flush => WRITE | FLUSH,
+            Action::Discard => WRITE | DISCARD,
         };
         // EIO.
         let error: u16 = if action == COMPLETE && record.flags.has(Flags::FAILED) { 5 } else { 0 };

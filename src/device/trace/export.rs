@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use super::super::request::Operation;
+use super::super::request::Action;
 use super::blktrace;
-use super::record::{Flags, Record};
+use super::record::{Flags, Traced};
 
 /// A form other programs read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum TraceFormat {
     /// What the kernel's block layer tracer writes: for blkparse, iowatcher, seekwatcher.
     Blktrace,
     /// fio's I/O log, version 3, to do the requests again: `fio --read_iolog`.
@@ -21,17 +21,17 @@ pub enum Format {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn export(records: &[Record], format: Format, device: &str, out: &mut impl Write) -> io::Result<()> {
+pub fn export(records: &[Traced], format: TraceFormat, device: &str, out: &mut impl Write) -> io::Result<()> {
     match format {
-        Format::Blktrace => blktrace::write(records, out),
-        Format::Iolog => iolog(records, device, out),
-        Format::Csv => csv(records, out),
+        TraceFormat::Blktrace => blktrace::write(records, out),
+        TraceFormat::Iolog => iolog(records, device, out),
+        TraceFormat::Csv => csv(records, out),
     }
 }
 
 /// fio(1), "Trace file format v3"; the times are microseconds, as in the logs fio writes itself.
-fn iolog(records: &[Record], device: &str, out: &mut impl Write) -> io::Result<()> {
-    let mut records: Vec<&Record> = records.iter().collect();
+fn iolog(records: &[Traced], device: &str, out: &mut impl Write) -> io::Result<()> {
+    let mut records: Vec<&Traced> = records.iter().collect();
     records.sort_by_key(|record| record.submitted_ns);
     let start_ns = records.first().map_or(0, |record| record.submitted_ns);
     writeln!(out, "fio version 3 iolog\n0 {device} add\n0 {device} open")?;
@@ -40,18 +40,18 @@ fn iolog(records: &[Record], device: &str, out: &mut impl Write) -> io::Result<(
         last_us = (record.submitted_ns - start_ns) / 1000;
         let (offset, length) = (record.sector.saturating_mul(512), u64::from(record.sectors) * 512);
         let action = match record.operation {
-            Operation::Read => "read",
+            Action::Read => "read",
             // fio knows no action that writes zeroes: a write it is.
-            Operation::Write | Operation::WriteZeroes => "write",
-            Operation::Flush => "sync",
-            Operation::Discard => "trim",
+            Action::Write | Action::WriteZeroes => "write",
+            Action::Flush => "sync",
+            Action::Discard => "trim",
         };
         writeln!(out, "{last_us} {device} {action} {offset} {length}")?;
     }
     writeln!(out, "{last_us} {device} close")
 }
 
-fn csv(records: &[Record], out: &mut impl Write) -> io::Result<()> {
+fn csv(records: &[Traced], out: &mut impl Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(["submitted_ns", "completed_ns", "operation", "sector", "sectors", "failed"])?;
     for record in records {

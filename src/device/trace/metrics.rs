@@ -1,7 +1,7 @@
 //! Figures out of a trace: how much of what, how scattered, how deep, how long.
 
-use super::super::request::Operation;
-use super::record::Record;
+use super::super::request::Action;
+use super::record::Traced;
 
 /// What all requests of one operation come to.
 #[derive(Debug, Clone, Default)]
@@ -26,7 +26,7 @@ impl Share {
 /// What a trace comes to.
 #[derive(Debug, Clone, Default)]
 pub struct Metrics {
-    shares: [Share; Operation::ALL.len()],
+    shares: [Share; Action::ALL.len()],
     /// Reads and writes that did not go on where the one submitted before them ended.
     pub seeks: u64,
     /// Sectors between where one ended and the next began, over all seeks.
@@ -43,8 +43,8 @@ pub struct Metrics {
 
 impl Metrics {
     /// Reckons up records, in any order.
-    pub fn new(records: &[Record]) -> Metrics {
-        let mut records: Vec<&Record> = records.iter().collect();
+    pub fn new(records: &[Traced]) -> Metrics {
+        let mut records: Vec<&Traced> = records.iter().collect();
         // Stable: those of one moment stay in the order in which they were done.
         records.sort_by_key(|record| record.submitted_ns);
         let mut metrics = Metrics::default();
@@ -57,7 +57,7 @@ impl Metrics {
                 Some(latency_ns) => share.latencies_ns.push(latency_ns),
                 None => metrics.underway += 1,
             }
-            if matches!(record.operation, Operation::Read | Operation::Write) {
+            if matches!(record.operation, Action::Read | Action::Write) {
                 match head.replace(record.end()) {
                     Some(head) if head == record.sector => share.sequential += 1,
                     Some(head) => {
@@ -76,7 +76,7 @@ impl Metrics {
         metrics
     }
 
-    fn reckon_depth(&mut self, records: &[&Record]) {
+    fn reckon_depth(&mut self, records: &[&Traced]) {
         let Some(first) = records.first() else { return };
         let last_ns = records.iter().filter_map(|record| record.completed_ns).max();
         let last_ns = last_ns.unwrap_or(first.submitted_ns);
@@ -102,7 +102,7 @@ impl Metrics {
     }
 
     /// What one operation's requests come to.
-    pub fn share(&self, operation: Operation) -> &Share {
+    pub fn share(&self, operation: Action) -> &Share {
         &self.shares[operation as usize]
     }
 

@@ -12,10 +12,10 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use export::{Format, export};
+pub use export::{TraceFormat, export};
 pub use files::{FOLDER, TraceFile, files};
 pub use metrics::{Metrics, Share};
 pub use reader::{Reader, TraceError};
 pub use reckoned::reckon;
-pub use record::{Flags, Record};
-pub use writer::{Writer, Written};
+pub use record::{Flags, Traced};
+pub use writer::{TraceSize, TraceWriter};

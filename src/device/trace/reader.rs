@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use flate2::read::DeflateDecoder;
 
-use super::record::{Before, Record, decode};
+use super::record::{Before, Traced, decode};
 use super::writer::MAGIC;
 
 /// Why a trace cannot be read.
@@ -72,7 +72,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    fn next_record(&mut self) -> Result<Option<Record>, TraceError> {
+    fn next_record(&mut self) -> Result<Option<Traced>, TraceError> {
         if self.at == self.piece.len() && !self.next_piece()? {
             return Ok(None);
         }
@@ -90,7 +90,7 @@ impl<R: Read> Reader<R> {
 }
 
 impl<R: Read> Iterator for Reader<R> {
-    type Item = Result<Record, TraceError>;
+    type Item = Result<Traced, TraceError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.ended {

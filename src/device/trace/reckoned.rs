@@ -1,7 +1,7 @@
 //! A trace as a picture's data: time across, the device up, and what was moved in each stretch of time.
 
-use super::super::request::Operation;
-use super::record::Record;
+use super::super::request::Action;
+use super::record::Traced;
 use crate::report::Requests;
 
 /// Columns and rows of a picture, before it is made smaller to fit a page.
@@ -9,13 +9,13 @@ const COLUMNS: u16 = 240;
 const ROWS: u16 = 96;
 
 /// What `records` come to between two nanoseconds of the calendar; `None` where nothing was read or written then.
-pub fn reckon(records: &[Record], (from_ns, to_ns): (u64, u64)) -> Option<Requests> {
-    let moves = |record: &&Record| {
-        matches!(record.operation, Operation::Read | Operation::Write)
+pub fn reckon(records: &[Traced], (from_ns, to_ns): (u64, u64)) -> Option<Requests> {
+    let moves = |record: &&Traced| {
+        matches!(record.operation, Action::Read | Action::Write)
             && record.sectors > 0
             && (from_ns..to_ns).contains(&record.submitted_ns)
     };
-    let inside: Vec<&Record> = records.iter().filter(moves).collect();
+    let inside: Vec<&Traced> = records.iter().filter(moves).collect();
     let lowest = inside.iter().map(|record| record.sector).min()?;
     let highest = inside.iter().map(|record| record.end()).max()?;
     let (width, height) = ((to_ns - from_ns).max(1), (highest - lowest).max(1));
@@ -26,7 +26,7 @@ pub fn reckon(records: &[Record], (from_ns, to_ns): (u64, u64)) -> Option<Reques
     let mut rates = [vec![0.0; usize::from(COLUMNS)], vec![0.0; usize::from(COLUMNS)]];
     let mut depth = vec![0.0; usize::from(COLUMNS)];
     for record in &inside {
-        let kind = usize::from(record.operation == Operation::Write);
+        let kind = usize::from(record.operation == Action::Write);
         let at = column(record.submitted_ns);
         cells[kind].extend((row(record.sector)..=row(record.end() - 1)).map(|row| (at, row)));
         let done_ns = record.completed_ns.unwrap_or(to_ns).min(to_ns).max(record.submitted_ns);
@@ -70,20 +70,20 @@ fn scaled(at: u64, whole: u64, parts: u16) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::{COLUMNS, ROWS, reckon};
-    use crate::device::Operation;
-    use crate::device::trace::{Flags, Record};
+    use crate::device::Action;
+    use crate::device::trace::{Flags, Traced};
 
-    fn record(at_ms: u64, operation: Operation, sector: u64) -> Record {
+    fn record(at_ms: u64, operation: Action, sector: u64) -> Traced {
         let submitted_ns = at_ms * 1_000_000;
         let completed_ns = Some(submitted_ns + 1_000_000);
-        Record { submitted_ns, completed_ns, operation, sector, sectors: 8, flags: Flags::default() }
+        Traced { submitted_ns, completed_ns, operation, sector, sectors: 8, flags: Flags::default() }
     }
 
     #[test]
     fn requests_lie_where_and_when_they_were_and_none_is_lost() {
-        let records: Vec<Record> = (0..1000)
-            .map(|number| record(number, Operation::Write, number * 8))
-            .chain([record(500, Operation::Read, 0)])
+        let records: Vec<Traced> = (0..1000)
+            .map(|number| record(number, Action::Write, number * 8))
+            .chain([record(500, Action::Read, 0)])
             .collect();
         let found = reckon(&records, (0, 1_000_000_000)).unwrap();
         assert_eq!((found.lowest, found.highest), (0, 8000 * 512));

@@ -1,15 +1,15 @@
 //! One request in a trace, and its form in bytes.
 
-use super::super::request::{Completion, Operation, Request};
+use super::super::request::{Action, Completion, Request};
 
 /// A request as it went: when it was submitted and done, what it was, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Record {
+pub struct Traced {
     /// When it was submitted, in nanoseconds of the calendar.
     pub submitted_ns: u64,
     /// When it was done; `None` when the trace ended first.
     pub completed_ns: Option<u64>,
-    pub operation: Operation,
+    pub operation: Action,
     /// Its first sector, of 512 bytes.
     pub sector: u64,
     /// How many sectors.
@@ -32,17 +32,17 @@ impl Flags {
     }
 }
 
-impl Record {
+impl Traced {
     /// A request that is done.
-    pub fn done(completion: &Completion, flags: Flags) -> Record {
+    pub fn done(completion: &Completion, flags: Flags) -> Traced {
         let Completion { request, submitted_ns, completed_ns } = *completion;
-        Record { completed_ns: Some(completed_ns), flags, ..Record::underway(submitted_ns, &request) }
+        Traced { completed_ns: Some(completed_ns), flags, ..Traced::underway(submitted_ns, &request) }
     }
 
     /// A request that is not done.
-    pub fn underway(submitted_ns: u64, request: &Request) -> Record {
+    pub fn underway(submitted_ns: u64, request: &Request) -> Traced {
         let Request { operation, sector, sectors, .. } = *request;
-        Record { submitted_ns, completed_ns: None, operation, sector, sectors, flags: Flags::default() }
+        Traced { submitted_ns, completed_ns: None, operation, sector, sectors, flags: Flags::default() }
     }
 
     /// The sector after the last.
@@ -67,7 +67,7 @@ const UNDERWAY: u8 = 0x80;
 
 /// Appends a record: operation and flags in a byte each, then the differences from the one before as variable-length
 /// numbers, seven bits to a byte, the lowest first.
-pub(super) fn encode(record: &Record, before: &mut Before, bytes: &mut Vec<u8>) {
+pub(super) fn encode(record: &Traced, before: &mut Before, bytes: &mut Vec<u8>) {
     let underway = if record.completed_ns.is_none() { UNDERWAY } else { 0 };
     bytes.push(record.operation as u8 | underway);
     bytes.push(record.flags.0);
@@ -79,17 +79,17 @@ pub(super) fn encode(record: &Record, before: &mut Before, bytes: &mut Vec<u8>) 
 }
 
 /// Takes a record from the front of these bytes; `None` where they are none.
-pub(super) fn decode(bytes: &mut &[u8], before: &mut Before) -> Option<Record> {
+pub(super) fn decode(bytes: &mut &[u8], before: &mut Before) -> Option<Traced> {
     let [kind, flags, rest @ ..] = bytes else { return None };
     let (kind, flags) = (*kind, Flags(*flags));
     *bytes = rest;
-    let operation = *Operation::ALL.get(usize::from(kind & !UNDERWAY))?;
+    let operation = *Action::ALL.get(usize::from(kind & !UNDERWAY))?;
     let submitted_ns = before.submitted_ns.wrapping_add(unzigzag(take(bytes)?));
     let latency_ns = take(bytes)?;
     let sector = before.end.wrapping_add(unzigzag(take(bytes)?));
     let sectors = u32::try_from(take(bytes)?).ok()?;
     let completed_ns = if kind & UNDERWAY == 0 { Some(submitted_ns.checked_add(latency_ns)?) } else { None };
-    let record = Record { submitted_ns, completed_ns, operation, sector, sectors, flags };
+    let record = Traced { submitted_ns, completed_ns, operation, sector, sectors, flags };
     *before = Before { submitted_ns, end: record.end() };
     Some(record)
 }

@@ -3,29 +3,29 @@ use std::process::Command;
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, proptest};
 
 use super::super::tests::{carry_out, places};
-use super::super::{Device, Model, Operation, Request};
-use super::{Flags, Format, Metrics, Reader, Record, TraceError, Writer, export};
+use super::super::{Action, Device, Model, Request};
+use super::{Flags, Metrics, Reader, TraceError, TraceFormat, TraceWriter, Traced, export};
 
-fn record() -> impl Strategy<Value = Record> {
-    let operation = prop::sample::select(Operation::ALL.to_vec());
+fn record() -> impl Strategy<Value = Traced> {
+    let operation = prop::sample::select(Action::ALL.to_vec());
     (any::<u64>(), prop::option::of(any::<u32>()), operation, any::<u64>(), any::<u32>(), any::<bool>())
         .prop_map(|(submitted_ns, latency, operation, sector, sectors, failed)| {
             let submitted_ns = submitted_ns >> 1;
             let flags = if failed { Flags::FAILED } else { Flags::default() };
             let completed_ns = latency.map(|latency| submitted_ns + u64::from(latency));
-            Record { submitted_ns, completed_ns, operation, sector, sectors, flags }
+            Traced { submitted_ns, completed_ns, operation, sector, sectors, flags }
         })
 }
 
-fn written(records: &[Record], bound: u64) -> (Vec<u8>, super::Written) {
-    let mut writer = Writer::new(Vec::new(), bound).unwrap();
+fn written(records: &[Traced], bound: u64) -> (Vec<u8>, super::TraceSize) {
+    let mut writer = TraceWriter::new(Vec::new(), bound).unwrap();
     for record in records {
         writer.record(record).unwrap();
     }
     writer.finish().unwrap()
 }
 
-fn read(bytes: &[u8]) -> Result<Vec<Record>, TraceError> {
+fn read(bytes: &[u8]) -> Result<Vec<Traced>, TraceError> {
     Reader::new(bytes)?.collect()
 }
 
@@ -50,14 +50,14 @@ proptest! {
 }
 
 /// A trace of a real workload: what a disk and its queue make of random reads, writes and flushes.
-fn real(count: u64) -> Vec<Record> {
+fn real(count: u64) -> Vec<Traced> {
     let mut device = Device::new(&Model::named("hdd-7200").unwrap(), 1 << 30, 1).unwrap();
     let requests = places(1, count, 1 << 30, 8).enumerate().map(|(index, sector)| match index % 10 {
-        0..4 => (Operation::Read, sector, 8),
-        9 if index % 100 == 99 => (Operation::Flush, 0, 0),
-        _ => (Operation::Write, sector, 8),
+        0..4 => (Action::Read, sector, 8),
+        9 if index % 100 == 99 => (Action::Flush, 0, 0),
+        _ => (Action::Write, sector, 8),
     });
-    carry_out(&mut device, 8, requests).iter().map(|done| Record::done(done, Flags::default())).collect()
+    carry_out(&mut device, 8, requests).iter().map(|done| Traced::done(done, Flags::default())).collect()
 }
 
 #[test]
@@ -87,15 +87,15 @@ fn a_trace_is_small_and_bounded() {
     assert_eq!(read(&bytes).unwrap(), records[..bounded.records as usize]);
 }
 
-fn at(submitted_ns: u64, completed_ns: u64, operation: Operation, sector: u64) -> Record {
-    let sectors = if operation == Operation::Flush { 0 } else { 8 };
+fn at(submitted_ns: u64, completed_ns: u64, operation: Action, sector: u64) -> Traced {
+    let sectors = if operation == Action::Flush { 0 } else { 8 };
     let flags = Flags::default();
-    Record { submitted_ns, completed_ns: Some(completed_ns), operation, sector, sectors, flags }
+    Traced { submitted_ns, completed_ns: Some(completed_ns), operation, sector, sectors, flags }
 }
 
 #[test]
 fn metrics_are_what_can_be_counted_by_hand() {
-    use Operation::{Flush, Read, Write};
+    use Action::{Flush, Read, Write};
     let records = [
         at(0, 100, Write, 0),
         at(50, 150, Write, 8),
@@ -124,10 +124,10 @@ fn metrics_are_what_can_be_counted_by_hand() {
 fn what_is_underway_is_kept_as_such() {
     let mut device = Device::new(&Model::named("hdd-7200").unwrap(), 1 << 30, 1).unwrap();
     for id in 0..40 {
-        device.submit(id, Request { id, operation: Operation::Read, sector: id * 1000, sectors: 8 });
+        device.submit(id, Request { id, operation: Action::Read, sector: id * 1000, sectors: 8 });
     }
-    let records: Vec<Record> =
-        device.underway().map(|(at_ns, request)| Record::underway(at_ns, request)).collect();
+    let records: Vec<Traced> =
+        device.underway().map(|(at_ns, request)| Traced::underway(at_ns, request)).collect();
     assert_eq!(records.len(), 40);
     let (bytes, _) = written(&records, u64::MAX);
     assert_eq!(read(&bytes).unwrap(), records);
@@ -146,9 +146,9 @@ fn run(program: &str, arguments: &[&str], folder: &std::path::Path) -> String {
 fn blkparse_reads_every_request() {
     let folder = tempfile::tempdir().unwrap();
     let mut records = real(2000);
-    records.push(at(u64::from(u32::MAX) * 10, u64::from(u32::MAX) * 10 + 5, Operation::Discard, 4096));
+    records.push(at(u64::from(u32::MAX) * 10, u64::from(u32::MAX) * 10 + 5, Action::Discard, 4096));
     let mut file = std::fs::File::create(folder.path().join("vda.blktrace.0")).unwrap();
-    export(&records, Format::Blktrace, "", &mut file).unwrap();
+    export(&records, TraceFormat::Blktrace, "", &mut file).unwrap();
     let seen = run("blkparse", &["-i", "vda", "-f", "%a %d %S %n %T.%t\\n"], folder.path());
     for (action, done) in [("Q", false), ("D", false), ("C", true)] {
         let mut expected: Vec<String> = records
@@ -185,7 +185,7 @@ fn fio_does_every_request_again() {
     let records = real(500);
     std::fs::File::create(folder.path().join("disk")).unwrap().set_len(1 << 30).unwrap();
     let mut file = std::fs::File::create(folder.path().join("log")).unwrap();
-    export(&records, Format::Iolog, "disk", &mut file).unwrap();
+    export(&records, TraceFormat::Iolog, "disk", &mut file).unwrap();
     let out = run(
         "fio",
         &[
@@ -199,20 +199,20 @@ fn fio_does_every_request_again() {
     );
     let found: serde_json::Value = serde_json::from_str(&out[out.find('{').unwrap()..]).unwrap();
     let metrics = Metrics::new(&records);
-    for (name, operation) in [("read", Operation::Read), ("write", Operation::Write)] {
+    for (name, operation) in [("read", Action::Read), ("write", Action::Write)] {
         let share = metrics.share(operation);
         assert_eq!(found["jobs"][0][name]["total_ios"], share.requests, "{name}");
         assert_eq!(found["jobs"][0][name]["io_bytes"], share.bytes, "{name}");
     }
-    assert_eq!(found["jobs"][0]["sync"]["total_ios"], metrics.share(Operation::Flush).requests);
+    assert_eq!(found["jobs"][0]["sync"]["total_ios"], metrics.share(Action::Flush).requests);
 }
 
 #[test]
 fn a_table_has_a_line_for_each() {
     let mut out = Vec::new();
-    let mut open = at(7, 9, Operation::Read, 1);
+    let mut open = at(7, 9, Action::Read, 1);
     open.completed_ns = None;
-    export(&[at(5, 6, Operation::WriteZeroes, 16), open], Format::Csv, "", &mut out).unwrap();
+    export(&[at(5, 6, Action::WriteZeroes, 16), open], TraceFormat::Csv, "", &mut out).unwrap();
     assert_eq!(
         String::from_utf8(out).unwrap(),
         "submitted_ns,completed_ns,operation,sector,sectors,failed\n5,6,write_zeroes,16,8,false\n7,,read,1,8,false\n"

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
-use super::record::{Before, Record, encode};
+use super::record::{Before, Traced, encode};
 
 /// How a trace's file begins: what it is, and the version of its form.
 pub(super) const MAGIC: &[u8; 8] = b"fsvtrac1";
@@ -14,7 +14,7 @@ const PIECE: usize = 1 << 16;
 
 /// How a trace's file ends, or where it stopped being written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct TraceSize {
     pub records: u64,
     /// Records that came after the bound was reached, and are not.
     pub left_out: u64,
@@ -25,33 +25,33 @@ pub struct Written {
 /// Appends records to a trace. Each piece can be read without those after it, so that a trace whose writer was killed
 /// lacks its end and nothing else.
 #[derive(Debug)]
-pub struct Writer<W: Write> {
+pub struct TraceWriter<W: Write> {
     sink: W,
     /// Bytes the file may have.
     bound: u64,
     records: Vec<u8>,
     in_piece: u64,
     before: Before,
-    written: Written,
+    written: TraceSize,
 }
 
-impl<W: Write> Writer<W> {
+impl<W: Write> TraceWriter<W> {
     /// A trace of at most about this many bytes.
     ///
     /// # Errors
     /// When the first bytes cannot be written.
-    pub fn new(mut sink: W, bound: u64) -> io::Result<Writer<W>> {
+    pub fn new(mut sink: W, bound: u64) -> io::Result<TraceWriter<W>> {
         sink.write_all(MAGIC)?;
-        let written = Written { bytes: MAGIC.len() as u64, ..Written::default() };
+        let written = TraceSize { bytes: MAGIC.len() as u64, ..TraceSize::default() };
         let records = Vec::with_capacity(PIECE + 64);
-        Ok(Writer { sink, bound, records, in_piece: 0, before: Before::default(), written })
+        Ok(TraceWriter { sink, bound, records, in_piece: 0, before: Before::default(), written })
     }
 
     /// Appends a record; past the bound it is only counted.
     ///
     /// # Errors
     /// When a full piece cannot be written.
-    pub fn record(&mut self, record: &Record) -> io::Result<()> {
+    pub fn record(&mut self, record: &Traced) -> io::Result<()> {
         if self.written.bytes >= self.bound {
             self.written.left_out += 1;
             return Ok(());
@@ -83,7 +83,7 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn finish(mut self) -> io::Result<(W, Written)> {
+    pub fn finish(mut self) -> io::Result<(W, TraceSize)> {
         self.end_piece()?;
         self.sink.flush()?;
         Ok((self.sink, self.written))

@@ -1,7 +1,7 @@
 //! The comparison as a page of text.
 
 use super::{ComparisonReport, WORDS};
-use crate::report::Look;
+use crate::report::TerminalLook;
 use crate::report::terminal::{ASCII, Page, Tone, UNICODE, aligned, finished, toned};
 use crate::report::text::{one_line, shorten, width};
 use crate::report::text_table::TextTable;
@@ -12,7 +12,7 @@ const LABEL: usize = 10;
 /// A name or a value is shown in this many columns at most.
 const LONGEST: usize = 24;
 
-pub(super) fn render(report: ComparisonReport<'_>, look: Look) -> String {
+pub(super) fn render(report: ComparisonReport<'_>, look: TerminalLook) -> String {
     let whole = &report.found.whole;
     let signs = if look.unicode { UNICODE } else { ASCII };
     let mut page = Page { lines: Vec::new(), look };
@@ -40,7 +40,7 @@ pub(super) fn render(report: ComparisonReport<'_>, look: Look) -> String {
 }
 
 /// A candidate is named once, and each row has its tone.
-fn table(mut table: TextTable, tones: Vec<Option<Tone>>, look: Look, rule: &str) -> Vec<String> {
+fn table(mut table: TextTable, tones: Vec<Option<Tone>>, look: TerminalLook, rule: &str) -> Vec<String> {
     let mut last = String::new();
     for row in &mut table.rows {
         for cell in row.iter_mut().take(2) {

@@ -5,10 +5,10 @@ use serde_json::Value;
 use super::{ComparisonReport, write_comparison};
 use crate::journal::{Event, Run};
 use crate::report::fixtures::{Story, id, shape};
-use crate::report::{Format, Look};
+use crate::report::{Format, TerminalLook};
 use crate::verdict::{Side, compare};
 
-const PLAIN: Look = Look { columns: 100, colour: false, unicode: true, detail: true };
+const PLAIN: TerminalLook = TerminalLook { columns: 100, colour: false, unicode: true, detail: true };
 
 /// Eight blocks in which `ext4` writes for so long, and `xfs` as it always does.
 fn story(write: f64) -> Story {
@@ -95,10 +95,10 @@ fn nothing_found_is_not_shown_as_good_news() {
 fn colour_and_unicode_add_no_meaning() {
     let (before, after) = (story(1.0), story(1.25));
     let shown = |look| page(&before, &after, Format::Terminal(look));
-    let coloured = shown(Look { colour: true, ..PLAIN });
+    let coloured = shown(TerminalLook { colour: true, ..PLAIN });
     assert!(coloured.contains("\x1b["));
     assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), shown(PLAIN));
-    let ascii = shown(Look { unicode: false, ..PLAIN });
+    let ascii = shown(TerminalLook { unicode: false, ..PLAIN });
     assert!(ascii.is_ascii() && !ascii.contains('?'), "{ascii}");
 }
 
@@ -128,7 +128,7 @@ fn a_history_in_every_form() {
     let nights = nights();
     let shown = |format| history(&nights.each_ref(), format);
     insta::assert_snapshot!("history_terminal", shown(Format::Terminal(PLAIN)));
-    assert!(shown(Format::Terminal(Look { unicode: false, ..PLAIN })).is_ascii());
+    assert!(shown(Format::Terminal(TerminalLook { unicode: false, ..PLAIN })).is_ascii());
     let markdown = shown(Format::Markdown);
     assert!(markdown.contains("▲ **worse** | ▁▁██ | same |"), "{markdown}");
     let json: Value = serde_json::from_str(&shown(Format::Json)).unwrap();

@@ -12,7 +12,7 @@ use crate::report::markdown::{code, escaped, text_table};
 use crate::report::number::times;
 use crate::report::terminal::{ASCII, Page, Tone, UNICODE, aligned, finished};
 use crate::report::text::{count, one_line};
-use crate::report::{Look, ReportError};
+use crate::report::{ReportError, TerminalLook};
 use crate::verdict::{Estimate, Outcome, Sites};
 
 /// Version of the JSON: raised when a field goes or changes its meaning.
@@ -22,7 +22,7 @@ const WORDS: [&str; 4] = ["kernel", "lab", "take", "device"];
 /// From here on a cell of the page is as deep as it gets.
 const FARTHEST: f64 = 16.0;
 
-pub(super) fn terminal(report: &DeviceReport, look: Look) -> String {
+pub(super) fn terminal(report: &DeviceReport, look: TerminalLook) -> String {
     let signs = if look.unicode { UNICODE } else { ASCII };
     let mut page = Page { lines: Vec::new(), look };
     page.text(Tone::Strong, &report.title);

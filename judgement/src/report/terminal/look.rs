@@ -6,7 +6,7 @@ use rustix::termios::tcgetwinsize;
 
 /// What the receiving end can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
+pub struct TerminalLook {
     pub columns: usize,
     /// Colours and bold type. They never carry meaning alone.
     pub colour: bool,
@@ -22,7 +22,7 @@ const WIDEST: usize = 120;
 /// For files and pipes.
 const USUAL: usize = 100;
 
-impl Look {
+impl TerminalLook {
     /// What suits standard output as it is now.
     pub fn of_stdout(detail: bool) -> Self {
         let stdout = std::io::stdout();
@@ -97,10 +97,10 @@ pub(in crate::report) const ASCII: Signs = Signs {
 
 #[cfg(test)]
 mod tests {
-    use super::Look;
+    use super::TerminalLook;
 
-    fn look(is_terminal: bool, columns: Option<usize>, variables: &[(&str, &str)]) -> Look {
-        Look::suited(is_terminal, columns, false, |name| {
+    fn look(is_terminal: bool, columns: Option<usize>, variables: &[(&str, &str)]) -> TerminalLook {
+        TerminalLook::suited(is_terminal, columns, false, |name| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         })
     }
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn a_modern_terminal_gets_colour_and_unicode() {
         let seen = look(true, Some(90), &[("LANG", "en_GB.UTF-8"), ("TERM", "xterm-256color")]);
-        assert_eq!(seen, Look { columns: 90, colour: true, unicode: true, detail: false });
+        assert_eq!(seen, TerminalLook { columns: 90, colour: true, unicode: true, detail: false });
     }
 
     #[test]

@@ -4,7 +4,7 @@ mod look;
 mod paint;
 mod table;
 
-pub use look::Look;
+pub use look::TerminalLook;
 pub(super) use look::{ASCII, Signs, UNICODE};
 pub(super) use paint::{Tone, finished, toned};
 
@@ -25,7 +25,7 @@ const LONGEST_REASON: usize = 400;
 /// Width of the words on findings.
 const FINDING: usize = 21;
 
-pub(super) fn render(report: &Report<'_>, look: Look) -> String {
+pub(super) fn render(report: &Report<'_>, look: TerminalLook) -> String {
     let signs = if look.unicode { UNICODE } else { ASCII };
     let mut page = Page { lines: Vec::new(), look };
     page.text(Tone::Strong, &report.run.header.title);
@@ -47,7 +47,7 @@ pub(super) fn render(report: &Report<'_>, look: Look) -> String {
 
 pub(super) struct Page {
     pub(super) lines: Vec<String>,
-    pub(super) look: Look,
+    pub(super) look: TerminalLook,
 }
 
 impl Page {

@@ -4,7 +4,7 @@
 
 use anstyle::{AnsiColor, Style};
 
-use super::Look;
+use super::TerminalLook;
 
 /// A style's meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(in crate::report) fn toned(tone: Tone, text: &str) -> String {
 }
 
 /// The page as it goes out: marks become escape sequences or vanish; without Unicode every sign becomes ASCII.
-pub(in crate::report) fn finished(page: &str, look: Look) -> String {
+pub(in crate::report) fn finished(page: &str, look: TerminalLook) -> String {
     let mut out = String::with_capacity(page.len());
     for character in page.chars() {
         if character == END {
@@ -79,17 +79,20 @@ fn in_ascii(character: char) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Look, Tone, finished, toned};
+    use super::{TerminalLook, Tone, finished, toned};
     use crate::report::text::{one_line, width};
 
-    const PLAIN: Look = Look { columns: 80, colour: false, unicode: true, detail: false };
+    const PLAIN: TerminalLook = TerminalLook { columns: 80, colour: false, unicode: true, detail: false };
 
     #[test]
     fn marks_take_no_room_and_become_colour_or_nothing() {
         let marked = toned(Tone::Good, "best");
         assert_eq!(width(&marked), 4);
         assert_eq!(finished(&marked, PLAIN), "best");
-        assert_eq!(finished(&marked, Look { colour: true, ..PLAIN }), "\u{1b}[1m\u{1b}[32mbest\u{1b}[0m");
+        assert_eq!(
+            finished(&marked, TerminalLook { colour: true, ..PLAIN }),
+            "\u{1b}[1m\u{1b}[32mbest\u{1b}[0m"
+        );
     }
 
     #[test]
@@ -99,7 +102,7 @@ mod tests {
 
     #[test]
     fn without_unicode_all_is_ascii() {
-        let out = finished("ü 3 µs ≈ 1.2 × … ±", Look { unicode: false, ..PLAIN });
+        let out = finished("ü 3 µs ≈ 1.2 × … ±", TerminalLook { unicode: false, ..PLAIN });
         assert_eq!(out, "? 3 us ~ 1.2 x ... +-");
     }
 }

@@ -2,7 +2,7 @@
 
 use comfy_table::{Cell as TableCell, CellAlignment, ContentArrangement, Table, TableStyle};
 
-use super::Look;
+use super::TerminalLook;
 use super::look::Signs;
 use super::paint::{Tone, toned};
 use crate::report::matrix::{Cell, Mark, Matrix, Row};
@@ -41,7 +41,13 @@ pub(super) fn shown_name(name: &str, signs: Signs) -> String {
 
 /// The matrix as lines. `names` is the least width of the first column; `ranked` adds the goal's column to the first
 /// table.
-pub(super) fn lines(matrix: &Matrix, names: usize, ranked: bool, look: Look, signs: Signs) -> Vec<String> {
+pub(super) fn lines(
+    matrix: &Matrix,
+    names: usize,
+    ranked: bool,
+    look: TerminalLook,
+    signs: Signs,
+) -> Vec<String> {
     let first = TextColumn {
         header: vec!["candidate".to_owned()],
         cells: matrix

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Because, Now, judge_one, then_and_now};
 use crate::journal::Unit;
 use crate::plan::{Bytes, Claim, DeviceSource, Of, Plan, Published};
-use crate::verdict::{Blocks, Estimate, PhaseEstimate};
+use crate::verdict::{ByBlock, Estimate, PhaseEstimate};
 
 fn estimate(candidate: &str, n: usize, (min, point, max): (f64, f64, f64)) -> PhaseEstimate {
     PhaseEstimate {
@@ -40,7 +40,7 @@ fn better(one: &[&str], than: &[&str], by: f64) -> Claim {
 }
 
 fn now(claim: Claim, estimates: &[PhaseEstimate]) -> Now {
-    judge_one(&published(claim), estimates, &Blocks::default(), 0.03).now
+    judge_one(&published(claim), estimates, &ByBlock::default(), 0.03).now
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn spread_is_of_the_best_and_the_worst() {
 fn what_was_not_measured_is_named() {
     let estimates = [estimate("a", 3, (1.0, 1.0, 1.0))];
     let published = published(better(&["a"], &["gone"], 1.0));
-    let judged = judge_one(&published, &estimates, &Blocks::default(), 0.03);
+    let judged = judge_one(&published, &estimates, &ByBlock::default(), 0.03);
     assert_eq!((judged.now, judged.missing.clone()), (Now::CannotTell, names(&["gone"])));
     assert_eq!(judged.because, Because::NotMeasured);
 }
@@ -128,7 +128,7 @@ fn rates_are_better_when_higher() {
     };
     let published = Published { metric: "throughput".to_owned(), ..published(better(&["a"], &["b"], 1.5)) };
     let estimates = [rate("a", 200.0), rate("b", 100.0)];
-    let judged = judge_one(&published, &estimates, &Blocks::default(), 0.03);
+    let judged = judge_one(&published, &estimates, &ByBlock::default(), 0.03);
     assert_eq!(judged.now, Now::Holds);
     assert!(matches!(judged.because, Because::Pair { ratio, .. } if (ratio - 2.0).abs() < 1e-9));
 }
@@ -149,7 +149,7 @@ fn what_is_reached_is_a_share_of_another_number() {
             of_phase: Some(of_phase.to_owned()),
         };
         let published = Published { metric: "rate".to_owned(), ..published(claim) };
-        let judged = judge_one(&published, &estimates, &Blocks::default(), 0.03);
+        let judged = judge_one(&published, &estimates, &ByBlock::default(), 0.03);
         assert_eq!(judged.missing, names(&["gone"]));
         (judged.now, judged.because)
     };
@@ -170,8 +170,8 @@ fn nothing_is_said_of_cpu_where_it_is_free() {
     let of_cpu =
         |name, value| PhaseEstimate { metric: metric.clone(), ..estimate(name, 3, (value, value, value)) };
     let estimates = [of_cpu("fast", 0.15), of_cpu("slow", 0.4)];
-    assert_eq!(then_and_now(&plan, &estimates, &Blocks::default())[0].now, Now::Holds);
+    assert_eq!(then_and_now(&plan, &estimates, &ByBlock::default())[0].now, Now::Holds);
     plan.device.source = DeviceSource::Model { name: "hdd-7200".to_owned(), size: Bytes(80 << 30) };
-    let free = &then_and_now(&plan, &estimates, &Blocks::default())[0];
+    let free = &then_and_now(&plan, &estimates, &ByBlock::default())[0];
     assert_eq!((free.now, &free.because), (Now::CannotTell, &Because::CpuIsFree));
 }

@@ -20,7 +20,7 @@ pub(super) struct Block {
 }
 
 #[derive(Debug)]
-pub(super) struct Blocks {
+pub(super) struct EraseBlocks {
     pub(super) blocks: Vec<Block>,
     pub(super) units: u32,
     victim: Victim,
@@ -33,10 +33,10 @@ pub(super) struct Blocks {
     pub(super) erased: (u64, u64),
 }
 
-impl Blocks {
+impl EraseBlocks {
     /// As many blocks as there are counts: those with something valid are closed, in this order; the rest is free.
-    pub(super) fn new(valid: &[u32], units: u32, victim: Victim) -> Blocks {
-        let mut this = Blocks {
+    pub(super) fn new(valid: &[u32], units: u32, victim: Victim) -> EraseBlocks {
+        let mut this = EraseBlocks {
             blocks: valid.iter().map(|valid| Block { valid: *valid, ..Block::default() }).collect(),
             units,
             victim,

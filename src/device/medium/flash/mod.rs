@@ -5,7 +5,7 @@ mod dies;
 mod mapping;
 mod permutation;
 
-use blocks::{Blocks, NOBODY};
+use blocks::{EraseBlocks, NOBODY};
 use dies::Dies;
 use mapping::{Initial, Mapping, Place};
 use permutation::Permutation;
@@ -14,7 +14,7 @@ use super::super::cache::{Cache, Extent};
 use super::super::model::parameters::{self, State};
 use super::super::planted::{Bug, planted};
 use super::super::wear::Wear;
-use super::{Medium, Span};
+use super::{MediumModel, Span};
 
 /// Sectors of the unit that is mapped: 4 KiB.
 const UNIT: u64 = 8;
@@ -27,7 +27,7 @@ pub(super) struct Flash {
     page_units: u64,
     mapping: Mapping,
     initial: Initial,
-    blocks: Blocks,
+    blocks: EraseBlocks,
     dies: Dies,
     /// Cleaning begins when fewer blocks than this are free.
     low: usize,
@@ -67,7 +67,7 @@ impl Flash {
             page_units,
             mapping: Mapping::new(units, parameters.state != State::Fresh),
             initial: Initial::new(&valid, shuffle),
-            blocks: Blocks::new(&valid, block_units as u32, parameters.victim),
+            blocks: EraseBlocks::new(&valid, block_units as u32, parameters.victim),
             dies,
             low: low as usize,
             cleaning: None,
@@ -224,7 +224,7 @@ fn initial_counts(state: State, units: u64, block_units: u64, count: u64, spare:
     valid
 }
 
-impl Medium for Flash {
+impl MediumModel for Flash {
     fn parallel(&self) -> usize {
         usize::MAX
     }
