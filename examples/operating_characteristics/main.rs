@@ -65,7 +65,7 @@ fn simulate(
     request: &Request,
 ) -> Tally {
     let mut tally = Tally::default();
-    let rule = Rule { tie: TIE, minimum: 3, maximum: MOST_BLOCKS, ranked: request.ranked };
+    let rule = Rule { tie: TIE, minimum: 3, maximum: MOST_BLOCKS, ranked: request.ranked, early: true };
     for repetition in 0..request.repetitions {
         let seed = stream << 24 | u64::from(repetition);
         let mut world = World::new(|normal| centres(truth, candidates, normal), noise, deviation, seed);

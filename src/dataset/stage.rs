@@ -23,6 +23,9 @@ use super::write::{Manner, Source, Untimed, write_tree};
 /// What a file takes more than its bytes, at most: its last block, half empty, and its inode.
 const BLOCK: u64 = 4096;
 
+/// The inode alone: what memory holds of a file on a tmpfs besides its pages.
+const INODE: u64 = 1024;
+
 #[derive(Debug)]
 pub struct Staged {
     path: PathBuf,
@@ -170,7 +173,8 @@ pub fn room_for(spec: &Dataset) -> u64 {
         }),
         // Whole subdirectories are taken: up to an eighth more than asked for.
         Dataset::Folder { size: Some(size), .. } => size.0.saturating_add(size.0 / 8),
-        Dataset::Flat { .. } | Dataset::File { .. } => least_space(spec),
+        Dataset::Flat { files, .. } => least_space(spec).saturating_add(files.saturating_mul(INODE)),
+        Dataset::File { .. } => least_space(spec),
     }
 }
 

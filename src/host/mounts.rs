@@ -31,9 +31,12 @@ pub fn at(path: &Path) -> Option<Mount> {
     mounts(&Root::new("/")).ok()?.into_iter().rfind(|mount| mount.target == path)
 }
 
+/// The most that a tmpfs may take of the memory: what is staged was asked for beforehand, and is most of a small guest's.
+const SHARE: &str = "size=95%";
+
 /// Mounts a fresh tmpfs; nodes on it open devices only where they belong, at `/dev`.
 pub fn memory(point: &Path, mode: &str) -> Result<(), MountError> {
-    let data = CString::new(format!("mode={mode}")).unwrap_or_default();
+    let data = CString::new(format!("mode={mode},{SHARE}")).unwrap_or_default();
     let mut flags = MountFlags::NOSUID;
     flags.set(MountFlags::NODEV, point != Path::new(DEVICES));
     rustix::mount::mount("fsverdict", point, "tmpfs", flags, Some(data.as_c_str()))

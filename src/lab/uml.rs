@@ -100,7 +100,8 @@ impl Uml {
             *self.staged.get_or_init(|| bytes_to_stage(&self.plan.datasets, &self.plan.phases).unwrap_or(0));
         let own = candidate.and_then(|candidate| candidate.under.memory).or(self.plan.memory);
         let own = own.map_or(BASE_MEMORY, |memory| memory.0);
-        let memory = own.saturating_add(bytes.saturating_add(bytes / 2));
+        // No more than staging takes: what a guest has left for its caches is what the plan says.
+        let memory = own.saturating_add(bytes.saturating_add(bytes / 16));
         let modelled = matches!(self.plan.device.source, DeviceSource::Model { .. });
         // In simulated time another disk would answer at another moment every time.
         if bytes == 0 || modelled || in_memory(self.plan.device.staging, memory) {

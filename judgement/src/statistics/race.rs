@@ -61,6 +61,8 @@ pub struct Rule {
     pub maximum: u32,
     /// Go on until each candidate is behind the leader or tied with it.
     pub ranked: bool,
+    /// Somebody may rest before [`FEWEST`] blocks.
+    pub early: bool,
 }
 
 impl Rule {
@@ -169,7 +171,8 @@ impl Race {
 
     fn look(&mut self, before: u32, block: u32, leader: Option<usize>, rivals: &[Rival]) -> Ruling {
         let late = block >= self.rule.minimum.max(FEWEST);
-        let early = block >= 2 && self.rule.minimum <= FEWEST && self.taking_part().len() >= MANY;
+        let early =
+            self.rule.early && block >= 2 && self.rule.minimum <= FEWEST && self.taking_part().len() >= MANY;
         let looks = (late || early) && ((before + 1..=block).any(is_look) || self.is_spent());
         if let Some(leader) = leader.filter(|_| looks && !rivals.is_empty()) {
             if late && rivals.iter().all(|rival| self.rule.is_known(rival)) {
@@ -280,7 +283,7 @@ mod tests {
 
     use super::{Look, Race, Rule, Ruling};
 
-    const RULE: Rule = Rule { tie: 0.03, minimum: 3, maximum: 10, ranked: false };
+    const RULE: Rule = Rule { tie: 0.03, minimum: 3, maximum: 10, ranked: false, early: true };
 
     /// Scores in per cent; a negative number is one without a result.
     fn row(percent: &[f64]) -> Vec<Option<f64>> {
@@ -329,6 +332,13 @@ mod tests {
         let all = |at: u32| row(&[f64::from(at % 2) * 8.0, 4.0, 300.0, 301.0, 302.0, 303.0]);
         let ended = (1..50).find(|at| block_of(&mut race, &all(*at)).outcome == Ruling::Undecided);
         assert_eq!((ended, race.racing()), (Some(8), vec![0, 1]));
+    }
+
+    #[test]
+    fn nobody_rests_early_where_that_is_not_wanted() {
+        let blocks = [[0.0, 100.0, 99.0, 5.0, 90.0], [5.0, 100.5, 98.0, 4.0, 91.0]].map(|row| row.to_vec());
+        let (race, look) = after(Rule { early: false, ..RULE }, &blocks);
+        assert_eq!((look.outcome, race.racing()), (Ruling::Continue, vec![0, 1, 2, 3, 4]));
     }
 
     #[test]

@@ -27,7 +27,9 @@ impl Deliberation {
         // Who asks for more blocks wants to know more than who leads.
         let ranked = plan.protocol.until == Until::Ranked || run.extended_to.is_some();
         let maximum = run.extended_to.map_or(blocks.max, |extended| extended.max(blocks.max));
-        let rule = Rule { tie: plan.protocol.tie, minimum: blocks.min, maximum, ranked };
+        // So many blocks were asked for, of everybody; and a finding is told from three trials of each.
+        let early = blocks.min < maximum && plan.published.is_empty();
+        let rule = Rule { tie: plan.protocol.tie, minimum: blocks.min, maximum, ranked, early };
         let mut race = Race::new(rule, candidates.len());
         let yardstick = Yardstick::of(plan, run);
         let trials: ByBlock<'_> = run.trials.iter().filter(|trial| trial.counts()).collect();
