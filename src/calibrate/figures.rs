@@ -1,21 +1,17 @@
 //! What a grid says, in the figures that a model's numbers decide.
 
-use super::grid::{Cell, Found};
+use super::grid::{Cell, Found, Kind, STREAMED};
 
-/// Which half of the grid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Half {
-    Fitted,
-    LeftOut,
+/// Every second cell is not fitted to, but compared with.
+fn half(cells: &[Cell], left_out: bool) -> impl Iterator<Item = &Cell> {
+    cells.iter().skip(usize::from(left_out)).step_by(2)
 }
 
-impl Half {
-    fn of(self, cells: &[Cell]) -> impl Iterator<Item = &Cell> {
-        cells.iter().skip(usize::from(self == Half::LeftOut)).step_by(2)
-    }
-}
+/// From this many times what a byte takes with one stream, units are copied for each write.
+const CLIFF: f64 = 2.0;
 
-/// Straight lines through the cells of the fitted half, in nanoseconds.
+/// Straight lines through the cells of the fitted half, in nanoseconds. Not a number where that half of the grid was not
+/// done.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Figures {
     /// What a read of nothing would take that the device still has in its memory.
@@ -35,28 +31,45 @@ pub(super) struct Figures {
     pub mean_jump: f64,
     /// How far reads after the same jump differ (standard deviation): a share of one rotation.
     pub spread: f64,
+    /// What a write of nothing would take that goes on.
+    pub write_command: f64,
+    /// A byte of a long row of writes.
+    pub written_byte: f64,
+    /// What a flush takes beyond writing, and each scattered write before it.
+    pub flush: f64,
+    pub scattered: f64,
+    /// How many streams go as fast as one; and what a byte takes with more.
+    pub streams: f64,
+    pub copied_byte: f64,
 }
 
 impl Figures {
     pub(super) fn of(found: &Found) -> Figures {
-        let points = |cells: &[Cell]| -> Vec<(f64, f64)> {
+        let points = |kind: Kind| -> Vec<(f64, f64)> {
             let every = |cell: &Cell| cell.times_ns.iter().map(|time| (cell.at, *time)).collect::<Vec<_>>();
-            Half::Fitted.of(cells).flat_map(every).collect()
+            half(found.of(kind), false).flat_map(every).collect()
         };
-        let (command, link_byte) = line(&points(&found.again));
-        let (access, access_byte) = line(&points(&found.anywhere));
+        let (command, link_byte) = line(&points(Kind::Again));
+        let (access, access_byte) = line(&points(Kind::Anywhere));
         let mib = f64::from(1 << 20);
         // Rates, not times, change evenly from the outer edge to the inner.
         let rates: Vec<_> =
-            Half::Fitted.of(&found.onwards).map(|cell| (cell.at, mib / cell.mean_ns())).collect();
+            half(found.of(Kind::Onwards), false).map(|cell| (cell.at, mib / cell.mean_ns())).collect();
         let (first, slope) = line(&rates);
         let mean_rate = rates.iter().map(|(_, rate)| rate).sum::<f64>() / rates.len() as f64;
-        let jumps = points(&found.jumps);
+        let jumps = points(Kind::Jumps);
         let (start, slope_jump) = line(&jumps);
         let squares = jumps.iter().map(|(at, time)| (time - start - slope_jump * at).powi(2)).sum::<f64>();
         // Those that waited least for the platter show the arm best.
-        let least: Vec<_> = Half::Fitted.of(&found.jumps).map(|cell| (cell.at, cell.low_ns())).collect();
+        let least: Vec<_> = half(found.of(Kind::Jumps), false).map(|cell| (cell.at, cell.low_ns())).collect();
         let (shortest, slope_jump) = line(&least);
+        let (flush, scattered) = line(&points(Kind::Scattered));
+        let streams: Vec<_> = half(found.of(Kind::Streams), false)
+            .map(|cell| (cell.at, cell.mean_ns() / STREAMED as f64))
+            .collect();
+        let alone = streams.first().map_or(f64::NAN, |(_, byte)| *byte);
+        let (fast, slow): (Vec<_>, Vec<_>) = streams.iter().partition(|(_, byte)| *byte < CLIFF * alone);
+        let copied = slow.iter().map(|(_, byte)| byte).sum::<f64>() / slow.len() as f64;
         Figures {
             command,
             link_byte,
@@ -69,6 +82,12 @@ impl Figures {
             // The mean distance of two places is a third of the whole, of its root 8/15.
             mean_jump: shortest + slope_jump * 8.0 / 15.0,
             spread: (squares / jumps.len() as f64).sqrt(),
+            write_command: line(&points(Kind::WritesOn)).0,
+            written_byte: line(&points(Kind::Bursts)).1,
+            flush,
+            scattered,
+            streams: fast.len() as f64,
+            copied_byte: copied,
         }
     }
 }
@@ -85,17 +104,12 @@ fn line(points: &[(f64, f64)]) -> (f64, f64) {
 }
 
 /// How far a model is from the device on the half it was not fitted to: the mean of the cells' errors, as shares, by kind.
-pub(super) fn errors(device: &Found, model: &Found) -> [(&'static str, f64); 4] {
-    let error = |kind: fn(&Found) -> &[Cell]| {
-        let pairs = Half::LeftOut.of(kind(device)).zip(Half::LeftOut.of(kind(model)));
+pub(super) fn errors(device: &Found, model: &Found) -> Vec<(&'static str, f64)> {
+    let error = |(kind, cells): (&Kind, &Vec<Cell>)| {
+        let pairs = half(cells, true).zip(half(model.of(*kind), true));
         let shares: Vec<f64> =
             pairs.map(|(real, said)| (said.mean_ns() / real.mean_ns() - 1.0).abs()).collect();
-        shares.iter().sum::<f64>() / shares.len().max(1) as f64
+        (kind.title(), shares.iter().sum::<f64>() / shares.len().max(1) as f64)
     };
-    [
-        ("reads of what was just read", error(|found| &found.again)),
-        ("reads anywhere", error(|found| &found.anywhere)),
-        ("reads that go on", error(|found| &found.onwards)),
-        ("reads after a jump", error(|found| &found.jumps)),
-    ]
+    device.0.iter().map(error).collect()
 }

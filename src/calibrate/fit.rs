@@ -1,22 +1,17 @@
 //! Moves a model's numbers until it answers the grid as the device did.
 
-use super::disk::{Disk, Modelled};
+use super::disk::Modelled;
 use super::figures::{Figures, errors};
-use super::grid::{Found, measure};
+use super::grid::{Found, Grid, measure};
 use super::text::{number, rounded, value, with};
 use crate::device::{Model, ModelError};
 
 /// A device could not be calibrated.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
-    /// It cannot be read.
-    #[error("cannot measure {device}: {source}\nhint: it must be readable and hold 512 MiB or more")]
-    Read {
-        /// Its path.
-        device: String,
-        /// Why.
-        source: std::io::Error,
-    },
+    /// The grid cannot be done on the model.
+    #[error("cannot measure a device of that size: {0}\nhint: it must hold 512 MiB or more")]
+    Grid(#[from] std::io::Error),
     /// No model to start from, or the numbers make none.
     #[error(transparent)]
     Model(#[from] ModelError),
@@ -29,8 +24,8 @@ pub struct Calibrated {
     pub toml: String,
     /// Each number that was measured: section, key, value.
     pub numbers: Vec<(&'static str, &'static str, f64)>,
-    /// How far the model is from the device on the half of the grid it was not fitted to, by kind of read, as shares.
-    pub errors: [(&'static str, f64); 4],
+    /// How far the model is from the device on the half of the grid it was not fitted to, by kind of access, as shares.
+    pub errors: Vec<(&'static str, f64)>,
 }
 
 /// How a number follows from a figure of the device and the same of the model.
@@ -39,6 +34,12 @@ enum Effect {
     Moves(f64),
     /// A rate in MB/s: its nanoseconds a byte move by the difference.
     Rate,
+    /// It takes as many times as long, or as little.
+    Times,
+    /// A rate in MB/s of what takes as many times as long.
+    Slower,
+    /// A number of things: it moves by the difference.
+    Counts,
     /// Turns a minute: the spread of reads is a share of one; among the speeds that drives have.
     Speed,
 }
@@ -47,9 +48,38 @@ struct Knob(&'static str, &'static str, fn(&Figures) -> f64, Effect);
 
 const SPEEDS: [f64; 6] = [4200.0, 5400.0, 5900.0, 7200.0, 10_000.0, 15_000.0];
 
-/// What reading decides of each kind of medium, in steps: what comes later rests on what came before.
-fn knobs(template: &str) -> Vec<Vec<Knob>> {
+/// What the grid decides of each kind of medium, in steps: what comes later rests on what came before.
+fn knobs(template: &str, writes: bool) -> Vec<Vec<Knob>> {
     let has = |section: &str, key: &str| value(template, section, key).is_some();
+    let mut steps = read_knobs(has);
+    if writes {
+        let flush = || Knob("cache", "flush_us", |f| f.flush, Effect::Moves(1e-3));
+        steps.extend(if has("platter", "rpm") {
+            let settle = Knob("platter", "write_settle_ms", |f| f.scattered, Effect::Moves(1e-6));
+            vec![vec![settle, flush()]]
+        } else if has("units", "unit") {
+            vec![
+                vec![
+                    Knob("units", "write_us", |f| f.write_command, Effect::Moves(1e-3)),
+                    Knob("units", "write_mb_s", |f| f.written_byte, Effect::Rate),
+                    Knob("units", "open", |f| f.streams, Effect::Counts),
+                ],
+                vec![Knob("units", "copy_mb_s", |f| f.copied_byte, Effect::Slower)],
+            ]
+        } else if has("flash", "page") {
+            vec![vec![
+                Knob("link", "write_us", |f| f.write_command, Effect::Moves(1e-3)),
+                Knob("flash", "program_us", |f| f.written_byte, Effect::Times),
+                flush(),
+            ]]
+        } else {
+            Vec::new()
+        });
+    }
+    steps
+}
+
+fn read_knobs(has: impl Fn(&str, &str) -> bool) -> Vec<Vec<Knob>> {
     if has("platter", "rpm") {
         vec![
             vec![
@@ -87,19 +117,20 @@ fn knobs(template: &str) -> Vec<Vec<Knob>> {
 /// Rounds of each step. A number moves by what is still missing; where one hides another, that takes several.
 const ROUNDS: usize = 10;
 
-/// Measures `disk` and fits to it the model of `template`'s file, which keeps what reading does not show.
+/// Fits the model of `template`'s file, which keeps what the grid does not show, to what the grid found on a device of this
+/// size.
 ///
 /// # Errors
-/// When the disk cannot be read, or the template is none.
+/// When the template is none, or the device too small.
 pub fn calibrate(
-    disk: &mut dyn Disk,
+    found: &Found,
+    size: u64,
     (device, name, date): (&str, &str, &str),
     template: &str,
 ) -> Result<Calibrated, CalibrateError> {
-    let size = disk.size_bytes() / 4096 * 4096;
-    let unreadable = |source| CalibrateError::Read { device: device.to_owned(), source };
-    let found = measure(disk).map_err(unreadable)?;
-    let real = Figures::of(&found);
+    let size = size / 4096 * 4096;
+    let writes = found.has(Grid::Writing);
+    let real = Figures::of(found);
     let like = value(template, "", "name").unwrap_or_default().trim_matches('"').to_owned();
     let mut text = template
         .lines()
@@ -113,43 +144,42 @@ pub fn calibrate(
     ] {
         text = with(&text, section, key, &value);
     }
-    let answer = |text: &str| -> Result<Found, CalibrateError> {
+    let answer = |text: &str, writing: bool| -> Result<Found, CalibrateError> {
         let model = Model::read(text, name, None)?;
-        measure(&mut Modelled::new(&model, size, 1)?).map_err(unreadable)
+        let on = |grid| Ok(measure(&mut Modelled::new(&model, size, 1)?, grid)?);
+        if writing { on(Grid::Writing) } else { on(Grid::Reading) }
     };
-    let steps = knobs(template);
-    for step in &steps {
+    let steps = knobs(template, writes);
+    let reads = read_knobs(|section, key| value(template, section, key).is_some()).len();
+    for (at, step) in steps.iter().enumerate() {
         for _ in 0..ROUNDS {
-            let said = Figures::of(&answer(&text)?);
+            let said = Figures::of(&answer(&text, at >= reads)?);
             for Knob(section, key, figure, effect) in step {
-                let (old, real, said) =
-                    (number(&text, section, key).unwrap_or(0.0), figure(&real), figure(&said));
-                let new = match effect {
-                    Effect::Moves(scale) => (old + (real - said) * scale).max(0.001),
-                    Effect::Rate => 1e3 / (1e3 / old + real - said).max(1e-3),
-                    Effect::Speed => {
-                        let wanted = (old * said / real).ln();
-                        let away = |speed: &f64| (speed.ln() - wanted).abs();
-                        SPEEDS
-                            .into_iter()
-                            .min_by(|one, other| away(one).total_cmp(&away(other)))
-                            .unwrap_or(old)
-                    }
-                };
-                text = with(&text, section, key, &rounded(new));
+                let old = number(&text, section, key).unwrap_or(0.0);
+                let new = effect.of(old, figure(&real), figure(&said));
+                // What the device does not show stays the template's.
+                if new.is_finite() {
+                    text = with(&text, section, key, &rounded(new));
+                }
             }
+            text = ordered(text);
         }
     }
-    let errors = errors(&found, &answer(&text)?);
+    let mut said = answer(&text, false)?;
+    if writes {
+        said = said.and(answer(&text, true)?);
+    }
+    let errors = errors(found, &said);
     let numbers: Vec<_> = steps
         .iter()
         .flatten()
         .filter_map(|Knob(section, key, ..)| Some((*section, *key, number(&text, section, key)?)))
         .collect();
+    let shows = if writes { "measuring" } else { "reading" };
     let mut toml = format!(
-        "# {device}, measured by `fsverdict calibrate` on {date}. What reading does not show is of the model {like}.\n"
+        "# {device}, measured by `fsverdict calibrate` on {date}. What {shows} does not show is of the model {like}.\n"
     );
-    for (kind, error) in errors {
+    for (kind, error) in &errors {
         toml += &format!(
             "# Error on the half of the grid it was not fitted to, {kind}: {:.1} %\n",
             error * 100.0
@@ -161,9 +191,40 @@ pub fn calibrate(
     Ok(Calibrated { toml: toml + &text, numbers, errors })
 }
 
+/// What a noisy device shows can be no disk's: that the end is faster than the start, or a far jump than a near one.
+fn ordered(text: String) -> String {
+    let pairs = [("platter.seek", "minimum_ms", "average_ms"), ("platter", "inner_mb_s", "outer_mb_s")];
+    pairs.iter().fold(text, |text, (section, less, more)| {
+        match (number(&text, section, less), number(&text, section, more)) {
+            (Some(low), Some(high)) if low > high => with(&text, section, more, &rounded(low)),
+            _ => text,
+        }
+    })
+}
+
+impl Effect {
+    /// The number that follows where it was `old`, of a figure that is `real` on the device and was `said` by the model.
+    fn of(&self, old: f64, real: f64, said: f64) -> f64 {
+        match self {
+            Effect::Moves(scale) => (old + (real - said) * scale).max(0.001),
+            Effect::Rate => 1e3 / (1e3 / old + real - said).max(1e-3),
+            Effect::Times => old * real / said,
+            Effect::Slower => old * said / real,
+            Effect::Counts => (old + real - said).max(1.0),
+            Effect::Speed => {
+                let wanted = (old * said / real).ln();
+                let away = |speed: &f64| (speed.ln() - wanted).abs();
+                let nearest = SPEEDS.into_iter().min_by(|one, other| away(one).total_cmp(&away(other)));
+                nearest.unwrap_or(old)
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::disk::Modelled;
+    use super::super::grid::{Grid, measure};
     use super::super::text::with;
     use super::{Calibrated, calibrate};
     use crate::device::{Model, built_in};
@@ -176,8 +237,9 @@ mod tests {
             .fold(template.to_owned(), |text, (section, key, value)| with(&text, section, key, value));
         let text = with(&text, "device", "capacity", &format!("\"{gib}GiB\""));
         let model = Model::read(&text, like, None).unwrap();
-        let mut device = Modelled::new(&model, gib << 30, 7).unwrap();
-        calibrate(&mut device, ("/dev/sdx", "found", "2026-01-01"), template).unwrap()
+        let on = |grid| measure(&mut Modelled::new(&model, gib << 30, 7).unwrap(), grid).unwrap();
+        let found = on(Grid::Reading).and(on(Grid::Writing));
+        calibrate(&found, gib << 30, ("/dev/sdx", "found", "2026-01-01"), template).unwrap()
     }
 
     #[test]
@@ -193,6 +255,8 @@ mod tests {
                     ("platter", "rpm", "7200"),
                     ("platter.seek", "minimum_ms", "1.7"),
                     ("platter.seek", "average_ms", "9.5"),
+                    ("platter", "write_settle_ms", "2"),
+                    ("cache", "flush_us", "4000"),
                 ][..],
             ),
             (
@@ -208,16 +272,42 @@ mod tests {
                     ("platter.seek", "average_ms", "12.5"),
                 ],
             ),
-            ("usb-stick", 16, &[("units", "read_us", "800"), ("units", "read_mb_s", "21")]),
-            ("sata-ssd", 100, &[("link", "read_us", "60"), ("link", "mb_s", "300")]),
+            (
+                "usb-stick",
+                16,
+                &[
+                    ("units", "read_us", "800"),
+                    ("units", "read_mb_s", "21"),
+                    ("units", "write_us", "1500"),
+                    ("units", "write_mb_s", "7"),
+                    ("units", "open", "4"),
+                    ("units", "copy_mb_s", "12"),
+                ],
+            ),
+            (
+                "sata-ssd",
+                100,
+                &[
+                    ("link", "read_us", "60"),
+                    ("link", "mb_s", "300"),
+                    ("link", "write_us", "40"),
+                    ("flash", "program_us", "2500"),
+                    ("cache", "flush_us", "2000"),
+                ],
+            ),
             ("ideal", 10, &[("ideal", "access_us", "95"), ("link", "mb_s", "700")]),
         ] {
             let found = find(like, planted, gib);
             for (section, key, value) in planted {
                 let is_it = |found: &&(&str, &str, f64)| (found.0, found.1) == (*section, *key);
                 let number = found.numbers.iter().find(is_it).unwrap().2;
-                // What an arm takes is seen through the wait for the platter, of 8 to 11 ms.
-                let allowed = if key.ends_with("_ms") { 0.2_f64 } else { 0.0 };
+                // What an arm takes is seen through the wait for the platter, of 8 to 11 ms; so is a flush of a disk.
+                let allowed = match *key {
+                    "flush_us" if like.contains("disk") => 1500.0_f64,
+                    "write_settle_ms" => 0.3,
+                    key if key.ends_with("_ms") => 0.2,
+                    _ => 0.0,
+                };
                 let planted = value.parse::<f64>().unwrap();
                 if (number - planted).abs() > allowed.max(0.05 * planted) {
                     wrong.push(format!("{like} [{section}] {key}: {number}, and {value} was planted"));

@@ -1,4 +1,8 @@
-//! The grid: which reads are timed.
+//! The grid: which reads and writes are timed.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 
 use super::disk::Disk;
 use crate::device::random::below;
@@ -17,11 +21,70 @@ const PLACE: u64 = 8 * MIB;
 const ANGLES: u64 = 8 * MIB;
 /// Distances of jumps; their roots are spread evenly.
 const JUMPS: u64 = 24;
+/// Writes in a row before a flush, in steps of 2 MiB, and writes anywhere before one.
+const BURSTS: u64 = 16;
+const BURST_SAMPLES: u64 = 2;
+/// Of few before a flush more samples: they show what the flush takes.
+const SCATTERED: u64 = 96;
+/// Streams that are written in turn, each within a unit of its own: 4 MiB, as most sticks and cards have them.
+const STREAMS: u64 = 12;
+const UNIT: u64 = 4 * MIB;
+/// Bytes of each write to a stream: one that no device splits.
+pub(super) const STREAMED: u64 = 64 * KIB;
+const ROUNDS: u64 = 8;
 
-/// One kind of read, done several times.
-#[derive(Debug, Clone, PartialEq)]
+/// Which half of the grid: what a device has to be erased for is apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Grid {
+    /// Reads alone.
+    Reading,
+    /// Writes and flushes, on a device whose content nobody needs.
+    Writing,
+}
+
+/// A kind of access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Kind {
+    /// Reads of what was just read, by length.
+    Again,
+    /// Reads anywhere, by length.
+    Anywhere,
+    /// Reads of 1 MiB that go on, by place.
+    Onwards,
+    /// Reads of 4 KiB after a jump, by the root of its distance.
+    Jumps,
+    /// Writes that go on, by length.
+    WritesOn,
+    /// Writes of 1 MiB that go on, and a flush: by their bytes.
+    Bursts,
+    /// Writes of 4 KiB anywhere, and a flush: by their number.
+    Scattered,
+    /// Writes to several streams in turn, by their number.
+    Streams,
+}
+
+impl Kind {
+    /// For people.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Kind::Again => "reads of what was just read",
+            Kind::Anywhere => "reads anywhere",
+            Kind::Onwards => "reads that go on",
+            Kind::Jumps => "reads after a jump",
+            Kind::WritesOn => "writes that go on",
+            Kind::Bursts => "writes in a row and a flush",
+            Kind::Scattered => "writes anywhere and a flush",
+            Kind::Streams => "writes to several streams",
+        }
+    }
+}
+
+/// One kind of access, done several times.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Cell {
-    /// What it varies in: bytes, share of the device, or the root of a share.
+    /// What it varies in: bytes, share of the device, the root of a share, or a number.
     pub(super) at: f64,
     /// How long each took.
     pub(super) times_ns: Vec<f64>,
@@ -41,51 +104,82 @@ impl Cell {
 }
 
 /// What the grid found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Found {
-    /// Reads of what was just read, by length.
-    pub(super) again: Vec<Cell>,
-    /// Reads anywhere, by length.
-    pub(super) anywhere: Vec<Cell>,
-    /// Reads of 1 MiB that go on, by place.
-    pub(super) onwards: Vec<Cell>,
-    /// Reads of 4 KiB after a jump, by the root of its distance.
-    pub(super) jumps: Vec<Cell>,
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Found(pub(super) BTreeMap<Kind, Vec<Cell>>);
+
+impl Found {
+    /// Both halves.
+    pub fn and(mut self, other: Found) -> Found {
+        self.0.extend(other.0);
+        self
+    }
+
+    /// Whether this half was done.
+    pub(super) fn has(&self, grid: Grid) -> bool {
+        self.0.contains_key(if grid == Grid::Reading { &Kind::Again } else { &Kind::WritesOn })
+    }
+
+    /// The cells of a kind; none where its half of the grid was not done.
+    pub(super) fn of(&self, kind: Kind) -> &[Cell] {
+        self.0.get(&kind).map_or(&[], Vec::as_slice)
+    }
+
+    fn add(&mut self, kind: Kind, at: f64, times_ns: Vec<f64>) {
+        self.0.entry(kind).or_default().push(Cell { at, times_ns });
+    }
 }
 
-/// Does the grid on a disk: some 5700 reads, a minute or two on a slow one.
+/// Does a half of the grid on a disk: some 5700 reads, a minute or two on a slow one; or some 5000 writes of
+/// 700 MiB in all, up to ten minutes on a slow one.
 ///
 /// # Errors
-/// When the disk is too small, or a read fails.
-pub fn measure(disk: &mut dyn Disk) -> std::io::Result<Found> {
+/// When the disk is too small, or a read or write fails.
+pub fn measure(disk: &mut dyn Disk, grid: Grid) -> std::io::Result<Found> {
     let size = disk.size_bytes() / 4096 * 4096;
     if size < 4 * PLACES * PLACE {
         let why = format!("it holds {} MiB, and {} are wanted", size / MIB, 4 * PLACES * PLACE / MIB);
         return Err(std::io::Error::other(why));
     }
+    let mut found = Found::default();
+    match grid {
+        Grid::Reading => read(disk, size, &mut found)?,
+        Grid::Writing => write(disk, size, &mut found)?,
+    }
+    Ok(found)
+}
+
+/// Places drawn one after the other, the same for every disk of a size: each a multiple of `step`.
+fn places(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     let mut drawn = 0;
-    let mut anywhere_below = |limit: u64| {
+    move |limit, step| {
         drawn += 1;
-        below(0, drawn, limit / 4096) * 4096
-    };
-    let mut found = Found { again: Vec::new(), anywhere: Vec::new(), onwards: Vec::new(), jumps: Vec::new() };
+        below(seed, drawn, limit / step) * step
+    }
+}
+
+fn lengths() -> impl Iterator<Item = u64> {
+    (0..LENGTHS).map(|number| (8 * number + 4) * KIB)
+}
+
+fn read(disk: &mut dyn Disk, size: u64, found: &mut Found) -> std::io::Result<()> {
+    let mut anywhere = places(0);
     let middle = size / 2 / MIB * MIB;
     for _ in 0..4 {
         disk.read(middle, 128 * KIB)?;
     }
-    for length in (0..LENGTHS).map(|number| (8 * number + 4) * KIB) {
+    for length in lengths() {
         let mut times_ns = Vec::new();
         for _ in 0..SAMPLES {
             times_ns.push(disk.read(middle, length)? as f64);
         }
-        found.again.push(Cell { at: length as f64, times_ns });
+        found.add(Kind::Again, length as f64, times_ns);
     }
-    for length in (0..LENGTHS).map(|number| (8 * number + 4) * KIB) {
+    for length in lengths() {
         let mut times_ns = Vec::new();
         for _ in 0..SAMPLES {
-            times_ns.push(disk.read(anywhere_below(size - length), length)? as f64);
+            times_ns.push(disk.read(anywhere(size - length, 4096), length)? as f64);
         }
-        found.anywhere.push(Cell { at: length as f64, times_ns });
+        found.add(Kind::Anywhere, length as f64, times_ns);
     }
     for place in 0..PLACES {
         let from = (size - PLACE) / (PLACES - 1) * place / MIB * MIB;
@@ -95,7 +189,7 @@ pub fn measure(disk: &mut dyn Disk) -> std::io::Result<Found> {
         }
         // The first had to be gone to.
         times_ns.remove(0);
-        found.onwards.push(Cell { at: from as f64 / size as f64, times_ns });
+        found.add(Kind::Onwards, from as f64 / size as f64, times_ns);
     }
     for jump in 1..=JUMPS {
         let root = jump as f64 / (JUMPS + 1) as f64;
@@ -103,13 +197,70 @@ pub fn measure(disk: &mut dyn Disk) -> std::io::Result<Found> {
         let mut times_ns = Vec::new();
         for sample in 0..JUMP_SAMPLES {
             // Some tracks more or less: else every jump of a distance would end at the same angle to where it began.
-            let distance = distance + anywhere_below(ANGLES);
-            let near = anywhere_below(size - distance - 4096);
+            let distance = distance + anywhere(ANGLES, 4096);
+            let near = anywhere(size - distance - 4096, 4096);
             let (from, to) = if sample % 2 == 0 { (near, near + distance) } else { (near + distance, near) };
             disk.read(from, 4096)?;
             times_ns.push(disk.read(to, 4096)? as f64);
         }
-        found.jumps.push(Cell { at: root, times_ns });
+        found.add(Kind::Jumps, root, times_ns);
     }
-    Ok(found)
+    Ok(())
+}
+
+fn write(disk: &mut dyn Disk, size: u64, found: &mut Found) -> std::io::Result<()> {
+    let mut anywhere = places(1);
+    let mut offset = size / 2 / UNIT * UNIT;
+    for length in lengths() {
+        let mut times_ns = Vec::new();
+        for _ in 0..SAMPLES {
+            times_ns.push(disk.write(offset, length)? as f64);
+            offset += length;
+        }
+        found.add(Kind::WritesOn, length as f64, times_ns);
+    }
+    disk.flush()?;
+    for burst in (1..=BURSTS).map(|number| 2 * number * MIB) {
+        let mut times_ns = Vec::new();
+        for _ in 0..BURST_SAMPLES {
+            let from = anywhere(size - burst, UNIT);
+            let mut took = 0;
+            for offset in (from..from + burst).step_by(MIB as usize) {
+                took += disk.write(offset, MIB)?;
+            }
+            times_ns.push((took + disk.flush()?) as f64);
+        }
+        found.add(Kind::Bursts, burst as f64, times_ns);
+    }
+    for number in 1..=BURSTS {
+        let mut times_ns = Vec::new();
+        for _ in 0..SCATTERED / number {
+            let mut took = 0;
+            for _ in 0..number {
+                took += disk.write(anywhere(size - 4096, 4096), 4096)?;
+            }
+            times_ns.push((took + disk.flush()?) as f64);
+        }
+        found.add(Kind::Scattered, number as f64, times_ns);
+    }
+    // Where every unit holds data, one more than can be open has the rest of another copied for each write.
+    for offset in (0..STREAMS * UNIT).step_by(MIB as usize) {
+        disk.write(offset, MIB)?;
+    }
+    for streams in 1..=STREAMS {
+        // Twice: once to fit to, and once to compare with.
+        for _ in 0..2 {
+            let mut times_ns = Vec::new();
+            for round in 0..ROUNDS {
+                for stream in 0..streams {
+                    times_ns.push(disk.write(stream * UNIT + round * STREAMED, STREAMED)? as f64);
+                }
+            }
+            // The first write to each closes what was open before.
+            let settled = times_ns.split_off(streams as usize);
+            found.add(Kind::Streams, streams as f64, settled);
+        }
+    }
+    disk.flush()?;
+    Ok(())
 }

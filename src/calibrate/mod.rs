@@ -1,6 +1,6 @@
-//! Measures a device by reading, and writes what it finds as a model of it.
+//! Measures a device by reading it, and by writing where it may be erased, and writes what it finds as a model of it.
 //!
-//! What is read, and in which order, is the grid; it is the same for the real device and for a modelled one. So a model is
+//! What is read and written, and in which order, is the grid; it is the same for the real device and for a modelled one. So a model is
 //! fitted by doing the grid on it, too, and moving its numbers until both answer alike. Half of the grid is left out of
 //! that; on it the fitted model has to say what the device will take, and by how much it errs is reported.
 
@@ -12,4 +12,4 @@ mod text;
 
 pub use disk::{Disk, Modelled, Raw};
 pub use fit::{CalibrateError, Calibrated, calibrate};
-pub use grid::{Found, measure};
+pub use grid::{Found, Grid, measure};

@@ -40,6 +40,9 @@ fn position(text: &str, section: &str, key: &str) -> Option<usize> {
 
 /// With as many digits as were measured.
 pub(super) fn rounded(number: f64) -> String {
+    if number.fract() == 0.0 {
+        return number.to_string();
+    }
     let decimals = (3.0 - number.abs().max(1e-3).log10().floor()).clamp(0.0, 6.0) as usize;
     format!("{number:.decimals$}")
 }

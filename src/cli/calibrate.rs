@@ -1,24 +1,30 @@
-//! `fsverdict calibrate`: measures a device by reading, and writes a model of it.
+//! `fsverdict calibrate`: measures a device by reading it, and by writing where it may be erased, and writes a model of it.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::calibrate::{Raw, calibrate};
-use crate::device::built_in;
+use crate::calibrate::{Disk, Found, Grid, Raw, calibrate, measure};
+use crate::device::{Model, built_in};
 use crate::host::block_device::BlockDevice;
 use crate::host::root::Root;
 use crate::host::talk::say;
-use crate::plan::suggest;
+use crate::plan::{ClockChoice, DeviceSource, LabChoice, Overrides, Plan, suggest};
+use crate::study::{Permission, measure_device};
 
+use super::device::ask;
+use super::vocabulary::read_plan;
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The device, or a file on it; it is only read
-    device: PathBuf,
-    /// The model whose numbers stand where reading shows none [default: by what the kernel says of the device]
+    /// The device, or a file on it, which is only read; or model:NAME@SIZE, to see whether a model shows a guest what it says
+    device: String,
+    /// Measure writing, too, which destroys what is on the device: with its identity, as a refusal names it
+    #[arg(long, value_name = "IDENTITY", num_args = 0..=1, default_missing_value = "")]
+    erase: Option<String>,
+    /// The model whose numbers stand where measuring shows none [default: by what is known of the device]
     #[arg(long, value_name = "MODEL")]
     like: Option<String>,
     /// What the model is called [default: the device's name]
@@ -29,32 +35,32 @@ pub(super) struct Arguments {
     output: Option<PathBuf>,
 }
 
+/// What is measured.
+struct Target {
+    /// For people.
+    device: String,
+    size: u64,
+    like: &'static str,
+    stem: String,
+    found: Found,
+}
+
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
-    let path = &arguments.device;
-    let inspected = BlockDevice::inspect(&Root::default(), path).ok();
-    let like = arguments.like.as_deref().unwrap_or_else(|| likeness(path));
-    let template = built_in().iter().find(|model| model.name == like).ok_or_else(|| {
-        let known: Vec<&str> = built_in().iter().map(|model| model.name).collect();
-        CliError::Usage(format!("there is no model `{like}`\nhint: {}", suggest(like, &known)))
-    })?;
-    let stem = path.file_name().unwrap_or_default().to_string_lossy();
-    let given = arguments.name.as_deref().unwrap_or(&stem);
+    let given = arguments.like.as_deref().map(template).transpose()?;
+    let Target { device, size, like, stem, found } = match arguments.device.starts_with("model:") {
+        true => modelled(arguments)?,
+        false => real(arguments)?,
+    };
+    let template = given.map_or_else(|| template(like), Ok)?;
+    let called = arguments.name.as_deref().unwrap_or(&stem);
     let name: String =
-        given.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect();
-    let device = inspected.map_or_else(|| path.display().to_string(), |device| device.describe_for_people());
-    let mut disk = Raw::open(path).map_err(|error| {
-        CliError::failed(format!(
-            "cannot open {}: {error}\nhint: a device is read as root, or by the group `disk`",
-            path.display()
-        ))
-    })?;
-    say(&format!("reading {device}, some 5700 times; it is not written to"));
+        called.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect();
     let date = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
-    let found = calibrate(&mut disk, (&device, &name, &date), template.toml).map_err(CliError::failed)?;
+    let found = calibrate(&found, size, (&device, &name, &date), template).map_err(CliError::failed)?;
     for (section, key, number) in &found.numbers {
         say(&format!("[{section}] {key} = {number}"));
     }
-    for (kind, error) in found.errors {
+    for (kind, error) in &found.errors {
         say(&format!("error on the half it was not fitted to, {kind}: {:.1} %", error * 100.0));
     }
     match &arguments.output {
@@ -62,6 +68,72 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
         None => anstream::stdout().lock().write_all(found.toml.as_bytes())?,
     }
     Ok(Exit::Done)
+}
+
+/// The file of a built-in model.
+fn template(like: &str) -> Result<&'static str, CliError> {
+    let found = built_in().iter().find(|model| model.name == like);
+    found.map(|model| model.toml).ok_or_else(|| {
+        let known: Vec<&str> = built_in().iter().map(|model| model.name).collect();
+        CliError::Usage(format!("there is no model `{like}`\nhint: {}", suggest(like, &known)))
+    })
+}
+
+/// A device of this machine's, read as it is, and written only as the guard lets it be.
+fn real(arguments: &Arguments) -> Result<Target, CliError> {
+    let path = Path::new(&arguments.device);
+    let inspected = BlockDevice::inspect(&Root::default(), path).ok();
+    let device = inspected.map_or_else(|| path.display().to_string(), |device| device.describe_for_people());
+    let mut disk = Raw::open(path, Grid::Reading).map_err(|error| {
+        CliError::failed(format!(
+            "cannot open {}: {error}\nhint: a device is read as root, or by the group `disk`",
+            path.display()
+        ))
+    })?;
+    let erased = if arguments.erase.is_some() { "then it is erased" } else { "it is not written to" };
+    say(&format!("reading {device}, some 5700 times; {erased}"));
+    let mut found = measure(&mut disk, Grid::Reading)
+        .map_err(|error| CliError::failed(format!("cannot measure {device}: {error}")))?;
+    let size = disk.size_bytes();
+    // Nobody else may have a device open that is about to be erased.
+    drop(disk);
+    if arguments.erase.is_some() {
+        let path = path.canonicalize().map_err(CliError::failed)?;
+        found = found.and(in_trial(arguments, DeviceSource::Path(path), Grid::Writing)?);
+    }
+    let stem = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Target { device, size, like: likeness(path), stem, found })
+}
+
+/// A modelled device, measured in a guest by the guest's clock.
+fn modelled(arguments: &Arguments) -> Result<Target, CliError> {
+    let source: DeviceSource = arguments.device.parse().map_err(CliError::usage)?;
+    let DeviceSource::Model { name, size } = &source else {
+        return Err(CliError::Usage(format!("{source} is no modelled device")));
+    };
+    let model = Model::find(name).map_err(CliError::usage)?;
+    let (device, size) = (format!("the model {} v{}, {size}", model.name(), model.version()), size.0);
+    say(&format!("measuring {device} in a guest, by the guest's clock"));
+    let mut found = in_trial(arguments, source.clone(), Grid::Reading)?;
+    if arguments.erase.is_some() {
+        found = found.and(in_trial(arguments, source, Grid::Writing)?);
+    }
+    Ok(Target { device, size, like: model.nearest(), stem: format!("{}-measured", model.name()), found })
+}
+
+/// Half of the grid as a trial: in a guest, or natively on a device that may be erased.
+fn in_trial(arguments: &Arguments, source: DeviceSource, grid: Grid) -> Result<Found, CliError> {
+    let native = matches!(source, DeviceSource::Path(_));
+    let mut plan: Plan = read_plan("quick", &Overrides::default())?;
+    plan.lab = if native { LabChoice::Native } else { LabChoice::Uml };
+    plan.clock = ClockChoice::Simulated;
+    plan.device.source = source;
+    plan.candidates.retain(|candidate| candidate.filesystem == "ext4");
+    plan.candidates.truncate(1);
+    plan.datasets.clear();
+    plan.phases.clear();
+    let identity = arguments.erase.as_deref().filter(|identity| !identity.is_empty());
+    measure_device(&plan, grid, &Permission { erase: identity, ask: &ask }).map_err(CliError::failed)
 }
 
 /// The built-in model that is nearest, by what the kernel calls the device and whether it turns.

@@ -1,7 +1,7 @@
 //! Chance that is the same on every machine: a number for each seed and count, without a state to carry along.
 
 /// A one-to-one scrambling of 64 bits (the finaliser of `SplitMix64`; Steele, Lea and Flood, OOPSLA 2014).
-pub(super) fn mix(number: u64) -> u64 {
+pub(crate) fn mix(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -4,6 +4,7 @@
 //! How a lab works and what a phase does is no business of this room.
 
 mod budget;
+mod calibration;
 mod claim;
 mod conclusion;
 mod conduct;
@@ -27,6 +28,7 @@ mod trials;
 mod unchanged;
 mod watcher;
 
+pub use calibration::measure_device;
 pub use claim::Permission;
 pub use conclusion::{Conclusion, next_to_try};
 pub use conduct::{Study, StudyError};

@@ -101,6 +101,7 @@ impl Study<'_> {
             phases: self.plan.phases.clone(),
             repeats: repeats.clone(),
             limit: self.plan.protocol.timeout,
+            calibration: None,
         }
     }
 

@@ -11,6 +11,7 @@ use crate::measure::Meter;
 use crate::workload::{Ledger, verify_written};
 
 use super::bare_device::BareDevice;
+use super::calibration::calibrate;
 use super::error::TrialError;
 use super::sink::Sink;
 use super::spec::{Assignment, TrialDevice, TrialSpec, is_raw};
@@ -73,6 +74,10 @@ fn run(assignment: &Assignment, sink: &mut Sink) -> Result<(), String> {
             Some(claim.map_err(|error| error.to_string())?)
         }
     };
+    if let (Some(grid), Some(device)) = (spec.calibration, &claim) {
+        calibrate(device, grid, sink).map_err(|error| error.to_string())?;
+        return claim.map_or(Ok(()), BareDevice::release).map_err(|error| error.to_string());
+    }
     let mut stack =
         Stack::new(sink, &spec.candidate, claim.as_ref(), spec.limit).map_err(|error| error.to_string())?;
     let result = work(assignment, &mut stack).map_err(|error| {

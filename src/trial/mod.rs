@@ -2,6 +2,7 @@
 
 mod agent;
 mod bare_device;
+mod calibration;
 mod cell;
 mod complaint;
 mod error;
@@ -16,6 +17,7 @@ mod stack;
 mod staging;
 
 pub use agent::{EVENTS_VARIABLE, agent};
+pub use calibration::calibration;
 pub use cell::{agent_cell, staging_cell};
 pub use error::TrialError;
 pub use hold::{STAGED, stage};

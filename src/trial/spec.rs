@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::calibrate::Grid;
 use crate::dataset::Selection;
 use crate::host::guard::Ticket;
 use crate::host::process_key::ProcessKey;
@@ -35,6 +36,8 @@ pub struct TrialSpec {
     pub repeats: BTreeMap<String, Repeats>,
     /// No single program of the trial may take longer than this.
     pub limit: Duration,
+    /// Measure the device itself by this half of the grid, and do nothing else.
+    pub calibration: Option<Grid>,
 }
 
 /// How many times a phase is done within a trial.

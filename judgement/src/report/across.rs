@@ -1,12 +1,12 @@
-//! Configurations × circumstances (filesystem × device, kernel, memory): the verdict under each, where the order changes,
-//! and what another kernel asks the device for.
+//! Configurations × circumstances (filesystem × device, kernel, memory): the verdict under each, and where the order changes.
 
+use super::Report;
+use super::kernels::Kernels;
 use super::number::{percent, times};
 use super::text::listing;
 use super::text_table::TextTable;
-use super::{PhaseEntry, Report};
 use crate::plan::{Circumstances, Plan};
-use crate::verdict::{PhaseEstimate, Verdict, strata};
+use crate::verdict::{Verdict, strata};
 
 /// The circumstances of a run side by side.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,8 +18,8 @@ pub(super) struct Across {
     pub(super) rows: Vec<(String, Vec<Option<f64>>)>,
     /// Differences below it do not matter.
     tie: f64,
-    /// What another kernel asks for.
-    kernels: Option<TextTable>,
+    /// What another kernel changes.
+    kernels: Option<Kernels>,
 }
 
 /// What was found under the same circumstances.
@@ -51,7 +51,7 @@ impl Across {
             columns: Vec::new(),
             rows: Vec::new(),
             tie: report.plan.protocol.tie,
-            kernels: kernels(report),
+            kernels: Kernels::of(report),
         };
         for (at, stratum) in strata.iter().enumerate() {
             let own = Report::new(&stratum.plan, &stratum.run, None);
@@ -111,8 +111,14 @@ impl Across {
         self.columns.iter().all(|column| column.taken().is_some())
     }
 
-    /// Where the order changes most: of two configurations each is ahead of the other somewhere, by more than a tie.
+    /// Where the order changes most, and what another kernel changes.
     pub(super) fn change(&self) -> String {
+        let kernels = self.kernels.as_ref().map(|kernels| format!(" {}", kernels.sentence()));
+        format!("{}{}", self.order(), kernels.unwrap_or_default())
+    }
+
+    /// Where the order changes most: of two configurations each is ahead of the other somewhere, by more than a tie.
+    fn order(&self) -> String {
         let mut greatest: Option<(f64, String)> = None;
         for (one, first) in &self.rows {
             for (other, second) in self.rows.iter().filter(|(other, _)| other != one) {
@@ -159,7 +165,7 @@ impl Across {
             header,
             rows: self.rows.iter().map(row).collect(),
         };
-        std::iter::once(table).chain(self.kernels.clone()).collect()
+        std::iter::once(table).chain(self.kernels.as_ref().map(Kernels::table)).collect()
     }
 }
 
@@ -178,71 +184,10 @@ fn what(plan: &Plan) -> &'static str {
     }
 }
 
-/// What a kernel asks the device for, by the plan's phases together: by metrics that are exact in simulated time.
-const ASKED: [(&str, &[&str]); 3] = [
-    ("requests", &["device_reads", "device_writes"]),
-    ("bytes", &["device_read", "device_written"]),
-    ("flushes", &["device_flushes"]),
-];
-
-/// Each configuration under the last kernel against the first: what it asks for more (a regression) or less (a gain).
-fn kernels(report: &Report<'_>) -> Option<TextTable> {
-    let candidates = &report.plan.candidates;
-    let mut named = candidates.iter().filter_map(|candidate| candidate.under.kernel.as_deref());
-    let (first, last) = (named.next()?, named.next_back()?);
-    let rows: Vec<Vec<String>> = candidates
-        .iter()
-        .filter(|candidate| candidate.under.kernel.as_deref() == Some(first))
-        .filter_map(|old| {
-            let same = Circumstances { kernel: Some(last.to_owned()), ..old.under.clone() };
-            let name = old.under.without(&old.name);
-            let new =
-                candidates.iter().find(|new| new.under == same && new.under.without(&new.name) == name)?;
-            let rest = Circumstances { kernel: None, ..same.clone() }.title();
-            let name = if rest.is_empty() { name } else { format!("{name} ({rest})") };
-            let cells = ASKED.map(|(_, metrics)| {
-                change(asked(report, &old.name, metrics), asked(report, &new.name, metrics))
-            });
-            Some(std::iter::once(name).chain(cells).collect())
-        })
-        .collect();
-    let title = format!("What Linux {} asks for against {}", last.display(), first.display());
-    let header =
-        std::iter::once("candidate").chain(ASKED.map(|(title, _)| title)).map(str::to_owned).collect();
-    (first != last && !rows.is_empty()).then_some(TextTable { title, header, rows })
-}
-
-/// The sum over the plan's phases.
-fn asked(report: &Report<'_>, candidate: &str, metrics: &[&str]) -> Option<f64> {
-    let planned = |found: &PhaseEstimate| {
-        let phase = |phase: &PhaseEntry| phase.planned && phase.name == found.phase;
-        report.phases.iter().any(phase)
-    };
-    let own = report.estimates.iter().filter(|found| {
-        found.candidate == candidate && metrics.contains(&found.metric.as_str()) && planned(found)
-    });
-    let values: Vec<f64> = own.map(|found| found.estimate.point).collect();
-    (!values.is_empty()).then(|| values.iter().sum())
-}
-
-fn change(old: Option<f64>, new: Option<f64>) -> String {
-    match (old, new) {
-        (Some(old), Some(new)) if old > 0.0 => match libm::round((new / old - 1.0) * 1000.0) / 10.0 {
-            0.0 => "the same".to_owned(),
-            more if more > 0.0 => format!("+{more} %, regression"),
-            less => format!("−{} %, gain", -less),
-        },
-        (Some(_), Some(new)) if new > 0.0 => "from none, regression".to_owned(),
-        (Some(_), Some(_)) => "none".to_owned(),
-        _ => "–".to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::Report;
     use super::super::fixtures::{Story, id};
-    use super::change;
     use crate::plan::Circumstances;
 
     /// Two filesystems on two devices: who is ahead on one is behind on the other, by these seconds.
@@ -288,20 +233,5 @@ mod tests {
         let (sentence, _, headline) = shown([8.0, 6.0, 2.0, 3.0]);
         assert!(headline.starts_with("By device: take f2fs (usb-stick and hdd-7200). "), "{headline}");
         assert!(sentence.starts_with("The order is the same whatever the device"), "{sentence}");
-    }
-
-    #[test]
-    fn more_requests_are_a_regression_and_fewer_a_gain() {
-        let cases = [
-            (Some(200.0), Some(210.0), "+5 %, regression"),
-            (Some(200.0), Some(150.5), "−24.8 %, gain"),
-            (Some(200.0), Some(200.01), "the same"),
-            (Some(0.0), Some(3.0), "from none, regression"),
-            (Some(0.0), Some(0.0), "none"),
-            (None, Some(1.0), "–"),
-        ];
-        for (old, new, told) in cases {
-            assert_eq!(change(old, new), told);
-        }
     }
 }

@@ -13,6 +13,7 @@ mod fixtures;
 mod harness;
 mod html;
 mod json;
+mod kernels;
 mod markdown;
 mod matrix;
 mod model;

@@ -1,0 +1,50 @@
+//! Measures a device itself, as a trial without a filesystem: a modelled one in a guest, a real one where it may be erased.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::calibrate::{Found, Grid};
+use crate::journal::{Event, Status, TrialId};
+use crate::lab::choose;
+use crate::plan::Plan;
+use crate::trial::{TrialSpec, calibration};
+
+use super::claim::Permission;
+use super::error::SessionError;
+
+/// A slow stick takes a quarter of an hour.
+const LIMIT: Duration = Duration::from_hours(2);
+
+/// Does this half of the grid on the device of a plan, in its lab; of its candidates the first lends its kernel.
+///
+/// # Errors
+/// When the device may not be erased, there is no lab for it, or it cannot be measured.
+pub fn measure_device(plan: &Plan, grid: Grid, permission: &Permission<'_>) -> Result<Found, SessionError> {
+    let medium = permission.claim(plan)?;
+    let choice = choose(plan)?;
+    let failed =
+        |reason: &str| SessionError::Disk(format!("cannot measure {}: {reason}", plan.device.source));
+    let candidate = plan.candidates.first().ok_or_else(|| failed("no candidate"))?.clone();
+    let spec = TrialSpec {
+        trial: TrialId { block: 1, candidate: candidate.name.clone(), attempt: 1 },
+        seed: plan.protocol.seed,
+        candidate,
+        datasets: BTreeMap::new(),
+        phases: Vec::new(),
+        repeats: BTreeMap::new(),
+        limit: LIMIT,
+        calibration: Some(grid),
+    };
+    let mut found = None;
+    let mut watch = |event| {
+        if let Event::Facts { facts } = event {
+            found = found.take().or_else(|| calibration(&facts));
+        }
+    };
+    let end = choice.lab.run(&spec, &medium, 0, &mut watch)?;
+    match found.filter(|_| end.status == Status::Ok) {
+        Some(found) => Ok(found),
+        None if end.hint.is_empty() => Err(failed(&end.reason)),
+        None => Err(failed(&format!("{}\nhint: {}", end.reason, end.hint))),
+    }
+}
