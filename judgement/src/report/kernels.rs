@@ -182,13 +182,12 @@ impl Kernels {
                 let cells = MEASURES.iter().zip(phase.changes).map(|((_, unit, _), change)| {
                     change.map_or("–".to_owned(), |change| change.shown(*unit))
                 });
-                let first = format!("{name}, {}", phase.name);
-                std::iter::once(first).chain(cells).chain([phase.verdict()]).collect()
+                [format!("{name}, {}", phase.name), phase.verdict()].into_iter().chain(cells).collect()
             })
         });
         let title = format!("{}: what changed by more than {:.0}%", self.title, self.tie * 100.0);
-        let titles = MEASURES.map(|(title, ..)| title);
-        let header = [&["candidate, phase"][..], &titles, &["more is a regression, less a gain"]].concat();
+        let header = ["candidate, phase", "regression or gain"].into_iter();
+        let header: Vec<&str> = header.chain(MEASURES.map(|(title, ..)| title)).collect();
         TextTable::new(title, &header, rows.collect())
     }
 }
@@ -250,8 +249,8 @@ mod tests {
         let table = kernels.table();
         assert_eq!(table.title, "Linux 6.12 against 6.1: what changed by more than 3%");
         let expected = [
-            ["ext2, write", "1.00 → 1.72 s, +72%", "–", "–", "–", "regression: time"],
-            ["xfs, read", "2.00 → 1.00 s, −50%", "–", "–", "–", "gain: time"],
+            ["ext2, write", "regression: time", "1.00 → 1.72 s, +72%", "–", "–", "–"],
+            ["xfs, read", "gain: time", "2.00 → 1.00 s, −50%", "–", "–", "–"],
         ];
         assert_eq!(table.rows, expected.map(|row| row.map(str::to_owned).to_vec()).to_vec());
     }
