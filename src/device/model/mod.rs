@@ -165,11 +165,11 @@ impl Model {
     /// The built-in model that is nearest: itself, or one with such a medium.
     pub fn nearest(&self) -> &'static str {
         let like = match self.parameters().medium {
-            parameters::Medium::Ideal { .. } => "ideal",
-            parameters::Medium::Platter(_) => "hdd-7200",
-            parameters::Medium::Shingles(..) => "smr-5400",
-            parameters::Medium::Units(_) => "usb-stick",
-            parameters::Medium::Flash(_) => "sata-ssd",
+            parameters::MediumParameters::Ideal { .. } => "ideal",
+            parameters::MediumParameters::Platter(_) => "hdd-7200",
+            parameters::MediumParameters::Shingles(..) => "smr-5400",
+            parameters::MediumParameters::Units(_) => "usb-stick",
+            parameters::MediumParameters::Flash(_) => "sata-ssd",
         };
         let own = split(&self.name).0;
         BUILT_IN.iter().find(|model| model.name == own).map_or(like, |model| model.name)
