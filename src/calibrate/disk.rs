@@ -9,7 +9,6 @@ use std::time::Instant;
 use rustix::fs::OFlags;
 use rustix::io::{Errno, pread, pwrite};
 
-use super::grid::Grid;
 use crate::device::random::mix;
 use crate::device::{Action, Device, Model, ModelError, Request};
 
@@ -52,13 +51,12 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// Opens it for a half of the grid.
+    /// Opens it to be read, or written too.
     ///
     /// # Errors
     /// What the kernel says.
-    pub fn open(path: &Path, grid: Grid) -> std::io::Result<Raw> {
+    pub fn open(path: &Path, write: bool) -> std::io::Result<Raw> {
         let direct = OFlags::DIRECT.bits().cast_signed();
-        let write = grid == Grid::Writing;
         let mut file = File::options().read(true).write(write).custom_flags(direct).open(path)?;
         let size_bytes = file.seek(SeekFrom::End(0))?;
         // Devices that compress, or know zeroes, are not to.

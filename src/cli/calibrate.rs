@@ -84,7 +84,7 @@ fn real(arguments: &Arguments) -> Result<Target, CliError> {
     let path = Path::new(&arguments.device);
     let inspected = BlockDevice::inspect(&Root::default(), path).ok();
     let device = inspected.map_or_else(|| path.display().to_string(), |device| device.describe_for_people());
-    let mut disk = Raw::open(path, Grid::Reading).map_err(|error| {
+    let mut disk = Raw::open(path, false).map_err(|error| {
         CliError::failed(format!(
             "cannot open {}: {error}\nhint: a device is read as root, or by the group `disk`",
             path.display()

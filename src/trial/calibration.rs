@@ -13,7 +13,8 @@ const MEASURED: &str = "calibration";
 /// Does this half of the grid on the device, and reports what it found.
 pub(super) fn calibrate(device: &BareDevice, grid: Grid, sink: &mut Sink) -> Result<(), TrialError> {
     sink.step(MEASURED);
-    let mut disk = Raw::open(device.path(), grid).map_err(TrialError::io("open the device"))?;
+    let mut disk =
+        Raw::open(device.path(), grid == Grid::Writing).map_err(TrialError::io("open the device"))?;
     let found = measure(&mut disk, grid).map_err(TrialError::io("measure the device"))?;
     let text = serde_json::to_string(&found).map_err(|error| TrialError::Host(error.to_string()))?;
     sink.facts(Facts::from([(MEASURED.to_owned(), text)]));
