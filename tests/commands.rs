@@ -60,7 +60,7 @@ fn a_wrong_command_line_exits_with_2_and_says_what_was_meant() {
         (&["run", "quick", "--aa=xsf"], &["--aa", "no candidate `xsf`", "hint: did you mean `xfs`?"]),
         (&["run", "quick", "--fs", "xfs", "--aa=ext4"], &["--aa", "no candidate `ext4`", "hint: known: xfs"]),
         (&["run", "quick", "--set", "protocol.disturbed.steal=5"], &["`steal`", "from 0 to 1", "hint:"]),
-        (&["run", "quick", "--lab", "vm"], &["'vm'", "native, uml"]),
+        (&["run", "quick", "--lab", "vn"], &["'vn'", "native, uml, vm"]),
         (
             &["show", "quik"],
             &["there is no preset or model `quik`, and no such file", "hint: did you mean `quick`?"],
@@ -186,7 +186,7 @@ fn list_knows_every_kind() {
         ("operations", &["tree.write", "stream.rewrite", "directory.list", "fsck"]),
         ("presets", &["demo", "quick", "usb-backup", "stick"]),
         ("models", &["ideal", "usb-disk-5400", "sata-ssd"]),
-        ("labs", &["native", "uml"]),
+        ("labs", &["native", "uml", "vm"]),
         ("layers", &["none", "luks1", "luks2", "mq-deadline"]),
         ("profiles", &["mixed", "media"]),
         ("metrics", &["durable", "write_amplification"]),

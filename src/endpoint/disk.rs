@@ -89,6 +89,11 @@ impl Disk {
         &mut self.queue
     }
 
+    /// Whether its ring is in use.
+    pub(super) fn is_ready(&self) -> bool {
+        self.queue.ready()
+    }
+
     /// When this device has to have its turn, if nothing is submitted before.
     pub(super) fn next_event(&self, now: u64) -> Option<u64> {
         if self.at_once.is_empty() { self.device.next_event() } else { Some(now) }

@@ -18,7 +18,7 @@ pub(super) fn serve(disk: &mut Disk, driver: &OwnedFd) -> Result<EndpointReport,
     // The kernel would let a process sleep 50 µs longer, to save power (prctl(2), PR_SET_TIMERSLACK).
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     disk.tally.watch_lateness();
-    let mut session = Session::new(accept(driver).map_err(std::io::Error::from)?);
+    let mut session = Session::new(accept(driver).map_err(std::io::Error::from)?, true);
     let began = now();
     loop {
         let time = now() - began;
@@ -29,8 +29,14 @@ pub(super) fn serve(disk: &mut Disk, driver: &OwnedFd) -> Result<EndpointReport,
             }
             continue;
         }
-        if !session.wire().holds_any() && !wait(&session, due.map(|due| due - time))? {
-            continue;
+        if !session.wire().holds_any() {
+            let heard = wait(&session, due.map(|due| due - time))?;
+            if heard.bell && disk.is_ready() {
+                disk.submit(now() - began, session.memory()?)?;
+            }
+            if !heard.message {
+                continue;
+            }
         }
         match session.serve(disk)? {
             Asked::Kick => {
@@ -38,6 +44,10 @@ pub(super) fn serve(disk: &mut Disk, driver: &OwnedFd) -> Result<EndpointReport,
                 session.acknowledge()?;
             }
             Asked::End => return Ok(EndpointReport::default()),
+            // It may have rung before its ring was set up.
+            Asked::Nothing if session.bell().is_some() && disk.is_ready() => {
+                disk.submit(now() - began, session.memory()?)?;
+            }
             Asked::Nothing => {}
         }
     }
@@ -49,16 +59,31 @@ fn now() -> u64 {
     (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64)
 }
 
-/// Waits for the guest to say something, so many nanoseconds at most; whether it did.
-fn wait(session: &Session, limit: Option<u64>) -> Result<bool, EndpointError> {
+/// What was heard of a guest.
+struct Heard {
+    message: bool,
+    bell: bool,
+}
+
+/// Waits for the guest to say something, so many nanoseconds at most.
+fn wait(session: &Session, limit: Option<u64>) -> Result<Heard, EndpointError> {
     let limit = limit.map(|nanoseconds| Timespec {
         tv_sec: (nanoseconds / 1_000_000_000) as i64,
         tv_nsec: (nanoseconds % 1_000_000_000) as i64,
     });
-    let mut watched = [PollFd::from_borrowed_fd(session.wire().as_fd(), PollFlags::IN)];
+    let descriptors = [Some(session.wire().as_fd()), session.bell().map(AsFd::as_fd)];
+    let watch = |descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN);
+    let mut watched: Vec<PollFd<'_>> = descriptors.into_iter().flatten().map(watch).collect();
     match poll(&mut watched, limit.as_ref()) {
-        Ok(ready) => Ok(ready > 0),
-        Err(rustix::io::Errno::INTR) => Ok(false),
-        Err(error) => Err(std::io::Error::from(error).into()),
+        Ok(_) => {}
+        Err(rustix::io::Errno::INTR) => return Ok(Heard { message: false, bell: false }),
+        Err(error) => return Err(std::io::Error::from(error).into()),
     }
+    let said = |at: usize| watched.get(at).is_some_and(|watched| !watched.revents().is_empty());
+    let heard = Heard { message: said(0), bell: said(1) };
+    if let (true, Some(bell)) = (heard.bell, session.bell()) {
+        // How often it rang does not matter: the whole ring is looked through.
+        rustix::io::read(bell, &mut [0; 8]).map_err(std::io::Error::from)?;
+    }
+    Ok(heard)
 }

@@ -1,7 +1,8 @@
 //! The vhost-user side: what a guest's driver asks before it uses the device, and the kicks and calls after.
 //!
-//! Written after the protocol's description (QEMU, `docs/interop/vhost-user.rst`) and its user in
-//! `arch/um/drivers/virtio_uml.c`, which passes guest physical addresses where others pass addresses of their own.
+//! Written after the protocol's description (QEMU, `docs/interop/vhost-user.rst`) and its two users: QEMU, which passes
+//! addresses of its own and kicks by a bell (an eventfd), and `arch/um/drivers/virtio_uml.c`, which passes the guest's
+//! addresses and kicks by messages.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -26,8 +27,13 @@ const SET_MEMORY: u32 = 5;
 const SET_RING_SIZE: u32 = 8;
 const SET_RING_ADDRESSES: u32 = 9;
 const SET_RING_BASE: u32 = 10;
+const GET_RING_BASE: u32 = 11;
+const SET_KICK: u32 = 12;
+const SET_CALL: u32 = 13;
+const SET_ERROR: u32 = 14;
+/// In the payload of the three before: no descriptor comes with it.
+const NO_DESCRIPTOR: u64 = 1 << 8;
 const GET_PROTOCOL_FEATURES: u32 = 15;
-const SET_PROTOCOL_FEATURES: u32 = 16;
 const ENABLE_RING: u32 = 18;
 const SET_BACKEND_SOCKET: u32 = 21;
 const GET_CONFIGURATION: u32 = 24;
@@ -38,7 +44,7 @@ const CALL: u32 = 4;
 /// `VIRTIO_F_VERSION_1`, `VIRTIO_RING_F_INDIRECT_DESC`, `VHOST_USER_F_PROTOCOL_FEATURES`.
 const FEATURES: u64 = 1 << 32 | 1 << 28 | 1 << 30;
 /// `REPLY_ACK`, `BACKEND_REQ`, `CONFIG`, `INBAND_NOTIFICATIONS`: kicks and calls as messages, so that the guest waits
-/// until they are seen. That is what lets two processes agree on a time.
+/// until they are seen. That is what lets two processes agree on a time. QEMU agrees to it and rings bells all the same.
 const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 9 | 1 << 14;
 
 /// What a message asked for that only the owner of the calendar can do.
@@ -57,11 +63,25 @@ pub(super) struct Session {
     wire: Wire,
     backend: Option<Wire>,
     memory: Option<GuestMemoryMmap>,
+    /// The guest's memory as its host sees it: address there, size, address in the guest.
+    regions: Vec<(u64, u64, u64)>,
+    bells: bool,
+    /// The guest rings it.
+    kick: Option<OwnedFd>,
+    /// It hears this one.
+    call: Option<OwnedFd>,
 }
 
 impl Session {
-    pub(super) fn new(socket: OwnedFd) -> Self {
-        Session { wire: Wire::new(socket), backend: None, memory: None }
+    /// `bells`: whether a guest may kick without waiting until that is seen.
+    pub(super) fn new(socket: OwnedFd, bells: bool) -> Self {
+        let wire = Wire::new(socket);
+        Session { wire, backend: None, memory: None, regions: Vec::new(), bells, kick: None, call: None }
+    }
+
+    /// What the guest rings when requests lie in the ring, if it does.
+    pub(super) fn bell(&self) -> Option<&OwnedFd> {
+        self.kick.as_ref()
     }
 
     pub(super) fn wire(&self) -> &Wire {
@@ -98,21 +118,39 @@ impl Session {
         let answer = match request {
             GET_FEATURES => Some((FEATURES | disk::features(disk.limits())).to_le_bytes().to_vec()),
             GET_PROTOCOL_FEATURES => Some(PROTOCOL_FEATURES.to_le_bytes().to_vec()),
-            SET_PROTOCOL_FEATURES if u64_at(&payload, 0) != PROTOCOL_FEATURES => {
-                return Err(EndpointError::Protocol {
-                    request,
-                    what: "the guest's driver lacks in-band kicks",
-                });
-            }
             GET_CONFIGURATION => Some(configuration(&payload, disk)),
             KICK => return Ok(Asked::Kick),
             SET_BACKEND_SOCKET => {
-                self.backend = self.wire.take_descriptors().pop().map(Wire::new);
+                self.backend = self.wire.take_descriptors(1).pop().map(Wire::new);
                 None
             }
             SET_MEMORY => {
-                self.memory = Some(map(&payload, self.wire.take_descriptors())?);
+                let files = self.wire.take_descriptors(u32_at(&payload, 0) as usize);
+                let at = |index: usize, offset: usize| u64_at(&payload, 8 + 32 * index + offset);
+                self.regions =
+                    (0..files.len()).map(|index| (at(index, 16), at(index, 8), at(index, 0))).collect();
+                self.memory = Some(map(&payload, files)?);
                 None
+            }
+            SET_KICK | SET_CALL | SET_ERROR => {
+                let count = usize::from(u64_at(&payload, 0) & NO_DESCRIPTOR == 0);
+                let bell = self.wire.take_descriptors(count).pop();
+                match request {
+                    SET_KICK if bell.is_some() && !self.bells => {
+                        let what = "the guest's driver lacks in-band kicks";
+                        return Err(EndpointError::Protocol { request, what });
+                    }
+                    SET_KICK => self.kick = bell,
+                    SET_CALL => self.call = bell,
+                    _ => {}
+                }
+                None
+            }
+            GET_RING_BASE => {
+                disk.queue().set_ready(false);
+                let mut state = payload.get(..4).unwrap_or_default().to_vec();
+                state.extend(u32::from(disk.queue().next_avail()).to_le_bytes());
+                Some(state)
             }
             SET_RING_SIZE => {
                 disk.queue().set_size(u16::try_from(u32_at(&payload, 4)).unwrap_or(RING));
@@ -125,7 +163,7 @@ impl Session {
             }
             SET_RING_ADDRESSES => {
                 let halves = |offset| {
-                    let address = u64_at(&payload, offset);
+                    let address = in_guest(&self.regions, u64_at(&payload, offset));
                     (Some(address as u32), Some((address >> 32) as u32))
                 };
                 let ((low, high), (used_low, used_high), (available_low, available_high)) =
@@ -139,7 +177,7 @@ impl Session {
                 disk.queue().set_ready(u32_at(&payload, 4) != 0);
                 None
             }
-            // Owner, features, error descriptors: nothing to do but to say yes.
+            // Owner, features: nothing to do but to say yes.
             _ => None,
         };
         match answer {
@@ -166,6 +204,10 @@ impl Session {
     }
 
     fn send_call(&self, flags: u32) -> Result<(), EndpointError> {
+        if let Some(bell) = &self.call {
+            rustix::io::write(bell, &1_u64.to_ne_bytes()).map_err(std::io::Error::from)?;
+            return Ok(());
+        }
         let Some(backend) = &self.backend else {
             return Err(EndpointError::Chain("the guest gave no socket to be called on"));
         };
@@ -207,8 +249,14 @@ fn configuration(payload: &[u8], disk: &Disk) -> Vec<u8> {
     answer
 }
 
-/// Maps the guest's memory: each region is a physical address, a size, the same address again, and where it begins in a
-/// file.
+/// The guest's own address for one of its host's.
+fn in_guest(regions: &[(u64, u64, u64)], address: u64) -> u64 {
+    let region = regions.iter().find(|(host, size, _)| (*host..host + size).contains(&address));
+    region.map_or(address, |(host, _, guest)| address - host + guest)
+}
+
+/// Maps the guest's memory: each region is an address in the guest, a size, the address its host has for it, and
+/// where it begins in a file.
 fn map(payload: &[u8], files: Vec<OwnedFd>) -> Result<GuestMemoryMmap, EndpointError> {
     let regions = files.into_iter().enumerate().map(|(index, file)| {
         let at = 8 + 32 * index;

@@ -62,7 +62,7 @@ pub(super) fn serve(
         if driver_says {
             match (session.as_mut(), calendar.as_mut()) {
                 (None, _) => {
-                    session = Some(Session::new(connection(&driver)?));
+                    session = Some(Session::new(connection(&driver)?, false));
                 }
                 (Some(session), calendar) => match (session.serve(disk)?, calendar) {
                     (Asked::Kick, Some(calendar)) => {

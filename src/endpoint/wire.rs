@@ -10,8 +10,8 @@ use rustix::net::{
     SendFlags, recvmsg, sendmsg,
 };
 
-/// Descriptors one message may carry: guest memory comes as two at most.
-const DESCRIPTORS: usize = 4;
+/// Descriptors one message may carry: guest memory comes as eight at most.
+const DESCRIPTORS: usize = 8;
 
 /// One end of a stream socket.
 #[derive(Debug)]
@@ -45,9 +45,9 @@ impl Wire {
         Ok(true)
     }
 
-    /// Descriptors that came with what was received so far, in order.
-    pub(super) fn take_descriptors(&mut self) -> Vec<OwnedFd> {
-        self.descriptors.drain(..).collect()
+    /// The next descriptors that came with what was received so far, so many at most.
+    pub(super) fn take_descriptors(&mut self, count: usize) -> Vec<OwnedFd> {
+        self.descriptors.drain(..count.min(self.descriptors.len())).collect()
     }
 
     fn fill(&mut self) -> io::Result<bool> {

@@ -61,6 +61,8 @@ pub enum Devices {
     Shared,
     /// A `/dev` of its own without disks.
     Bare,
+    /// The same, with what virtual machines are made of, where this machine has it.
+    BareAndKvm,
     /// What the caller has, but no node in `/dev` itself opens a device. In a `/dev` as [`private_devices`] makes it those
     /// are the disks: the others are mounts of their own. Shared memory is the cell's own.
     Closed,

@@ -162,7 +162,7 @@ impl OpenFile {
 }
 
 /// The names in a folder, sorted; none where it cannot be read.
-pub(super) fn names_in(folder: &Path) -> Vec<String> {
+pub fn names_in(folder: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut names: Vec<String> =
         entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();

@@ -74,7 +74,8 @@ impl Cache {
         Cache { own: folder.to_owned(), others: Vec::new() }
     }
 
-    pub(super) fn own(&self) -> &Path {
+    /// The folder that new ones go to.
+    pub fn own(&self) -> &Path {
         &self.own
     }
 

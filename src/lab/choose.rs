@@ -5,6 +5,7 @@ use crate::plan::{Candidate, DeviceSource, LabChoice, Plan};
 use super::medium::Way;
 use super::native::Native;
 use super::uml::Uml;
+use super::vm::Vm;
 use super::{Lab, LabError};
 
 /// A lab, and why this one.
@@ -46,7 +47,7 @@ pub struct Entry {
 }
 
 /// Every lab, the preferred one first.
-pub const LABS: [Entry; 2] = [
+pub const LABS: [Entry; 3] = [
     Entry {
         name: "native",
         summary: "this machine's kernel: on a real device or a scratch image as root, in a folder of yours as anybody",
@@ -60,6 +61,13 @@ pub const LABS: [Entry; 2] = [
         choice: LabChoice::Uml,
         takes: &[Way::File, Way::Device, Way::Socket],
         prepare: |plan| Ok(Box::new(Uml::prepare(plan)?)),
+    },
+    Entry {
+        name: "vm",
+        summary: "a virtual machine (QEMU) with this machine's kernel, a distribution's, or one of yours: no root; when asked for",
+        choice: LabChoice::Vm,
+        takes: &[Way::File, Way::Device, Way::Socket],
+        prepare: |plan| Ok(Box::new(Vm::prepare(plan)?)),
     },
 ];
 
@@ -103,7 +111,7 @@ pub fn choose_to_look(plan: &Plan) -> Result<(Choice, Option<LabError>), LabErro
 pub type Candidacy = (&'static str, Result<Box<dyn Lab>, LabError>);
 
 /// Every lab with what it says of itself here, for `doctor`.
-pub fn every(plan: &Plan) -> [Candidacy; 2] {
+pub fn every(plan: &Plan) -> [Candidacy; 3] {
     LABS.each_ref().map(|entry| (entry.name, entry.lab(plan)))
 }
 
@@ -111,8 +119,8 @@ fn choose_freely(plan: &Plan) -> Result<Choice, LabError> {
     if plan.device.source == DeviceSource::Folders {
         return Ok(Choice::of(LABS[0].lab(plan)?, "folders are this machine's".to_owned()));
     }
-    let [native, uml] = LABS.each_ref().map(|entry| entry.lab(plan));
-    let (native, uml) = match (native, uml) {
+    let [native, uml, _] = &LABS;
+    let (native, uml) = match (native.lab(plan), uml.lab(plan)) {
         (Ok(native), Ok(uml)) => (native, uml),
         (Ok(lab), Err(why)) => {
             return Ok(Choice::of(lab, format!("uml cannot be used: {}", first_line(&why))));

@@ -62,6 +62,12 @@ impl Console {
         }
     }
 
+    /// Whether a kernel gave up. To be asked once its console has ended.
+    pub(super) fn has_panic(&self) -> bool {
+        let _ = self.ended.recv_timeout(PATIENCE);
+        self.kept.lock().is_ok_and(|kept| kept.panic.is_some())
+    }
+
     /// The reason, followed by what was said.
     pub(super) fn after(&self, reason: &str) -> String {
         let _ = self.ended.recv_timeout(PATIENCE);

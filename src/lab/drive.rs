@@ -34,7 +34,7 @@ pub struct TrialEnd {
     pub hint: String,
     /// Seconds of wall time.
     pub wall: f64,
-    /// It was ended by a signal, from outside or by a crash: it says nothing about the candidate until it happens again.
+    /// It was ended by a signal, from outside or by a crash, or its kernel gave up: it says nothing about the candidate until it happens again.
     pub killed: bool,
     /// It was stopped for a while and went on: what it timed holds the pause.
     pub stopped: bool,
@@ -150,7 +150,7 @@ pub(super) fn drive(
     let doing = (late && stops.natively).then(|| activity(&Root::default(), warden.0.id())).flatten();
     warden.end()?;
     let wall = started.elapsed().as_secs_f64();
-    let killed = reported.is_none() && signal(ended).is_some();
+    let killed = reported.is_none() && (signal(ended).is_some() || ended.is_some() && console.has_panic());
     let (status, reason, hint) = reported.unwrap_or_else(|| {
         let at = at_step(spec, &step);
         if Instant::now() < deadline {

@@ -4,11 +4,13 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
-use super::modelled;
+use super::{modelled, vm};
 use crate::host::cell::inherit;
 use crate::host::mounts;
 use crate::host::program::{Program, succeeded};
@@ -19,12 +21,14 @@ use crate::trial::{Assignment, EVENTS_VARIABLE, Modules, QueueLimits, TrialDevic
 const DESCRIPTION: &str = "/dev/ubdb";
 /// Where events leave the guest: its first serial line.
 const EVENTS: &str = "/dev/ttyS0";
+/// How long a device may take to appear that the host promised.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs the guest to its end. Does not return where powering off works; what went wrong is on the console.
 ///
-/// Its arguments name the description's file in simulated time; the kernel adds words of its own to them.
+/// Its arguments name the description's file where it is none of its disks; the kernel adds words of its own to them.
 pub fn main(mut arguments: impl Iterator<Item = String>) -> u8 {
-    let file = arguments.find(|word| word == modelled::DESCRIPTION);
+    let file = arguments.find(|word| [modelled::DESCRIPTION, vm::DESCRIPTION].contains(&word.as_str()));
     if let Err(error) = live(file.as_deref()) {
         say(&format!("fsverdict guest: {error}"));
     }
@@ -39,12 +43,16 @@ pub fn main(mut arguments: impl Iterator<Item = String>) -> u8 {
 }
 
 fn live(file: Option<&str>) -> Result<(), Box<dyn std::error::Error>> {
-    // In the cell's memory, which this guest's own /dev is about to cover.
+    // In the cell's memory, which this guest's own /dev is about to cover; or in an initramfs, which is about to be left.
     let from_file = file.map(read_description).transpose()?;
+    let is_machine = file == Some(vm::DESCRIPTION);
+    if is_machine {
+        vm::enter_root()?;
+    }
     mounts::kernel("proc", Path::new("/proc"), false)?;
     mounts::kernel("sysfs", Path::new("/sys"), false)?;
     // The host's nodes have the names of the guest's, and numbers of their own.
-    if is_of_host(Path::new("/dev"))? {
+    if is_machine || is_of_host(Path::new("/dev"))? {
         mounts::kernel("devtmpfs", Path::new("/dev"), false)?;
     }
     // The host's set-user-ID programs belong to the host's root, who in an ordinary user's guest is somebody else:
@@ -62,10 +70,7 @@ fn live(file: Option<&str>) -> Result<(), Box<dyn std::error::Error>> {
     if let (Some(queue), TrialDevice::Guest { path }) = (assignment.bench.queue, &assignment.bench.device) {
         limit_queue(path, queue)?;
     }
-    let events = File::options().write(true).open(EVENTS)?;
-    let mut line = tcgetattr(&events)?;
-    line.make_raw();
-    tcsetattr(&events, OptionalActions::Now, &line)?;
+    let events = open_events(if is_machine { vm::EVENTS } else { EVENTS })?;
     let (reader, writer) = std::io::pipe()?;
     let cell = agent_cell(&assignment);
     let mut agent = cell
@@ -89,6 +94,25 @@ fn is_of_host(folder: &Path) -> std::io::Result<bool> {
     Ok(rustix::fs::statfs(folder)?.f_type == HOSTFS)
 }
 
+/// Opens the line for events, as one that changes nothing. A virtual machine's is there once its host has said so.
+fn open_events(path: &str) -> std::io::Result<File> {
+    let began = Instant::now();
+    while !Path::new(path).exists() && began.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let events = File::options().write(true).open(path);
+    let events = events.map_err(|error| std::io::Error::other(format!("cannot open {path}: {error}")))?;
+    match tcgetattr(&events) {
+        Ok(mut line) => {
+            line.make_raw();
+            tcsetattr(&events, OptionalActions::Now, &line)?;
+        }
+        Err(rustix::io::Errno::NOTTY) => {}
+        Err(error) => return Err(error.into()),
+    }
+    Ok(events)
+}
+
 /// Filesystems and schedulers decide by these when they are made and mounted.
 fn limit_queue(disk: &Path, limits: QueueLimits) -> std::io::Result<()> {
     let name = disk.file_name().unwrap_or_default();
@@ -105,13 +129,19 @@ fn read_description(file: &str) -> std::io::Result<String> {
     String::from_utf8(bytes).map_err(std::io::Error::other)
 }
 
-/// Loads modules from a folder that is not where modprobe expects it.
+/// Loads modules from a folder that is not where modprobe expects it, and has the kernel look there for what it finds
+/// missing later: ciphers, code pages.
 fn load(modules: &Modules) -> Result<(), Box<dyn std::error::Error>> {
     let parent = Path::new("/run/modules/lib/modules");
     std::fs::create_dir_all(parent)?;
     if let Some(version) = modules.folder.file_name() {
         std::os::unix::fs::symlink(&modules.folder, parent.join(version))?;
     }
+    let program = "/run/modules/modprobe";
+    std::fs::write(program, "#!/bin/sh\nexec modprobe -d /run/modules \"$@\"\n")?;
+    std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755))?;
+    // Not where a kernel has all that built in.
+    let _ = std::fs::write("/proc/sys/kernel/modprobe", program);
     for name in &modules.names {
         succeeded(Program::new(["modprobe", "-d", "/run/modules", name]).run("load modules")?)?;
     }

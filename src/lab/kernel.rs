@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::host::cell::{Cell, Devices, Powers, Walls};
 use crate::host::program::{Program, ProgramError, succeeded};
+use crate::kernel::way_out;
 
 /// Where Debian's User-Mode-Linux package puts the modules.
 const MODULE_FOLDER: &str = "/usr/lib/uml/modules";
@@ -19,15 +20,17 @@ pub enum KernelError {
     Strange { path: PathBuf, question: &'static str },
 }
 
-/// A User-Mode-Linux kernel, as it describes itself.
+/// A kernel, as it describes itself.
 #[derive(Debug, Clone)]
 pub(super) struct Kernel {
     pub path: PathBuf,
+    /// What to do about one without a symbol.
+    pub way_out: fn(&str) -> String,
     /// Its release, e.g. `6.1.176`.
     pub release: String,
     /// Where its modules lie, if there are any.
     pub modules: Option<PathBuf>,
-    configuration: BTreeMap<String, String>,
+    pub configuration: BTreeMap<String, String>,
 }
 
 /// How a kernel provides something.
@@ -65,7 +68,7 @@ impl Kernel {
             .into_iter()
             .flatten()
             .find(|folder| folder.join("modules.dep").is_file());
-        Ok(Kernel { path: path.to_owned(), release, modules, configuration })
+        Ok(Kernel { path: path.to_owned(), way_out, release, modules, configuration })
     }
 
     /// How this kernel provides what a configuration symbol (`CONFIG_…`) stands for.
@@ -95,7 +98,7 @@ pub(super) fn fits_amx(release: &str) -> bool {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) > (6, 12)
 }
 
-fn parse_configuration(text: &str) -> BTreeMap<String, String> {
+pub(super) fn parse_configuration(text: &str) -> BTreeMap<String, String> {
     text.lines()
         .filter_map(|line| line.split_once('='))
         .filter(|(name, _)| name.starts_with("CONFIG_"))
@@ -105,7 +108,7 @@ fn parse_configuration(text: &str) -> BTreeMap<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kernel, Provision, fits_amx, parse_configuration};
+    use super::{Kernel, Provision, fits_amx, parse_configuration, way_out};
 
     #[test]
     fn old_kernels_do_not_fit_processors_with_more_state_than_they_know() {
@@ -117,7 +120,8 @@ mod tests {
     fn a_module_without_module_files_is_absent() {
         let configuration =
             parse_configuration("# CONFIG_A is not set\nCONFIG_EXT4_FS=y\nCONFIG_F2FS_FS=m\n");
-        let mut kernel = Kernel { path: "/k".into(), release: "6.1".into(), modules: None, configuration };
+        let mut kernel =
+            Kernel { path: "/k".into(), way_out, release: "6.1".into(), modules: None, configuration };
         assert_eq!(kernel.provides("CONFIG_EXT4_FS"), Provision::Builtin);
         assert_eq!(kernel.provides("CONFIG_F2FS_FS"), Provision::Absent);
         kernel.modules = Some("/m".into());

@@ -1,4 +1,4 @@
-//! The kernels of a run in the lab uml: the plan's, or those its candidates name; and what each can run.
+//! The kernels of a run in a lab with guests: the plan's, or those its candidates name; and what each can run.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use crate::host::cell::Walls;
 use crate::host::procfs::has_cpu_flag;
 use crate::host::program::locate;
 use crate::host::root::Root;
-use crate::kernel::{Cache, way_out};
+use crate::kernel::Cache;
 use crate::layer::{SCHEDULERS, Scheduler, find_scheduler};
 use crate::plan::{Candidate, Plan};
 use crate::trial::Modules;
@@ -33,16 +33,19 @@ impl Kernels {
     ///
     /// # Errors
     /// When one is not there, or cannot be used.
-    pub(super) fn find(plan: &Plan, walls: Walls) -> Result<Self, LabError> {
+    pub(super) fn find(
+        plan: &Plan,
+        usable: impl Fn(Option<&Path>) -> Result<Kernel, LabError>,
+    ) -> Result<Self, LabError> {
         let mut named = plan.candidates.iter().map(|candidate| plan.kernel_of(candidate));
         let first = named.next().unwrap_or(plan.kernel.as_deref());
         let mut others: Vec<(PathBuf, Kernel)> = Vec::new();
         for name in named.flatten().filter(|name| Some(*name) != first) {
             if others.iter().all(|(known, _)| known != name) {
-                others.push((name.to_owned(), usable(Some(name), walls)?));
+                others.push((name.to_owned(), usable(Some(name))?));
             }
         }
-        Ok(Kernels { first: usable(first, walls)?, others })
+        Ok(Kernels { first: usable(first)?, others })
     }
 
     /// Each of them.
@@ -63,8 +66,8 @@ impl Kernels {
     }
 }
 
-/// The kernel of this name, asked about itself.
-fn usable(name: Option<&Path>, walls: Walls) -> Result<Kernel, LabError> {
+/// The User-Mode-Linux kernel of this name, asked about itself.
+pub(super) fn usable(name: Option<&Path>, walls: Walls) -> Result<Kernel, LabError> {
     let path = find(name)?;
     let kernel = Kernel::inspect(&path, walls)?;
     let packaged = locate(PROGRAM).is_some_and(|packaged| packaged == path);
@@ -90,19 +93,18 @@ fn find(name: Option<&Path>) -> Result<PathBuf, LabError> {
 }
 
 impl Kernel {
-    /// The modules a guest must load for a candidate, if any; that of its disk's driver among them.
+    /// The modules a guest must load for a candidate, that of its disk's driver among them, and where it finds others.
     pub(super) fn modules_for(&self, candidate: &Candidate, driver: Option<&str>) -> Option<Modules> {
         let mut names = self.modules(candidate).unwrap_or_default();
         names.extend(driver.map(str::to_owned));
-        let folder = self.modules.clone().filter(|_| !names.is_empty())?;
-        Some(Modules { folder, names })
+        Some(Modules { folder: self.modules.clone()?, names })
     }
 
     /// The modules a candidate needs, or what this kernel lacks for it.
     pub(super) fn modules(&self, candidate: &Candidate) -> Result<Vec<String>, Obstacle> {
         let lacks = |symbol: &str| Obstacle {
             reason: format!("the kernel {} ({}) has no {symbol}", self.path.display(), self.release),
-            hint: way_out(symbol),
+            hint: (self.way_out)(symbol),
         };
         let mut names = Vec::new();
         if let Some(filesystem) = crate::filesystem::find(&candidate.filesystem) {

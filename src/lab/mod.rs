@@ -7,6 +7,7 @@ mod description;
 mod drive;
 mod free_cpu;
 mod guest;
+mod guests;
 mod held;
 mod kernel;
 mod kernels;
@@ -17,6 +18,7 @@ mod native;
 mod scheduler_obstacle;
 mod traced;
 mod uml;
+mod vm;
 
 use std::path::PathBuf;
 
@@ -111,7 +113,7 @@ pub enum LabError {
     #[error("the kernel {} was built without {symbol}, which a guest needs\nhint: build it with {symbol}=y", path.display())]
     LacksSymbol { path: PathBuf, symbol: &'static str },
     #[error(
-        "the phase `{0}` wants this machine's network, which a guest of the uml lab has none of\nhint: `--lab native` (as root); or take `network = true` out: its own loopback every phase has"
+        "the phase `{0}` wants this machine's network, which no guest has any of\nhint: `--lab native` (as root); or take `network = true` out: its own loopback every phase has"
     )]
     NoNetwork(String),
     #[error("the kernel {} cannot be given simulated time: it was built without {symbol}\nhint: `fsverdict kernel build` makes one that can", path.display())]
@@ -124,6 +126,16 @@ pub enum LabError {
     NoWay(&'static str),
     #[error(transparent)]
     Kernel(#[from] crate::lab::kernel::KernelError),
+    #[error(
+        "there is no QEMU here (qemu-system-x86_64)\nhint: install qemu-system-x86 (Debian, Ubuntu, Fedora, Arch) or qemu-x86 (openSUSE); or take `--lab uml`, which needs none"
+    )]
+    NoQemu,
+    #[error("the lab vm knows PCs only, and this machine is {0}\nhint: --lab uml, or --lab native")]
+    NoVirtualMachine(&'static str),
+    #[error(transparent)]
+    KernelFile(#[from] crate::lab::vm::KernelFileError),
+    #[error(transparent)]
+    Program(#[from] crate::host::program::ProgramError),
     #[error("cannot stage the datasets: {0}")]
     Staging(String),
     #[error(transparent)]

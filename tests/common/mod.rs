@@ -133,7 +133,7 @@ impl Place {
     /// `fsverdict` with these arguments, to its end.
     pub fn fsverdict(&self, arguments: &[&str]) -> Seen {
         let output = assert_cmd::Command::from_std(self.command(arguments))
-            .timeout(Duration::from_secs(300))
+            .timeout(Duration::from_secs(900))
             .output()
             .unwrap();
         Seen::of(&output)
@@ -319,7 +319,7 @@ impl Running<'_> {
     /// Waits until the journal is as wanted; the run must not end before that.
     #[track_caller]
     pub fn wait_for(&mut self, what: &str, is: impl Fn(&Journal) -> bool) -> Journal {
-        let patience = Instant::now() + Duration::from_secs(90);
+        let patience = Instant::now() + Duration::from_secs(300);
         loop {
             let journal = self.place.journal();
             if is(&journal) {

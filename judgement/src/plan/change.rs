@@ -224,7 +224,7 @@ fn choose_lab(plan: &mut Plan, lab: LabChoice) -> Result<(), ValueError> {
     if let (LabChoice::Native, Some(kernel)) = (lab, &plan.kernel) {
         return Err(ValueError::new(
             format!("the plan names the kernel {}, but native is this machine's own", kernel.display()),
-            "choose --lab uml, or take `kernel` out of the plan",
+            "choose --lab uml or --lab vm, or take `kernel` out of the plan",
         ));
     }
     plan.lab = lab;

@@ -10,8 +10,12 @@ use super::words::choose;
 use super::{Blocks, Bytes, ClockChoice, DeviceSource, LabChoice, StagingChoice};
 
 /// The labs by name.
-pub const LABS: &[(&str, LabChoice)] =
-    &[("auto", LabChoice::Auto), ("native", LabChoice::Native), ("uml", LabChoice::Uml)];
+pub const LABS: &[(&str, LabChoice)] = &[
+    ("auto", LabChoice::Auto),
+    ("native", LabChoice::Native),
+    ("uml", LabChoice::Uml),
+    ("vm", LabChoice::Vm),
+];
 
 const STAGINGS: &[(&str, StagingChoice)] =
     &[("auto", StagingChoice::Auto), ("memory", StagingChoice::Memory), ("disk", StagingChoice::Disk)];

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::candidate_name::plain;
 use super::error::ValueError;
-use super::{Bytes, Candidate, DeviceSource, LabChoice, Plan, TWIN};
+use super::{Bytes, Candidate, ClockChoice, DeviceSource, LabChoice, Plan, TWIN};
 
 /// The least a guest starts with, besides its datasets.
 const LEAST_MEMORY: Bytes = Bytes(64 << 20);
@@ -110,7 +110,7 @@ impl Plan {
         found
     }
 
-    /// What only a guest of the lab uml can be given, if the plan asks for it.
+    /// What only a guest can be given, if the plan asks for it.
     pub fn wants_guest(&self) -> Option<&'static str> {
         let any = |has: fn(&Circumstances) -> bool| self.candidates.iter().any(|one| has(&one.under));
         if self.kernel.is_some() || any(|under| under.kernel.is_some()) {
@@ -140,7 +140,13 @@ pub(super) fn check(plan: &Plan) -> Result<(), ValueError> {
     if let (LabChoice::Native, Some(key)) = (plan.lab, plan.wants_guest()) {
         return Err(ValueError::new(
             format!("`{key}` does not go with lab = \"native\", which is this machine as it is"),
-            format!("take `{key}` out, or let lab be \"uml\""),
+            format!("take `{key}` out, or let lab be \"uml\" or \"vm\""),
+        ));
+    }
+    if let (LabChoice::Vm, ClockChoice::Simulated) = (plan.lab, plan.clock) {
+        return Err(ValueError::new(
+            "clock = \"simulated\" does not go with lab = \"vm\": a virtual machine's clock is this machine's",
+            "take `clock` out, or let lab be \"uml\", whose kernels take their time from the device",
         ));
     }
     let memory = plan.candidates.iter().filter_map(|candidate| candidate.under.memory).chain(plan.memory);

@@ -21,9 +21,9 @@ pub(super) fn check(plan: &Plan) -> Result<(), ValueError> {
             ),
         ));
     }
-    if plan.lab == LabChoice::Uml {
+    if matches!(plan.lab, LabChoice::Uml | LabChoice::Vm) {
         return Err(ValueError::new(
-            "folders are this machine's, and the lab uml has a kernel of its own",
+            format!("folders are this machine's, and the lab {} has a kernel of its own", plan.lab),
             "take --lab native, or leave it out; folders need no root",
         ));
     }

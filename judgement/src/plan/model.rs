@@ -17,7 +17,7 @@ pub struct Plan {
     /// One line that says what is being found out.
     pub title: String,
     pub lab: LabChoice,
-    /// The kernel for `uml`; the lab's own default when absent.
+    /// The kernel for `uml` or `vm`; the lab's own default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<PathBuf>,
     /// The memory of a guest besides its datasets; the lab's own default when absent.
@@ -54,6 +54,8 @@ pub enum LabChoice {
     Native,
     /// A Linux kernel as an ordinary process (User-Mode Linux).
     Uml,
+    /// A virtual machine.
+    Vm,
 }
 
 /// Whose time passes while a modelled device works.

@@ -142,7 +142,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
         problems.add(
             kernel.at,
             "a kernel of one's own does not go with lab = \"native\", which is this machine's kernel",
-            "take `kernel` out, or let lab be \"uml\"",
+            "take `kernel` out, or let lab be \"uml\" or \"vm\"",
         );
     }
     let memory = top.get("memory", size);

@@ -30,7 +30,7 @@ pub fn private_devices(kept: &[&Path]) -> Result<(), CellError> {
         .map(|path| stat(*path).map(|node| (*path, node)).map_err(system("look at a device")))
         .collect::<Result<Vec<_>, CellError>>()?;
     let names = names_of(kept);
-    bare_devices()?;
+    bare_devices(&[])?;
     for (path, node) in nodes {
         make_node(path, FileType::from_raw_mode(node.st_mode), node.st_rdev)?;
     }
@@ -67,11 +67,12 @@ fn names_of(kept: &[&Path]) -> Vec<(PathBuf, PathBuf)> {
     links.filter(leads).filter_map(|link| Some((link.clone(), std::fs::read_link(&link).ok()?))).collect()
 }
 
-/// Covers `/dev` by one without disks.
-pub(super) fn bare_devices() -> Result<(), CellError> {
+/// Covers `/dev` by one without disks, but with these nodes.
+pub(super) fn bare_devices(more: &[&'static str]) -> Result<(), CellError> {
     let devices = Path::new(DEVICES);
     let opened: Vec<(OwnedFd, &str)> = BARE
         .iter()
+        .chain(more)
         .filter_map(|name| {
             let opened = open(devices.join(name), OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
             Some((opened.ok()?, *name))

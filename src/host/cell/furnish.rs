@@ -28,14 +28,15 @@ pub(super) fn arrange_mounts(cell: &Cell) -> Result<(), CellError> {
     // What comes after this is ours, and as it is mounted; binds are as what they show.
     mounts::restrict(&cell.writable, |point| match cell.devices {
         Devices::Closed => point.starts_with(DEVICES) && point != Path::new(DEVICES),
-        Devices::Shared | Devices::Bare => point.starts_with(DEVICES),
+        Devices::Shared | Devices::Bare | Devices::BareAndKvm => point.starts_with(DEVICES),
     })?;
     for folder in &cell.memory {
         mounts::memory(folder, "1777")?;
     }
     match cell.devices {
         Devices::Shared => {}
-        Devices::Bare => bare_devices()?,
+        Devices::Bare => bare_devices(&[])?,
+        Devices::BareAndKvm => bare_devices(&["kvm"])?,
         Devices::Closed => mounts::memory(Path::new(SHARED_MEMORY), "1777")?,
     }
     if stranger && Path::new(SERVICES).is_dir() {

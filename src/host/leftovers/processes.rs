@@ -26,8 +26,11 @@ enum Role {
 
 fn role(arguments: &[String], executable: Option<&Path>) -> Option<Role> {
     let name = |path: &str| Path::new(path).file_name().is_some_and(|name| name == PROGRAM);
-    let init = arguments.iter().find_map(|argument| argument.strip_prefix("init="));
-    if init.is_some_and(name) {
+    let word = |key: &str| arguments.iter().find_map(|argument| argument.strip_prefix(key));
+    if word("rdinit=").is_some_and(name) {
+        return arguments.iter().any(|argument| argument == "guest").then_some(Role::Guest);
+    }
+    if word("init=").is_some_and(name) {
         return arguments.iter().any(|argument| argument.starts_with("ubd0=")).then_some(Role::Guest);
     }
     // A conductor may be called by another name (a symbolic link); its guests and agents go by that of the file.
@@ -115,6 +118,8 @@ mod tests {
                 Some(Role::Guest),
             ),
             ("/usr/bin/linux.uml mem=1G init=/sbin/init ubd0=disk.img", None),
+            ("qemu-system-x86_64 -append panic=-1 rdinit=/fsverdict -- guest /trial", Some(Role::Guest)),
+            ("qemu-system-x86_64 -append rdinit=/bin/sh -- guest", None),
             ("vim /usr/bin/fsverdict", None),
             ("grep init=/usr/bin/fsverdict", None),
         ] {

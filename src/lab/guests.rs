@@ -1,0 +1,314 @@
+//! What the labs with a kernel of their own have in common: which kernel, how much memory and which device a candidate's
+//! guest has, and the way of one trial. How such a kernel is started is the lab's.
+
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use crate::dataset::{Selection, selection};
+use crate::endpoint::Clock;
+use crate::host::cell::{Devices, Walls, inherit};
+use crate::host::placement::Placement;
+use crate::host::procfs::memory;
+use crate::host::root::Root;
+use crate::journal::{Caution, Event, Facts, TrialId};
+use crate::plan::{Candidate, DeviceSource, Plan};
+use crate::trial::{Assignment, Bench, QueueLimits, Staging, TrialDevice, TrialSpec, bytes_to_stage};
+
+use super::description::covered_folder;
+use super::drive::{Company, Stops, TrialEnd, at_step, drive};
+use super::free_cpu;
+use super::held::{disk_for, in_memory};
+use super::kernel::{Kernel, kernel_cell};
+use super::kernels::Kernels;
+use super::modelled::{DISK, Modelled, close};
+use super::traced::Spans;
+use super::{LabError, Medium, Obstacle, missing_tools};
+
+/// Where programs put what is to be in memory: it must be possible to execute from there, and be fast.
+pub(super) const MEMORY_FOLDER: &str = "/dev/shm";
+/// Guest memory beyond what staged datasets take, in bytes.
+const BASE_MEMORY: u64 = 1 << 30;
+
+/// The guests of a run.
+#[derive(Debug)]
+pub(super) struct Guests {
+    pub(super) clock: Clock,
+    pub(super) kernels: Kernels,
+    pub(super) walls: Walls,
+    /// Of each trial that may be under way at once.
+    placements: Vec<Placement>,
+    pub(super) plan: Plan,
+    /// Bytes of the datasets; found out when they are first asked for: measuring a user's folder takes its time, and who only wants to know
+    /// which candidates can run need not wait for it.
+    staged: OnceLock<u64>,
+    /// What is taken of the user's folders: a guest would look through them anew for each trial, and slowly.
+    selected: OnceLock<BTreeMap<String, Selection>>,
+}
+
+#[derive(Debug)]
+struct Room {
+    /// Of a guest, in bytes.
+    memory: u64,
+    /// Bytes of the datasets, where they are staged on a disk because a guest's memory would be too large.
+    on_disk: Option<u64>,
+}
+
+/// What a guest is to be started with.
+#[derive(Debug)]
+pub(super) struct Handover<'a> {
+    pub(super) kernel: &'a Kernel,
+    pub(super) trial: &'a TrialId,
+    /// Bytes.
+    pub(super) memory: u64,
+    pub(super) assignment: &'a Assignment,
+    pub(super) disk: Disk<'a>,
+    /// A disk for datasets.
+    pub(super) staging: Option<OwnedFd>,
+    /// Where the agent's events go.
+    pub(super) events: OwnedFd,
+}
+
+#[derive(Debug)]
+pub(super) enum Disk<'a> {
+    /// An open image or block device.
+    Open(OwnedFd),
+    /// Served on a socket, with another one for the guest's clock.
+    Served(&'a Modelled<'a>, (OwnedFd, OwnedFd)),
+}
+
+/// How a lab starts a guest.
+pub(super) struct Start {
+    pub(super) argv: Vec<String>,
+    /// What it is lent by number.
+    pub(super) lent: Vec<OwnedFd>,
+}
+
+/// What differs from one such lab to the other.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Habits {
+    /// The guest's names of the candidate's disk and of the one for datasets.
+    pub(super) disks: [&'static str; 2],
+    /// What its kernel sees of this machine's devices.
+    pub(super) devices: Devices,
+}
+
+impl Guests {
+    /// # Errors
+    /// When the plan wants what no guest has, or this machine says nothing of its processors.
+    pub(super) fn new(plan: &Plan, walls: Walls, kernels: Kernels, clock: Clock) -> Result<Self, LabError> {
+        if let Some(phase) = plan.phases.iter().find(|phase| phase.network) {
+            return Err(LabError::NoNetwork(phase.name.clone()));
+        }
+        let placements = match clock {
+            Clock::Simulated => Placement::each()?,
+            Clock::Real => vec![Placement::choose()?],
+        };
+        Ok(Guests {
+            clock,
+            kernels,
+            walls,
+            placements,
+            plan: plan.clone(),
+            staged: OnceLock::new(),
+            selected: OnceLock::new(),
+        })
+    }
+
+    pub(super) fn kernel(&self, candidate: &Candidate) -> &Kernel {
+        self.kernels.of(&self.plan, candidate)
+    }
+
+    /// What a guest of this candidate is given.
+    fn room(&self, candidate: Option<&Candidate>) -> Room {
+        let bytes =
+            *self.staged.get_or_init(|| bytes_to_stage(&self.plan.datasets, &self.plan.phases).unwrap_or(0));
+        let own = candidate.and_then(|candidate| candidate.under.memory).or(self.plan.memory);
+        let own = own.map_or(BASE_MEMORY, |memory| memory.0);
+        // No more than staging takes: what a guest has left for its caches is what the plan says.
+        let memory = own.saturating_add(bytes.saturating_add(bytes / 16));
+        let modelled = matches!(self.plan.device.source, DeviceSource::Model { .. });
+        // In simulated time another disk would answer at another moment every time.
+        if bytes == 0 || modelled || in_memory(self.plan.device.staging, memory) {
+            Room { memory, on_disk: None }
+        } else {
+            Room { memory: own, on_disk: Some(bytes) }
+        }
+    }
+
+    /// Of a candidate's guest, in bytes.
+    pub(super) fn memory(&self, candidate: &Candidate) -> u64 {
+        self.room(Some(candidate)).memory
+    }
+
+    /// What is taken of which of the user's folders.
+    fn selected(&self) -> BTreeMap<String, Selection> {
+        let found = self.selected.get_or_init(|| {
+            let all = self.plan.datasets.iter();
+            all.filter_map(|(name, dataset)| Some((name.clone(), selection(dataset)?))).collect()
+        });
+        found.clone()
+    }
+
+    /// The memory of its guests in bytes, the smallest first.
+    fn memories(&self) -> Vec<u64> {
+        let mut each: Vec<u64> =
+            self.plan.candidates.iter().map(|candidate| self.memory(candidate)).collect();
+        each.sort_unstable();
+        each.dedup();
+        each
+    }
+
+    /// The same, for people.
+    pub(super) fn memory_title(&self) -> String {
+        let each: Vec<String> =
+            self.memories().iter().map(|size| size.div_ceil(1 << 20).to_string()).collect();
+        format!("{} MiB of memory", each.join(", "))
+    }
+
+    /// The models of its devices, for people, as in `model usb-stick v1`; none where nothing is modelled.
+    pub(super) fn models_title(&self) -> Option<String> {
+        let mut titles: Vec<String> = Vec::new();
+        for modelled in self.plan.candidates.iter().filter_map(|candidate| self.modelled(candidate)) {
+            if !titles.contains(&modelled.title()) {
+                titles.push(modelled.title());
+            }
+        }
+        let word = if titles.len() == 1 { "model" } else { "models" };
+        Some(format!("{word} {}", titles.join(", "))).filter(|_| !titles.is_empty())
+    }
+
+    /// A candidate's modelled device, if it has one.
+    pub(super) fn modelled<'a>(&'a self, candidate: &'a Candidate) -> Option<Modelled<'a>> {
+        let (model, size) = self.plan.model_of(candidate)?;
+        Some(Modelled {
+            model,
+            size: size.0,
+            walls: self.walls,
+            seed: self.plan.protocol.seed,
+            clock: self.clock,
+        })
+    }
+
+    pub(super) fn facts(&self) -> Facts {
+        let fact = |name: &str, value: String| (name.to_owned(), value);
+        let join = |words: Vec<String>| words.join(", ");
+        let paths = self.kernels.each().map(|kernel| kernel.path.display().to_string()).collect();
+        let mut facts = Facts::from([
+            fact("lab.kernel", join(paths)),
+            fact("lab.kernel_release", self.kernels.releases()),
+            fact("lab.memory", join(self.memories().iter().map(u64::to_string).collect())),
+            fact("lab.walls", format!("{:?}", self.walls)),
+        ]);
+        if self.side_by_side().is_none() {
+            facts.extend(self.placements.first().map(Placement::facts).unwrap_or_default());
+        }
+        facts
+    }
+
+    pub(super) fn obstacle(&self, candidate: &Candidate) -> Option<Obstacle> {
+        let lacks = || {
+            let (wanted, there) = (self.memory(candidate), memory(&Root::default()).ok()?.total);
+            (wanted > there).then(|| Obstacle {
+                reason: format!("its guest's memory, {} MiB, is more than this machine has", wanted >> 20),
+                hint: "give it less: `memory`, or smaller datasets (--scale)".to_owned(),
+            })
+        };
+        self.kernel(candidate).modules(candidate).err().or_else(|| missing_tools(candidate)).or_else(lacks)
+    }
+
+    pub(super) fn side_by_side(&self) -> Option<usize> {
+        if self.clock == Clock::Real {
+            return None;
+        }
+        let available = memory(&Root::default()).map_or(u64::MAX, |memory| memory.available);
+        let largest = self.memories().last().copied().unwrap_or(1);
+        // Guests take what they touch; half of what is free stays with what they write to their disks.
+        let room = usize::try_from(available / 2 / largest.max(1)).unwrap_or(usize::MAX);
+        Some(self.placements.len().min(room).max(1))
+    }
+
+    /// One trial. `driver` is the module of the disk's driver, if the guest must load it; `start` is how a lab starts its
+    /// kernel.
+    pub(super) fn run(
+        &self,
+        (spec, medium, job): (&TrialSpec, &Medium, usize),
+        (habits, driver): (Habits, Option<&str>),
+        start: impl FnOnce(Handover<'_>) -> Result<Start, LabError>,
+        watch: &mut dyn FnMut(Event),
+    ) -> Result<TrialEnd, LabError> {
+        let placement =
+            *self.placements.get(job).ok_or_else(|| std::io::Error::from(rustix::io::Errno::NODEV))?;
+        let (kernel, room) = (self.kernel(&spec.candidate), self.room(Some(&spec.candidate)));
+        let modelled = self.modelled(&spec.candidate);
+        let guest_disk = |path: &str| TrialDevice::Guest { path: PathBuf::from(path) };
+        let (on_disk, staging) = match room.on_disk {
+            Some(bytes) => {
+                let folder = medium.scratch_folder()?;
+                let device = guest_disk(habits.disks[1]);
+                (Some(disk_for(bytes, &folder)?), Staging::Disk { device, folder })
+            }
+            None => (None, Staging::Memory),
+        };
+        let limits = modelled.as_ref().map(Modelled::limits).transpose()?;
+        if let (Some(limits), Clock::Simulated) = (&limits, self.clock) {
+            for text in free_cpu::cautions(&spec.candidate, limits) {
+                watch(Event::Caution(Caution { phase: String::new(), text }));
+            }
+        }
+        let bench = Bench {
+            device: guest_disk(if modelled.is_some() { DISK } else { habits.disks[0] }),
+            staging,
+            idle_load: 0.0,
+            queue: limits.map(|limits| QueueLimits {
+                rotational: limits.rotational,
+                max_sectors_kb: limits.max_sectors_kb,
+            }),
+            modules: kernel.modules_for(&spec.candidate, driver),
+            selected: self.selected(),
+        };
+        let (events, sender) =
+            rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
+        let (mut endpoint, disk) = match &modelled {
+            Some(modelled) => {
+                let (endpoint, sockets) = modelled.serve(&spec.trial, medium, (placement, spec.limit))?;
+                (Some(endpoint), Disk::Served(modelled, sockets))
+            }
+            None => (None, Disk::Open(medium.attach()?.open()?)),
+        };
+        let start = start(Handover {
+            kernel,
+            trial: &spec.trial,
+            memory: room.memory,
+            assignment: &Assignment { spec: spec.clone(), bench },
+            disk,
+            staging: on_disk,
+            events: sender,
+        })?;
+        let mut cell = kernel_cell(self.walls, start.argv);
+        cell.devices = habits.devices;
+        cell.keeps = start.lent.iter().map(|lent| inherit(lent.as_fd())).collect::<Result<_, _>>()?;
+        // Theirs may lie where the cell covers what is there, as disks do that a desktop mounts below /run.
+        cell.shown = spec.datasets.values().filter_map(covered_folder).collect();
+        let mut inherited = start.lent;
+        let stops = Stops::of(&mut cell, &mut inherited)?;
+        let mut command = cell.command()?;
+        command.env("TMPDIR", MEMORY_FOLDER).stdin(std::process::Stdio::null());
+        let mut step = String::new();
+        let mut spans = Spans::default();
+        let mut watch_steps = |event: Event| {
+            if let Event::StepStarted { step: begun } = &event {
+                step.clone_from(begun);
+            }
+            spans.note(&event);
+            watch(event);
+        };
+        let mut there = || endpoint.as_mut().is_none_or(crate::endpoint::Endpoint::is_there);
+        let company = Company { placement, there: &mut there };
+        let end = drive(command, events, &stops, spec, &mut watch_steps, inherited, Some(company))?;
+        let (Some(endpoint), Some(modelled)) = (endpoint, &modelled) else { return Ok(end) };
+        let traced = (&spans, medium.trace_path(&spec.trial), modelled.device(&spec.trial)?);
+        Ok(close(endpoint, end, &at_step(spec, &step), traced, watch))
+    }
+}

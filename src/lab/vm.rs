@@ -1,0 +1,265 @@
+//! The `vm` lab: QEMU with a kernel that is no process: this machine's, a distribution's, or one somebody built.
+//!
+//! The guest's root is the host's, read-only, over 9p; its disk is an unlinked scratch image, a cleared block device, or a
+//! modelled device on a socket. It boots into an initramfs of ours with our binary as its first process, the modules that
+//! binary needs to see its root, and the trial's description; events leave it on a port of virtio-serial. QEMU runs in the
+//! cell that the kernel of the lab uml runs in.
+
+mod enter;
+mod image;
+mod initramfs;
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
+
+use crate::endpoint::Clock;
+use crate::host::cell::{Devices, Walls, possible_walls};
+use crate::host::program::{Program, locate, succeeded};
+use crate::journal::{Caution, Event, Facts};
+use crate::plan::Candidate;
+use crate::plan::Plan;
+use crate::trial::TrialSpec;
+
+use super::drive::TrialEnd;
+use super::guests::{Disk, Guests, Habits, Handover, Start};
+use super::kernel::{Kernel, kernel_cell};
+use super::kernels::Kernels;
+use super::modelled::DISK;
+use super::{Lab, LabError, Medium, Obstacle};
+
+pub(super) use enter::{DESCRIPTION, EVENTS, enter_root};
+pub(super) use image::KernelFileError;
+
+const HABITS: Habits = Habits { disks: [DISK, "/dev/vdb"], devices: Devices::BareAndKvm };
+const PROGRAM: &str = "qemu-system-x86_64";
+/// Where the kernel lets programs have virtual machines, if it does.
+const KVM: &str = "/dev/kvm";
+/// A kernel that starts at all has panicked for want of a root after a second.
+const PROBE: Duration = Duration::from_secs(8);
+/// What must be known of times where the processor is emulated.
+const EMULATED: &str = "the guest's processor is emulated (TCG), some 15 times slower than this machine's: nothing should be concluded from \
+    times; bytes, requests and flushes are right";
+
+#[derive(Debug)]
+pub(super) struct Vm {
+    guests: Guests,
+    qemu: PathBuf,
+    version: String,
+    accelerator: Accelerator,
+}
+
+/// Who carries out the guest's instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Accelerator {
+    /// The processor itself.
+    Kvm,
+    /// QEMU, one by one.
+    Tcg,
+}
+
+impl Vm {
+    /// Finds QEMU and the kernel, and tries whether the processor can run it.
+    ///
+    /// # Errors
+    /// When one is missing, or cannot be used.
+    pub(super) fn prepare(plan: &Plan) -> Result<Self, LabError> {
+        if std::env::consts::ARCH != "x86_64" {
+            return Err(LabError::NoVirtualMachine(std::env::consts::ARCH));
+        }
+        let qemu = locate(PROGRAM).ok_or(LabError::NoQemu)?;
+        let walls = possible_walls();
+        let kernels = Kernels::find(plan, |name| image::usable(name, walls))?;
+        let guests = Guests::new(plan, walls, kernels, Clock::Real)?;
+        let said = succeeded(Program::new([PROGRAM, "--version"]).run("probe")?)?.stdout;
+        let version = said.split_whitespace().nth(3).unwrap_or("of unknown version").to_owned();
+        let accelerator =
+            guests.kernels.each().next().map_or(Accelerator::Tcg, |kernel| accelerator(kernel, walls));
+        Ok(Vm { guests, qemu, version, accelerator })
+    }
+
+    /// The command line of QEMU, with descriptors by number.
+    fn argv(
+        &self,
+        (kernel, memory): (&Kernel, u64),
+        (initramfs, events): (i32, i32),
+        disks: Vec<String>,
+        queue_depth: Option<u32>,
+    ) -> Vec<String> {
+        let memory = memory.div_ceil(1 << 20);
+        let depth = queue_depth.map_or(String::new(), |depth| format!("virtio_blk.queue_depth={depth} "));
+        let mut argv = machine(&self.qemu, self.accelerator, kernel);
+        let mut add = |key: &str, value: String| argv.extend([key.to_owned(), value]);
+        add("-m", format!("{memory}M"));
+        // A modelled device's process sees the guest's memory.
+        add("-object", format!("memory-backend-memfd,id=memory,size={memory}M,share=on"));
+        add("-machine", "memory-backend=memory".to_owned());
+        add("-initrd", format!("/proc/self/fd/{initramfs}"));
+        // Whether timers work is tested by how soon they do, which on a busy machine is too late.
+        add(
+            "-append",
+            format!(
+                "console=ttyS0 quiet panic=-1 no_timer_check rdinit=/{} {depth}-- guest {DESCRIPTION}",
+                initramfs::PROGRAM
+            ),
+        );
+        // The first device, as the name of its port says.
+        add("-device", "virtio-serial-pci".to_owned());
+        add("-add-fd", format!("fd={events},set=0"));
+        // A pipe cannot be truncated.
+        add("-chardev", "file,id=events,path=/dev/fdset/0,append=on".to_owned());
+        add("-device", "virtserialport,chardev=events".to_owned());
+        // Inodes of several filesystems of the host's are one filesystem's in the guest.
+        add("-fsdev", "local,id=root,path=/,security_model=none,readonly=on,multidevs=remap".to_owned());
+        add("-device", format!("virtio-9p-pci,fsdev=root,mount_tag={}", enter::ROOT));
+        argv.extend(disks);
+        argv
+    }
+
+    fn start(&self, given: Handover<'_>) -> Result<Start, LabError> {
+        let depth = match &given.disk {
+            Disk::Served(modelled, _) => Some(modelled.limits()?.queue_depth),
+            Disk::Open(_) => None,
+        };
+        let initramfs = initramfs::pack(given.kernel, given.assignment, depth)?;
+        let (mut disks, mut lent) = (Vec::new(), Vec::new());
+        match given.disk {
+            Disk::Open(disk) => {
+                disks.extend(open_disk(&disk, 1)?);
+                lent.push(disk);
+            }
+            Disk::Served(_, (socket, clock)) => {
+                disks.extend(served_disk(socket.as_raw_fd()));
+                lent.extend([socket, clock]);
+            }
+        }
+        if let Some(disk) = given.staging {
+            disks.extend(open_disk(&disk, 2)?);
+            lent.push(disk);
+        }
+        let numbers = (initramfs.as_raw_fd(), given.events.as_raw_fd());
+        let argv = self.argv((given.kernel, given.memory), numbers, disks, depth);
+        lent.extend([initramfs, given.events]);
+        Ok(Start { argv, lent })
+    }
+}
+
+/// QEMU with nothing but processor, kernel and console; a guest that reboots, as one does that panics, ends it.
+fn machine(qemu: &Path, accelerator: Accelerator, kernel: &Kernel) -> Vec<String> {
+    let accelerator = match accelerator {
+        Accelerator::Kvm => "kvm",
+        Accelerator::Tcg => "tcg",
+    };
+    let (qemu, kernel) = (qemu.to_string_lossy(), kernel.path.to_string_lossy());
+    let words = [
+        "-no-user-config",
+        "-nodefaults",
+        "-display",
+        "none",
+        "-monitor",
+        "none",
+        "-serial",
+        "stdio",
+        "-no-reboot",
+    ];
+    let named = ["-machine", "q35", "-accel", accelerator, "-cpu", "max", "-smp", "1", "-kernel", &kernel];
+    [&*qemu].into_iter().chain(words).chain(named).map(str::to_owned).collect()
+}
+
+/// A disk behind an open file: past this machine's cache where its filesystem knows how.
+fn open_disk(disk: &OwnedFd, set: u32) -> std::io::Result<Vec<String>> {
+    let number = disk.as_raw_fd();
+    let driver = match FileType::from_raw_mode(fstat(disk)?.st_mode) {
+        FileType::BlockDevice => "host_device",
+        _ => "file",
+    };
+    let direct = if fcntl_setfl(disk, fcntl_getfl(disk)? | OFlags::DIRECT).is_ok() { "on" } else { "off" };
+    Ok(disk_words(number, set, driver, direct))
+}
+
+fn disk_words(number: i32, set: u32, driver: &str, direct: &str) -> Vec<String> {
+    let file = format!("file.driver={driver},file.filename=/dev/fdset/{set},file.aio=threads");
+    let options = format!("driver=raw,node-name=disk{set},discard=unmap,cache.direct={direct},{file}");
+    let device = format!("virtio-blk-pci,drive=disk{set}");
+    ["-add-fd", &format!("fd={number},set={set}"), "-blockdev", &options, "-device", &device]
+        .map(str::to_owned)
+        .into()
+}
+
+/// A modelled device. The ring is as large as the one that the lab uml makes.
+fn served_disk(socket: i32) -> Vec<String> {
+    let chardev = format!("socket,id=disk,path=/proc/self/fd/{socket}");
+    ["-chardev", &chardev, "-device", "vhost-user-blk-pci,chardev=disk,num-queues=1,queue-size=256"]
+        .map(str::to_owned)
+        .into()
+}
+
+/// KVM where this machine's processor starts the kernel: one that is emulated itself may not.
+fn accelerator(kernel: &Kernel, walls: Walls) -> Accelerator {
+    let may = std::fs::File::options().read(true).write(true).open(KVM).is_ok();
+    let starts = || {
+        let mut argv = machine(Path::new(PROGRAM), Accelerator::Kvm, kernel);
+        argv.extend(["-m", "256M", "-append", "console=ttyS0 panic=-1 no_timer_check"].map(str::to_owned));
+        let mut cell = kernel_cell(walls, [""; 0]);
+        cell.devices = HABITS.devices;
+        let record = Program::new(argv).inside(cell).limit(PROBE).run("probe");
+        record.is_ok_and(|record| record.exit == Some(0))
+    };
+    if may && starts() { Accelerator::Kvm } else { Accelerator::Tcg }
+}
+
+impl Lab for Vm {
+    fn name(&self) -> &'static str {
+        "vm"
+    }
+
+    fn fidelity(&self) -> String {
+        let (by, emulated) = match self.accelerator {
+            Accelerator::Kvm => ("KVM", String::new()),
+            Accelerator::Tcg => ("TCG", format!("; {EMULATED}")),
+        };
+        let kernel = format!(
+            "Linux {} in a virtual machine (QEMU {}, {by})",
+            self.guests.kernels.releases(),
+            self.version
+        );
+        let models =
+            self.guests.models_title().map_or(String::new(), |models| format!("real time on the {models}; "));
+        format!("{models}{kernel}, one CPU, {}{emulated}", self.guests.memory_title())
+    }
+
+    fn facts(&self) -> Facts {
+        let mut facts = self.guests.facts();
+        facts.insert("lab.qemu".to_owned(), self.version.clone());
+        facts.insert("lab.accelerator".to_owned(), format!("{:?}", self.accelerator).to_lowercase());
+        facts
+    }
+
+    fn obstacle(&self, candidate: &Candidate) -> Option<Obstacle> {
+        self.guests.obstacle(candidate)
+    }
+
+    fn command_line(&self) -> Vec<String> {
+        // The numbers differ from trial to trial; a reader who repeats it by hand names files instead.
+        let Some(first) = self.guests.plan.candidates.first() else { return Vec::new() };
+        let depth =
+            self.guests.modelled(first).and_then(|modelled| Some(modelled.limits().ok()?.queue_depth));
+        let disks = if depth.is_some() { served_disk(5) } else { disk_words(5, 1, "file", "on") };
+        self.argv((self.guests.kernel(first), self.guests.memory(first)), (3, 4), disks, depth)
+    }
+
+    fn run(
+        &self,
+        spec: &TrialSpec,
+        medium: &Medium,
+        job: usize,
+        watch: &mut dyn FnMut(Event),
+    ) -> Result<TrialEnd, LabError> {
+        if self.accelerator == Accelerator::Tcg {
+            watch(Event::Caution(Caution { phase: String::new(), text: EMULATED.to_owned() }));
+        }
+        self.guests.run((spec, medium, job), (HABITS, None), |given| self.start(given), watch)
+    }
+}

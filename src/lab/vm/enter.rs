@@ -1,0 +1,48 @@
+//! The first steps of our binary in a virtual machine: it is in the initramfs, loads what it needs to see the host's root,
+//! and goes there.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::path::Path;
+
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, mount, mount_move};
+use rustix::system::finit_module;
+
+/// The trial's description in the initramfs; the guest is given this name.
+pub(in crate::lab) const DESCRIPTION: &str = "/trial";
+/// Where events leave the guest.
+pub(in crate::lab) const EVENTS: &str = "/dev/vport0p1";
+/// The list of modules to load: in each line a file and its parameters.
+pub(super) const MODULES: &str = "/modules";
+/// What the host calls the root it offers.
+pub(super) const ROOT: &str = "root";
+
+/// `MODULE_INIT_COMPRESSED_FILE` (include/uapi/linux/module.h).
+const COMPRESSED: i32 = 4;
+/// Nothing of the host's root changes for a guest while it lives: what was read once is kept.
+const OPTIONS: &std::ffi::CStr = c"trans=virtio,version=9p2000.L,cache=loose,msize=262144";
+
+/// From here on this process's root is the host's.
+pub(in crate::lab) fn enter_root() -> std::io::Result<()> {
+    for line in std::fs::read_to_string(MODULES)?.lines() {
+        let (file, parameters) = line.split_once(' ').unwrap_or((line, ""));
+        let packed = Path::new(file).extension().is_none_or(|extension| extension != "ko");
+        let flags = if packed { COMPRESSED } else { 0 };
+        match finit_module(File::open(file)?, &CString::new(parameters)?, flags) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => {
+                return Err(std::io::Error::other(format!("cannot load the module {file}: {errno}")));
+            }
+        }
+    }
+    let point = "/host";
+    std::fs::create_dir(point)?;
+    let failed = |errno: Errno| std::io::Error::other(format!("cannot mount the host's root: {errno}"));
+    mount(ROOT, point, "9p", MountFlags::RDONLY, Some(OPTIONS)).map_err(failed)?;
+    // As switch_root(8) does it; the initramfs cannot be left by pivot_root(2).
+    rustix::process::chdir(point)?;
+    mount_move(".", "/")?;
+    rustix::process::chroot(".")?;
+    Ok(rustix::process::chdir("/")?)
+}

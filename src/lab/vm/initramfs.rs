@@ -1,0 +1,140 @@
+//! What a virtual machine boots into: our binary, the modules it needs before it sees its root, and the trial's
+//! description, in the form the kernel unpacks (Documentation/driver-api/early-userspace/buffer-format.rst: `newc`).
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use crate::host::program::{Program, succeeded};
+use crate::lab::LabError;
+use crate::lab::kernel::{Kernel, Provision};
+use crate::trial::Assignment;
+
+use super::enter::{DESCRIPTION, MODULES};
+use super::image::{DRIVERS, KernelFileError};
+
+/// Our binary's name there; the kernel's command line names it.
+pub(super) const PROGRAM: &str = "fsverdict";
+
+const FOLDER: u32 = 0o040_755;
+const EXECUTABLE: u32 = 0o100_755;
+const FILE: u32 = 0o100_644;
+const CHARACTERS: u32 = 0o020_600;
+/// The console's node: major 5, minor 1.
+const CONSOLE: (u32, u32) = (5, 1);
+
+/// Packs one, as an open file without a name.
+pub(super) fn pack(
+    kernel: &Kernel,
+    assignment: &Assignment,
+    queue_depth: Option<u32>,
+) -> Result<OwnedFd, LabError> {
+    let mut archive = Vec::new();
+    add(&mut archive, "dev", FOLDER, (0, 0), &[]);
+    add(&mut archive, "dev/console", CHARACTERS, CONSOLE, &[]);
+    add(&mut archive, PROGRAM, EXECUTABLE, (0, 0), &std::fs::read("/proc/self/exe")?);
+    let mut list = String::new();
+    for (number, path) in modules(kernel)?.iter().enumerate() {
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = format!("{number}-{file}");
+        let parameters = queue_depth.filter(|_| file.starts_with("virtio_blk."));
+        let parameters = parameters.map_or(String::new(), |depth| format!("queue_depth={depth}"));
+        list += &format!("/{name} {parameters}\n");
+        add(&mut archive, &name, FILE, (0, 0), &std::fs::read(path)?);
+    }
+    add(&mut archive, MODULES.trim_start_matches('/'), FILE, (0, 0), list.as_bytes());
+    let description = serde_json::to_vec(assignment).map_err(std::io::Error::from)?;
+    add(&mut archive, DESCRIPTION.trim_start_matches('/'), FILE, (0, 0), &description);
+    add(&mut archive, "TRAILER!!!", 0, (0, 0), &[]);
+    let file = memfd_create("fsverdict-initramfs", MemfdFlags::CLOEXEC).map_err(std::io::Error::from)?;
+    let mut file = File::from(file);
+    file.write_all(&archive)?;
+    Ok(file.into())
+}
+
+fn add(archive: &mut Vec<u8>, name: &str, mode: u32, (major, minor): (u32, u32), content: &[u8]) {
+    let number = archive.len() as u32;
+    let links = 1;
+    let size = content.len() as u32;
+    let fields = [number, mode, 0, 0, links, 0, size, 0, 0, major, minor, name.len() as u32 + 1, 0];
+    archive.extend(b"070701");
+    for field in fields {
+        archive.extend(format!("{field:08x}").bytes());
+    }
+    archive.extend(name.bytes().chain([0]));
+    archive.resize(archive.len().next_multiple_of(4), 0);
+    archive.extend(content);
+    archive.resize(archive.len().next_multiple_of(4), 0);
+}
+
+/// The files of those drivers that are modules, each after what it needs.
+fn modules(kernel: &Kernel) -> Result<Vec<PathBuf>, LabError> {
+    let modular: Vec<&str> = DRIVERS
+        .iter()
+        .filter(|(symbol, _)| kernel.provides(symbol) == Provision::Module)
+        .map(|(_, module)| *module)
+        .collect();
+    let (Some(folder), false) = (&kernel.modules, modular.is_empty()) else { return Ok(Vec::new()) };
+    // modprobe(8) looks below BASE/lib/modules.
+    let base = folder.ancestors().nth(3).unwrap_or(Path::new("/")).to_string_lossy();
+    let mut files: Vec<PathBuf> = Vec::new();
+    for module in modular {
+        // This machine's own settings are for its own kernel.
+        let argv =
+            ["modprobe", "--config=/dev/null", "-d", &base, "-S", &kernel.release, "--show-depends", module];
+        let said = succeeded(Program::new(argv).run("look for modules")?)?.stdout;
+        for path in said.lines().filter_map(|line| line.strip_prefix("insmod ")) {
+            let path = PathBuf::from(path.trim());
+            if !files.contains(&path) {
+                files.push(path);
+            }
+        }
+    }
+    let packed = files.iter().find(|path| path.extension().is_none_or(|extension| extension != "ko"));
+    match packed {
+        Some(path) if kernel.provides("CONFIG_MODULE_DECOMPRESS") != Provision::Builtin => {
+            Err(KernelFileError::Packed { path: path.clone() }.into())
+        }
+        _ => Ok(files),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHARACTERS, CONSOLE, EXECUTABLE, FOLDER, add};
+
+    /// Read back by cpio(1)'s own rules, as busybox and bsdtar know them, with the kernel's rounding to four bytes.
+    #[test]
+    fn entries_are_as_the_kernel_reads_them() {
+        let mut archive = Vec::new();
+        add(&mut archive, "dev", FOLDER, (0, 0), &[]);
+        add(&mut archive, "dev/console", CHARACTERS, CONSOLE, &[]);
+        add(&mut archive, "init", EXECUTABLE, (0, 0), b"12345");
+        let mut rest = archive.as_slice();
+        let mut seen = Vec::new();
+        while !rest.is_empty() {
+            assert_eq!(&rest[..6], b"070701");
+            let field = |at: usize| {
+                let text = std::str::from_utf8(&rest[6 + 8 * at..14 + 8 * at]).unwrap();
+                usize::from_str_radix(text, 16).unwrap()
+            };
+            let (mode, size, major, minor, length) = (field(1), field(6), field(9), field(10), field(11));
+            let name = String::from_utf8(rest[110..110 + length - 1].to_vec()).unwrap();
+            let begins = (110 + length).next_multiple_of(4);
+            let content = rest[begins..begins + size].to_vec();
+            seen.push((name, mode, (major, minor), content));
+            rest = &rest[(begins + size).next_multiple_of(4)..];
+        }
+        let expected = [
+            ("dev", FOLDER, (0, 0), &b""[..]),
+            ("dev/console", CHARACTERS, (5, 1), b""),
+            ("init", EXECUTABLE, (0, 0), b"12345"),
+        ];
+        let expected = expected
+            .map(|(name, mode, device, content)| (name.to_owned(), mode as usize, device, content.to_vec()));
+        assert_eq!(seen, expected);
+    }
+}
