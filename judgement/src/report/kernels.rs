@@ -18,6 +18,9 @@ const MEASURES: [Measure; 4] = [
     ("flushes", Unit::Count, &["device_flushes"]),
 ];
 
+/// How many of a kind are named in a sentence.
+const NAMED: usize = 4;
+
 /// The last kernel of a plan against its first.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Kernels {
@@ -133,45 +136,40 @@ impl Kernels {
         })
     }
 
-    /// Who became slower and faster where, and whose requests changed without that.
+    /// In how many phases there is what, and where most.
     pub(super) fn sentence(&self) -> String {
+        let all =
+            || self.compared.iter().flat_map(|(name, phases)| phases.iter().map(move |one| (name, one)));
         let timed = |so: fn(Change) -> bool| {
-            self.listed(|phase| {
-                let time = phase.changes[0].filter(|change| so(*change))?;
-                Some(format!("{} {}", phase.name, time.share()))
-            })
+            let mut found: Vec<(f64, String)> = all()
+                .filter_map(|(name, phase)| {
+                    let time = phase.changes[0].filter(|change| so(*change))?;
+                    let size = libm::fabs(libm::log(time.new / time.old));
+                    Some((size, format!("{name}, {} {}", phase.name, time.share())))
+                })
+                .collect();
+            found.sort_by(|one, other| other.0.total_cmp(&one.0));
+            let most: Vec<&str> = found.iter().take(NAMED).map(|(_, text)| text.as_str()).collect();
+            (found.len(), most.join("; "))
         };
-        let asked = self.listed(|phase| {
-            let untimed = !phase.changes[0].is_some_and(|time| time.certain);
-            (untimed && !phase.verdict().is_empty()).then(|| phase.name.clone())
-        });
-        let still: Vec<&str> = self
-            .compared
-            .iter()
-            .filter(|(_, phases)| phases.iter().all(|phase| phase.verdict().is_empty()))
-            .map(|(name, _)| name.as_str())
-            .collect();
+        let (slower, faster) = (timed(Change::is_regression), timed(Change::is_gain));
+        let changed = all().filter(|(_, phase)| !phase.verdict().is_empty()).count();
         let parts = [
-            ("slower", timed(Change::is_regression)),
-            ("faster", timed(Change::is_gain)),
-            ("as fast with other requests", asked),
-            ("unchanged", still.join(", ")),
+            ("slower", slower.0, slower.1),
+            ("faster", faster.0, faster.1),
+            ("as fast with other requests", changed - slower.0 - faster.0, String::new()),
+            ("unchanged", all().count() - changed, String::new()),
         ];
         let parts: Vec<String> = parts
             .into_iter()
-            .filter(|(_, listed)| !listed.is_empty())
-            .map(|(word, listed)| format!("{word}: {listed}"))
+            .filter(|(_, count, _)| *count > 0)
+            .map(|(word, count, most)| match most.as_str() {
+                "" => format!("{count} {word}"),
+                most if count > NAMED => format!("{count} {word} (most: {most})"),
+                most => format!("{count} {word} ({most})"),
+            })
             .collect();
-        format!("{}: {}.", self.title, parts.join("; "))
-    }
-
-    /// `ext2 (write +72%, remove +819%), xfs (remove +29%)`.
-    fn listed(&self, of: impl Fn(&Phase) -> Option<String>) -> String {
-        let each = self.compared.iter().filter_map(|(name, phases)| {
-            let found: Vec<String> = phases.iter().filter_map(&of).collect();
-            (!found.is_empty()).then(|| format!("{name} ({})", found.join(", ")))
-        });
-        each.collect::<Vec<_>>().join(", ")
+        format!("{}, of {} phases: {}.", self.title, all().count(), parts.join(", "))
     }
 
     /// The phases in which something changed.
@@ -244,7 +242,7 @@ mod tests {
         let kernels = Kernels::of(&Report::new(&story.plan, &run, None)).unwrap();
         assert_eq!(
             kernels.sentence(),
-            "Linux 6.12 against 6.1: slower: ext2 (write +72%); faster: xfs (read −50%)."
+            "Linux 6.12 against 6.1, of 4 phases: 1 slower (ext2, write +72%), 1 faster (xfs, read −50%), 2 unchanged."
         );
         let table = kernels.table();
         assert_eq!(table.title, "Linux 6.12 against 6.1: what changed by more than 3%");
