@@ -179,19 +179,10 @@ fn beginning(lines: usize) -> Vec<u8> {
 
 const SMALL: &str = r#"
 title = "t"
-[protocol]
-blocks = 3
-[dataset.tree]
-profile = "mixed"
-files = 10
-directories = 2
-size = "1MiB"
-[matrix]
-filesystem = ["ext4", "xfs"]
-[[phase]]
-name = "write"
-operation = "tree.write"
-dataset = "tree"
+protocol.blocks = 3
+dataset.tree = { profile = "mixed", files = 10, directories = 2, size = "1MiB" }
+matrix.filesystem = ["ext4", "xfs"]
+phase = [{ name = "write", operation = "tree.write", dataset = "tree" }]
 "#;
 
 const CHANGES: &[&str] = &[

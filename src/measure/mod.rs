@@ -33,4 +33,4 @@ mod settle;
 pub use account::WorkDone;
 pub use error::MeasureError;
 pub use meter::{Clocked, IDLE_WINDOW, Meter, idle_load};
-pub use settle::{SettleLimits, Settled, settle};
+pub use settle::{Quiet, SettleLimits, Settled, settle};

@@ -75,22 +75,47 @@ impl Settled {
 
 /// Waits until `device` (what it stands on) is quiet and memory holds nothing unwritten; a time-out is reported, not hidden.
 pub fn settle(root: &Root, device: Option<&str>, limits: &SettleLimits) -> Result<Settled, ReadError> {
-    let bottoms = device.map(|name| bottom_devices(root, name)).transpose()?.unwrap_or_default();
-    let look = || {
-        let memory = memory(root)?;
+    Quiet::begin(root, device)?.settle(limits)
+}
+
+/// A device that may be quiet from now on: what is done meanwhile counts as waiting.
+#[derive(Debug)]
+pub struct Quiet {
+    root: Root,
+    /// What the device stands on.
+    bottoms: Vec<String>,
+    began: Instant,
+    writes: u64,
+}
+
+impl Quiet {
+    pub fn begin(root: &Root, device: Option<&str>) -> Result<Quiet, ReadError> {
+        let bottoms = device.map(|name| bottom_devices(root, name)).transpose()?.unwrap_or_default();
+        let mut quiet = Quiet { root: root.clone(), bottoms, began: Instant::now(), writes: 0 };
+        quiet.writes = quiet.look()?.writes;
+        Ok(quiet)
+    }
+
+    /// As [`settle`], but for what has passed already.
+    pub fn settle(self, limits: &SettleLimits) -> Result<Settled, ReadError> {
+        let before = (self.writes, self.began.elapsed());
+        wait(limits, &mut RealTime(Instant::now()), before, || self.look())
+    }
+
+    fn look(&self) -> Result<State, ReadError> {
+        let memory = memory(&self.root)?;
         let (unwritten, written_back) = (memory.unwritten(), memory.writeback);
         let mut state = State { unwritten, written_back, writes: 0, in_flight: false };
-        for name in &bottoms {
-            let stat = device_stat(root, name)?;
+        for name in &self.bottoms {
+            let stat = device_stat(&self.root, name)?;
             // Flushes and discards move the device as writes do.
             state.writes += stat.writes;
             state.writes += stat.discards.map_or(0, |(discards, _)| discards);
             state.writes += stat.flushes.unwrap_or(0);
-            state.in_flight |= is_in_flight(root, name)?;
+            state.in_flight |= is_in_flight(&self.root, name)?;
         }
         Ok(state)
-    };
-    wait(limits, &mut RealTime(Instant::now()), look)
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -121,27 +146,28 @@ impl Time for RealTime {
     }
 }
 
+/// `before` is how much had been written so long before waiting began.
 fn wait(
     limits: &SettleLimits,
     time: &mut impl Time,
+    before: (u64, Duration),
     mut look: impl FnMut() -> Result<State, ReadError>,
 ) -> Result<Settled, ReadError> {
-    let first = look()?;
-    let mut last_writes = first.writes;
+    let (mut last_writes, mut ahead) = before;
+    let mut state = look()?;
     let mut quiet_since = time.elapsed();
-    let mut least = (first.written_back, time.elapsed());
-    let mut state = first;
+    let mut least = (state.written_back, time.elapsed());
     loop {
         let now = time.elapsed();
         if state.in_flight || state.writes != last_writes {
-            quiet_since = now;
+            (quiet_since, ahead) = (now, Duration::ZERO);
             last_writes = state.writes;
         }
         if state.written_back < least.0 {
             least = (state.written_back, now);
         }
         let quiet_for = now.saturating_sub(quiet_since);
-        let quiet = quiet_for >= limits.quiet;
+        let quiet = quiet_for + ahead >= limits.quiet;
         let clean = state.written_back < limits.dirty_bytes;
         let gave_up_on_others =
             quiet_for >= limits.foreign || quiet_for.min(now.saturating_sub(least.1)) >= limits.foreign_still;
@@ -182,8 +208,12 @@ mod tests {
 
     /// Settles on a machine that is, after so many milliseconds, in the state `at` gives.
     fn settled(at: impl Fn(u128) -> State) -> Settled {
-        let clock = Cell::new(Duration::ZERO);
-        wait(&SettleLimits::default(), &mut Virtual(&clock), || Ok(at(clock.get().as_millis()))).unwrap()
+        settled_after((at(0).writes, Duration::ZERO), at)
+    }
+
+    fn settled_after(before: (u64, Duration), at: impl Fn(u128) -> State) -> Settled {
+        let (clock, limits) = (Cell::new(Duration::ZERO), SettleLimits::default());
+        wait(&limits, &mut Virtual(&clock), before, || Ok(at(clock.get().as_millis()))).unwrap()
     }
 
     fn state(written_back: u64, writes: u64, in_flight: bool) -> State {
@@ -197,6 +227,16 @@ mod tests {
         assert!(!quiet.timed_out);
         assert_eq!(quiet.caution("write"), None);
         assert_eq!((&*quiet.measurement().metric, quiet.measurement().value), ("settle", quiet.seconds));
+    }
+
+    #[test]
+    fn what_was_quiet_meanwhile_is_not_waited_for() {
+        let seconds = |before, at: fn(u128) -> State| settled_after(before, at).seconds;
+        let long = Duration::from_millis(90);
+        assert!(seconds((7, long), |_| state(0, 7, false)) < 1e-9);
+        assert!((0.01..0.03).contains(&seconds((7, long / 3), |_| state(0, 7, false))));
+        assert!(seconds((6, long), |_| state(0, 7, false)) >= 0.04, "it has written since");
+        assert!(seconds((7, long), |now| state(0, 7, now < 30)) >= 0.07);
     }
 
     #[test]

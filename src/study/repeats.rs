@@ -70,31 +70,15 @@ mod tests {
 
     const PLAN: &str = r#"
         title = "t"
-        [device]
-        image = "1GiB"
-        [dataset.tree]
-        profile = "mixed"
-        files = 10
-        directories = 2
-        size = "1MiB"
-        [matrix]
-        filesystem = ["ext4", "xfs"]
-        [[phase]]
-        name = "write"
-        operation = "tree.write"
-        dataset = "tree"
-        [[phase]]
-        name = "warm"
-        operation = "tree.read"
-        dataset = "tree"
-        [[phase]]
-        name = "read"
-        operation = "tree.read"
-        dataset = "tree"
-        cold = true
-        [[phase]]
-        name = "check"
-        operation = "fsck"
+        device = { image = "1GiB" }
+        dataset.tree = { profile = "mixed", files = 10, directories = 2, size = "1MiB" }
+        matrix.filesystem = ["ext4", "xfs"]
+        phase = [
+            { name = "write", operation = "tree.write", dataset = "tree" },
+            { name = "warm", operation = "tree.read", dataset = "tree" },
+            { name = "read", operation = "tree.read", dataset = "tree", cold = true },
+            { name = "check", operation = "fsck" },
+        ]
     "#;
 
     fn plan(text: &str) -> Plan {
@@ -141,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_plan_may_ask_for_repetitions_of_what_changes_nothing() {
-        let asked = plan(&PLAN.replace("name = \"warm\"", "name = \"warm\"\nrepeat = 4"));
+        let asked = plan(&PLAN.replace("name = \"warm\"", "name = \"warm\", repeat = 4"));
         let found = repeats(&asked, &run(&asked, [[5.0, 1.0, 5.0, 5.0]; 2]));
         let found: Vec<_> =
             found.iter().map(|(name, found)| (name.as_str(), found.times, found.asked_for)).collect();
@@ -154,7 +138,7 @@ mod tests {
         let mut none = run(&native, [[9.0, 0.1, 0.1, 0.1]; 2]);
         none.trials.clear();
         assert!(repeats(&native, &none).is_empty());
-        let modelled = plan(&PLAN.replace("image = \"1GiB\"", "model = \"usb-stick\"\nsize = \"1GB\""));
+        let modelled = plan(&PLAN.replace("image = \"1GiB\"", "model = \"usb-stick\", size = \"1GB\""));
         assert!(repeats(&modelled, &run(&native, [[9.0, 0.1, 0.1, 0.1]; 2])).is_empty());
     }
 }

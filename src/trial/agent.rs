@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::host::root::Root;
 use crate::host::talk::say;
 use crate::journal::{CLAIM, Event, Facts, Status, TEAR_DOWN, parted};
-use crate::measure::Meter;
+use crate::measure::{Meter, Quiet};
 use crate::workload::{Ledger, verify_written};
 
 use super::bare_device::BareDevice;
@@ -32,6 +32,8 @@ pub(super) struct Agent<'a> {
     pub(super) cache: &'static str,
     /// Nothing was written since the last check.
     pub(super) checked: bool,
+    /// The device since the phase's data were durable, while what it left behind is verified.
+    pub(super) quiet: Option<Quiet>,
 }
 
 /// Runs the trial described on standard input. Returns the exit status; the result itself goes out as events.
@@ -109,8 +111,16 @@ fn work(assignment: &Assignment, stack: &mut Stack<'_>) -> Result<(), TrialError
     let variables = materials.variables();
     let meter = Meter::new(&root, stack.device_name().as_deref(), bench.idle_load)?;
     meter.cautions().iter().for_each(|caution| stack.sink.caution(&caution.phase, caution.text.clone()));
-    let mut trial =
-        Agent { spec, materials, variables, ledger: Ledger::new(), meter, cache: "fresh", checked: false };
+    let mut trial = Agent {
+        spec,
+        materials,
+        variables,
+        ledger: Ledger::new(),
+        meter,
+        cache: "fresh",
+        checked: false,
+        quiet: None,
+    };
     trial.put_up(stack)?;
     stack.sink.facts(mount_facts(stack));
     tell_of_cleaner(stack);

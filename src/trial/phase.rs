@@ -7,7 +7,7 @@ use crate::host::procfs::memory;
 use crate::host::program::{Program, locate};
 use crate::host::root::Root;
 use crate::journal::{CommandRecord, Event, Measurement, Observation};
-use crate::measure::{Clocked, SettleLimits, WorkDone, settle};
+use crate::measure::{Clocked, Quiet, SettleLimits, WorkDone};
 use crate::plan::{Flow, Operation, Phase, Work};
 use crate::workload::{CommandContext, FOLDER, Workplace, adapter, command, run, verify};
 
@@ -94,6 +94,7 @@ impl Agent<'_> {
         };
         let work = |_: &mut Stack<'_>| Ok::<_, TrialError>(run(&mut site)?);
         let (done, clocked) = self.meter.clock(&phase.name, self.cache, stack, work, Stack::sync)?;
+        self.quiet = may_be_quiet(stack);
         let (bytes_read, bytes_written) = match operation.flow() {
             Flow::Reads => (done.logical_bytes, 0),
             Flow::Writes | Flow::Neither => (0, done.logical_bytes),
@@ -184,14 +185,16 @@ impl Agent<'_> {
 
     /// Runs a shell line on both clocks.
     fn shell(
-        &self,
+        &mut self,
         stack: &mut Stack<'_>,
         phase: &Phase,
         program: &Program,
     ) -> Result<(CommandRecord, Clocked), TrialError> {
         let ready = program.prepare()?;
         let work = |_: &mut Stack<'_>| Ok::<_, TrialError>(ready.run(&phase.name)?);
-        self.meter.clock(&phase.name, self.cache, stack, work, Stack::sync)
+        let ran = self.meter.clock(&phase.name, self.cache, stack, work, Stack::sync)?;
+        self.quiet = may_be_quiet(stack);
+        Ok(ran)
     }
 
     /// Compares what a command left behind with the dataset that must be there.
@@ -252,7 +255,9 @@ impl Agent<'_> {
 
     /// Waits until the device is quiet. What a busy machine makes of it is told, not hidden.
     pub(super) fn settle(&mut self, stack: &mut Stack<'_>, phase: &str) -> Option<Measurement> {
-        match settle(&Root::default(), stack.device_name().as_deref(), &SettleLimits::default()) {
+        let begin = || Quiet::begin(&Root::default(), stack.device_name().as_deref());
+        let quiet = self.quiet.take().map_or_else(begin, Ok);
+        match quiet.and_then(|quiet| quiet.settle(&SettleLimits::default())) {
             Ok(settled) => {
                 if let Some(mut caution) = settled.caution(phase) {
                     if stack.in_folder() {
@@ -283,6 +288,11 @@ impl Agent<'_> {
         stack.sink.observation(clocked.finish(WorkDone::default(), None)?);
         Ok(())
     }
+}
+
+/// The device, from when its data were durable; what cannot be read is told when it is waited for.
+fn may_be_quiet(stack: &Stack<'_>) -> Option<Quiet> {
+    Quiet::begin(&Root::default(), stack.device_name().as_deref()).ok()
 }
 
 /// What is to be said of data that fit the machine's memory twice over: their reader may have asked no device.

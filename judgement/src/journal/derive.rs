@@ -314,7 +314,7 @@ impl Fold {
     /// Takes in the next record.
     pub fn take(&mut self, record: Record) {
         if !std::mem::replace(&mut self.begun, true) {
-            self.run = begin(&record);
+            self.run = begin(record);
             if let Some(run) = &mut self.run {
                 run.candidates = std::mem::take(&mut self.candidates);
             }
@@ -346,38 +346,14 @@ impl Fold {
     }
 }
 
-fn begin(record: &Record) -> Option<Run> {
-    let Event::RunStarted { id, title, plan_digest, lab, lab_reason, fidelity, environment, .. } =
-        &record.event
+fn begin(record: Record) -> Option<Run> {
+    let (started, event) = (record.at, record.event);
+    let Event::RunStarted { id, title, plan_digest, lab, lab_reason, fidelity, environment, .. } = event
     else {
         return None;
     };
-    Some(Run {
-        header: Header {
-            started: record.at,
-            id: id.clone(),
-            title: title.clone(),
-            plan_digest: plan_digest.clone(),
-            lab: lab.clone(),
-            lab_reason: lab_reason.clone(),
-            fidelity: fidelity.clone(),
-            environment: environment.clone(),
-        },
-        candidates: Vec::new(),
-        trials: Vec::new(),
-        commands: Vec::new(),
-        latencies: Vec::new(),
-        blocks: Vec::new(),
-        cautions: Vec::new(),
-        interrupted: Vec::new(),
-        resumed: 0,
-        extended_to: None,
-        finished: None,
-        ending: None,
-        worked: 0.0,
-        torn: false,
-        last: record.at,
-    })
+    let header = Header { started, id, title, plan_digest, lab, lab_reason, fidelity, environment };
+    Some(Run { header, last: started, ..Run::default() })
 }
 
 fn untried(name: &str) -> CandidateState {

@@ -11,7 +11,7 @@ use super::{
 };
 
 /// A run, as far as its journal goes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Run {
     pub header: Header,
     /// Every candidate of the plan, in the plan's order.
@@ -42,7 +42,7 @@ pub struct Run {
     pub last: Timestamp,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Header {
     pub started: Timestamp,
     pub id: String,

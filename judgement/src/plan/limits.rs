@@ -47,26 +47,11 @@ mod tests {
 
     const PLAN: &str = r#"
         title = "t"
-        [device]
-        image = "1GiB"
-        [protocol]
-        blocks = 3
-        tie = 0.03
-        timeout = "30m"
-        [goal.weights]
-        write = 1
-        [dataset.tree]
-        profile = "mixed"
-        files = 10
-        directories = 2
-        size = "1MiB"
-        [matrix]
-        filesystem = ["ext4"]
-        mount = [""]
-        [[phase]]
-        name = "write"
-        operation = "tree.write"
-        dataset = "tree"
+        device.image = "1GiB"
+        protocol = { blocks = 3, tie = 0.03, timeout = "30m" }
+        goal.weights = { write = 1 }
+        dataset.tree = { profile = "mixed", files = 10, directories = 2, size = "1MiB" }
+        phase = [{ name = "write", operation = "tree.write", dataset = "tree" }]
         [[published]]
         finding = "f"
         source = "s"
@@ -74,6 +59,9 @@ mod tests {
         unit = "s"
         figures = { ext4 = 1 }
         claim = { spread = 2 }
+        [matrix]
+        filesystem = ["ext4"]
+        mount = [""]
     "#;
 
     fn read(text: &str) -> Result<Plan, PlanError> {
