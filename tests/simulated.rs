@@ -292,11 +292,8 @@ fn uml_simulated_trials_want_a_model_that_there_is() {
 fn a_trace_is_shown_in_figures_and_given_to_others() {
     let place = Place::new();
     let run = place.path().join("run");
-    std::fs::create_dir_all(run.join("traces")).unwrap();
-    let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/demo");
-    for name in ["plan.json", "journal.jsonl"] {
-        std::fs::copy(format!("{recorded}/{name}"), run.join(name)).unwrap();
-    }
+    place.recorded();
+    std::fs::create_dir(run.join("traces")).unwrap();
     let run_name = run.to_str().unwrap();
     place
         .fsverdict(&["trace", run_name, "ext3"])

@@ -44,14 +44,20 @@ pub(super) fn write_page(folder: &RunFolder, plan: &Plan, run: &Run) -> Result<(
 mod tests {
     use super::super::opened::read_run;
     use super::write_page;
+    use crate::plan::Plan;
     use crate::study::RunFolder;
+
+    /// A folder for the recorded run, without its journal.
+    fn place() -> (tempfile::TempDir, Plan, RunFolder) {
+        let place = tempfile::tempdir().unwrap();
+        let plan = serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
+        let folder = RunFolder::create(place.path(), &plan).unwrap();
+        (place, plan, folder)
+    }
 
     #[test]
     fn of_a_page_that_cannot_be_written_nothing_stays() {
-        let place = tempfile::tempdir().unwrap();
-        let plan: crate::plan::Plan =
-            serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
-        let folder = RunFolder::create(place.path(), &plan).unwrap();
+        let (place, plan, folder) = place();
         std::fs::write(folder.journal(), include_str!("../../tests/runs/demo/journal.jsonl")).unwrap();
         // What is in its place cannot be replaced by a file.
         std::fs::create_dir_all(place.path().join("report.html/in-the-way")).unwrap();
@@ -62,10 +68,7 @@ mod tests {
 
     #[test]
     fn the_page_is_replaced_and_nothing_else_stays() {
-        let place = tempfile::tempdir().unwrap();
-        let plan: crate::plan::Plan =
-            serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
-        let folder = RunFolder::create(place.path(), &plan).unwrap();
+        let (place, plan, folder) = place();
         let recorded = include_str!("../../tests/runs/demo/journal.jsonl");
         std::fs::write(folder.journal(), recorded.lines().next().unwrap().to_owned() + "\n").unwrap();
         write_page(&folder, &plan, &read_run(&folder, &plan).unwrap()).unwrap();

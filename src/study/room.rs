@@ -115,6 +115,7 @@ fn too_long_a_log(
 
 #[cfg(test)]
 mod tests {
+    use super::super::made;
     use super::shortage;
     use crate::plan::Plan;
 
@@ -129,19 +130,13 @@ mod tests {
             .iter()
             .map(|work| serde_json::json!({ "name": work, "work": { "operation": work }, "dataset": "data" }))
             .collect();
-        serde_json::from_value(serde_json::json!({
-            "title": "t", "lab": "auto", "device": { "source": { "image": 1 } },
-            "protocol": {
-                "blocks": { "min": 1, "max": 3 }, "seed": 1, "tie": 0.03, "timeout": { "secs": 1, "nanos": 0 }
-            },
-            "goal": { "metric": "durable", "weights": {} },
+        made::plan(&serde_json::json!({
             "datasets": { "data": dataset },
             "candidates": [{
                 "name": "c", "filesystem": filesystem, "mkfs": mkfs, "mount": mount, "encryption": "none"
             }],
             "phases": phases
         }))
-        .unwrap()
     }
 
     fn told(plan: &Plan, device: u64) -> Option<String> {

@@ -1,8 +1,30 @@
 //! Journals made by hand, for tests.
 
+use serde_json::{Value, json};
+
 use crate::journal::{
     Event, Facts, Journal, Measurement, Observation, Record, SCHEMA, Status, TrialId, Unit,
 };
+use crate::plan::Plan;
+
+/// A plan of which these keys matter, as JSON.
+pub(crate) fn plan_value(keys: &Value) -> Value {
+    let mut plan = json!({
+        "title": "t", "lab": "auto", "device": { "source": { "image": 1024 } },
+        "protocol": {
+            "blocks": { "min": 1, "max": 3 }, "seed": 1, "tie": 0.03, "timeout": { "secs": 600, "nanos": 0 }
+        },
+        "goal": { "metric": "durable", "weights": {} }, "candidates": [], "phases": []
+    });
+    for (key, value) in keys.as_object().unwrap() {
+        plan[key] = value.clone();
+    }
+    plan
+}
+
+pub(crate) fn plan(keys: &Value) -> Plan {
+    serde_json::from_value(plan_value(keys)).unwrap()
+}
 
 /// One event, of a trial or of the run.
 pub(crate) type Told = (Option<TrialId>, Event);

@@ -160,11 +160,9 @@ fn plan(candidates: &[&str], phases: &[&str]) -> Plan {
         json!({ "name": name, "filesystem": filesystem, "encryption": encryption })
     };
     let phase = |name: &&str| json!({ "name": name, "work": { "operation": "tree.write" } });
-    serde_json::from_value(json!({
-        "title": "Backup to a USB disk", "lab": "auto", "device": { "source": { "image": 1 << 30 } },
-        "protocol": {
-            "blocks": { "min": 1, "max": 3 }, "seed": 1, "tie": 0.03, "timeout": { "secs": 600, "nanos": 0 }
-        },
+    made::plan(&json!({
+        "title": "Backup to a USB disk",
+        "device": { "source": { "image": 1 << 30 } },
         "goal": {
             "metric": "durable",
             "weights": phases.iter().map(|name| ((*name).to_owned(), 1.0)).collect::<BTreeMap<_, _>>()
@@ -172,7 +170,6 @@ fn plan(candidates: &[&str], phases: &[&str]) -> Plan {
         "candidates": candidates.iter().map(candidate).collect::<Vec<_>>(),
         "phases": phases.iter().map(phase).collect::<Vec<_>>(),
     }))
-    .unwrap()
 }
 
 /// Sixteen candidates, four phases, one block: what `make demo` makes.

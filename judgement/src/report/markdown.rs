@@ -17,11 +17,7 @@ pub(super) fn render(report: &Report<'_>) -> String {
     let missing = report.candidates.iter().filter(|entry| entry.status != CandidateStatus::Ok);
     let mut rows = String::new();
     for entry in missing {
-        let status = match entry.status {
-            CandidateStatus::Failed => "failed",
-            CandidateStatus::Skipped => "skipped",
-            CandidateStatus::Untried | CandidateStatus::Ok => entry.untried(),
-        };
+        let status = entry.fared();
         let mut why = escaped(&entry.reason);
         if !entry.hint.is_empty() {
             why.push_str(&format!(" ({})", escaped(entry.hint)));

@@ -106,9 +106,15 @@ pub struct CandidateEntry<'a> {
 }
 
 impl CandidateEntry<'_> {
-    /// What to say of it where no trial of it counts.
-    pub(super) fn untried(&self) -> &'static str {
-        if self.reason.is_empty() { "not tried yet" } else { "no result" }
+    /// How it fared, in a word or two.
+    pub(super) fn fared(&self) -> &'static str {
+        match self.status {
+            CandidateStatus::Ok => "measured",
+            CandidateStatus::Skipped => "skipped",
+            CandidateStatus::Failed => "failed",
+            CandidateStatus::Untried if self.reason.is_empty() => "not tried yet",
+            CandidateStatus::Untried => "no result",
+        }
     }
 }
 

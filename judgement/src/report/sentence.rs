@@ -2,7 +2,7 @@
 
 use super::number::{percent, times, times_within};
 use super::text::{count, listing};
-use super::{CandidateEntry, Report, TrialBasis, noise};
+use super::{Report, TrialBasis, noise};
 use crate::journal::{CandidateStatus, Ending};
 use crate::plan::rough_duration_text;
 use crate::verdict::{OpenPair, Outcome, Rank, Relation};
@@ -108,16 +108,9 @@ pub(super) fn tally(report: &Report<'_>) -> String {
         all if all == ok => format!("{from}{} measured", count(all, "candidate")),
         all => format!("{from}{ok} of {} measured", count(all, "candidate")),
     };
-    let entries = report.with_status(CandidateStatus::Untried);
-    let untried = entries.map(CandidateEntry::untried).last().unwrap_or_default();
-    for (status, word) in [
-        (CandidateStatus::Skipped, "skipped"),
-        (CandidateStatus::Failed, "failed"),
-        (CandidateStatus::Untried, untried),
-    ] {
-        match number(status) {
-            0 => {}
-            some => text.push_str(&format!(", {some} {word}")),
+    for status in [CandidateStatus::Skipped, CandidateStatus::Failed, CandidateStatus::Untried] {
+        if let Some(last) = report.with_status(status).last() {
+            text.push_str(&format!(", {} {}", number(status), last.fared()));
         }
     }
     text

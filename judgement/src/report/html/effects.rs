@@ -14,20 +14,18 @@ use crate::verdict::{Effect, Estimate, OptionEffect, Seen};
 const NARROWEST: f64 = 1.25;
 const WIDEST: f64 = 8.0;
 
+/// How far the strips of these effects go.
+fn reach<'a>(ratios: impl Iterator<Item = &'a Estimate>) -> f64 {
+    ratios.map(|ratio| ratio.point.max(1.0 / ratio.point)).fold(NARROWEST, f64::max).min(WIDEST)
+}
+
 /// The section; nothing where no two candidates differ in just one option.
 pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
     let goal = report.plan.goal.metric.as_str();
     let rows = &report.effects;
-    let reach = rows
-        .iter()
-        .flat_map(|effect| effect.phases.iter().flatten())
-        .map(|effect| effect.ratio.point.max(1.0 / effect.ratio.point))
-        .fold(NARROWEST, f64::max)
-        .min(WIDEST);
-    let claims = rows
-        .iter()
-        .flat_map(|effect| effect.phases.iter().flatten())
-        .any(|effect| effect.ratio.low.is_some());
+    let ratios = || rows.iter().flat_map(|effect| effect.phases.iter().flatten()).map(|effect| &effect.ratio);
+    let reach = reach(ratios());
+    let claims = ratios().any(|ratio| ratio.low.is_some());
     html! {
         (factors_section(report))
         @if !rows.is_empty() {
@@ -59,8 +57,7 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
 /// The effects of whole factors, a strip each.
 fn factors_section(report: &Report<'_>) -> Markup {
     let found = &report.verdict.factors;
-    let ratios = found.iter().map(|effect| effect.ratio.point.max(1.0 / effect.ratio.point));
-    let reach = ratios.fold(NARROWEST, f64::max).min(WIDEST);
+    let reach = reach(found.iter().map(|effect| &effect.ratio));
     let cell = |ratio: &Estimate, certain: bool| {
         let seen = match (certain, ratio.point < 1.0) {
             (true, true) => Seen::Better,

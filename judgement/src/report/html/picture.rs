@@ -130,7 +130,7 @@ fn row(
                 }
             } @else {
                 td.why colspan=(phases + usize::from(crowned)) {
-                    b { (status(entry)) } @if !entry.reason.is_empty() { ": " (one_line(&entry.reason)) }
+                    b { (entry.fared()) } @if !entry.reason.is_empty() { ": " (one_line(&entry.reason)) }
                     @if !entry.hint.is_empty() { br; span.hint { "hint: " (one_line(entry.hint)) } }
                 }
             }
@@ -154,15 +154,6 @@ fn state(report: &Report<'_>, entry: &CandidateEntry<'_>) -> Option<(&'static st
         Some(("? open", "open"))
     } else {
         None
-    }
-}
-
-fn status(entry: &CandidateEntry<'_>) -> &'static str {
-    match entry.status {
-        CandidateStatus::Ok => "measured",
-        CandidateStatus::Untried => entry.untried(),
-        CandidateStatus::Skipped => "skipped",
-        CandidateStatus::Failed => "failed",
     }
 }
 

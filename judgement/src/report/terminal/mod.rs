@@ -155,13 +155,12 @@ fn pad(text: &str, columns: usize, right: bool) -> String {
 
 fn unmeasured(report: &Report<'_>, page: &mut Page, names: usize, signs: Signs) {
     for entry in &report.candidates {
-        let (word, tone) = match entry.status {
+        let tone = match entry.status {
             CandidateStatus::Ok => continue,
-            CandidateStatus::Skipped => ("skipped", Tone::Faint),
-            CandidateStatus::Failed => ("failed", Tone::Bad),
-            CandidateStatus::Untried => (entry.untried(), Tone::Faint),
+            CandidateStatus::Failed => Tone::Bad,
+            CandidateStatus::Skipped | CandidateStatus::Untried => Tone::Faint,
         };
-        let mut text = word.to_owned();
+        let mut text = entry.fared().to_owned();
         if !entry.reason.is_empty() {
             text.push_str(": ");
             text.push_str(&shorten(&one_line(&entry.reason), LONGEST_REASON, signs.more));

@@ -21,19 +21,15 @@ struct Made {
 impl Made {
     fn new(blocks: u32, candidates: &[(&'static str, [f64; 2])]) -> Self {
         let of = |(name, _): &(&str, [f64; 2])| json!({ "name": name, "filesystem": "ext4", "encryption": "none" });
-        let plan = json!({
-            "title": "t", "lab": "auto", "device": { "source": { "image": 1024 } },
-            "protocol": {
-                "blocks": { "min": 1, "max": 30 }, "seed": 1, "tie": 0.03, "timeout": { "secs": 1, "nanos": 0 }
-            },
-            "goal": { "metric": "durable", "weights": {} },
+        let mut plan = made::plan_value(&json!({
             "datasets": { "tree": { "kind": "tree", "profile": "mixed", "files": 9, "directories": 2, "size": 99 } },
             "candidates": candidates.iter().map(of).collect::<Vec<_>>(),
             "phases": [
                 { "name": "write", "work": { "operation": "tree.write" }, "dataset": "tree" },
                 { "name": "read", "work": { "operation": "tree.read" }, "dataset": "tree" }
             ]
-        });
+        }));
+        plan["protocol"]["blocks"]["max"] = json!(30);
         Self {
             plan,
             lab: "native",
