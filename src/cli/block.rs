@@ -13,7 +13,7 @@ use crate::study::{Permission, RunFolder};
 use super::device::ask;
 use super::fleet::{complaint, settled};
 use super::opened::open_run;
-use super::report::{FormatArgument, show_result, write_to, written};
+use super::report::{FormatArgument, show_run, write_to, written};
 use super::run::Conduct;
 use super::vocabulary::{Among, preset_names, read_plan};
 use super::{CliError, Exit};
@@ -115,7 +115,7 @@ pub(super) fn merged(arguments: &MergeArguments) -> Result<Exit, CliError> {
         return Ok(settled(&merged, &plan));
     }
     merged.write(&folder).map_err(complaint)?;
-    show_result(&folder, &plan, arguments.all)
+    show_run(&folder, &plan, &merged.run, arguments.all)
 }
 
 /// Several runs as a table of devices.

@@ -5,7 +5,7 @@ use crate::host::talk::say;
 use crate::plan::Plan;
 use crate::study::RunFolder;
 
-use super::report::show_result;
+use super::report::show_run;
 use super::{CliError, Exit};
 
 /// Conducts a run at the sites of an inventory, and reports; also where it had been left.
@@ -30,7 +30,7 @@ pub(super) fn conduct_at_sites(
     conduct_fleet(folder, plan, fleet, &mut look).map_err(complaint)?;
     let merged = merge(folder, plan, &[]).map_err(complaint)?;
     merged.write(folder).map_err(complaint)?;
-    let outcome = show_result(folder, plan, all)?;
+    let outcome = show_run(folder, plan, &merged.run, all)?;
     if merged.settled.is_none() {
         settled(&merged, plan);
         let run = folder.path().display();

@@ -106,9 +106,13 @@ pub(super) fn open_page(page: &Path) {
 /// The table on standard output, after a run; the reports in its folder. What cannot be written there keeps nobody from
 /// the result.
 pub(super) fn show_result(folder: &RunFolder, plan: &Plan, all: bool) -> Result<Exit, CliError> {
-    let run = read_run(folder, plan)?;
-    let mut report = Report::new(plan, &run, Some(folder.path().to_owned()));
-    report.requests = requests(folder.path(), plan, &run);
+    show_run(folder, plan, &read_run(folder, plan)?, all)
+}
+
+/// The same of a run that is known already.
+pub(super) fn show_run(folder: &RunFolder, plan: &Plan, run: &Run, all: bool) -> Result<Exit, CliError> {
+    let mut report = Report::new(plan, run, Some(folder.path().to_owned()));
+    report.requests = requests(folder.path(), plan, run);
     let kept: Result<(), CliError> =
         [(PAGE, Format::Html), ("report.md", Format::Markdown), ("report.json", Format::Json)]
             .into_iter()
@@ -122,7 +126,7 @@ pub(super) fn show_result(folder: &RunFolder, plan: &Plan, all: bool) -> Result<
             "{error}\nhint: the journal is whole; `fsverdict report {run} --format html --output FILE` writes it elsewhere"
         ))
     })?;
-    Ok(outcome(&run))
+    Ok(outcome(run))
 }
 
 /// Writes a report in the place of an earlier one, in one step: somebody may be looking at that. It is on disk when this

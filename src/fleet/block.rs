@@ -71,13 +71,17 @@ pub fn conduct_block(
         number: block,
         order_seed: own(protocol.order.unwrap_or(protocol.seed)),
         seed: if modelled { own(protocol.seed) } else { protocol.seed },
-        out: so_far.map_or(Vec::new(), |merged| merged.out),
+        out: so_far.as_ref().map_or(Vec::new(), |merged| merged.out.clone()),
         device,
         journal: &journal,
         facts: Facts::from([(SITE.to_owned(), site.to_string()), (BINARY.to_owned(), binary()?)]),
+        misfits: &|start| so_far.as_ref().map_or(Vec::new(), |merged| merged.misfits(&site, plan, start)),
     };
     let lab = |plan: &Plan| -> Result<Choice, SessionError> { Ok(choose(plan)?.with_jobs(jobs)?) };
-    let counts = one.conduct(lab, permission, observer)?;
+    let counts = one.conduct(lab, permission, observer).map_err(|source| match journal.exists() {
+        true => FleetError::Interrupted { site: site.to_string(), block, source },
+        false => source.into(),
+    })?;
     if !counts {
         return Ok(BlockEnd::Disturbed);
     }

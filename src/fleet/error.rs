@@ -33,6 +33,11 @@ pub enum FleetError {
     Engine(String),
     #[error("these blocks do not belong together:\n  {}\nhint: `fsverdict merge --without SITE` leaves out a site", .0.join("\n  "))]
     Mixed(Vec<String>),
+    /// What was begun of it counts for nothing.
+    #[error(
+        "{source}\nhint: then the same command does block {block} of site {site} again, from its beginning"
+    )]
+    Interrupted { site: String, block: u32, source: SessionError },
     #[error("there is nothing to merge in {}: no site has a whole block\nhint: `fsverdict block {} --site NAME --block 1` makes one", .0.display(), .0.display())]
     Nothing(PathBuf),
 }

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use crate::journal::{Caution, Event, Facts, Fold, MERGED_FACT, Place, Record, Run};
+use crate::journal::{Caution, Event, Facts, Fold, MERGED_FACT, Place, Record, Run, first};
 use crate::plan::{Plan, digest};
 use crate::study::{Changes, Conclusion, RunFolder, RunFolderError, next_to_try};
 
@@ -18,6 +18,8 @@ use super::shard::{BINARY, Left, SITE, Shard, Shards, Site};
 #[derive(Debug)]
 pub struct Merged {
     pub records: Vec<Record>,
+    /// What they say.
+    pub run: Run,
     /// Every site, with how many whole blocks it has.
     pub done: Vec<(Site, usize)>,
     /// Complete rounds that went in.
@@ -33,6 +35,36 @@ pub struct Merged {
 }
 
 impl Merged {
+    /// What of the first record of a further block of `site` would keep it from being merged, each in a sentence.
+    pub(super) fn misfits(&self, site: &Site, plan: &Plan, start: &Event) -> Vec<String> {
+        let Event::RunStarted { lab, environment, .. } = start else { return Vec::new() };
+        let mut header = self.run.header.clone();
+        let mut found = Vec::new();
+        for (what, was, is) in [
+            ("lab", Some(&header.lab), Some(lab)),
+            ("build of fsverdict", header.environment.get(BINARY), environment.get(BINARY)),
+            ("kernel", kernel(&header.environment), kernel(environment)),
+        ] {
+            if let (Some(was), Some(is)) = (was, is)
+                && was != is
+            {
+                found.push(format!("site {site} has another {what}: {is}, where {was} is wanted"));
+            }
+        }
+        if self.done.iter().any(|(known, blocks)| known == site && *blocks > 0) {
+            let prefix = format!("site.{site}.");
+            let own = header
+                .environment
+                .iter()
+                .filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?.to_owned(), value.clone())));
+            let own: Facts = own.collect();
+            header.environment.extend(own);
+            let forbidden = Changes::since(&header, plan, environment).forbidden;
+            found.extend(forbidden.into_iter().map(|what| format!("site {site}: {what}")));
+        }
+        found
+    }
+
     /// Puts the journal into the run's folder, in one step.
     ///
     /// # Errors
@@ -58,7 +90,7 @@ impl Merged {
 /// # Errors
 /// When blocks do not belong together, or no site has one.
 pub fn merge(folder: &RunFolder, plan: &Plan, without: &[Site]) -> Result<Merged, FleetError> {
-    refuse_other_journal(folder, plan)?;
+    refuse_other_journal(folder)?;
     let (mut shards, mut left) = Shards::of(folder.path()).read()?;
     for one in &mut left {
         one.path = one.path.strip_prefix(folder.path()).map(Path::to_owned).unwrap_or(one.path.clone());
@@ -75,13 +107,16 @@ pub fn merge(folder: &RunFolder, plan: &Plan, without: &[Site]) -> Result<Merged
     if !differences.is_empty() {
         return Err(FleetError::Mixed(differences));
     }
-    Ok(merged(&folder.id(), plan, &shards, &sites, left))
+    merged(&folder.id(), plan, &shards, &sites, left)
+        .ok_or_else(|| FleetError::Nothing(folder.path().to_owned()))
 }
 
 /// A run that was done here by itself is not to be written over.
-fn refuse_other_journal(folder: &RunFolder, plan: &Plan) -> Result<(), FleetError> {
-    match Run::read(plan, &folder.journal()) {
-        Ok(run) if !run.is_merged() => Err(RunFolderError::Taken(folder.path().to_owned()).into()),
+fn refuse_other_journal(folder: &RunFolder) -> Result<(), FleetError> {
+    match first(&folder.journal()).ok().flatten().map(|record| record.event) {
+        Some(Event::RunStarted { environment, .. }) if !environment.contains_key(MERGED_FACT) => {
+            Err(RunFolderError::Taken(folder.path().to_owned()).into())
+        }
         _ => Ok(()),
     }
 }
@@ -89,6 +124,10 @@ fn refuse_other_journal(folder: &RunFolder, plan: &Plan) -> Result<(), FleetErro
 /// Facts that must be the same at all sites. The kernel is that of the guest where there is one.
 const SAME: [(&str, &str); 4] =
     [(BINARY, "build of fsverdict"), ("lab.name", "lab"), ("kernel.of_trials", "kernel"), ("plan", "plan")];
+
+fn kernel(facts: &Facts) -> Option<&String> {
+    facts.get("lab.kernel_release").or_else(|| facts.get("kernel.release"))
+}
 
 /// What of a shard must be as in all others.
 fn binding(shard: &Shard) -> Facts {
@@ -100,8 +139,7 @@ fn binding(shard: &Shard) -> Facts {
         found.insert("plan".to_owned(), plan_digest.clone());
         found.insert("lab.name".to_owned(), lab.clone());
     }
-    let kernel = facts.get("lab.kernel_release").or_else(|| facts.get("kernel.release"));
-    found.extend(kernel.map(|kernel| ("kernel.of_trials".to_owned(), kernel.clone())));
+    found.extend(kernel(&facts).map(|kernel| ("kernel.of_trials".to_owned(), kernel.clone())));
     found.extend(facts.get(BINARY).map(|binary| (BINARY.to_owned(), binary.clone())));
     found
 }
@@ -111,10 +149,11 @@ fn differences(plan: &Plan, shards: &[Shard]) -> Vec<String> {
     let mut found = BTreeSet::new();
     let mut first_of: BTreeMap<&Site, Run> = BTreeMap::new();
     let wanted = shards.first().map(binding).unwrap_or_default();
+    let own_digest = digest(plan);
     for shard in shards {
         let own = binding(shard);
         for (key, what) in SAME {
-            let wanted = if key == "plan" { Some(digest(plan)) } else { wanted.get(key).cloned() };
+            let wanted = if key == "plan" { Some(own_digest.clone()) } else { wanted.get(key).cloned() };
             if own.get(key) != wanted.as_ref() {
                 let name = |value: Option<&String>| value.cloned().unwrap_or_else(|| "none".to_owned());
                 found.insert(format!(
@@ -127,7 +166,7 @@ fn differences(plan: &Plan, shards: &[Shard]) -> Vec<String> {
         }
         match first_of.get(&shard.site) {
             Some(first) => {
-                let changes = Changes::since(first, plan, &shard.facts());
+                let changes = Changes::since(&first.header, plan, &shard.facts());
                 found
                     .extend(changes.forbidden.into_iter().map(|what| format!("site {}: {what}", shard.site)));
             }
@@ -141,12 +180,19 @@ fn differences(plan: &Plan, shards: &[Shard]) -> Vec<String> {
     found.into_iter().collect()
 }
 
-fn merged(id: &str, plan: &Plan, shards: &[Shard], sites: &BTreeSet<Site>, left: Vec<Left>) -> Merged {
-    let records: Vec<Record> = start(id, plan, shards, sites).into_iter().collect();
+fn merged(
+    id: &str,
+    plan: &Plan,
+    shards: &[Shard],
+    sites: &BTreeSet<Site>,
+    left: Vec<Left>,
+) -> Option<Merged> {
+    let start = start(id, plan, shards, sites)?;
     let mut fold = Fold::new(plan);
-    records.iter().cloned().for_each(|record| fold.take(record));
+    fold.take(start.clone());
     let mut end = Merged {
-        records,
+        run: fold.run()?.clone(),
+        records: vec![start],
         done: sites
             .iter()
             .map(|site| (site.clone(), shards.iter().filter(|shard| shard.site == *site).count()))
@@ -199,9 +245,15 @@ fn merged(id: &str, plan: &Plan, shards: &[Shard], sites: &BTreeSet<Site>, left:
         let lacking = sites.iter().filter(|site| !has(site));
         end.awaited = lacking.map(|site| format!("block {next} of site {site}")).collect();
     }
-    cautions(&mut end, shards, &left);
+    let cautions = cautions(&end, shards, &left);
+    cautions.iter().cloned().for_each(|record| fold.take(record));
+    // Before its end, if it has one: nothing comes after that.
+    let finished = |record: &Record| matches!(record.event, Event::RunFinished { .. });
+    let place = end.records.iter().position(finished).unwrap_or(end.records.len());
+    end.records.splice(place..place, cautions);
     end.left = left;
-    end
+    end.run = fold.into_run()?;
+    Some(end)
 }
 
 /// Each site spends its own time.
@@ -283,8 +335,8 @@ fn renumbered(shard: &Shard, number: u32, said: &mut Vec<String>) -> Vec<Record>
 }
 
 /// What the reader of the whole must know: what is left out, and what is still waited for.
-fn cautions(merged: &mut Merged, shards: &[Shard], left: &[Left]) {
-    let Some(at) = merged.records.last().map(|record| record.at) else { return };
+fn cautions(merged: &Merged, shards: &[Shard], left: &[Left]) -> Vec<Record> {
+    let at = merged.records.last().map(|record| record.at).unwrap_or_default();
     let mut texts: Vec<String> =
         left.iter().map(|left| format!("left out: {}: {}", left.path.display(), left.why)).collect();
     let beyond = shards.iter().filter(|shard| shard.block > merged.rounds).count();
@@ -296,15 +348,9 @@ fn cautions(merged: &mut Merged, shards: &[Shard], left: &[Left]) {
         let blocks = if beyond == 1 { "1 block is".to_owned() } else { format!("{beyond} blocks are") };
         texts.push(format!("{blocks} left out, beyond round {}: {why}", merged.rounds));
     }
-    let records = texts.into_iter().map(|text| {
+    let record = |text| {
         let event = Event::Caution(Caution { phase: String::new(), text });
         Record { at, trial: None, event }
-    });
-    // Before its end, if it has one: nothing comes after that.
-    let place = merged
-        .records
-        .iter()
-        .position(|record| matches!(record.event, Event::RunFinished { .. }))
-        .unwrap_or(merged.records.len());
-    merged.records.splice(place..place, records);
+    };
+    texts.into_iter().map(record).collect()
 }

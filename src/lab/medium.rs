@@ -146,6 +146,18 @@ impl Medium {
         }
     }
 
+    /// Whether what a trial writes still has room where a scratch image lies: others may have filled that disk meanwhile, which
+    /// says nothing about a candidate that failed for it.
+    ///
+    /// # Errors
+    /// Where and how much is missing.
+    pub fn has_room(&self) -> Result<(), ImageError> {
+        match self {
+            Medium::Image { folder, size, room } => image::look(Some(folder), *size, *room),
+            _ => Ok(()),
+        }
+    }
+
     /// What results on it stand on, to follow what the lab says of itself.
     pub fn fidelity(&self) -> &'static str {
         match self {

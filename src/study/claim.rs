@@ -97,7 +97,8 @@ fn cleared(path: &Path, needed: u64, erase: Option<&str>) -> Result<Medium, Refu
     let device = cleared.device();
     let mut facts = Facts::new();
     facts.insert("device.description".to_owned(), device.describe_for_people());
-    if let Some(name) = cleared.identity().preferred() {
+    // What it bears has other names after every mkfs.
+    if let Some(name) = device.hardware.preferred() {
         facts.insert("device.identity".to_owned(), name.to_owned());
     }
     let cautions = cleared.cautions().to_vec();

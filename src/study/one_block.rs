@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::journal::Facts;
+use crate::journal::{Event, Facts};
 use crate::lab::Choice;
 use crate::plan::{DeviceSource, Plan};
 
@@ -33,6 +33,8 @@ pub struct OneBlock<'a> {
     pub journal: &'a Path,
     /// What is recorded besides the facts about machine, lab and device.
     pub facts: Facts,
+    /// What of the first record does not fit those of other blocks, each in a sentence.
+    pub misfits: &'a dyn Fn(&Event) -> Vec<String>,
 }
 
 impl OneBlock<'_> {
@@ -61,6 +63,10 @@ impl OneBlock<'_> {
         let mut environment = facts(&plan, &choice, &medium);
         environment.extend(self.facts);
         let start = start(self.plan, self.run, &choice, &medium, environment);
+        let misfits = (self.misfits)(&start);
+        if !misfits.is_empty() {
+            return Err(SessionError::Changed(misfits));
+        }
         let journal = begin_journal(&plan, self.journal, start, &medium)?;
         let lab = choice.lab.as_ref();
         let mut watcher = watcher(lab, &medium);

@@ -93,7 +93,8 @@ impl Session {
         plan.lab = asked_for;
         check_datasets(&plan)?;
         let medium = permission.claim(&plan)?.with_traces_in(folder.path());
-        let Changes { forbidden, cautions } = Changes::since(run, &plan, &facts(&plan, &choice, &medium));
+        let Changes { forbidden, cautions } =
+            Changes::since(&run.header, &plan, &facts(&plan, &choice, &medium));
         if !forbidden.is_empty() {
             return Err(SessionError::Changed(forbidden));
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::scope;
 
-use crate::journal::{Caution, Event, Observation, Surroundings, TrialId};
+use crate::journal::{Caution, Event, Observation, Status, Surroundings, TrialId};
 use crate::lab::{LabError, TrialEnd};
 use crate::plan::Candidate;
 use crate::trial::{Repeats, TrialSpec};
@@ -141,6 +141,16 @@ impl Study<'_> {
             return Ok(Some(Task { killed: Some(end.reason), own_bytes: 0, ..task }));
         }
         let TrialEnd { status, reason, mut hint, wall, .. } = end;
+        if status == Status::Failed
+            && let Err(error) = self.medium.has_room()
+        {
+            let hint = error.hint().map_or(String::new(), |hint| format!("\nhint: {hint}"));
+            let text = format!(
+                "a trial of {} failed, and there is no room for it any more: {error}{hint}",
+                id.candidate
+            );
+            return Err(LabError::Host(text).into());
+        }
         if killed {
             hint = KILLED.to_owned();
         }

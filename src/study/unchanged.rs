@@ -1,7 +1,7 @@
 //! Is a run carried on where it began? What must not differ, lest trials be compared that were not done alike, and what
 //! may, said with the numbers.
 
-use crate::journal::{Facts, Run};
+use crate::journal::{Facts, Header};
 use crate::plan::{Plan, digest};
 
 /// Facts that must be as they were: another kernel, processor or device makes other numbers of the same filesystem.
@@ -37,19 +37,19 @@ pub struct Changes {
 
 impl Changes {
     /// Holds the beginning of a run against the plan as it is and the facts as they are now.
-    pub fn since(run: &Run, plan: &Plan, now: &Facts) -> Self {
-        let before = &run.header.environment;
+    pub fn since(header: &Header, plan: &Plan, now: &Facts) -> Self {
+        let before = &header.environment;
         let mut changes = Changes::default();
         let version = "fsverdict.version";
         // Another version may write the same plan in another way, but may also read it so.
-        if digest(plan) != run.header.plan_digest {
+        if digest(plan) != header.plan_digest {
             changes.forbidden.push(if before.get(version) == now.get(version) {
                 "the plan (plan.json) was changed after the run had begun".to_owned()
             } else {
                 "this version of fsverdict understands the plan otherwise than the one that began".to_owned()
             });
         }
-        let native = (run.header.lab == "native").then_some(NATIVE_KERNEL);
+        let native = (header.lab == "native").then_some(NATIVE_KERNEL);
         let binding: Vec<(&str, &str)> = BINDING.into_iter().chain(native).collect();
         for (name, was) in before {
             let Some(is) = now.get(name).filter(|is| *is != was) else { continue };
@@ -82,7 +82,7 @@ mod tests {
         let seen = |run: &Run, plan: &Plan, fact: &str, value: &str| {
             let mut now = run.header.environment.clone();
             now.extend(Facts::from([(fact.to_owned(), value.to_owned())]));
-            let Changes { forbidden, cautions } = Changes::since(run, plan, &now);
+            let Changes { forbidden, cautions } = Changes::since(&run.header, plan, &now);
             (forbidden.join("; "), cautions.join("; "))
         };
         let cases = [

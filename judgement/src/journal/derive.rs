@@ -337,12 +337,17 @@ impl Fold {
         Some(run)
     }
 
-    fn end(mut self, path: &Path, torn: bool) -> Result<Run, JournalError> {
+    /// The run, where nothing more is to come.
+    pub fn into_run(mut self) -> Option<Run> {
         self.run();
-        let mut run = self.run.ok_or_else(|| JournalError::NoRun { path: path.to_path_buf() })?;
-        run.torn = torn;
+        let mut run = self.run?;
         run.trials.shrink_to_fit();
-        Ok(run)
+        Some(run)
+    }
+
+    fn end(self, path: &Path, torn: bool) -> Result<Run, JournalError> {
+        let run = self.into_run().ok_or_else(|| JournalError::NoRun { path: path.to_path_buf() })?;
+        Ok(Run { torn, ..run })
     }
 }
 

@@ -1,11 +1,11 @@
 //! What can go wrong with a journal, reported as what happened, to which file, and what to do.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    #[error("cannot {action} the journal {}: {source}{}", path.display(), unwritable(source))]
+    #[error("cannot {action} the journal {}: {source}{}", path.display(), unwritable(path, source))]
     Io {
         /// What was being done: `open`, `read`, `write to` …
         action: &'static str,
@@ -77,11 +77,15 @@ impl JournalError {
     }
 }
 
-/// Being root does not help against these.
-fn unwritable(error: &io::Error) -> &'static str {
-    if error.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) {
-        "\nhint: `lsattr` shows whether it is append-only or immutable (chattr(1))"
-    } else {
-        ""
+/// What to do about errors that being root does not help against.
+fn unwritable(path: &Path, error: &io::Error) -> String {
+    match error.kind() {
+        _ if error.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) => {
+            "\nhint: `lsattr` shows whether it is append-only or immutable (chattr(1))".to_owned()
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            format!("\nhint: make room in {}", path.parent().unwrap_or(path).display())
+        }
+        _ => String::new(),
     }
 }

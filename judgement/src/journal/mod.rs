@@ -27,7 +27,7 @@ pub use event::{
 };
 pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, metric};
 pub use open::OpenJournal;
-pub use reader::{Journal, read};
+pub use reader::{Journal, first, read};
 pub use run::{
     BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Latencies, Run, Spent, Trial,
     TrialCommands, TrialStanding,

@@ -37,6 +37,18 @@ pub(super) fn read_each(path: &Path, take: impl FnMut(Record)) -> Result<bool, J
     Ok(scan(path, BufReader::with_capacity(1 << 17, file), take)?.torn)
 }
 
+/// The first record of the journal at `path`, if it is one.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn first(path: &Path) -> Result<Option<Record>, JournalError> {
+    let file = fs::File::open(path).map_err(|error| JournalError::opening("read", path, error))?;
+    let mut line = Vec::new();
+    let read = BufReader::new(file).read_until(b'\n', &mut line);
+    read.map_err(|error| JournalError::io("read", path, error))?;
+    Ok(record(&line).ok())
+}
+
 /// Gives each record of an open journal to `take`; how many of its bytes are intact, for a writer that is to go on after
 /// them, and whether something torn follows. The path is only named in errors.
 pub(super) fn intact_bytes(

@@ -5,7 +5,7 @@ use super::matrix::{Cell, Mark, Matrix, Spread};
 use super::number::{fixed, percent, times};
 use super::text::{count, one_line};
 use super::text_table::TextTable;
-use super::{Report, factors, findings, sentence};
+use super::{Report, factors, findings, sentence, tables};
 use crate::journal::CandidateStatus;
 
 pub(super) fn render(report: &Report<'_>) -> String {
@@ -52,7 +52,7 @@ pub(super) fn text_table(table: &TextTable, words: &[&str]) -> String {
 fn repeated(report: &Report<'_>) -> String {
     let mut text = String::new();
     let across: Vec<TextTable> = report.across.iter().flat_map(Across::tables).collect();
-    for table in across.iter().chain(&report.beside).chain(&report.of_study) {
+    for table in across.iter().chain(&report.beside).chain(&tables::sites(report)).chain(&report.of_study) {
         text.push_str(&format!("{}\n\n{}\n", escaped(&table.title), text_table(table, &[])));
     }
     let found = findings::in_words(report);

@@ -15,14 +15,14 @@ pub(super) fn beside(report: &Report<'_>) -> Vec<TextTable> {
 
 /// What a plan that repeats a study has of its own.
 pub(super) fn of_study(report: &Report<'_>) -> Vec<TextTable> {
-    [sites(report), legacy(report), shares(report)].into_iter().flatten().collect()
+    [legacy(report), shares(report)].into_iter().flatten().collect()
 }
 
 /// So many rivals, the closest, stand in the table of sites; all are in the JSON.
 const SITE_COLUMNS: usize = 5;
 
 /// Each site by itself, these sites together, and what may be expected of others.
-fn sites(report: &Report<'_>) -> Option<TextTable> {
+pub(super) fn sites(report: &Report<'_>) -> Option<TextTable> {
     let sites = report.sites.as_ref()?;
     let rivals = sites.rivals.get(..SITE_COLUMNS).unwrap_or(&sites.rivals);
     let names = rivals.first()?.each.iter().map(|(site, _)| site.clone());

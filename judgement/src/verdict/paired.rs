@@ -65,6 +65,12 @@ impl ByBlock<'_> {
     }
 }
 
+/// By rows as of [`Blocks::rows`]: a candidate's number less another's, in the blocks in which both have one.
+pub(super) fn differences(rows: &[Vec<Option<f64>>], candidate: usize, other: usize) -> Vec<f64> {
+    let difference = |row: &Vec<Option<f64>>| Some(row[candidate]? - row[other]?);
+    rows.iter().filter_map(difference).filter(|difference| difference.is_finite()).collect()
+}
+
 /// One number of several candidates side by side: that of the `reference` is its geometric mean, and everybody else's a
 /// multiple of that, by the differences within blocks. Who was not in all blocks is thus not favoured by those it was in.
 /// The intervals are those of the multiples; that of the reference is of its mean.
@@ -76,13 +82,15 @@ pub(super) fn side_by_side(
     candidates: &[&str],
     number: impl Fn(&Trial) -> Option<f64>,
 ) -> Vec<Option<Estimate>> {
+    let rows = blocks.rows(candidates, number);
     let values: Vec<Vec<f64>> =
-        candidates.iter().map(|name| blocks.of(name).filter_map(&number).collect()).collect();
+        (0..candidates.len()).map(|at| rows.iter().filter_map(|row| row[at]).collect()).collect();
     if values.iter().flatten().any(|value| *value <= 0.0) {
         let plain = |values: &Vec<f64>| Some(Estimate::without_interval(median(values)?, values.len()));
         return values.iter().map(plain).collect();
     }
-    let log = |trial: &Trial| number(trial).map(libm::log);
+    let logs: Vec<Vec<Option<f64>>> =
+        rows.iter().map(|row| row.iter().map(|value| value.map(libm::log)).collect()).collect();
     let alone = |values: &Vec<f64>| {
         let logs: Vec<f64> = values.iter().copied().map(libm::log).collect();
         Some(Estimate { n: values.len(), ..Evidence::of(&logs)?.ratio() })
@@ -92,10 +100,8 @@ pub(super) fn side_by_side(
     let leads = |at: &usize| reference == Some(candidates[*at]) && shown[*at].is_some();
     let anchor = (0..candidates.len()).find(leads).or_else(|| shown.iter().position(Option::is_some));
     let Some((anchor, Some(mean))) = anchor.map(|at| (at, shown[at])) else { return shown };
-    let pairs = (0..candidates.len()).filter(|at| *at != anchor).map(|at| {
-        let differences = blocks.differences(candidates[at], candidates[anchor], log);
-        (at, differences)
-    });
+    let others = (0..candidates.len()).filter(|at| *at != anchor);
+    let pairs = others.map(|at| (at, differences(&logs, at, anchor)));
     let (places, differences): (Vec<usize>, Vec<Vec<f64>>) =
         pairs.filter(|(_, differences)| !differences.is_empty()).unzip();
     for (at, evidence) in places.into_iter().zip(Evidence::among(&differences)) {

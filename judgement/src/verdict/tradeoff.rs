@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::statistics::{Estimate, Evidence};
 
 use super::cost::cost_of_trial;
-use super::paired::side_by_side;
+use super::paired::{differences, side_by_side};
 use super::{ByBlock, Rank, Yardstick};
 
 /// What is weighed against time.
@@ -87,12 +87,14 @@ fn beaten(tie: f64, yardstick: &Yardstick, blocks: &ByBlock<'_>, names: &[&str])
         [&goal, &|trial| cost(trial, Cost::Cpu), &|trial| cost(trial, Cost::Space), &|trial| {
             cost(trial, Cost::Written)
         }];
+    // Each number of each trial is looked up once, however many it is compared with.
+    let tables = measures.map(|number| blocks.rows(names, number));
     let mut beaten = vec![None; names.len()];
-    for (at, beater) in names.iter().enumerate() {
+    for at in 0..names.len() {
         let (mut no_worse, mut better) = (vec![true; names.len()], vec![false; names.len()]);
-        for number in measures {
-            let pairs = names.iter().enumerate().filter(|(other, _)| *other != at);
-            let pairs = pairs.map(|(other, name)| (other, blocks.differences(beater, name, number)));
+        for rows in &tables {
+            let pairs = (0..names.len()).filter(|other| *other != at);
+            let pairs = pairs.map(|other| (other, differences(rows, at, other)));
             let (others, samples): (Vec<usize>, Vec<Vec<f64>>) =
                 pairs.filter(|(_, sample)| !sample.is_empty()).unzip();
             for (other, evidence) in others.into_iter().zip(Evidence::among(&samples)) {

@@ -7,9 +7,8 @@ use serde::Serialize;
 
 use super::DeviceReport;
 use crate::report::csv::unwrapped;
-use crate::report::html::{place, shell};
+use crate::report::html::{ratio, shell};
 use crate::report::markdown::{code, escaped, text_table};
-use crate::report::number::times;
 use crate::report::terminal::{ASCII, Page, Tone, UNICODE, aligned, finished};
 use crate::report::text::{count, one_line};
 use crate::report::{ReportError, TerminalLook};
@@ -19,8 +18,6 @@ use crate::verdict::{Estimate, Outcome, Sites};
 const SCHEMA: u32 = 1;
 /// Columns of words, which are set left.
 const WORDS: [&str; 4] = ["kernel", "lab", "take", "device"];
-/// From here on a cell of the page is as deep as it gets.
-const FARTHEST: f64 = 16.0;
 
 pub(super) fn terminal(report: &DeviceReport, look: TerminalLook) -> String {
     let signs = if look.unicode { UNICODE } else { ASCII };
@@ -98,33 +95,16 @@ fn picture(report: &DeviceReport) -> Markup {
                     td { (one_line(&row.kernel)) }
                     td { (row.verdict.recommended.as_deref().map_or("undecided".to_owned(), one_line)) }
                     @for name in &report.candidates {
-                        (cell(row.behind.iter().find(|(known, _)| known == name).map(|(_, found)| found)))
+                        (ratio(row.behind.iter().find(|(known, _)| known == name).map(|(_, found)| found)))
                     }
                 } }
                 @if let Some(sites) = &report.sites { tr {
                     th scope="row" { "devices like these (n = " (report.devices) ")" } td {} td {}
                     @for name in &report.candidates {
-                        @if *name == sites.leader { (cell(Some(&Estimate::without_interval(1.0, report.devices)))) }
-                        @else { (cell(sites.rivals.iter().find(|rival| rival.candidate == *name).map(|rival| &rival.like_these))) }
+                        @if *name == sites.leader { (ratio(Some(&Estimate::without_interval(1.0, report.devices)))) }
+                        @else { (ratio(sites.rivals.iter().find(|rival| rival.candidate == *name).map(|rival| &rival.like_these))) }
                     }
                 } }
-            }
-        }
-    }
-}
-
-fn cell(found: Option<&Estimate>) -> Markup {
-    let Some(found) = found else { return html! { td.none { "–" } } };
-    let best = found.point <= 1.0;
-    html! {
-        td.cell.best[best].behind[!best] style=(format!("--heat:{:.0}%", place(found.point, 1.0, FARTHEST))) {
-            span.value {
-                span.sign aria-hidden="true" { @if best { "►" } }
-                @if best { span.unseen { "best: " } }
-                (times(found.point)) "×"
-            }
-            @if let Some((low, high)) = found.low.zip(found.high) {
-                @if !best { " " small { (times(low)) " to " (times(high)) } }
             }
         }
     }

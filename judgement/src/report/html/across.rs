@@ -2,13 +2,10 @@
 
 use maud::{Markup, html};
 
-use super::figures::place;
+use super::figures::ratio;
 use crate::report::across::Across;
-use crate::report::number::times;
 use crate::report::text::one_line;
-
-/// From here on a cell is as deep as it gets.
-const FARTHEST: f64 = 16.0;
+use crate::verdict::Estimate;
 
 pub(super) fn section(across: &Across) -> Markup {
     html! {
@@ -25,7 +22,7 @@ pub(super) fn section(across: &Across) -> Markup {
                     tbody { @for (name, cells) in &across.rows {
                         tr {
                             th scope="row" { span.name { (one_line(name)) } }
-                            @for cell in cells { (shown(*cell)) }
+                            @for cell in cells { (ratio(cell.map(|times| Estimate::without_interval(times, 1)).as_ref())) }
                         }
                     } }
                 }
@@ -34,21 +31,6 @@ pub(super) fn section(across: &Across) -> Markup {
                 dt { (one_line(&column.title)) } dd { (one_line(&column.sentence)) }
             } }
             @for table in across.tables().iter().skip(1) { (super::then::laid_out(table, None)) }
-        }
-    }
-}
-
-/// How many times the best; the best has its sign.
-fn shown(behind: Option<f64>) -> Markup {
-    let Some(behind) = behind else { return html! { td.none { "–" } } };
-    let best = behind <= 1.0;
-    html! {
-        td.cell.best[best].behind[!best] style=(format!("--heat:{:.0}%", place(behind, 1.0, FARTHEST))) {
-            span.value {
-                span.sign aria-hidden="true" { @if best { "►" } }
-                @if best { span.unseen { "best: " } }
-                (times(behind)) "×"
-            }
         }
     }
 }

@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use crate::journal::Unit;
-use crate::report::number::{Scale, decimals, fixed};
-use crate::verdict::PhaseEstimate;
+use crate::report::number::{Scale, decimals, fixed, times};
+use crate::verdict::{Estimate, PhaseEstimate};
 
 /// Half the distance of the ends as a share of the point.
 pub(super) fn spread(found: &PhaseEstimate) -> Option<f64> {
@@ -78,4 +78,23 @@ pub(super) fn strip(dot: f64, range: Option<(f64, f64)>, beyond: bool, origin: O
 /// A bar from zero; `share` is its length, 0 to 1.
 pub(super) fn bar(share: f64) -> Markup {
     html! { span.bar aria-hidden="true" { i style=(format!("width:{:.1}%", (share * 100.0).clamp(0.0, 100.0))) {} } }
+}
+
+/// From here on a cell is as deep as it gets.
+const FARTHEST: f64 = 16.0;
+
+/// A cell that says how many times as much as the best; what is no more has the sign of the best.
+pub(in crate::report) fn ratio(found: Option<&Estimate>) -> Markup {
+    let Some(found) = found else { return html! { td.none { "–" } } };
+    let best = found.point <= 1.0;
+    let ends = found.low.zip(found.high).map(|(low, high)| format!("{} to {}", times(low), times(high)));
+    html! {
+        td.cell.best[best].behind[!best] style=(format!("--heat:{:.0}%", place(found.point, 1.0, FARTHEST))) title=[&ends] {
+            span.value {
+                span.sign aria-hidden="true" { @if best { "►" } }
+                @if best { span.unseen { "best: " } }
+                (times(found.point)) "×"
+            }
+        }
+    }
 }

@@ -18,6 +18,7 @@ mod opening;
 mod phases;
 mod picture;
 mod requests;
+mod sites;
 mod then;
 mod thinning;
 
@@ -27,7 +28,7 @@ mod tests;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub use self::carried::{LONGEST_PAGE, NoPlan, plan_in_page};
-pub(super) use self::figures::place;
+pub(super) use self::figures::{place, ratio};
 use self::index::Index;
 pub(super) use self::then::laid_out as text_table;
 use super::text::one_line;
@@ -100,6 +101,7 @@ fn parts(report: &Report<'_>, index: &Index<'_>, data: &data::Embedded) -> Marku
         (opening::opening(report))
         @if let Some(across) = &report.across { (across::section(across)) }
         (picture::section(report, index))
+        (sites::section(report))
         @if measured {
             (phases::section(report, index, data.thinned.as_ref()))
             (requests::section(report))

@@ -13,7 +13,7 @@ use super::matrix::{Matrix, Spread};
 use super::number::percent;
 use super::text::{count, listing, one_line, shorten, width, wrap};
 use super::text_table::TextTable;
-use super::{Report, TrialBasis, factors, findings, sentence};
+use super::{Report, TrialBasis, factors, findings, sentence, tables};
 use crate::journal::{CandidateStatus, TrialStanding, metric};
 use crate::plan::quoted;
 
@@ -95,7 +95,7 @@ fn headline(report: &Report<'_>, page: &mut Page, signs: Signs) {
 fn repeated(report: &Report<'_>, page: &mut Page) {
     let beside: &[TextTable] = if page.look.detail { &report.beside } else { &[] };
     let across: Vec<TextTable> = report.across.iter().flat_map(Across::tables).collect();
-    for table in across.iter().chain(beside).chain(&report.of_study) {
+    for table in across.iter().chain(beside).chain(&tables::sites(report)).chain(&report.of_study) {
         page.text(Tone::Strong, &table.title);
         page.lines.extend(aligned(table, page.look.columns, &[]));
         page.blank();
