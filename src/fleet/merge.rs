@@ -235,7 +235,9 @@ fn merged(
         if end.settled.is_some() {
             break;
         }
-        let next = fold.run().map_or(Vec::new(), |run| next_to_try(plan, run));
+    }
+    if end.settled.is_none() && end.rounds > 0 {
+        let next = next_to_try(plan, fold.run()?);
         let names = plan.candidates.iter().map(|candidate| candidate.name.clone());
         end.out = names.filter(|name| !next.contains(name)).collect();
     }
