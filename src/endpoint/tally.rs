@@ -49,6 +49,9 @@ pub struct EndpointReport {
     /// Their sum as a share of the time the model gave.
     #[serde(default)]
     pub lateness_share: Option<f64>,
+    /// Why the times are not the model's, where requests were answered too late.
+    #[serde(default)]
+    pub late: Option<String>,
     /// What the medium wrote in all.
     #[serde(default)]
     pub wear: Wear,
@@ -100,9 +103,6 @@ impl Tally {
     }
 
     pub(super) fn end(&mut self) {
-        if let Some(trouble) = self.lateness.as_ref().and_then(Lateness::trouble) {
-            self.trouble(&trouble);
-        }
         match self.trace.take().map(TraceWriter::finish) {
             Some(Ok((_, written))) => self.left_out = written.left_out,
             Some(Err(error)) => self.trouble(&format!("cannot write the trace: {error}")),
@@ -122,6 +122,7 @@ impl Tally {
             digest: self.digest.digest(),
             lateness_ns: self.lateness.as_ref().map(Lateness::quantiles_ns),
             lateness_share: self.lateness.as_ref().map(Lateness::share),
+            late: self.lateness.as_ref().and_then(Lateness::trouble),
             trouble: self.trouble.clone(),
             ..EndpointReport::default()
         }

@@ -92,6 +92,8 @@ pub(super) struct Habits {
     pub(super) disks: [&'static str; 2],
     /// What its kernel sees of this machine's devices.
     pub(super) devices: Devices,
+    /// Whether its times mean anything.
+    pub(super) timed: bool,
 }
 
 impl Guests {
@@ -309,6 +311,6 @@ impl Guests {
         let end = drive(command, events, &stops, spec, &mut watch_steps, inherited, Some(company))?;
         let (Some(endpoint), Some(modelled)) = (endpoint, &modelled) else { return Ok(end) };
         let traced = (&spans, medium.trace_path(&spec.trial), modelled.device(&spec.trial)?);
-        Ok(close(endpoint, end, &at_step(spec, &step), traced, watch))
+        Ok(close(endpoint, end, (&at_step(spec, &step), habits.timed), traced, watch))
     }
 }

@@ -175,11 +175,12 @@ impl Modelled<'_> {
 /// Adds to a trial's end what the process says that served its device. A guest that was stopped for a while has not
 /// noticed it: its time stood still.
 ///
-/// What the trace at `trace` says of the phases in `spans` is handed to `watch`, too.
+/// What the trace at `trace` says of the phases in `spans` is handed to `watch`, too. Where nobody concludes anything from
+/// times (not `timed`), a device that was late is no reason to fail.
 pub(super) fn close(
     endpoint: Endpoint,
     end: TrialEnd,
-    at: &str,
+    (at, timed): (&str, bool),
     (spans, trace, device): (&Spans, Option<PathBuf>, Device),
     watch: &mut dyn FnMut(Event),
 ) -> TrialEnd {
@@ -198,7 +199,10 @@ pub(super) fn close(
         }
         None => {}
     }
-    match &report.trouble {
+    if let (Some(late), false) = (&report.late, timed) {
+        watch(Event::Caution(Caution { phase: String::new(), text: parted(late).0 }));
+    }
+    match report.trouble.or(report.late.filter(|_| timed)).as_ref() {
         Some(trouble) => {
             let (reason, hint) = parted(trouble);
             TrialEnd { hint, ..failed(&end, &format!("{reason} ({at})")) }

@@ -33,7 +33,7 @@ use super::{Lab, LabError, Medium, Obstacle};
 pub(super) use enter::{DESCRIPTION, EVENTS, enter_root};
 pub(super) use image::KernelFileError;
 
-const HABITS: Habits = Habits { disks: [DISK, "/dev/vdb"], devices: Devices::BareAndKvm };
+const HABITS: Habits = Habits { disks: [DISK, "/dev/vdb"], devices: Devices::BareAndKvm, timed: true };
 const PROGRAM: &str = "qemu-system-x86_64";
 /// Where the kernel lets programs have virtual machines, if it does.
 const KVM: &str = "/dev/kvm";
@@ -257,9 +257,10 @@ impl Lab for Vm {
         job: usize,
         watch: &mut dyn FnMut(Event),
     ) -> Result<TrialEnd, LabError> {
-        if self.accelerator == Accelerator::Tcg {
+        let habits = Habits { timed: self.accelerator == Accelerator::Kvm, ..HABITS };
+        if !habits.timed {
             watch(Event::Caution(Caution { phase: String::new(), text: EMULATED.to_owned() }));
         }
-        self.guests.run((spec, medium, job), (HABITS, None), |given| self.start(given), watch)
+        self.guests.run((spec, medium, job), (habits, None), |given| self.start(given), watch)
     }
 }
