@@ -88,8 +88,9 @@ fn vm_a_modelled_device_is_served_in_real_time() {
     let of = |fact: &str| journal.fact(fact).pop().unwrap();
     assert!(of("device.requests").parse::<u64>().unwrap() > 20, "{}", of("device.requests"));
     assert!(of("device.lateness").contains("µs"));
-    let seen = journal.all("observation").find(|one| one["phase"] == "do").unwrap().to_string();
-    assert!(seen.contains("medium_written"), "{seen}");
+    // Firmware and unpacking come before the guest's clock: what the trace has belongs to no phase.
+    let seen: String = journal.all("observation").map(ToString::to_string).collect();
+    assert!(seen.contains("device_written") && !seen.contains("medium_written"), "{seen}");
     place.is_left_clean();
 }
 

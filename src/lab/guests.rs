@@ -94,6 +94,8 @@ pub(super) struct Habits {
     pub(super) devices: Devices,
     /// Whether its times mean anything.
     pub(super) timed: bool,
+    /// Whether its clock begins when that of its device does, so that a trace says what was asked for in which phase.
+    pub(super) same_clock: bool,
 }
 
 impl Guests {
@@ -310,7 +312,8 @@ impl Guests {
         let company = Company { placement, there: &mut there };
         let end = drive(command, events, &stops, spec, &mut watch_steps, inherited, Some(company))?;
         let (Some(endpoint), Some(modelled)) = (endpoint, &modelled) else { return Ok(end) };
-        let traced = (&spans, medium.trace_path(&spec.trial), modelled.device(&spec.trial)?);
+        let trace = medium.trace_path(&spec.trial).filter(|_| habits.same_clock);
+        let traced = (&spans, trace, modelled.device(&spec.trial)?);
         Ok(close(endpoint, end, (&at_step(spec, &step), habits.timed), traced, watch))
     }
 }

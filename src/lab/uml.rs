@@ -22,7 +22,8 @@ use super::kernels::{self, Kernels};
 use super::modelled::{self, DESCRIPTION, LENT_DESCRIPTORS};
 use super::{Lab, LabError, Medium, Obstacle};
 
-const HABITS: Habits = Habits { disks: ["/dev/ubda", "/dev/ubdc"], devices: Devices::Bare, timed: true };
+const HABITS: Habits =
+    Habits { disks: ["/dev/ubda", "/dev/ubdc"], devices: Devices::Bare, timed: true, same_clock: true };
 
 #[derive(Debug)]
 pub(super) struct Uml(Guests);

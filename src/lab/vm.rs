@@ -33,7 +33,8 @@ use super::{Lab, LabError, Medium, Obstacle};
 pub(super) use enter::{DESCRIPTION, EVENTS, enter_root};
 pub(super) use image::KernelFileError;
 
-const HABITS: Habits = Habits { disks: [DISK, "/dev/vdb"], devices: Devices::BareAndKvm, timed: true };
+const HABITS: Habits =
+    Habits { disks: [DISK, "/dev/vdb"], devices: Devices::BareAndKvm, timed: true, same_clock: false };
 const PROGRAM: &str = "qemu-system-x86_64";
 /// Where the kernel lets programs have virtual machines, if it does.
 const KVM: &str = "/dev/kvm";
