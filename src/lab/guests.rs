@@ -51,6 +51,8 @@ pub(super) struct Guests {
 struct Room {
     /// Of a guest, in bytes.
     memory: u64,
+    /// What datasets take of it.
+    staged: u64,
     /// Bytes of the datasets, where they are staged on a disk because a guest's memory would be too large.
     on_disk: Option<u64>,
 }
@@ -131,13 +133,14 @@ impl Guests {
         let own = candidate.and_then(|candidate| candidate.under.memory).or(self.plan.memory);
         let own = own.map_or(BASE_MEMORY, |memory| memory.0);
         // No more than staging takes: what a guest has left for its caches is what the plan says.
-        let memory = own.saturating_add(bytes.saturating_add(bytes / 16));
+        let staged = bytes.saturating_add(bytes / 16);
+        let memory = own.saturating_add(staged);
         let modelled = matches!(self.plan.device.source, DeviceSource::Model { .. });
         // In simulated time another disk would answer at another moment every time.
         if bytes == 0 || modelled || in_memory(self.plan.device.staging, memory) {
-            Room { memory, on_disk: None }
+            Room { memory, staged, on_disk: None }
         } else {
-            Room { memory: own, on_disk: Some(bytes) }
+            Room { memory: own, staged: 0, on_disk: Some(bytes) }
         }
     }
 
@@ -203,6 +206,7 @@ impl Guests {
             fact("lab.kernel", join(paths)),
             fact("lab.kernel_release", self.kernels.releases()),
             fact("lab.memory", join(self.memories().iter().map(u64::to_string).collect())),
+            fact("lab.memory_of_datasets", self.room(None).staged.to_string()),
             fact("lab.walls", format!("{:?}", self.walls)),
         ]);
         if self.side_by_side().is_none() {

@@ -297,11 +297,12 @@ fn may_be_quiet(stack: &Stack<'_>) -> Option<Quiet> {
 
 /// What is to be said of data that fit the machine's memory twice over: their reader may have asked no device.
 fn cached(working_set: u64) -> Option<String> {
-    let memory = memory(&Root::new("/")).ok()?.total;
+    // What is staged in memory is no room for what is read.
+    let memory = memory(&Root::new("/")).ok()?.available;
     let mib = |bytes: u64| bytes >> 20;
     (working_set < memory.saturating_mul(2)).then(|| {
         format!(
-            "worked on {} MiB, less than twice the memory of {} MiB: what it read may have come from memory, not from the device",
+            "worked on {} MiB, less than twice the {} MiB of memory that caches may take: what it read may have come from memory, not from the device",
             mib(working_set),
             mib(memory)
         )

@@ -55,5 +55,6 @@ fn fits_in_memory(plan: &Plan, run: &Run) -> Option<Bytes> {
     // Where guests have several, the smallest comes first.
     let fact = |name: &str| run.header.environment.get(name)?.split(',').next()?.parse::<u64>().ok();
     let memory = fact("lab.memory").or_else(|| fact("memory.total"))?;
+    let memory = memory.saturating_sub(fact("lab.memory_of_datasets").unwrap_or(0));
     (data < memory).then_some(Bytes(data))
 }
