@@ -1,7 +1,7 @@
 //! Then and now: what a study published, held against the estimates of this run, finding by finding.
 //!
 //! A finding holds, or no longer holds, only where the samples are certain enough: by the interval of the ratio within
-//! blocks, or of two numbers of one candidate by their intervals. Everything else cannot be told here, and says why.
+//! blocks, or of two numbers of one candidate within its trials. Everything else cannot be told here, and says why.
 
 mod reach;
 
@@ -181,7 +181,7 @@ fn judge_one<'a>(
         Claim::Reach { reach, share, of_metric, of_phase } => {
             let metric = of_metric.as_ref().unwrap_or(&published.metric);
             let phase = of_phase.as_ref().unwrap_or(&published.phase);
-            let (now, because) = reach::judge(published, estimates, reach, *share, (metric, phase));
+            let (now, because) = reach::judge(published, estimates, blocks, reach, *share, (metric, phase));
             return finding(now, because, measured);
         }
     };

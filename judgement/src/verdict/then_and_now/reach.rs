@@ -1,13 +1,17 @@
 //! Findings about what candidates reach of another number of their own: a share of the bare device's rate, of the time.
 
+use crate::journal::{Better, Trial};
 use crate::plan::Published;
+use crate::statistics::Evidence;
 
-use super::{Because, Now, PhaseEstimate, all_of, word};
+use super::{Because, ByBlock, Now, PhaseEstimate, all_of, log_cost, word};
 
-/// Judges whether each of these candidates reaches the share `limit` of its number `of` (metric and phase).
+/// Judges whether each of these candidates reaches the share `limit` of its number `of` (metric and phase): by the shares in its
+/// trials, since what makes one number larger in a trial mostly does so with the other.
 pub(super) fn judge(
     published: &Published,
     estimates: &[PhaseEstimate],
+    blocks: &ByBlock<'_>,
     candidates: &[String],
     limit: f64,
     (of_metric, of_phase): (&str, &str),
@@ -21,18 +25,29 @@ pub(super) fn judge(
     for candidate in candidates {
         let own = find(candidate, &published.metric, &published.phase);
         let (Some(own), Some(whole)) = (own, find(candidate, of_metric, of_phase)) else { continue };
-        let bounds = own.range().zip(whole.range()).map(|(own, whole)| (own.0 / whole.1, own.1 / whole.0));
-        let bounds = bounds.filter(|(low, high)| low.is_finite() && high.is_finite());
+        let log = |of: &PhaseEstimate| {
+            let sign = if of.direction() == Better::Higher { -1.0 } else { 1.0 };
+            let (metric, phase) = (of.metric.clone(), of.phase.clone());
+            move |trial: &Trial| Some(sign * log_cost(&metric, &phase, trial)?)
+        };
+        let within = blocks.differences_of((candidate, log(own)), (candidate, log(whole)));
+        let within = Evidence::of(&within).map(|evidence| evidence.ratio());
+        let share = within.map_or(own.estimate.point / whole.estimate.point, |within| within.point);
+        let of_ranges = || {
+            let (own, whole) = own.range().zip(whole.range())?;
+            Some((own.0 / whole.1, own.1 / whole.0)).filter(|(low, high)| low.is_finite() && high.is_finite())
+        };
+        let bounds = within.and_then(|within| within.low.zip(within.high)).or_else(of_ranges);
         let now = bounds.map_or(Now::CannotTell, |(low, high)| word(low >= limit, high < limit));
         let because = Because::Share {
             candidate: candidate.clone(),
             of_metric: of_metric.to_owned(),
             of_phase: of_phase.to_owned(),
-            share: own.estimate.point / whole.estimate.point,
+            share,
             bounds: bounds.into(),
             limit,
         };
-        judged.push((now, own.estimate.point / whole.estimate.point, because));
+        judged.push((now, share, because));
     }
     let any = |wanted: Now| judged.iter().any(|(now, ..)| *now == wanted);
     if judged.is_empty() {
