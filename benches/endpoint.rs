@@ -193,8 +193,9 @@ fn main() -> ExitCode {
     let _pinned = Pinned::to(placement.guest).unwrap();
     for (model, size) in built_in()
         .iter()
-        .map(|model| (model.name, 16 << 30))
-        .chain([("hdd-7200", 2 << 40), ("nvme-ssd", 512 << 30)])
+        .map(|model| (model.name, 16_000_000_000))
+        .chain([("hdd-7200", 2_000_000_000_000), ("nvme-ssd", 512_000_000_000)])
+    // as large as these are
     {
         for depth in [1, 32] {
             let store = memfd_create("store", MemfdFlags::CLOEXEC).unwrap();
@@ -225,8 +226,8 @@ fn main() -> ExitCode {
             drop(guest);
             let report = endpoint.finish().unwrap();
             println!(
-                "{model:14} {:5} GiB, {depth:2} at once: {rate:>8.0} requests/s, {:.0} s of device time, {memory} kB {}",
-                size >> 30,
+                "{model:14} {:5} GB, {depth:2} at once: {rate:>8.0} requests/s, {:.0} s of device time, {memory} kB {}",
+                size / 1_000_000_000,
                 report.simulated_ns as f64 / 1e9,
                 report.trouble.unwrap_or_default(),
             );
