@@ -120,13 +120,12 @@ fn vm_an_ordinary_user_can_have_one() {
 #[test]
 fn vm_a_kernel_that_panics_says_why() {
     let place = Place::new();
-    // Not enough for what it boots into, which is this binary twice: packed, and unpacked.
-    let size = std::fs::metadata(common::PROGRAM).unwrap().len() >> 20;
-    let memory = format!("memory = \"{}MiB\"\n", 2 * size + 32);
-    let seen = place.run(&(command("true") + &memory), &[]).exits(1);
+    // Not enough for what it boots into.
+    let seen = place.run(&(command("true") + "memory = \"96MiB\"\n"), &[]).exits(1);
     let (status, reason) = place.status("ext4");
     assert_eq!(status, "failed");
     assert!(reason.contains("Kernel panic"), "{reason}\n{seen:#?}");
+    seen.says(&["hint: it seems to lack memory"]);
     place.is_left_clean();
 }
 

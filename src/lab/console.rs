@@ -68,6 +68,15 @@ impl Console {
         self.kept.lock().is_ok_and(|kept| kept.panic.is_some())
     }
 
+    /// Whether a kernel that did not come to its first program said that it has no memory, or could not say anything.
+    pub(super) fn lacks_memory(&self) -> bool {
+        let _ = self.ended.recv_timeout(PATIENCE);
+        self.kept.lock().is_ok_and(|kept| match &kept.panic {
+            Some(panic) => panic.contains("memory"),
+            None => kept.last.is_empty(),
+        })
+    }
+
     /// The reason, followed by what was said.
     pub(super) fn after(&self, reason: &str) -> String {
         let _ = self.ended.recv_timeout(PATIENCE);

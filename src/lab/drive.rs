@@ -23,6 +23,10 @@ use super::console::Console;
 /// How long a lab may take to end by itself after its last event.
 const FAREWELL: Duration = Duration::from_secs(20);
 
+/// What to do about a guest that could not hold what it boots into.
+const MORE_MEMORY: &str = "it seems to lack memory: `memory = \"512MiB\"` in the plan, or --set memory=512MiB, gives a guest so much \
+    beside what its datasets take";
+
 /// How a trial ended, as seen from outside.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialEnd {
@@ -154,7 +158,9 @@ pub(super) fn drive(
     let (status, reason, hint) = reported.unwrap_or_else(|| {
         let at = at_step(spec, &step);
         if Instant::now() < deadline {
-            return (Status::Failed, console.after(&how_it_ended(ended)), String::new());
+            let hint =
+                if !stops.natively && step.is_empty() && console.lacks_memory() { MORE_MEMORY } else { "" };
+            return (Status::Failed, console.after(&how_it_ended(ended)), hint.to_owned());
         }
         let limit = duration_text(spec.limit);
         let doing = doing.map_or(String::new(), |doing| format!("; {doing}"));

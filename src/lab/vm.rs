@@ -98,11 +98,12 @@ impl Vm {
         add("-object", format!("memory-backend-memfd,id=memory,size={memory}M,share=on"));
         add("-machine", "memory-backend=memory".to_owned());
         add("-initrd", format!("/proc/self/fd/{initramfs}"));
-        // Whether timers work is tested by how soon they do, which on a busy machine is too late.
+        // Whether timers work is tested by how soon they do, which on a busy machine is too late. A ramfs takes what is
+        // unpacked or the kernel says that it has no memory left; a tmpfs would be full at half of it, and be used as it is.
         add(
             "-append",
             format!(
-                "console=ttyS0 quiet panic=-1 no_timer_check rdinit=/{} {depth}-- guest {DESCRIPTION}",
+                "console=ttyS0 quiet panic=-1 no_timer_check rootfstype=ramfs rdinit=/{} {depth}-- guest {DESCRIPTION}",
                 initramfs::PROGRAM
             ),
         );

@@ -65,11 +65,14 @@ fn bytes(limits: &Disturbance, seen: &[Surroundings]) -> Option<String> {
     (foreign > FEW_BYTES && share > limits.foreign_bytes).then(|| {
         // Two digits suffice.
         let step = 10_u64.pow(foreign.ilog10().saturating_sub(1));
+        let trials = match own {
+            0 => "where the trials moved nothing".to_owned(),
+            _ => format!("{} of what the trials did", percent(share)),
+        };
+        let borne = percent(limits.foreign_bytes);
         format!(
-            "others moved about {} on this disk, {} of what the trials did ({} is borne)",
-            Bytes(foreign / step * step),
-            percent(share),
-            percent(limits.foreign_bytes)
+            "others moved about {} on this disk, {trials} ({borne} is borne)",
+            Bytes(foreign / step * step)
         )
     })
 }
@@ -147,6 +150,11 @@ mod tests {
         assert_eq!(
             bytes.as_deref(),
             Some("others moved about 130 MB on this disk, 63 % of what the trials did (25 % is borne)")
+        );
+        let nothing = Surroundings { own_bytes: Some(0), foreign_bytes: Some(412_000_000), ..quiet() };
+        assert_eq!(
+            broken(&Disturbance::default(), &[nothing, nothing], &[]).as_deref(),
+            Some("others moved about 820 MB on this disk, where the trials moved nothing (25 % is borne)")
         );
         let stopped = told(Surroundings { stopped: true, ..quiet() });
         assert_eq!(

@@ -151,8 +151,8 @@ impl Study<'_> {
             );
             return Err(LabError::Host(text).into());
         }
-        if killed {
-            hint = KILLED.to_owned();
+        if killed && hint.is_empty() {
+            KILLED.clone_into(&mut hint);
         }
         self.report(Some(id), Event::TrialFinished { status, reason, hint, wall })?;
         Ok(None)
