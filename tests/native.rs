@@ -62,6 +62,9 @@ fn loop_every_operation_works_on_every_filesystem_and_nothing_is_left() {
         let count = journal.all("observation").filter(|event| event["phase"] == phase).count();
         assert_eq!(count, times * FILESYSTEMS.len(), "{phase}");
     }
+    // Cold is what comes from the device.
+    let read = journal.measured("read", "device_read");
+    assert!(read.iter().all(|bytes| *bytes >= f64::from(1 << 20)), "{read:?}");
     assert!(journal.fact("device.loop.auto_clear").iter().all(|fact| fact == "true"));
     place.is_left_clean();
 }

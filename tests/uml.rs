@@ -46,6 +46,9 @@ encryption = ["none", "luks2"]
     let journal = place.journal();
     let encrypted = journal.all("command").filter(|event| event["step"] == "open encryption").count();
     assert_eq!(encrypted, 9);
+    // Cold is what comes from the device.
+    let read = journal.measured("read", "device_read");
+    assert!(read.len() == 18 && read.iter().all(|bytes| *bytes >= f64::from(256 << 10)), "{read:?}");
     // What a guest runs, it runs on its own kernel.
     let kernel = journal.0[0]["environment"]["lab.kernel_release"].as_str().unwrap().to_owned();
     assert!(journal.0[0]["fidelity"].as_str().unwrap().contains(&kernel));

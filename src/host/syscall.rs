@@ -8,10 +8,11 @@ use std::ffi::c_void;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use rustix::io::Result;
-use rustix::ioctl::{Getter, IntegerSetter, Ioctl, IoctlOutput, Opcode, Setter, ioctl, opcode};
+use rustix::ioctl::{Getter, IntegerSetter, Ioctl, IoctlOutput, NoArg, Opcode, Setter, ioctl, opcode};
 use rustix::thread::UnshareFlags;
 
 const BLKROGET: Opcode = opcode::none(0x12, 94);
+const BLKFLSBUF: Opcode = opcode::none(0x12, 97);
 const BLKGETSIZE64: Opcode = opcode::read::<usize>(0x12, 114);
 const BLKDISCARD: Opcode = opcode::none(0x12, 119);
 const LOOP_CLR_FD: Opcode = 0x4C01;
@@ -114,6 +115,15 @@ pub fn block_device_is_read_only(device: impl AsFd) -> Result<bool> {
 pub fn discard(device: impl AsFd, length: u64) -> Result<()> {
     // SAFETY: BLKDISCARD reads two u64.
     unsafe { ioctl(device, Setter::<BLKDISCARD, [u64; 2]>::new([0, length])) }
+}
+
+/// Writes out and forgets what the kernel's page cache holds of an open block device (blkdev_flushbuf() in block/ioctl.c).
+///
+/// # Errors
+/// `EACCES` unless root; `ENOTTY` when it is not a block device.
+pub fn forget_buffers(device: impl AsFd) -> Result<()> {
+    // SAFETY: BLKFLSBUF takes no argument.
+    unsafe { ioctl(device, NoArg::<BLKFLSBUF>::new()) }
 }
 
 /// The number of a loop device that is free just now; somebody else may take it first.

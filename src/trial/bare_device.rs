@@ -1,6 +1,6 @@
 //! The device of a trial: claimed, discarded, its scheduler set, and given back as it was.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use crate::host::borrowed_scheduler::BorrowedScheduler;
@@ -19,8 +19,8 @@ use super::spec::TrialDevice;
 pub(super) struct BareDevice {
     path: PathBuf,
     name: String,
-    /// Cleared by the kernel when it is closed here and nothing uses it.
-    _attached: Option<LoopDevice>,
+    /// The kernel detaches a loop device when it is closed here and nothing uses it. With it, its image.
+    attached: Option<(LoopDevice, OwnedFd)>,
     /// A real device is kept open, too: while it is, its number means no other.
     hold: Option<Hold>,
     scheduler: Option<BorrowedScheduler>,
@@ -48,7 +48,7 @@ impl BareDevice {
                     .map_err(|error| TrialError::Host(error.described()))?;
                 facts.insert("device.direct_io".to_owned(), attached.direct_io().to_string());
                 attached.caution().into_iter().for_each(|caution| sink.caution("", caution));
-                (attached.path().to_owned(), Some(attached), None)
+                (attached.path().to_owned(), Some((attached, image)), None)
             }
             TrialDevice::Block { ticket } => {
                 // Everything the guard saw is looked at again here, right before the first write.
@@ -62,7 +62,7 @@ impl BareDevice {
         };
         let real = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let mut claim = BareDevice { path, name, _attached: attached, hold, scheduler: None };
+        let mut claim = BareDevice { path, name, attached, hold, scheduler: None };
         claim.set_scheduler(scheduler)?;
         // Told last: a reader wants the settings of the trial, not those before it.
         facts.extend(device_facts(&Root::default(), &claim.name));
@@ -81,6 +81,12 @@ impl BareDevice {
         let root = Root::default();
         let checked = if claimed { hold.check(&root) } else { hold.check_free(&root) };
         checked.map(drop).map_err(|refusal| TrialError::Host(refusal.to_string()))
+    }
+
+    /// Puts what is cached of the image below a loop device out of memory: one that has no direct I/O reads through it.
+    pub(super) fn forget_image(&self) -> std::io::Result<()> {
+        let Some((_, image)) = &self.attached else { return Ok(()) };
+        Ok(rustix::fs::fadvise(image, 0, None, rustix::fs::Advice::DontNeed)?)
     }
 
     fn set_scheduler(&mut self, scheduler: Option<&str>) -> Result<(), TrialError> {

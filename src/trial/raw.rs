@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use crate::host::caches::drop_caches;
-use crate::host::root::Root;
 use crate::host::syscall;
 use crate::journal::{Facts, Observation};
 use crate::measure::WorkDone;
@@ -49,7 +47,7 @@ impl Agent<'_> {
         let dataset = &material.prepared;
         let writes = writes_device(phase);
         stack.check_device()?;
-        drop_caches(&Root::new("/")).map_err(|error| TrialError::Host(error.to_string()))?;
+        stack.forget_device()?;
         let work = |_: &mut Stack<'_>| {
             let done = if writes { write_device(device, dataset)? } else { read_device(device, dataset)? };
             Ok::<_, TrialError>(done)

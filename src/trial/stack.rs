@@ -16,7 +16,7 @@ use crate::host::kernel_log::KernelLog;
 use crate::host::procfs::processes_named;
 use crate::host::program::{Program, succeeded};
 use crate::host::root::Root;
-use crate::host::{caches, mounts};
+use crate::host::{caches, mounts, syscall};
 use crate::journal::CommandRecord;
 use crate::layer::Encryption;
 use crate::plan::Candidate;
@@ -327,8 +327,21 @@ impl<'a> Stack<'a> {
         }
         self.unmount()?;
         self.sync_device()?;
-        caches::drop_caches(&Root::new("/")).map_err(|error| TrialError::Host(error.to_string()))?;
+        self.forget_device()?;
         self.mount_again()
+    }
+
+    /// Puts what is cached of the unmounted device, of every layer, out of memory. Files, names and attributes went with the
+    /// mount; the caches of the machine's other filesystems stay: emptying them would take its time, and cost those who
+    /// use them.
+    pub(super) fn forget_device(&self) -> Result<(), TrialError> {
+        let Some(claim) = self.claim else { return Ok(()) };
+        for device in self.opened.iter().map(PathBuf::as_path).chain([claim.path()]) {
+            File::open(device)
+                .and_then(|open| Ok(syscall::forget_buffers(open)?))
+                .map_err(TrialError::io("put the device out of the cache"))?;
+        }
+        claim.forget_image().map_err(TrialError::io("put the image out of the cache"))
     }
 
     /// What can be had of a cold start in a folder, which stays mounted.

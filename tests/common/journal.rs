@@ -29,6 +29,16 @@ impl Journal {
         found.unwrap_or_else(|| panic!("no program was run in `{step}`: {self:#?}"))
     }
 
+    /// A measurement of each trial's phase of this name, once for each time it was done.
+    pub fn measured(&self, phase: &str, metric: &str) -> Vec<f64> {
+        let of = |seen: &Value| {
+            let mut all = seen["measurements"].as_array().unwrap().iter();
+            all.find(|one| one["metric"] == metric).map(|one| one["value"].as_f64().unwrap())
+        };
+        let seen = self.all("observation").filter(|event| event["phase"] == phase);
+        seen.map(|seen| of(seen).unwrap_or_else(|| panic!("no {metric} in {seen:#}"))).collect()
+    }
+
     /// What is recorded of a fact, by its name.
     pub fn fact(&self, name: &str) -> Vec<String> {
         let found = self.all("facts").filter_map(|event| event["facts"][name].as_str());

@@ -123,7 +123,7 @@ fn work(phase: &Phase) -> Markup {
             Work::Adapter { name, options } => { code { (one_line(name)) " " (harmless(options)) } }
         }
         @if let Some(dataset) = &phase.dataset { " on dataset " code { (one_line(dataset)) } }
-        @if phase.cold { ", with cold caches (unmounted, dropped, mounted again)" }
+        @if phase.cold { ", with cold caches (unmounted, put out of memory, mounted again)" }
     }
 }
 
