@@ -166,6 +166,25 @@ fn uml_a_simulated_trial_whose_guest_or_device_is_killed_is_done_again() {
     }
 }
 
+/// A disk's answer that never comes is a wait without end; time goes by all the same.
+#[test]
+fn uml_a_guest_that_waits_for_ever_is_ended_and_one_that_waits_is_not() {
+    for (seconds, wanted) in [(3000, "ok"), (4000, "failed")] {
+        let place = Place::new();
+        let waits = PLAN.replace(
+            "operation = \"tree.read\", dataset = \"tree\"",
+            &format!("command = \"sleep {seconds}\""),
+        );
+        let arguments = ["--fs", "ext4", "--blocks", "1", "--set", "protocol.timeout=2h"];
+        place.run(&waits, &arguments).exits(i32::from(wanted != "ok"));
+        let (status, reason) = place.status("ext4");
+        assert_eq!(status, wanted, "{reason}");
+        assert_eq!(reason.contains("an hour of its own time"), wanted == "failed", "{reason}");
+        assert!(!reason.contains("spins"), "{reason}");
+        place.is_left_clean();
+    }
+}
+
 /// The guest has no init: cells cover the folder the program was started from.
 #[test]
 fn uml_a_guest_that_ends_before_it_begins_ends_its_simulated_trial() {

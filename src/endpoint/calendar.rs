@@ -150,29 +150,29 @@ impl Calendar {
         self.shared.write(at::RUNNING, DEVICE);
     }
 
-    /// It is the guest's turn, at this time; it may go on by itself until something happens at the device. False where
+    /// It is the guest's turn, at this time; it may go on by itself until then. False where
     /// the guest hung up.
-    pub(super) fn guest_runs(&mut self, time: u64, next: Option<u64>) -> Result<bool, EndpointError> {
+    pub(super) fn guest_runs(&mut self, time: u64, until: u64) -> Result<bool, EndpointError> {
         self.now = self.now.max(time);
         self.waiting = false;
         self.wanted = None;
         if self.shared.in_use() {
             self.shared.write(at::NOW, self.now);
-            self.shared.write(at::FREE_UNTIL, next.unwrap_or(FOREVER));
+            self.shared.write(at::FREE_UNTIL, until);
             self.shared.write(at::RUNNING, GUEST);
             self.sequence += 1;
             return Ok(self.wire.send(&compose(RUN, self.sequence, self.now), &[])?);
         }
-        Ok(self.tell(RUN, self.now)? && self.tell(FREE_UNTIL, next.unwrap_or(FOREVER))?)
+        Ok(self.tell(RUN, self.now)? && self.tell(FREE_UNTIL, until)?)
     }
 
     /// Something will happen at the device earlier, or later, than was said. False where the guest hung up.
-    pub(super) fn free_until(&mut self, next: Option<u64>) -> Result<bool, EndpointError> {
+    pub(super) fn free_until(&mut self, until: u64) -> Result<bool, EndpointError> {
         if self.shared.in_use() {
-            self.shared.write(at::FREE_UNTIL, next.unwrap_or(FOREVER));
+            self.shared.write(at::FREE_UNTIL, until);
             return Ok(true);
         }
-        self.tell(FREE_UNTIL, next.unwrap_or(FOREVER))
+        self.tell(FREE_UNTIL, until)
     }
 
     /// Sends a message and serves the guest's until it is acknowledged.

@@ -56,6 +56,8 @@ pub(super) struct Disk {
     at_once: Vec<(u16, u8)>,
     completions: Vec<Completion>,
     buffer: Vec<u8>,
+    /// When it was last asked for something, or answered.
+    used_ns: u64,
     pub(super) tally: Tally,
 }
 
@@ -76,6 +78,7 @@ impl Disk {
             at_once: Vec::new(),
             completions: Vec::new(),
             buffer: Vec::new(),
+            used_ns: 0,
             tally,
         })
     }
@@ -94,6 +97,11 @@ impl Disk {
         self.queue.ready()
     }
 
+    /// When it was last asked for something, or answered, in nanoseconds.
+    pub(super) fn last_used(&self) -> u64 {
+        self.used_ns
+    }
+
     /// When this device has to have its turn, if nothing is submitted before.
     pub(super) fn next_event(&self, now: u64) -> Option<u64> {
         if self.at_once.is_empty() { self.device.next_event() } else { Some(now) }
@@ -101,6 +109,7 @@ impl Disk {
 
     /// Takes every request the guest has put into the ring.
     pub(super) fn submit(&mut self, now: u64, memory: &GuestMemoryMmap) -> Result<(), EndpointError> {
+        self.used_ns = now;
         loop {
             let Some(chain) = self.queue.iter(memory).map_err(EndpointError::ring)?.next() else {
                 return Ok(());
@@ -155,6 +164,7 @@ impl Disk {
 
     /// Lets the device come to `now`, and answers what is done by then; true when the guest is to be called.
     pub(super) fn advance(&mut self, now: u64, memory: &GuestMemoryMmap) -> Result<bool, EndpointError> {
+        self.used_ns = now;
         let mut answered = !self.at_once.is_empty();
         for (id, status) in std::mem::take(&mut self.at_once) {
             self.answer(id, status, 0, memory)?;

@@ -96,6 +96,11 @@ pub enum EndpointError {
          hint: a program that spins until a clock says so must read the kernel's clock, not the processor's (fio: --clocksource=clock_gettime); `clock = \"real\"` does without simulated time"
     )]
     Silent { seconds: u64, doing: &'static str },
+    #[error(
+        "the guest went on for an hour of its own time without asking its disk for anything\n\
+         hint: a program slept so long, or waited for something that never came; `timeout` inside the command ends such a wait"
+    )]
+    Idle,
     #[error("`fsverdict device` is called by fsverdict itself, not by people")]
     NotForPeople,
 }

@@ -13,6 +13,12 @@ use super::session::{Asked, Session};
 use super::tally::EndpointReport;
 use super::wire::Wire;
 
+/// How far a guest whose disk has nothing to do may go on by itself, in nanoseconds: where it is then, is known here, too.
+const STRIDE: u64 = 60 * 1_000_000_000;
+/// How long, in simulated nanoseconds, a guest may live without its disk. Linux writes what is dirty within a minute: longer is
+/// a program that sleeps, or one that waits for an answer that never comes.
+const IDLE: u64 = 3600 * 1_000_000_000;
+
 /// Serves one guest to its end.
 ///
 /// `silence` bounds how long, in wall time, the guest may compute without asking for anything: a program that spins
@@ -68,7 +74,7 @@ pub(super) fn serve(
                     (Asked::Kick, Some(calendar)) => {
                         let now = calendar.now();
                         disk.submit(now, session.memory()?)?;
-                        if !calendar.free_until(disk.next_event(now))? {
+                        if !calendar.free_until(disk.next_event(now).unwrap_or(now.saturating_add(STRIDE)))? {
                             break;
                         }
                         session.acknowledge()?;
@@ -120,7 +126,13 @@ fn take_turn(
             }
             Ok(Turn::Taken)
         }
-        (next, Some(time), _) => Ok(if calendar.guest_runs(time, next)? { Turn::Taken } else { Turn::End }),
+        (next, Some(time), _) => {
+            if time.saturating_sub(disk.last_used()) > IDLE {
+                return Err(EndpointError::Idle);
+            }
+            let until = next.unwrap_or(time.saturating_add(STRIDE));
+            Ok(if calendar.guest_runs(time, until)? { Turn::Taken } else { Turn::End })
+        }
         _ => Ok(Turn::Guests),
     }
 }

@@ -17,8 +17,12 @@ use super::sample::cpu_clock;
 /// How often it looks: often enough to see a buffer fill, seldom enough to cost a thousandth of a processor.
 const INTERVAL: Duration = Duration::from_millis(40);
 
-/// So many looks are kept at most: enough for a picture. Of more, two that follow each other become one.
+/// So many points are kept at most: enough for a picture. Of more, two that follow each other become one.
 const KEPT: usize = 64;
+
+/// A point is made of no more looks than this: a phase of hours is looked at less often. A look costs a guest in simulated
+/// time a millisecond and more of ours, and an idle second 25 of them.
+const LOOKS: u32 = 8;
 
 /// A thread that looks at `/proc/meminfo` now and then. It ends when this is stopped or dropped.
 #[derive(Debug)]
@@ -47,9 +51,16 @@ struct Course {
     looks: u32,
     /// Of how many the last is made.
     made: u32,
+    /// How many times [`INTERVAL`] lies between two looks, less one.
+    slower: u32,
 }
 
 impl Course {
+    /// How long to wait until the next look.
+    fn pause(&self) -> Duration {
+        INTERVAL * (self.slower + 1)
+    }
+
     fn add(&mut self, milliseconds: u64, bytes: u64) {
         if let Some((_, last)) = self.points.last_mut().filter(|_| self.made < self.looks) {
             *last = bytes.max(*last);
@@ -61,7 +72,11 @@ impl Course {
             let one =
                 |pair: &[(u64, u64)]| Some((pair.first()?.0, pair.iter().map(|(_, bytes)| *bytes).max()?));
             self.points = pairs.filter_map(one).collect();
-            self.looks *= 2;
+            if self.looks < LOOKS {
+                self.looks *= 2;
+            } else {
+                self.slower = self.slower * 2 + 1;
+            }
         }
         self.points.push((milliseconds, bytes));
         self.looks = self.looks.max(1);
@@ -131,7 +146,8 @@ impl Seen {
             self.look()?;
             let cpu = cpu_clock(ClockId::ThreadCPUTime).as_nanos();
             self.nanoseconds.store(u64::try_from(cpu).unwrap_or(u64::MAX), Ordering::Relaxed);
-            match stopped.recv_timeout(INTERVAL) {
+            let pause = self.course.lock().unwrap_or_else(PoisonError::into_inner).pause();
+            match stopped.recv_timeout(pause) {
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
@@ -174,14 +190,20 @@ mod tests {
 
     #[test]
     fn a_long_course_is_thinned_evenly() {
-        let mut course = Course::default();
-        for look in 0..1000 {
-            course.add(look * 40, look);
+        for (seconds, most) in [(1, 25), (40, 800), (3600, 3000)] {
+            let mut course = Course::default();
+            let (mut now, mut looks) = (0, 0);
+            while now < seconds * 1000 {
+                course.add(now, now);
+                now += u64::try_from(course.pause().as_millis()).unwrap();
+                looks += 1;
+            }
+            assert!(looks <= most, "{looks} looks in {seconds} s");
+            let every = course.points[1].0;
+            assert!(course.points.len() >= 25 && course.points.len() <= KEPT);
+            assert!(course.points.iter().zip(0..).all(|((milliseconds, _), at)| *milliseconds == at * every));
+            assert!(course.points.last().is_some_and(|(_, most)| *most + every >= seconds * 1000));
         }
-        let every = course.points[1].0;
-        assert!(course.points.len() > KEPT / 2 && course.points.len() <= KEPT);
-        assert!(course.points.iter().zip(0..).all(|((milliseconds, _), at)| *milliseconds == at * every));
-        assert_eq!(course.points.last().map(|(_, most)| *most), Some(999));
     }
 
     #[test]
