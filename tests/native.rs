@@ -77,8 +77,18 @@ fn loop_the_json_report_has_the_fields_of_the_contract() {
     let names = |value: &serde_json::Value| -> Vec<String> {
         value.as_object().unwrap_or_else(|| panic!("{value}")).keys().cloned().collect()
     };
-    let wanted =
-        ["candidates", "estimates", "findings", "legacy", "raw_shares", "run", "schema", "strata", "verdict"];
+    let wanted = [
+        "candidates",
+        "estimates",
+        "findings",
+        "kernels",
+        "legacy",
+        "raw_shares",
+        "run",
+        "schema",
+        "strata",
+        "verdict",
+    ];
     assert_eq!(names(&report), wanted);
     assert_eq!(report["schema"], fsverdict::report::JSON_SCHEMA);
     for field in ["id", "title", "lab", "fidelity", "blocks", "environment"] {

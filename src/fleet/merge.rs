@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use crate::journal::{Caution, Event, Facts, Fold, MERGED_FACT, Place, Record, Run, first};
+use crate::journal::{Caution, Event, Facts, Fold, MERGED_FACT, Place, Record, Run, first, kernel_release};
 use crate::plan::{Plan, digest};
 use crate::study::{Changes, Conclusion, RunFolder, RunFolderError, next_to_try};
 
@@ -43,7 +43,7 @@ impl Merged {
         for (what, was, is) in [
             ("lab", Some(&header.lab), Some(lab)),
             ("build of fsverdict", header.environment.get(BINARY), environment.get(BINARY)),
-            ("kernel", kernel(&header.environment), kernel(environment)),
+            ("kernel", kernel_release(&header.environment), kernel_release(environment)),
         ] {
             if let (Some(was), Some(is)) = (was, is)
                 && was != is
@@ -125,10 +125,6 @@ fn refuse_other_journal(folder: &RunFolder) -> Result<(), FleetError> {
 const SAME: [(&str, &str); 4] =
     [(BINARY, "build of fsverdict"), ("lab.name", "lab"), ("kernel.of_trials", "kernel"), ("plan", "plan")];
 
-fn kernel(facts: &Facts) -> Option<&String> {
-    facts.get("lab.kernel_release").or_else(|| facts.get("kernel.release"))
-}
-
 /// What of a shard must be as in all others.
 fn binding(shard: &Shard) -> Facts {
     let facts = shard.facts();
@@ -139,7 +135,7 @@ fn binding(shard: &Shard) -> Facts {
         found.insert("plan".to_owned(), plan_digest.clone());
         found.insert("lab.name".to_owned(), lab.clone());
     }
-    found.extend(kernel(&facts).map(|kernel| ("kernel.of_trials".to_owned(), kernel.clone())));
+    found.extend(kernel_release(&facts).map(|kernel| ("kernel.of_trials".to_owned(), kernel.clone())));
     found.extend(facts.get(BINARY).map(|binary| (BINARY.to_owned(), binary.clone())));
     found
 }

@@ -30,7 +30,7 @@ pub use open::OpenJournal;
 pub use reader::{Journal, first, read};
 pub use run::{
     BlockState, CandidateState, CandidateStatus, Header, HeldCaution, Latencies, Run, Spent, Trial,
-    TrialCommands, TrialStanding,
+    TrialCommands, TrialStanding, kernel_release,
 };
 pub use writer::Writer;
 

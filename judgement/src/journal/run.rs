@@ -57,6 +57,18 @@ pub struct Header {
     pub environment: Facts,
 }
 
+impl Header {
+    /// The release of the kernel whose filesystems were tried: the guest's, where there was one.
+    pub fn kernel(&self) -> Option<&String> {
+        kernel_release(&self.environment)
+    }
+}
+
+/// The release of the kernel whose filesystems these facts are about: the guest's, where there was one.
+pub fn kernel_release(facts: &Facts) -> Option<&String> {
+    facts.get("lab.kernel_release").or_else(|| facts.get("kernel.release"))
+}
+
 /// How one candidate fared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CandidateState {

@@ -18,8 +18,8 @@ pub(super) struct Across {
     pub(super) rows: Vec<(String, Vec<Option<f64>>)>,
     /// Differences below it do not matter.
     tie: f64,
-    /// What another kernel changes.
-    kernels: Option<Kernels>,
+    /// What each other kernel changes.
+    pub(super) kernels: Vec<Kernels>,
 }
 
 /// What was found under the same circumstances.
@@ -77,7 +77,7 @@ impl Across {
 
     /// Of several devices whose runs are not one.
     pub(super) fn on_devices(columns: Vec<Column>, rows: Vec<(String, Vec<Option<f64>>)>, tie: f64) -> Self {
-        Across { what: "device", columns, rows, tie, kernels: None }
+        Across { what: "device", columns, rows, tie, kernels: Vec::new() }
     }
 
     /// Each verdict, and where the order changes.
@@ -113,8 +113,8 @@ impl Across {
 
     /// Where the order changes most, and what another kernel changes.
     pub(super) fn change(&self) -> String {
-        let kernels = self.kernels.as_ref().map(|kernels| format!(" {}", kernels.sentence()));
-        format!("{}{}", self.order(), kernels.unwrap_or_default())
+        let kernels = self.kernels.iter().map(Kernels::sentence);
+        std::iter::once(self.order()).chain(kernels).collect::<Vec<_>>().join(" ")
     }
 
     /// Where the order changes most: of two configurations each is ahead of the other somewhere, by more than a tie.
@@ -165,7 +165,7 @@ impl Across {
             header,
             rows: self.rows.iter().map(row).collect(),
         };
-        std::iter::once(table).chain(self.kernels.as_ref().map(Kernels::table)).collect()
+        std::iter::once(table).chain(self.kernels.iter().map(Kernels::table)).collect()
     }
 }
 

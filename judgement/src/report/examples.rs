@@ -2,7 +2,7 @@
 
 use super::fixtures::{Story, id};
 use crate::journal::{Ending, Event};
-use crate::plan::{Blocks, Until};
+use crate::plan::{Blocks, Circumstances, Until};
 
 /// Seconds for write and read, and how far (as a share) they stray from block to block.
 pub(super) struct Contestant {
@@ -156,5 +156,32 @@ pub(super) fn with_tradeoffs() -> Story {
         }
     }
     story.finish_for("recommended after 8 blocks");
+    story
+}
+
+/// Two filesystems under three kernels.
+pub(super) fn under_kernels() -> Story {
+    const KERNELS: [&str; 3] = ["6.1", "6.12", "6.18"];
+    let names: Vec<String> = ["ext2", "xfs"]
+        .iter()
+        .flat_map(|filesystem| KERNELS.map(|kernel| format!("{filesystem}-under-{kernel}")))
+        .collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut story = Story::new(&names, &["write", "read"]);
+    for (candidate, kernel) in story.plan.candidates.iter_mut().zip(KERNELS.iter().cycle()) {
+        candidate.under = Circumstances { kernel: Some(kernel.into()), ..Circumstances::default() };
+    }
+    for block in 1..=3 {
+        story.open_block(block, 1, &names);
+        // Reading ext2 differs between blocks by more than between kernels.
+        let wobble = f64::from(block * block);
+        let ext2 = [(1.0, 2.0 + wobble), (1.72, 3.0 - wobble / 9.0), (1.0, 2.0 + wobble)];
+        let xfs = [(1.0, 2.0), (1.001, 1.0), (1.001, 2.0)];
+        for (name, (write, read)) in names.iter().zip(ext2.into_iter().chain(xfs)) {
+            story.trial(&id(block, name), &[("write", write), ("read", read)]);
+        }
+        story.close_block(block, 1, None);
+    }
+    story.finish();
     story
 }

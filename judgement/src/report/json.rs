@@ -5,6 +5,7 @@ use std::io;
 use serde::Serialize;
 
 use super::across::Column;
+use super::kernels::Kernels;
 use super::{CandidateEntry, Report, ReportError, TrialBasis};
 use crate::journal::{CandidateStatus, Ending, Facts};
 use crate::plan::{Circumstances, Goal};
@@ -22,6 +23,7 @@ pub(super) struct Document<'a> {
     estimates: &'a [PhaseEstimate],
     verdict: VerdictPart<'a>,
     strata: Vec<StratumPart<'a>>,
+    kernels: &'a [Kernels],
     findings: &'a [ThenAndNow],
     legacy: Option<&'a Combined>,
     raw_shares: &'a [RawShare],
@@ -155,6 +157,7 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
             .flat_map(|across| &across.columns)
             .map(|Column { under, verdict, sentence, .. }| StratumPart { under, verdict, words: sentence })
             .collect(),
+        kernels: report.across.as_ref().map_or(&[], |across| across.kernels.as_slice()),
         findings: &report.findings,
         legacy: report.combined.as_ref(),
         raw_shares: &report.raw_shares,

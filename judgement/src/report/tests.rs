@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::examples::{disturbed, ranked, recommended, with_a_twin, with_tradeoffs};
+use super::examples::{disturbed, ranked, recommended, under_kernels, with_a_twin, with_tradeoffs};
 use super::fixtures::{Story, demo, id, shape};
 use super::study_tests::study;
 use super::{Format, Report, TerminalLook, write};
@@ -214,7 +214,16 @@ fn the_harness_pays_for_what_no_step_accounts_for() {
 /// Every field that the JSON form has in some run, with the kinds of its values: what programs rely on.
 #[test]
 fn the_json_form_keeps_its_fields() {
-    let stories = [mishaps(), ranked(), recommended(), disturbed(), with_a_twin(), with_tradeoffs(), study()];
+    let stories = [
+        mishaps(),
+        ranked(),
+        recommended(),
+        disturbed(),
+        with_a_twin(),
+        with_tradeoffs(),
+        study(),
+        under_kernels(),
+    ];
     let documents: Vec<serde_json::Value> =
         stories.iter().map(|story| serde_json::from_str(&page(story, Format::Json)).unwrap()).collect();
     insta::assert_snapshot!("json_schema", shape(&documents));

@@ -66,13 +66,19 @@ impl<'a> ComparisonReport<'a> {
     /// The outcome in a sentence or two. Names in it are as the plan has them.
     fn sentence(&self) -> String {
         let whole = outcome(&self.found.whole);
-        let Some(last) = self.found.steps.last() else { return whole };
+        let (one, other) = (self.before.header.kernel(), self.after.header.kernel());
+        let kernels = one.zip(other).filter(|(one, other)| one != other);
+        let kernels = kernels.map(|(one, other)| format!("Linux {other} against {one}"));
+        let Some(last) = self.found.steps.last() else {
+            return kernels.map_or_else(|| whole.clone(), |kernels| format!("{whole} That is {kernels}."));
+        };
+        let kernels = kernels.map_or(String::new(), |kernels| format!(", {kernels}"));
         let since = match changed(last).as_slice() {
             [] => "nothing was shown to change".to_owned(),
             parts => parts.join("; "),
         };
         format!(
-            "{whole} That is since the first of {} runs; since the one before, {since}.",
+            "{whole} That is since the first of {} runs{kernels}; since the one before, {since}.",
             self.runs().count()
         )
     }

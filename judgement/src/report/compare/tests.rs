@@ -129,6 +129,8 @@ fn a_history_in_every_form() {
     let shown = |format| history(&nights.each_ref(), format);
     insta::assert_snapshot!("history_terminal", shown(Format::Terminal(PLAIN)));
     assert!(shown(Format::Terminal(TerminalLook { unicode: false, ..PLAIN })).is_ascii());
+    let two = history(&[&nights[1], &nights[2]], Format::Markdown);
+    assert!(two.contains("That is Linux 6.3 against 6.2.**"), "{two}");
     let markdown = shown(Format::Markdown);
     assert!(markdown.contains("▲ **worse** | ▁▁██ | same |"), "{markdown}");
     let json: Value = serde_json::from_str(&shown(Format::Json)).unwrap();

@@ -37,6 +37,9 @@ const FEWEST_TO_TEST: usize = FEWEST as usize;
 /// Metrics shown beside the goal's: they inform, and decide nothing.
 const COSTS: [&str; 3] = ["cpu", "cpu_kernel", "device_written"];
 
+/// And where the kernels differ: what another one asks the device for.
+const REQUESTS: [&str; 4] = ["device_read", "device_reads", "device_writes", "device_flushes"];
+
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "these runs cannot be compared\n  {}\nhint: `compare` is for the same plan run twice: kernel, options and tool versions may differ, and nothing else",
@@ -200,7 +203,8 @@ fn changes(before: Side<'_>, after: Side<'_>) -> Result<RunComparison, Vec<Strin
                 )),
             }
         }
-        for (name, cost) in costs_shown(before.run, &headline, metric) {
+        let another_kernel = before.run.header.kernel() != after.run.header.kernel();
+        for (name, cost) in costs_shown(before.run, &headline, metric, another_kernel) {
             costs.extend(phase(name, cost));
         }
     }
@@ -233,10 +237,16 @@ fn headline<'a>(plan: &'a Plan, weights: &'a BTreeMap<String, f64>) -> Vec<&'a s
 }
 
 /// Costs of the judged phases, and the time of the steps around them.
-fn costs_shown<'a>(run: &'a Run, headline: &[&'a str], goal: &str) -> Vec<(&'a str, &'static str)> {
+fn costs_shown<'a>(
+    run: &'a Run,
+    headline: &[&'a str],
+    goal: &str,
+    another_kernel: bool,
+) -> Vec<(&'a str, &'static str)> {
     let mut shown: Vec<(&str, &str)> = Vec::new();
     for name in headline {
-        shown.extend(COSTS.iter().filter(|cost| **cost != goal).map(|cost| (*name, *cost)));
+        let costs = COSTS.iter().chain(REQUESTS.iter().filter(|_| another_kernel));
+        shown.extend(costs.filter(|cost| **cost != goal).map(|cost| (*name, *cost)));
     }
     let mut steps: Vec<&str> = Vec::new();
     for observation in run.trials.iter().flat_map(|trial| &trial.observations) {

@@ -77,6 +77,7 @@ fn observation(phase: &str, seconds: f64) -> Observation {
         ("file_rate", Unit::PerSecond, 9.0 / seconds),
         ("cpu", Unit::Seconds, 0.0),
         ("device_written", Unit::Bytes, 4096.0),
+        ("device_reads", Unit::Count, 3.0),
     ];
     made::measured(phase, &numbers)
 }
@@ -269,6 +270,10 @@ fn kernel_and_options_may_differ_and_are_listed() {
         listed,
         [r#"a: mkfs None Some("-O ^has_journal")"#, r#"kernel.release Some("6.1") Some("6.12")"#]
     );
+    // Another kernel may ask the device for other things.
+    let reads =
+        |found: &RunComparison| found.costs.iter().filter(|cost| cost.metric == "device_reads").count();
+    assert_eq!((reads(&found), reads(&compared(&before, &before).unwrap())), (2, 0));
 }
 
 #[test]
