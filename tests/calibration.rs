@@ -19,9 +19,9 @@ const MODELS: [(&str, &str, Planted); 3] = [
             ("link", "command_us", 400.0, 0.05),
             ("link", "mb_s", 28.0, 0.02),
             ("platter", "rpm", 7200.0, 0.0),
-            // 0.2 and 0.3 ms.
+            // 0.2 ms.
             ("platter.seek", "minimum_ms", 1.7, 0.12),
-            ("platter.seek", "average_ms", 9.5, 0.03),
+            ("platter.seek", "average_ms", 9.5, 0.02),
         ],
     ),
     (

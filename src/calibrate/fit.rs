@@ -86,10 +86,12 @@ fn read_knobs(has: impl Fn(&str, &str) -> bool) -> Vec<Vec<Knob>> {
                 Knob("link", "command_us", |f| f.command, Effect::Moves(1e-3)),
                 Knob("link", "mb_s", |f| f.link_byte, Effect::Rate),
             ],
+            // Before the rates: at a wrong speed reading on seems to take another time, and a rate that is moved for that does not
+            // come back where the link is the narrower place and hides it.
+            vec![Knob("platter", "rpm", |f| f.spread, Effect::Speed)],
             vec![
                 Knob("platter", "outer_mb_s", |f| f.first_byte, Effect::Rate),
                 Knob("platter", "inner_mb_s", |f| f.last_byte, Effect::Rate),
-                Knob("platter", "rpm", |f| f.spread, Effect::Speed),
             ],
             vec![
                 Knob("platter.seek", "minimum_ms", |f| f.shortest, Effect::Moves(1e-6)),
@@ -152,6 +154,7 @@ pub fn calibrate(
     let steps = knobs(template, writes);
     let reads = read_knobs(|section, key| value(template, section, key).is_some()).len();
     for (at, step) in steps.iter().enumerate() {
+        let mut rounds: Vec<Vec<f64>> = Vec::new();
         for _ in 0..ROUNDS {
             let said = Figures::of(&answer(&text, at >= reads)?);
             for Knob(section, key, figure, effect) in step {
@@ -163,6 +166,21 @@ pub fn calibrate(
                 }
             }
             text = ordered(text);
+            let values = step.iter().map(|Knob(section, key, ..)| number(&text, section, key));
+            let values: Vec<f64> = values.map(|value| value.unwrap_or(f64::NAN)).collect();
+            if rounds.last() == Some(&values) {
+                rounds.clear();
+                break;
+            }
+            rounds.push(values);
+        }
+        // Where the model's own answers hang on chance, every round moves a number by another: the mean of the late ones does less.
+        for (place, Knob(section, key, _, effect)) in step.iter().enumerate() {
+            let late: Vec<f64> = rounds.iter().skip(ROUNDS / 2).map(|values| values[place]).collect();
+            let mean = late.iter().sum::<f64>() / late.len() as f64;
+            if mean.is_finite() && !matches!(effect, Effect::Counts | Effect::Speed) {
+                text = with(&text, section, key, &rounded(mean));
+            }
         }
     }
     let mut said = answer(&text, false)?;
@@ -253,6 +271,8 @@ mod tests {
                     ("link", "command_us", "400"),
                     ("link", "mb_s", "28"),
                     ("platter", "rpm", "7200"),
+                    // The template's, and hidden by the link.
+                    ("platter", "outer_mb_s", "100"),
                     ("platter.seek", "minimum_ms", "1.7"),
                     ("platter.seek", "average_ms", "9.5"),
                     ("platter", "write_settle_ms", "2"),
@@ -302,14 +322,15 @@ mod tests {
                 let is_it = |found: &&(&str, &str, f64)| (found.0, found.1) == (*section, *key);
                 let number = found.numbers.iter().find(is_it).unwrap().2;
                 // What an arm takes is seen through the wait for the platter, of 8 to 11 ms; so is a flush of a disk.
-                let allowed = match *key {
-                    "flush_us" if like.contains("disk") => 1500.0_f64,
-                    "write_settle_ms" => 0.3,
-                    key if key.ends_with("_ms") => 0.2,
-                    _ => 0.0,
-                };
                 let planted = value.parse::<f64>().unwrap();
-                if (number - planted).abs() > allowed.max(0.05 * planted) {
+                let allowed = match *key {
+                    "flush_us" if like.contains("disk") => 1500.0,
+                    "write_settle_ms" => 0.3,
+                    "minimum_ms" => 0.2,
+                    "average_ms" => 0.02 * planted,
+                    _ => 0.05 * planted,
+                };
+                if (number - planted).abs() > allowed {
                     wrong.push(format!("{like} [{section}] {key}: {number}, and {value} was planted"));
                 }
             }
