@@ -63,7 +63,7 @@ pub fn conduct_block(
     let journal = shards.begin(&site, block)?;
     let own = |seed: u64| xxh3_64_with_seed(site.to_string().as_bytes(), seed) >> 1;
     // A modelled device answers the same seed alike: each site has to look at other ones, or it would add nothing.
-    let modelled = matches!(device.as_ref().unwrap_or(&plan.device.source), DeviceSource::Model { .. });
+    let modelled = device.as_ref().unwrap_or(&plan.device.source).is_modelled();
     let protocol = &plan.protocol;
     let one = OneBlock {
         plan,

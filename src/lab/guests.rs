@@ -13,7 +13,7 @@ use crate::host::placement::Placement;
 use crate::host::procfs::memory;
 use crate::host::root::Root;
 use crate::journal::{Caution, Event, Facts, TrialId};
-use crate::plan::{Candidate, DeviceSource, Plan};
+use crate::plan::{Candidate, Plan};
 use crate::trial::{Assignment, Bench, QueueLimits, Staging, TrialDevice, TrialSpec, bytes_to_stage};
 
 use super::description::covered_folder;
@@ -135,7 +135,7 @@ impl Guests {
         // No more than staging takes: what a guest has left for its caches is what the plan says.
         let staged = bytes.saturating_add(bytes / 16);
         let memory = own.saturating_add(staged);
-        let modelled = matches!(self.plan.device.source, DeviceSource::Model { .. });
+        let modelled = self.plan.device.source.is_modelled();
         // In simulated time another disk would answer at another moment every time.
         if bytes == 0 || modelled || in_memory(self.plan.device.staging, memory) {
             Room { memory, staged, on_disk: None }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::endpoint::Clock;
 use crate::host::cell::{Devices, possible_walls};
 use crate::journal::{Event, Facts, TrialId};
-use crate::plan::{Candidate, DeviceSource, Plan};
+use crate::plan::{Candidate, Plan};
 use crate::trial::TrialSpec;
 
 use super::description::{describe, ubd_disks};
@@ -36,7 +36,7 @@ impl Uml {
     pub(super) fn prepare(plan: &Plan) -> Result<Self, LabError> {
         let walls = possible_walls();
         let kernels = Kernels::find(plan, |name| kernels::usable(name, walls))?;
-        let modelled = matches!(plan.device.source, DeviceSource::Model { .. });
+        let modelled = plan.device.source.is_modelled();
         let clock = if modelled { modelled::clock(plan.clock, kernels.each())? } else { Clock::Real };
         for kernel in kernels.each().filter(|_| modelled) {
             modelled::driver(kernel)

@@ -2,7 +2,7 @@
 
 use crate::journal::{Caution, Ending, Event, JournalError, OpenJournal, TrialId};
 use crate::lab::{Lab, LabError, Medium, Obstacle};
-use crate::plan::{DeviceSource, Plan};
+use crate::plan::Plan;
 
 use super::conclusion::{Conclusion, next_to_try, still_in};
 use super::disturbance::broken_rule;
@@ -132,8 +132,8 @@ impl Study<'_> {
         self.trials(block, attempt, names)?;
         let run = self.journal.run()?;
         // In simulated time nothing that happens on this machine reaches the guest.
-        let simulated = matches!(plan.device.source, DeviceSource::Model { .. });
-        let limits = plan.protocol.disturbed.as_ref().filter(|_| !simulated);
+        let modelled = plan.device.source.is_modelled();
+        let limits = plan.protocol.disturbed.as_ref().filter(|_| !modelled);
         let disturbed = || broken_rule(limits?, run, block, attempt);
         let invalid = mixed(run, block, attempt).or_else(disturbed);
         // Before the block ends: whoever resumes after that does not look again.

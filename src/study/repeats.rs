@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::journal::{Run, Status, Trial};
-use crate::plan::{DeviceSource, Operation, Plan, Work};
+use crate::plan::{Operation, Plan, Work};
 use crate::statistics::median;
 use crate::trial::Repeats;
 
@@ -22,8 +22,8 @@ const LAST_CHECK: &str = "fsck";
 /// For the trials of the next block. In simulated time only what the plan asks for: what varies there is where things lie,
 /// which a repetition does not change.
 pub(super) fn repeats(plan: &Plan, run: &Run) -> BTreeMap<String, Repeats> {
-    let simulated = matches!(plan.device.source, DeviceSource::Model { .. });
-    let counts = |trial: &&Trial| trial.counts() && trial.status == Status::Ok && !simulated;
+    let modelled = plan.device.source.is_modelled();
+    let counts = |trial: &&Trial| trial.counts() && trial.status == Status::Ok && !modelled;
     let first = run.trials.iter().filter(counts).map(|trial| trial.id.block).min();
     let pilot: Vec<&Trial> =
         run.trials.iter().filter(counts).filter(|trial| Some(trial.id.block) == first).collect();

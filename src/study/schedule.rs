@@ -6,7 +6,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::journal::Run;
-use crate::plan::{DeviceSource, Plan};
+use crate::plan::Plan;
 
 /// The fact in which a run's seed of the order is recorded.
 pub(super) const ORDER_SEED: &str = "order.seed";
@@ -14,10 +14,11 @@ pub(super) const ORDER_SEED: &str = "order.seed";
 /// The seed with which a run is to begin: the plan's, or one that is drawn. In simulated time everything is to come out
 /// the same again, and the order with it.
 pub(super) fn draw_order_seed(plan: &Plan) -> u64 {
-    let simulated = matches!(plan.device.source, DeviceSource::Model { .. });
     // Few digits are enough, and can be typed.
     let drawn = || RandomState::new().hash_one(0_u8) % 1_000_000;
-    plan.protocol.order.unwrap_or_else(|| if simulated { plan.protocol.seed } else { drawn() })
+    plan.protocol
+        .order
+        .unwrap_or_else(|| if plan.device.source.is_modelled() { plan.protocol.seed } else { drawn() })
 }
 
 /// The seed of a run's order, as it was recorded; earlier versions had the plan's.

@@ -128,7 +128,7 @@ impl Plan {
 /// What goes with what: models with a modelled device, guests' memory and kernels with a guest.
 pub(super) fn check(plan: &Plan) -> Result<(), ValueError> {
     let model = plan.candidates.iter().find_map(|candidate| candidate.under.model.as_ref());
-    if let (Some(model), false) = (model, matches!(plan.device.source, DeviceSource::Model { .. })) {
+    if let (Some(model), false) = (model, plan.device.source.is_modelled()) {
         return Err(ValueError::new(
             format!(
                 "candidates are to be tried on the model {model}, but the device is a {}",

@@ -125,6 +125,13 @@ pub enum DeviceSource {
     },
 }
 
+impl DeviceSource {
+    /// Whether it is a model that a process of ours serves.
+    pub fn is_modelled(&self) -> bool {
+        matches!(self, DeviceSource::Model { .. })
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Protocol {
     pub blocks: Blocks,

@@ -8,7 +8,7 @@ mod reach;
 use serde::Serialize;
 
 use crate::journal::{Better, Trial, Unit};
-use crate::plan::{Claim, DeviceSource, Of, Plan, Published};
+use crate::plan::{Claim, Of, Plan, Published};
 use crate::statistics::{Estimate, Evidence};
 
 use super::goal::log_cost;
@@ -109,7 +109,7 @@ pub struct ThenAndNow {
 
 /// Judges every published finding of the plan.
 pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate], blocks: &ByBlock<'_>) -> Vec<ThenAndNow> {
-    let modelled = matches!(plan.device.source, DeviceSource::Model { .. });
+    let modelled = plan.device.source.is_modelled();
     let free = |published: &Published| modelled && published.metric.split('_').any(|word| word == "cpu");
     let judge = |published| {
         let judged = judge_one(published, estimates, blocks, plan.protocol.tie);
