@@ -36,11 +36,6 @@ pub fn level(block: u32, candidates: usize) -> f64 {
     PER_BLOCK * f64::from(block.clamp(LEAST, MOST)) / candidates.saturating_sub(1).max(1) as f64
 }
 
-/// The share of the level that is left for placing one of so many rivals, by a variance of so many degrees of freedom.
-fn placing(rivals: usize, degrees: f64) -> f64 {
-    if rivals == 1 && degrees < FEW_DEGREES { PLACING_EARLY } else { 1.0 }
-}
-
 /// Whether the rule looks after this block.
 fn is_look(block: u32) -> bool {
     let mut look = EVERY_BLOCK;
@@ -209,6 +204,11 @@ impl Race {
         self.withdrawn.iter().filter(|withdrawn| !**withdrawn).count()
     }
 
+    /// The share of the level that is left for placing a rival, by a variance of so many degrees of freedom.
+    fn placing(&self, degrees: f64) -> f64 {
+        if self.left() == 2 && degrees < FEW_DEGREES { PLACING_EARLY } else { 1.0 }
+    }
+
     fn bound(&self) -> f64 {
         log1p(self.rule.tie)
     }
@@ -225,10 +225,9 @@ impl Race {
     pub fn settled_after(&self, rival: &Rival) -> Option<usize> {
         let (bound, evidence, candidates) = (self.bound(), &rival.evidence, self.taking_part().len());
         let rested = self.rows.len().saturating_sub(evidence.count);
-        let rivals = self.left().saturating_sub(1);
         let level = |blocks: usize| {
             let degrees = evidence.degrees + (blocks - evidence.count) as f64;
-            let share = if rival.not_better { placing(rivals, degrees) } else { 1.0 };
+            let share = if rival.not_better { self.placing(degrees) } else { 1.0 };
             share * level(u32::try_from(blocks + rested).unwrap_or(MOST), candidates)
         };
         let reversed = Evidence { difference: -evidence.difference, ..*evidence };
@@ -250,7 +249,8 @@ impl Race {
                 self.rows.iter().zip(&centres).filter_map(|(row, centre)| Some(row[candidate]? - (*centre)?));
             interquartile_mean(&away.collect::<Vec<_>>()).unwrap_or(f64::INFINITY)
         };
-        here.iter().copied().min_by(|one, other| place(*one).total_cmp(&place(*other)))
+        let left = here.iter().copied().filter(|candidate| !self.withdrawn[*candidate]);
+        left.min_by(|one, other| place(*one).total_cmp(&place(*other)))
     }
 
     fn rivals(&self, leader: usize) -> Vec<Rival> {
@@ -261,13 +261,12 @@ impl Race {
         let (others, samples): (Vec<usize>, Vec<Vec<f64>>) =
             others.map(|other| (other, differences(other))).filter(|(_, sample)| !sample.is_empty()).unzip();
         let (bound, level) = (self.bound(), level(self.rows.len() as u32, self.taking_part().len()));
-        let count = others.len();
         let mut rivals: Vec<Rival> = others
             .into_iter()
             .zip(Evidence::among(&samples))
             .map(|(candidate, evidence)| {
                 let not_better = evidence.p_above(-bound) <= level;
-                let level = level * placing(count, evidence.degrees);
+                let level = level * self.placing(evidence.degrees);
                 let tied = not_better && evidence.p_below(bound) <= level;
                 Rival { candidate, evidence, not_better, behind: evidence.p_above(0.0) <= level, tied }
             })
@@ -323,6 +322,13 @@ mod tests {
             let (race, look) = after(rule, &blocks);
             assert_eq!((look.outcome, race.racing()), (outcome, racing), "{name}: {look:?}");
         }
+    }
+
+    #[test]
+    fn who_failed_at_one_site_leads_at_none() {
+        let mut race = Race::new(RULE, 3);
+        let look = race.round(&[row(&[-1.0, 5.0, 6.0]), row(&[1.0, 5.0, 6.0])]);
+        assert_eq!((look.leader, look.rivals.len(), race.racing()), (Some(1), 1, vec![1, 2]));
     }
 
     #[test]
