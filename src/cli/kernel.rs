@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::host::root::names_in;
 use crate::host::talk::say;
 use crate::kernel::{Cache, Progress, Recipe, build};
 
@@ -34,7 +35,7 @@ enum Action {
     List,
     /// Remove a kernel from the cache
     Remove {
-        /// As `list` prints it, or the beginning of its release
+        /// As `list` prints it: a name or a digest, or the beginning of a release
         name: String,
     },
 }
@@ -66,6 +67,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
             for (digest, folder) in cache.unfinished() {
                 say(&format!(
                     "unfinished: {}; the same `fsverdict kernel build` carries on, `fsverdict kernel remove {digest}` removes it",
+                    folder.display()
+                ));
+            }
+            for (digest, folder) in cache.unpacked() {
+                let of = ["lib", "usr/lib"].map(|name| names_in(&folder.join(name).join("modules")));
+                let of = of.concat().join(", ");
+                say(&format!(
+                    "unpacked for virtual machines: {of} in {}; `fsverdict kernel remove {digest}` removes it until it is named again",
                     folder.display()
                 ));
             }

@@ -9,6 +9,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::error::{KernelBuildError, file};
+use crate::host::root::names_in;
 
 /// Of root, and looked into by everybody.
 const SHARED: &str = "/var/cache/fsverdict/kernels";
@@ -17,6 +18,8 @@ pub(super) const CONFIG: &str = "config";
 const FACTS: &str = "facts.json";
 /// What the name of an unfinished build begins with.
 pub(super) const UNFINISHED: &str = ".building-";
+/// … and of a package or tree that is unpacked for virtual machines.
+const UNPACKED: &str = ".unpacked-";
 
 /// What a kernel was made from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -123,27 +126,41 @@ impl Cache {
 
     /// What interrupted builds left, to be carried on with: the digest of what goes in, and the folder.
     pub fn unfinished(&self) -> Vec<(String, PathBuf)> {
-        let entries = std::fs::read_dir(&self.own).into_iter().flatten().filter_map(Result::ok);
-        let digest = |name: String| name.strip_prefix(UNFINISHED).map(str::to_owned);
-        entries
-            .filter_map(|entry| Some((digest(entry.file_name().into_string().ok()?)?, entry.path())))
-            .collect()
+        self.hidden(UNFINISHED)
     }
 
-    /// Removes the kernel of this name, or what an interrupted build of this digest left; returns its folder.
+    /// What was unpacked for virtual machines, by the digest of what it was unpacked from.
+    pub fn unpacked(&self) -> Vec<(String, PathBuf)> {
+        self.hidden(UNPACKED)
+    }
+
+    /// Where that of this digest is.
+    pub fn unpacked_folder(&self, digest: u64) -> PathBuf {
+        self.own.join(format!("{UNPACKED}{digest:016x}"))
+    }
+
+    /// Folders whose names begin so, with the rest of their names.
+    fn hidden(&self, prefix: &str) -> Vec<(String, PathBuf)> {
+        let rest = |name: &String| Some((name.strip_prefix(prefix)?.to_owned(), self.own.join(name)));
+        names_in(&self.own).iter().filter_map(rest).collect()
+    }
+
+    /// Removes the kernel of this name, or what an interrupted build or a package of this digest left; returns its folder.
     ///
     /// # Errors
     /// When there is none, it is at work, or it cannot be removed.
     pub fn remove(&self, name: &str) -> Result<PathBuf, KernelBuildError> {
-        let folder = match self.unfinished().into_iter().find(|(digest, _)| digest == name) {
-            Some((_, folder)) => {
-                drop(lock(&folder)?);
-                folder
-            }
-            None => {
-                let kernel = self.find(name)?.kernel;
-                kernel.parent().unwrap_or(&self.own).to_owned()
-            }
+        let of_this = |folders: Vec<(String, PathBuf)>| {
+            folders.into_iter().find(|(digest, _)| digest == name).map(|(_, folder)| folder)
+        };
+        let folder = if let Some(folder) = of_this(self.unfinished()) {
+            drop(lock(&folder)?);
+            folder
+        } else if let Some(folder) = of_this(self.unpacked()) {
+            folder
+        } else {
+            let kernel = self.find(name)?.kernel;
+            kernel.parent().unwrap_or(&self.own).to_owned()
         };
         std::fs::remove_dir_all(&folder).map_err(file("remove", &folder))?;
         Ok(folder)
@@ -218,9 +235,10 @@ mod tests {
         for (release, digest) in [("6.1.176", "aa"), ("6.12.9", "bb"), ("6.12.117", "cc")] {
             put(&cache, release, digest);
         }
-        for unfinished in [".building-dd", ".building-ee"] {
-            std::fs::create_dir(folder.path().join(unfinished)).unwrap();
+        for hidden in [".building-dd", ".building-ee"].map(|name| folder.path().join(name)) {
+            std::fs::create_dir(hidden).unwrap();
         }
+        std::fs::create_dir(cache.unpacked_folder(0xff)).unwrap();
         for (name, expected) in [
             ("6.12", Some("6.12.117-cc")),
             ("6.1", Some("6.1.176-aa")),
@@ -232,7 +250,9 @@ mod tests {
         ] {
             assert_eq!(cache.find(name).ok().map(|entry| entry.name).as_deref(), expected, "{name}");
         }
-        assert_eq!((cache.list().len(), cache.unfinished().len()), (3, 2));
+        assert_eq!((cache.list().len(), cache.unfinished().len(), cache.unpacked().len()), (3, 2, 1));
+        assert!(cache.remove("00000000000000ff").unwrap().ends_with(".unpacked-00000000000000ff"));
+        assert!(cache.unpacked().is_empty());
         assert!(cache.remove("dd").unwrap().ends_with(".building-dd"));
         let at_work = super::lock(&folder.path().join(".building-ee")).unwrap();
         assert!(cache.remove("ee").unwrap_err().to_string().contains("just now"));

@@ -195,6 +195,16 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
+/// Another number when one of these files is another one.
+pub(super) fn digest(of: &[&Path]) -> std::io::Result<u64> {
+    let mut digest = Xxh3Default::new();
+    for path in of {
+        let facts = path.metadata()?;
+        (path, facts.len(), facts.mtime(), facts.mtime_nsec(), facts.ino()).hash(&mut digest);
+    }
+    Ok(digest.finish())
+}
+
 /// The folder of the cache for what is made of these files, made if it is not there: all of it or nothing.
 fn kept(
     path: &Path,
@@ -202,13 +212,8 @@ fn kept(
     make: impl FnOnce(&Path) -> Result<(), KernelFileError>,
 ) -> Result<PathBuf, LabError> {
     let failed = |source| KernelFileError::Read { path: path.to_owned(), source };
-    let mut digest = Xxh3Default::new();
-    for path in of {
-        let facts = path.metadata().map_err(failed)?;
-        (path, facts.len(), facts.mtime(), facts.mtime_nsec(), facts.ino()).hash(&mut digest);
-    }
     let cache = Cache::of_user()?;
-    let folder = cache.own().join(format!(".unpacked-{:016x}", digest.finish()));
+    let folder = cache.unpacked_folder(digest(of).map_err(failed)?);
     if !folder.is_dir() {
         std::fs::create_dir_all(cache.own()).map_err(failed)?;
         let new = tempfile::Builder::new().prefix(".new-").tempdir_in(cache.own()).map_err(failed)?;
