@@ -26,10 +26,12 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs the guest to its end. Does not return where powering off works; what went wrong is on the console.
 ///
-/// Its arguments name the description's file where it is none of its disks; the kernel adds words of its own to them.
-pub fn main(mut arguments: impl Iterator<Item = String>) -> u8 {
-    let file = arguments.find(|word| [modelled::DESCRIPTION, vm::DESCRIPTION].contains(&word.as_str()));
-    if let Err(error) = live(file.as_deref()) {
+/// Its arguments say whether it is a virtual machine, and name the description's file where it is none of its disks; the kernel
+/// adds words of its own to them.
+pub fn main(arguments: impl Iterator<Item = String>) -> u8 {
+    let words: Vec<String> = arguments.collect();
+    let file = words.iter().find(|word| [modelled::DESCRIPTION, vm::DESCRIPTION].contains(&word.as_str()));
+    if let Err(error) = live(file.map(String::as_str), words.iter().any(|word| word == vm::MACHINE)) {
         say(&format!("fsverdict guest: {error}"));
     }
     rustix::fs::sync();
@@ -42,10 +44,9 @@ pub fn main(mut arguments: impl Iterator<Item = String>) -> u8 {
     }
 }
 
-fn live(file: Option<&str>) -> Result<(), Box<dyn std::error::Error>> {
+fn live(file: Option<&str>, is_machine: bool) -> Result<(), Box<dyn std::error::Error>> {
     // In the cell's memory, which this guest's own /dev is about to cover; or in an initramfs, which is about to be left.
     let from_file = file.map(read_description).transpose()?;
-    let is_machine = file == Some(vm::DESCRIPTION);
     if is_machine {
         vm::enter_root()?;
     }

@@ -5,6 +5,7 @@
 //! binary needs to see its root, and the trial's description; events leave it on a port of virtio-serial. QEMU runs in the
 //! cell that the kernel of the lab uml runs in.
 
+mod accelerator;
 mod enter;
 mod image;
 mod initramfs;
@@ -18,7 +19,9 @@ use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 use crate::endpoint::Clock;
 use crate::host::cell::{Devices, Walls, possible_walls};
 use crate::host::program::{Program, locate, succeeded};
+use crate::host::root::Root;
 use crate::journal::{Caution, Event, Facts};
+use crate::kernel::Cache;
 use crate::plan::Candidate;
 use crate::plan::Plan;
 use crate::trial::TrialSpec;
@@ -30,14 +33,15 @@ use super::kernels::Kernels;
 use super::modelled::DISK;
 use super::{Lab, LabError, Medium, Obstacle};
 
-pub(super) use enter::{DESCRIPTION, EVENTS, enter_root};
+use accelerator::{Accelerator, KVM, remembered};
+pub(super) use enter::{DESCRIPTION, EVENTS, MACHINE, enter_root};
 pub(super) use image::KernelFileError;
 
 const HABITS: Habits =
     Habits { disks: [DISK, "/dev/vdb"], devices: Devices::BareAndKvm, timed: true, same_clock: false };
 const PROGRAM: &str = "qemu-system-x86_64";
-/// Where the kernel lets programs have virtual machines, if it does.
-const KVM: &str = "/dev/kvm";
+/// Another one at each boot.
+const BOOT: &str = "proc/sys/kernel/random/boot_id";
 /// A kernel that starts at all has panicked for want of a root after a second.
 const PROBE: Duration = Duration::from_secs(8);
 /// What must be known of times where the processor is emulated.
@@ -50,15 +54,6 @@ pub(super) struct Vm {
     qemu: PathBuf,
     version: String,
     accelerator: Accelerator,
-}
-
-/// Who carries out the guest's instructions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Accelerator {
-    /// The processor itself.
-    Kvm,
-    /// QEMU, one by one.
-    Tcg,
 }
 
 impl Vm {
@@ -76,8 +71,8 @@ impl Vm {
         let guests = Guests::new(plan, walls, kernels, Clock::Real)?;
         let said = succeeded(Program::new([PROGRAM, "--version"]).run("probe")?)?.stdout;
         let version = said.split_whitespace().nth(3).unwrap_or("of unknown version").to_owned();
-        let accelerator =
-            guests.kernels.each().next().map_or(Accelerator::Tcg, |kernel| accelerator(kernel, walls));
+        let kernel = guests.kernels.each().next();
+        let accelerator = kernel.map_or(Accelerator::Tcg, |kernel| accelerator(kernel, walls, &version));
         Ok(Vm { guests, qemu, version, accelerator })
     }
 
@@ -103,7 +98,7 @@ impl Vm {
         add(
             "-append",
             format!(
-                "console=ttyS0 quiet panic=-1 no_timer_check rootfstype=ramfs rdinit=/{} {depth}-- guest {DESCRIPTION}",
+                "console=ttyS0 quiet panic=-1 no_timer_check rootfstype=ramfs rdinit=/{} {depth}-- guest {MACHINE} {DESCRIPTION}",
                 initramfs::PROGRAM
             ),
         );
@@ -199,7 +194,7 @@ fn served_disk(socket: i32) -> Vec<String> {
 }
 
 /// KVM where this machine's processor starts the kernel: one that is emulated itself may not.
-fn accelerator(kernel: &Kernel, walls: Walls) -> Accelerator {
+fn accelerator(kernel: &Kernel, walls: Walls, version: &str) -> Accelerator {
     let may = std::fs::File::options().read(true).write(true).open(KVM).is_ok();
     let starts = || {
         let mut argv = machine(Path::new(PROGRAM), Accelerator::Kvm, kernel);
@@ -209,7 +204,14 @@ fn accelerator(kernel: &Kernel, walls: Walls) -> Accelerator {
         let record = Program::new(argv).inside(cell).limit(PROBE).run("probe");
         record.is_ok_and(|record| record.exit == Some(0))
     };
-    if may && starts() { Accelerator::Kvm } else { Accelerator::Tcg }
+    let found = || {
+        // The device is another one when KVM was loaded anew.
+        let files = image::digest(&[&kernel.path, Path::new(KVM)]);
+        let Some((cache, files)) = Cache::of_user().ok().zip(files.ok()) else { return starts() };
+        let boot = Root::default().optional(BOOT).ok().flatten().unwrap_or_default();
+        remembered(cache.own(), &boot, format!("QEMU {version}, {walls:?}, {files:016x}"), starts)
+    };
+    if may && found() { Accelerator::Kvm } else { Accelerator::Tcg }
 }
 
 impl Lab for Vm {

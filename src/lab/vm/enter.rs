@@ -9,6 +9,8 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount, mount_move};
 use rustix::system::finit_module;
 
+/// The word that says to a guest that it is a virtual machine.
+pub(in crate::lab) const MACHINE: &str = "vm";
 /// The trial's description in the initramfs; the guest is given this name.
 pub(in crate::lab) const DESCRIPTION: &str = "/trial";
 /// Where events leave the guest.
