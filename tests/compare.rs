@@ -1,10 +1,10 @@
 //! `fsverdict compare` on two real runs, as a user would do it.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic in its helpers too")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
 
-use std::path::Path;
+mod common;
 
-use assert_cmd::Command;
+use common::{Place, Seen};
 
 const PLAN: &str = r#"
 title        = "A tiny tree"
@@ -23,84 +23,60 @@ name       = "ext4"
 MKFS
 "#;
 
-fn fsverdict(folder: &Path) -> Command {
-    // By its path: with a runner that cargo is told of, assert_cmd would look for that below the folder of the test.
-    let mut command = Command::from_std(std::process::Command::new(env!("CARGO_BIN_EXE_fsverdict")));
-    command.current_dir(folder).env("LC_ALL", "C.UTF-8");
-    command
-}
-
-fn run(folder: &Path, name: &str, mkfs: &str) {
-    let plan = format!("{name}.toml");
-    std::fs::write(folder.join(&plan), PLAN.replace("MKFS", mkfs)).unwrap();
-    let undisturbed = ["--set", "protocol.disturbed=false"];
-    let arguments = ["run", &plan, "--quiet", "--out", name];
-    fsverdict(folder).args(arguments).args(undisturbed).assert().code(0);
+fn compare(place: &Place, runs: &[&str], format: &str) -> Seen {
+    let words = [&["compare"], runs, &["--format", format]].concat();
+    Seen::of(&place.command(&words).env("LC_ALL", "C.UTF-8").output().unwrap())
 }
 
 #[test]
 fn loop_compare_finds_what_a_journal_writes() {
-    let folder = tempfile::tempdir().unwrap();
-    run(folder.path(), "plain", "mkfs = \"-O ^has_journal\"");
-    run(folder.path(), "journal", "");
-    let compare = |one: &str, other: &str| {
-        let done = fsverdict(folder.path()).args(["compare", one, other]).assert();
-        let output = done.get_output();
-        (output.status.code().unwrap(), String::from_utf8_lossy(&output.stdout).into_owned())
-    };
+    let place = Place::new();
+    for (name, mkfs) in [("plain", "mkfs = \"-O ^has_journal\""), ("journal", "")] {
+        let plan = place.plan(name, &PLAN.replace("MKFS", mkfs));
+        let undisturbed = ["--set", "protocol.disturbed=false"];
+        place.fsverdict(&[&["run", &plan, "--quiet", "--out", name], &undisturbed[..]].concat()).exits(0);
+    }
+    let compare = |one: &str, other: &str| compare(&place, &[one, other], "terminal");
     // What is written does not hang on how busy the machine is, as times do.
-    let (code, page) = compare("plain", "journal");
-    assert_eq!(code, 4, "{page}");
-    assert!(page.contains("Regression: worse: ") && page.contains("mkfs: -O ^has_journal → none"), "{page}");
-    let (code, page) = compare("journal", "plain");
-    assert_eq!(code, 0, "{page}");
-    assert!(page.contains("No regression was found: better: "), "{page}");
-    assert_eq!(compare("plain", "plain").0, 2);
-    assert_eq!(compare("plain", "nowhere").0, 2);
+    compare("plain", "journal").exits(4).shows(&["Regression: worse: ", "mkfs: -O ^has_journal → none"]);
+    compare("journal", "plain").exits(0).shows(&["No regression was found: better: "]);
+    compare("plain", "plain").exits(2);
+    compare("plain", "nowhere").exits(2);
 }
 
 /// Four real runs on a modelled disk, without what their commands printed; from the third on ext4 was mounted with
 /// data=journal.
-fn night(number: u32) -> String {
-    format!("{}/tests/runs/nights/{number}", env!("CARGO_MANIFEST_DIR"))
-}
+const NIGHTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/nights/");
 
 #[test]
 fn a_history_rings_while_the_last_run_is_worse() {
-    let folder = tempfile::tempdir().unwrap();
+    let place = Place::new();
     let compare = |nights: &[u32], format: &str| {
-        let runs = nights.iter().map(|number| night(*number));
-        let done = fsverdict(folder.path()).arg("compare").args(runs).args(["--format", format]).assert();
-        let output = done.get_output();
-        (output.status.code().unwrap(), String::from_utf8_lossy(&output.stdout).into_owned())
+        let runs: Vec<String> = nights.iter().map(|number| format!("{NIGHTS}{number}")).collect();
+        compare(&place, &runs.iter().map(String::as_str).collect::<Vec<_>>(), format)
     };
     let cases: [(&[u32], i32); 5] =
         [(&[1, 2], 0), (&[1, 2, 3], 4), (&[1, 2, 3, 4], 4), (&[1, 3, 2], 0), (&[3, 4, 1], 0)];
     for (nights, code) in cases {
-        assert_eq!(compare(nights, "terminal").0, code, "{nights:?}");
+        compare(nights, "terminal").exits(code);
     }
-    let page = compare(&[1, 2, 3, 4], "terminal").1;
-    assert!(
-        page.contains("worse    ▁▁██   same") && page.contains("sm-b → sm-c: worse: ext4 goal +41.0%"),
-        "{page}"
-    );
-    assert!(page.contains("ext4: mount: none → data=journal"), "{page}");
-    assert!(compare(&[1, 3, 2], "terminal").1.contains("not that of their dates"));
+    compare(&[1, 2, 3, 4], "terminal").shows(&[
+        "worse    ▁▁██   same",
+        "sm-b → sm-c: worse: ext4 goal +41.0%",
+        "ext4: mount: none → data=journal",
+    ]);
+    compare(&[1, 3, 2], "terminal").shows(&["not that of their dates"]);
     for (format, begins) in
         [("html", "<!DOCTYPE html>"), ("csv", "from,to,"), ("json", "{"), ("markdown", "## ")]
     {
-        let (code, shown) = compare(&[1, 2, 3, 4], format);
-        assert!(
-            code == 4 && shown.starts_with(begins) && shown.contains("data=journal") != (format == "csv"),
-            "{shown}"
-        );
+        let shown = compare(&[1, 2, 3, 4], format).exits(4).stdout;
+        assert!(shown.starts_with(begins) && shown.contains("data=journal") != (format == "csv"), "{shown}");
     }
 }
 
 #[test]
 fn what_is_no_run_is_a_wrong_command_line() {
-    let folder = tempfile::tempdir().unwrap();
-    fsverdict(folder.path()).args(["compare", "a"]).assert().code(2);
-    let done = fsverdict(folder.path()).args(["compare", "a", "b"]).assert().code(2);
-    assert!(String::from_utf8_lossy(&done.get_output().stderr).contains("is not the folder of a run"));
+    let place = Place::new();
+    place.fsverdict(&["compare", "a"]).exits(2);
+    place.fsverdict(&["compare", "a", "b"]).exits(2).says(&["is not the folder of a run"]);
 }

@@ -32,24 +32,20 @@ fn in_whatever_order_blocks_arrive_the_same_is_concluded() {
         two_sites(&folder, order);
         // One that was under way when its machine went down.
         fs::write(folder.join("sites/a/block-0003.partial"), "{\"at\":").unwrap();
-        let seen = place.fsverdict(&["merge", "run"]).exits(0);
-        (
-            seen.stdout,
-            fs::read(folder.join("journal.jsonl")).unwrap(),
-            fs::read(folder.join("report.json")).unwrap(),
-        )
+        place.fsverdict(&["merge", "run"]).exits(0).shows(&[
+            "At each site",
+            "these sites",
+            "sites like these",
+            "left out: sites/a/block-0003.partial: under way",
+        ]);
+        ["journal.jsonl", "report.json"].map(|name| fs::read(folder.join(name)).unwrap())
     };
     let first = merged(&one, &IN_ORDER);
     let second = merged(&other, &[("b", 2), ("a", 2), ("b", 1), ("a", 1)]);
-    assert!(first.1 == second.1 && first.2 == second.2);
-    for words in
-        ["At each site", "these sites", "sites like these", "left out: sites/a/block-0003.partial: under way"]
-    {
-        assert!(first.0.contains(words), "{words}: {}", first.0);
-    }
+    assert!(first == second);
     // Merged again, with what was merged before beside them.
     one.fsverdict(&["merge", "run"]);
-    assert!(fs::read(one.path().join("run/journal.jsonl")).unwrap() == first.1);
+    assert!(fs::read(one.path().join("run/journal.jsonl")).unwrap() == first[0]);
     one.fsverdict(&["merge", "run", "--settled"]).exits(0).says(&["settled: recommended after 4 blocks"]);
     one.fsverdict(&["resume", "run"]).exits(1).says(&["by several sites", "hint: `fsverdict block"]);
 }
@@ -62,14 +58,10 @@ fn half_a_block_is_left_out_and_said() {
     let torn = folder.join("sites/b/block-0002.jsonl");
     let text = fs::read(&torn).unwrap();
     fs::write(&torn, &text[..text.len() - 30]).unwrap();
-    let seen = place.fsverdict(&["merge", "run"]);
-    let said = seen.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    for words in [
+    place.fsverdict(&["merge", "run"]).shows_broken(&[
         "left out: sites/b/block-0002.jsonl: its end is missing",
         "1 block is left out, beyond round 1: they wait for block 2 of site b",
-    ] {
-        assert!(said.contains(words), "{words}: {}", seen.stdout);
-    }
+    ]);
     place
         .fsverdict(&["merge", "run", "--settled"])
         .exits(1)
@@ -93,8 +85,7 @@ fn what_does_not_belong_together_is_refused() {
         let folder = place.path().join("run");
         two_sites(&folder, &IN_ORDER);
         changed(&folder.join(format!("sites/{block}.jsonl")), from, to);
-        let seen = place.fsverdict(&["merge", "run"]).exits(1);
-        assert!(seen.stderr.contains(words) && seen.stderr.contains("hint: "), "{words}: {}", seen.stderr);
+        place.fsverdict(&["merge", "run"]).exits(1).says(&[words, "hint: "]);
         let site = &block[..1];
         place.fsverdict(&["merge", "run", "--without", site]);
         assert!(folder.join("journal.jsonl").exists(), "{words}");
@@ -166,8 +157,7 @@ phase        = [{{ name = "write", operation = "tree.write", dataset = "tree" }}
     for (site, number) in [("a", "1"), ("b", "1"), ("a", "2"), ("b", "2")] {
         block(&quiet, "run", site, number).exits(0);
     }
-    let said = place.fsverdict(&["merge", "run"]).exits(0).stdout;
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = place.fsverdict(&["merge", "run"]).exits(0).shows_broken(&[]).stdout;
     for site in ["a", "b"] {
         let words = format!("at {site}: in folders nothing is made");
         assert_eq!(said.matches(&words).count(), 1, "{words}: {said}");
@@ -197,14 +187,10 @@ fn a_round_waits_for_a_block_that_does_not_count() {
         "\"event\":\"block_finished\",\"invalid\":\"too busy\"",
     );
     fs::rename(&disturbed, disturbed.with_extension("partial")).unwrap();
-    let said = place.fsverdict(&["merge", "run"]).stdout;
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    for words in [
+    place.fsverdict(&["merge", "run"]).shows_broken(&[
         "sites/b/block-0002.partial: it does not count, and is to be done again: too busy",
         "they wait for block 2 of site b",
-    ] {
-        assert!(said.contains(words), "{words}: {said}");
-    }
+    ]);
 }
 
 /// A plan of some seconds of disk time.

@@ -121,11 +121,9 @@ fn vm_an_ordinary_user_can_have_one() {
 fn vm_a_kernel_that_panics_says_why() {
     let place = Place::new();
     // Not enough for what it boots into.
-    let seen = place.run(&(command("true") + "memory = \"96MiB\"\n"), &[]).exits(1);
-    let (status, reason) = place.status("ext4");
-    assert_eq!(status, "failed");
-    assert!(reason.contains("Kernel panic"), "{reason}\n{seen:#?}");
-    seen.says(&["hint: it seems to lack memory"]);
+    let seen = place.run(&(command("true") + "memory = \"96MiB\"\n"), &[]);
+    seen.exits(1).says(&["hint: it seems to lack memory"]);
+    place.failed("ext4", &["Kernel panic"]);
     place.is_left_clean();
 }
 
@@ -133,8 +131,7 @@ fn vm_a_kernel_that_panics_says_why() {
 fn vm_a_guest_that_takes_too_long_is_ended() {
     let place = Place::new();
     place.run(&command("true"), &["--set", "protocol.timeout=2s"]).exits(1);
-    let (status, reason) = place.status("ext4");
-    assert!(status == "failed" && reason.contains("within the 2s"), "{reason}");
+    place.failed("ext4", &["within the 2s"]);
     place.is_left_clean();
 }
 

@@ -82,6 +82,13 @@ impl Seen {
         }
         self
     }
+
+    /// The same, wherever its lines were broken.
+    #[track_caller]
+    pub fn shows_broken(mut self, words: &[&str]) -> Seen {
+        self.stdout = self.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        self.shows(words)
+    }
 }
 
 /// Tests run beside one another: what the neighbours do must not throw out blocks.
@@ -219,6 +226,15 @@ impl Place {
         let found = found.unwrap_or_else(|| panic!("no candidate {candidate}: {report:#}"));
         let text = |field: &str| found[field].as_str().unwrap_or_default().to_owned();
         (text("status"), text("reason"))
+    }
+
+    /// The candidate must have failed, for a reason that holds each of these; the reason.
+    #[track_caller]
+    pub fn failed(&self, candidate: &str, words: &[&str]) -> String {
+        let (status, reason) = self.status(candidate);
+        let all = words.iter().all(|word| reason.contains(word));
+        assert!(status == "failed" && all, "{candidate} {status}, and not for {words:?}: {reason}");
+        reason
     }
 
     /// The processes of this place, by pid, with their command lines. Zombies have neither and are nobody.

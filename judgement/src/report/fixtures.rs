@@ -9,6 +9,25 @@ pub(super) use crate::journal::made::id;
 
 use crate::journal::{Caution, Ending, Event, Journal, Observation, Record, Run, TrialId, Unit, made};
 use crate::plan::Plan;
+use crate::report::{Format, Report, TerminalLook, write};
+
+/// A page of text without colour.
+pub(super) const PLAIN: TerminalLook =
+    TerminalLook { columns: 100, colour: false, unicode: true, detail: false };
+
+/// The report of a story, whose run lies in this folder if in any.
+pub(super) fn page_of(story: &Story, folder: Option<&str>, format: Format) -> String {
+    let run = story.run();
+    let report = Report::new(&story.plan, &run, folder.map(PathBuf::from));
+    let mut out = Vec::new();
+    write(&report, format, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// The same as data.
+pub(super) fn data_of(story: &Story) -> Value {
+    serde_json::from_str(&page_of(story, None, Format::Json)).unwrap()
+}
 
 /// A journal under construction, with its plan.
 pub(super) struct Story {

@@ -3,8 +3,7 @@
 use serde_json::json;
 
 use crate::plan::{Claim, Legacy, Of, Operation, Published, Work};
-use crate::report::fixtures::{Story, id};
-use crate::report::{Format, Report, write};
+use crate::report::fixtures::{Story, data_of, id};
 
 fn published(phase: &str, claim: Claim) -> Published {
     Published {
@@ -54,12 +53,7 @@ pub(super) fn study() -> Story {
 
 #[test]
 fn a_study_is_there_for_programs_too() {
-    let story = study();
-    let run = story.run();
-    let report = Report::new(&story.plan, &run, None);
-    let mut bytes = Vec::new();
-    write(&report, Format::Json, &mut bytes).unwrap();
-    let document: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    let document = data_of(&study());
     let first = &document["findings"][0];
     assert_eq!((&first["now"], &first["claim"]["by"]), (&json!("holds"), &json!(1.5)), "{first}");
     assert_eq!((&first["figures"]["xfs"], &first["source"]), (&json!(20.0), &json!("somewhere, table 1")));

@@ -1,21 +1,13 @@
 //! What the user sees, reviewed as text: `snapshots/` holds each page.
 
-use std::path::PathBuf;
-
 use super::examples::{disturbed, ranked, recommended, under_kernels, with_a_twin, with_tradeoffs};
-use super::fixtures::{Story, demo, id, shape};
+use super::fixtures::{PLAIN, Story, data_of, demo, id, page_of, shape};
 use super::study_tests::study;
 use super::{Format, Report, TerminalLook, write};
 use crate::journal::Spent;
 
-const PLAIN: TerminalLook = TerminalLook { columns: 100, colour: false, unicode: true, detail: false };
-
 fn page(story: &Story, format: Format) -> String {
-    let run = story.run();
-    let report = Report::new(&story.plan, &run, Some(PathBuf::from("/home/u/runs/2026-11-21-usb-backup")));
-    let mut out = Vec::new();
-    write(&report, format, &mut out).unwrap();
-    String::from_utf8(out).unwrap()
+    page_of(story, Some("/home/u/runs/2026-11-21-usb-backup"), format)
 }
 
 fn widest(page: &str) -> usize {
@@ -102,7 +94,7 @@ fn a_run_with_no_finished_trial_is_shown() {
     insta::assert_snapshot!("no_trial", page(&story, Format::Terminal(PLAIN)));
     insta::assert_snapshot!("no_trial_markdown", page(&story, Format::Markdown));
     assert_eq!(page(&story, Format::Csv).lines().count(), 1);
-    let json: serde_json::Value = serde_json::from_str(&page(&story, Format::Json)).unwrap();
+    let json = data_of(&story);
     assert_eq!(json["estimates"], serde_json::json!([]));
     assert_eq!(json["candidates"][0]["status"], "skipped");
 }
@@ -159,7 +151,7 @@ fn hostile_names_come_back_whole_from_data_formats() {
     let mut rows = ::csv::Reader::from_reader(text.as_bytes());
     let names: Vec<String> = rows.records().map(|row| row.unwrap()[3].to_owned()).collect();
     assert!(names.iter().any(|name| name == "a|b,\"c\"\n@all"));
-    let json: serde_json::Value = serde_json::from_str(&page(&story, Format::Json)).unwrap();
+    let json = data_of(&story);
     let names: Vec<&str> =
         json["candidates"].as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap()).collect();
     assert!(names.contains(&"\x1b[31mred") && names.contains(&"a|b,\"c\"\n@all"));
@@ -224,8 +216,7 @@ fn the_json_form_keeps_its_fields() {
         study(),
         under_kernels(),
     ];
-    let documents: Vec<serde_json::Value> =
-        stories.iter().map(|story| serde_json::from_str(&page(story, Format::Json)).unwrap()).collect();
+    let documents: Vec<serde_json::Value> = stories.iter().map(data_of).collect();
     insta::assert_snapshot!("json_schema", shape(&documents));
     let json = &documents[1];
     assert_eq!(json["schema"], super::JSON_SCHEMA);
@@ -253,7 +244,7 @@ fn every_column_and_field_is_documented() {
     };
     let story = mishaps();
     page(&story, Format::Csv).lines().next().unwrap().split(',').for_each(named);
-    let json: serde_json::Value = serde_json::from_str(&page(&story, Format::Json)).unwrap();
+    let json = data_of(&story);
     let parts = [&json, &json["run"], &json["candidates"][0], &json["estimates"][0], &json["verdict"]];
     for part in parts.into_iter().chain([&json["verdict"]["goal"]]) {
         part.as_object().unwrap().keys().for_each(|key| named(key.as_str()));

@@ -4,18 +4,12 @@ use super::examples::{
     against_itself, disturbed, one, ranked, recommended, repeated, run_of, undecided, with_a_twin,
     with_tradeoffs,
 };
-use super::fixtures::Story;
-use super::{Format, Report, TerminalLook, write};
+use super::fixtures::{PLAIN, Story, data_of, page_of};
+use super::{Format, Report, TerminalLook};
 use crate::verdict::Outcome;
 
-const PLAIN: TerminalLook = TerminalLook { columns: 100, colour: false, unicode: true, detail: false };
-
 fn page(story: &Story, format: Format) -> String {
-    let run = story.run();
-    let report = Report::new(&story.plan, &run, None);
-    let mut out = Vec::new();
-    write(&report, format, &mut out).unwrap();
-    String::from_utf8(out).unwrap()
+    page_of(story, None, format)
 }
 
 fn terminal(story: &Story) -> String {
@@ -69,7 +63,7 @@ fn a_machine_too_busy_ranks_nothing() {
     assert_eq!(verdict.open, ["ext4", "jfs"]);
     insta::assert_snapshot!("disturbed_terminal", terminal(&story));
     insta::assert_snapshot!("disturbed_markdown", page(&story, Format::Markdown));
-    let json: serde_json::Value = serde_json::from_str(&page(&story, Format::Json)).unwrap();
+    let json = data_of(&story);
     assert_eq!(
         (&json["run"]["blocks_invalid"], &json["run"]["ended"]["by"]),
         (&3.into(), &"disturbed".into())
@@ -151,8 +145,7 @@ fn the_words_tell_what_time_costs_and_how_firm_the_order_is() {
     let report = Report::new(&story.plan, &run, None);
     let set = report.verdict.tradeoffs.iter().filter(|one| one.beaten_by.is_none());
     assert_eq!(set.map(|one| one.candidate.as_str()).collect::<Vec<_>>(), ["ext4", "jfs"]);
-    let detail = TerminalLook { columns: 100, colour: false, unicode: true, detail: true };
-    let shown = page(&story, Format::Terminal(detail));
+    let shown = page(&story, Format::Terminal(TerminalLook { detail: true, ..PLAIN }));
     insta::assert_snapshot!("with_tradeoffs_terminal", shown);
     // xfs leads as soon as reading weighs as much more as ext4 is ahead.
     let read = report.verdict.sensitivity.iter().find(|range| range.phase == "read").unwrap();
@@ -166,8 +159,7 @@ fn the_words_tell_what_time_costs_and_how_firm_the_order_is() {
 fn there_are_no_words_before_there_is_something_to_compare() {
     let alone = run_of(&[one("ext4", 8.0, 2.7, 0.01)], 3);
     assert!(!terminal(&alone).contains("In plain words"));
-    let json: serde_json::Value = serde_json::from_str(&page(&alone, Format::Json)).unwrap();
-    assert_eq!(json["verdict"]["words"], serde_json::Value::Null);
+    assert_eq!(data_of(&alone)["verdict"]["words"], serde_json::Value::Null);
 }
 
 /// The guide shows the three verdicts in its blocks of text. As insta does, `INSTA_UPDATE=always` renews them.

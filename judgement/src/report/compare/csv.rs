@@ -4,39 +4,18 @@ use std::io;
 
 use super::{ComparisonReport, word};
 use crate::report::ReportError;
-use crate::report::csv::unwrapped;
+use crate::report::csv::{or_empty, unwrapped};
 use crate::statistics::Estimate;
 
 /// The columns, documented in docs/comparing-runs.md.
-const COLUMNS: [&str; 20] = [
-    "from",
-    "to",
-    "candidate",
-    "phase",
-    "metric",
-    "unit",
-    "before",
-    "before_low",
-    "before_high",
-    "before_n",
-    "after",
-    "after_low",
-    "after_high",
-    "after_n",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-    "p",
-    "p_adjusted",
-    "outcome",
-];
+const COLUMNS: &str = "from,to,candidate,phase,metric,unit,before,before_low,before_high,before_n,after,after_low,\
+                       after_high,after_n,ratio,ratio_low,ratio_high,p,p_adjusted,outcome";
 
 pub(super) fn render(report: ComparisonReport<'_>, out: &mut dyn io::Write) -> Result<(), ReportError> {
     let mut rows = ::csv::Writer::from_writer(out);
-    rows.write_record(COLUMNS).map_err(unwrapped)?;
+    rows.write_record(COLUMNS.split(',')).map_err(unwrapped)?;
     let whole = (report.before, report.after, &report.found.whole);
-    let end = |end: Option<f64>| end.map_or(String::new(), |end| end.to_string());
-    let three = |found: &Estimate| [found.point.to_string(), end(found.low), end(found.high)];
+    let three = |found: &Estimate| [found.point.to_string(), or_empty(found.low), or_empty(found.high)];
     for (from, to, found) in std::iter::once(whole).chain(report.steps()) {
         for change in found.judged.iter().chain(&found.costs) {
             let names = [&from.header.id, &to.header.id, &change.candidate];
@@ -49,7 +28,7 @@ pub(super) fn render(report: ComparisonReport<'_>, out: &mut dyn io::Write) -> R
             }
             row.extend(three(&change.ratio));
             let judged = change.judged;
-            row.extend([end(judged.map(|one| one.p)), end(judged.map(|one| one.p_adjusted))]);
+            row.extend([or_empty(judged.map(|one| one.p)), or_empty(judged.map(|one| one.p_adjusted))]);
             row.push(judged.map_or("", |one| word(one.outcome)).to_owned());
             rows.write_record(row).map_err(unwrapped)?;
         }

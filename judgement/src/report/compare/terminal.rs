@@ -2,7 +2,7 @@
 
 use super::{ComparisonReport, WORDS};
 use crate::report::TerminalLook;
-use crate::report::terminal::{ASCII, Page, Tone, UNICODE, aligned, finished, toned};
+use crate::report::terminal::{Page, Tone, aligned, toned};
 use crate::report::text::{one_line, shorten, width};
 use crate::report::text_table::TextTable;
 use crate::verdict::Comparison;
@@ -14,9 +14,7 @@ const LONGEST: usize = 24;
 
 pub(super) fn render(report: ComparisonReport<'_>, look: TerminalLook) -> String {
     let whole = &report.found.whole;
-    let signs = if look.unicode { UNICODE } else { ASCII };
-    let mut page = Page { lines: Vec::new(), look };
-    page.text(Tone::Strong, &report.before.header.title);
+    let (mut page, signs) = Page::begin(look, &report.before.header.title);
     let tone = if report.found.has_regression() { Tone::Bad } else { Tone::Good };
     page.text(tone, &report.sentence());
     page.blank();
@@ -36,7 +34,7 @@ pub(super) fn render(report: ComparisonReport<'_>, look: TerminalLook) -> String
         page.blank();
     }
     foot(report, &mut page, signs.bullet);
-    finished(&(page.lines.join("\n") + "\n"), look)
+    page.finished()
 }
 
 /// A candidate is named once, and each row has its tone.

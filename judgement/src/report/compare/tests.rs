@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::{ComparisonReport, write_comparison};
 use crate::journal::{Event, Run};
-use crate::report::fixtures::{Story, id, shape};
+use crate::report::fixtures::{self, Story, id, shape};
 use crate::report::{Format, TerminalLook};
 use crate::verdict::{Side, compare};
 
-const PLAIN: TerminalLook = TerminalLook { columns: 100, colour: false, unicode: true, detail: true };
+const PLAIN: TerminalLook = TerminalLook { detail: true, ..fixtures::PLAIN };
 
 /// Eight blocks in which `ext4` writes for so long, and `xfs` as it always does.
 fn story(write: f64) -> Story {

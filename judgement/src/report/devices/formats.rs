@@ -6,10 +6,10 @@ use maud::{Markup, html};
 use serde::Serialize;
 
 use super::DeviceReport;
-use crate::report::csv::unwrapped;
+use crate::report::csv::{or_empty, unwrapped};
 use crate::report::html::{ratio, shell};
 use crate::report::markdown::{code, escaped, text_table};
-use crate::report::terminal::{ASCII, Page, Tone, UNICODE, aligned, finished};
+use crate::report::terminal::{Page, Tone, aligned};
 use crate::report::text::{count, one_line};
 use crate::report::{ReportError, TerminalLook};
 use crate::verdict::{Estimate, Outcome, Sites};
@@ -20,9 +20,7 @@ const SCHEMA: u32 = 1;
 const WORDS: [&str; 4] = ["kernel", "lab", "take", "device"];
 
 pub(super) fn terminal(report: &DeviceReport, look: TerminalLook) -> String {
-    let signs = if look.unicode { UNICODE } else { ASCII };
-    let mut page = Page { lines: Vec::new(), look };
-    page.text(Tone::Strong, &report.title);
+    let (mut page, signs) = Page::begin(look, &report.title);
     page.text(if report.across.is_decided() { Tone::Good } else { Tone::Strong }, &report.sentence());
     page.blank();
     let table = report.table();
@@ -40,7 +38,7 @@ pub(super) fn terminal(report: &DeviceReport, look: TerminalLook) -> String {
     for text in &report.cautions {
         page.beside(&format!("{} ", signs.bullet), 2, Some(Tone::Faint), text);
     }
-    finished(&(page.lines.join("\n") + "\n"), look)
+    page.finished()
 }
 
 pub(super) fn markdown(report: &DeviceReport) -> String {
@@ -180,29 +178,17 @@ pub(super) fn json(report: &DeviceReport, out: &mut dyn io::Write) -> Result<(),
 }
 
 /// The columns, documented in docs/output-formats.md.
-const COLUMNS: [&str; 11] = [
-    "device",
-    "source",
-    "identity",
-    "kernel",
-    "lab",
-    "candidate",
-    "recommended",
-    "behind",
-    "low",
-    "high",
-    "n",
-];
+const COLUMNS: &str = "device,source,identity,kernel,lab,candidate,recommended,behind,low,high,n";
 
 pub(super) fn csv(report: &DeviceReport, out: &mut dyn io::Write) -> Result<(), ReportError> {
     let mut rows = ::csv::Writer::from_writer(out);
-    rows.write_record(COLUMNS).map_err(unwrapped)?;
-    let end = |end: Option<f64>| end.map_or(String::new(), |end| end.to_string());
+    rows.write_record(COLUMNS.split(',')).map_err(unwrapped)?;
     for row in &report.rows {
         for (candidate, behind) in &row.behind {
             let taken = row.verdict.recommended.as_ref() == Some(candidate);
             let names = [&row.device, &row.source, &row.identity, &row.kernel, &row.lab, candidate];
-            let numbers = [behind.point.to_string(), end(behind.low), end(behind.high), behind.n.to_string()];
+            let numbers =
+                [behind.point.to_string(), or_empty(behind.low), or_empty(behind.high), behind.n.to_string()];
             let all = names.into_iter().cloned().chain([taken.to_string()]).chain(numbers);
             rows.write_record(all).map_err(unwrapped)?;
         }

@@ -7,16 +7,12 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
 
 use crate::journal::{CommandRecord, Event, Histogram, Observation, Unit, made};
-use crate::report::fixtures::{Story, demo, id};
+use crate::report::Format;
+use crate::report::fixtures::{Story, demo, id, page_of};
 use crate::report::tests::{hostile, mishaps};
-use crate::report::{Format, Report, write};
 
 fn page(story: &Story) -> String {
-    let run = story.run();
-    let report = Report::new(&story.plan, &run, None);
-    let mut out = Vec::new();
-    write(&report, Format::Html, &mut out).unwrap();
-    String::from_utf8(out).unwrap()
+    page_of(story, None, Format::Html)
 }
 
 /// The data in the page.
@@ -161,10 +157,7 @@ fn the_rows_in_the_page_are_those_of_the_csv() {
         let packed = STANDARD.decode(packed.split('<').next().unwrap()).unwrap();
         let mut held = String::new();
         GzDecoder::new(packed.as_slice()).read_to_string(&mut held).unwrap();
-        let run = story.run();
-        let mut csv = Vec::new();
-        write(&Report::new(&story.plan, &run, None), Format::Csv, &mut csv).unwrap();
-        assert!(held.as_bytes() == csv);
+        assert!(held == page_of(&story, None, Format::Csv));
         let data = data(&page);
         let counted = data["trials"].as_array().unwrap().iter().map(|trial| trial[4].as_u64().unwrap());
         let rows = ::csv::Reader::from_reader(held.as_bytes()).records().count();

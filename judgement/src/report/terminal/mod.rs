@@ -5,8 +5,10 @@ mod paint;
 mod table;
 
 pub use look::TerminalLook;
-pub(super) use look::{ASCII, Signs, UNICODE};
-pub(super) use paint::{Tone, finished, toned};
+pub(super) use paint::{Tone, toned};
+
+use look::{ASCII, Signs, UNICODE};
+use paint::finished;
 
 use super::across::Across;
 use super::matrix::{Matrix, Spread};
@@ -26,9 +28,7 @@ const LONGEST_REASON: usize = 400;
 const FINDING: usize = 21;
 
 pub(super) fn render(report: &Report<'_>, look: TerminalLook) -> String {
-    let signs = if look.unicode { UNICODE } else { ASCII };
-    let mut page = Page { lines: Vec::new(), look };
-    page.text(Tone::Strong, &report.run.header.title);
+    let (mut page, signs) = Page::begin(look, &report.run.header.title);
     page.plain(&report.sentence);
     page.blank();
     headline(report, &mut page, signs);
@@ -42,7 +42,7 @@ pub(super) fn render(report: &Report<'_>, look: TerminalLook) -> String {
         detail(report, &mut page, signs);
     }
     foot(report, &mut page, signs);
-    finished(&(page.lines.join("\n") + "\n"), look)
+    page.finished()
 }
 
 pub(super) struct Page {
@@ -51,6 +51,18 @@ pub(super) struct Page {
 }
 
 impl Page {
+    /// With its title, and the signs to use on it.
+    pub(super) fn begin(look: TerminalLook, title: &str) -> (Self, Signs) {
+        let mut page = Page { lines: Vec::new(), look };
+        page.text(Tone::Strong, title);
+        (page, if look.unicode { UNICODE } else { ASCII })
+    }
+
+    /// As it goes out.
+    pub(super) fn finished(self) -> String {
+        finished(&(self.lines.join("\n") + "\n"), self.look)
+    }
+
     pub(super) fn blank(&mut self) {
         if self.lines.last().is_some_and(|line| !line.is_empty()) {
             self.lines.push(String::new());
