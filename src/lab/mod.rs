@@ -33,6 +33,9 @@ pub use guest::main as guest;
 pub use launch::main as launch;
 pub use medium::{Medium, Way};
 
+/// Who is handed events as they come.
+pub type Watch<'a> = &'a mut dyn FnMut(Event);
+
 /// A kernel that runs trials.
 pub trait Lab: Sync {
     /// `native`, `uml` …
@@ -66,7 +69,7 @@ pub trait Lab: Sync {
         spec: &TrialSpec,
         medium: &Medium,
         job: usize,
-        watch: &mut dyn FnMut(Event),
+        watch: Watch<'_>,
     ) -> Result<TrialEnd, LabError>;
 }
 

@@ -21,7 +21,7 @@ use super::drive::{Stops, TrialEnd, drive};
 use super::held::Held;
 use super::medium::Attachment;
 use super::scheduler_obstacle::scheduler_obstacle;
-use super::{Lab, LabError, Medium, Obstacle, missing_tools};
+use super::{Lab, LabError, Medium, Obstacle, Watch, missing_tools};
 
 /// This machine's kernel.
 #[derive(Debug)]
@@ -81,12 +81,7 @@ impl Native {
     }
 
     /// The staged datasets of the run, if its trials need any.
-    fn held(
-        &self,
-        spec: &TrialSpec,
-        medium: &Medium,
-        watch: &mut dyn FnMut(Event),
-    ) -> Result<Option<&Held>, LabError> {
+    fn held(&self, spec: &TrialSpec, medium: &Medium, watch: Watch<'_>) -> Result<Option<&Held>, LabError> {
         // Each trial in a folder stages them anew: an ordinary user can join nobody's mounts, and those of the process that
         // staged are read-only, the user's folder among them.
         if spec.candidate.path.is_some() {
@@ -180,7 +175,7 @@ impl Lab for Native {
         spec: &TrialSpec,
         medium: &Medium,
         _job: usize,
-        watch: &mut dyn FnMut(Event),
+        watch: Watch<'_>,
     ) -> Result<TrialEnd, LabError> {
         let mut inherited: Vec<OwnedFd> = Vec::new();
         let idle_load =

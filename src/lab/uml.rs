@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::endpoint::Clock;
 use crate::host::cell::{Devices, possible_walls};
-use crate::journal::{Event, Facts, TrialId};
+use crate::journal::{Facts, TrialId};
 use crate::plan::{Candidate, Plan};
 use crate::trial::TrialSpec;
 
@@ -20,7 +20,7 @@ use super::guests::{Disk, Guests, Habits, Handover, MEMORY_FOLDER, Start};
 use super::kernel::Kernel;
 use super::kernels::{self, Kernels};
 use super::modelled::{self, DESCRIPTION, LENT_DESCRIPTORS};
-use super::{Lab, LabError, Medium, Obstacle};
+use super::{Lab, LabError, Medium, Obstacle, Watch};
 
 const HABITS: Habits =
     Habits { disks: ["/dev/ubda", "/dev/ubdc"], devices: Devices::Bare, timed: true, same_clock: true };
@@ -156,7 +156,7 @@ impl Lab for Uml {
         spec: &TrialSpec,
         medium: &Medium,
         job: usize,
-        watch: &mut dyn FnMut(Event),
+        watch: Watch<'_>,
     ) -> Result<TrialEnd, LabError> {
         let program = std::env::current_exe()?;
         // A quotation mark would open a word that the kernel reads on behind the blank after it.

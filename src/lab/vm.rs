@@ -31,7 +31,7 @@ use super::guests::{Disk, Guests, Habits, Handover, Start};
 use super::kernel::{Kernel, kernel_cell};
 use super::kernels::Kernels;
 use super::modelled::DISK;
-use super::{Lab, LabError, Medium, Obstacle};
+use super::{Lab, LabError, Medium, Obstacle, Watch};
 
 use accelerator::{Accelerator, KVM, remembered};
 pub(super) use enter::{DESCRIPTION, EVENTS, MACHINE, enter_root};
@@ -150,19 +150,9 @@ fn machine(qemu: &Path, accelerator: Accelerator, kernel: &Kernel) -> Vec<String
         Accelerator::Tcg => "tcg",
     };
     let (qemu, kernel) = (qemu.to_string_lossy(), kernel.path.to_string_lossy());
-    let words = [
-        "-no-user-config",
-        "-nodefaults",
-        "-display",
-        "none",
-        "-monitor",
-        "none",
-        "-serial",
-        "stdio",
-        "-no-reboot",
-    ];
+    let words = "-no-user-config -nodefaults -display none -monitor none -serial stdio -no-reboot";
     let named = ["-machine", "q35", "-accel", accelerator, "-cpu", "max", "-smp", "1", "-kernel", &kernel];
-    [&*qemu].into_iter().chain(words).chain(named).map(str::to_owned).collect()
+    [&*qemu].into_iter().chain(words.split(' ')).chain(named).map(str::to_owned).collect()
 }
 
 /// A disk behind an open file: past this machine's cache where its filesystem knows how.
@@ -259,7 +249,7 @@ impl Lab for Vm {
         spec: &TrialSpec,
         medium: &Medium,
         job: usize,
-        watch: &mut dyn FnMut(Event),
+        watch: Watch<'_>,
     ) -> Result<TrialEnd, LabError> {
         let habits = Habits { timed: self.accelerator == Accelerator::Kvm, ..HABITS };
         if !habits.timed {

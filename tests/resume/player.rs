@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fsverdict::journal::{Event, FILE_NAME, Facts, Status, Surroundings, TrialId, read};
-use fsverdict::lab::{Lab, LabError, Medium, Obstacle, TrialEnd};
+use fsverdict::lab::{Lab, LabError, Medium, Obstacle, TrialEnd, Watch};
 use fsverdict::plan::Candidate;
 use fsverdict::study::Watcher;
 use fsverdict::trial::TrialSpec;
@@ -92,13 +92,7 @@ impl Lab for Player {
         Vec::new()
     }
 
-    fn run(
-        &self,
-        spec: &TrialSpec,
-        _: &Medium,
-        job: usize,
-        watch: &mut dyn FnMut(Event),
-    ) -> Result<TrialEnd, LabError> {
+    fn run(&self, spec: &TrialSpec, _: &Medium, job: usize, watch: Watch<'_>) -> Result<TrialEnd, LabError> {
         // Whoever began last ends first, as far as they are let.
         std::thread::sleep(std::time::Duration::from_millis(2) * (self.tale.jobs - job) as u32);
         let TrialId { block, candidate, attempt } = spec.trial.clone();

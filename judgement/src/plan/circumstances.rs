@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::candidate_name::plain;
 use super::error::ValueError;
+use super::words::once_each;
 use super::{Bytes, Candidate, ClockChoice, DeviceSource, LabChoice, Plan, TWIN};
 
 /// The least a guest starts with, besides its datasets.
@@ -79,13 +80,7 @@ fn kernel_name(kernel: &Path) -> String {
 impl Plan {
     /// The circumstances candidates are tried under, each once, in the order of the candidates.
     pub fn circumstances(&self) -> Vec<&Circumstances> {
-        let mut found: Vec<&Circumstances> = Vec::new();
-        for candidate in &self.candidates {
-            if !found.contains(&&candidate.under) {
-                found.push(&candidate.under);
-            }
-        }
-        found
+        once_each(self.candidates.iter().map(|candidate| &candidate.under))
     }
 
     /// The modelled device of a candidate, by its model's name and its size.
@@ -101,13 +96,7 @@ impl Plan {
 
     /// The names of the models of its devices, each once.
     pub fn models(&self) -> Vec<&str> {
-        let mut found: Vec<&str> = Vec::new();
-        for (name, _) in self.candidates.iter().filter_map(|candidate| self.model_of(candidate)) {
-            if !found.contains(&name) {
-                found.push(name);
-            }
-        }
-        found
+        once_each(self.candidates.iter().filter_map(|candidate| Some(self.model_of(candidate)?.0)))
     }
 
     /// What only a guest can be given, if the plan asks for it.

@@ -13,6 +13,17 @@ pub(super) fn split_words(line: &str) -> Result<Vec<String>, ValueError> {
     })
 }
 
+/// Each of these once, in the order in which they come first.
+pub fn once_each<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for one in all {
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    found
+}
+
 /// A word as a shell takes it.
 pub fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+@%^".contains(letter);

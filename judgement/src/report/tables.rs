@@ -6,6 +6,7 @@ use super::text::count;
 use super::text_table::TextTable;
 use super::{Report, factors};
 use crate::journal::Unit;
+use crate::plan::once_each;
 use crate::verdict::{AtSites, COSTS, Cost, Estimate, Tradeoff, Turn, legacy_name};
 
 /// What lies beside the ranking.
@@ -140,12 +141,7 @@ fn header(columns: &[&str]) -> Vec<String> {
 /// Rates as shares of the bare device's.
 fn shares(report: &Report<'_>) -> Option<TextTable> {
     let shares = &report.raw_shares;
-    let mut columns: Vec<(&str, &str)> = Vec::new();
-    for found in shares {
-        if !columns.contains(&(found.phase.as_str(), found.metric.as_str())) {
-            columns.push((&found.phase, &found.metric));
-        }
-    }
+    let columns = once_each(shares.iter().map(|found| (found.phase.as_str(), found.metric.as_str())));
     if columns.is_empty() {
         return None;
     }

@@ -28,6 +28,16 @@ pub struct PhaseEstimate {
     pub max: f64,
 }
 
+/// That of a candidate in a phase.
+pub(super) fn find<'a>(
+    estimates: &'a [PhaseEstimate],
+    candidate: &str,
+    (phase, metric): (&str, &str),
+) -> Option<&'a PhaseEstimate> {
+    let is = |one: &&PhaseEstimate| one.candidate == candidate && one.phase == phase && one.metric == metric;
+    estimates.iter().find(is)
+}
+
 impl PhaseEstimate {
     /// The ends of its interval, or else of its sample.
     pub fn ends(&self) -> Option<(f64, f64)> {

@@ -8,8 +8,8 @@
 use libm::log1p;
 use serde::Serialize;
 
-use super::{ByBlock, Yardstick};
-use crate::plan::{Candidate, Plan, is_twin};
+use super::Grounds;
+use crate::plan::{Candidate, is_twin, once_each};
 use crate::statistics::{Additive, Estimate, Evidence, holm};
 
 /// Probability of anything being called certain that is not, over all effects, and over all interactions.
@@ -54,24 +54,19 @@ pub struct Interaction {
 }
 
 /// The effects on the goal of every factor that was changed by itself at least twice; of filesystems last.
-pub(super) fn factor_effects(
-    plan: &Plan,
-    yardstick: &Yardstick,
-    blocks: &ByBlock<'_>,
-    measured: &[&str],
-) -> Vec<FactorEffect> {
+pub(super) fn factor_effects(grounds: &Grounds<'_>, measured: &[&str]) -> Vec<FactorEffect> {
     let tried = |candidate: &&Candidate| {
         !is_twin(&candidate.name)
             && candidate.path.is_none()
             && measured.contains(&candidate.name.as_str())
-            && blocks.of(&candidate.name).any(|trial| yardstick.log_score(trial).is_some())
+            && grounds.trials.of(&candidate.name).any(|trial| grounds.score(trial).is_some())
     };
-    let candidates: Vec<&Candidate> = plan.candidates.iter().filter(tried).collect();
+    let candidates: Vec<&Candidate> = grounds.plan.candidates.iter().filter(tried).collect();
     let names: Vec<&str> = candidates.iter().map(|candidate| candidate.name.as_str()).collect();
-    let Some(fit) = Additive::fit(&blocks.rows(&names, |trial| yardstick.log_score(trial))) else {
+    let Some(fit) = Additive::fit(&grounds.trials.rows(&names, |trial| grounds.score(trial))) else {
         return Vec::new();
     };
-    effects(&candidates.into_iter().map(levels).collect::<Vec<_>>(), &fit, log1p(plan.protocol.tie))
+    effects(&candidates.into_iter().map(levels).collect::<Vec<_>>(), &fit, log1p(grounds.tie()))
 }
 
 fn effects(cells: &[Levels], fit: &Additive, bound: f64) -> Vec<FactorEffect> {
@@ -134,13 +129,7 @@ fn levels(candidate: &Candidate) -> Levels {
 
 /// The levels of a factor, each once, in the order of the plan.
 fn distinct(cells: &[Levels], factor: usize) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    for cell in cells {
-        if !found.contains(&cell[factor]) {
-            found.push(cell[factor].clone());
-        }
-    }
-    found
+    once_each(cells.iter().map(|cell| cell[factor].clone()))
 }
 
 /// What a level is compared with, and every change of that alone: the candidate that has it, with the weights of the difference.

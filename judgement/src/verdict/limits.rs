@@ -2,19 +2,14 @@
 
 use super::limit::Limit;
 use super::order::peculiarities;
-use super::{ByBlock, Rank, Yardstick, twin_pairs};
+use super::{Grounds, Rank, twin_pairs};
 use crate::journal::{Ending, Run};
 use crate::plan::{Bytes, Dataset, DeviceSource, Plan};
 use crate::statistics::FEWEST;
 
 /// The limits of this run's verdict, the gravest first.
-pub(super) fn limits(
-    plan: &Plan,
-    run: &Run,
-    yardstick: &Yardstick,
-    trials: &ByBlock<'_>,
-    ranking: &[Rank],
-) -> Vec<Limit> {
+pub(super) fn limits(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
+    let Grounds { plan, run, yardstick, .. } = *grounds;
     let left_out = yardstick.left_out.iter();
     let mut limits: Vec<Limit> = left_out
         .map(|left| Limit::LeftOut { phase: left.phase.clone(), lacking: left.lacking.clone() })
@@ -30,7 +25,7 @@ pub(super) fn limits(
     } else if (1..FEWEST as usize).contains(&blocks) {
         limits.push(Limit::FewBlocks(blocks));
     }
-    limits.extend(peculiarities(plan, run, yardstick, trials, ranking));
+    limits.extend(peculiarities(grounds, ranking));
     let invalid = run.invalid_blocks().count();
     if invalid > blocks && !refused {
         limits.push(Limit::MostInvalid(invalid));

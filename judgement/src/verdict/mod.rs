@@ -7,6 +7,7 @@ mod effect;
 mod estimates;
 mod factors;
 mod goal;
+mod grounds;
 mod legacy;
 mod limit;
 mod limits;
@@ -49,6 +50,7 @@ pub use twin::{TwinPair, twin_pairs};
 pub use crate::statistics::Estimate;
 
 use factors::factor_effects;
+use grounds::Grounds;
 use limits::limits;
 use noise::noise;
 use open::open_pairs;
@@ -147,6 +149,7 @@ pub fn judge(
     let leader = deliberation.last_look().map(|look| deliberation.leader(look).to_owned());
     let leader = leader.filter(|name| measured.contains(&name.as_str()));
     let unsettled = if refused { Vec::new() } else { open_pairs(&deliberation, run, measured) };
+    let grounds = Grounds { plan, run, yardstick, trials };
     let outcome = match deliberation.outcome() {
         // Old runs went on after what would end one now: there the last look may have nobody to recommend.
         _ if refused || leader.is_none() || standings.is_empty() => Outcome::Undecided,
@@ -157,11 +160,8 @@ pub fn judge(
         _ if unsettled.is_empty() => Outcome::Ranked,
         _ => Outcome::Recommended,
     };
-    let ranking = if refused {
-        Vec::new()
-    } else {
-        ranking(leader.as_deref(), &standings, measured, yardstick, trials)
-    };
+    let ranking =
+        if refused { Vec::new() } else { ranking(leader.as_deref(), &standings, measured, &grounds) };
     let recommended = leader.filter(|_| outcome != Outcome::Undecided);
     let placed = |name: &&str| {
         let known = recommended.iter().chain(&tied).chain(&behind);
@@ -170,11 +170,11 @@ pub fn judge(
     Verdict {
         outcome,
         open: measured.iter().filter(|name| !placed(name)).map(|name| (*name).to_owned()).collect(),
-        noise: noise(yardstick, trials, &ranking),
-        factors: factor_effects(plan, yardstick, trials, measured),
-        tradeoffs: tradeoffs(plan, yardstick, trials, &ranking),
-        sensitivity: sensitivity(yardstick, trials, &ranking, &tied),
-        limits: limits(plan, run, yardstick, trials, &ranking),
+        noise: noise(&grounds, &ranking),
+        factors: factor_effects(&grounds, measured),
+        tradeoffs: tradeoffs(&grounds, &ranking),
+        sensitivity: sensitivity(&grounds, &ranking, &tied),
+        limits: limits(&grounds, &ranking),
         left_out_phases: yardstick.left_out.clone(),
         refused: if refused { run.finished.clone() } else { None },
         blocks: run.complete_blocks(),

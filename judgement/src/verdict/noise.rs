@@ -5,7 +5,7 @@ use libm::{exp, sqrt};
 use serde::Serialize;
 
 use super::goal::log_cost;
-use super::{ByBlock, Rank, Yardstick};
+use super::{Grounds, Rank};
 use crate::journal::Trial;
 use crate::statistics::{Evidence, FEWEST, level, median, student_quantile};
 
@@ -29,7 +29,7 @@ pub struct Noise {
 }
 
 /// The noise of the candidates against the leader; `None` below three blocks of two.
-pub(super) fn noise(yardstick: &Yardstick, trials: &ByBlock<'_>, ranking: &[Rank]) -> Option<Noise> {
+pub(super) fn noise(&Grounds { yardstick, trials, .. }: &Grounds<'_>, ranking: &[Rank]) -> Option<Noise> {
     let (leader, rivals) = ranking.split_first()?;
     let paired = |score: &dyn Fn(&Trial) -> Option<f64>| -> Vec<Vec<f64>> {
         let pairs = rivals.iter().map(|rival| trials.differences(&rival.candidate, &leader.candidate, score));

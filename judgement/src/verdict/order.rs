@@ -6,9 +6,7 @@
 use libm::{log1p, sqrt};
 
 use super::limit::Limit;
-use super::{ByBlock, Rank, Yardstick};
-use crate::journal::Run;
-use crate::plan::Plan;
+use super::{Grounds, Rank};
 use crate::statistics::{Evidence, FEWEST};
 
 /// Probability of a false alarm of each of what is looked at besides, over all that it looks at.
@@ -27,15 +25,9 @@ struct Residual<'a> {
 }
 
 /// What stands out.
-pub(super) fn peculiarities(
-    plan: &Plan,
-    run: &Run,
-    yardstick: &Yardstick,
-    blocks: &ByBlock<'_>,
-    ranking: &[Rank],
-) -> Vec<Limit> {
-    let residuals = residuals(run, yardstick, blocks, ranking);
-    let tie = log1p(plan.protocol.tie);
+pub(super) fn peculiarities(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
+    let residuals = residuals(grounds, ranking);
+    let tie = log1p(grounds.tie());
     let matters = |evidence: &Evidence, several: usize| {
         evidence.p_different() * several as f64 <= ALARM && evidence.difference.abs() > tie
     };
@@ -57,19 +49,14 @@ pub(super) fn peculiarities(
     found
 }
 
-fn residuals<'a>(
-    run: &'a Run,
-    yardstick: &Yardstick,
-    blocks: &ByBlock<'_>,
-    ranking: &'a [Rank],
-) -> Vec<Residual<'a>> {
+fn residuals<'a>(grounds: &Grounds<'a>, ranking: &'a [Rank]) -> Vec<Residual<'a>> {
     let behind = |rank: &Rank| rank.behind.map_or(0.0, |behind| libm::log(behind.point));
     let mut all = Vec::new();
-    for state in run.prefix() {
+    for state in grounds.run.prefix() {
         let last = state.order.len().saturating_sub(1).max(1) as f64;
         let mut own: Vec<Residual<'a>> = Vec::new();
         for (at, name) in state.order.iter().enumerate() {
-            let score = blocks.trial(state.block, name).and_then(|trial| yardstick.log_score(trial));
+            let score = grounds.trials.trial(state.block, name).and_then(|trial| grounds.score(trial));
             let rank = ranking.iter().find(|rank| rank.candidate == *name);
             if let Some((score, rank)) = score.zip(rank) {
                 let before = at.checked_sub(1).and_then(|at| state.order.get(at));

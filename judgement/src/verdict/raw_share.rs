@@ -6,6 +6,7 @@ use crate::journal::{Unit, adapter_metric};
 use crate::plan::{Flow, Needs, Operation, Phase, Plan, Work};
 
 use super::PhaseEstimate;
+use super::estimates::find;
 
 /// One rate beside that of the bare device in the same direction.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -20,7 +21,7 @@ pub struct RawShare {
 
 /// Every rate in bytes per second as a share of the bare device's; nothing where the plan has not measured that.
 pub fn raw_shares(plan: &Plan, estimates: &[PhaseEstimate]) -> Vec<RawShare> {
-    let raw = |operation| plan.phases.iter().find(|phase| does(phase, operation));
+    let raw = |operation| plan.phases.iter().find(|phase| phase.work == Work::Operation(operation));
     let (read, write) = (raw(Operation::DeviceRead), raw(Operation::DeviceWrite));
     let mut shares = Vec::new();
     for found in estimates.iter().filter(|found| found.unit == Unit::BytesPerSecond) {
@@ -29,11 +30,8 @@ pub fn raw_shares(plan: &Plan, estimates: &[PhaseEstimate]) -> Vec<RawShare> {
             continue;
         }
         let reference = if reads(phase, &found.metric) { read } else { write };
-        let rate = reference.and_then(|reference| {
-            estimates.iter().find(|raw| {
-                raw.candidate == found.candidate && raw.phase == reference.name && raw.metric == "throughput"
-            })
-        });
+        let rate = reference
+            .and_then(|reference| find(estimates, &found.candidate, (&reference.name, "throughput")));
         let share =
             rate.map(|rate| found.estimate.point / rate.estimate.point).filter(|share| share.is_finite());
         if let Some(share) = share {
@@ -43,10 +41,6 @@ pub fn raw_shares(plan: &Plan, estimates: &[PhaseEstimate]) -> Vec<RawShare> {
         }
     }
     shares
-}
-
-fn does(phase: &Phase, operation: Operation) -> bool {
-    phase.work == Work::Operation(operation)
 }
 
 /// Whether a rate is one of reading: as the operation does, or, of an adapter's, as the metric says.

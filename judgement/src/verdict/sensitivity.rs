@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use super::goal::log_cost;
-use super::{ByBlock, Rank, Yardstick};
+use super::{Grounds, Rank};
 use crate::journal::Trial;
 use crate::statistics::Evidence;
 
@@ -31,8 +31,7 @@ pub struct Turn {
 /// The ranges of every weight of the goal, for the first of the ranking; nothing where there is no rival. Candidates
 /// `tied` with it are no rivals.
 pub(super) fn sensitivity(
-    yardstick: &Yardstick,
-    blocks: &ByBlock<'_>,
+    &Grounds { yardstick, trials, .. }: &Grounds<'_>,
     ranking: &[Rank],
     tied: &[String],
 ) -> Vec<WeightRange> {
@@ -45,7 +44,7 @@ pub(super) fn sensitivity(
         .filter_map(|name| {
             let behind = |phase: &String| {
                 let cost = |trial: &Trial| log_cost(&yardstick.metric, phase, trial);
-                Some(Evidence::of(&blocks.differences(name, &leader.candidate, cost))?.difference)
+                Some(Evidence::of(&trials.differences(name, &leader.candidate, cost))?.difference)
             };
             Some((name, weights.keys().map(behind).collect::<Option<Vec<f64>>>()?))
         })
@@ -53,10 +52,7 @@ pub(super) fn sensitivity(
     let lead =
         |behind: &[f64]| weights.values().zip(behind).map(|(weight, behind)| weight * behind).sum::<f64>();
     // Where phase by phase an outlier makes another the leader, there is no saying how far the weights may move.
-    if rivals.iter().any(|(_, behind)| lead(behind) < 0.0) {
-        return Vec::new();
-    }
-    if rivals.is_empty() {
+    if rivals.is_empty() || rivals.iter().any(|(_, behind)| lead(behind) < 0.0) {
         return Vec::new();
     }
     let ranges = weights.iter().enumerate().map(|(at, (phase, weight))| {

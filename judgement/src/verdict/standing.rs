@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{ByBlock, Deliberation, Yardstick};
+use super::{Deliberation, Grounds};
 use crate::journal::Run;
 use crate::statistics::{Estimate, Evidence, FEWEST, Rival};
 
@@ -76,11 +76,10 @@ pub(super) fn ranking(
     leader: Option<&str>,
     standings: &[Standing],
     measured: &[&str],
-    yardstick: &Yardstick,
-    blocks: &ByBlock<'_>,
+    grounds: &Grounds<'_>,
 ) -> Vec<Rank> {
     let score = |name: &str| {
-        let scores: Vec<f64> = blocks.of(name).filter_map(|trial| yardstick.log_score(trial)).collect();
+        let scores: Vec<f64> = grounds.trials.of(name).filter_map(|trial| grounds.score(trial)).collect();
         Some(Evidence::of(&scores)?.difference)
     };
     let mut scored: Vec<(&str, f64)> =
@@ -90,8 +89,8 @@ pub(super) fn ranking(
     let Some(leader) = known.or(scored.first().map(|(name, _)| *name)) else { return Vec::new() };
     let behind = |name: &str| {
         let own = standings.iter().find(|standing| standing.candidate == name && standing.against == leader);
-        let paired = || blocks.differences(name, leader, |trial| yardstick.log_score(trial));
-        own.map(|standing| standing.ratio).or_else(|| Some(Evidence::of(&paired())?.ratio()))
+        let paired = || Some(Evidence::of(&grounds.behind(name, leader))?.ratio());
+        own.map(|standing| standing.ratio).or_else(paired)
     };
     let mut ranking: Vec<Rank> = scored
         .iter()

@@ -8,9 +8,10 @@ mod reach;
 use serde::Serialize;
 
 use crate::journal::{Better, Trial, Unit};
-use crate::plan::{Claim, Of, Plan, Published};
+use crate::plan::{Claim, Of, Plan, Published, once_each};
 use crate::statistics::{Estimate, Evidence};
 
+use super::estimates::find;
 use super::goal::log_cost;
 use super::{ByBlock, PhaseEstimate, better_of};
 
@@ -125,30 +126,19 @@ fn judge_one<'a>(
     blocks: &ByBlock<'_>,
     tie: f64,
 ) -> ThenAndNow {
-    let find = |candidate: &str, phase: &str| {
-        estimates.iter().find(|found| {
-            found.candidate == candidate && found.phase == phase && found.metric == published.metric
-        })
-    };
-    let here = |name: &String| find(name, &published.phase);
+    let in_phase = |name: &str, phase: &str| find(estimates, name, (phase, &published.metric));
+    let here = |name: &String| in_phase(name, &published.phase);
     // Whole only where what it is a multiple of was measured, too.
     let side = |found: &'a PhaseEstimate, of: &Of| {
         let base = |of: &Of| {
             let candidate = of.of.get(&found.candidate).unwrap_or(&found.candidate);
             let phase = of.of_phase.as_ref().unwrap_or(&found.phase);
             let metric = of.of_metric.as_ref().unwrap_or(&found.metric);
-            estimates
-                .iter()
-                .find(|base| base.candidate == *candidate && base.phase == *phase && base.metric == *metric)
+            find(estimates, candidate, (phase, metric))
         };
         if of.is_none() { Some(Side { found, of: None }) } else { Some(Side { found, of: Some(base(of)?) }) }
     };
-    let mut named: Vec<String> = Vec::new();
-    for name in published.candidates() {
-        if !named.iter().any(|known| known == name) {
-            named.push(name.to_owned());
-        }
-    }
+    let named: Vec<String> = once_each(published.candidates().map(str::to_owned));
     let all =
         estimates.iter().filter(|found| found.phase == published.phase && found.metric == published.metric);
     let measured: Vec<&PhaseEstimate> =
@@ -164,7 +154,7 @@ fn judge_one<'a>(
     let (test, pairs): (Test, Vec<Pair<'_>>) = match &published.claim {
         Claim::Better { better, than, than_phase, by, of } => {
             let there = than_phase.as_ref().unwrap_or(&published.phase);
-            let others = than.iter().filter_map(|name| side(find(name, there)?, of));
+            let others = than.iter().filter_map(|name| side(in_phase(name, there)?, of));
             let others: Vec<Side<'_>> = others.collect();
             let ones = better.iter().filter_map(|name| side(here(name)?, of));
             let pairs = ones.flat_map(|one| others.iter().map(move |other| Pair::of(blocks, one, *other)));

@@ -5,12 +5,11 @@ use libm::log;
 use serde::Serialize;
 
 use crate::journal::Trial;
-use crate::plan::Plan;
 use crate::statistics::{Estimate, Evidence};
 
 use super::cost::cost_of_trial;
 use super::paired::{differences, side_by_side};
-use super::{ByBlock, Rank, Yardstick};
+use super::{Grounds, Rank};
 
 /// What is weighed against time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,18 +50,13 @@ impl Tradeoff {
 }
 
 /// The tradeoffs of every ranked candidate, in the order of the ranking.
-pub(super) fn tradeoffs(
-    plan: &Plan,
-    yardstick: &Yardstick,
-    blocks: &ByBlock<'_>,
-    ranking: &[Rank],
-) -> Vec<Tradeoff> {
+pub(super) fn tradeoffs(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Tradeoff> {
     let names: Vec<&str> = ranking.iter().map(|rank| rank.candidate.as_str()).collect();
-    let phases = yardstick.phases();
+    let phases = grounds.yardstick.phases();
     let [cpu, space, written] = COSTS.map(|cost| {
-        side_by_side(blocks, names.first().copied(), &names, |trial| of_trial(&phases, trial, cost))
+        side_by_side(grounds.trials, names.first().copied(), &names, |trial| of_trial(&phases, trial, cost))
     });
-    let beaten = beaten(plan.protocol.tie, yardstick, blocks, &names);
+    let beaten = beaten(grounds, &names);
     let tradeoff = |(at, beater): (usize, Option<usize>)| Tradeoff {
         candidate: names[at].to_owned(),
         cpu: cpu[at],
@@ -74,22 +68,17 @@ pub(super) fn tradeoffs(
     beaten.into_iter().enumerate().map(tradeoff).collect()
 }
 
-/// The log of something of a trial, less is better.
-type Number<'a> = &'a dyn Fn(&Trial) -> Option<f64>;
-
 /// The first in the ranking that beats each: shown to be as good in everything, but for what does not matter, and better in
 /// something by more than that, by intervals. What one of the two did not have is no reason.
-fn beaten(tie: f64, yardstick: &Yardstick, blocks: &ByBlock<'_>, names: &[&str]) -> Vec<Option<usize>> {
-    let phases = yardstick.phases();
+fn beaten(grounds: &Grounds<'_>, names: &[&str]) -> Vec<Option<usize>> {
+    let (phases, tie) = (grounds.yardstick.phases(), grounds.tie());
     let cost = |trial: &Trial, cost| of_trial(&phases, trial, cost).filter(|value| *value > 0.0).map(log);
-    let goal = |trial: &Trial| yardstick.log_score(trial);
-    let measures: [Number<'_>; 4] =
-        [&goal, &|trial| cost(trial, Cost::Cpu), &|trial| cost(trial, Cost::Space), &|trial| {
-            cost(trial, Cost::Written)
-        }];
     // Each number of each trial is looked up once, however many it is compared with.
-    let tables = measures.map(|number| blocks.rows(names, number));
+    let of_cost = |which| grounds.trials.rows(names, |trial| cost(trial, which));
+    let goal = grounds.trials.rows(names, |trial| grounds.score(trial));
+    let tables = [goal].into_iter().chain(COSTS.map(of_cost));
     let mut beaten = vec![None; names.len()];
+    let tables: Vec<_> = tables.collect();
     for at in 0..names.len() {
         let (mut no_worse, mut better) = (vec![true; names.len()], vec![false; names.len()]);
         for rows in &tables {

@@ -8,6 +8,7 @@ use maud::{Markup, PreEscaped, html};
 use super::trend::Trend;
 use super::{ComparisonReport, differences, outcome, row, word};
 use crate::journal::{Run, metric};
+use crate::plan::once_each;
 use crate::report::html::{place, shell, text_table};
 use crate::report::text::{count, one_line};
 use crate::verdict::{Change, Comparison};
@@ -96,14 +97,8 @@ fn folded(what: &str, lines: &[String]) -> Markup {
 /// Candidates by phases, in the order in which they were judged.
 fn picture(report: &ComparisonReport<'_>) -> Markup {
     let judged = &report.found.whole.judged;
-    let (mut names, mut phases): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
-    for change in judged {
-        for (known, one) in [(&mut names, change.candidate.as_str()), (&mut phases, change.subject())] {
-            if !known.contains(&one) {
-                known.push(one);
-            }
-        }
-    }
+    let names = once_each(judged.iter().map(|change| change.candidate.as_str()));
+    let phases = once_each(judged.iter().map(Change::subject));
     let trends: Vec<Trend<'_>> = judged.iter().map(|change| Trend::of(report, change)).collect();
     let reach = trends.iter().map(Trend::reach).fold(NARROWEST, f64::max).min(WIDEST);
     let at = |name: &str, phase: &str| {

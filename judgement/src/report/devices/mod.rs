@@ -12,7 +12,7 @@ use super::text::{count, listing};
 use super::text_table::TextTable;
 use super::{Format, Report, ReportError};
 use crate::journal::Run;
-use crate::plan::{Bytes, Circumstances, DeviceSource, Plan};
+use crate::plan::{Bytes, Circumstances, DeviceSource, Plan, once_each};
 use crate::statistics::{FEWEST, mean};
 use crate::verdict::{Estimate, Sites, Verdict, Yardstick, by_site};
 
@@ -113,12 +113,8 @@ impl DeviceReport {
             }
             rows.push(row);
         }
-        let mut candidates: Vec<String> = Vec::new();
-        for name in parts.iter().flat_map(|(_, plan, _)| plan.candidates.iter().map(|one| &one.name)) {
-            if !candidates.contains(name) {
-                candidates.push(name.clone());
-            }
-        }
+        let named = parts.iter().flat_map(|(_, plan, _)| &plan.candidates);
+        let candidates = once_each(named.map(|candidate| candidate.name.clone()));
         let across = across(&rows, &candidates, first.plan.protocol.tie);
         let mut table = DeviceReport {
             title: first.plan.title.clone(),

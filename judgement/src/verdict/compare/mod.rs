@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::journal::{CandidateStatus, Run};
-use crate::plan::{Goal, Plan, is_twin};
+use crate::plan::{Goal, Plan, is_twin, once_each};
 use crate::statistics::{FEWEST, holm};
 use crate::verdict::weights;
 
@@ -248,14 +248,9 @@ fn costs_shown<'a>(
         let costs = COSTS.iter().chain(REQUESTS.iter().filter(|_| another_kernel));
         shown.extend(costs.filter(|cost| **cost != goal).map(|cost| (*name, *cost)));
     }
-    let mut steps: Vec<&str> = Vec::new();
-    for observation in run.trials.iter().flat_map(|trial| &trial.observations) {
-        let name = observation.phase.as_str();
-        if !headline.contains(&name) && !steps.contains(&name) {
-            steps.push(name);
-        }
-    }
-    shown.extend(steps.into_iter().map(|name| (name, "durable")));
+    let observations = run.trials.iter().flat_map(|trial| &trial.observations);
+    let steps = once_each(observations.map(|observation| observation.phase.as_str()));
+    shown.extend(steps.into_iter().filter(|name| !headline.contains(name)).map(|name| (name, "durable")));
     shown
 }
 

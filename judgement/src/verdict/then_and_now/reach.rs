@@ -4,7 +4,7 @@ use crate::journal::{Better, Trial};
 use crate::plan::Published;
 use crate::statistics::Evidence;
 
-use super::{Because, ByBlock, Now, PhaseEstimate, all_of, log_cost, word};
+use super::{Because, ByBlock, Now, PhaseEstimate, all_of, find, log_cost, word};
 
 /// Judges whether each of these candidates reaches the share `limit` of its number `of` (metric and phase): by the shares in its
 /// trials, since what makes one number larger in a trial mostly does so with the other.
@@ -16,15 +16,11 @@ pub(super) fn judge(
     limit: f64,
     (of_metric, of_phase): (&str, &str),
 ) -> (Now, Because) {
-    let find = |candidate: &str, metric: &str, phase: &str| {
-        estimates
-            .iter()
-            .find(|found| found.candidate == candidate && found.metric == metric && found.phase == phase)
-    };
     let mut judged = Vec::new();
     for candidate in candidates {
-        let own = find(candidate, &published.metric, &published.phase);
-        let (Some(own), Some(whole)) = (own, find(candidate, of_metric, of_phase)) else { continue };
+        let own = find(estimates, candidate, (&published.phase, &published.metric));
+        let whole = find(estimates, candidate, (of_phase, of_metric));
+        let (Some(own), Some(whole)) = (own, whole) else { continue };
         let log = |of: &PhaseEstimate| {
             let sign = if of.direction() == Better::Higher { -1.0 } else { 1.0 };
             let (metric, phase) = (of.metric.clone(), of.phase.clone());
