@@ -1,6 +1,7 @@
 //! Comparing what lies in a folder with what must: every difference counted, the first few shown precisely.
 
 use std::collections::{HashMap, HashSet};
+use std::convert::identity;
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -11,7 +12,7 @@ use rustix::io::Errno;
 use thiserror::Error;
 
 use super::content::{Body, TRANSFER};
-use super::descriptor::{Listing, Stopped, is_mount_root, look, open_directory, open_path, type_of};
+use super::descriptor::{Listing, is_mount_root, look, open_directory, open_path, type_of};
 use super::digest::{digest_of, open_to_read};
 use super::error::IoFailure;
 use super::manifest::{Contents, Manifest};
@@ -172,7 +173,7 @@ impl<'a> Comparison<'a> {
         let entries = tree.entries_of(directory);
         let names: HashSet<&CStr> = entries.iter().map(|entry| tree.name(entry.name)).collect();
         let spare = number == 0 && is_mount_root(here);
-        let read = listing.each::<Errno>(here, |name, _| {
+        let read = listing.each(here, identity, |name, _| {
             let known = names.contains(name) || directories.contains(&(number as u32, name));
             let nobodys = spare && name == c"lost+found";
             if !known && !nobodys {
@@ -184,7 +185,7 @@ impl<'a> Comparison<'a> {
             }
             Ok(())
         });
-        if let Err(Stopped::Reading(errno) | Stopped::Entry(errno)) = read {
+        if let Err(errno) = read {
             self.different(|tree| format!("{}/ cannot be listed ({errno})", tree.directory_path(number)));
         }
         for (place, entry) in entries.iter().enumerate() {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::content::TRANSFER;
-use super::descriptor::{Listing, Stopped, look, open_directory, type_of};
+use super::descriptor::{Listing, look, open_directory, type_of};
 use super::error::IoFailure;
 use super::folder::Selection;
 use super::tree::{Directory, Entry, EntryKind, Tree};
@@ -166,11 +166,11 @@ impl Copier<'_> {
         let shown = if depth == 0 { 0o755 } else { mode };
         self.copied.tree.directories.push(Directory { parent, name, first, count: 0, depth, mode: shown });
         let mut names: Vec<(CString, FileType)> = Vec::new();
-        let read = self.listing.each::<Errno>(source, |name, kind| {
+        let keep = |name: &CStr, kind| {
             names.push((name.to_owned(), kind));
             Ok(())
-        });
-        if let Err(Stopped::Reading(errno) | Stopped::Entry(errno)) = read {
+        };
+        if let Err(errno) = self.listing.each(source, |errno| errno, keep) {
             self.skip(errno);
         }
         names.sort_unstable_by(|one, other| one.0.cmp(&other.0));

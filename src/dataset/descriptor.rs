@@ -62,30 +62,26 @@ pub(crate) struct Listing {
     buffer: Vec<MaybeUninit<u8>>,
 }
 
-/// Why reading a directory ended early: the reading itself, or what was done with an entry.
-pub(crate) enum Stopped<E> {
-    Reading(Errno),
-    Entry(E),
-}
-
 impl Listing {
     /// 128 KiB: some thousand entries per system call.
     pub(crate) fn new() -> Self {
         Self { buffer: vec![MaybeUninit::uninit(); 128 * 1024] }
     }
 
-    /// Calls `each` for every entry of the directory from where it stands, except `.` and `..`.
+    /// Calls `each` for every entry of the directory from where it stands, except `.` and `..`, and `unread` where the
+    /// directory cannot be read on. The first error ends it.
     pub(crate) fn each<E>(
         &mut self,
         directory: BorrowedFd<'_>,
+        unread: impl Fn(Errno) -> E,
         mut each: impl FnMut(&CStr, FileType) -> Result<(), E>,
-    ) -> Result<(), Stopped<E>> {
+    ) -> Result<(), E> {
         let mut entries = RawDir::new(directory, &mut self.buffer);
         while let Some(entry) = entries.next() {
-            let entry = entry.map_err(Stopped::Reading)?;
+            let entry = entry.map_err(&unread)?;
             let name = entry.file_name();
             if name != c"." && name != c".." {
-                each(name, entry.file_type()).map_err(Stopped::Entry)?;
+                each(name, entry.file_type())?;
             }
         }
         Ok(())

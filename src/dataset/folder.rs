@@ -5,6 +5,7 @@
 //! size is about reached. The order depends on nothing but the names, so a run can be repeated elsewhere.
 
 use std::collections::HashSet;
+use std::convert::identity;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -16,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::plan::Dataset;
 
-use super::descriptor::{Listing, Stopped, look, open_directory, type_of};
+use super::descriptor::{Listing, look, open_directory, type_of};
 
 /// Depth of the directories that are taken whole.
 const DEPTH: usize = 2;
@@ -111,13 +112,11 @@ impl Picker {
         let mut entries = Vec::new();
         // Opened anew: a descriptor that was read once stands at the end of its directory.
         let fresh = open_directory(here, c".")?;
-        let read = self.listing.each::<Errno>(fresh.as_fd(), |name, kind| {
+        let keep = |name: &CStr, kind| {
             entries.push((name.to_owned(), kind));
             Ok(())
-        });
-        if let Err(Stopped::Reading(errno) | Stopped::Entry(errno)) = read {
-            return Err(errno);
-        }
+        };
+        self.listing.each(fresh.as_fd(), identity, keep)?;
         for (name, kind) in entries.iter_mut().filter(|(_, kind)| *kind == FileType::Unknown) {
             *kind = look(here, name).map_or(FileType::Unknown, |status| type_of(&status));
         }

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use super::descriptor::{Listing, Stopped, is_mount_root, look, open_directory, open_path, type_of};
+use super::descriptor::{Listing, is_mount_root, look, open_directory, open_path, type_of};
 use super::error::IoFailure;
 use super::tree::{Directory, Entry, EntryKind, Tree};
 
@@ -56,15 +56,13 @@ impl Lister {
         };
         let skip_lost_and_found = depth == 0 && is_mount_root(here);
         let mut names: Vec<CString> = Vec::new();
-        let read = self.listing.each::<Errno>(here, |name, _| {
+        let unread = |errno| failed(&self.tree, "list", c"", errno);
+        self.listing.each(here, unread, |name, _| {
             if !(skip_lost_and_found && name == c"lost+found") {
                 names.push(name.to_owned());
             }
             Ok(())
-        });
-        if let Err(Stopped::Reading(errno) | Stopped::Entry(errno)) = read {
-            return Err(failed(&self.tree, "list", c"", errno));
-        }
+        })?;
         names.sort_unstable();
         let mut below = Vec::new();
         for name in names {

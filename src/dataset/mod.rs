@@ -36,7 +36,7 @@ pub use stage::{Staged, StagingRecord, adopt, room_for, stage};
 pub use tree::Totals;
 
 pub(crate) use content::{Body, Content, TRANSFER};
-pub(crate) use descriptor::{Listing, Stopped, look, open_below, open_directory, open_path, type_of};
+pub(crate) use descriptor::{Listing, look, open_below, open_directory, open_path, type_of};
 pub(crate) use manifest::Shared;
 pub(crate) use prepare::Origin;
 pub(crate) use tree::Tree;

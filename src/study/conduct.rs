@@ -1,11 +1,12 @@
 //! The loop over blocks.
 
-use crate::journal::{Caution, Ending, Event, JournalError, OpenJournal, TrialId};
-use crate::lab::{Lab, LabError, Medium, Obstacle};
+use crate::journal::{Caution, Ending, Event, OpenJournal, TrialId};
+use crate::lab::{Lab, Medium, Obstacle};
 use crate::plan::Plan;
 
 use super::conclusion::{Conclusion, next_to_try, still_in};
 use super::disturbance::broken_rule;
+use super::error::SessionError;
 use super::observer::Observer;
 use super::prospect::obstacle;
 use super::schedule::{order, order_seed};
@@ -14,15 +15,6 @@ use super::watcher::Watcher;
 
 /// A block by itself is not tried more often than this.
 const ATTEMPTS: u32 = 3;
-
-/// A study had to be given up.
-#[derive(Debug, thiserror::Error)]
-pub enum StudyError {
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    #[error(transparent)]
-    Lab(#[from] LabError),
-}
 
 /// A plan being carried out.
 pub struct Study<'a> {
@@ -42,7 +34,7 @@ impl Study<'_> {
     ///
     /// # Errors
     /// When the journal cannot be written or trials cannot be started. Failed trials are no errors.
-    pub fn conduct(&mut self, resumed: Option<Event>) -> Result<(), StudyError> {
+    pub fn conduct(&mut self, resumed: Option<Event>) -> Result<(), SessionError> {
         if let Some(event) = resumed {
             self.report(None, event)?;
         }
@@ -98,7 +90,7 @@ impl Study<'_> {
         number: u32,
         order_seed: u64,
         out: &[String],
-    ) -> Result<bool, StudyError> {
+    ) -> Result<bool, SessionError> {
         self.skip_what_cannot_be_tried()?;
         let here = still_in(self.plan, self.journal.run()?).map(str::to_owned);
         let tried: Vec<String> = here.filter(|name| !out.contains(name)).collect();
@@ -127,7 +119,7 @@ impl Study<'_> {
 
     /// Runs the trials of a block, or what is left of them. Whether it counts hangs on the machine, never on what was
     /// measured.
-    fn block(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<(), StudyError> {
+    fn block(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<(), SessionError> {
         let plan = self.plan;
         self.trials(block, attempt, names)?;
         let run = self.journal.run()?;
@@ -145,7 +137,7 @@ impl Study<'_> {
 
     /// Looks at everything measured so far: drops who takes no further part, and ends the study when nothing is left to
     /// find out. Whether it ended.
-    fn conclude(&mut self) -> Result<bool, StudyError> {
+    fn conclude(&mut self) -> Result<bool, SessionError> {
         let Conclusion { drop, end } = Conclusion::of(self.plan, self.journal.run()?);
         for (candidate, reason) in drop {
             self.report(None, Event::CandidateDropped { candidate, reason })?;
@@ -158,7 +150,7 @@ impl Study<'_> {
     }
 
     /// Candidates that cannot be tried here are named once, before the first block.
-    fn skip_what_cannot_be_tried(&mut self) -> Result<(), StudyError> {
+    fn skip_what_cannot_be_tried(&mut self) -> Result<(), SessionError> {
         let untried: Vec<String> = still_in(self.plan, self.journal.run()?).map(str::to_owned).collect();
         for candidate in self.plan.candidates.iter().filter(|candidate| untried.contains(&candidate.name)) {
             let obstacle = obstacle(self.plan, self.lab, candidate, self.medium.size());
@@ -170,7 +162,7 @@ impl Study<'_> {
         Ok(())
     }
 
-    pub(super) fn report(&mut self, trial: Option<&TrialId>, event: Event) -> Result<(), StudyError> {
+    pub(super) fn report(&mut self, trial: Option<&TrialId>, event: Event) -> Result<(), SessionError> {
         let record = self.journal.append(trial, event)?;
         self.observer.event(trial, &record.event);
         Ok(())

@@ -1,4 +1,4 @@
-//! Why a run cannot be begun or carried on.
+//! Why a run cannot be begun or carried on, or had to be given up.
 
 use std::path::PathBuf;
 

@@ -31,7 +31,7 @@ mod watcher;
 pub use calibration::measure_device;
 pub use claim::Permission;
 pub use conclusion::{Conclusion, next_to_try};
-pub use conduct::{Study, StudyError};
+pub use conduct::Study;
 pub use error::SessionError;
 pub use folder::{PLAN_FILE, RunFolder, RunFolderError};
 pub use observer::{Observer, Silent};

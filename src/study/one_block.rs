@@ -7,7 +7,7 @@ use crate::lab::Choice;
 use crate::plan::{DeviceSource, Plan};
 
 use super::claim::Permission;
-use super::conduct::{Study, StudyError};
+use super::conduct::Study;
 use super::error::SessionError;
 use super::observer::Observer;
 use super::prospect::check_datasets;
@@ -73,9 +73,6 @@ impl OneBlock<'_> {
         let jobs = choice.jobs;
         let mut study =
             Study { plan: &plan, lab, medium, journal, observer, watcher: watcher.as_mut(), jobs };
-        study.conduct_one(self.number, self.order_seed, &self.out).map_err(|error| match error {
-            StudyError::Journal(error) => error.into(),
-            StudyError::Lab(error) => error.into(),
-        })
+        study.conduct_one(self.number, self.order_seed, &self.out)
     }
 }

@@ -8,7 +8,7 @@ use crate::plan::Plan;
 
 use super::claim::Permission;
 use super::conclusion::still_in;
-use super::conduct::{Study, StudyError};
+use super::conduct::Study;
 use super::environment::environment;
 use super::error::SessionError;
 use super::folder::RunFolder;
@@ -136,7 +136,7 @@ impl Session {
     ///
     /// # Errors
     /// When the journal cannot be written or trials cannot be started. Failed trials are no errors.
-    pub fn conduct(self, observer: &mut dyn Observer) -> Result<(), StudyError> {
+    pub fn conduct(self, observer: &mut dyn Observer) -> Result<(), SessionError> {
         let Session { plan, choice, medium, journal, resumed, .. } = self;
         let lab = choice.lab.as_ref();
         let mut watcher = watcher(lab, &medium);

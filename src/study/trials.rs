@@ -10,7 +10,8 @@ use crate::lab::{LabError, TrialEnd};
 use crate::plan::Candidate;
 use crate::trial::{Repeats, TrialSpec};
 
-use super::conduct::{Study, StudyError};
+use super::conduct::Study;
+use super::error::SessionError;
 use super::repeats::repeats;
 
 /// What to do about a trial that was killed twice.
@@ -36,7 +37,7 @@ impl Study<'_> {
     /// Does these trials. One that fails is no error here: the journal says so. One that was killed is done again, once: an
     /// accident says nothing about the candidate. After an error none is begun any more, and those under way are
     /// recorded to their ends.
-    pub(super) fn trials(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<(), StudyError> {
+    pub(super) fn trials(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<(), SessionError> {
         let plan = self.plan;
         let repeats = repeats(plan, self.journal.run()?);
         let task = |name: &String| {
@@ -106,7 +107,7 @@ impl Study<'_> {
     }
 
     /// What an earlier try recorded is nobody's from the new beginning on.
-    fn begin(&mut self, task: &Task<'_>) -> Result<(), StudyError> {
+    fn begin(&mut self, task: &Task<'_>) -> Result<(), SessionError> {
         self.watcher.begin();
         self.report(Some(&task.id), Event::TrialStarted {})?;
         match &task.killed {
@@ -118,7 +119,7 @@ impl Study<'_> {
         }
     }
 
-    fn hear(&mut self, task: &mut Task<'_>, event: Event) -> Result<(), StudyError> {
+    fn hear(&mut self, task: &mut Task<'_>, event: Event) -> Result<(), SessionError> {
         if let Event::Observation(observation) = &event {
             task.own_bytes += bytes_at_most(observation);
         }
@@ -126,7 +127,7 @@ impl Study<'_> {
     }
 
     /// Records the end of a trial, or gives it back to be done again.
-    fn end<'a>(&mut self, task: Task<'a>, end: TrialEnd) -> Result<Option<Task<'a>>, StudyError> {
+    fn end<'a>(&mut self, task: Task<'a>, end: TrialEnd) -> Result<Option<Task<'a>>, SessionError> {
         let id = &task.id;
         self.medium = self.medium.clone().after_first_write();
         let killed = end.killed && task.killed.is_some();
@@ -158,7 +159,7 @@ impl Study<'_> {
         Ok(None)
     }
 
-    fn caution(&mut self, id: &TrialId, text: String) -> Result<(), StudyError> {
+    fn caution(&mut self, id: &TrialId, text: String) -> Result<(), SessionError> {
         self.report(Some(id), Event::Caution(Caution { phase: String::new(), text }))
     }
 }

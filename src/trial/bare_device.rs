@@ -33,7 +33,6 @@ impl BareDevice {
         scheduler: Option<&str>,
         sink: &mut Sink,
     ) -> Result<Self, TrialError> {
-        let host = |error: &dyn std::fmt::Display| TrialError::Host(error.to_string());
         let mut facts = Facts::new();
         let (path, attached, hold) = match device {
             TrialDevice::Guest { path } => (path.clone(), None, None),
@@ -52,11 +51,11 @@ impl BareDevice {
             }
             TrialDevice::Block { ticket } => {
                 // Everything the guard saw is looked at again here, right before the first write.
-                let claim = ticket.redeem(&Root::default()).map_err(|error| host(&error))?;
+                let claim = ticket.redeem(&Root::default()).map_err(TrialError::host)?;
                 let discarded = claim.discard().map_err(TrialError::io("discard the device"))?;
                 facts.insert("device.discarded".to_owned(), discarded.to_string());
                 // mkfs and mount claim it themselves from here on.
-                let hold = Hold::of(claim).map_err(|error| host(&error))?;
+                let hold = Hold::of(claim).map_err(TrialError::host)?;
                 (ticket.path.clone(), None, Some(hold))
             }
         };
@@ -80,7 +79,7 @@ impl BareDevice {
         let Some(hold) = &self.hold else { return Ok(()) };
         let root = Root::default();
         let checked = if claimed { hold.check(&root) } else { hold.check_free(&root) };
-        checked.map(drop).map_err(|refusal| TrialError::Host(refusal.to_string()))
+        checked.map(drop).map_err(TrialError::host)
     }
 
     /// Puts what is cached of the image below a loop device out of memory: one that has no direct I/O reads through it.

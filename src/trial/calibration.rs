@@ -16,7 +16,7 @@ pub(super) fn calibrate(device: &BareDevice, grid: Grid, sink: &mut Sink) -> Res
     let mut disk =
         Raw::open(device.path(), grid == Grid::Writing).map_err(TrialError::io("open the device"))?;
     let found = measure(&mut disk, grid).map_err(TrialError::io("measure the device"))?;
-    let text = serde_json::to_string(&found).map_err(|error| TrialError::Host(error.to_string()))?;
+    let text = serde_json::to_string(&found).map_err(TrialError::host)?;
     sink.facts(Facts::from([(MEASURED.to_owned(), text)]));
     Ok(())
 }

@@ -45,4 +45,9 @@ impl TrialError {
     pub(super) fn io(what: &'static str) -> impl FnOnce(std::io::Error) -> TrialError {
         move |source| TrialError::Io { what, source }
     }
+
+    /// Likewise: what this machine refused, told as it is.
+    pub(super) fn host(error: impl std::fmt::Display) -> TrialError {
+        TrialError::Host(error.to_string())
+    }
 }

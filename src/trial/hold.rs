@@ -45,7 +45,7 @@ pub fn stage() -> u8 {
 
 fn stage_all(assignment: &Assignment) -> Result<(), TrialError> {
     std::fs::create_dir_all(ROOM).map_err(TrialError::io("make the room for datasets"))?;
-    mounts::memory(Path::new(ROOM), "755").map_err(|error| TrialError::Host(error.to_string()))?;
+    mounts::memory(Path::new(ROOM), "755").map_err(TrialError::host)?;
     let materials = Materials::gather(assignment, &mut Sink::new(std::io::sink()))?;
     write_records(&materials)
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::fs::FileType;
 
 use crate::filesystem::{DIRECTORY, Filesystem};
-use crate::host::cell::{CellError, Workshop, make_node, private_devices};
+use crate::host::cell::{Workshop, make_node, private_devices};
 use crate::host::kernel_log::KernelLog;
 use crate::host::procfs::processes_named;
 use crate::host::program::{Program, succeeded};
@@ -163,18 +163,15 @@ impl<'a> Stack<'a> {
     /// From here on there is no disk but this stack's, neither for us nor for any tool, whatever its options name: those
     /// of mkfs and mount are the plan's. The claim, and staging, needed others.
     pub(super) fn shut_in(&mut self) -> Result<(), TrialError> {
-        let failed = |error: CellError| TrialError::Host(error.to_string());
         let mapper = Path::new(MAPPER);
-        let Some(claim) = self.claim else { return private_devices(&[]).map_err(failed) };
+        let Some(claim) = self.claim else { return Ok(private_devices(&[])?) };
         let mut kept = vec![claim.path()];
         if !self.encryption.is_none() && mapper.exists() {
             kept.push(mapper);
         }
-        private_devices(&kept).map_err(failed)?;
-        self.workshops = Some(Workshops {
-            mounting: Workshop::for_mounting().map_err(failed)?,
-            formatting: Workshop::for_formatting().map_err(failed)?,
-        });
+        private_devices(&kept)?;
+        self.workshops =
+            Some(Workshops { mounting: Workshop::for_mounting()?, formatting: Workshop::for_formatting()? });
         Ok(())
     }
 
@@ -225,8 +222,7 @@ impl<'a> Stack<'a> {
             .ok_or_else(|| TrialError::Host(format!("cryptsetup made no device `{}`", self.mapping)))?;
         let number = device_number(&node)
             .ok_or_else(|| TrialError::Host(format!("{} has no device number", node.display())))?;
-        make_node(&node, FileType::BlockDevice, number)
-            .map_err(|error| TrialError::Host(error.to_string()))?;
+        make_node(&node, FileType::BlockDevice, number).map_err(TrialError::host)?;
         self.opened = Some(node);
         // Held open here and marked for removal with its last user: a crash leaves nothing, an unmount changes nothing.
         self.held = Some(File::open(self.top()).map_err(TrialError::io("hold the encrypted device"))?);
@@ -250,7 +246,7 @@ impl<'a> Stack<'a> {
         if self.in_folder() {
             let shown = mounts::bind(Path::new(PLACE), Path::new(MOUNT));
             self.mounted = shown.is_ok();
-            return shown.map_err(|error| TrialError::Host(error.to_string()));
+            return shown.map_err(TrialError::host);
         }
         let mount = self.filesystem.mount(&self.candidate.mount);
         let device = self.top().to_string_lossy().into_owned();

@@ -1,12 +1,12 @@
 //! `directory.list` and `directory.empty`: one directory with very many files.
 
+use std::convert::identity;
 use std::os::fd::AsFd;
 use std::time::Instant;
 
 use rustix::fs::{AtFlags, FileType};
-use rustix::io::Errno;
 
-use crate::dataset::{Listing, Stopped, look, type_of};
+use crate::dataset::{Listing, look, type_of};
 
 use super::latency::{Latency, finish};
 use super::ledger::{Remains, Seen, Written};
@@ -20,7 +20,7 @@ pub(crate) fn list(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let target = site.open_target()?;
     let mut latency = Latency::new("statx")?;
     let mut seen = Seen::default();
-    let read = Listing::new().each(target.as_fd(), |name, _| {
+    let read = Listing::new().each(target.as_fd(), identity, |name, _| {
         let start = Instant::now();
         let status = look(target.as_fd(), name)?;
         latency.since(start);
@@ -30,10 +30,7 @@ pub(crate) fn list(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         }
         Ok(())
     });
-    read.map_err(|stopped| {
-        let (Stopped::Reading(errno) | Stopped::Entry(errno)) = stopped;
-        site.failed("list", errno)
-    })?;
+    read.map_err(|errno| site.failed("list", errno))?;
     site.note_seen(seen);
     Ok(Done { logical_bytes: 0, files: seen.files, histograms: finish(&[&latency]), main_call: "statx" })
 }
@@ -62,16 +59,14 @@ pub(crate) fn empty(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
             rustix::fs::seek(&target, rustix::fs::SeekFrom::Start(0))
                 .map_err(|errno| site.failed("list", errno))?;
         }
-        let read = listing.each(target.as_fd(), |name, _| {
+        let unread = |errno| site.failed("list", errno);
+        listing.each(target.as_fd(), unread, |name, _| {
             let start = Instant::now();
-            rustix::fs::unlinkat(&target, name, AtFlags::empty())?;
+            rustix::fs::unlinkat(&target, name, AtFlags::empty())
+                .map_err(|errno| site.failed("remove a file from", errno))?;
             latency.since(start);
             files += 1;
-            Ok::<(), Errno>(())
-        });
-        read.map_err(|stopped| match stopped {
-            Stopped::Reading(errno) => site.failed("list", errno),
-            Stopped::Entry(errno) => site.failed("remove a file from", errno),
+            Ok(())
         })?;
         if files >= expected {
             break;

@@ -8,7 +8,7 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use crate::dataset::{
-    DatasetError, HardLinks, IoFailure, Listing, Manifest, Origin, Prepared, Source, Staged, Stopped, Tree,
+    DatasetError, HardLinks, IoFailure, Listing, Manifest, Origin, Prepared, Source, Staged, Tree,
     open_below, open_directory, open_path,
 };
 use crate::plan::{Kind, Operation};
@@ -172,15 +172,8 @@ impl Workplace<'_> {
             errno => self.failed("open the directory", errno),
         })?;
         if there {
-            match Listing::new().each(target.as_fd(), |_, _| Err(())) {
-                Ok(()) => {}
-                Err(Stopped::Entry(())) => {
-                    return Err(self.already_there());
-                }
-                Err(Stopped::Reading(errno)) => {
-                    return Err(self.failed("list the directory", errno));
-                }
-            }
+            let unread = |errno| self.failed("list the directory", errno);
+            Listing::new().each(target.as_fd(), unread, |_, _| Err(self.already_there()))?;
         }
         Ok(target)
     }

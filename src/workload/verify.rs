@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-use crate::dataset::{IoFailure, Listing, Manifest, Prepared, Staged, Stopped, open_path};
+use crate::dataset::{IoFailure, Listing, Manifest, Prepared, Staged, open_path};
 
 use super::WorkError;
 use super::ledger::{Ledger, Remains};
@@ -43,17 +43,15 @@ pub(crate) fn empty(operation: &'static str, at: &Path) -> Result<(), WorkError>
         failure: IoFailure::new(call, at.display().to_string(), errno),
     };
     let directory = open_path(at).map_err(|errno| failed("open", errno))?;
-    Listing::new().each(directory.as_fd(), |name, _| Err(name.to_string_lossy().into_owned())).map_err(
-        |stopped| match stopped {
-            Stopped::Reading(errno) => failed("list", errno),
-            Stopped::Entry(name) => WorkError::Miscounted {
-                operation,
-                at: at.display().to_string(),
-                saw: format!("`{name}`"),
-                expected: "nothing".into(),
-            },
-        },
-    )
+    let unread = |errno| failed("list", errno);
+    Listing::new().each(directory.as_fd(), unread, |name, _| {
+        Err(WorkError::Miscounted {
+            operation,
+            at: at.display().to_string(),
+            saw: format!("`{}`", name.to_string_lossy()),
+            expected: "nothing".into(),
+        })
+    })
 }
 
 pub(crate) fn absent(operation: &'static str, at: &Path) -> Result<(), WorkError> {

@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::dataset::{IoFailure, Listing, Stopped, TRANSFER, look, open_directory, read_some, type_of};
+use crate::dataset::{IoFailure, Listing, TRANSFER, look, open_directory, read_some, type_of};
 
 use super::latency::{Latency, finish};
 use super::ledger::{Remains, Seen, Written};
@@ -79,7 +79,8 @@ impl<V: Visitor> Walk<'_, V> {
     fn enter(&mut self, directory: OwnedFd) -> Result<(), IoFailure> {
         let start = self.names.len();
         let (visitor, names) = (&mut *self.visitor, &mut self.names);
-        let read = self.listing.each(directory.as_fd(), |name, kind| {
+        let unread = |errno| ("list", String::new(), errno);
+        let read = self.listing.each(directory.as_fd(), unread, |name, kind| {
             let trouble =
                 |call: &'static str| move |errno| (call, name.to_string_lossy().into_owned(), errno);
             let kind = match kind {
@@ -95,14 +96,9 @@ impl<V: Visitor> Walk<'_, V> {
             }
             visitor.file(directory.as_fd(), name, kind).map_err(trouble(V::VERB))
         });
-        match read {
-            Ok(()) => {
-                self.levels.push(Level { directory, start, current: start, next: start, passes: 0 });
-                Ok(())
-            }
-            Err(Stopped::Reading(errno)) => Err(self.failed("list", "", errno)),
-            Err(Stopped::Entry((call, name, errno))) => Err(self.failed(call, &name, errno)),
-        }
+        read.map_err(|(call, name, errno)| self.failed(call, &name, errno))?;
+        self.levels.push(Level { directory, start, current: start, next: start, passes: 0 });
+        Ok(())
     }
 
     /// Goes into the current subdirectory of the deepest level.
