@@ -195,6 +195,22 @@ fn a_symbolic_link_out_of_the_mount_is_never_followed() {
     assert!(outside.join("where/precious").exists());
 }
 
+/// However many compare.
+#[test]
+fn every_difference_is_counted_and_the_first_are_named_in_order() {
+    let Dataset::Tree(shape) = tree(200, 1 << 20) else { unreachable!() };
+    let mut bench = Bench::new(&Dataset::Tree(TreeShape { hard_links: None, ..shape }));
+    bench.run("tree.write").unwrap();
+    for file in bench.files().iter().take(40) {
+        fs::remove_file(file).unwrap();
+    }
+    fs::write(bench.mount().join("some/where/new"), "").unwrap();
+    let shown = bench.verify_all().unwrap_err().to_string();
+    assert!(shown.contains(": new should not be there; ") && shown.ends_with("; and 36 more"), "{shown}");
+    assert_eq!(shown.matches("is missing").count(), 4, "{shown}");
+    assert!((0..9).all(|_| bench.verify_all().unwrap_err().to_string() == shown));
+}
+
 /// Writes a tree, spoils it, and gives what the verification says.
 fn spoiled(name: &str, spoil: impl FnOnce(&Bench, &[PathBuf])) -> String {
     let mut bench = Bench::new(&tree(200, 8 << 20));

@@ -3,9 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::convert::identity;
 use std::ffi::CStr;
+use std::num::NonZero;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
+use std::thread::{available_parallelism, scope};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, Statx};
 use rustix::io::Errno;
@@ -21,6 +23,9 @@ use super::write::read_some;
 
 /// How many differences are spelled out.
 const SHOWN: usize = 5;
+
+/// So many processors compare at most: past that, it is the disk that is waited for.
+const SHARES: usize = 8;
 
 /// Whether hard links must have stayed hard links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,27 +60,55 @@ impl Manifest {
     /// [`CompareError::Different`] names the first few differences; [`CompareError::Io`] when `path` itself cannot
     /// be opened. A file inside that cannot be read is a difference.
     pub fn compare(&self, path: &Path, hard_links: HardLinks) -> Result<(), CompareError> {
-        Comparison::of(self, hard_links).run(path)
+        let shares = match hard_links {
+            // The names of a file are compared with each other.
+            HardLinks::Exact if !self.hard_links().is_empty() || self.shared.is_some() => 1,
+            _ => available_parallelism().map_or(1, NonZero::get).min(SHARES),
+        };
+        let parts: Vec<Result<Comparison<'_>, Errno>> = scope(|scope| {
+            let begin = |share| {
+                let mut part = Comparison::of(self, hard_links, (share, shares));
+                scope.spawn(move || part.look_at(path).map(|()| part))
+            };
+            let begun: Vec<_> = (0..shares).map(begin).collect();
+            begun.into_iter().map(|part| part.join().unwrap_or(Err(Errno::FAULT))).collect()
+        });
+        let (mut found, mut total) = (Vec::new(), 0);
+        for part in parts {
+            let part = part.map_err(|errno| IoFailure::new("open", path.display().to_string(), errno))?;
+            total += part.total;
+            found.extend(part.differences);
+        }
+        if total == 0 {
+            return Ok(());
+        }
+        found.sort();
+        let differences = found.into_iter().map(|(_, difference)| difference).take(SHOWN).collect();
+        Err(CompareError::Different { path: path.display().to_string(), differences, total })
     }
 }
 
-/// A comparison under way.
+/// A comparison under way, or a share of it: every n-th entry, and the names in every n-th directory.
 struct Comparison<'a> {
     manifest: &'a Manifest,
+    /// Which one, and of how many.
+    share: (usize, usize),
     hard_links: HardLinks,
     /// How many further links each file must have.
     links: HashMap<u32, u32>,
     /// Inode found for each of those files.
     inodes: HashMap<u32, u64>,
     buffer: Vec<u8>,
-    differences: Vec<String>,
+    /// Each with the number of its directory and, if that is not what is wrong, its own.
+    differences: Vec<((usize, Option<usize>), String)>,
     total: u64,
 }
 
 impl<'a> Comparison<'a> {
-    fn of(manifest: &'a Manifest, hard_links: HardLinks) -> Self {
+    fn of(manifest: &'a Manifest, hard_links: HardLinks, share: (usize, usize)) -> Self {
         Self {
             manifest,
+            share,
             hard_links,
             links: manifest.hard_links(),
             inodes: HashMap::new(),
@@ -85,20 +118,15 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Compares with what lies at `path`.
-    fn run(mut self, path: &Path) -> Result<(), CompareError> {
-        self.look_at(path).map_err(|errno| IoFailure::new("open", path.display().to_string(), errno))?;
-        if self.total == 0 {
-            return Ok(());
-        }
-        let Self { differences, total, .. } = self;
-        Err(CompareError::Different { path: path.display().to_string(), differences, total })
+    /// Whether what has this number is this share's.
+    fn is_ours(&self, number: usize) -> bool {
+        number % self.share.1 == self.share.0
     }
 
-    fn different(&mut self, say: impl FnOnce(&Tree) -> String) {
+    fn different(&mut self, place: (usize, Option<usize>), say: impl FnOnce(&Tree) -> String) {
         self.total += 1;
         if self.differences.len() < SHOWN {
-            self.differences.push(say(&self.manifest.tree));
+            self.differences.push((place, say(&self.manifest.tree)));
         }
     }
 
@@ -116,8 +144,8 @@ impl<'a> Comparison<'a> {
                 rustix::fs::open(above, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
             let name = path.file_name().unwrap_or_default();
             let name = std::ffi::CString::new(name.as_encoded_bytes()).map_err(|_| Errno::INVAL)?;
-            if let Some(entry) = tree.entries.first() {
-                self.entry(above.as_fd(), 0, entry, &name, Ok(status));
+            if let (Some(entry), true) = (tree.entries.first(), self.is_ours(0)) {
+                self.entry(above.as_fd(), (0, 0), entry, &name, Ok(status));
             }
             return Ok(());
         }
@@ -147,7 +175,10 @@ impl<'a> Comparison<'a> {
                 }
                 Err(errno) => {
                     missing_below = Some(directory.depth);
-                    self.different(|tree| {
+                    if !self.is_ours(number) {
+                        continue;
+                    }
+                    self.different((number, None), |tree| {
                         let path = tree.directory_path(number);
                         match errno {
                             Errno::NOENT => format!("{path}/ is missing"),
@@ -171,6 +202,27 @@ impl<'a> Comparison<'a> {
     ) {
         let tree = Arc::clone(&self.manifest.tree);
         let entries = tree.entries_of(directory);
+        if self.is_ours(number) {
+            self.strangers(here, number, directories, listing);
+        }
+        for (at, entry) in (directory.first as usize..).zip(entries) {
+            if self.is_ours(at) {
+                let name = tree.name(entry.name);
+                self.entry(here, (number, at), entry, name, look(here, name));
+            }
+        }
+    }
+
+    /// Looks for what should not be in a directory.
+    fn strangers(
+        &mut self,
+        here: BorrowedFd<'_>,
+        number: usize,
+        directories: &HashSet<(u32, &CStr)>,
+        listing: &mut Listing,
+    ) {
+        let tree = Arc::clone(&self.manifest.tree);
+        let entries = tree.directories.get(number).map_or(&[][..], |directory| tree.entries_of(directory));
         let names: HashSet<&CStr> = entries.iter().map(|entry| tree.name(entry.name)).collect();
         let spare = number == 0 && is_mount_root(here);
         let read = listing.each(here, identity, |name, _| {
@@ -181,23 +233,21 @@ impl<'a> Comparison<'a> {
                     .join(&*name.to_string_lossy())
                     .display()
                     .to_string();
-                self.different(|_| format!("{path} should not be there"));
+                self.different((number, None), |_| format!("{path} should not be there"));
             }
             Ok(())
         });
         if let Err(errno) = read {
-            self.different(|tree| format!("{}/ cannot be listed ({errno})", tree.directory_path(number)));
-        }
-        for (place, entry) in entries.iter().enumerate() {
-            let name = tree.name(entry.name);
-            self.entry(here, directory.first as usize + place, entry, name, look(here, name));
+            self.different((number, None), |tree| {
+                format!("{}/ cannot be listed ({errno})", tree.directory_path(number))
+            });
         }
     }
 
     fn entry(
         &mut self,
         here: BorrowedFd<'_>,
-        number: usize,
+        (directory, number): (usize, usize),
         entry: &Entry,
         name: &CStr,
         status: Result<Statx, Errno>,
@@ -211,7 +261,7 @@ impl<'a> Comparison<'a> {
         };
         if let Some(problem) = problem {
             let path = path(&self.manifest.tree);
-            self.different(|_| format!("{path} {problem}"));
+            self.different((directory, Some(number)), |_| format!("{path} {problem}"));
         }
     }
 
