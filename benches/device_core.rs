@@ -27,7 +27,7 @@ fn request(id: u64) -> Request {
 fn main() {
     for built_in in built_in() {
         let plain = Model::named(built_in.name).unwrap();
-        let states = plain.states();
+        let states = plain.states;
         let named = states.iter().map(|state| Model::named(&format!("{}:{state}", built_in.name)).unwrap());
         let models: Vec<Model> = if states.is_empty() { vec![plain] } else { named.collect() };
         for model in models {
@@ -51,7 +51,7 @@ fn main() {
             let rate = REQUESTS as f64 / start.elapsed().as_secs_f64();
             println!(
                 "{:22} {rate:>12.0} requests/s, {:.1} s of device time",
-                model.name(),
+                model.name,
                 now_ns as f64 / 1e9
             );
         }

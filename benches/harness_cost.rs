@@ -71,7 +71,7 @@ fn main() {
     // The same names in the same order, so that only what surrounds the calls differs.
     let names: Vec<CString> = {
         let staged = fsverdict::dataset::stage(&dataset, &folder.path().join("names"), None).unwrap();
-        let names = std::fs::read_dir(staged.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let names = std::fs::read_dir(staged.path).unwrap().map(|entry| entry.unwrap().file_name());
         names.map(|name| CString::new(name.into_encoded_bytes()).unwrap()).collect()
     };
     let (mut fills, mut lists) = (Vec::new(), Vec::new());

@@ -55,13 +55,10 @@ fn what_is_staged_is_what_the_manifest_says() {
         let prepared = prepare(name, &spec, 1).unwrap();
         let staged = stage(&prepared, &folder.path().join(name), None).unwrap();
         let manifest = Manifest::of(&prepared, Some(&staged), 0).unwrap();
-        manifest.compare(staged.path(), HardLinks::Exact).unwrap();
+        manifest.compare(&staged.path, HardLinks::Exact).unwrap();
         assert_eq!(prepared.totals(), Some(staged.totals()));
         let later = Manifest::of(&prepared, Some(&staged), 1).unwrap();
-        assert!(matches!(
-            later.compare(staged.path(), HardLinks::Exact),
-            Err(CompareError::Different { .. })
-        ));
+        assert!(matches!(later.compare(&staged.path, HardLinks::Exact), Err(CompareError::Different { .. })));
     }
 }
 
@@ -88,25 +85,25 @@ fn a_real_folder_is_copied_with_links_modes_and_times() {
     let prepared = prepare("docs", &spec, 1).unwrap();
     assert!(prepared.totals().is_none() && prepared.needs_staging());
     let staged = stage(&prepared, &target.path().join("docs"), None).unwrap();
-    assert_eq!(staged.skipped().special, 2);
-    assert_eq!(staged.notes(), ["dataset `docs`: left out: 2 sockets, pipes or devices"]);
+    assert_eq!(staged.skipped.special, 2);
+    assert_eq!(staged.notes, ["dataset `docs`: left out: 2 sockets, pipes or devices"]);
     let totals = staged.totals();
     assert_eq!((totals.files, totals.directories, totals.symlinks, totals.hard_links), (4, 5, 1, 1));
-    let status = |path: &str| fs::symlink_metadata(staged.path().join(path)).unwrap();
+    let status = |path: &str| fs::symlink_metadata(staged.path.join(path)).unwrap();
     assert_eq!(status("one/deep/deeper/script").mode() & 0o7777, 0o755); // without its set-user-id bit
     assert_eq!(status("one/also big").ino(), status("two/big").ino());
     assert_eq!(status("one/empty").mtime(), 0);
-    assert_eq!(fs::read_link(staged.path().join("two/broken")).unwrap(), Path::new("/nowhere/at all"));
+    assert_eq!(fs::read_link(staged.path.join("two/broken")).unwrap(), Path::new("/nowhere/at all"));
     let times = |path: &Path| fs::metadata(path.join("one/deep")).unwrap().mtime_nsec();
-    assert_eq!(times(staged.path()), times(source.path()));
+    assert_eq!(times(&staged.path), times(source.path()));
     let manifest = Manifest::of(&prepared, Some(&staged), 0).unwrap();
-    manifest.compare(staged.path(), HardLinks::Exact).unwrap();
+    manifest.compare(&staged.path, HardLinks::Exact).unwrap();
     // A copy that made two files of one passes only where that is allowed.
     let copy = target.path().join("copy");
     assert!(
         Command::new("cp")
             .args(["-R", "--no-preserve=links"])
-            .arg(staged.path())
+            .arg(staged.path)
             .arg(&copy)
             .status()
             .unwrap()
@@ -145,16 +142,16 @@ fn a_part_of_a_real_folder_is_always_the_same_part_of_about_the_size_asked() {
     let (second, taken_second) = stage_as("second", &spec);
     let bytes = first.totals().bytes;
     assert!((45_000..=55_000).contains(&bytes), "{bytes}");
-    assert!(first.notes().is_empty());
+    assert!(first.notes.is_empty());
     assert_eq!(taken_first.digest(), taken_second.digest());
-    taken_first.compare(second.path(), HardLinks::Exact).unwrap();
+    taken_first.compare(&second.path, HardLinks::Exact).unwrap();
     // Whole subdirectories, and more than one of them.
-    let taken: Vec<_> = fs::read_dir(first.path()).unwrap().collect();
+    let taken: Vec<_> = fs::read_dir(first.path).unwrap().collect();
     assert!(taken.len() > 3);
     let all = Dataset::Folder { path: source.path().into(), size: Some(Bytes(100_000_000)) };
     let (all, everything) = stage_as("all", &all);
     everything.compare(source.path(), HardLinks::Exact).unwrap();
-    assert_eq!(all.notes().len(), 1);
+    assert_eq!(all.notes.len(), 1);
 }
 
 /// Drops root's privileges, where the test has them, by way of a child: `setpriv` is in util-linux.
@@ -165,7 +162,7 @@ fn what_an_ordinary_user_may_not_read_is_left_out_and_counted() {
         let folder = Path::new(&folder);
         let spec = Dataset::Folder { path: folder.join("source"), size: None };
         let staged = stage(&prepare("home", &spec, 1).unwrap(), &folder.join("target/home"), None).unwrap();
-        assert_eq!(staged.skipped().unreadable, 2);
+        assert_eq!(staged.skipped.unreadable, 2);
         assert_eq!(staged.totals().files, 1);
         return;
     }

@@ -52,7 +52,7 @@ fn loop_counts_agree_with_what_was_written() {
     let device = Some(mounted.disk.name());
     let root = Root::default();
     let meter = Meter::new(&root, device, 0.0).unwrap();
-    assert!(meter.cautions().is_empty());
+    assert!(meter.cautions.is_empty());
     let calm = settle(&root, device, &SettleLimits::default()).unwrap();
     assert!(!calm.timed_out, "nothing writes to it yet");
 

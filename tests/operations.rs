@@ -137,7 +137,7 @@ fn a_big_file_is_written_read_and_rewritten_in_place() {
     bench.verify_all().unwrap();
     // As it was before it was rewritten, it is no longer right.
     let again = stage(&bench.dataset, &bench.folder.path().join("again"), None).unwrap();
-    fs::copy(again.path(), bench.mount().join("some/where")).unwrap();
+    fs::copy(again.path, bench.mount().join("some/where")).unwrap();
     assert!(bench.verify_all().unwrap_err().to_string().contains("has other content from byte 0 on"));
 }
 
@@ -312,7 +312,7 @@ fn a_real_folder_goes_through_the_same_operations() {
     fs::hard_link(source.path().join("a/one"), source.path().join("a/b/two")).unwrap();
     std::os::unix::fs::symlink("../one", source.path().join("a/b/link")).unwrap();
     let mut bench = Bench::new(&Dataset::Folder { path: source.path().into(), size: None });
-    assert_eq!(bench.dataset.kind(), Kind::Folder);
+    assert_eq!(bench.dataset.kind, Kind::Folder);
     let shown = bench.run("tree.write").unwrap_err().to_string();
     assert!(shown.contains("has not been staged"), "{shown}");
     bench.stage();

@@ -112,13 +112,13 @@ fn modelled(arguments: &Arguments) -> Result<Target, CliError> {
         return Err(CliError::Usage(format!("{source} is no modelled device")));
     };
     let model = Model::find(name).map_err(CliError::usage)?;
-    let (device, size) = (format!("the model {} v{}, {size}", model.name(), model.version()), size.0);
+    let (device, size) = (format!("the model {} v{}, {size}", model.name, model.version), size.0);
     say(&format!("measuring {device} in a guest, by the guest's clock"));
     let mut found = in_trial(arguments, source.clone(), Grid::Reading)?;
     if arguments.erase.is_some() {
         found = found.and(in_trial(arguments, source, Grid::Writing)?);
     }
-    Ok(Target { device, size, like: model.nearest(), stem: format!("{}-measured", model.name()), found })
+    Ok(Target { device, size, like: model.nearest(), stem: format!("{}-measured", model.name), found })
 }
 
 /// Half of the grid as a trial: in a guest, or natively on a device that may be erased.

@@ -152,12 +152,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
         other => CliError::failed(other),
     })?;
     if !arguments.conduct.quiet {
-        let told = forecast(session.plan(), session.choice(), &session.prospect());
+        let told = forecast(&session.plan, &session.choice, &session.prospect());
         let told: Vec<String> = told.into_iter().map(|(label, text)| format!("{label}: {text}")).collect();
         say(&wrap(&told.join("; "), TerminalLook::of_stdout(false).columns).join("\n"));
     }
     if arguments.open {
-        let (folder, plan) = (session.folder().clone(), session.plan().clone());
+        let (folder, plan) = (session.folder.clone(), session.plan.clone());
         write_page(&folder, &plan, session.run().map_err(CliError::failed)?)?;
         open_page(&folder.path().join(PAGE));
     }
@@ -167,7 +167,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
 /// Conducts and reports; shared with `resume`.
 pub(super) fn conduct(session: Session, how: &Conduct) -> Result<Exit, CliError> {
     let mut observer = how.observer();
-    let (folder, plan) = (session.folder().clone(), session.plan().clone());
+    let (folder, plan) = (session.folder.clone(), session.plan.clone());
     interrupt::explain(&folder, &plan);
     let mut live = Live { inner: observer.as_mut(), folder: &folder, plan: &plan };
     session.conduct(&mut live).map_err(|error| {

@@ -50,21 +50,21 @@ impl Manifest {
     /// # Errors
     /// [`DatasetError::NotStaged`] for a folder without `staged`; [`DatasetError::Staging`] when that cannot be read.
     pub fn of(prepared: &Prepared, staged: Option<&Staged>, generation: u32) -> Result<Self, DatasetError> {
-        match (prepared.origin(), staged) {
+        match (&prepared.origin, staged) {
             (Origin::Generated { tree, content }, _) => Ok(Self {
                 tree: Arc::clone(tree),
                 contents: Contents::Generated { content: Arc::clone(content), generation },
-                is_file: prepared.kind() == Kind::File,
+                is_file: prepared.kind == Kind::File,
                 shared: None,
             }),
             (Origin::Folder { .. }, Some(staged)) => {
                 let digests = staged
                     .digests()
-                    .map_err(|failure| DatasetError::Staging { dataset: prepared.name().into(), failure })?;
+                    .map_err(|failure| DatasetError::Staging { dataset: prepared.name.clone(), failure })?;
                 let contents = Contents::Digests(Arc::clone(digests));
-                Ok(Self { tree: Arc::clone(staged.tree()), contents, is_file: false, shared: None })
+                Ok(Self { tree: Arc::clone(&staged.tree), contents, is_file: false, shared: None })
             }
-            (Origin::Folder { .. }, None) => Err(DatasetError::NotStaged { dataset: prepared.name().into() }),
+            (Origin::Folder { .. }, None) => Err(DatasetError::NotStaged { dataset: prepared.name.clone() }),
         }
     }
 

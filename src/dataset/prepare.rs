@@ -25,37 +25,21 @@ pub(crate) enum Origin {
 /// A dataset laid out in memory (generated), or found to be there (a real folder).
 #[derive(Debug)]
 pub struct Prepared {
-    name: String,
-    kind: Kind,
-    origin: Origin,
-    notes: Vec<String>,
+    /// Its name in the plan.
+    pub name: String,
+    pub kind: Kind,
+    pub(crate) origin: Origin,
+    /// What a reader of the numbers must know about it, in sentences.
+    pub notes: Vec<String>,
 }
 
 impl Prepared {
-    /// Its name in the plan.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    pub fn kind(&self) -> Kind {
-        self.kind
-    }
-
     /// How much there is of everything; `None` for a real folder, where it is known once staged.
     pub fn totals(&self) -> Option<Totals> {
         match &self.origin {
             Origin::Generated { tree, .. } => Some(tree.totals()),
             Origin::Folder { .. } => None,
         }
-    }
-
-    /// What a reader of the numbers must know about it, in sentences.
-    pub fn notes(&self) -> &[String] {
-        &self.notes
-    }
-
-    pub(crate) fn origin(&self) -> &Origin {
-        &self.origin
     }
 
     /// Whether built-in operations need it staged first, as those on a real folder do.

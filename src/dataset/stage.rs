@@ -28,10 +28,12 @@ const INODE: u64 = 1024;
 
 #[derive(Debug)]
 pub struct Staged {
-    path: PathBuf,
-    tree: Arc<Tree>,
-    skipped: Skipped,
-    notes: Vec<String>,
+    /// Where it lies: a directory, or for a file dataset the file.
+    pub path: PathBuf,
+    pub(crate) tree: Arc<Tree>,
+    pub skipped: Skipped,
+    /// What a reader of the numbers must know about it, in sentences.
+    pub notes: Vec<String>,
     digests: OnceLock<Arc<Vec<u64>>>,
 }
 
@@ -45,32 +47,18 @@ pub struct StagingRecord {
 }
 
 impl Staged {
-    /// Where it lies: a directory, or for a file dataset the file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     pub fn totals(&self) -> Totals {
         self.tree.totals()
     }
 
-    pub fn skipped(&self) -> &Skipped {
-        &self.skipped
-    }
-
     /// What another process needs to know to [`adopt`] it; reads a real folder's files once.
     pub fn record(&self, prepared: &Prepared) -> Result<StagingRecord, DatasetError> {
-        let failed = |failure| DatasetError::Staging { dataset: prepared.name().into(), failure };
-        let digests = match prepared.origin() {
+        let failed = |failure| DatasetError::Staging { dataset: prepared.name.clone(), failure };
+        let digests = match &prepared.origin {
             Origin::Generated { .. } => None,
             Origin::Folder { .. } => Some(self.digests().map_err(failed)?.to_vec()),
         };
         Ok(StagingRecord { skipped: self.skipped, notes: self.notes.clone(), digests })
-    }
-
-    /// What a reader of the numbers must know about it, in sentences.
-    pub fn notes(&self) -> &[String] {
-        &self.notes
     }
 
     /// The digests of its files, which are read once.
@@ -82,10 +70,6 @@ impl Staged {
                 Ok(self.digests.get_or_init(|| digests))
             }
         }
-    }
-
-    pub(crate) fn tree(&self) -> &Arc<Tree> {
-        &self.tree
     }
 }
 
@@ -101,7 +85,7 @@ pub fn stage(
     destination: &Path,
     selected: Option<&Selection>,
 ) -> Result<Staged, DatasetError> {
-    let staging = |failure| DatasetError::Staging { dataset: prepared.name().into(), failure };
+    let staging = |failure| DatasetError::Staging { dataset: prepared.name.clone(), failure };
     let failed = |call, errno| staging(IoFailure::new(call, destination.display().to_string(), errno));
     let ready = |tree| Staged {
         path: destination.into(),
@@ -110,9 +94,9 @@ pub fn stage(
         notes: Vec::new(),
         digests: OnceLock::new(),
     };
-    if prepared.kind() == Kind::File {
-        let Origin::Generated { tree, content } = prepared.origin() else {
-            return Err(DatasetError::NotStaged { dataset: prepared.name().into() });
+    if prepared.kind == Kind::File {
+        let Origin::Generated { tree, content } = &prepared.origin else {
+            return Err(DatasetError::NotStaged { dataset: prepared.name.clone() });
         };
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::open(destination, flags, Mode::from_raw_mode(0o644))
@@ -126,7 +110,7 @@ pub fn stage(
     rustix::fs::mkdir(destination, Mode::from_raw_mode(0o755))
         .map_err(|errno| failed("make the directory", errno))?;
     let target = open_path(destination).map_err(|errno| failed("open the directory", errno))?;
-    match prepared.origin() {
+    match &prepared.origin {
         Origin::Generated { tree, content } => {
             let source = Source::Generated { content, generation: 0 };
             write_tree(tree, source, target.as_fd(), Manner::Create, &mut Untimed)
@@ -135,7 +119,7 @@ pub fn stage(
         }
         Origin::Folder { path, wanted } => {
             let unusable = |errno| DatasetError::Folder {
-                dataset: prepared.name().into(),
+                dataset: prepared.name.clone(),
                 path: path.display().to_string(),
                 errno,
             };
@@ -183,8 +167,8 @@ pub fn room_for(spec: &Dataset) -> u64 {
 /// # Errors
 /// [`DatasetError::Staging`] when it cannot be listed, or is not what was recorded.
 pub fn adopt(prepared: &Prepared, path: &Path, record: StagingRecord) -> Result<Staged, DatasetError> {
-    let staging = |failure| DatasetError::Staging { dataset: prepared.name().into(), failure };
-    let tree = match prepared.origin() {
+    let staging = |failure| DatasetError::Staging { dataset: prepared.name.clone(), failure };
+    let tree = match &prepared.origin {
         Origin::Generated { tree, .. } => Arc::clone(tree),
         Origin::Folder { .. } => Arc::new(list(path).map_err(staging)?),
     };
@@ -202,7 +186,7 @@ pub fn adopt(prepared: &Prepared, path: &Path, record: StagingRecord) -> Result<
 
 fn notes(prepared: &Prepared, staged: &Staged, wanted: Option<u64>) -> Vec<String> {
     let mut notes = Vec::new();
-    let name = prepared.name();
+    let name = &prepared.name;
     if !staged.skipped.is_empty() {
         notes.push(format!("dataset `{name}`: {}", staged.skipped));
     }

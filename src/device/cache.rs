@@ -17,7 +17,7 @@ pub(super) struct Cache {
     pub(super) parameters: parameters::Cache,
     /// Start to end.
     dirty: BTreeMap<u64, u64>,
-    dirty_sectors: u64,
+    pub(super) dirty_sectors: u64,
     /// On their way to the medium; their room is not free yet.
     leaving_sectors: u64,
     /// When it last became dirty.
@@ -36,10 +36,6 @@ impl Cache {
             dirty_since_ns: 0,
             flush_is_due: false,
         }
-    }
-
-    pub(super) fn dirty_sectors(&self) -> u64 {
-        self.dirty_sectors
     }
 
     /// Whether all of it is on the medium.
@@ -161,9 +157,9 @@ mod tests {
                 if insert { cache.insert(0, extent) } else { cache.remove(extent) }
                 flags[range.clone()].fill(insert);
                 prop_assert_eq!(cache.holds(extent), flags[range].iter().all(|flag| *flag));
-                prop_assert_eq!(cache.dirty_sectors(), flags.iter().filter(|flag| **flag).count() as u64);
+                prop_assert_eq!(cache.dirty_sectors, flags.iter().filter(|flag| **flag).count() as u64);
                 let swept: Vec<Extent> = cache.sweep(50).collect();
-                prop_assert_eq!(swept.iter().map(|extent| extent.sectors).sum::<u64>(), cache.dirty_sectors());
+                prop_assert_eq!(swept.iter().map(|extent| extent.sectors).sum::<u64>(), cache.dirty_sectors);
                 prop_assert!(swept.iter().all(|extent| flags[extent.sector as usize]));
             }
         }

@@ -299,7 +299,7 @@ impl Engine {
 
     fn wants_destaging(&mut self, pressed: bool) -> bool {
         let Some(cache) = &self.cache else { return false };
-        if cache.dirty_sectors() == 0 {
+        if cache.dirty_sectors == 0 {
             self.draining = false;
             return false;
         }
@@ -360,7 +360,7 @@ impl Engine {
         }
         let mut end_ns = self.now_ns;
         if let Some(cache) = &mut self.cache {
-            let clean = if planted(Bug::FlushesLie) { cache.dirty_sectors() == 0 } else { cache.is_clean() };
+            let clean = if planted(Bug::FlushesLie) { cache.dirty_sectors == 0 } else { cache.is_clean() };
             let clean = clean || cache.parameters.protected;
             if !clean {
                 return;

@@ -44,7 +44,7 @@ impl Device {
     /// When the model does not stretch to this size.
     pub fn new(model: &Model, size_bytes: u64, seed: u64) -> Result<Device, ModelError> {
         model.check_size(size_bytes)?;
-        let parameters = model.parameters();
+        let parameters = &model.parameters;
         let medium = medium::new(parameters, size_bytes, seed);
         Ok(Device {
             limits: model.limits(size_bytes),

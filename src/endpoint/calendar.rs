@@ -55,11 +55,12 @@ const WANTS_TO_RUN: u32 = 1;
 /// The connection to a guest's clock.
 #[derive(Debug)]
 pub(super) struct Calendar {
-    wire: Wire,
+    pub(super) wire: Wire,
     shared: Shared,
     /// The guest's last word on when it wants to run, where it does not share memory.
     wanted: Option<u64>,
-    waiting: bool,
+    /// Whether the guest has nothing to do before the time it wants.
+    pub(super) waiting: bool,
     acknowledged: bool,
     sequence: u32,
     now: u64,
@@ -78,15 +79,6 @@ impl Calendar {
             now: 0,
             messages: 0,
         })
-    }
-
-    pub(super) fn wire(&self) -> &Wire {
-        &self.wire
-    }
-
-    /// Whether the guest has nothing to do before the time it wants.
-    pub(super) fn is_waiting(&self) -> bool {
-        self.waiting
     }
 
     /// The time, in nanoseconds since the guest was started.

@@ -29,7 +29,7 @@ pub(super) fn serve(disk: &mut Disk, driver: &OwnedFd) -> Result<EndpointReport,
             }
             continue;
         }
-        if !session.wire().holds_any() {
+        if !session.wire.holds_any() {
             let heard = wait(&session, due.map(|due| due - time))?;
             if heard.bell && disk.is_ready() {
                 disk.submit(now() - began, session.memory()?)?;
@@ -45,7 +45,7 @@ pub(super) fn serve(disk: &mut Disk, driver: &OwnedFd) -> Result<EndpointReport,
             }
             Asked::End => return Ok(EndpointReport::default()),
             // It may have rung before its ring was set up.
-            Asked::Nothing if session.bell().is_some() && disk.is_ready() => {
+            Asked::Nothing if session.kick.is_some() && disk.is_ready() => {
                 disk.submit(now() - began, session.memory()?)?;
             }
             Asked::Nothing => {}
@@ -71,7 +71,7 @@ fn wait(session: &Session, limit: Option<u64>) -> Result<Heard, EndpointError> {
         tv_sec: (nanoseconds / 1_000_000_000) as i64,
         tv_nsec: (nanoseconds % 1_000_000_000) as i64,
     });
-    let descriptors = [Some(session.wire().as_fd()), session.bell().map(AsFd::as_fd)];
+    let descriptors = [Some(session.wire.as_fd()), session.kick.as_ref().map(AsFd::as_fd)];
     let watch = |descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN);
     let mut watched: Vec<PollFd<'_>> = descriptors.into_iter().flatten().map(watch).collect();
     match poll(&mut watched, limit.as_ref()) {
@@ -81,7 +81,7 @@ fn wait(session: &Session, limit: Option<u64>) -> Result<Heard, EndpointError> {
     }
     let said = |at: usize| watched.get(at).is_some_and(|watched| !watched.revents().is_empty());
     let heard = Heard { message: said(0), bell: said(1) };
-    if let (true, Some(bell)) = (heard.bell, session.bell()) {
+    if let (true, Some(bell)) = (heard.bell, &session.kick) {
         // How often it rang does not matter: the whole ring is looked through.
         rustix::io::read(bell, &mut [0; 8]).map_err(std::io::Error::from)?;
     }

@@ -60,14 +60,15 @@ pub(super) enum Asked {
 /// A guest's connection.
 #[derive(Debug)]
 pub(super) struct Session {
-    wire: Wire,
-    backend: Option<Wire>,
+    pub(super) wire: Wire,
+    /// Where replies to calls arrive.
+    pub(super) backend: Option<Wire>,
     memory: Option<GuestMemoryMmap>,
     /// The guest's memory as its host sees it: address there, size, address in the guest.
     regions: Vec<(u64, u64, u64)>,
     bells: bool,
-    /// The guest rings it.
-    kick: Option<OwnedFd>,
+    /// What the guest rings when requests lie in the ring, if it does.
+    pub(super) kick: Option<OwnedFd>,
     /// It hears this one.
     call: Option<OwnedFd>,
 }
@@ -77,20 +78,6 @@ impl Session {
     pub(super) fn new(socket: OwnedFd, bells: bool) -> Self {
         let wire = Wire::new(socket);
         Session { wire, backend: None, memory: None, regions: Vec::new(), bells, kick: None, call: None }
-    }
-
-    /// What the guest rings when requests lie in the ring, if it does.
-    pub(super) fn bell(&self) -> Option<&OwnedFd> {
-        self.kick.as_ref()
-    }
-
-    pub(super) fn wire(&self) -> &Wire {
-        &self.wire
-    }
-
-    /// Where replies to calls arrive.
-    pub(super) fn backend(&self) -> Option<&Wire> {
-        self.backend.as_ref()
     }
 
     /// The guest's memory, once it is known.

@@ -42,13 +42,13 @@ pub(super) fn serve(
         }
         let [driver_says, clock_says] = wait(
             [
-                session.as_ref().map_or(Source::Listener(&driver), |session| Source::Wire(session.wire())),
-                calendar.as_ref().map_or(Source::Listener(&clock), |calendar| Source::Wire(calendar.wire())),
+                session.as_ref().map_or(Source::Listener(&driver), |session| Source::Wire(&session.wire)),
+                calendar.as_ref().map_or(Source::Listener(&clock), |calendar| Source::Wire(&calendar.wire)),
             ],
             silence,
         )?;
         if !driver_says && !clock_says {
-            let doing = if calendar.as_ref().is_some_and(Calendar::is_waiting) {
+            let doing = if calendar.as_ref().is_some_and(|calendar| calendar.waiting) {
                 "waited for something that never comes"
             } else {
                 "computed"
@@ -113,7 +113,7 @@ fn take_turn(
     calendar: &mut Calendar,
     session: Option<&mut Session>,
 ) -> Result<Turn, EndpointError> {
-    if !calendar.is_waiting() {
+    if !calendar.waiting {
         return Ok(Turn::Guests);
     }
     let (device, guest) = (disk.next_event(calendar.now()), calendar.wanted());
@@ -140,8 +140,8 @@ fn take_turn(
 /// Waits for the guest to have seen a call; before that it may ask for the time.
 fn await_reply(session: &mut Session, calendar: &mut Calendar) -> Result<Turn, EndpointError> {
     loop {
-        let Some(backend) = session.backend() else { return Ok(Turn::End) };
-        let sources = [Source::Wire(backend), Source::Wire(calendar.wire())];
+        let Some(backend) = &session.backend else { return Ok(Turn::End) };
+        let sources = [Source::Wire(backend), Source::Wire(&calendar.wire)];
         let [replied, asked] = wait(sources, Duration::from_secs(60))?;
         if asked && !calendar.serve()? {
             return Ok(Turn::End);

@@ -66,7 +66,7 @@ pub fn build(
     if let Some(entry) = cache.list().into_iter().find(|entry| entry.facts.digest == digest) {
         return Ok(Built { entry, found: true, absent: Vec::new() });
     }
-    let scratch = cache.own().join(format!("{UNFINISHED}{digest}"));
+    let scratch = cache.own.join(format!("{UNFINISHED}{digest}"));
     std::fs::create_dir_all(&scratch).map_err(file("make", &scratch))?;
     let _lock = lock(&scratch)?;
     check_room(&scratch)?;
@@ -189,7 +189,7 @@ fn digest(source: &Source, patches: &[Patch], compiler: &str) -> Result<String, 
     let mut digest = Xxh3Default::new();
     source.digest(&mut digest)?;
     for patch in patches {
-        digest.update(patch.text());
+        digest.update(&patch.text);
     }
     digest.update(FRAGMENT.as_bytes());
     digest.update(COMPILER_FLAGS.as_bytes());

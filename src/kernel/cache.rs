@@ -52,7 +52,7 @@ pub struct KernelEntry {
 #[derive(Debug, Clone)]
 pub struct Cache {
     /// Where new ones go, and whence they can be removed.
-    own: PathBuf,
+    pub own: PathBuf,
     others: Vec<PathBuf>,
 }
 
@@ -75,11 +75,6 @@ impl Cache {
     /// One in this folder alone.
     pub fn at(folder: &Path) -> Self {
         Cache { own: folder.to_owned(), others: Vec::new() }
-    }
-
-    /// The folder that new ones go to.
-    pub fn own(&self) -> &Path {
-        &self.own
     }
 
     /// Every kernel, the newest release last, and of one release the one built last.

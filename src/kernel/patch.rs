@@ -22,17 +22,13 @@ const OWN: [(&str, &str, Versions); 5] = [
         include_str!("../../kernel/patches/0004-um-yield-6.11.patch"),
         [[6, 11], ALL[1]],
     ),
-    (
-        "0005-blk-flush-restart.patch",
-        include_str!("../../kernel/patches/0005-blk-flush-restart.patch"),
-        ALL,
-    ),
+    ("0005-blk-flush-restart.patch", include_str!("../../kernel/patches/0005-blk-flush-restart.patch"), ALL),
 ];
 
 #[derive(Debug, Clone)]
 pub(super) struct Patch {
     pub(super) name: String,
-    text: Vec<u8>,
+    pub(super) text: Vec<u8>,
     own: bool,
     versions: Versions,
 }
@@ -50,10 +46,6 @@ pub(super) fn patches(users: &[PathBuf]) -> Result<Vec<Patch>, KernelBuildError>
 }
 
 impl Patch {
-    pub(super) fn text(&self) -> &[u8] {
-        &self.text
-    }
-
     /// Whether this release lacks what it does.
     pub(super) fn is_for(&self, release: &str) -> bool {
         let mut numbers = release.split('.').map_while(|number| number.parse().ok());

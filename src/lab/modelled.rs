@@ -92,7 +92,7 @@ impl Modelled<'_> {
     /// The model's name and version, for people.
     pub(super) fn title(&self) -> String {
         self.found()
-            .map_or_else(|_| self.model.to_owned(), |model| format!("{} v{}", model.name(), model.version()))
+            .map_or_else(|_| self.model.to_owned(), |model| format!("{} v{}", model.name, model.version))
     }
 
     /// The device of a trial, as it is before the first request.

@@ -34,7 +34,8 @@ pub struct Meter {
     root: Root,
     probe: Probe,
     idle_load: f64,
-    cautions: Vec<Caution>,
+    /// What a reader of this meter's numbers must know.
+    pub cautions: Vec<Caution>,
 }
 
 impl Meter {
@@ -54,11 +55,6 @@ impl Meter {
             }
         }
         Ok(Meter { root: root.clone(), probe, idle_load, cautions })
-    }
-
-    /// What a reader of this meter's numbers must know.
-    pub fn cautions(&self) -> &[Caution] {
-        &self.cautions
     }
 
     /// Does `work` on the first clock, makes it durable on the second, and reads what both cost. `cache` is the cache
@@ -107,7 +103,7 @@ impl Meter {
                 idle_load: self.idle_load,
                 dirty,
                 space_used: None,
-                ticks_per_second: self.probe.ticks_per_second(),
+                ticks_per_second: self.probe.ticks_per_second,
             },
         };
         Ok((done, clocked))
@@ -179,7 +175,7 @@ mod tests {
     fn measures_what_changed_between_start_and_durable() {
         let (folder, root) = fake_root(&files());
         let meter = Meter::new(&root, Some("sda"), 0.0).unwrap();
-        assert!(meter.cautions().is_empty());
+        assert!(meter.cautions.is_empty());
         let stat = root.path("sys/class/block/sda/stat");
         let write = |text: &str| std::fs::write(&stat, text).unwrap();
         let make_durable = |_: &mut ()| {
@@ -219,7 +215,7 @@ mod tests {
         files[4].1 = "0\n";
         let (_folder, root) = fake_root(&files);
         let meter = Meter::new(&root, Some("sda"), 0.0).unwrap();
-        assert!(meter.cautions()[0].text.contains("no counters for sda"));
+        assert!(meter.cautions[0].text.contains("no counters for sda"));
     }
 
     #[test]

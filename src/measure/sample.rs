@@ -69,7 +69,8 @@ pub(super) struct Probe {
     children: OpenFile,
     pressure: Option<OpenFile>,
     devices: Vec<DeviceFile>,
-    ticks_per_second: u64,
+    /// The unit of [`CpuTimes`].
+    pub(super) ticks_per_second: u64,
 }
 
 #[derive(Debug)]
@@ -118,11 +119,6 @@ impl Probe {
         let own = ProcessStat::parse(self.children.read(&mut buffer)?, self.children.path())?;
         Ok(cpu_clock(ClockId::ProcessCPUTime)
             + Duration::from_secs_f64(own.children_ticks() as f64 / self.ticks_per_second as f64))
-    }
-
-    /// The unit of [`CpuTimes`].
-    pub(super) fn ticks_per_second(&self) -> u64 {
-        self.ticks_per_second
     }
 }
 

@@ -20,10 +20,12 @@ use super::watcher::{Machine, Unwatched, Watcher};
 
 /// A run, ready to be conducted.
 pub struct Session {
-    plan: Plan,
-    choice: Choice,
+    /// What is carried out.
+    pub plan: Plan,
+    /// Where it is conducted.
+    pub choice: Choice,
     medium: Medium,
-    folder: RunFolder,
+    pub folder: RunFolder,
     journal: OpenJournal,
     /// The event with which it is carried on; `None` for one that begins.
     resumed: Option<Event>,
@@ -105,23 +107,9 @@ impl Session {
         Ok(Resumed::Session(Box::new(Session { plan, choice, medium, folder, journal, resumed })))
     }
 
-    /// What is carried out.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
     /// What it will meet, by the checks it is conducted with.
     pub fn prospect(&self) -> Prospect {
         Prospect::on(&self.plan, self.choice.lab.as_ref(), Some(self.medium.size()))
-    }
-
-    /// Where it is conducted.
-    pub fn choice(&self) -> &Choice {
-        &self.choice
-    }
-
-    pub fn folder(&self) -> &RunFolder {
-        &self.folder
     }
 
     /// The run as far as it goes.

@@ -110,7 +110,7 @@ fn work(assignment: &Assignment, stack: &mut Stack<'_>) -> Result<(), TrialError
     stack.shut_in()?;
     let variables = materials.variables();
     let meter = Meter::new(&root, stack.device_name().as_deref(), bench.idle_load)?;
-    meter.cautions().iter().for_each(|caution| stack.sink.caution(&caution.phase, caution.text.clone()));
+    meter.cautions.iter().for_each(|caution| stack.sink.caution(&caution.phase, caution.text.clone()));
     let mut trial = Agent {
         spec,
         materials,
@@ -180,8 +180,8 @@ fn cleaner_state(runs: bool) -> &'static str {
 
 /// A garbage collector changes what is measured, whether it runs or not: told with the numbers, not only in the journal.
 fn tell_of_cleaner(stack: &mut Stack<'_>) {
-    let Some(cleaner) = stack.filesystem().cleaner else { return };
-    let (name, program) = (stack.filesystem().title, cleaner.tool.program);
+    let Some(cleaner) = stack.filesystem.cleaner else { return };
+    let (name, program) = (stack.filesystem.title, cleaner.tool.program);
     let text = match stack.cleaner_runs() {
         true => format!("the garbage collector of {name} ({program}) was running beside the phases"),
         false => format!(
@@ -198,7 +198,7 @@ fn mount_facts(stack: &Stack<'_>) -> Facts {
         facts.insert("mount.filesystem_options".to_owned(), mount.filesystem_options);
         facts.insert("mount.type".to_owned(), mount.filesystem);
     }
-    if let Some(cleaner) = stack.filesystem().cleaner {
+    if let Some(cleaner) = stack.filesystem.cleaner {
         let state = cleaner_state(stack.cleaner_runs());
         facts.insert(format!("cleaner.{}", cleaner.tool.program), state.to_owned());
     }

@@ -1,7 +1,7 @@
 //! The device of a trial: claimed, discarded, its scheduler set, and given back as it was.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::host::borrowed_scheduler::BorrowedScheduler;
 use crate::host::environment::device_facts;
@@ -17,7 +17,7 @@ use super::sink::Sink;
 use super::spec::TrialDevice;
 
 pub(super) struct BareDevice {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     name: String,
     /// The kernel detaches a loop device when it is closed here and nothing uses it. With it, its image.
     attached: Option<(LoopDevice, OwnedFd)>,
@@ -67,10 +67,6 @@ impl BareDevice {
         facts.extend(device_facts(&Root::default(), &claim.name));
         sink.facts(facts);
         Ok(claim)
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Makes sure, before something writes to the device, that it is the one that was cleared and, unless a layer of

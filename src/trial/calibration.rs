@@ -14,7 +14,7 @@ const MEASURED: &str = "calibration";
 pub(super) fn calibrate(device: &BareDevice, grid: Grid, sink: &mut Sink) -> Result<(), TrialError> {
     sink.step(MEASURED);
     let mut disk =
-        Raw::open(device.path(), grid == Grid::Writing).map_err(TrialError::io("open the device"))?;
+        Raw::open(&device.path, grid == Grid::Writing).map_err(TrialError::io("open the device"))?;
     let found = measure(&mut disk, grid).map_err(TrialError::io("measure the device"))?;
     let text = serde_json::to_string(&found).map_err(TrialError::host)?;
     sink.facts(Facts::from([(MEASURED.to_owned(), text)]));

@@ -25,7 +25,7 @@ pub(super) fn ended_well(
     succeeded(record).map_err(|error| TrialError::Phase {
         phase: phase.to_owned(),
         hint: if said.contains(NO_ROOM) {
-            Some(no_room(stack.filesystem().facts.inodes))
+            Some(no_room(stack.filesystem.facts.inodes))
         } else {
             of_adapter(&said).or_else(|| of_shell(status))
         },

@@ -215,7 +215,7 @@ impl Agent<'_> {
 
     /// Checks the unmounted filesystem with its own checker, timed under this name.
     pub(super) fn checks(&mut self, stack: &mut Stack<'_>, name: &str) -> Result<(), TrialError> {
-        let filesystem = stack.filesystem();
+        let filesystem = stack.filesystem;
         let Some(argv) = filesystem.fsck_argv(&stack.top().to_string_lossy()) else {
             stack
                 .sink
@@ -235,7 +235,7 @@ impl Agent<'_> {
         argv: Vec<String>,
         repetition: u32,
     ) -> Result<(), TrialError> {
-        let filesystem = stack.filesystem();
+        let filesystem = stack.filesystem;
         stack.check_device()?;
         let work = |stack: &mut Stack<'_>| stack.tool(name, Trade::Formatting, argv);
         let (record, clocked) = self.meter.clock(name, "cold", stack, work, Stack::sync_device)?;

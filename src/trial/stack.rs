@@ -44,7 +44,7 @@ pub const THE_KERNEL: &str = "the kernel: ";
 pub(super) struct Stack<'a> {
     pub(super) sink: &'a mut Sink,
     candidate: &'a Candidate,
-    filesystem: &'static Filesystem,
+    pub(super) filesystem: &'static Filesystem,
     encryption: &'static Encryption,
     limit: Duration,
     /// The device the guard cleared, or the loop device on top of the image; none where a folder is worked in.
@@ -98,7 +98,7 @@ impl<'a> Stack<'a> {
             std::fs::create_dir_all(folder).map_err(TrialError::io("make the mount point"))?;
         }
         // Unique on the machine, so that `fsverdict clean` can tell ours and two runs do not collide.
-        let device = claim.and_then(|claim| claim.path().file_name()).unwrap_or_default();
+        let device = claim.and_then(|claim| claim.path.file_name()).unwrap_or_default();
         let mapping = format!("fsverdict-{}", device.to_string_lossy());
         Ok(Stack {
             sink,
@@ -133,10 +133,6 @@ impl<'a> Stack<'a> {
         self.log.lines(&words).iter().map(|line| format!("\n{THE_KERNEL}{line}")).collect()
     }
 
-    pub(super) fn filesystem(&self) -> &'static Filesystem {
-        self.filesystem
-    }
-
     /// Whether a folder of the user's is worked in: there is no device, and nothing is made, mounted or checked.
     pub(super) fn in_folder(&self) -> bool {
         self.claim.is_none()
@@ -144,13 +140,13 @@ impl<'a> Stack<'a> {
 
     /// The device the filesystem lies on; an empty path in a folder.
     pub(super) fn top(&self) -> PathBuf {
-        let bottom = || self.claim.map(|claim| claim.path().to_owned());
+        let bottom = || self.claim.map(|claim| claim.path.to_owned());
         self.opened.clone().or_else(bottom).unwrap_or_default()
     }
 
     /// Name of the bottom device in `/sys/class/block`; others' work is on that below a folder, too.
     pub(super) fn device_name(&self) -> Option<String> {
-        let bottom = self.claim?.path();
+        let bottom = &self.claim?.path;
         let real = std::fs::canonicalize(bottom).unwrap_or_else(|_| bottom.to_owned());
         Some(real.file_name().unwrap_or_default().to_string_lossy().into_owned())
     }
@@ -165,7 +161,7 @@ impl<'a> Stack<'a> {
     pub(super) fn shut_in(&mut self) -> Result<(), TrialError> {
         let mapper = Path::new(MAPPER);
         let Some(claim) = self.claim else { return Ok(private_devices(&[])?) };
-        let mut kept = vec![claim.path()];
+        let mut kept = vec![claim.path.as_path()];
         if !self.encryption.is_none() && mapper.exists() {
             kept.push(mapper);
         }
@@ -332,7 +328,7 @@ impl<'a> Stack<'a> {
     /// use them.
     pub(super) fn forget_device(&self) -> Result<(), TrialError> {
         let Some(claim) = self.claim else { return Ok(()) };
-        for device in self.opened.iter().map(PathBuf::as_path).chain([claim.path()]) {
+        for device in self.opened.iter().chain([&claim.path]) {
             File::open(device)
                 .and_then(|open| Ok(syscall::forget_buffers(open)?))
                 .map_err(TrialError::io("put the device out of the cache"))?;

@@ -61,7 +61,7 @@ impl Materials {
             if let (Dataset::Folder { .. }, Some(staged)) = (dataset, &staged) {
                 sink.facts(fingerprint(name, &prepared, staged)?);
             }
-            let notes = prepared.notes().iter().chain(staged.iter().flat_map(Staged::notes)).cloned();
+            let notes = prepared.notes.iter().chain(staged.iter().flat_map(|staged| &staged.notes)).cloned();
             notes.for_each(|note| sink.caution("", note));
             by_name.insert(name.clone(), Material { prepared, staged });
         }
@@ -80,7 +80,7 @@ impl Materials {
         let mut variables = Vec::new();
         for (name, material) in &self.by_name {
             if let Some(staged) = &material.staged {
-                variables.push((variable(name), staged.path().as_os_str().to_owned()));
+                variables.push((variable(name), staged.path.as_os_str().to_owned()));
             }
             let totals = material.staged.as_ref().map(Staged::totals).or(material.prepared.totals());
             let Some(Totals { bytes, files, .. }) = totals else { continue };

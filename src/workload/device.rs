@@ -30,7 +30,7 @@ fn open(operation: Operation, device: &Path, flags: OFlags) -> Result<OwnedFd, W
 
 /// The one file of a dataset that is a big file.
 fn body(dataset: &Prepared) -> (Body, Option<&crate::dataset::Content>) {
-    match dataset.origin() {
+    match &dataset.origin {
         Origin::Generated { tree, content } => {
             let (identity, size) = tree.entries.first().map_or((0, 0), |entry| (entry.what, entry.size));
             (Body { identity, generation: 0, size }, Some(content))

@@ -43,12 +43,12 @@ impl Workplace<'_> {
     /// Refuses what the operation cannot work on.
     pub(crate) fn check(&self) -> Result<(), WorkError> {
         let operation = self.operation.name();
-        let kind = self.dataset.kind();
+        let kind = self.dataset.kind;
         if !self.operation.takes().contains(&kind) {
             let takes: Vec<&str> = self.operation.takes().iter().map(|kind| kind.name()).collect();
             return Err(WorkError::WrongKind {
                 operation,
-                dataset: self.dataset.name().into(),
+                dataset: self.dataset.name.clone(),
                 kind: kind.name(),
                 takes: takes.join(" or "),
             });
@@ -84,7 +84,7 @@ impl Workplace<'_> {
     }
 
     pub(crate) fn not_written(&self) -> WorkError {
-        let before = match self.dataset.kind() {
+        let before = match self.dataset.kind {
             Kind::Tree | Kind::Folder => Operation::TreeWrite,
             Kind::Flat => Operation::DirectoryFill,
             Kind::File => Operation::StreamWrite,
@@ -95,18 +95,18 @@ impl Workplace<'_> {
     pub(crate) fn not_written_by(&self, before: Operation) -> WorkError {
         WorkError::NotWritten {
             operation: self.operation.name(),
-            dataset: self.dataset.name().into(),
+            dataset: self.dataset.name.clone(),
             at: self.shown(),
             before: before.name(),
         }
     }
 
     pub(crate) fn tree(&self) -> Result<&Tree, WorkError> {
-        match (self.dataset.origin(), self.staged) {
+        match (&self.dataset.origin, self.staged) {
             (Origin::Generated { tree, .. }, _) => Ok(tree),
-            (Origin::Folder { .. }, Some(staged)) => Ok(staged.tree()),
+            (Origin::Folder { .. }, Some(staged)) => Ok(&staged.tree),
             (Origin::Folder { .. }, None) => {
-                Err(DatasetError::NotStaged { dataset: self.dataset.name().into() }.into())
+                Err(DatasetError::NotStaged { dataset: self.dataset.name.clone() }.into())
             }
         }
     }
@@ -114,8 +114,8 @@ impl Workplace<'_> {
     /// Opens the staged folder, for a dataset that is copied from there.
     pub(crate) fn open_staged(&self) -> Result<Option<OwnedFd>, WorkError> {
         let Some(staged) = self.staged.filter(|_| self.dataset.needs_staging()) else { return Ok(None) };
-        open_path(staged.path()).map(Some).map_err(|errno| {
-            self.failed_at("open the staged folder", staged.path().display().to_string(), errno)
+        open_path(&staged.path).map(Some).map_err(|errno| {
+            self.failed_at("open the staged folder", staged.path.display().to_string(), errno)
         })
     }
 
@@ -125,11 +125,11 @@ impl Workplace<'_> {
         staged: Option<&'b OwnedFd>,
         generation: u32,
     ) -> Result<Source<'b>, WorkError> {
-        match (self.dataset.origin(), staged) {
+        match (&self.dataset.origin, staged) {
             (Origin::Generated { content, .. }, _) => Ok(Source::Generated { content, generation }),
             (Origin::Folder { .. }, Some(root)) => Ok(Source::Folder(root.as_fd())),
             (Origin::Folder { .. }, None) => {
-                Err(DatasetError::NotStaged { dataset: self.dataset.name().into() }.into())
+                Err(DatasetError::NotStaged { dataset: self.dataset.name.clone() }.into())
             }
         }
     }
@@ -181,8 +181,8 @@ impl Workplace<'_> {
     /// What is known of the dataset here; as first written, by somebody else, where nothing is.
     pub(crate) fn known(&self) -> Written {
         let here = self.ledger.folders.get(self.into);
-        here.filter(|written| written.dataset == self.dataset.name()).cloned().unwrap_or_else(|| Written {
-            dataset: self.dataset.name().into(),
+        here.filter(|written| written.dataset == self.dataset.name).cloned().unwrap_or_else(|| Written {
+            dataset: self.dataset.name.clone(),
             generation: 0,
             remains: Remains::Everything,
             hard_links: HardLinks::MayBeCopies,

@@ -68,7 +68,7 @@ fn open(site: &Workplace<'_>, flags: OFlags) -> Result<OwnedFd, WorkError> {
 }
 
 fn write_all(site: &Workplace<'_>, file: &OwnedFd, generation: u32) -> Result<Done, WorkError> {
-    let Origin::Generated { tree, content } = site.dataset.origin() else {
+    let Origin::Generated { tree, content } = &site.dataset.origin else {
         return Err(site.not_written());
     };
     let body = Body { identity: 0, generation, size: tree.totals().bytes };

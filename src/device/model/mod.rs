@@ -57,22 +57,18 @@ pub enum ModelError {
     Size { name: String, wanted: Bytes, reason: String, hint: String },
 }
 
-/// What a file says, for one of its states.
-#[derive(Debug, Clone, PartialEq)]
-struct Document {
-    name: String,
-    version: u64,
-    summary: String,
-    states: &'static [&'static str],
-    parameters: Parameters,
-}
-
 /// A kind of device, in a state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// State included.
-    name: String,
-    document: Document,
+    /// The name it is asked for by, state included.
+    pub name: String,
+    /// The version of its file. It grows with every change of a number.
+    pub version: u64,
+    /// What it is, in a line.
+    pub summary: String,
+    /// The states it may be asked for in; the first is what a name without a state means.
+    pub states: &'static [&'static str],
+    pub(crate) parameters: Parameters,
 }
 
 impl Model {
@@ -115,40 +111,21 @@ impl Model {
     /// # Errors
     /// On the first thing wrong, with its place.
     pub fn read(text: &str, file: &str, state: Option<&str>) -> Result<Model, ModelError> {
-        let document = read::read(text, file, state)?;
-        if let Some(state) = state.filter(|state| !document.states.contains(state)) {
-            let name = document.name;
+        let mut model = read::read(text, file, state)?;
+        let Some(state) = state else { return Ok(model) };
+        if !model.states.contains(&state) {
+            let name = model.name;
             let none = || format!("it has none: name it {name}");
-            let hint = if document.states.is_empty() { none() } else { suggest(state, document.states) };
+            let hint = if model.states.is_empty() { none() } else { suggest(state, model.states) };
             return Err(ModelError::State { name, state: state.to_owned(), hint });
         }
-        let name = state.map_or_else(|| document.name.clone(), |state| format!("{}:{state}", document.name));
-        Ok(Model { name, document })
-    }
-
-    /// The name it is asked for by, state included.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The version of its file. It grows with every change of a number.
-    pub fn version(&self) -> u64 {
-        self.document.version
-    }
-
-    /// What it is, in a line.
-    pub fn summary(&self) -> &str {
-        &self.document.summary
-    }
-
-    /// The states it may be asked for in; the first is what a name without a state means.
-    pub fn states(&self) -> &'static [&'static str] {
-        self.document.states
+        model.name = format!("{}:{state}", model.name);
+        Ok(model)
     }
 
     /// What the guest must be given for a device of this model.
     pub fn limits(&self, size_bytes: u64) -> Limits {
-        let parameters = &self.document.parameters;
+        let parameters = &self.parameters;
         Limits {
             size_bytes,
             queue_depth: parameters.queue.depth,
@@ -164,7 +141,7 @@ impl Model {
 
     /// The built-in model that is nearest: itself, or one with such a medium.
     pub fn nearest(&self) -> &'static str {
-        let like = match self.parameters().medium {
+        let like = match self.parameters.medium {
             parameters::MediumParameters::Ideal { .. } => "ideal",
             parameters::MediumParameters::Platter(_) => "hdd-7200",
             parameters::MediumParameters::Shingles(..) => "smr-5400",
@@ -180,7 +157,7 @@ impl Model {
     /// # Errors
     /// When it cannot, with what to do.
     pub fn check_size(&self, size_bytes: u64) -> Result<(), ModelError> {
-        let capacity = self.document.parameters.capacity_bytes;
+        let capacity = self.parameters.capacity_bytes;
         let (reason, hint) = if size_bytes > capacity {
             (
                 format!("such a device holds {}", Bytes(capacity)),
@@ -193,10 +170,6 @@ impl Model {
         };
         let (name, wanted) = (self.name.clone(), Bytes(size_bytes));
         Err(ModelError::Size { name, wanted, reason, hint: hint.to_owned() })
-    }
-
-    pub(crate) fn parameters(&self) -> &Parameters {
-        &self.document.parameters
     }
 }
 

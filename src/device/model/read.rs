@@ -2,7 +2,7 @@
 
 use toml::de::DeTable;
 
-use super::Document as Told;
+use super::Model;
 use super::parameters::{
     Cache, Flash, Link, MediumParameters, Parameters, Platter, Queue, Seek, Shingles, State, Units, Victim,
 };
@@ -22,8 +22,8 @@ fn byte_ns(mb_s: f64) -> f64 {
 const RATE: std::ops::RangeInclusive<f64> = 0.001..=1e6;
 const TIME: std::ops::RangeInclusive<f64> = 0.0..=1e7;
 
-/// Reads a model in this state (`None`: as it comes from the shop).
-pub(super) fn read(text: &str, file: &str, state: Option<&str>) -> Result<Told, PlanError> {
+/// Reads a model in this state (`None`: as it comes from the shop), which its name lacks.
+pub(super) fn read(text: &str, file: &str, state: Option<&str>) -> Result<Model, PlanError> {
     let document = Document { file, text };
     if text.len() as u64 > LONGEST_PLAN {
         let message = format!("a model of {} is none", Bytes(text.len() as u64));
@@ -72,7 +72,7 @@ pub(super) fn read(text: &str, file: &str, state: Option<&str>) -> Result<Told, 
         cache,
         medium,
     };
-    Ok(Told { name, version, summary, states, parameters })
+    Ok(Model { name, version, summary, states, parameters })
 }
 
 fn block(section: &Section<'_>, key: &'static str) -> Result<u32, PlanError> {

@@ -12,7 +12,7 @@ fn every_model() -> Vec<Model> {
     let mut models = Vec::new();
     for built_in in built_in() {
         let plain = Model::named(built_in.name).unwrap();
-        let states = plain.states();
+        let states = plain.states;
         models.push(plain);
         models
             .extend(states.iter().map(|state| Model::named(&format!("{}:{state}", built_in.name)).unwrap()));
@@ -98,7 +98,7 @@ proptest! {
             prop_assert_eq!(done.len(), requests.len());
             prop_assert!(seen.values().all(|times| *times == 1));
             prop_assert!(done.windows(2).all(|pair| pair[0].completed_ns <= pair[1].completed_ns));
-            prop_assert_eq!(&live(&model, seed, &requests), &done, "the same again is not the same: {}", model.name());
+            prop_assert_eq!(&live(&model, seed, &requests), &done, "the same again is not the same: {}", model.name);
         }
     }
 

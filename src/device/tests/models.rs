@@ -8,14 +8,14 @@ use super::super::{Device, Model, ModelError, built_in};
 fn every_built_in_model_reads_under_its_name_and_in_each_of_its_states() {
     for built_in in built_in() {
         let model = Model::named(built_in.name).unwrap();
-        assert_eq!(model.name(), built_in.name);
+        assert_eq!(model.name, built_in.name);
         assert!(built_in.toml.starts_with("# "), "{} does not say first what it is", built_in.name);
-        for state in model.states() {
+        for state in model.states {
             let name = format!("{}:{state}", built_in.name);
             let model = Model::named(&name).unwrap();
-            assert_eq!(model.name(), name);
+            assert_eq!(model.name, name);
             // The largest, too, in little memory.
-            let largest = model.parameters().capacity_bytes;
+            let largest = model.parameters.capacity_bytes;
             Device::new(&model, largest, 1).unwrap();
         }
     }
@@ -25,9 +25,9 @@ fn every_built_in_model_reads_under_its_name_and_in_each_of_its_states() {
 fn the_first_state_is_what_a_name_alone_means() {
     for built_in in built_in() {
         let plain = Model::named(built_in.name).unwrap();
-        if let Some(first) = plain.states().first() {
+        if let Some(first) = plain.states.first() {
             let named = Model::named(&format!("{}:{first}", built_in.name)).unwrap();
-            assert_eq!(named.parameters(), plain.parameters());
+            assert_eq!(named.parameters, plain.parameters);
         }
     }
 }
@@ -76,8 +76,8 @@ fn a_model_may_be_a_file_of_ones_own() {
     let path = folder.path().join("a:b.toml");
     std::fs::write(&path, built_in()[0].toml.replace("\"hdd-7200\"", "\"mine\"")).unwrap();
     let path = path.to_str().unwrap();
-    assert_eq!(Model::find(path).unwrap().name(), "mine");
-    assert_eq!(Model::find("sata-ssd:steady").unwrap().name(), "sata-ssd:steady");
+    assert_eq!(Model::find(path).unwrap().name, "mine");
+    assert_eq!(Model::find("sata-ssd:steady").unwrap().name, "sata-ssd:steady");
     let error = Model::find(&format!("{path}:worn")).unwrap_err().to_string();
     assert!(error.contains("the model mine has no state `worn`"), "{error}");
     let error = Model::find("/nowhere/mine.toml").unwrap_err().to_string();

@@ -215,8 +215,8 @@ fn kept(
     let cache = Cache::of_user()?;
     let folder = cache.unpacked_folder(digest(of).map_err(failed)?);
     if !folder.is_dir() {
-        std::fs::create_dir_all(cache.own()).map_err(failed)?;
-        let new = tempfile::Builder::new().prefix(".new-").tempdir_in(cache.own()).map_err(failed)?;
+        std::fs::create_dir_all(&cache.own).map_err(failed)?;
+        let new = tempfile::Builder::new().prefix(".new-").tempdir_in(&cache.own).map_err(failed)?;
         make(new.path())?;
         // Everybody's, like the kernels beside it.
         let open = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);

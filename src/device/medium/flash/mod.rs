@@ -266,7 +266,7 @@ impl MediumModel for Flash {
     }
 
     fn destage(&mut self, at_ns: u64, cache: &mut Cache, all: bool) -> Option<(u64, u64)> {
-        if !all && cache.dirty_sectors() < self.page_units * UNIT {
+        if !all && cache.dirty_sectors < self.page_units * UNIT {
             return None;
         }
         self.clean(at_ns);
