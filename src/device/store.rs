@@ -7,13 +7,12 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
+use crate::journal::Complaint;
+
 /// Why the store could not do it. The guest is answered with an I/O error; the trial cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error(
-        "the disk that holds the modelled device is full, after {held_bytes} bytes\n\
-         hint: make room, or name a folder on another disk in the plan: [device] folder = \"…\""
-    )]
+    #[error("the disk that holds the modelled device is full, after {held_bytes} bytes")]
     Full { held_bytes: u64 },
     #[error("{length} bytes at {offset} lie beyond the modelled device, which has {size_bytes}")]
     Beyond {
@@ -24,6 +23,19 @@ pub enum StoreError {
     },
     #[error("cannot {what} the modelled device's store: {source}")]
     Failed { what: &'static str, source: io::Error },
+}
+
+impl StoreError {
+    /// What went wrong, and what to do about it.
+    pub fn complaint(&self) -> Complaint {
+        let hint = match self {
+            StoreError::Full { .. } => {
+                "make room, or name a folder on another disk in the plan: [device] folder = \"…\""
+            }
+            StoreError::Beyond { .. } | StoreError::Failed { .. } => "",
+        };
+        Complaint::new(self, hint)
+    }
 }
 
 /// The content of a modelled device. What was never written, or was discarded, reads as zeroes.
@@ -178,6 +190,6 @@ mod tests {
         let mut store = Store { file: full, size_bytes: 1 << 20, punches: false };
         let error = store.write_at(&[0; 512], 0).unwrap_err();
         assert!(matches!(error, StoreError::Full { .. }), "{error}");
-        assert!(error.to_string().contains("hint: make room"), "{error}");
+        assert!(error.complaint().hint.starts_with("make room"), "{error}");
     }
 }

@@ -223,7 +223,7 @@ impl Disk {
         let status = match moved {
             Ok(()) => OK,
             Err(error) => {
-                self.tally.trouble(&error.to_string());
+                self.tally.trouble(error.complaint());
                 FAILED
             }
         };

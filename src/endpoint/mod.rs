@@ -30,6 +30,7 @@ use crate::device::trace::TraceWriter;
 use crate::device::{Device, Model, ModelError, Store, StoreError};
 use crate::host::syscall::own;
 use crate::host::talk::say;
+use crate::journal::Complaint;
 
 use disk::Disk;
 
@@ -91,21 +92,30 @@ pub enum EndpointError {
     Protocol { request: u32, what: &'static str },
     #[error("the guest's clock sent a message of kind {operation}, which is not known")]
     Calendar { operation: u32 },
-    #[error(
-        "the guest {doing} for {seconds} s of wall time without asking for time or disk\n\
-         hint: a program that spins until a clock says so must read the kernel's clock, not the processor's (fio: --clocksource=clock_gettime); `clock = \"real\"` does without simulated time"
-    )]
+    #[error("the guest {doing} for {seconds} s of wall time without asking for time or disk")]
     Silent { seconds: u64, doing: &'static str },
-    #[error(
-        "the guest went on for an hour of its own time without asking its disk for anything\n\
-         hint: a program slept so long, or waited for something that never came; `timeout` inside the command ends such a wait"
-    )]
+    #[error("the guest went on for an hour of its own time without asking its disk for anything")]
     Idle,
     #[error("`fsverdict device` is called by fsverdict itself, not by people")]
     NotForPeople,
 }
 
 impl EndpointError {
+    /// What went wrong, and what to do about it.
+    fn complaint(&self) -> Complaint {
+        let hint = match self {
+            EndpointError::Silent { .. } => {
+                "a program that spins until a clock says so must read the kernel's clock, not the processor's (fio: --clocksource=clock_gettime); `clock = \"real\"` does without simulated time"
+            }
+            EndpointError::Idle => {
+                "a program slept so long, or waited for something that never came; `timeout` inside the command ends such a wait"
+            }
+            EndpointError::Store(error) => return error.complaint(),
+            _ => "",
+        };
+        Complaint::new(self, hint)
+    }
+
     fn memory(error: impl std::fmt::Display) -> Self {
         EndpointError::Memory(error.to_string())
     }
@@ -155,7 +165,7 @@ fn serve(
     let mut disk = match prepared {
         Ok(disk) => disk,
         Err(error) => {
-            return EndpointReport { trouble: Some(error.to_string()), ..EndpointReport::default() };
+            return EndpointReport { trouble: Some(error.complaint()), ..EndpointReport::default() };
         }
     };
     let silence = Duration::from_secs(task.silence_s);
@@ -166,7 +176,7 @@ fn serve(
     let times = match served {
         Ok(times) => times,
         Err(error) => {
-            disk.tally.trouble(&error.to_string());
+            disk.tally.trouble(error.complaint());
             EndpointReport::default()
         }
     };

@@ -9,6 +9,7 @@ use super::lateness::Lateness;
 use crate::device::Completion;
 use crate::device::Wear;
 use crate::device::trace::{TraceWriter, Traced};
+use crate::journal::Complaint;
 
 /// Counted while a device is served.
 pub(super) struct Tally {
@@ -17,7 +18,7 @@ pub(super) struct Tally {
     trace: Option<TraceWriter<File>>,
     left_out: u64,
     wear: Wear,
-    trouble: Option<String>,
+    trouble: Option<Complaint>,
     /// In real time.
     lateness: Option<Lateness>,
 }
@@ -51,12 +52,12 @@ pub struct EndpointReport {
     pub lateness_share: Option<f64>,
     /// Why the times are not the model's, where requests were answered too late.
     #[serde(default)]
-    pub late: Option<String>,
+    pub late: Option<Complaint>,
     /// What the medium wrote in all.
     #[serde(default)]
     pub wear: Wear,
     /// Why the trial is not to be used, if so.
-    pub trouble: Option<String>,
+    pub trouble: Option<Complaint>,
 }
 
 impl Tally {
@@ -93,7 +94,7 @@ impl Tally {
         self.digest.update(record.operation.name().as_bytes());
         if let Some(Err(error)) = self.trace.as_mut().map(|trace| trace.record(record)) {
             self.trace = None;
-            self.trouble(&format!("cannot write the trace: {error}"));
+            self.trouble(Complaint::plain(format!("cannot write the trace: {error}")));
         }
     }
 
@@ -105,14 +106,14 @@ impl Tally {
     pub(super) fn end(&mut self) {
         match self.trace.take().map(TraceWriter::finish) {
             Some(Ok((_, written))) => self.left_out = written.left_out,
-            Some(Err(error)) => self.trouble(&format!("cannot write the trace: {error}")),
+            Some(Err(error)) => self.trouble(Complaint::plain(format!("cannot write the trace: {error}"))),
             None => {}
         }
     }
 
     /// The first thing that went wrong is what is reported.
-    pub(super) fn trouble(&mut self, what: &str) {
-        self.trouble.get_or_insert_with(|| what.to_owned());
+    pub(super) fn trouble(&mut self, what: Complaint) {
+        self.trouble.get_or_insert(what);
     }
 
     pub(super) fn report(&self) -> EndpointReport {

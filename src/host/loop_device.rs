@@ -12,6 +12,7 @@ use super::block_device::read_trimmed;
 use super::process_key::ProcessKey;
 use super::root::Root;
 use super::syscall;
+use crate::journal::Complaint;
 
 /// How often a free device is asked for when others take the one we were offered.
 const ATTEMPTS: u32 = 64;
@@ -64,8 +65,8 @@ pub enum LoopError {
 
 impl LoopError {
     /// It, and what to do about it.
-    pub fn described(&self) -> String {
-        self.hint().map_or_else(|| self.to_string(), |hint| format!("{self}\nhint: {hint}"))
+    pub fn complaint(&self) -> Complaint {
+        Complaint::new(self, self.hint().unwrap_or_default())
     }
 
     fn hint(&self) -> Option<String> {

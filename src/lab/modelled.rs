@@ -9,7 +9,7 @@ use crate::endpoint::{Clock, Endpoint, EndpointReport, Files, Sockets};
 use crate::host::cell::Walls;
 use crate::host::placement::{Pinned, Placement};
 use crate::host::program::locate;
-use crate::journal::{Caution, Event, Status, TrialId, parted};
+use crate::journal::{Caution, Complaint, Event, Status, TrialId};
 
 use crate::plan::ClockChoice;
 
@@ -187,7 +187,10 @@ pub(super) fn close(
     let report = match endpoint.finish() {
         Ok(report) => report,
         Err(error) => {
-            return TrialEnd { killed: true, ..failed(&end, &format!("the device's process: {error}")) };
+            return TrialEnd {
+                killed: true,
+                ..failed(&end, Complaint::plain(format!("the device's process: {error}")))
+            };
         }
     };
     watch(Event::Facts { facts: facts(&report) });
@@ -200,12 +203,11 @@ pub(super) fn close(
         None => {}
     }
     if let (Some(late), false) = (&report.late, timed) {
-        watch(Event::Caution(Caution { phase: String::new(), text: parted(late).0 }));
+        watch(Event::Caution(Caution { phase: String::new(), text: late.reason.clone() }));
     }
-    match report.trouble.or(report.late.filter(|_| timed)).as_ref() {
-        Some(trouble) => {
-            let (reason, hint) = parted(trouble);
-            TrialEnd { hint, ..failed(&end, &format!("{reason} ({at})")) }
+    match report.trouble.or(report.late.filter(|_| timed)) {
+        Some(Complaint { reason, hint }) => {
+            failed(&end, Complaint { reason: format!("{reason} ({at})"), hint })
         }
         None => TrialEnd { stopped: end.stopped && report.lateness_ns.is_some(), ..end },
     }
@@ -213,8 +215,8 @@ pub(super) fn close(
 
 /// Failed for what the device's process says, and what was known before: a kernel's last words say why it asked for nothing
 /// more.
-fn failed(end: &TrialEnd, reason: &str) -> TrialEnd {
-    let (mut reason, hint) = parted(reason);
+fn failed(end: &TrialEnd, complaint: Complaint) -> TrialEnd {
+    let Complaint { mut reason, hint } = complaint;
     if !end.reason.is_empty() {
         reason = format!("{reason}\n{}", end.reason);
     }

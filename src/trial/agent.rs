@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::host::root::Root;
 use crate::host::talk::say;
-use crate::journal::{CLAIM, Event, Facts, Status, TEAR_DOWN, parted};
+use crate::journal::{CLAIM, Complaint, Event, Facts, Status, TEAR_DOWN};
 use crate::measure::{Meter, Quiet};
 use crate::workload::{Ledger, verify_written};
 
@@ -57,35 +57,36 @@ pub fn agent() -> u8 {
     let mut sink = Sink::new(File::from(events));
     let result = run(&assignment, &mut sink);
     let status = if result.is_ok() { Status::Ok } else { Status::Failed };
-    let (reason, hint) = parted(&result.err().unwrap_or_default());
+    let Complaint { reason, hint } = result.err().unwrap_or_default();
     sink.send(&Event::TrialFinished { status, reason, hint, wall: 0.0 });
     0
 }
 
 /// From a bare device to a bare device; the reason when it failed, complaints of the tear-down after it.
-fn run(assignment: &Assignment, sink: &mut Sink) -> Result<(), String> {
+fn run(assignment: &Assignment, sink: &mut Sink) -> Result<(), Complaint> {
     let Assignment { spec, bench } = assignment;
-    std::fs::create_dir_all(ROOM).map_err(|error| format!("cannot make {ROOM}: {error}"))?;
+    std::fs::create_dir_all(ROOM)
+        .map_err(|error| Complaint::plain(format!("cannot make {ROOM}: {error}")))?;
     // A tmpfs of its own, so that commands see it read-only while /tmp around it is theirs.
-    crate::host::mounts::memory(Path::new(ROOM), "755").map_err(|error| error.to_string())?;
+    crate::host::mounts::memory(Path::new(ROOM), "755").map_err(Complaint::plain)?;
     sink.step(CLAIM);
     let claim = match &bench.device {
         TrialDevice::Folder { .. } => None,
         device => {
             let claim = BareDevice::take(device, spec.candidate.scheduler.as_deref(), sink);
-            Some(claim.map_err(|error| error.to_string())?)
+            Some(claim.map_err(|error| error.complaint())?)
         }
     };
     if let (Some(grid), Some(device)) = (spec.calibration, &claim) {
-        calibrate(device, grid, sink).map_err(|error| error.to_string())?;
-        return claim.map_or(Ok(()), BareDevice::release).map_err(|error| error.to_string());
+        calibrate(device, grid, sink).map_err(|error| error.complaint())?;
+        return claim.map_or(Ok(()), BareDevice::release).map_err(|error| error.complaint());
     }
     let mut stack =
-        Stack::new(sink, &spec.candidate, claim.as_ref(), spec.limit).map_err(|error| error.to_string())?;
+        Stack::new(sink, &spec.candidate, claim.as_ref(), spec.limit).map_err(|error| error.complaint())?;
     let result = work(assignment, &mut stack).map_err(|error| {
-        let shown = error.to_string();
-        let said = stack.said_by_kernel();
-        format!("{shown}{said}")
+        let mut complaint = error.complaint();
+        complaint.reason += &stack.said_by_kernel();
+        complaint
     });
     stack.step(TEAR_DOWN);
     let mut complaints = stack.take_down();
@@ -93,12 +94,13 @@ fn run(assignment: &Assignment, sink: &mut Sink) -> Result<(), String> {
     let complaints = complaints.join("; ");
     match (result, complaints.is_empty()) {
         (Ok(()), true) => Ok(()),
-        (Ok(()), false) => {
-            Err(format!("the work was done, but not everything could be taken down: {complaints}"))
-        }
+        (Ok(()), false) => Err(Complaint::plain(format!(
+            "the work was done, but not everything could be taken down: {complaints}"
+        ))),
         (Err(error), true) => Err(error),
-        (Err(error), false) => {
-            Err(format!("{error}\nafter that, not everything could be taken down: {complaints}"))
+        (Err(mut error), false) => {
+            error.reason += &format!("\nafter that, not everything could be taken down: {complaints}");
+            Err(error)
         }
     }
 }

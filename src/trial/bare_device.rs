@@ -10,7 +10,7 @@ use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::root::Root;
 use crate::host::syscall::own;
 use crate::host::sysfs::Schedulers;
-use crate::journal::Facts;
+use crate::journal::{Complaint, Facts};
 
 use super::error::TrialError;
 use super::sink::Sink;
@@ -44,7 +44,7 @@ impl BareDevice {
                     .ok_or_else(|| TrialError::Host("no image was handed over".to_owned()))?;
                 let options = LoopOptions { owner: *owner, ..LoopOptions::default() };
                 let attached = LoopDevice::attach(image.as_fd(), &options)
-                    .map_err(|error| TrialError::Host(error.described()))?;
+                    .map_err(|error| TrialError::Refused(error.complaint()))?;
                 facts.insert("device.direct_io".to_owned(), attached.direct_io().to_string());
                 attached.caution().into_iter().for_each(|caution| sink.caution("", caution));
                 (attached.path().to_owned(), Some((attached, image)), None)
@@ -91,11 +91,10 @@ impl BareDevice {
         let borrowed = BorrowedScheduler::set(&root, &self.name, wanted).map_err(|error| {
             let offered =
                 Schedulers::of(&root, &self.name).ok().flatten().map_or(Vec::new(), |one| one.available);
-            TrialError::Host(format!(
-                "{} cannot be set to the I/O scheduler `{wanted}`: {error}\nhint: it has {}",
-                self.name,
-                if offered.is_empty() { "none to choose from".to_owned() } else { offered.join(", ") }
-            ))
+            let offered =
+                if offered.is_empty() { "none to choose from".to_owned() } else { offered.join(", ") };
+            let reason = format!("{} cannot be set to the I/O scheduler `{wanted}`: {error}", self.name);
+            TrialError::Refused(Complaint::new(reason, format!("it has {offered}")))
         })?;
         self.scheduler = Some(borrowed);
         Ok(())

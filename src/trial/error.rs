@@ -3,6 +3,7 @@
 use crate::dataset::DatasetError;
 use crate::host::cell::CellError;
 use crate::host::program::ProgramError;
+use crate::journal::Complaint;
 use crate::measure::MeasureError;
 use crate::workload::{AdapterError, WorkError};
 
@@ -13,7 +14,7 @@ pub enum TrialError {
     Unknown(String),
     #[error(transparent)]
     Program(#[from] ProgramError),
-    #[error("phase `{phase}`: {error}{}", hinted(.hint))]
+    #[error("phase `{phase}`: {error}")]
     Phase { phase: String, error: ProgramError, hint: Option<String> },
     #[error(transparent)]
     Cell(#[from] CellError),
@@ -29,6 +30,8 @@ pub enum TrialError {
     Io { what: &'static str, source: std::io::Error },
     #[error("{0}")]
     Host(String),
+    #[error("{}", .0.reason)]
+    Refused(Complaint),
     #[error("{0}")]
     Damaged(String),
     /// What a command left behind is not what the plan says must be there.
@@ -36,11 +39,22 @@ pub enum TrialError {
     Different { phase: String, difference: String },
 }
 
-fn hinted(hint: &Option<String>) -> String {
-    hint.as_ref().map_or(String::new(), |hint| format!("\nhint: {hint}"))
-}
-
 impl TrialError {
+    /// What went wrong, and what to do about it.
+    pub fn complaint(&self) -> Complaint {
+        match self {
+            TrialError::Program(error) => error.complaint(),
+            TrialError::Phase { phase, error, hint } => {
+                let known = error.complaint();
+                let reason = format!("phase `{phase}`: {}", known.reason);
+                Complaint::new(reason, hint.clone().unwrap_or(known.hint))
+            }
+            TrialError::Adapter { error, .. } => Complaint::new(self, error.hint),
+            TrialError::Refused(complaint) => complaint.clone(),
+            other => Complaint::plain(other),
+        }
+    }
+
     /// For `map_err`: an error of the agent's own system calls.
     pub(super) fn io(what: &'static str) -> impl FnOnce(std::io::Error) -> TrialError {
         move |source| TrialError::Io { what, source }

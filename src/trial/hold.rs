@@ -31,7 +31,7 @@ pub fn stage() -> u8 {
     };
     let (said, status) = match stage_all(&assignment) {
         Ok(()) => (STAGED.to_owned(), 0),
-        Err(error) => (error.to_string(), 1),
+        Err(error) => (error.complaint().to_string(), 1),
     };
     let mut output = std::io::stdout().lock();
     if output.write_all(said.as_bytes()).and_then(|()| output.write_all(b"\n")).is_err() {

@@ -149,8 +149,8 @@ fn make_room(staging: &Staging) -> Result<(), TrialError> {
             let image =
                 own(*descriptor).ok_or_else(|| failed(&"no disk for the datasets was handed over"))?;
             let options = LoopOptions { owner: *owner, ..LoopOptions::default() };
-            let attached =
-                LoopDevice::attach(image.as_fd(), &options).map_err(|error| failed(&error.described()))?;
+            let attached = LoopDevice::attach(image.as_fd(), &options)
+                .map_err(|error| TrialError::Refused(error.complaint()))?;
             (attached.path().to_owned(), Some(attached))
         }
         TrialDevice::Guest { path } => (path.clone(), None),

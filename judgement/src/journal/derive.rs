@@ -11,7 +11,7 @@ use super::reader::{read_each, scan};
 use super::run::{
     BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, Trial, TrialCommands, TrialStanding,
 };
-use super::{CommandRecord, Event, Journal, JournalError, Record, Status, TrialId, parted};
+use super::{CommandRecord, Event, Journal, JournalError, Record, Status, TrialId};
 use crate::plan::Plan;
 
 impl Run {
@@ -66,8 +66,7 @@ impl Run {
                     open.begin_step("", at);
                     let OpenTrial { mut trial, commands, .. } = open;
                     trial.status = status;
-                    (trial.reason, trial.hint) =
-                        if hint.is_empty() { parted(&reason) } else { (reason, hint) };
+                    (trial.reason, trial.hint) = (reason, hint);
                     trial.wall = wall;
                     trial.observations.shrink_to_fit();
                     self.keep_commands(&trial, commands);

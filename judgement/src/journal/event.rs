@@ -203,12 +203,30 @@ pub enum Status {
     Failed,
 }
 
-/// The text of an error as reason and hint: a line of it that begins with `hint:` says what to do. For the agent, whose
-/// errors are such texts, and for journals from before events had a field for it.
-pub fn parted(text: &str) -> (String, String) {
-    const HINT: &str = "hint: ";
-    let (hints, reason): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with(HINT));
-    (reason.join("\n"), hints.first().map_or("", |hint| &hint[HINT.len()..]).to_owned())
+/// What went wrong, on its way into an event.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Complaint {
+    pub reason: String,
+    /// What to do about it; empty where nothing is known.
+    pub hint: String,
+}
+
+impl Complaint {
+    /// An error of which nothing else is known.
+    pub fn plain(error: impl std::fmt::Display) -> Self {
+        Complaint::new(error, "")
+    }
+
+    pub fn new(error: impl std::fmt::Display, hint: impl Into<String>) -> Self {
+        Complaint { reason: error.to_string(), hint: hint.into() }
+    }
+}
+
+impl std::fmt::Display for Complaint {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.reason)?;
+        if self.hint.is_empty() { Ok(()) } else { write!(formatter, "\nhint: {}", self.hint) }
+    }
 }
 
 /// A program that was run: enough to repeat it by hand.

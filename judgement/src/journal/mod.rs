@@ -22,8 +22,8 @@ pub use derive::Fold;
 pub use error::JournalError;
 
 pub use event::{
-    CLAIM, Caution, CommandRecord, DATASET_FACT, Ending, Event, Facts, Histogram, MERGED_FACT, Measurement,
-    Observation, Place, Record, STAGE, Sentinel, Status, Surroundings, TEAR_DOWN, TrialId, parted,
+    CLAIM, Caution, CommandRecord, Complaint, DATASET_FACT, Ending, Event, Facts, Histogram, MERGED_FACT,
+    Measurement, Observation, Place, Record, STAGE, Sentinel, Status, Surroundings, TEAR_DOWN, TrialId,
 };
 pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, metric};
 pub use open::OpenJournal;

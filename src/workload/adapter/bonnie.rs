@@ -242,9 +242,10 @@ mod tests {
             (cut, "values, not 27, 48 or 50"),
             (missing.as_str(), "`bonnie_block_write_cpu` is missing"),
             (word.as_str(), "\"fast\" is not a number"),
-            (&format!("{FULL}{FULL}"), "hint: leave out -x"),
+            (&format!("{FULL}{FULL}"), "leave out -x"),
         ] {
-            let shown = Bonnie.read(wrong).unwrap_err().to_string();
+            let error = Bonnie.read(wrong).unwrap_err();
+            let shown = format!("{error}\n{}", error.hint);
             assert!(shown.contains(why) && shown.contains(wrong.trim()), "{shown}");
         }
     }

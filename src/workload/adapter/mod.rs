@@ -56,7 +56,7 @@ pub struct Reading {
 
 /// An output that cannot be used, because it is not understood or not of one run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the output of {program} cannot be used: {what}\nhint: {hint}\n{}", shown(.output))]
+#[error("the output of {program} cannot be used: {what}\n{}", shown(.output))]
 pub struct AdapterError {
     pub program: &'static str,
     pub what: String,
