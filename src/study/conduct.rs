@@ -124,8 +124,7 @@ impl Study<'_> {
         self.trials(block, attempt, names)?;
         let run = self.journal.run()?;
         // In simulated time nothing that happens on this machine reaches the guest.
-        let modelled = plan.device.source.is_modelled();
-        let limits = plan.protocol.disturbed.as_ref().filter(|_| !modelled);
+        let limits = plan.protocol.disturbed.as_ref().filter(|_| self.lab.side_by_side().is_none());
         let disturbed = || broken_rule(limits?, run, block, attempt);
         let invalid = mixed(run, block, attempt).or_else(disturbed);
         // Before the block ends: whoever resumes after that does not look again.

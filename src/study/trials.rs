@@ -39,7 +39,7 @@ impl Study<'_> {
     /// recorded to their ends.
     pub(super) fn trials(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<(), SessionError> {
         let plan = self.plan;
-        let repeats = repeats(plan, self.journal.run()?);
+        let repeats = repeats(plan, self.journal.run()?, self.lab.side_by_side().is_some());
         let task = |name: &String| {
             let candidate = plan.candidates.iter().find(|candidate| candidate.name == *name)?;
             let id = TrialId { block, candidate: name.clone(), attempt };
