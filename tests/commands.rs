@@ -370,3 +370,23 @@ fn help_and_version_are_results() {
     place.fsverdict(&["--version"]).exits(0).shows(&[env!("CARGO_PKG_VERSION")]);
     place.fsverdict(&[]).exits(2).says(&["Usage: fsverdict"]);
 }
+
+/// A conductor that is killed while a cell begins leaves it to another parent, which no signal tells it.
+#[test]
+fn a_cell_whose_parent_is_gone_before_it_begins_does_not_begin() {
+    for (parent, begins) in [(std::process::id(), true), (1, false)] {
+        let cell = serde_json::json!({
+            "walls": "None", "writable": [], "memory": [], "shown": [], "devices": "Shared", "powers": "All",
+            "network": false, "keeps": [], "argv": ["/bin/echo", "begun"], "parent": parent,
+        });
+        let mut command = std::process::Command::new(common::PROGRAM);
+        let seen = command.arg("cell").env("FSVERDICT_CELL", cell.to_string()).output().unwrap();
+        assert_eq!(seen.status.success(), begins, "{seen:?}");
+        assert_eq!(seen.stdout == b"begun\n", begins, "{seen:?}");
+        assert_eq!(
+            String::from_utf8_lossy(&seen.stderr).contains("who started it is gone"),
+            !begins,
+            "{seen:?}"
+        );
+    }
+}

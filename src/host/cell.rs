@@ -124,6 +124,9 @@ pub struct Cell {
     pub stops: Option<RawFd>,
     /// The program and its arguments; the program as an absolute path.
     pub argv: Vec<String>,
+    /// Who starts the warden, by its number; set by [`Cell::command`].
+    #[serde(default)]
+    pub parent: Option<u32>,
     /// End of a pipe that hangs up when the warden dies; set by the warden.
     #[serde(default)]
     pub lifeline: Option<RawFd>,
@@ -145,6 +148,7 @@ impl Cell {
             gate: None,
             stops: None,
             argv: argv.into_iter().map(Into::into).collect(),
+            parent: None,
             lifeline: None,
         }
     }
@@ -152,8 +156,9 @@ impl Cell {
     /// The command that enters the cell. The caller adds descriptors and environment, and spawns it from a
     /// thread that lives as long as the cell: the parent-death signal is the thread's, not the process's.
     pub fn command(&self) -> Result<Command, CellError> {
+        let cell = Cell { parent: Some(std::process::id()), ..self.clone() };
         let mut command = Command::new(THIS_PROGRAM);
-        command.arg("cell").env(SPEC, serde_json::to_string(self).unwrap_or_default());
+        command.arg("cell").env(SPEC, serde_json::to_string(&cell).unwrap_or_default());
         Ok(command)
     }
 }

@@ -7,7 +7,9 @@ use std::path::Path;
 use std::process::Command;
 
 use rustix::io::FdFlags;
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, waitpid};
+use rustix::process::{
+    Pid, Signal, WaitOptions, WaitStatus, getppid, set_parent_process_death_signal, waitpid,
+};
 use rustix::thread::UnshareFlags;
 
 use super::furnish::{arrange_mounts, close_all_but};
@@ -69,8 +71,10 @@ impl Cell {
                 Err(errno) => return Err(system("set up the loopback of a network")(errno)),
             }
         }
-        // A new user namespace means new credentials, and those clear the parent-death signal.
+        // A new user namespace means new credentials, and those clear the parent-death signal. Who was killed before it was
+        // asked for has left this process to another parent.
         die_with_parent()?;
+        self.check_parent()?;
         let (end, kept_open) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(system("make a pipe"))?;
         self.lifeline = Some(inherit(end.as_fd())?);
@@ -128,6 +132,16 @@ impl Cell {
     }
 
     /// The warden may have died before our parent-death signal was set: its end of the pipe is then closed.
+    fn check_parent(&self) -> Result<(), CellError> {
+        let parent = getppid().map(|parent| parent.as_raw_nonzero().get().unsigned_abs());
+        match self.parent {
+            Some(_) if parent != self.parent => {
+                Err(system("go on: who started it is gone")(rustix::io::Errno::SRCH))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn check_lifeline(&self) -> Result<(), CellError> {
         let Some(descriptor) = self.lifeline.and_then(own) else { return Ok(()) };
         let mut watched = [rustix::event::PollFd::new(&descriptor, rustix::event::PollFlags::IN)];
