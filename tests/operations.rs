@@ -2,9 +2,13 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use fsverdict::dataset::{Prepared, Staged, prepare, stage};
 use fsverdict::plan::{Bytes, Dataset, Kind, Operation, TreeShape};
@@ -81,19 +85,9 @@ impl Bench {
 
     /// The regular files written, biggest first.
     fn files(&self) -> Vec<PathBuf> {
-        let mut files = Vec::new();
-        let mut folders = vec![self.mount()];
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(folder).unwrap() {
-                let entry = entry.unwrap();
-                let kind = entry.file_type().unwrap();
-                if kind.is_dir() {
-                    folders.push(entry.path());
-                } else if kind.is_file() {
-                    files.push(entry.path());
-                }
-            }
-        }
+        let found = Command::new("find").arg(self.mount()).args(["-type", "f", "-print0"]).output().unwrap();
+        let names = found.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        let mut files: Vec<PathBuf> = names.map(|name| OsStr::from_bytes(name).into()).collect();
         files.sort_by_key(|file| std::cmp::Reverse((file.metadata().unwrap().len(), file.clone())));
         files
     }
@@ -279,7 +273,7 @@ fn only_the_first_few_differences_are_spelled_out() {
 fn what_a_command_copied_is_read_and_verified_too() {
     let mut bench = Bench::new(&tree(100, 4 << 20));
     bench.stage();
-    let status = std::process::Command::new("cp")
+    let status = Command::new("cp")
         .args(["-R", "--no-preserve=links"])
         .args([bench.folder.path().join("staged"), bench.mount().join("tree")])
         .status()
@@ -331,14 +325,14 @@ fn a_real_folder_goes_through_the_same_operations() {
 fn loop_a_full_filesystem_is_reported_as_such() {
     let mut bench = Bench::new(&tree(500, 40 << 20));
     let mount = bench.mount();
-    let mounted = std::process::Command::new("mount")
+    let mounted = Command::new("mount")
         .args(["-t", "tmpfs", "-o", "size=4m", "fsverdict-test"])
         .arg(&mount)
         .status()
         .unwrap();
     assert!(mounted.success(), "this tier needs root");
     let shown = bench.run("tree.write").map_err(|error| error.to_string());
-    let unmounted = std::process::Command::new("umount").arg(&mount).status().unwrap();
+    let unmounted = Command::new("umount").arg(&mount).status().unwrap();
     let shown = shown.unwrap_err();
     assert!(unmounted.success());
     assert!(shown.starts_with("tree.write: cannot write "), "{shown}");
@@ -347,22 +341,22 @@ fn loop_a_full_filesystem_is_reported_as_such() {
 
 #[test]
 fn generations_share_what_has_not_changed_and_the_oldest_goes() {
-    let flat = Dataset::Flat { files: 600, file_size: Bytes(700) };
-    for (spec, files) in [(tree(600, 2 << 20), 600), (flat, 600)] {
+    let files = 600;
+    for spec in [tree(files, 2 << 20), Dataset::Flat { files, file_size: Bytes(700) }] {
         let mut bench = Bench::new(&spec);
-        let names = bench.dataset.totals().unwrap().files;
-        assert_eq!(names, files);
+        assert_eq!(bench.dataset.totals().unwrap().files, files);
         bench.run("rotation.create").unwrap();
         for _ in 0..3 {
             let done = bench.run("rotation.next").unwrap();
-            let written: u64 =
-                done.histograms.iter().filter(|found| found.call == "write_file").map(count).sum();
-            let linked: u64 = done.histograms.iter().filter(|found| found.call == "link").map(count).sum();
+            let calls = |name: &str| -> u64 {
+                let histograms = done.histograms.iter().filter(|histogram| histogram.call == name);
+                histograms.flat_map(|histogram| &histogram.buckets).map(|(_, count)| count).sum()
+            };
+            let (written, linked) = (calls("write_file"), calls("link"));
             assert_eq!((done.files, written + linked), (files, files));
             assert!((20..120).contains(&written), "a tenth of 600 is about 60, not {written}");
         }
-        let inodes: std::collections::HashSet<u64> =
-            bench.files().iter().map(|file| file.metadata().unwrap().ino()).collect();
+        let inodes: HashSet<u64> = bench.files().iter().map(|file| file.metadata().unwrap().ino()).collect();
         assert_eq!(bench.files().len() as u64, 4 * files);
         assert!(inodes.len() < 2 * files as usize, "{} files in 4 generations", inodes.len());
         bench.verify_all().unwrap();
@@ -371,10 +365,6 @@ fn generations_share_what_has_not_changed_and_the_oldest_goes() {
         assert!(!bench.mount().join("some/where/1").exists() && bench.mount().join("some/where/2").exists());
         bench.verify_all().unwrap();
     }
-}
-
-fn count(histogram: &fsverdict::journal::Histogram) -> u64 {
-    histogram.buckets.iter().map(|(_, count)| count).sum()
 }
 
 #[test]
