@@ -102,6 +102,21 @@ pub(super) fn with_a_twin() -> Story {
     story
 }
 
+/// Two that are the same: what a pair of them measured on a busy machine, of which the first two blocks lie far from the others.
+pub(super) fn set_aside() -> Story {
+    let names = ["ext4", "ext4:noatime"];
+    let mut story = Story::new(&names, &["write"]);
+    for (block, times) in (1..).zip([0.903, 0.943, 1.124, 1.138, 1.136, 1.145, 1.045]) {
+        story.open_block(block, 1, &names);
+        for (name, seconds) in names.iter().zip([8.0, 8.0 * times]) {
+            story.trial(&id(block, name), &[("write", seconds)]);
+        }
+        story.close_block(block, 1, None);
+    }
+    story.finish_for("recommended after 7 blocks");
+    story
+}
+
 /// More blocks were disturbed than not.
 pub(super) fn disturbed() -> Story {
     let contestants = [one("ext4", 8.0, 2.7, 0.01), one("jfs", 14.0, 4.0, 0.01)];

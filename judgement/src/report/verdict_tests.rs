@@ -1,7 +1,7 @@
 //! Verdicts as the user sees them: recommended, ranked, undecided and A/A, in every form that people read.
 
 use super::examples::{
-    against_itself, disturbed, one, ranked, recommended, repeated, run_of, undecided, with_a_twin,
+    against_itself, disturbed, one, ranked, recommended, repeated, run_of, set_aside, undecided, with_a_twin,
     with_tradeoffs,
 };
 use super::fixtures::{PLAIN, Story, data_of, page_of};
@@ -52,6 +52,17 @@ fn a_twin_that_is_told_apart_is_a_warning() {
     let shown = terminal(&story);
     assert!(shown.contains("something here favours one of two that are the same"), "{shown}");
     insta::assert_snapshot!("with_a_twin_terminal", shown);
+}
+
+#[test]
+fn what_hangs_on_blocks_that_were_set_aside_says_so_and_is_not_certain() {
+    let story = set_aside();
+    let run = story.run();
+    let verdict = Report::new(&story.plan, &run, None).verdict;
+    assert_eq!((verdict.recommended.as_deref(), verdict.behind.len()), (Some("ext4"), 0));
+    let shown = page(&story, Format::Markdown);
+    let limit = "2 of 7 blocks lie far from the others and were set aside: with all of them ext4:noatime takes 1.06 (0.97 to 1.16) times as long as ext4";
+    assert!(shown.contains(limit), "{shown}");
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn found(report: &Report<'_>) -> Vec<String> {
         sentences.push(format!("Take {leader}: nobody is better by more than {within}."));
     }
     for (relation, words) in [
-        (Relation::NotBetter, "Not better by more than that, behind or tied"),
+        (Relation::NotBetter, "Not better by more than that, though not certainly behind"),
         (Relation::Tied, "Tied with it, closer than matters"),
         (Relation::Behind, "Certainly behind"),
     ] {

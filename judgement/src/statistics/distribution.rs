@@ -30,6 +30,12 @@ pub fn fisher_tail(f: f64, between: f64, within: f64) -> f64 {
     incomplete_beta(0.5 * within, 0.5 * between, within / (within + between * f.max(0.0)))
 }
 
+/// P(X ≤ heads) of so many tosses of a fair coin.
+pub(super) fn fair_coin_tail(tosses: usize, heads: usize) -> f64 {
+    let tails = tosses.saturating_sub(heads) as f64;
+    if tails > 0.0 { incomplete_beta(tails, heads as f64 + 1.0, 0.5) } else { 1.0 }
+}
+
 /// The t with P(T ≤ t) = `probability` for Student's t; infinite at 0 and 1.
 pub fn student_quantile(probability: f64, degrees: f64) -> f64 {
     quantile(probability, |t| student_tail(t, degrees))
@@ -105,7 +111,7 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{fisher_tail, student_quantile, student_tail};
+    use super::{fair_coin_tail, fisher_tail, student_quantile, student_tail};
 
     #[test]
     fn textbook_values() {
@@ -113,6 +119,7 @@ mod tests {
         // The square of a t is an F.
         assert!((fisher_tail(2.5 * 2.5, 1.0, 7.0) - 2.0 * student_tail(2.5, 7.0)).abs() < 1e-12);
         assert!((fisher_tail(4.102_821, 2.0, 10.0) - 0.05).abs() < 1e-6);
+        assert!((fair_coin_tail(7, 2) - 29.0 / 128.0).abs() < 1e-12 && fair_coin_tail(5, 5) == 1.0);
         assert_eq!(student_quantile(1.0, 3.0), f64::INFINITY);
         assert!(student_quantile(1.5, 3.0).is_nan());
     }

@@ -31,6 +31,15 @@ pub enum Limit {
     },
     /// Blocks follow those before them, with this correlation.
     Resemblance(f64),
+    /// In some blocks a candidate differed from another as in no other block. They were set aside, which is what made the
+    /// difference certain: with all blocks it is this.
+    SetAside {
+        candidate: String,
+        against: String,
+        aside: usize,
+        of: usize,
+        all: Estimate,
+    },
     /// So many blocks did not count.
     MostInvalid(usize),
     ScratchImage,
@@ -72,6 +81,14 @@ impl fmt::Display for Limit {
                     formatter,
                     "blocks resemble those before them (lag-1 correlation {lag:.1}): the intervals are too narrow, and what is said here is less sure than it says"
                 ),
+            Self::SetAside { candidate, against, aside, of, all } => {
+                let (lie, were) = if *aside == 1 { ("lies", "was") } else { ("lie", "were") };
+                let times = as_long(all);
+                write!(
+                    formatter,
+                    "{aside} of {of} blocks {lie} far from the others and {were} set aside: with all of them {candidate} takes {times} {against}"
+                )
+            }
             Self::MostInvalid(blocks) => write!(
                     formatter,
                     "{blocks} blocks did not count, more than did: this machine is too busy to trust"

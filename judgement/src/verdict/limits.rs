@@ -5,7 +5,7 @@ use super::order::peculiarities;
 use super::{Grounds, Rank, twin_pairs};
 use crate::journal::{Ending, Run};
 use crate::plan::{Bytes, Dataset, DeviceSource, Plan};
-use crate::statistics::FEWEST;
+use crate::statistics::{Estimate, Evidence, FEWEST};
 
 /// The limits of this run's verdict, the gravest first.
 pub(super) fn limits(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
@@ -26,6 +26,7 @@ pub(super) fn limits(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
         limits.push(Limit::FewBlocks(blocks));
     }
     limits.extend(peculiarities(grounds, ranking));
+    limits.extend(set_aside(grounds, ranking));
     let invalid = run.invalid_blocks().count();
     if invalid > blocks && !refused {
         limits.push(Limit::MostInvalid(invalid));
@@ -37,6 +38,23 @@ pub(super) fn limits(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
     let folders = plan.device.source == DeviceSource::Folders;
     limits.push(if folders { Limit::Folders } else { Limit::FreshlyMade });
     limits
+}
+
+/// The closest candidate whose difference from the leader is plain only without the blocks that were set aside.
+fn set_aside(grounds: &Grounds<'_>, ranking: &[Rank]) -> Option<Limit> {
+    let against = &ranking.first()?.candidate;
+    ranking.iter().find_map(|rank| {
+        let (shown, sample) = (rank.behind?, grounds.behind(&rank.candidate, against));
+        let all = Evidence::of_all(&sample)?.ratio();
+        let plain = |estimate: Estimate| estimate.low.is_some_and(|low| low > 1.0);
+        (shown.n < all.n && plain(shown) && !plain(all)).then(|| Limit::SetAside {
+            candidate: rank.candidate.clone(),
+            against: against.clone(),
+            aside: all.n - shown.n,
+            of: all.n,
+            all,
+        })
+    })
 }
 
 fn fits_in_memory(plan: &Plan, run: &Run) -> Option<Bytes> {
