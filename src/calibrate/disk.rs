@@ -14,31 +14,20 @@ use crate::device::{Action, Device, Model, ModelError, Request};
 
 /// What buffers, offsets and lengths are multiples of: what any device's blocks fit into.
 const ALIGNMENT: usize = 4096;
-/// The longest read or write.
 const LONGEST: usize = 1 << 20;
 
 /// Something that can be read, written and timed. What is read and written begins at a multiple of 4096 and is one, of at most
 /// 1 MiB at once; times are in nanoseconds.
 pub trait Disk {
-    /// Its size in bytes.
     fn size_bytes(&self) -> u64;
 
     /// Reads `bytes` from `offset` on; returns how long that took.
-    ///
-    /// # Errors
-    /// What the kernel says.
     fn read(&mut self, offset: u64, bytes: u64) -> std::io::Result<u64>;
 
     /// Writes `bytes` from `offset` on, whatever they are; returns how long that took.
-    ///
-    /// # Errors
-    /// What the kernel says.
     fn write(&mut self, offset: u64, bytes: u64) -> std::io::Result<u64>;
 
     /// Makes what was written durable; returns how long that took.
-    ///
-    /// # Errors
-    /// What the kernel says.
     fn flush(&mut self) -> std::io::Result<u64>;
 }
 
@@ -52,9 +41,6 @@ pub struct Raw {
 
 impl Raw {
     /// Opens it to be read, or written too.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn open(path: &Path, write: bool) -> std::io::Result<Raw> {
         let direct = OFlags::DIRECT.bits().cast_signed();
         let mut file = File::options().read(true).write(write).custom_flags(direct).open(path)?;
@@ -117,10 +103,6 @@ pub struct Modelled {
 }
 
 impl Modelled {
-    /// A fresh one.
-    ///
-    /// # Errors
-    /// When the model does not stretch to this size.
     pub fn new(model: &Model, size_bytes: u64, seed: u64) -> Result<Modelled, ModelError> {
         Ok(Modelled { device: Device::new(model, size_bytes, seed)?, now_ns: 0, requests: 0 })
     }

@@ -17,7 +17,6 @@ pub enum CalibrateError {
     Model(#[from] ModelError),
 }
 
-/// What came of it.
 #[derive(Debug)]
 pub struct Calibrated {
     /// The model's file.
@@ -121,9 +120,6 @@ const ROUNDS: usize = 10;
 
 /// Fits the model of `template`'s file, which keeps what the grid does not show, to what the grid found on a device of this
 /// size.
-///
-/// # Errors
-/// When the template is none, or the device too small.
 pub fn calibrate(
     found: &Found,
     size: u64,

@@ -37,13 +37,11 @@ const ROUNDS: u64 = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Grid {
-    /// Reads alone.
     Reading,
     /// Writes and flushes, on a device whose content nobody needs.
     Writing,
 }
 
-/// A kind of access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
@@ -66,7 +64,6 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// For people.
     pub(super) fn title(self) -> &'static str {
         match self {
             Kind::Again => "reads of what was just read",
@@ -103,12 +100,10 @@ impl Cell {
     }
 }
 
-/// What the grid found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Found(pub(super) BTreeMap<Kind, Vec<Cell>>);
 
 impl Found {
-    /// Both halves.
     pub fn and(mut self, other: Found) -> Found {
         self.0.extend(other.0);
         self

@@ -265,7 +265,6 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// What is wrong with an entry that is there.
     fn judge(
         &mut self,
         here: BorrowedFd<'_>,

@@ -13,7 +13,6 @@ use super::random::{Stream, mix, scale};
 
 /// Each run of this many bytes of a file has its own stamp and its own slice of the pool.
 pub(crate) const CHUNK: u64 = 64 * 1024;
-/// Bytes of a stamp.
 const STAMP: usize = 16;
 /// Distinct offsets into the pool, in bytes.
 const POOL: u64 = 4 * 1024 * 1024;
@@ -35,7 +34,6 @@ pub(crate) struct Body {
     pub(crate) size: u64,
 }
 
-/// What distinguishes one chunk.
 #[derive(Clone, Copy, Default)]
 struct Head {
     stamp: [u8; STAMP],

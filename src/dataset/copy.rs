@@ -237,7 +237,6 @@ impl Copier<'_> {
         Ok(number)
     }
 
-    /// Copies a folder inside.
     fn folder(
         &mut self,
         source: BorrowedFd<'_>,

@@ -46,7 +46,6 @@ pub(crate) fn look(parent: BorrowedFd<'_>, name: &CStr) -> Result<Statx, Errno> 
     rustix::fs::statx(parent, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BASIC_STATS)
 }
 
-/// The type in the result of a `statx`.
 pub(crate) fn type_of(status: &Statx) -> FileType {
     FileType::from_raw_mode(status.stx_mode.into())
 }

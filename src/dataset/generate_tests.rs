@@ -150,7 +150,6 @@ fn copies_and_links_are_as_many_as_asked_and_fit_their_originals() {
     assert_eq!((copies, links), (2000, 3000));
 }
 
-/// Digest of everything about a tree.
 fn digest(Generated { tree, .. }: &Generated) -> u64 {
     let mut digest = Xxh3::new();
     for number in 0..tree.directories.len() {

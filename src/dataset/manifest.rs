@@ -16,11 +16,7 @@ use super::tree::{Entry, EntryKind, Totals, Tree};
 /// What the files must hold.
 #[derive(Debug)]
 pub(crate) enum Contents {
-    Generated {
-        content: Arc<Content>,
-        generation: u32,
-    },
-    /// Digest of each entry that is a file.
+    Generated { content: Arc<Content>, generation: u32 },
     Digests(Arc<Vec<u64>>),
 }
 
@@ -46,9 +42,6 @@ impl Manifest {
     /// What a dataset must look like after it was written and then overwritten `generation` times.
     ///
     /// Costs nothing for generated datasets; reads a staged folder once.
-    ///
-    /// # Errors
-    /// [`DatasetError::NotStaged`] for a folder without `staged`; [`DatasetError::Staging`] when that cannot be read.
     pub fn of(prepared: &Prepared, staged: Option<&Staged>, generation: u32) -> Result<Self, DatasetError> {
         match (&prepared.origin, staged) {
             (Origin::Generated { tree, content }, _) => Ok(Self {
@@ -84,7 +77,6 @@ impl Manifest {
         self.tree.totals()
     }
 
-    /// The digest of the content of one entry that is a file.
     pub(crate) fn content_digest(&self, number: usize, entry: &Entry) -> u64 {
         match &self.contents {
             Contents::Digests(digests) => digests.get(number).copied().unwrap_or_default(),

@@ -15,7 +15,6 @@ use super::profile::profile;
 use super::sizes::LARGEST_SHARE;
 use super::tree::{Totals, Tree};
 
-/// Where the data come from.
 #[derive(Debug)]
 pub(crate) enum Origin {
     Generated { tree: Arc<Tree>, content: Arc<Content> },
@@ -25,7 +24,6 @@ pub(crate) enum Origin {
 /// A dataset laid out in memory (generated), or found to be there (a real folder).
 #[derive(Debug)]
 pub struct Prepared {
-    /// Its name in the plan.
     pub name: String,
     pub kind: Kind,
     pub(crate) origin: Origin,
@@ -49,10 +47,6 @@ impl Prepared {
 }
 
 /// Lays out the dataset `name`. Generated ones follow from `name`, `spec` and `seed` alone and touch no disk.
-///
-/// # Errors
-/// [`DatasetError::UnknownProfile`], [`DatasetError::Impossible`] when the shape contradicts itself or is too big,
-/// [`DatasetError::Folder`] when a real folder cannot be opened.
 pub fn prepare(name: &str, spec: &Dataset, seed: u64) -> Result<Prepared, DatasetError> {
     let seed = super::random::Stream::new(seed, name).next();
     let impossible = |problem, hint| DatasetError::Impossible { dataset: name.into(), problem, hint };

@@ -10,15 +10,12 @@ use super::random::Stream;
 pub(crate) struct SizeModel {
     /// Mean of the natural logarithm of the size in bytes.
     pub(crate) mu: f64,
-    /// Standard deviation of it.
     pub(crate) sigma: f64,
-    /// The tail of huge files.
     pub(crate) tail: Option<Tail>,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tail {
-    /// Share of files in it.
     pub(crate) weight: f64,
     /// Where it begins, in bytes.
     pub(crate) from: f64,

@@ -77,9 +77,6 @@ impl Staged {
 ///
 /// Trees, flat directories and folders become a directory, a file dataset a regular file. Of a real folder the part is
 /// taken that was `selected`, or is selected now.
-///
-/// # Errors
-/// [`DatasetError::Folder`] when a real folder cannot be opened, [`DatasetError::Staging`] when `destination` cannot be written.
 pub fn stage(
     prepared: &Prepared,
     destination: &Path,
@@ -163,9 +160,6 @@ pub fn room_for(spec: &Dataset) -> u64 {
 }
 
 /// Takes over what another process staged at `path`, and recorded.
-///
-/// # Errors
-/// [`DatasetError::Staging`] when it cannot be listed, or is not what was recorded.
 pub fn adopt(prepared: &Prepared, path: &Path, record: StagingRecord) -> Result<Staged, DatasetError> {
     let staging = |failure| DatasetError::Staging { dataset: prepared.name.clone(), failure };
     let tree = match &prepared.origin {

@@ -5,7 +5,6 @@
 
 use std::ffi::CStr;
 
-/// What an entry of a directory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EntryKind {
     /// A regular file; `what` identifies its content.
@@ -22,7 +21,6 @@ pub(crate) struct Entry {
     /// Bytes (of the file linked to, for a hard link; 0 for a symbolic link).
     pub(crate) size: u64,
     pub(crate) name: u32,
-    /// See [`EntryKind`].
     pub(crate) what: u32,
     pub(crate) mode: u16,
     pub(crate) kind: EntryKind,
@@ -35,10 +33,8 @@ pub(crate) struct Directory {
     pub(crate) parent: u32,
     /// Offset of its name (empty for the root).
     pub(crate) name: u32,
-    /// Number of its first entry.
     pub(crate) first: u32,
     pub(crate) count: u32,
-    /// Distance from the root.
     pub(crate) depth: u16,
     pub(crate) mode: u16,
 }
@@ -163,7 +159,6 @@ impl Tree {
         totals
     }
 
-    /// Memory held, in bytes.
     #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
         self.names.capacity()

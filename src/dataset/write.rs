@@ -15,10 +15,8 @@ use super::tree::{Directory, Entry, EntryKind, PATH_LIMIT, Tree};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Call {
-    /// `mkdirat` of one directory.
     MakeDirectory,
     WriteFile,
-    /// `linkat` or `symlinkat`.
     Link,
 }
 
@@ -35,7 +33,6 @@ impl Probe for Untimed {
     fn end(&mut self, _: Call) {}
 }
 
-/// Where the bytes come from.
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'a> {
     Generated {
@@ -47,7 +44,6 @@ pub(crate) enum Source<'a> {
     Folder(BorrowedFd<'a>),
 }
 
-/// Whether the tree is new.
 #[derive(Clone, Copy)]
 pub(crate) enum Manner<'a> {
     /// Nothing of it may exist but the root.
@@ -77,7 +73,6 @@ pub(crate) struct Written {
     pub(crate) bytes: u64,
 }
 
-/// Writes the tree below `root`.
 pub(crate) fn write_tree(
     tree: &Tree,
     source: Source<'_>,

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::model::parameters;
 
-/// A stretch of sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) sector: u64,

@@ -19,7 +19,6 @@ enum Event {
     Accessed(usize),
     /// This many sectors of the cache are on the medium.
     Destaged(u64),
-    /// The request is done.
     Finished(usize),
     /// The cache may begin to write back.
     Wake,

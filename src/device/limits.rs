@@ -3,7 +3,6 @@
 /// The limits of a modelled device, for the virtio configuration and the guest's `/sys/block/*/queue`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Size in bytes.
     pub size_bytes: u64,
     /// Requests the guest may have underway at once: `virtio_blk.queue_depth` on the kernel's command line. It decides
     /// what the guest's elevator gets to merge.
@@ -12,11 +11,10 @@ pub struct Limits {
     pub max_sectors_kb: u32,
     /// `queue/rotational`: btrfs, ext4's allocator and BFQ read it, so it must be set before mkfs.
     pub rotational: bool,
-    /// Size of a logical block in bytes.
+    /// Bytes.
     pub logical_block: u32,
-    /// Size of a physical block in bytes.
+    /// Bytes.
     pub physical_block: u32,
-    /// Discard, where the device takes it.
     pub discard: Option<Discard>,
     /// Whether `WriteZeroes` is taken without the zeroes being sent.
     pub write_zeroes: bool,

@@ -39,9 +39,6 @@ pub struct Device {
 
 impl Device {
     /// A device of this model and size, in the state the model's name says.
-    ///
-    /// # Errors
-    /// When the model does not stretch to this size.
     pub fn new(model: &Model, size_bytes: u64, seed: u64) -> Result<Device, ModelError> {
         model.check_size(size_bytes)?;
         let parameters = &model.parameters;

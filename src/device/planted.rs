@@ -1,6 +1,5 @@
 //! Bugs the tests plant, one at a time, to see that they would be caught. Outside tests there are none.
 
-/// A mistake in the calculation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bug {
     /// The platter is always where it is wanted.

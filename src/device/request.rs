@@ -3,9 +3,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Action {
-    /// Data from the device.
     Read,
-    /// Data to the device.
     Write,
     /// What was written before it must survive a loss of power after it.
     Flush,

@@ -49,15 +49,11 @@ pub struct Store {
 
 impl Store {
     /// A store in this file, which is open for reading and writing, empty, and best without a name.
-    ///
-    /// # Errors
-    /// When the file cannot be that large.
     pub fn new(file: File, size_bytes: u64) -> Result<Store, StoreError> {
         file.set_len(size_bytes).map_err(|source| StoreError::Failed { what: "size", source })?;
         Ok(Store { file, size_bytes, punches: true })
     }
 
-    /// Its size in bytes.
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
@@ -68,18 +64,12 @@ impl Store {
     }
 
     /// Fills `bytes` with what is at `offset` bytes.
-    ///
-    /// # Errors
-    /// Beyond the end, or when the file cannot be read.
     pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> Result<(), StoreError> {
         self.check(offset, bytes.len() as u64)?;
         self.file.read_exact_at(bytes, offset).map_err(|source| StoreError::Failed { what: "read", source })
     }
 
     /// Writes `bytes` at `offset` bytes. Many zeroes, of which tables of inodes are made, take up nothing.
-    ///
-    /// # Errors
-    /// Beyond the end, when the disk below is full, or when the file cannot be written.
     pub fn write_at(&mut self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
         /// Fewer are not worth a hole.
         const MANY: usize = 1 << 16;
@@ -95,9 +85,6 @@ impl Store {
     }
 
     /// Lets these bytes read as zeroes and gives their room back.
-    ///
-    /// # Errors
-    /// As [`Store::write_at`].
     pub fn discard(&mut self, offset: u64, length: u64) -> Result<(), StoreError> {
         self.check(offset, length)?;
         if self.punches && length > 0 {

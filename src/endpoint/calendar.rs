@@ -135,7 +135,6 @@ impl Calendar {
         Ok(self.wire.send(&compose(ACKNOWLEDGE, sequence, answer), &[])?)
     }
 
-    /// It is the device's turn, at this time.
     pub(super) fn device_runs(&mut self, time: u64) {
         self.now = self.now.max(time);
         self.shared.write(at::NOW, self.now);
@@ -192,7 +191,6 @@ fn compose(operation: u32, sequence: u32, time: u64) -> [u8; MESSAGE] {
     message
 }
 
-/// The memory shared with the guest.
 #[derive(Debug)]
 struct Shared {
     file: File,

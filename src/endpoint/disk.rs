@@ -92,7 +92,6 @@ impl Disk {
         &mut self.queue
     }
 
-    /// Whether its ring is in use.
     pub(super) fn is_ready(&self) -> bool {
         self.queue.ready()
     }

@@ -22,7 +22,6 @@ impl Lateness {
         Some(Lateness { by: Histogram::new(2).ok()?, sum: 0, modelled: 0 })
     }
 
-    /// A request was answered at `now`.
     pub(super) fn record(&mut self, completion: &Completion, now: u64) {
         let late = now.saturating_sub(completion.completed_ns);
         // It grows as wide as it must.

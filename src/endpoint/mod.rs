@@ -40,7 +40,6 @@ pub use tally::EndpointReport;
 /// Environment variable that carries the task to the process.
 const TASK: &str = "FSVERDICT_DEVICE";
 
-/// The hidden command that serves a device.
 pub const COMMAND: &str = "device";
 
 /// Which time a device keeps.

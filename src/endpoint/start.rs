@@ -22,9 +22,6 @@ pub struct Sockets {
 
 impl Sockets {
     /// Makes both. Their names are gone before anybody connects, so that none can stay.
-    ///
-    /// # Errors
-    /// When no file can be made for them.
     pub fn new() -> std::io::Result<Self> {
         let folder = tempfile::tempdir()?;
         let socket = |name: &str| -> std::io::Result<(OwnedFd, OwnedFd)> {
@@ -40,7 +37,6 @@ impl Sockets {
     }
 }
 
-/// The files of one trial.
 #[derive(Debug)]
 pub struct Files<'a> {
     /// Empty, for what is written to the device.
@@ -60,9 +56,6 @@ pub struct Endpoint {
 impl Endpoint {
     /// Starts serving a device of this model on `sockets`, with these files. What is given back with it
     /// the guest must inherit: the files of the disk's socket and of the clock's.
-    ///
-    /// # Errors
-    /// When the process cannot be started.
     pub fn start(
         (model, size_bytes, seed): (&str, u64, u64),
         (clock, silence_s): (Clock, u64),
@@ -110,9 +103,6 @@ impl Endpoint {
     }
 
     /// Waits for what it says at its end, the guest having ended: one that has not connected yet never will.
-    ///
-    /// # Errors
-    /// When it ended without a word.
     pub fn finish(mut self) -> Result<EndpointReport, EndpointError> {
         for listener in [&self.listeners.0, &self.listeners.1] {
             // Nobody may be listening any more, if that process was killed.

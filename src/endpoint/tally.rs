@@ -78,7 +78,6 @@ impl Tally {
         self.lateness = Lateness::new();
     }
 
-    /// A request was answered at `now`.
     pub(super) fn answered(&mut self, completion: &Completion, now: u64) {
         if let Some(lateness) = &mut self.lateness {
             lateness.record(completion, now);

@@ -2,7 +2,6 @@
 
 use super::tool::Tool;
 
-/// How a filesystem is to be mounted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MountOptions {
     /// The type, for mount(2) or `mount -t`.

@@ -37,7 +37,6 @@ impl Packages {
         Self { debian: package, fedora: package, arch: package, opensuse: package }
     }
 
-    /// The package for one family of distributions.
     pub const fn of(&self, distribution: Distribution) -> Package {
         match distribution {
             Distribution::Debian => self.debian,
@@ -48,7 +47,6 @@ impl Packages {
     }
 }
 
-/// Where a package is to be had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Package {
     /// In the distribution's own repositories, under this name.

@@ -13,7 +13,6 @@ use super::FleetError;
 use super::merge::merge;
 use super::shard::{BINARY, SITE, Shards, Site};
 
-/// What is asked of a site.
 pub struct Asked {
     pub site: Site,
     /// From 1.
@@ -24,7 +23,6 @@ pub struct Asked {
     pub jobs: Option<usize>,
 }
 
-/// How it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlockEnd {
     /// It had been done before.
@@ -36,10 +34,6 @@ pub enum BlockEnd {
     Disturbed,
 }
 
-/// Does one block of the run in `folder`.
-///
-/// # Errors
-/// When another process is at it, or it cannot be done here.
 pub fn conduct_block(
     folder: &RunFolder,
     plan: &Plan,
@@ -90,9 +84,6 @@ pub fn conduct_block(
 }
 
 /// The run in the folder at `path`, which is made for this plan where there is none.
-///
-/// # Errors
-/// When it holds another run, or cannot be made.
 pub fn shared_run(path: &Path, plan: &Plan) -> Result<RunFolder, FleetError> {
     let there = || path.join(crate::study::PLAN_FILE).exists();
     if !there() {

@@ -18,9 +18,6 @@ use super::ssh::Ssh;
 const PAUSE: Duration = Duration::from_secs(2);
 
 /// Conducts the run until it is settled, or nothing is under way any more; `look` sees each new state.
-///
-/// # Errors
-/// When blocks do not belong together, or the engine does not answer.
 pub fn conduct_fleet(
     folder: &RunFolder,
     plan: &Plan,

@@ -23,14 +23,12 @@ pub enum On {
     Ssh,
 }
 
-/// The sites of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fleet {
     pub on: On,
     pub sites: Vec<SiteEntry>,
 }
 
-/// A `[[site]]`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SiteEntry {
@@ -57,10 +55,6 @@ struct File {
 }
 
 impl Fleet {
-    /// Reads an inventory.
-    ///
-    /// # Errors
-    /// When it cannot be read, says what nobody understands, or names a site twice.
     pub fn from_inventory(path: &Path, on: On) -> Result<Self, FleetError> {
         let text = std::fs::read_to_string(path).map_err(FleetError::io(path))?;
         let wrong = |reason: String| FleetError::Inventory { path: path.to_owned(), reason };
@@ -76,9 +70,6 @@ impl Fleet {
     }
 
     /// That of the run in this folder; `None` where blocks are done without one.
-    ///
-    /// # Errors
-    /// When it is damaged.
     pub fn of_run(run: &Path) -> Result<Option<Self>, FleetError> {
         let path = run.join(FILE);
         match std::fs::read_to_string(&path) {
@@ -92,10 +83,6 @@ impl Fleet {
         }
     }
 
-    /// Keeps it in the run's folder.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn keep(&self, run: &Path) -> Result<(), FleetError> {
         let path = run.join(FILE);
         let unfinished = path.with_extension("new");

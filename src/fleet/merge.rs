@@ -14,11 +14,9 @@ use super::FleetError;
 use super::inventory::Fleet;
 use super::shard::{BINARY, Left, SITE, Shard, Shards, Site};
 
-/// The journal of all sites.
 #[derive(Debug)]
 pub struct Merged {
     pub records: Vec<Record>,
-    /// What they say.
     pub run: Run,
     /// Every site, with how many whole blocks it has.
     pub done: Vec<(Site, usize)>,
@@ -66,9 +64,6 @@ impl Merged {
     }
 
     /// Puts the journal into the run's folder, in one step.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn write(&self, folder: &RunFolder) -> Result<(), FleetError> {
         let path = folder.journal();
         let unfinished = path.with_extension("new");
@@ -86,9 +81,6 @@ impl Merged {
 }
 
 /// Merges what lies in the run's folder, but for these sites.
-///
-/// # Errors
-/// When blocks do not belong together, or no site has one.
 pub fn merge(folder: &RunFolder, plan: &Plan, without: &[Site]) -> Result<Merged, FleetError> {
     refuse_other_journal(folder)?;
     let (mut shards, mut left) = Shards::of(folder.path()).read()?;
@@ -293,7 +285,6 @@ fn start(id: &str, plan: &Plan, shards: &[Shard], sites: &BTreeSet<Site>) -> Opt
     Some(Record { at, trial: None, event })
 }
 
-/// What is the same in all of them.
 fn steady<'a>(mut all: impl Iterator<Item = &'a Facts>) -> Facts {
     let mut same = all.next().cloned().unwrap_or_default();
     all.for_each(|facts| same.retain(|key, value| facts.get(key) == Some(value)));

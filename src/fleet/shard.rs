@@ -21,7 +21,6 @@ pub(super) const BINARY: &str = "fsverdict.binary";
 const FOLDER: &str = "sites";
 const WHOLE: (&str, &str) = ("block-", ".jsonl");
 
-/// The name of a site.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Site(String);
@@ -105,9 +104,6 @@ impl Shards {
     }
 
     /// The path for a journal that is to be written; what an earlier attempt left there goes.
-    ///
-    /// # Errors
-    /// When another process is at it, or the folder cannot be made.
     pub(super) fn begin(&self, site: &Site, block: u32) -> Result<PathBuf, FleetError> {
         let path = self.partial(site, block);
         let folder = self.folder.join(&site.0);
@@ -124,9 +120,6 @@ impl Shards {
     }
 
     /// Gives a journal that is whole, and counts, its name, for good.
-    ///
-    /// # Errors
-    /// What the system says.
     pub(super) fn end(&self, site: &Site, block: u32) -> Result<(), FleetError> {
         let (from, to) = (self.partial(site, block), self.whole(site, block));
         fs::rename(&from, &to).map_err(FleetError::io(&to))?;
@@ -135,9 +128,6 @@ impl Shards {
     }
 
     /// All whole blocks, by site and number, and what is left out. In whatever order they came, it is the same.
-    ///
-    /// # Errors
-    /// When a folder cannot be read.
     pub fn read(&self) -> Result<(Vec<Shard>, Vec<Left>), FleetError> {
         let (mut shards, mut left) = (BTreeMap::new(), Vec::new());
         for folder in entries(&self.folder)? {

@@ -16,7 +16,6 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// What is missing when all jobs have ended is submitted again, this often in all.
 const ATTEMPTS: u32 = 2;
 
-/// The arrays of a run.
 #[derive(Debug)]
 pub(super) struct Slurm {
     folder: PathBuf,

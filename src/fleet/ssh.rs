@@ -17,7 +17,6 @@ use super::inventory::SiteEntry;
 const SSH: [&str; 7] =
     ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20", "-o", "ServerAliveInterval=30"];
 
-/// The threads of a run.
 #[derive(Debug)]
 pub(super) struct Ssh {
     folder: PathBuf,

@@ -20,7 +20,6 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 /// Bytes read at once.
 const STEP: u64 = 4 << 20;
 
-/// What a survey found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Survey {
     /// Nothing anywhere.

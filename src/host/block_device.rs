@@ -46,10 +46,8 @@ pub enum InspectError {
     Unreadable { path: PathBuf, source: io::Error },
 }
 
-/// A block device as the kernel describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockDevice {
-    /// The path as the user gave it.
     pub given: PathBuf,
     /// The same without symbolic links.
     pub path: PathBuf,
@@ -57,13 +55,12 @@ pub struct BlockDevice {
     /// The kernel's name (`sda1`, `nvme0n1`, `loop3`, `dm-0`).
     pub name: String,
     pub sysfs: PathBuf,
-    /// Size in bytes.
+    /// Bytes.
     pub size: u64,
     /// Bytes of the smallest addressable unit; 512 where the kernel does not say.
     pub logical_block: u64,
     /// Whether the kernel refuses writes to it.
     pub read_only: bool,
-    /// The whole disk this is a partition of.
     pub whole: Option<DeviceNumber>,
     /// Kernel names and numbers of the partitions on it, by name.
     pub partitions: Vec<(String, DeviceNumber)>,

@@ -76,7 +76,6 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Two pipes.
     pub fn new() -> Result<Self, CellError> {
         let pipe =
             || rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(system("make a pipe"));
@@ -95,7 +94,6 @@ impl Gate {
     }
 }
 
-/// Description of a cell.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cell {
     pub walls: Walls,
@@ -105,7 +103,6 @@ pub struct Cell {
     pub memory: Vec<PathBuf>,
     /// Folders shown elsewhere: (source, as it was before `memory` covered it; where, made if absent).
     pub shown: Vec<(PathBuf, PathBuf)>,
-    /// What there is below `/dev`.
     pub devices: Devices,
     /// What is kept of root's powers. A stranger ([`Powers::of_a_stranger`]) is shut off further: it has neither
     /// services, nor IPC, nor a terminal in common with anybody.

@@ -97,7 +97,6 @@ fn describe(facts: &mut Facts, root: &Root, prefix: &str, name: &str) {
     put("loop.backing_file", root.optional(own.join("loop/backing_file")));
 }
 
-/// The size of a device in bytes.
 fn size(root: &Root, file: &Path) -> Result<u64, ReadError> {
     let sectors: u64 =
         Place { file: &root.path(file), line: 1 }.number("the size in sectors", root.text(file)?.trim())?;

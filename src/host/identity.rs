@@ -12,15 +12,12 @@ pub enum NameKind {
     ById,
     /// World-wide name of the hardware.
     Wwn,
-    /// Serial number of the hardware.
     Serial,
-    /// UUID of a device-mapper device.
     MapperUuid,
     /// UUID of a partition, from the table it stands in.
     PartitionUuid,
     /// UUID of the filesystem, LUKS, LVM, md or swap area on it.
     FilesystemUuid,
-    /// UUID of the partition table on it.
     TableUuid,
     /// The file behind a loop device.
     BackingFile,

@@ -35,7 +35,6 @@ pub enum ImageError {
 }
 
 impl ImageError {
-    /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             ImageError::NoSpace { .. } => {
@@ -89,9 +88,6 @@ fn folders_in(cache: Option<PathBuf>, home: Option<PathBuf>) -> Vec<PathBuf> {
 }
 
 /// Whether [`create`] could make an image in the [`scratch_folder`], without making the folder either.
-///
-/// # Errors
-/// Why not, as far as that can be seen.
 pub fn look(choice: Option<&Path>, size: u64, room: u64) -> Result<(), ImageError> {
     let folders = choice.map_or_else(default_folders, |folder| vec![folder.to_owned()]);
     let mut last = Ok(());
@@ -148,9 +144,6 @@ fn private_folder(folder: &Path, chosen: bool) -> Result<PathBuf, ImageError> {
 
 /// Makes a sparse image of `size` bytes without a name, open for reading and writing, into which `room` bytes at most
 /// will be written.
-///
-/// # Errors
-/// When the folder's filesystem has less than `room` (and a small margin) free, or does not take such a file.
 pub fn create(folder: &Path, size: u64, room: u64) -> Result<OwnedFd, ImageError> {
     let failed = |source| ImageError::Create { wanted: size, folder: folder.to_owned(), source };
     enough(folder, size, room)?;

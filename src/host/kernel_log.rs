@@ -30,7 +30,6 @@ impl KernelLog {
         KernelLog { file }
     }
 
-    /// Forgets what was said so far.
     pub fn forget(&mut self) {
         if let Some(file) = &mut self.file {
             let _ = file.seek(SeekFrom::End(0));

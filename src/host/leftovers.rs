@@ -51,7 +51,6 @@ pub enum Leftover {
     },
     Mount {
         point: PathBuf,
-        /// Of what.
         source: PathBuf,
     },
     /// A device-mapper device.
@@ -73,14 +72,12 @@ pub enum Leftover {
     /// A folder of ours in one of the user's.
     Folder {
         path: PathBuf,
-        /// What says so.
         note: PathBuf,
     },
     /// An I/O scheduler that a run had set.
     Scheduler {
         /// The disk's name in sysfs.
         disk: String,
-        /// The scheduler before.
         former: String,
     },
 }
@@ -105,7 +102,6 @@ impl fmt::Display for Leftover {
     }
 }
 
-/// Why a leftover stayed.
 #[derive(Debug, thiserror::Error)]
 pub enum LeftoverError {
     #[error(transparent)]
@@ -162,9 +158,6 @@ fn find_in(root: &Root, folders: &[PathBuf]) -> Vec<Leftover> {
 }
 
 /// Undoes one leftover, having made sure that it still is what was found.
-///
-/// # Errors
-/// When the kernel or a tool refuses, or it has become something else.
 pub fn undo(leftover: &Leftover) -> Result<(), LeftoverError> {
     let root = Root::default();
     match leftover {

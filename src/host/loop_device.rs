@@ -27,7 +27,6 @@ pub struct LoopOptions {
     /// Logical block size in bytes. 512, the default, is what disks and SSDs show unless reformatted, and lets every
     /// mkfs choose freely; 4096 imitates a 4Kn drive, and files on 4Kn disks need it for direct I/O.
     pub block_size: u32,
-    /// Refuse writes.
     pub read_only: bool,
     /// The process of the run it belongs to: while that lives, it is nothing left behind.
     pub owner: Option<ProcessKey>,
@@ -99,9 +98,6 @@ impl LoopError {
 
 impl LoopDevice {
     /// Attaches an image that is open for reading (and writing). The image may be closed afterwards.
-    ///
-    /// # Errors
-    /// When there is no loop driver, no right to use it, no free device, or the kernel refuses the image.
     pub fn attach(image: BorrowedFd<'_>, options: &LoopOptions) -> Result<Self, LoopError> {
         let control = rustix::fs::open("/dev/loop-control", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
             .map_err(|error| LoopError::Control(error.into()))?;

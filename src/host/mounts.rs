@@ -23,7 +23,6 @@ fn failed(what: &'static str, path: &Path) -> impl FnOnce(rustix::io::Errno) -> 
     move |errno| MountError { what, path: path.to_owned(), source: errno.into() }
 }
 
-/// The folder of all nodes.
 pub const DEVICES: &str = "/dev";
 
 /// The uppermost mount at exactly this path.
@@ -52,7 +51,6 @@ pub fn kernel(kind: &str, point: &Path, read_only: bool) -> Result<(), MountErro
         .map_err(failed("mount the kernel's filesystem on", point))
 }
 
-/// Where pseudo-terminals are.
 pub const TERMINALS: &str = "/dev/pts";
 
 /// Mounts pseudo-terminals of this namespace's own (Linux 4.7: each mount of devpts is), where the kernel has any.
@@ -79,9 +77,6 @@ pub fn make_private() -> Result<(), MountError> {
 
 /// Makes every mount of this namespace read-only except those at `spared`, which must be mount points; and takes from
 /// all but those that `keep_nodes` that a node on them opens a device.
-///
-/// # Errors
-/// When a mount that can be reached and written stays so.
 pub fn restrict(spared: &[PathBuf], keep_nodes: impl Fn(&Path) -> bool) -> Result<(), MountError> {
     let all = mounts(&Root::default()).map_err(|error| MountError {
         what: "read the mounts below",

@@ -36,7 +36,6 @@ pub const STAND_BY: &str = "stand-by";
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A folder cannot be worked in.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     #[error("cannot work in {}: {source}", folder.display())]
@@ -48,7 +47,6 @@ pub enum FolderError {
 }
 
 impl FolderError {
-    /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
             FolderError::Folder { .. } => "name a folder that is there and that you may write to".to_owned(),
@@ -96,9 +94,6 @@ pub struct OwnFolder {
 
 impl OwnFolder {
     /// Makes it in `folder`, where no other of this name can be.
-    ///
-    /// # Errors
-    /// When that, or the note, cannot be written.
     pub fn make(folder: &Path) -> Result<Self, FolderError> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let failed = |source: io::Error| FolderError::Folder { folder: folder.to_owned(), source };
@@ -187,7 +182,6 @@ pub fn stand_by(mut arguments: impl Iterator<Item = String>) -> u8 {
     1
 }
 
-/// The folder that a note is about.
 pub fn noted(note: &Path) -> Option<PathBuf> {
     Some(Note::read(note).ok()?.path)
 }

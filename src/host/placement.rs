@@ -35,7 +35,6 @@ impl Placement {
         Ok(processors.map(|number| Placement { guest: number, server: number }).collect())
     }
 
-    /// For the journal.
     pub fn facts(&self) -> Facts {
         [
             ("lab.cpu_of_guest".to_owned(), self.guest.to_string()),
@@ -52,7 +51,6 @@ pub struct Pinned {
 }
 
 impl Pinned {
-    /// Moves this thread to a processor.
     pub fn to(processor: usize) -> std::io::Result<Self> {
         let before = sched_getaffinity(None)?;
         let mut only = CpuSet::new();

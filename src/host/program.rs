@@ -29,7 +29,6 @@ const SYSTEM_FOLDERS: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/us
 /// How much of each output stream is kept (its end), in bytes, unless asked otherwise.
 const KEPT_OUTPUT: usize = 16 * 1024;
 
-/// A program about to be run.
 #[derive(Debug, Clone)]
 pub struct Program {
     argv: Vec<String>,
@@ -55,7 +54,6 @@ pub struct Ready {
 }
 
 impl Program {
-    /// The program and its arguments.
     pub fn new<S: Into<String>>(argv: impl IntoIterator<Item = S>) -> Self {
         Program {
             argv: argv.into_iter().map(Into::into).collect(),
@@ -81,7 +79,6 @@ impl Program {
         self
     }
 
-    /// Sets a variable of its environment.
     pub fn variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.environment.push((name.to_owned(), value.into()));
         self
@@ -105,7 +102,6 @@ impl Program {
         self
     }
 
-    /// The folder it starts in.
     pub fn folder(mut self, folder: &Path) -> Self {
         self.folder = Some(folder.to_owned());
         self

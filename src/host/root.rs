@@ -36,7 +36,6 @@ impl Root {
         self.0.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// The bytes of a file.
     pub fn bytes(&self, relative: impl AsRef<Path>) -> Result<Vec<u8>, ReadError> {
         let file = self.path(relative);
         std::fs::read(&file).map_err(|source| ReadError::Io { file, source })
@@ -98,12 +97,10 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// `text` as a number of type `T`.
     pub(super) fn number<T: FromStr>(&self, item: &str, text: &str) -> Result<T, ReadError> {
         text.parse().map_err(|_| self.malformed(item, "a whole number", text))
     }
 
-    /// The next word of a line, as a number.
     pub(super) fn next_number<'t, T: FromStr>(
         &self,
         item: &str,
@@ -138,7 +135,6 @@ pub struct OpenFile {
 pub const PAGE: usize = 4096;
 
 impl OpenFile {
-    /// Opens `relative` below `root`.
     pub fn open(root: &Root, relative: impl AsRef<Path>) -> Result<OpenFile, ReadError> {
         let path = root.path(relative);
         match File::open(&path) {
@@ -155,7 +151,6 @@ impl OpenFile {
         std::str::from_utf8(text).map_err(|error| failed(io::Error::new(ErrorKind::InvalidData, error)))
     }
 
-    /// Where it lies.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -90,7 +90,6 @@ pub enum SignatureError {
 }
 
 impl SignatureError {
-    /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
             SignatureError::Tool(ProgramError::Missing { program }) => {

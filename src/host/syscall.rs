@@ -46,7 +46,6 @@ pub struct LoopInfo {
     pub number: u32,
     encrypt_type: u32,
     encrypt_key_size: u32,
-    /// `LO_FLAGS_…`.
     pub flags: u32,
     /// A name for people, ended by a zero byte.
     pub file_name: [u8; 64],

@@ -50,9 +50,6 @@ pub fn in_the_way() -> Option<KernelBuildError> {
 }
 
 /// Builds a kernel into the cache, unless it is there.
-///
-/// # Errors
-/// Whatever stands in the way, each with a way out.
 pub fn build(
     recipe: &Recipe,
     cache: &Cache,

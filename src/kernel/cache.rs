@@ -21,7 +21,6 @@ pub(super) const UNFINISHED: &str = ".building-";
 /// … and of a package or tree that is unpacked for virtual machines.
 const UNPACKED: &str = ".unpacked-";
 
-/// What a kernel was made from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KernelFacts {
     /// What it calls itself, e.g. `6.12.117`.
@@ -39,7 +38,6 @@ pub struct KernelFacts {
     pub built: jiff::Timestamp,
 }
 
-/// One kernel in the cache.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelEntry {
     /// `RELEASE-DIGEST`.
@@ -59,9 +57,6 @@ pub struct Cache {
 impl Cache {
     /// The one of this user: `$XDG_CACHE_HOME/fsverdict/kernels`, else root's for everybody, else
     /// `~/.cache/fsverdict/kernels`.
-    ///
-    /// # Errors
-    /// When there is no such place.
     pub fn of_user() -> Result<Self, KernelBuildError> {
         let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let own = match folder("XDG_CACHE_HOME") {
@@ -92,9 +87,6 @@ impl Cache {
     }
 
     /// The kernel of this name: a whole one, or the beginning of a release (`6.12`), of which the newest is taken.
-    ///
-    /// # Errors
-    /// When there is none.
     pub fn find(&self, name: &str) -> Result<KernelEntry, KernelBuildError> {
         let entries = self.list();
         let fits = |entry: &&KernelEntry| {
@@ -114,7 +106,6 @@ impl Cache {
         })
     }
 
-    /// The newest kernel, if there is one.
     pub fn newest(&self) -> Option<KernelEntry> {
         self.list().pop()
     }
@@ -141,9 +132,6 @@ impl Cache {
     }
 
     /// Removes the kernel of this name, or what an interrupted build or a package of this digest left; returns its folder.
-    ///
-    /// # Errors
-    /// When there is none, it is at work, or it cannot be removed.
     pub fn remove(&self, name: &str) -> Result<PathBuf, KernelBuildError> {
         let of_this = |folders: Vec<(String, PathBuf)>| {
             folders.into_iter().find(|(digest, _)| digest == name).map(|(_, folder)| folder)

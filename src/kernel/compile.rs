@@ -17,7 +17,6 @@ const LAST_LINES: usize = 12;
 /// How far a build is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// The step, in a word or two.
     pub step: &'static str,
     /// Files compiled so far, those of an interrupted build included.
     pub compiled: u64,
@@ -37,9 +36,6 @@ const PROGRAMS: [(&str, &str); 8] = [
 ];
 
 /// Whether everything a build runs is installed.
-///
-/// # Errors
-/// With what is not, and how to get it.
 pub(super) fn check_programs() -> Result<(), KernelBuildError> {
     let missing: Vec<_> = PROGRAMS.into_iter().filter(|(program, _)| locate(program).is_none()).collect();
     if missing.is_empty() {

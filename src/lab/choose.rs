@@ -8,7 +8,6 @@ use super::uml::Uml;
 use super::vm::Vm;
 use super::{Lab, LabError};
 
-/// A lab, and why this one.
 pub struct Choice {
     pub lab: Box<dyn Lab>,
     pub reason: String,
@@ -22,9 +21,6 @@ impl Choice {
     }
 
     /// The same, with so many trials at once: as many as there is room for where nothing is asked for.
-    ///
-    /// # Errors
-    /// When more are asked for than can be, or than can be without disturbing each other.
     pub fn with_jobs(self, asked: Option<usize>) -> Result<Self, LabError> {
         let jobs = match (self.lab.side_by_side(), asked) {
             (None, Some(asked)) if asked > 1 => return Err(LabError::OneByOne { asked }),
@@ -35,7 +31,6 @@ impl Choice {
     }
 }
 
-/// A lab there is.
 pub struct Entry {
     /// `native`, `uml` …
     pub name: &'static str,
@@ -83,9 +78,6 @@ impl Entry {
 
 /// Takes the lab the plan asks for; with `auto`, native where it may and can run every candidate, else uml; where
 /// neither can run all, the one that can run more.
-///
-/// # Errors
-/// When the lab asked for, or every lab, cannot be used here.
 pub fn choose(plan: &Plan) -> Result<Choice, LabError> {
     match LABS.iter().find(|entry| entry.choice == plan.lab) {
         Some(entry) => Ok(Choice::of(entry.lab(plan)?, "asked for".to_owned())),

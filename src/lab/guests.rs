@@ -31,7 +31,6 @@ pub(super) const MEMORY_FOLDER: &str = "/dev/shm";
 /// Guest memory beyond what staged datasets take, in bytes.
 const BASE_MEMORY: u64 = 1 << 30;
 
-/// The guests of a run.
 #[derive(Debug)]
 pub(super) struct Guests {
     pub(super) clock: Clock,
@@ -57,7 +56,6 @@ struct Room {
     on_disk: Option<u64>,
 }
 
-/// What a guest is to be started with.
 #[derive(Debug)]
 pub(super) struct Handover<'a> {
     pub(super) kernel: &'a Kernel,
@@ -66,7 +64,6 @@ pub(super) struct Handover<'a> {
     pub(super) memory: u64,
     pub(super) assignment: &'a Assignment,
     pub(super) disk: Disk<'a>,
-    /// A disk for datasets.
     pub(super) staging: Option<OwnedFd>,
     /// Where the agent's events go.
     pub(super) events: OwnedFd,
@@ -101,8 +98,6 @@ pub(super) struct Habits {
 }
 
 impl Guests {
-    /// # Errors
-    /// When the plan wants what no guest has, or this machine says nothing of its processors.
     pub(super) fn new(plan: &Plan, walls: Walls, kernels: Kernels, clock: Clock) -> Result<Self, LabError> {
         if let Some(phase) = plan.phases.iter().find(|phase| phase.network) {
             return Err(LabError::NoNetwork(phase.name.clone()));
@@ -126,7 +121,6 @@ impl Guests {
         self.kernels.of(&self.plan, candidate)
     }
 
-    /// What a guest of this candidate is given.
     fn room(&self, candidate: Option<&Candidate>) -> Room {
         let bytes =
             *self.staged.get_or_init(|| bytes_to_stage(&self.plan.datasets, &self.plan.phases).unwrap_or(0));

@@ -25,9 +25,6 @@ pub(super) struct Held {
 
 impl Held {
     /// Stages what `spec` needs, `bytes` at most, beside images in `folder` where memory is too small.
-    ///
-    /// # Errors
-    /// [`LabError::Staging`] when that fails: no trial could run.
     pub(super) fn stage(
         spec: &TrialSpec,
         choice: StagingChoice,

@@ -10,7 +10,6 @@ use crate::kernel::way_out;
 /// Where Debian's User-Mode-Linux package puts the modules.
 const MODULE_FOLDER: &str = "/usr/lib/uml/modules";
 
-/// A kernel cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     #[error(transparent)]
@@ -20,7 +19,6 @@ pub enum KernelError {
     Strange { path: PathBuf, question: &'static str },
 }
 
-/// A kernel, as it describes itself.
 #[derive(Debug, Clone)]
 pub(super) struct Kernel {
     pub path: PathBuf,
@@ -43,9 +41,6 @@ pub(super) enum Provision {
 
 impl Kernel {
     /// Asks the kernel at `path` about itself (`--version`, `--showconfig`).
-    ///
-    /// # Errors
-    /// When it cannot be run or answers strangely.
     pub(super) fn inspect(path: &Path, walls: Walls) -> Result<Self, KernelError> {
         let ask = |question: &'static str| -> Result<String, KernelError> {
             let program = Program::new([path.to_string_lossy().into_owned(), question.to_owned()])

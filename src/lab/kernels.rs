@@ -20,7 +20,6 @@ const PROGRAM: &str = "linux.uml";
 /// What a guest needs built in, whatever is tried in it.
 const SYMBOLS: [&str; 4] = ["CONFIG_HOSTFS", "CONFIG_PID_NS", "CONFIG_BLK_DEV_UBD", "CONFIG_SSL"];
 
-/// The kernels of a run.
 #[derive(Debug)]
 pub(super) struct Kernels {
     /// As the plan names them, each once; the first is that of the first candidate.
@@ -30,9 +29,6 @@ pub(super) struct Kernels {
 
 impl Kernels {
     /// Finds and asks every kernel of a plan.
-    ///
-    /// # Errors
-    /// When one is not there, or cannot be used.
     pub(super) fn find(
         plan: &Plan,
         usable: impl Fn(Option<&Path>) -> Result<Kernel, LabError>,
@@ -48,19 +44,16 @@ impl Kernels {
         Ok(Kernels { first: usable(first)?, others })
     }
 
-    /// Each of them.
     pub(super) fn each(&self) -> impl Iterator<Item = &Kernel> {
         std::iter::once(&self.first).chain(self.others.iter().map(|(_, kernel)| kernel))
     }
 
-    /// That of a candidate.
     pub(super) fn of(&self, plan: &Plan, candidate: &Candidate) -> &Kernel {
         let name = plan.kernel_of(candidate);
         let found = self.others.iter().find(|(known, _)| Some(known.as_path()) == name);
         found.map_or(&self.first, |(_, kernel)| kernel)
     }
 
-    /// Their releases, for people.
     pub(super) fn releases(&self) -> String {
         self.each().map(|kernel| kernel.release.as_str()).collect::<Vec<_>>().join(", ")
     }

@@ -12,7 +12,6 @@ use crate::host::root::Root;
 use crate::journal::{Caution, Facts, TrialId};
 use crate::plan::DeviceSource;
 
-/// What cannot be known of a folder.
 const IN_FOLDERS: &str = "in folders nothing is made, mounted or checked, and what their devices were asked for and how much space is \
     taken cannot be told from what others do there; durable is when syncfs returned, which waits for others' data there, too";
 
@@ -55,7 +54,6 @@ pub enum Medium {
         facts: Facts,
     },
     Device {
-        /// The permission to write it.
         ticket: Ticket,
         /// Keeps it open, and other runs away, for the length of this one.
         hold: Arc<Hold>,
@@ -118,7 +116,6 @@ impl Attachment {
     }
 }
 
-/// A medium cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum MediumError {
     #[error(transparent)]
@@ -148,9 +145,6 @@ impl Medium {
 
     /// Whether what a trial writes still has room where a scratch image lies: others may have filled that disk meanwhile, which
     /// says nothing about a candidate that failed for it.
-    ///
-    /// # Errors
-    /// Where and how much is missing.
     pub fn has_room(&self) -> Result<(), ImageError> {
         match self {
             Medium::Image { folder, size, room } => image::look(Some(folder), *size, *room),
@@ -219,7 +213,7 @@ impl Medium {
         }
     }
 
-    /// Its size in bytes.
+    /// In bytes.
     pub fn size(&self) -> u64 {
         match self {
             Medium::Image { size, .. } | Medium::Modelled { size, .. } => *size,

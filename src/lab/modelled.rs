@@ -43,9 +43,6 @@ fn lacks(kernel: &Kernel) -> Option<&'static str> {
 }
 
 /// Whose time a modelled device keeps for these kernels.
-///
-/// # Errors
-/// When one of them cannot have it.
 pub(super) fn clock<'a>(
     choice: ClockChoice,
     mut kernels: impl Iterator<Item = &'a Kernel>,
@@ -68,7 +65,6 @@ pub(super) fn driver(kernel: &Kernel) -> Result<Option<&'static str>, &'static s
     }
 }
 
-/// A modelled device of a run.
 #[derive(Debug)]
 pub(super) struct Modelled<'a> {
     pub(super) model: &'a str,

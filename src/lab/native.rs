@@ -41,9 +41,6 @@ pub(super) struct Native {
 
 impl Native {
     /// Checks that native trials are possible here.
-    ///
-    /// # Errors
-    /// Without root, or where namespaces are forbidden even to root.
     pub(super) fn prepare(plan: &Plan) -> Result<Self, LabError> {
         let root = rustix::process::geteuid().is_root();
         if !root && plan.device.source != DeviceSource::Folders {
@@ -57,9 +54,6 @@ impl Native {
     }
 
     /// The same, for somebody who only looks.
-    ///
-    /// # Errors
-    /// When the kernel does not say what it knows.
     pub(super) fn describe(plan: &Plan) -> Result<Self, LabError> {
         let known = known_filesystems(&Root::new("/")).map_err(|error| LabError::Host(error.to_string()))?;
         let (on_image, device) = match &plan.device.source {

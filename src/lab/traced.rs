@@ -38,9 +38,6 @@ impl Spans {
 
     /// What the trace at `path` says of every phase. The trial's device, as it was before its first request, says what its
     /// medium did: the same requests at the same times wear it in the same way.
-    ///
-    /// # Errors
-    /// When there is no such trace, or none that can be read.
     pub(super) fn observations(&self, path: &Path, mut device: Device) -> Result<Vec<Event>, TraceError> {
         let reader = Reader::new(std::io::BufReader::new(File::open(path)?))?;
         let mut records = reader.collect::<Result<Vec<_>, _>>()?;

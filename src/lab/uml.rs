@@ -30,9 +30,6 @@ pub(super) struct Uml(Guests);
 
 impl Uml {
     /// Finds the kernel: the plan's, or the packaged one.
-    ///
-    /// # Errors
-    /// When there is none, or it cannot be used.
     pub(super) fn prepare(plan: &Plan) -> Result<Self, LabError> {
         let walls = possible_walls();
         let kernels = Kernels::find(plan, |name| kernels::usable(name, walls))?;

@@ -58,9 +58,6 @@ pub(super) struct Vm {
 
 impl Vm {
     /// Finds QEMU and the kernel, and tries whether the processor can run it.
-    ///
-    /// # Errors
-    /// When one is missing, or cannot be used.
     pub(super) fn prepare(plan: &Plan) -> Result<Self, LabError> {
         if std::env::consts::ARCH != "x86_64" {
             return Err(LabError::NoVirtualMachine(std::env::consts::ARCH));

@@ -6,7 +6,6 @@ use crate::filesystem::{Package, Packages, Tool};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Encryption {
     pub name: &'static str,
-    /// What it is, in one paragraph.
     pub summary: &'static str,
     pub tools: &'static [Tool],
     /// Kernel configuration symbols that must all be `y` or `m`.

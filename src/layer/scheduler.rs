@@ -5,7 +5,6 @@
 pub struct Scheduler {
     /// Its name in sysfs and in plans.
     pub name: &'static str,
-    /// What it does, in one line.
     pub summary: &'static str,
     /// The kernel configuration symbol and module that provide it; none for what is always there.
     pub driver: Option<(&'static str, &'static str)>,

@@ -11,9 +11,7 @@ use super::sample::{DeviceCounters, Sample};
 /// What the phase did, as its user would count it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WorkDone {
-    /// Logical bytes read.
     pub bytes_read: u64,
-    /// Logical bytes written.
     pub bytes_written: u64,
     pub files: u64,
     pub histograms: Vec<Histogram>,

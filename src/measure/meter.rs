@@ -133,7 +133,6 @@ impl Clocked {
     }
 }
 
-/// Bytes in use on the filesystem mounted here.
 fn space_used(mount_point: &Path) -> Result<u64, MeasureError> {
     let space = rustix::fs::statvfs(mount_point)
         .map_err(|errno| MeasureError::Space { mount_point: mount_point.to_owned(), source: errno.into() })?;

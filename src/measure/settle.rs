@@ -50,7 +50,6 @@ pub struct Settled {
 }
 
 impl Settled {
-    /// The `settle` metric.
     pub fn measurement(&self) -> Measurement {
         Measurement { metric: "settle".into(), unit: Unit::Seconds, value: self.seconds }
     }
@@ -82,7 +81,6 @@ pub fn settle(root: &Root, device: Option<&str>, limits: &SettleLimits) -> Resul
 #[derive(Debug)]
 pub struct Quiet {
     root: Root,
-    /// What the device stands on.
     bottoms: Vec<String>,
     began: Instant,
     writes: u64,

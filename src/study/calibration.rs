@@ -16,9 +16,6 @@ use super::error::SessionError;
 const LIMIT: Duration = Duration::from_hours(2);
 
 /// Does this half of the grid on the device of a plan, in its lab; of its candidates the first lends its kernel.
-///
-/// # Errors
-/// When the device may not be erased, there is no lab for it, or it cannot be measured.
 pub fn measure_device(plan: &Plan, grid: Grid, permission: &Permission<'_>) -> Result<Found, SessionError> {
     let medium = permission.claim(plan)?;
     let choice = choose(plan)?;

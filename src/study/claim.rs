@@ -44,9 +44,6 @@ impl Permission<'_> {
     }
 
     /// The medium for this plan.
-    ///
-    /// # Errors
-    /// When an image cannot be made, or the guard refuses the device.
     pub(super) fn claim(&self, plan: &Plan) -> Result<Medium, SessionError> {
         let refused = |refusal: Refusal| with_hint(&refusal, refusal.hint());
         match &plan.device.source {

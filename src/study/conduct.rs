@@ -82,9 +82,6 @@ impl Study<'_> {
     }
 
     /// Conducts block `number` by itself, without those who are `out`, and again where it was disturbed. Whether it counts.
-    ///
-    /// # Errors
-    /// As [`conduct`](Self::conduct).
     pub(super) fn conduct_one(
         &mut self,
         number: u32,

@@ -30,9 +30,6 @@ impl RunFolder {
     /// Makes the folder and puts the resolved plan into it.
     ///
     /// A folder whose run was ended before its first record is taken over: there is nothing in it to carry on.
-    ///
-    /// # Errors
-    /// When it cannot be made or written, or holds a run already.
     pub fn create(path: &Path, plan: &Plan) -> Result<Self, RunFolderError> {
         let make = |source| RunFolderError::Make { path: path.to_owned(), source };
         let folder = RunFolder { path: path.to_owned() };
@@ -69,9 +66,6 @@ impl RunFolder {
     }
 
     /// An existing run and its plan.
-    ///
-    /// # Errors
-    /// When it is not the folder of a run.
     pub fn open(path: &Path) -> Result<(Self, Plan), RunFolderError> {
         let not = |reason: String| RunFolderError::NotARun { path: path.to_owned(), reason };
         let text = std::fs::read_to_string(path.join(PLAN_FILE))
@@ -83,12 +77,10 @@ impl RunFolder {
         Ok((RunFolder { path: path.to_owned() }, plan))
     }
 
-    /// Where it lies.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where its journal lies.
     pub fn journal(&self) -> PathBuf {
         self.path.join(crate::journal::FILE_NAME)
     }

@@ -13,11 +13,9 @@ use super::observer::Observer;
 use super::prospect::check_datasets;
 use super::session::{begin_journal, facts, start, watcher};
 
-/// A block that is to be done here.
 pub struct OneBlock<'a> {
     /// The plan of the run, whose digest is recorded.
     pub plan: &'a Plan,
-    /// Identity of the run.
     pub run: String,
     /// From 1.
     pub number: u32,

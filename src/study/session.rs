@@ -20,9 +20,7 @@ use super::watcher::{Machine, Unwatched, Watcher};
 
 /// A run, ready to be conducted.
 pub struct Session {
-    /// What is carried out.
     pub plan: Plan,
-    /// Where it is conducted.
     pub choice: Choice,
     medium: Medium,
     pub folder: RunFolder,
@@ -31,9 +29,7 @@ pub struct Session {
     resumed: Option<Event>,
 }
 
-/// What there is to carry on.
 pub enum Resumed {
-    /// The rest of a run.
     Session(Box<Session>),
     /// Nothing: it has ended, for this reason.
     Complete(String),
@@ -64,9 +60,6 @@ impl Session {
     /// Carries on the run in `folder`: in the same lab, on the same kernel and device, by the same plan; with `jobs` trials at
     /// once (see [`Choice::with_jobs`]), which may be others than before. One that has ended goes on for `more` blocks, or
     /// until every candidate has its place.
-    ///
-    /// # Errors
-    /// When any of that is not so any more, or what [`begin`](Self::begin) says.
     pub fn resume(
         folder: RunFolder,
         mut plan: Plan,

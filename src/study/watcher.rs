@@ -25,7 +25,6 @@ const SLEEP: f64 = 0.1;
 
 /// Watches the machine while a trial runs.
 pub trait Watcher {
-    /// A trial is about to begin.
     fn begin(&mut self);
     /// It has ended, and may have moved so many bytes at most. What cannot be read here is left out.
     fn end(&mut self, own_bytes: u64) -> Surroundings;
@@ -68,7 +67,6 @@ struct Readings {
 }
 
 impl Machine {
-    /// For trials on this medium.
     pub fn new(medium: &Medium) -> Self {
         let root = Root::default();
         let shared = match medium {
@@ -129,7 +127,6 @@ impl Watcher for Machine {
     }
 }
 
-/// All the CPU time there was, used or not.
 fn all(times: &CpuTimes) -> u64 {
     times.busy() + times.idle + times.io_wait + times.steal
 }

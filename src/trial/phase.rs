@@ -27,7 +27,6 @@ const BESIDE_FOLDER: &str =
     "the machine held unwritten data after this phase, of others or of what the folder lies on";
 
 impl Agent<'_> {
-    /// Runs one phase of the workload.
     pub(super) fn phase(&mut self, stack: &mut Stack<'_>, phase: &Phase) -> Result<(), TrialError> {
         stack.step(&phase.name);
         if phase.work == Work::Operation(Operation::Fsck) {

@@ -10,7 +10,6 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// A sink that writes lines to `output`.
     pub fn new(output: impl Write + 'static) -> Self {
         Sink { output: Box::new(output) }
     }
@@ -22,17 +21,14 @@ impl Sink {
         }
     }
 
-    /// A step begins.
     pub fn step(&mut self, step: &str) {
         self.send(&Event::StepStarted { step: step.to_owned() });
     }
 
-    /// A program was run.
     pub fn command(&mut self, record: &CommandRecord) {
         self.send(&Event::Command(record.clone()));
     }
 
-    /// A phase was measured.
     pub fn observation(&mut self, observation: Observation) {
         self.send(&Event::Observation(observation));
     }
@@ -42,7 +38,6 @@ impl Sink {
         self.send(&Event::Caution(Caution { phase: phase.to_owned(), text: text.into() }));
     }
 
-    /// Facts about this trial.
     pub fn facts(&mut self, facts: Facts) {
         if !facts.is_empty() {
             self.send(&Event::Facts { facts });

@@ -15,7 +15,6 @@ use crate::host::root::Root;
 use crate::journal::TrialId;
 use crate::plan::{Candidate, Dataset, Needs, Phase, Work};
 
-/// What the agent is given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Assignment {
     pub spec: TrialSpec,
@@ -29,7 +28,6 @@ pub struct TrialSpec {
     /// Seed of the generated data: the same for every trial of a run, so that all write the same bytes.
     pub seed: u64,
     pub candidate: Candidate,
-    /// The datasets the phases name.
     pub datasets: BTreeMap<String, Dataset>,
     pub phases: Vec<Phase>,
     /// How many times phases are done that leave everything as it was; those that are not named, once.
@@ -89,7 +87,6 @@ pub struct QueueLimits {
     pub max_sectors_kb: u32,
 }
 
-/// Kernel modules for a guest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Modules {
     /// The folder that holds `modules.dep`, named for the kernel's version.
@@ -103,12 +100,7 @@ pub struct Modules {
 #[serde(rename_all = "snake_case")]
 pub enum TrialDevice {
     /// An unlinked scratch image, inherited as an open descriptor; the agent attaches it to a loop device.
-    Image {
-        /// The descriptor's number.
-        descriptor: RawFd,
-        /// The conductor.
-        owner: Option<ProcessKey>,
-    },
+    Image { descriptor: RawFd, owner: Option<ProcessKey> },
     /// A block device the conductor has cleared for writing.
     Block {
         /// The permission to write it, checked again right before the first write.

@@ -53,12 +53,10 @@ pub(super) struct Stack<'a> {
     /// The kernel's own node of the opened mapping: the one below /dev/mapper goes when its removal is asked for.
     opened: Option<PathBuf>,
     mounted: bool,
-    /// The cleaner was asked for and started.
     cleaner: bool,
     /// That it does otherwise than asked was told.
     cleaner_told: bool,
     held: Option<File>,
-    /// What the kernel says meanwhile.
     log: KernelLog,
     /// Where programs are started from whose options a plan can choose; none before [`Stack::shut_in`].
     workshops: Option<Workshops>,
@@ -119,7 +117,6 @@ impl<'a> Stack<'a> {
         })
     }
 
-    /// A step begins.
     pub(super) fn step(&mut self, step: &str) {
         self.log.forget();
         self.sink.step(step);
@@ -200,7 +197,6 @@ impl<'a> Stack<'a> {
         }
     }
 
-    /// Encrypts the device and opens it.
     pub(super) fn encrypt(&mut self) -> Result<(), TrialError> {
         if self.encryption.is_none() {
             return Ok(());
@@ -367,7 +363,6 @@ impl<'a> Stack<'a> {
         known.is_some_and(|known| !processes_named(&Root::new("/"), known.tool.program).is_empty())
     }
 
-    /// The mount as the kernel resolved it.
     pub(super) fn resolved_mount(&self) -> Option<crate::host::procfs::Mount> {
         mounts::at(Path::new(MOUNT))
     }

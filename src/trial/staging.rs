@@ -27,13 +27,11 @@ const HELD: &str = "/tmp/fsverdict-held";
 /// Where the agent's cell shows the user's folders.
 pub(super) const REAL: &str = "/tmp/fsverdict-real";
 
-/// One dataset of the trial.
 pub(super) struct Material {
     pub(super) prepared: Prepared,
     pub(super) staged: Option<Staged>,
 }
 
-/// All datasets of the trial.
 pub(super) struct Materials {
     by_name: BTreeMap<String, Material>,
 }

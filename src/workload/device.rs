@@ -68,9 +68,6 @@ pub fn read_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError>
 }
 
 /// Compares what is on the device with what was written.
-///
-/// # Errors
-/// At the first byte that is not as written.
 pub fn verify_device(device: &Path, dataset: &Prepared) -> Result<(), WorkError> {
     let (body, content) = body(dataset);
     let Some(content) = content else { return Ok(()) };

@@ -15,7 +15,6 @@ use super::{Done, WorkError, Workplace};
 /// How often an emptied directory is read again for files the filesystem had not shown before.
 const PASSES: usize = 4;
 
-/// `directory.list`.
 pub(crate) fn list(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let target = site.open_target()?;
     let mut latency = Latency::new("statx")?;
@@ -46,7 +45,6 @@ pub(crate) fn verify_list(site: &Workplace<'_>) -> Result<(), WorkError> {
     site.compare()
 }
 
-/// `directory.empty`.
 pub(crate) fn empty(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let target = site.open_target()?;
     let mut latency = Latency::new("unlink")?;

@@ -27,11 +27,7 @@ pub enum WorkError {
     #[error("{operation}: cannot {failure}")]
     Io { operation: &'static str, failure: IoFailure },
     #[error("{operation}: {problem}")]
-    Wrong {
-        /// The operation, or `verify`.
-        operation: &'static str,
-        problem: CompareError,
-    },
+    Wrong { operation: &'static str, problem: CompareError },
     #[error("{operation}: {at}: saw {saw}, but there must be {expected}")]
     Miscounted { operation: &'static str, at: String, saw: String, expected: String },
     #[error(transparent)]

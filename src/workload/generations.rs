@@ -13,7 +13,6 @@ pub(super) const WHOLE: u32 = 1_000_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Generations {
-    /// Number of the oldest that is left.
     pub(super) oldest: u32,
     /// For each generation after the first: parts per million of the files that changed in it.
     pub(super) changed: Vec<u32>,

@@ -20,7 +20,6 @@ impl Latency {
         Ok(Self { call, histogram: Histogram::new_with_bounds(1, LONGEST, 2)? })
     }
 
-    /// Records the time since `start`.
     pub(crate) fn since(&mut self, start: Instant) {
         self.histogram.saturating_record(start.elapsed().as_nanos() as u64);
     }

@@ -32,9 +32,6 @@ pub fn run(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
 }
 
 /// Outside the clock, right after [`run`]: compares what is there, and what was seen, with what must be.
-///
-/// # Errors
-/// [`WorkError::Wrong`] or [`WorkError::Miscounted`] when the data are not right.
 pub fn verify(site: &Workplace<'_>) -> Result<(), WorkError> {
     match site.operation {
         Operation::TreeWrite

@@ -37,7 +37,6 @@ fn folder(site: &Workplace<'_>, generation: u32) -> PathBuf {
     site.into.join(generation.to_string())
 }
 
-/// `rotation.create`.
 pub(crate) fn create(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let path = folder(site, 0);
     let inner = below(site, &path);
@@ -47,7 +46,6 @@ pub(crate) fn create(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     Ok(done)
 }
 
-/// `rotation.next`.
 pub(crate) fn next(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let mut generations = known(site)?;
     let share = site.changed.clamp(0.0, 1.0) * f64::from(WHOLE);
@@ -64,7 +62,6 @@ pub(crate) fn next(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     Ok(done)
 }
 
-/// `rotation.drop`.
 pub(crate) fn drop_oldest(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let mut generations = known(site)?;
     let path = folder(site, generations.oldest);

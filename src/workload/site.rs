@@ -149,7 +149,6 @@ impl Workplace<'_> {
         Ok((above, name))
     }
 
-    /// Opens the directory worked on, which must be there.
     pub(crate) fn open_target(&self) -> Result<OwnedFd, WorkError> {
         let (above, name) = self.open_above(false)?;
         open_directory(above.as_fd(), &name).map_err(|errno| match errno {
@@ -225,7 +224,6 @@ impl Workplace<'_> {
         Ok(possible)
     }
 
-    /// Compares what lies here with what must.
     pub(crate) fn compare(&self) -> Result<(), WorkError> {
         let mut first = None;
         for manifest in self.possible()? {

@@ -12,7 +12,6 @@ use super::latency::{Latency, finish};
 use super::ledger::Seen;
 use super::{Done, WorkError, Workplace};
 
-/// `stream.write`.
 pub(crate) fn write(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let file = open(site, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
     let done = write_all(site, &file, 0)?;
@@ -20,7 +19,6 @@ pub(crate) fn write(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     Ok(done)
 }
 
-/// `stream.rewrite`.
 pub(crate) fn rewrite(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let file = open(site, OFlags::WRONLY)?;
     let done = write_all(site, &file, site.known().generation + 1)?;
@@ -28,7 +26,6 @@ pub(crate) fn rewrite(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     Ok(done)
 }
 
-/// `stream.read`.
 pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let file = open(site, OFlags::RDONLY)?;
     let mut latency = Latency::new("read")?;

@@ -15,7 +15,6 @@ pub(crate) fn write_new(site: &mut Workplace<'_>, call: &'static str) -> Result<
     Ok(done)
 }
 
-/// `tree.overwrite`.
 pub(crate) fn overwrite(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let target = site.open_target()?;
     let known = site.known();

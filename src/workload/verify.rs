@@ -13,9 +13,6 @@ use super::ledger::{Ledger, Remains};
 /// Compares everything the ledger is sure of with what is there: the last step of a trial, after fsck and a fresh mount.
 ///
 /// `dataset` finds a dataset, and its staged folder if there is one, by name; what it does not know is passed over.
-///
-/// # Errors
-/// The first folder that is not as it must be.
 pub fn verify_written<'a>(
     mount: &Path,
     ledger: &Ledger,

@@ -176,7 +176,6 @@ impl Visitor for Reader {
     }
 }
 
-/// `tree.read`.
 pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let root = site.open_target()?;
     let mut reader =
@@ -252,7 +251,6 @@ pub(crate) fn remove(site: &Workplace<'_>) -> Result<Done, WorkError> {
     Ok(Done { logical_bytes: 0, files: remover.files, histograms, main_call: "unlink" })
 }
 
-/// `tree.remove`.
 pub(crate) fn remove_tree(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let done = remove(site)?;
     let known = site.known();

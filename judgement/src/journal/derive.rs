@@ -16,9 +16,6 @@ use crate::plan::Plan;
 
 impl Run {
     /// Derives the run from its journal.
-    ///
-    /// # Errors
-    /// [`JournalError::NoRun`] when the journal does not begin with the start of a run.
     pub fn derive(plan: &Plan, journal: &Journal) -> Result<Self, JournalError> {
         let mut fold = Fold::new(plan);
         for record in &journal.records {
@@ -28,9 +25,6 @@ impl Run {
     }
 
     /// Derives the run from the journal at `path`, record by record: a long journal need not fit into memory.
-    ///
-    /// # Errors
-    /// When it cannot be read (see [`read`](super::read)) or does not begin with the start of a run.
     pub fn read(plan: &Plan, path: &Path) -> Result<Self, JournalError> {
         let mut fold = Fold::new(plan);
         let torn = read_each(path, |record| fold.take(record))?;
@@ -38,9 +32,6 @@ impl Run {
     }
 
     /// The same of a journal that is no file by itself; `path` is only named in errors.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read).
     pub fn read_from(plan: &Plan, path: &Path, lines: impl BufRead) -> Result<Self, JournalError> {
         let mut fold = Fold::new(plan);
         let torn = scan(path, lines, |record| fold.take(record))?.torn;
@@ -310,7 +301,6 @@ impl Fold {
         Self { candidates, begun: false, run: None, open: OpenTrials::new() }
     }
 
-    /// Takes in the next record.
     pub fn take(&mut self, record: Record) {
         if !std::mem::replace(&mut self.begun, true) {
             self.run = begin(record);

@@ -22,7 +22,6 @@ pub const CLAIM: &str = "claim";
 pub const STAGE: &str = "stage ";
 pub const TEAR_DOWN: &str = "tear down";
 
-/// Which trial an event belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TrialId {
     /// Block number, from 1.
@@ -42,18 +41,15 @@ pub struct Record {
     pub event: Event,
 }
 
-/// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// First line of a journal.
     RunStarted {
-        /// Version of this schema.
         schema: u32,
         /// Identity of the run (its folder's name).
         id: String,
         title: String,
-        /// Digest of the resolved plan.
         plan_digest: String,
         lab: String,
         lab_reason: String,
@@ -62,7 +58,6 @@ pub enum Event {
         /// Host, kernel, device, tools.
         environment: Facts,
     },
-    /// An interrupted run goes on.
     RunResumed {
         /// A run that had ended goes on for so many blocks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -304,7 +299,6 @@ pub struct Measurement {
     /// Name of the metric; a built-in one (see [`METRICS`](super::METRICS)), which is never copied, or an adapter's own.
     #[serde(deserialize_with = "super::metric::name")]
     pub metric: Cow<'static, str>,
-    /// Unit of `value`.
     pub unit: Unit,
     pub value: f64,
 }

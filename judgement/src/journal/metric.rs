@@ -6,7 +6,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::plan::Flow;
 
-/// Unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Unit {
     #[serde(rename = "s")]
@@ -15,7 +14,6 @@ pub enum Unit {
     Bytes,
     #[serde(rename = "B/s")]
     BytesPerSecond,
-    /// Things per second.
     #[serde(rename = "1/s")]
     PerSecond,
     /// A ratio, or a share between 0 and 1.
@@ -71,7 +69,6 @@ pub struct MetricInfo {
     pub flow: Flow,
     /// A few words that stand for it.
     pub title: &'static str,
-    /// What it means, in a sentence.
     pub meaning: &'static str,
 }
 
@@ -101,7 +98,6 @@ macro_rules! metrics {
     };
 }
 
-/// Every built-in metric.
 pub const METRICS: &[MetricInfo] = metrics! {
     Seconds Lower "durable", Clock "time until durable",
         "wall time until the work had returned and syncfs had made it durable: the headline";
@@ -143,7 +139,6 @@ pub const METRICS: &[MetricInfo] = metrics! {
     Seconds Neither "settle", "time after the phase until the device was quiet";
 };
 
-/// The built-in metric of this name.
 pub fn metric(name: &str) -> Option<&'static MetricInfo> {
     METRICS.iter().find(|known| known.name == name)
 }

@@ -13,9 +13,6 @@ pub struct OpenJournal {
 
 impl OpenJournal {
     /// Begins a journal with its first event.
-    ///
-    /// # Errors
-    /// Where there is one already, or it cannot be written.
     pub fn begin(plan: &Plan, path: &Path, start: Event) -> Result<Self, JournalError> {
         let mut journal = OpenJournal { writer: Writer::create(path)?, fold: Fold::new(plan) };
         journal.append(None, start)?;
@@ -23,9 +20,6 @@ impl OpenJournal {
     }
 
     /// Goes on with a journal; a torn last line is cut off.
-    ///
-    /// # Errors
-    /// While another process writes it; when it cannot be read, or begins with no run.
     pub fn resume(plan: &Plan, path: &Path) -> Result<Self, JournalError> {
         let mut fold = Fold::new(plan);
         let writer = Writer::append_to(path, |record| fold.take(record))?;
@@ -35,9 +29,6 @@ impl OpenJournal {
     }
 
     /// Appends an event and takes it into the run.
-    ///
-    /// # Errors
-    /// When it cannot be written whole; the journal is then as it was before.
     pub fn append(&mut self, trial: Option<&TrialId>, event: Event) -> Result<Record, JournalError> {
         let record = self.writer.append(trial, event)?;
         self.fold.take(record.clone());
@@ -45,9 +36,6 @@ impl OpenJournal {
     }
 
     /// The run as far as it goes.
-    ///
-    /// # Errors
-    /// When the journal begins with no run.
     pub fn run(&mut self) -> Result<&Run, JournalError> {
         let path = self.writer.path();
         self.fold.run().ok_or_else(|| JournalError::NoRun { path: path.to_path_buf() })

@@ -10,20 +10,15 @@ use serde::Deserialize;
 
 use super::{Event, JournalError, Record, SCHEMA, TrialId};
 
-/// A journal as read from its file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Journal {
     pub path: PathBuf,
-    /// Its records, in order.
     pub records: Vec<Record>,
     /// Whether the last line was cut short by a crash and left out.
     pub torn: bool,
 }
 
 /// Reads the journal at `path`. A torn last line is left out and reported in [`Journal::torn`].
-///
-/// # Errors
-/// When the file cannot be read, a line before the last is malformed, or a later schema wrote it.
 pub fn read(path: &Path) -> Result<Journal, JournalError> {
     let mut records = Vec::new();
     let torn = read_each(path, |record| records.push(record))?;
@@ -38,9 +33,6 @@ pub(super) fn read_each(path: &Path, take: impl FnMut(Record)) -> Result<bool, J
 }
 
 /// The first record of the journal at `path`, if it is one.
-///
-/// # Errors
-/// When the file cannot be read.
 pub fn first(path: &Path) -> Result<Option<Record>, JournalError> {
     let file = fs::File::open(path).map_err(|error| JournalError::opening("read", path, error))?;
     let mut line = Vec::new();

@@ -47,7 +47,6 @@ pub struct Header {
     pub started: Timestamp,
     pub id: String,
     pub title: String,
-    /// Digest of the resolved plan.
     pub plan_digest: String,
     pub lab: String,
     pub lab_reason: String,
@@ -69,7 +68,6 @@ pub fn kernel_release(facts: &Facts) -> Option<&String> {
     facts.get("lab.kernel_release").or_else(|| facts.get("kernel.release"))
 }
 
-/// How one candidate fared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CandidateState {
     pub name: String,
@@ -82,7 +80,6 @@ pub struct CandidateState {
     pub dropped: Option<String>,
 }
 
-/// How a candidate stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CandidateStatus {
     /// Every trial that counts went well, and there was one.
@@ -129,7 +126,6 @@ impl BlockState {
     }
 }
 
-/// Whether a trial may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrialStanding {
     /// Its block is complete and valid, and so is every block before it.
@@ -182,7 +178,6 @@ pub struct Latencies {
     pub counts: BTreeMap<u64, u64>,
 }
 
-/// The commands of a trial, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialCommands {
     pub trial: TrialId,
@@ -311,7 +306,6 @@ impl Run {
     }
 }
 
-/// Where this caution is held, by its text.
 fn held_as(held: &mut Vec<HeldCaution>, caution: &Caution) -> usize {
     let at = held.iter().position(|known| known.text == caution.text).unwrap_or_else(|| {
         held.push(HeldCaution { text: caution.text.clone(), ..HeldCaution::default() });

@@ -21,9 +21,6 @@ pub struct Writer {
 
 impl Writer {
     /// Begins a new journal. The folder must exist, the file must not.
-    ///
-    /// # Errors
-    /// [`JournalError::Exists`] where there is one already; otherwise what the system says.
     pub fn create(path: &Path) -> Result<Self, JournalError> {
         let file =
             OpenOptions::new().read(true).append(true).create_new(true).open(path).map_err(|error| {
@@ -40,10 +37,6 @@ impl Writer {
     }
 
     /// Goes on with an existing journal, and gives what it holds so far to `take`. A torn last line is cut off first.
-    ///
-    /// # Errors
-    /// [`JournalError::Locked`] while another process writes it, [`JournalError::NoRun`] where there is none; the errors
-    /// of [`read`](super::read) otherwise.
     pub fn append_to(path: &Path, take: impl FnMut(Record)) -> Result<Self, JournalError> {
         let file = OpenOptions::new()
             .read(true)
@@ -88,7 +81,6 @@ impl Writer {
         Ok(record)
     }
 
-    /// The file that is written.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -9,7 +9,6 @@ use super::limits;
 use super::words::choose;
 use super::{Blocks, Bytes, ClockChoice, DeviceSource, LabChoice, StagingChoice};
 
-/// The labs by name.
 pub const LABS: &[(&str, LabChoice)] = &[
     ("auto", LabChoice::Auto),
     ("native", LabChoice::Native),
@@ -95,9 +94,6 @@ impl fmt::Display for DeviceSource {
 
 impl Blocks {
     /// From `min` to `max` blocks.
-    ///
-    /// # Errors
-    /// When there would be none or more than ten thousand, or `min` is above `max`.
     pub fn new(min: u64, max: u64) -> Result<Blocks, ValueError> {
         let fitting =
             |number: u64| u32::try_from(number).ok().filter(|_| (1..=limits::BLOCKS).contains(&number));

@@ -89,7 +89,6 @@ impl Plan {
         Some((candidate.under.model.as_ref().unwrap_or(name), *size))
     }
 
-    /// The kernel of a candidate, where one is named.
     pub fn kernel_of<'a>(&'a self, candidate: &'a Candidate) -> Option<&'a Path> {
         candidate.under.kernel.as_deref().or(self.kernel.as_deref())
     }

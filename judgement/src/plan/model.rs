@@ -54,7 +54,6 @@ pub enum LabChoice {
     Native,
     /// A Linux kernel as an ordinary process (User-Mode Linux).
     Uml,
-    /// A virtual machine.
     Vm,
 }
 

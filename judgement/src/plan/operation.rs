@@ -32,9 +32,7 @@ pub enum Operation {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
-    /// Before mkfs.
     BareDevice,
-    /// With the filesystem mounted.
     Mounted,
     /// With the filesystem made, but not mounted.
     Unmounted,
@@ -49,7 +47,6 @@ pub enum Flow {
     Neither,
 }
 
-/// The kinds of datasets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     Tree,
@@ -135,12 +132,10 @@ impl Operation {
         &TABLE[self as usize]
     }
 
-    /// Its name in a plan.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// What it does, in a line.
     pub fn summary(self) -> &'static str {
         self.row().summary
     }

@@ -38,7 +38,6 @@ const PRESETS: &[Preset] = presets! {
         "1.5 GB of /usr written by rsync, read by sha1sum, removed and checked: eight filesystems, plain and on LUKS";
 };
 
-/// Every preset, by name.
 pub fn presets() -> &'static [Preset] {
     PRESETS
 }

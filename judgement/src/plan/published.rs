@@ -35,7 +35,6 @@ const STEPS: [&str; 4] = ["mkfs", "mount", "umount", "fsck"];
 pub struct Published {
     pub finding: String,
     pub source: String,
-    /// The phase of this plan that repeats it.
     pub phase: String,
     pub metric: String,
     /// The published figures by candidate; empty where only a sentence was published.
@@ -116,7 +115,6 @@ impl Of {
 }
 
 impl Published {
-    /// The candidates it names.
     pub fn candidates(&self) -> impl Iterator<Item = &str> {
         let (one, other): (&[String], &[String]) = match &self.claim {
             Claim::Better { better, than, .. } => (better, than),

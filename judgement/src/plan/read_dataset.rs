@@ -43,7 +43,6 @@ pub fn measure_variable(dataset: &str, measure: &str) -> String {
     variable(&format!("{dataset}_{measure}"))
 }
 
-/// Reads `[dataset.…]`.
 pub(super) fn read_datasets(top: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Datasets {
     let Some(entry) = top.entry("dataset") else { return Datasets::new() };
     let Value::Table(table) = &entry.node.value else {

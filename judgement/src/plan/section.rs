@@ -93,7 +93,6 @@ impl<'a> Section<'a> {
         Some(Section { name, at: node.at, table, has_strangers, problems })
     }
 
-    /// The entry of this key, as written.
     pub(super) fn entry(&self, key: &str) -> Option<&'a Entry> {
         self.table.get(key)
     }

@@ -178,7 +178,6 @@ fn boundary(content: &str, index: usize) -> usize {
     (0..=index.min(content.len())).rev().find(|index| content.is_char_boundary(*index)).unwrap_or(0)
 }
 
-/// Parses one of the texts into a tree.
 pub(super) fn parse(texts: &Texts, text: usize) -> Result<Node, Vec<Problem>> {
     let (document, errors) = DeTable::parse_recoverable(&texts.texts[text].content);
     if errors.is_empty() {

@@ -8,7 +8,6 @@ use super::{Candidate, Plan};
 /// What is added to a candidate's name for its twin: the same configuration entered once more.
 pub const TWIN: &str = "~twin";
 
-/// Whether a candidate is a twin.
 pub fn is_twin(name: &str) -> bool {
     name.ends_with(TWIN)
 }

@@ -43,7 +43,6 @@ pub(super) fn name(node: &Node) -> Result<String, ValueError> {
     }
 }
 
-/// `true` or `false`.
 pub(super) fn boolean(node: &Node) -> Result<bool, ValueError> {
     match node.value {
         Value::Boolean(boolean) => Ok(boolean),

@@ -18,7 +18,6 @@ pub(super) struct Across {
     pub(super) rows: Vec<(String, Vec<Option<f64>>)>,
     /// Differences below it do not matter.
     tie: f64,
-    /// What each other kernel changes.
     pub(super) kernels: Vec<Kernels>,
 }
 
@@ -26,7 +25,6 @@ pub(super) struct Across {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Column {
     pub(super) title: String,
-    /// The verdict in a sentence.
     pub(super) sentence: String,
     pub(super) under: Circumstances,
     pub(super) verdict: Verdict,
@@ -152,7 +150,6 @@ impl Across {
         )
     }
 
-    /// For renderers of text.
     pub(super) fn tables(&self) -> Vec<TextTable> {
         let mut header = vec!["candidate".to_owned()];
         header.extend(self.columns.iter().map(|column| column.title.clone()));
@@ -169,7 +166,6 @@ impl Across {
     }
 }
 
-/// What of the circumstances differs.
 fn what(plan: &Plan) -> &'static str {
     let all = plan.circumstances();
     let differs = |of: fn(&Circumstances) -> String| all.iter().any(|under| of(under) != of(all[0]));

@@ -59,7 +59,6 @@ fn status(trial: &Trial) -> &'static str {
     }
 }
 
-/// A number that may be missing.
 pub(super) fn or_empty(number: Option<f64>) -> String {
     number.map_or(String::new(), |number| number.to_string())
 }

@@ -24,7 +24,6 @@ pub(super) fn page_of(story: &Story, folder: Option<&str>, format: Format) -> St
     String::from_utf8(out).unwrap()
 }
 
-/// The same as data.
 pub(super) fn data_of(story: &Story) -> Value {
     serde_json::from_str(&page_of(story, None, Format::Json)).unwrap()
 }

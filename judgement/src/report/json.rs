@@ -96,7 +96,6 @@ struct StratumPart<'a> {
     words: &'a str,
 }
 
-/// Writes the report as one JSON document.
 pub(super) fn render(report: &Report<'_>, out: &mut dyn io::Write) -> Result<(), ReportError> {
     serde_json::to_writer_pretty(&mut *out, &document(report)).map_err(|error| {
         match error.io_error_kind() {

@@ -31,11 +31,8 @@ pub struct Report<'a> {
     pub phases: Vec<PhaseEntry>,
     /// Every metric of measured candidates, side by side.
     pub estimates: Vec<PhaseEstimate>,
-    /// What candidates are compared by.
     pub(super) yardstick: Yardstick,
-    /// What may be concluded.
     pub verdict: Verdict,
-    /// The outcome in one sentence.
     pub sentence: String,
     /// The verdict as a paragraph; `None` where there is nothing to compare, or not yet.
     pub paragraph: Option<String>,
@@ -91,7 +88,6 @@ pub enum TrialBasis {
     Nothing,
 }
 
-/// A candidate in a report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CandidateEntry<'a> {
     /// As the plan has it; `None` where the plan no longer names it.
@@ -118,7 +114,6 @@ impl CandidateEntry<'_> {
     }
 }
 
-/// A phase in a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PhaseEntry {
     pub name: String,

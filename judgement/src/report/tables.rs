@@ -9,7 +9,6 @@ use crate::journal::Unit;
 use crate::plan::once_each;
 use crate::verdict::{AtSites, COSTS, Cost, Estimate, Tradeoff, Turn, legacy_name};
 
-/// What lies beside the ranking.
 pub(super) fn beside(report: &Report<'_>) -> Vec<TextTable> {
     [factors::table(report), costs(report), weights(report)].into_iter().flatten().collect()
 }

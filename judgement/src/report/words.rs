@@ -82,7 +82,6 @@ fn asked(report: &Report<'_>) -> String {
     )
 }
 
-/// The outcome, with the evidence.
 fn found(report: &Report<'_>) -> Vec<String> {
     let verdict = &report.verdict;
     let of = |relation: Relation| -> Vec<&Standing> {

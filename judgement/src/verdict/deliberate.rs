@@ -59,7 +59,6 @@ impl Deliberation {
         look.leader.and_then(|index| self.candidates.get(index)).map_or("the others", String::as_str)
     }
 
-    /// The last look at which anything was compared.
     pub fn last_look(&self) -> Option<&Look> {
         self.looks.iter().rfind(|look| look.leader.is_some())
     }

@@ -28,7 +28,6 @@ pub struct PhaseEstimate {
     pub max: f64,
 }
 
-/// That of a candidate in a phase.
 pub(super) fn find<'a>(
     estimates: &'a [PhaseEstimate],
     candidate: &str,

@@ -22,7 +22,6 @@ const FILESYSTEM: usize = 0;
 /// A candidate's levels of [`FACTORS`]; empty for what it leaves at its default.
 type Levels = [String; FACTORS.len()];
 
-/// What one level of a factor does.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FactorEffect {
     /// `filesystem`, `mkfs`, `mount`, `encryption`, `scheduler`, `model`, `kernel` or `memory`.
@@ -45,7 +44,6 @@ pub struct FactorEffect {
 pub struct Interaction {
     pub factor: &'static str,
     pub level: String,
-    /// The effect here.
     pub here: Estimate,
     /// How many times as large that is as elsewhere.
     pub ratio: Estimate,

@@ -12,10 +12,8 @@ use super::better_of;
 use crate::journal::{Better, Run, Status, Trial, TrialStanding};
 use crate::plan::Plan;
 
-/// What candidates are compared by.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Yardstick {
-    /// The goal's metric.
     pub metric: String,
     /// Weights by phase: those of the goal that every candidate has.
     pub weights: BTreeMap<String, f64>,
@@ -26,7 +24,6 @@ pub struct Yardstick {
 /// A phase of the goal that is no part of the comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOutPhase {
-    /// Its name.
     pub phase: String,
     /// Who has nothing in it.
     pub lacking: Vec<String>,
@@ -54,7 +51,6 @@ impl Yardstick {
         Self { metric, weights, left_out }
     }
 
-    /// The names of its phases.
     pub fn phases(&self) -> Vec<&str> {
         self.weights.keys().map(String::as_str).collect()
     }

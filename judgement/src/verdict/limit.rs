@@ -5,7 +5,6 @@ use std::fmt;
 use crate::plan::Bytes;
 use crate::statistics::{Estimate, FEWEST};
 
-/// One limit of a verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Limit {
     /// A phase that not all candidates have.

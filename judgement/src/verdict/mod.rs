@@ -109,7 +109,6 @@ pub struct Verdict {
     /// What may not be concluded, the gravest first.
     #[serde(skip)]
     pub limits: Vec<Limit>,
-    /// Blocks that count.
     #[serde(skip)]
     pub blocks: usize,
 }

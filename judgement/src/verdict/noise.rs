@@ -24,7 +24,6 @@ pub struct Noise {
     pub noisiest: Option<(String, f64)>,
     /// The least share by which two candidates must differ to be told apart four times in five.
     pub detectable: f64,
-    /// The blocks that this stands on.
     pub blocks: usize,
 }
 

@@ -9,9 +9,7 @@ use crate::statistics::FEWEST;
 /// Two candidates of which something is not known.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OpenPair {
-    /// The candidate.
     pub candidate: String,
-    /// The leader.
     pub against: String,
     /// Shown not to be better than the leader by more than δ: only its place is open.
     pub not_better: bool,

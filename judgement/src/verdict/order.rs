@@ -24,7 +24,6 @@ struct Residual<'a> {
     rest: f64,
 }
 
-/// What stands out.
 pub(super) fn peculiarities(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
     let residuals = residuals(grounds, ranking);
     let tie = log1p(grounds.tie());

@@ -54,12 +54,10 @@ impl ByBlock<'_> {
         self.0.values().map(row).collect()
     }
 
-    /// A candidate's trials.
     pub fn of(&self, candidate: &str) -> impl Iterator<Item = &Trial> {
         self.0.values().filter_map(move |block| block.get(candidate).copied())
     }
 
-    /// A candidate's trial in a block.
     pub fn trial(&self, block: u32, candidate: &str) -> Option<&Trial> {
         self.0.get(&block)?.get(candidate).copied()
     }

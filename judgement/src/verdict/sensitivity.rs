@@ -21,7 +21,6 @@ pub struct WeightRange {
     pub high: Option<Turn>,
 }
 
-/// Where the lead changes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Turn {
     pub weight: f64,

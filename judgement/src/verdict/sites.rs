@@ -24,14 +24,12 @@ pub struct Sites {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AtSites {
     pub candidate: String,
-    /// At each site, by name.
     pub each: Vec<(String, Estimate)>,
     /// At these sites: all blocks pooled. Not of strangers' devices, one of which may have any number of blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub these: Option<Estimate>,
     /// At sites like these: as many observations as sites.
     pub like_these: Estimate,
-    /// Whether it depends on the site.
     pub depends: bool,
 }
 

@@ -9,13 +9,11 @@ use crate::statistics::{Estimate, Evidence, FEWEST, Rival};
 /// How a candidate compares with the leader, for the goal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Standing {
-    /// The candidate.
     pub candidate: String,
     /// The candidate it was compared with: whoever led at the time.
     pub against: String,
     /// How many times worse than that one; the interval is of this pair alone.
     pub ratio: Estimate,
-    /// What is certain.
     pub relation: Relation,
 }
 
@@ -36,7 +34,6 @@ pub enum Relation {
 /// A candidate in the order of the sample.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rank {
-    /// Name of the candidate.
     pub candidate: String,
     /// How many times worse than the leader, paired within blocks; `None` for the leader itself, or where nothing pairs
     /// the two.

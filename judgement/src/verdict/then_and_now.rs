@@ -38,7 +38,6 @@ impl Now {
     }
 }
 
-/// What a judgement rests on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Because {
@@ -51,7 +50,6 @@ pub enum Because {
         ratio: f64,
         #[serde(flatten)]
         bounds: Bounds,
-        /// The factor in question.
         limit: f64,
     },
     /// The share that decides: what one candidate reaches of another number of its own.
@@ -64,7 +62,6 @@ pub enum Because {
         share: f64,
         #[serde(flatten)]
         bounds: Bounds,
-        /// The share in question.
         limit: f64,
     },
     /// Nothing is left to compare.
@@ -95,7 +92,6 @@ impl From<Option<(f64, f64)>> for Bounds {
     }
 }
 
-/// One finding, then and now.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ThenAndNow {
     #[serde(flatten)]

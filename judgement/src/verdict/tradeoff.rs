@@ -39,7 +39,6 @@ pub struct Tradeoff {
 }
 
 impl Tradeoff {
-    /// The value of a cost.
     pub fn cost(&self, cost: Cost) -> Option<Estimate> {
         match cost {
             Cost::Cpu => self.cpu,

@@ -10,7 +10,6 @@ use super::{ByBlock, Yardstick};
 /// A candidate and its twin: the same configuration, measured twice in every block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TwinPair {
-    /// The candidate.
     pub candidate: String,
     /// The ratio of its twin's score for the goal to its own, with its 95 % interval; 1 is the truth.
     pub ratio: Estimate,

@@ -68,7 +68,6 @@ pub(super) trait MediumModel: std::fmt::Debug + Send {
     fn wear(&self) -> Wear;
 }
 
-/// The medium of a device of this size.
 pub(super) fn new(parameters: &parameters::Parameters, size_bytes: u64, seed: u64) -> Box<dyn MediumModel> {
     let capacity_sectors = parameters.capacity_bytes / 512;
     match parameters.medium {

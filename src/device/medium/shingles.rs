@@ -38,7 +38,6 @@ pub(super) struct Shingles {
     wear: Wear,
 }
 
-/// What of a band is in the cache.
 #[derive(Debug, Clone, Copy, Default)]
 struct Soiled {
     sectors: u64,

@@ -31,7 +31,6 @@ struct Open {
     written: u64,
     /// How far the unit it replaces holds data.
     held: u64,
-    /// Pages in its log.
     logged: u64,
 }
 

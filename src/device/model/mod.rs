@@ -12,7 +12,6 @@ use crate::plan::{Bytes, PlanError, suggest};
 /// A model that ships inside the binary.
 #[derive(Debug, Clone, Copy)]
 pub struct BuiltIn {
-    /// The name it is asked for by.
     pub name: &'static str,
     /// Its file, with the sources in its comments.
     pub toml: &'static str,
@@ -40,7 +39,6 @@ pub fn built_in() -> &'static [BuiltIn] {
     BUILT_IN
 }
 
-/// Why there is no model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     #[error("there is no model `{name}`\nhint: {hint}")]
@@ -64,7 +62,6 @@ pub struct Model {
     pub name: String,
     /// The version of its file. It grows with every change of a number.
     pub version: u64,
-    /// What it is, in a line.
     pub summary: String,
     /// The states it may be asked for in; the first is what a name without a state means.
     pub states: &'static [&'static str],
@@ -73,9 +70,6 @@ pub struct Model {
 
 impl Model {
     /// The built-in model of this name, with its state where it has several (`sata-ssd:steady`).
-    ///
-    /// # Errors
-    /// When there is no such model, or it has no such state.
     pub fn named(name: &str) -> Result<Model, ModelError> {
         let (base, state) = split(name);
         let found = BUILT_IN.iter().find(|model| model.name == base).ok_or_else(|| {
@@ -87,9 +81,6 @@ impl Model {
 
     /// The model in a file of the user's own, where a path is given (something with a slash in it, or that ends in `.toml`,
     /// before the state), else the built-in one of this name.
-    ///
-    /// # Errors
-    /// As [`Model::named`], or when the file cannot be read.
     pub fn find(name: &str) -> Result<Model, ModelError> {
         // A path may have colons of its own: what follows the last is a state only if it could be one.
         let (path, state) = match name.rsplit_once(':') {
@@ -107,9 +98,6 @@ impl Model {
     }
 
     /// Reads a model of the user's own, in this state. `file` is named in errors.
-    ///
-    /// # Errors
-    /// On the first thing wrong, with its place.
     pub fn read(text: &str, file: &str, state: Option<&str>) -> Result<Model, ModelError> {
         let mut model = read::read(text, file, state)?;
         let Some(state) = state else { return Ok(model) };
@@ -153,9 +141,6 @@ impl Model {
     }
 
     /// Whether a device of this size can be of this model.
-    ///
-    /// # Errors
-    /// When it cannot, with what to do.
     pub fn check_size(&self, size_bytes: u64) -> Result<(), ModelError> {
         let capacity = self.parameters.capacity_bytes;
         let (reason, hint) = if size_bytes > capacity {

@@ -20,7 +20,6 @@ pub(crate) struct Parameters {
 /// What lies between host and device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Link {
-    /// Nanoseconds a byte takes.
     pub(crate) byte_ns: f64,
     /// Whether data goes both ways at once.
     pub(crate) full_duplex: bool,
@@ -70,7 +69,6 @@ pub(crate) enum MediumParameters {
     Flash(Flash),
 }
 
-/// Rotating platters with one arm.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Platter {
     pub(crate) rotation_ns: f64,

@@ -63,7 +63,6 @@ impl<'a> Section<'a> {
         self.document.error(at, format!("unknown key `{key}` in {}", self.place()), suggest(key, known))
     }
 
-    /// An error about the value of a key.
     pub(super) fn wrong(&self, key: &str, message: &str, hint: &str) -> PlanError {
         let at = self.table.get(key).map_or(self.at.clone(), toml::Spanned::span);
         self.document.error(at, format!("`{key}`: {message}"), hint.to_owned())
@@ -125,7 +124,6 @@ impl<'a> Section<'a> {
         if self.value(key).is_some() { self.number(key, bounds) } else { Ok(absent) }
     }
 
-    /// A whole number within bounds.
     pub(super) fn whole(&self, key: &'static str, bounds: RangeInclusive<u64>) -> Result<u64, PlanError> {
         let number = self.number(key, *bounds.start() as f64..=*bounds.end() as f64)?;
         if number.fract() == 0.0 {

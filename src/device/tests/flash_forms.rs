@@ -101,7 +101,6 @@ victim = "{victim}"
     )
 }
 
-/// Wear between two moments.
 fn between(before: Wear, after: Wear) -> f64 {
     (after.medium_sectors - before.medium_sectors) as f64 / (after.host_sectors - before.host_sectors) as f64
 }

@@ -72,7 +72,6 @@ pub(super) fn within(what: &str, measured: f64, expected: f64, tolerance: f64) -
     if off.abs() <= tolerance { Ok(()) } else { Err(text) }
 }
 
-/// The text of a built-in model.
 pub(super) fn model(name: &str) -> &'static str {
     built_in().iter().find(|model| model.name == name).unwrap().toml
 }

@@ -13,14 +13,10 @@ pub enum TraceFormat {
     Blktrace,
     /// fio's I/O log, version 3, to do the requests again: `fio --read_iolog`.
     Iolog,
-    /// A line for each request.
     Csv,
 }
 
 /// Writes records in this form. `device` is what the I/O log is to be done on.
-///
-/// # Errors
-/// When it cannot be written.
 pub fn export(records: &[Traced], format: TraceFormat, device: &str, out: &mut impl Write) -> io::Result<()> {
     match format {
         TraceFormat::Blktrace => blktrace::write(records, out),

@@ -8,14 +8,11 @@ use std::path::{Path, PathBuf};
 pub const FOLDER: &str = "traces";
 const SUFFIX: &str = ".trace";
 
-/// The trace of one trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceFile {
     pub path: PathBuf,
     pub candidate: String,
-    /// The block, from 1.
     pub block: u32,
-    /// The attempt at the block, from 1.
     pub attempt: u32,
 }
 

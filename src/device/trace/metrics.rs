@@ -23,7 +23,6 @@ impl Share {
     }
 }
 
-/// What a trace comes to.
 #[derive(Debug, Clone, Default)]
 pub struct Metrics {
     shares: [Share; Action::ALL.len()],

@@ -33,10 +33,6 @@ pub struct Reader<R: Read> {
 }
 
 impl<R: Read> Reader<R> {
-    /// Opens a trace.
-    ///
-    /// # Errors
-    /// When it is none.
     pub fn new(mut source: R) -> Result<Reader<R>, TraceError> {
         let mut magic = [0; MAGIC.len()];
         match source.read_exact(&mut magic) {

@@ -12,9 +12,7 @@ pub struct Traced {
     pub operation: Action,
     /// Its first sector, of 512 bytes.
     pub sector: u64,
-    /// How many sectors.
     pub sectors: u32,
-    /// What else is known of it.
     pub flags: Flags,
 }
 
@@ -26,20 +24,17 @@ impl Flags {
     /// The store could not do it, and the guest was answered with an error.
     pub const FAILED: Flags = Flags(1);
 
-    /// Whether all of these are set.
     pub fn has(self, flags: Flags) -> bool {
         self.0 & flags.0 == flags.0
     }
 }
 
 impl Traced {
-    /// A request that is done.
     pub fn done(completion: &Completion, flags: Flags) -> Traced {
         let Completion { request, submitted_ns, completed_ns } = *completion;
         Traced { completed_ns: Some(completed_ns), flags, ..Traced::underway(submitted_ns, &request) }
     }
 
-    /// A request that is not done.
     pub fn underway(submitted_ns: u64, request: &Request) -> Traced {
         let Request { operation, sector, sectors, .. } = *request;
         Traced { submitted_ns, completed_ns: None, operation, sector, sectors, flags: Flags::default() }

@@ -18,7 +18,6 @@ pub struct TraceSize {
     pub records: u64,
     /// Records that came after the bound was reached, and are not.
     pub left_out: u64,
-    /// Bytes of the file.
     pub bytes: u64,
 }
 
@@ -37,9 +36,6 @@ pub struct TraceWriter<W: Write> {
 
 impl<W: Write> TraceWriter<W> {
     /// A trace of at most about this many bytes.
-    ///
-    /// # Errors
-    /// When the first bytes cannot be written.
     pub fn new(mut sink: W, bound: u64) -> io::Result<TraceWriter<W>> {
         sink.write_all(MAGIC)?;
         let written = TraceSize { bytes: MAGIC.len() as u64, ..TraceSize::default() };
@@ -48,9 +44,6 @@ impl<W: Write> TraceWriter<W> {
     }
 
     /// Appends a record; past the bound it is only counted.
-    ///
-    /// # Errors
-    /// When a full piece cannot be written.
     pub fn record(&mut self, record: &Traced) -> io::Result<()> {
         if self.written.bytes >= self.bound {
             self.written.left_out += 1;
@@ -80,9 +73,6 @@ impl<W: Write> TraceWriter<W> {
     }
 
     /// Writes what is left, and says what became of it all.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn finish(mut self) -> io::Result<(W, TraceSize)> {
         self.end_piece()?;
         self.sink.flush()?;

@@ -55,10 +55,6 @@ pub(super) fn write(path: &Path, name: &str, plan: &Plan, records: &[Record]) ->
     })
 }
 
-/// The run in the pack at `path`.
-///
-/// # Errors
-/// When it is not a pack, is damaged, or holds more than a run needs.
 pub fn open(path: &Path) -> Result<(Plan, Run), PackError> {
     let wrong = |reason: String| PackError::NotAPack { path: path.to_owned(), reason };
     let io = |error: std::io::Error| wrong(error.to_string());

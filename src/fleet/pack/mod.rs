@@ -24,7 +24,7 @@ pub use error::PackError;
 /// What somebody who shares a run wants to know first.
 #[derive(Debug, Default)]
 pub struct Packed {
-    /// Bytes of the archive.
+    /// Bytes.
     pub size: u64,
     /// What was replaced: what it is, how many different ones, in how many places.
     pub replaced: Vec<(String, usize)>,
@@ -45,17 +45,11 @@ pub struct Hiding<'a> {
 }
 
 /// What a run is called in its pack.
-///
-/// # Errors
-/// When pseudonyms cannot be made.
 pub fn name(folder: &RunFolder) -> Result<String, PackError> {
     Ok(names()?.0.pseudonym(&folder.id(), Kind::Run))
 }
 
 /// Packs the run in `folder` into a new file at `path`; as it is, where nothing is to be hidden.
-///
-/// # Errors
-/// When the run cannot be read, a name cannot be replaced, or the file not be written.
 pub fn pack(
     folder: &RunFolder,
     plan: &Plan,

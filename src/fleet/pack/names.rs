@@ -7,7 +7,6 @@ use std::hash::Hasher;
 use regex_lite::Regex;
 use siphasher::sip::SipHasher24;
 
-/// What is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Device,
@@ -85,7 +84,6 @@ const PATTERNS: &str = concat!(
 /// Replaces names, and remembers how many there were.
 pub(super) struct Names {
     key: [u8; 16],
-    /// Longest first.
     known: Vec<(String, Kind)>,
     patterns: Regex,
     /// Whether files of the user's are worked with, whose names and content may stand anywhere.

@@ -21,9 +21,6 @@ const NAMES: &str = "/dev/disk";
 const MAPPED: &str = "/dev/mapper";
 
 /// Covers `/dev` for everything that shares this process's mounts: of disks, there is what is named here, by path.
-///
-/// # Errors
-/// When there is no such node, or the kernel refuses: `EPERM` without CAP_MKNOD.
 pub fn private_devices(kept: &[&Path]) -> Result<(), CellError> {
     let nodes = kept
         .iter()

@@ -127,7 +127,6 @@ impl Drop for Scene {
     }
 }
 
-/// Another node for a device, at another path.
 fn node(device: &str, path: &Path) {
     let line = "mknod \"$2\" b $((0x$(stat -c %t \"$1\"))) $((0x$(stat -c %T \"$1\")))";
     shell(line, &[device, path.to_str().unwrap()]);

@@ -37,19 +37,12 @@ impl Hold {
         Ok(Hold { ticket: ticket.clone(), file, _lock: lock })
     }
 
-    /// Whether it is still the device that was cleared.
-    ///
-    /// # Errors
-    /// [`Refusal::Changed`] with what changed.
     pub fn check(&self, root: &Root) -> Result<BlockDevice, Refusal> {
         self.ticket.check_identity(root, &self.file)
     }
 
     /// Whether it is still that device, and nobody has mounted or claimed it. What was read of it is forgotten, as
     /// when its last user closes it: the next one reads from the device, not from memory.
-    ///
-    /// # Errors
-    /// [`Refusal::Changed`] with what changed; [`Refusal::Busy`] when somebody has it.
     pub fn check_free(&self, root: &Root) -> Result<BlockDevice, Refusal> {
         let device = self.check(root)?;
         match writers::patiently(|| reopen(&self.file, OFlags::EXCL)) {
@@ -65,9 +58,6 @@ impl Hold {
 
     /// The same, and that nobody writes to it or has put something else on its bytes: to be asked outside of cells,
     /// where everybody can be seen.
-    ///
-    /// # Errors
-    /// The reason why it may not be written any more.
     pub fn check_unused(&self, root: &Root) -> Result<(), Refusal> {
         let device = self.check_free(root)?;
         check_tables(root, &device, 0).map(drop)

@@ -43,7 +43,6 @@ impl Place {
     }
 }
 
-/// An attached loop device.
 #[derive(Debug)]
 pub(super) struct Loop {
     pub(super) name: String,
@@ -55,7 +54,6 @@ pub(super) struct Loop {
     size: u64,
 }
 
-/// Every attached loop device.
 pub(super) fn attached(root: &Root) -> io::Result<Vec<Loop>> {
     let mut found = Vec::new();
     for name in names_in(&root.path("sys/class/block")) {
@@ -82,7 +80,6 @@ pub(super) fn attached(root: &Root) -> io::Result<Vec<Loop>> {
     Ok(found)
 }
 
-/// The bytes a device consists of.
 pub(super) fn places(root: &Root, loops: &[Loop], number: DeviceNumber) -> Vec<Place> {
     places_below(root, loops, number, DEEPEST)
 }

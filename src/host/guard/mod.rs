@@ -49,7 +49,6 @@ pub struct Cleared {
 }
 
 impl Cleared {
-    /// The device as it was examined.
     pub fn device(&self) -> &BlockDevice {
         &self.device
     }

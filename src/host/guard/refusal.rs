@@ -54,9 +54,9 @@ pub enum Refusal {
     #[error("{device} is too small: {} is there, {} is needed", Bytes(*size), Bytes(*needed))]
     TooSmall {
         device: String,
-        /// Its size in bytes.
+        /// Bytes.
         size: u64,
-        /// What the plan needs, in bytes.
+        /// Bytes, for the plan.
         needed: u64,
     },
     /// Another run tests it, or its disk, or a partition of it.
@@ -131,7 +131,6 @@ impl Refusal {
         }
     }
 
-    /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Refusal::Inspect(InspectError::Missing { .. }) => {

@@ -20,7 +20,7 @@ pub struct Ticket {
     /// The device's path without symbolic links.
     pub path: PathBuf,
     pub number: DeviceNumber,
-    /// Its size in bytes.
+    /// Bytes.
     pub size: u64,
     needed: u64,
     #[serde(default)]
@@ -70,9 +70,6 @@ impl Ticket {
 
     /// Claims the device for writing. Everything is checked again on the descriptor that is returned, and the kernel
     /// lets nobody else mount or claim the device while that is open: there is no moment between check and write.
-    ///
-    /// # Errors
-    /// [`Refusal::Changed`] with what changed, or the reason it may not be written any more.
     pub fn redeem(&self, root: &Root) -> Result<ClaimedDevice, Refusal> {
         let device = self.inspect(root)?;
         usage::check_claims(root, &device)?;

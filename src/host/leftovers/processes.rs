@@ -11,7 +11,6 @@ use crate::host::process_key::ProcessKey;
 use crate::host::procfs::ProcessStat;
 use crate::host::root::Root;
 
-/// This program's name.
 const PROGRAM: &str = "fsverdict";
 
 /// What a command line says of a process of ours.

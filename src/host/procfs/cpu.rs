@@ -53,7 +53,6 @@ impl CpuTimes {
     }
 }
 
-/// CPU time of the machine so far.
 pub fn cpu_times(root: &Root) -> Result<CpuTimes, ReadError> {
     CpuTimes::parse(&root.text("proc/stat")?, &root.path("proc/stat"))
 }

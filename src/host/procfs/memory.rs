@@ -48,7 +48,6 @@ impl Memory {
     }
 }
 
-/// Memory of the machine now.
 pub fn memory(root: &Root) -> Result<Memory, ReadError> {
     Memory::parse(&root.text("proc/meminfo")?, &root.path("proc/meminfo"))
 }

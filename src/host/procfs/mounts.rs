@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use crate::host::root::{Place, ReadError, Root};
 
-/// One line of mountinfo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
     /// Major and minor number of the device, as the filesystem reports it (btrfs reports one of its own).

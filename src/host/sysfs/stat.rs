@@ -12,7 +12,6 @@ use super::device_folder;
 /// Bytes in a sector of these counters, whatever the device's own sectors are.
 pub const SECTOR: u64 = 512;
 
-/// The fields, in their order.
 const FIELDS: [&str; 17] = [
     "reads",
     "merged reads",

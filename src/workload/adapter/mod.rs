@@ -48,9 +48,7 @@ pub struct Reading {
     pub notes: Vec<String>,
     /// Bytes of the data it worked on, where it says so: to be held against the machine's memory.
     pub working_set: Option<u64>,
-    /// Bytes it read, where it says so.
     pub bytes_read: u64,
-    /// Bytes it wrote, where it says so.
     pub bytes_written: u64,
 }
 

@@ -44,7 +44,6 @@ struct RunPart<'a> {
     blocks: usize,
 }
 
-/// Writes the comparison as one JSON document.
 pub(super) fn render(report: ComparisonReport<'_>, out: &mut dyn io::Write) -> Result<(), ReportError> {
     let steps = report.steps().map(|(from, to, found)| StepPart { before: run(from), after: run(to), found });
     let text = serde_json::to_string_pretty(&Document {

@@ -35,9 +35,6 @@ pub struct ComparisonReport<'a> {
 }
 
 /// Writes the comparison in the given format.
-///
-/// # Errors
-/// When `out` does not take it; a closed pipe shows as [`io::ErrorKind::BrokenPipe`].
 pub fn write_comparison(
     report: ComparisonReport<'_>,
     format: Format,
@@ -57,7 +54,6 @@ impl<'a> ComparisonReport<'a> {
         [self.before].into_iter().chain(self.between.iter().copied()).chain([self.after])
     }
 
-    /// Each step with its runs: from, to, what was found.
     fn steps(&self) -> impl Iterator<Item = (&'a Run, &'a Run, &'a RunComparison)> {
         let pairs = self.runs().zip(self.runs().skip(1));
         pairs.zip(&self.found.steps).map(|((from, to), found)| (from, to, found))
@@ -180,7 +176,6 @@ fn changed(found: &RunComparison) -> Vec<String> {
     parts
 }
 
-/// What one comparison came to.
 fn outcome(found: &RunComparison) -> String {
     let mut parts = changed(found);
     let same = found.judged_as(Comparison::Same).count();

@@ -56,7 +56,6 @@ pub(super) fn change(ratio: f64, of: &Estimate) -> String {
     }
 }
 
-/// A threshold: `3%`, `0.5%`.
 pub(super) fn share(fraction: f64) -> String {
     let rounded = (fraction * 1e4).round() / 1e2;
     format!("{rounded}%")

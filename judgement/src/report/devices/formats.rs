@@ -113,7 +113,6 @@ struct Document<'a> {
     schema: u32,
     title: &'a str,
     sentence: String,
-    /// How many devices.
     n: usize,
     devices: Vec<DevicePart<'a>>,
     like_these: Option<&'a Sites>,

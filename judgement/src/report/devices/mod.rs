@@ -26,7 +26,6 @@ pub struct Source {
     pub run: Run,
 }
 
-/// The table of devices.
 #[derive(Debug)]
 pub struct DeviceReport {
     title: String,
@@ -43,7 +42,6 @@ pub struct DeviceReport {
     tie: f64,
 }
 
-/// What was found on a device.
 #[derive(Debug)]
 struct Row {
     /// What the device is called here: no two alike.
@@ -65,9 +63,6 @@ struct Row {
 }
 
 /// Writes the table in the given format.
-///
-/// # Errors
-/// When `out` does not take it; a closed pipe shows as [`io::ErrorKind::BrokenPipe`].
 pub fn write_devices(
     report: &DeviceReport,
     format: Format,
@@ -201,7 +196,6 @@ impl DeviceReport {
         }
     }
 
-    /// A row for each device.
     fn table(&self) -> TextTable {
         let mut header: Vec<String> = ["device", "kernel", "lab", "blocks", "take"].map(str::to_owned).into();
         header.extend(self.candidates.iter().cloned());
@@ -318,7 +312,6 @@ fn devices(rows: &[Row]) -> Vec<Vec<usize>> {
     found
 }
 
-/// Devices as circumstances.
 fn across(rows: &[Row], candidates: &[String], tie: f64) -> Across {
     let column = |row: &Row| Column {
         title: row.device.clone(),

@@ -35,9 +35,6 @@ pub(super) fn shown(plan: &Plan) -> Markup {
 }
 
 /// The plan's TOML out of a page, not yet read: whoever sends a page may have put anything there.
-///
-/// # Errors
-/// When there is not exactly one, or not in the form in which a page carries it.
 pub fn plan_in_page(page: &str) -> Result<String, NoPlan> {
     let (_, rest) = page.split_once(BEFORE).ok_or(NoPlan::Missing)?;
     let (escaped, rest) = rest.split_once(AFTER).ok_or(NoPlan::Damaged)?;

@@ -86,10 +86,6 @@ struct LatencyPart<'a> {
     curve: Vec<(f64, f64)>,
 }
 
-/// Gathers the data.
-///
-/// # Errors
-/// When a number cannot be written as JSON.
 pub(super) fn embedded(report: &Report<'_>) -> Result<Embedded, ReportError> {
     let (trials, thinned) = thinning::choose(report);
     let data = Data {

@@ -18,7 +18,6 @@ pub(super) fn alone(value: f64, unit: Unit, spread: Option<f64>) -> String {
     with_unit(value, scale, spread)
 }
 
-/// A number in a given scale, with its unit.
 pub(super) fn with_unit(value: f64, scale: Scale, spread: Option<f64>) -> String {
     let text = in_scale(value, scale, spread);
     if scale.label.is_empty() { text } else { format!("{text}\u{202f}{}", scale.label) }

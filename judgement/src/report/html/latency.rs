@@ -13,7 +13,6 @@ use crate::report::Report;
 use crate::report::text::one_line;
 use crate::report::text_table::TextTable;
 
-/// Percentiles of the table.
 const SHOWN: [(f64, &str); 4] = [(0.5, "median"), (0.95, "95%"), (0.99, "99%"), (0.999, "99.9%")];
 
 /// The counts of a call by latency, of one candidate in one phase.

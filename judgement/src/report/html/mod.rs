@@ -49,10 +49,6 @@ const POLICY: &str =
 /// Seconds after which a browser reads the page of a running run again.
 const RENEWAL: u32 = 15;
 
-/// The page.
-///
-/// # Errors
-/// When the data in it cannot be written as JSON.
 pub(super) fn render(report: &Report<'_>) -> Result<String, ReportError> {
     let index = Index::of(report);
     let data = data::embedded(report)?;

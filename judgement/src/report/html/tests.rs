@@ -15,7 +15,6 @@ fn page(story: &Story) -> String {
     page_of(story, None, Format::Html)
 }
 
-/// The data in the page.
 fn data(page: &str) -> serde_json::Value {
     let start = page.find("id=\"data\">").unwrap() + "id=\"data\">".len();
     let end = start + page[start..].find("</script>").unwrap();

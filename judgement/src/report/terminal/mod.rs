@@ -58,7 +58,6 @@ impl Page {
         (page, if look.unicode { UNICODE } else { ASCII })
     }
 
-    /// As it goes out.
     pub(super) fn finished(self) -> String {
         finished(&(self.lines.join("\n") + "\n"), self.look)
     }

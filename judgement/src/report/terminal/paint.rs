@@ -34,7 +34,6 @@ impl Tone {
     }
 }
 
-/// The text, marked to be shown in this tone.
 pub(in crate::report) fn toned(tone: Tone, text: &str) -> String {
     let mark = TONES.iter().find(|(known, _)| *known == tone).map_or(END, |(_, mark)| *mark);
     format!("{mark}{text}{END}")

@@ -34,7 +34,6 @@ pub struct Change {
     pub(super) p: Option<f64>,
 }
 
-/// What a change amounts to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Judged {
     /// Two-sided p of this comparison alone.

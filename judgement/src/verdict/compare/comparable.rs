@@ -6,11 +6,9 @@
 use crate::journal::{Run, Trial};
 use crate::plan::{Bytes, Dataset, DeviceSource, Phase, Plan, TreeShape};
 
-/// A run with its plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Side<'a> {
     pub plan: &'a Plan,
-    /// What the journal says.
     pub run: &'a Run,
 }
 

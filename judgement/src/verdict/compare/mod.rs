@@ -130,9 +130,6 @@ impl History {
 
 /// Compares two runs or more: the last with the first, and each with the one before it. All of it is judged together, so
 /// that the more is looked at, the stronger a change must be to be called one.
-///
-/// # Errors
-/// When two of them cannot be compared, with every reason.
 pub fn compare(runs: &[Side<'_>]) -> Result<History, Incomparable> {
     let (Some(first), Some(last)) = (runs.first(), runs.last()) else {
         return Err(Incomparable { reasons: vec!["there is no run".to_owned()] });

@@ -8,7 +8,6 @@ pub(super) enum Place {
     /// It was never written, or was discarded.
     Nowhere,
     Initial,
-    /// In this physical unit.
     At(u32),
 }
 
@@ -120,7 +119,6 @@ impl Mapping {
         self.tables[number as usize][logical as usize % CHUNK] = physical;
     }
 
-    /// Forgets where a logical unit is.
     pub(super) fn clear(&mut self, logical: u64) {
         self.set(logical, NOWHERE);
         let chunk = logical as usize / CHUNK;

@@ -76,7 +76,6 @@ impl Flash {
         }
     }
 
-    /// The physical unit of a logical one.
     fn physical(&self, logical: u64) -> Option<u64> {
         match self.mapping.get(logical) {
             Place::Nowhere => None,
