@@ -13,7 +13,7 @@ pub struct ValueError {
 }
 
 impl ValueError {
-    pub(super) fn new(message: impl Into<String>, hint: impl Into<String>) -> ValueError {
+    pub fn new(message: impl Into<String>, hint: impl Into<String>) -> ValueError {
         ValueError { message: message.into(), hint: hint.into() }
     }
 }

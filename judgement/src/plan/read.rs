@@ -12,8 +12,8 @@ use super::read_candidate::{self, read_candidates};
 use super::read_dataset::{self, read_datasets};
 use super::read_phase::{self, Phases, read_phases};
 use super::read_protocol::{self, read_protocol};
-use super::section::{Placed, Problems, Section};
-use super::source::{Node, Place, Texts, Value, parse};
+use super::section::{Placed, Problems, Section, read_tree};
+use super::source::{Node, Place, Texts, Value};
 use super::suggest::suggest;
 use super::twin::Twice;
 use super::value::{absolute_path, filled_text, kernel, number, size, text};
@@ -74,30 +74,11 @@ pub fn read_with(
     overrides: &Overrides,
     vocabulary: &Vocabulary<'_>,
 ) -> Result<Plan, PlanError> {
-    let mut texts = Texts::default();
-    let file = texts.add_file(file_name, text);
-    let problems = Problems::default();
-    let plan = match parse(&texts, file) {
-        Ok(mut tree) => {
-            amend(&mut tree, &overrides.set, &mut texts, &problems);
-            let typed = read_top(&tree, vocabulary, &problems).filter(|_| problems.is_empty());
-            typed.map(|typed| finish(typed, overrides, vocabulary, &mut texts, &problems))
-        }
-        Err(found) => {
-            found.into_iter().for_each(|problem| problems.push(problem));
-            None
-        }
-    };
-    match plan {
-        Some(plan) if problems.is_empty() => Ok(plan),
-        plan => {
-            if plan.is_none() && problems.is_empty() {
-                // A part that is missing has noted why; reported rather than trusted.
-                problems.add(texts.whole(file), "the plan is incomplete", "");
-            }
-            Err(texts.report(&problems.into_sorted()))
-        }
-    }
+    read_tree((file_name, text), |mut tree, texts, problems| {
+        amend(&mut tree, &overrides.set, texts, problems);
+        let typed = read_top(&tree, vocabulary, problems).filter(|_| problems.is_empty())?;
+        Some(finish(typed, overrides, vocabulary, texts, problems))
+    })
 }
 
 /// Makes the changes that the command line asks for, and checks what can be checked only after them.

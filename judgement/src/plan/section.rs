@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 
-use super::error::ValueError;
-use super::source::{Entry, Node, Place, Problem, Table, Value};
+use super::error::{PlanError, ValueError};
+use super::source::{Entry, Node, Place, Problem, Table, Texts, Value, parse};
 use super::suggest::suggest;
 use super::value::filled_text;
 
@@ -59,8 +59,40 @@ pub(super) struct Placed<T> {
     pub(super) value: T,
 }
 
-/// One table of the plan, being read.
-pub(super) struct Section<'a> {
+/// Reads a file of ours that is no plan as strictly: the tables in it, from the topmost with these keys on. `name` is what
+/// the file is called in messages.
+pub fn read_strictly<T>(
+    (file, text): (&str, &str),
+    name: &str,
+    keys: &[&str],
+    read: impl FnOnce(&Section<'_>) -> Option<T>,
+) -> Result<T, PlanError> {
+    read_tree((file, text), |tree, _, problems| read(&Section::new(name, &tree, keys, problems)?))
+}
+
+/// Parses a file and hands it on; what comes of it, if nothing was wrong.
+pub(super) fn read_tree<T>(
+    (file, text): (&str, &str),
+    read: impl FnOnce(Node, &mut Texts, &Problems) -> Option<T>,
+) -> Result<T, PlanError> {
+    let (mut texts, problems) = (Texts::default(), Problems::default());
+    let text = texts.add_file(file, text);
+    let found = match parse(&texts, text) {
+        Ok(tree) => read(tree, &mut texts, &problems),
+        Err(found) => {
+            found.into_iter().for_each(|problem| problems.push(problem));
+            None
+        }
+    };
+    if found.is_none() && problems.is_empty() {
+        // A part that is missing has noted why; reported rather than trusted.
+        problems.add(texts.whole(text), "it is incomplete", "");
+    }
+    found.filter(|_| problems.is_empty()).ok_or_else(|| texts.report(&problems.into_sorted()))
+}
+
+/// One table, being read.
+pub struct Section<'a> {
     name: &'a str,
     /// Where its header stands.
     pub(super) at: Place,
@@ -97,6 +129,29 @@ impl<'a> Section<'a> {
         self.table.get(key)
     }
 
+    pub fn has(&self, key: &str) -> bool {
+        self.entry(key).is_some()
+    }
+
+    /// A table within this one, where it is there; `name` is how a user would write it.
+    pub fn inner(&self, key: &str, name: &'a str, keys: &[&str]) -> Option<Section<'a>> {
+        Section::new(name, &self.entry(key)?.node, keys, self.problems)
+    }
+
+    /// The same, and its absence is a problem.
+    pub fn needed_inner(&self, key: &str, name: &'a str, keys: &[&str]) -> Option<Section<'a>> {
+        if !self.has(key) {
+            self.lacks(self.at, &format!("{} lacks `{key}`", self.name), "");
+        }
+        self.inner(key, name, keys)
+    }
+
+    /// Notes what is wrong with the value of a key.
+    pub fn wrong(&self, key: &str, message: &str, hint: impl Into<String>) {
+        let at = self.entry(key).map_or(self.at, |entry| entry.node.at);
+        self.problems.add(at, format!("`{key}`: {message}"), hint);
+    }
+
     /// The members of a list of tables, `[[key]]`; `many` names them.
     pub(super) fn list(&self, key: &str, many: &str) -> Option<(&'a Entry, &'a [Node])> {
         let entry = self.entry(key)?;
@@ -120,7 +175,7 @@ impl<'a> Section<'a> {
         self.problems.note(at, result).map(|value| Placed { at, value })
     }
 
-    pub(super) fn get<T>(&self, key: &str, read: impl Fn(&Node) -> Result<T, ValueError>) -> Option<T> {
+    pub fn get<T>(&self, key: &str, read: impl Fn(&Node) -> Result<T, ValueError>) -> Option<T> {
         self.placed(key, read).map(|placed| placed.value)
     }
 
@@ -133,13 +188,14 @@ impl<'a> Section<'a> {
     ) -> Option<Placed<T>> {
         if self.table.get(key).is_none() {
             let place = if self.name.is_empty() { "the plan" } else { self.name };
-            self.lacks(self.at, &format!("{place} lacks `{key}`"), &format!("for example: {example}"));
+            let hint = if example.is_empty() { String::new() } else { format!("for example: {example}") };
+            self.lacks(self.at, &format!("{place} lacks `{key}`"), &hint);
         }
         self.placed(key, read)
     }
 
-    /// As [`Section::get`], and its absence is a problem.
-    pub(super) fn need<T>(
+    /// As [`Section::get`], and its absence is a problem; without an example, where the key says enough.
+    pub fn need<T>(
         &self,
         key: &str,
         example: &str,
@@ -163,7 +219,7 @@ impl<'a> Section<'a> {
     }
 
     /// Notes keys that may not stand together with `with`.
-    pub(super) fn forbid(&self, keys: &[&str], with: &str, hint: &str) {
+    pub fn forbid(&self, keys: &[&str], with: &str, hint: &str) {
         for entry in keys.iter().filter_map(|key| self.table.get(key)) {
             self.problems.add(entry.key_at, format!("`{}` does not go with {with}", entry.key), hint);
         }

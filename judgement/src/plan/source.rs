@@ -3,8 +3,6 @@
 //! Several texts may share one tree (the file, and one per `--set`), so that an error always shows the text
 //! that caused it.
 
-use std::ops::Range;
-
 use toml::de::{DeTable, DeValue};
 
 use super::error::{Fault, PlanError};
@@ -23,7 +21,7 @@ pub(super) struct Place {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Node {
+pub struct Node {
     pub(super) at: Place,
     pub(super) value: Value,
 }
@@ -164,13 +162,6 @@ impl Texts {
             hint: short(&problem.hint),
         }
     }
-}
-
-/// The error that blames a stretch of a text, for what is no plan and is read as strictly.
-pub fn blame(file: &str, text: &str, at: Range<usize>, message: String, hint: String) -> PlanError {
-    let mut texts = Texts::default();
-    let text = texts.add_file(file, text);
-    texts.report(&[Problem { at: Place { text, start: at.start, end: at.end }, message, hint }])
 }
 
 /// The last start of a character at or before `index`.

@@ -1,7 +1,7 @@
 //! "Did you mean …?": the nearest right spelling of a word that is not known.
 
 /// The known word nearest to `word`, if any is near enough to have been meant.
-pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     nearest_all(word, known).first().copied()
 }
 

@@ -18,7 +18,7 @@ pub(super) fn text(node: &Node) -> Result<String, ValueError> {
     }
 }
 
-pub(super) fn filled_text(node: &Node) -> Result<String, ValueError> {
+pub fn filled_text(node: &Node) -> Result<String, ValueError> {
     let text = text(node)?;
     if text.trim().is_empty() { Err(ValueError::new("it is empty", "")) } else { Ok(text) }
 }
@@ -43,7 +43,7 @@ pub(super) fn name(node: &Node) -> Result<String, ValueError> {
     }
 }
 
-pub(super) fn boolean(node: &Node) -> Result<bool, ValueError> {
+pub fn boolean(node: &Node) -> Result<bool, ValueError> {
     match node.value {
         Value::Boolean(boolean) => Ok(boolean),
         _ => wrong_type("true or false", node, "without quotes"),
@@ -80,14 +80,19 @@ pub(super) fn repetitions(node: &Node) -> Result<u32, ValueError> {
     }
 }
 
+/// Any number.
+pub fn any_number(node: &Node) -> Result<f64, ValueError> {
+    match node.value {
+        // Whole numbers of a plan are far below 2^53.
+        Value::Integer(number) => Ok(number as f64),
+        Value::Number(number) => Ok(number),
+        _ => wrong_type("a number", node, "without quotes, as in 0.03"),
+    }
+}
+
 /// A number that is 0, or positive and neither too large nor too small to calculate with.
 pub(super) fn number(node: &Node) -> Result<f64, ValueError> {
-    let number = match node.value {
-        // Whole numbers of a plan are far below 2^53.
-        Value::Integer(number) => number as f64,
-        Value::Number(number) => number,
-        _ => return wrong_type("a number", node, "without quotes, as in 0.03"),
-    };
+    let number = any_number(node)?;
     if number == 0.0 || (1.0 / limits::NUMBER..=limits::NUMBER).contains(&number) {
         return Ok(number);
     }
@@ -105,7 +110,7 @@ pub(super) fn share(node: &Node) -> Result<f64, ValueError> {
 }
 
 /// A size above zero, with its unit.
-pub(super) fn size(node: &Node) -> Result<Bytes, ValueError> {
+pub fn size(node: &Node) -> Result<Bytes, ValueError> {
     match &node.value {
         Value::Text(text) => match text.parse()? {
             Bytes(0) => Err(ValueError::new("it may not be 0", "")),

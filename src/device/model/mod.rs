@@ -2,12 +2,11 @@
 
 pub(crate) mod parameters;
 mod read;
-mod reader;
 
 pub(crate) use parameters::Parameters;
 
 use super::limits::Limits;
-use crate::plan::{Bytes, PlanError, suggest};
+use crate::plan::{Bytes, LONGEST_PLAN, PlanError, suggest};
 
 /// A model that ships inside the binary.
 #[derive(Debug, Clone, Copy)]
@@ -99,6 +98,10 @@ impl Model {
 
     /// Reads a model of the user's own, in this state. `file` is named in errors.
     pub fn read(text: &str, file: &str, state: Option<&str>) -> Result<Model, ModelError> {
+        if text.len() as u64 > LONGEST_PLAN {
+            let reason = format!("a model of {} is none", Bytes(text.len() as u64));
+            return Err(ModelError::Unreadable { path: file.to_owned(), reason });
+        }
         let mut model = read::read(text, file, state)?;
         let Some(state) = state else { return Ok(model) };
         if !model.states.contains(&state) {
