@@ -50,10 +50,7 @@ fn table(mut table: TextTable, tones: Vec<Option<Tone>>, look: TerminalLook, rul
         }
         last = name;
     }
-    let mut lines: Vec<String> = aligned(&table, look.columns.max(120), &WORDS)
-        .iter()
-        .map(|line| line.trim_end().to_owned())
-        .collect();
+    let mut lines = aligned(&table, look.columns.max(120), &WORDS);
     for (line, tone) in lines.iter_mut().skip(1).zip(tones) {
         *line = tone.map_or(line.clone(), |tone| toned(tone, line));
     }

@@ -25,7 +25,7 @@ pub(super) fn terminal(report: &DeviceReport, look: TerminalLook) -> String {
     page.blank();
     let table = report.table();
     page.text(Tone::Faint, &table.title);
-    page.lines.extend(aligned(&table, look.columns, &WORDS).iter().map(|line| line.trim_end().to_owned()));
+    page.lines.extend(aligned(&table, look.columns, &WORDS));
     page.blank();
     for row in &report.rows {
         page.beside(

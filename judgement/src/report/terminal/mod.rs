@@ -6,6 +6,7 @@ mod table;
 
 pub use look::TerminalLook;
 pub(super) use paint::{Tone, toned};
+pub(super) use table::aligned;
 
 use look::{ASCII, Signs, UNICODE};
 use paint::finished;
@@ -126,42 +127,6 @@ fn repeated(report: &Report<'_>, page: &mut Page) {
         }
     }
     page.blank();
-}
-
-/// A table with its columns in line, names and these columns of words on the left and values on the right. Columns that do
-/// not fit go below.
-pub(super) fn aligned(table: &TextTable, columns: usize, words: &[&str]) -> Vec<String> {
-    let all = || [&table.header].into_iter().chain(&table.rows);
-    let widths: Vec<usize> = (0..table.header.len())
-        .map(|at| all().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or(0))
-        .collect();
-    let mut lines = Vec::new();
-    let mut first = 1;
-    while first < table.header.len() {
-        let mut room = columns.saturating_sub(widths[0]);
-        let fitting = widths[first..].iter().take_while(|width| {
-            let fits = **width + 2 <= room;
-            room = room.saturating_sub(**width + 2);
-            fits
-        });
-        let end = first + fitting.count().max(1);
-        for row in all() {
-            let mut line = pad(row.first().map_or("", String::as_str), widths[0], false);
-            for ((cell, columns), title) in row.iter().zip(&widths).zip(&table.header).take(end).skip(first) {
-                line.push_str("  ");
-                line.push_str(&pad(cell, *columns, !words.contains(&title.as_str())));
-            }
-            lines.push(line);
-        }
-        first = end;
-    }
-    lines
-}
-
-fn pad(text: &str, columns: usize, right: bool) -> String {
-    let gap = " ".repeat(columns.saturating_sub(width(text)));
-    let text = one_line(text);
-    if right { gap + &text } else { text + &gap }
 }
 
 fn unmeasured(report: &Report<'_>, page: &mut Page, names: usize, signs: Signs) {

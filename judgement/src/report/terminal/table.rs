@@ -1,13 +1,12 @@
 //! Tables on the terminal: one metric of all candidates, split over several tables where the phases do not fit.
 
-use comfy_table::{Cell as TableCell, CellAlignment, ContentArrangement, Table, TableStyle};
-
 use super::TerminalLook;
 use super::look::Signs;
 use super::paint::{Tone, toned};
 use crate::report::matrix::{Cell, Mark, Matrix, Row};
 use crate::report::number::{fixed, percent, times};
 use crate::report::text::{one_line, shorten, width};
+use crate::report::text_table::TextTable;
 
 /// Names longer than this are cut: they would leave no room for the numbers.
 const LONGEST_NAME: usize = 32;
@@ -64,19 +63,7 @@ pub(super) fn lines(
     let fits =
         |bar: &usize| taken + goal(*bar).iter().map(|column| GAP + column.width()).sum::<usize>() <= room;
     let bar = BARS.iter().copied().find(fits).unwrap_or(BARS[0]);
-    let mut groups: Vec<Vec<TextColumn>> = vec![Vec::new()];
-    let mut used = first.width();
-    for column in goal(bar).into_iter().chain(phases()) {
-        let more = GAP + column.width();
-        if used + more > look.columns && groups.last().is_some_and(|group| !group.is_empty()) {
-            groups.push(Vec::new());
-            used = first.width();
-        }
-        used += more;
-        if let Some(group) = groups.last_mut() {
-            group.push(column);
-        }
-    }
+    let groups = groups(&first, goal(bar).into_iter().chain(phases()), look.columns);
     let mut lines = Vec::new();
     for group in groups {
         if !lines.is_empty() {
@@ -87,24 +74,64 @@ pub(super) fn lines(
     lines
 }
 
-fn laid_out(first: &TextColumn, group: &[TextColumn], signs: Signs) -> Vec<String> {
-    let columns: Vec<&TextColumn> = std::iter::once(first).chain(group).collect();
-    let mut table = Table::new();
-    // Widths were fitted above; the table must not break lines on its own.
-    table.load_style(TableStyle::new()).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(columns.iter().map(|column| TableCell::new(column.header.join("\n"))));
-    for at in 0..first.cells.len() {
-        table.add_row(columns.iter().map(|column| TableCell::new(&column.cells[at])));
-    }
-    for (at, column) in columns.iter().enumerate() {
-        if let Some(laid) = table.column_mut(at) {
-            laid.set_padding((if at == 0 { 0 } else { GAP as u16 }, 0));
-            laid.set_cell_alignment(if column.right { CellAlignment::Right } else { CellAlignment::Left });
+/// A small table, names and these columns of words on the left and values on the right.
+pub(in crate::report) fn aligned(table: &TextTable, room: usize, words: &[&str]) -> Vec<String> {
+    let mut columns = table.header.iter().enumerate().map(|(at, title)| TextColumn {
+        header: vec![one_line(title)],
+        cells: table
+            .rows
+            .iter()
+            .map(|row| row.get(at).map_or(String::new(), |cell| one_line(cell)))
+            .collect(),
+        right: at > 0 && !words.contains(&title.as_str()),
+    });
+    let Some(first) = columns.next() else { return Vec::new() };
+    groups(&first, columns, room).iter().flat_map(|group| in_line(&first, group)).collect()
+}
+
+/// As many columns as there is room for beside the first; those that do not fit go below.
+fn groups(
+    first: &TextColumn,
+    columns: impl Iterator<Item = TextColumn>,
+    room: usize,
+) -> Vec<Vec<TextColumn>> {
+    let mut groups: Vec<Vec<TextColumn>> = vec![Vec::new()];
+    let mut used = first.width();
+    for column in columns {
+        let more = GAP + column.width();
+        if used + more > room && groups.last().is_some_and(|group| !group.is_empty()) {
+            groups.push(Vec::new());
+            used = first.width();
+        }
+        used += more;
+        if let Some(group) = groups.last_mut() {
+            group.push(column);
         }
     }
-    let mut lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    groups
+}
+
+/// The lines of the headers, then a line for each row.
+fn in_line(first: &TextColumn, group: &[TextColumn]) -> Vec<String> {
+    let columns = || std::iter::once(first).chain(group);
+    let widths: Vec<usize> = columns().map(TextColumn::width).collect();
+    let line = |of: &dyn Fn(&TextColumn) -> Option<&String>| {
+        let cells = columns().zip(&widths).map(|(column, columns)| {
+            let text = of(column).map_or("", String::as_str);
+            let gap = " ".repeat(columns - width(text));
+            if column.right { gap + text } else { format!("{text}{gap}") }
+        });
+        cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_owned()
+    };
+    let headers = columns().map(|column| column.header.len()).max().unwrap_or(0);
+    let headers = (0..headers).map(|at| line(&|column| column.header.get(at)));
+    headers.chain((0..first.cells.len()).map(|at| line(&|column| column.cells.get(at)))).collect()
+}
+
+fn laid_out(first: &TextColumn, group: &[TextColumn], signs: Signs) -> Vec<String> {
+    let mut lines = in_line(first, group);
     let across = lines.iter().map(|line| width(line)).max().unwrap_or(0);
-    let mut headers = columns.iter().map(|column| column.header.len()).max().unwrap_or(1);
+    let mut headers = group.iter().map(|column| column.header.len()).max().unwrap_or(1);
     // Where no phase has a unit, their line is empty.
     if headers > 1 && lines.get(headers - 1).is_some_and(String::is_empty) {
         headers -= 1;
