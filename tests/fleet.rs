@@ -7,8 +7,8 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::Place;
 use common::shards::{shard, shared_run};
+use common::{Place, two_disks};
 
 /// Four blocks of two sites.
 fn two_sites(folder: &Path, order: &[(&str, u32)]) {
@@ -193,20 +193,10 @@ fn a_round_waits_for_a_block_that_does_not_count() {
     ]);
 }
 
-/// A plan of some seconds of disk time.
-const PLAN: &str = r#"
-title             = "Two disks"
-device            = { model = "usb-disk-5400", size = "2GB" }
-protocol          = { blocks = { min = 3, max = 6 }, timeout = "60s" }
-dataset.tree      = { profile = "mixed", files = 60, directories = 6, size = "1MiB" }
-matrix.filesystem = ["ext4", "xfs"]
-phase             = [{ name = "write", operation = "tree.write", dataset = "tree" }]
-"#;
-
 #[test]
 fn uml_sites_do_blocks_until_it_is_settled_and_a_killed_one_is_done_again() {
     let place = Place::new();
-    fs::write(place.path().join("plan.toml"), PLAN).unwrap();
+    fs::write(place.path().join("plan.toml"), two_disks(3, 6)).unwrap();
     let block = |run: &str, site: &str, number: u32| -> Vec<String> {
         let words = ["block", run, "--site", site, "--block", &number.to_string(), "--jobs", "1"];
         words.iter().map(|word| (*word).to_owned()).collect()

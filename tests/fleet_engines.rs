@@ -11,17 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{PROGRAM, Place, Seen, not_run};
-
-/// Some seconds of disk time.
-const PLAN: &str = r#"
-title             = "Two disks"
-device            = { model = "usb-disk-5400", size = "2GB" }
-protocol          = { blocks = { min = 4, max = 8 }, timeout = "60s" }
-dataset.tree      = { profile = "mixed", files = 60, directories = 6, size = "1MiB" }
-matrix.filesystem = ["ext4", "xfs"]
-phase             = [{ name = "write", operation = "tree.write", dataset = "tree" }]
-"#;
+use common::{PROGRAM, Place, Seen, not_run, two_disks};
 
 /// Daemons that end with the test.
 struct Daemons(Vec<Child>);
@@ -77,7 +67,7 @@ fn until(what: &str, is: impl Fn() -> bool) {
 fn inventory(place: &Place, names: [&str; 2], more: impl Fn(&str) -> String) {
     let site = |name: &str| format!("[[site]]\nname = \"{name}\"\nprogram = \"{PROGRAM}\"\n{}\n", more(name));
     fs::write(place.path().join("sites.toml"), names.map(site).concat()).unwrap();
-    fs::write(place.path().join("plan.toml"), PLAN).unwrap();
+    fs::write(place.path().join("plan.toml"), two_disks(4, 8)).unwrap();
 }
 
 fn seen(mut command: Command) -> Seen {

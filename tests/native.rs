@@ -320,4 +320,7 @@ fn failures_say_why(lab: &str, doing: &str) {
     let text = reason(&place);
     assert!(text.contains("at `do`, which runs: sleep 50") && text.contains(doing), "{text}");
     assert!(!text.contains("console") && text.lines().count() == 1, "{text}");
+    assert_eq!(place.journal().0.last().unwrap()["event"], "run_finished");
+    place.failed("ext4", &["within the 5s"]);
+    place.is_left_clean();
 }

@@ -77,18 +77,6 @@ phase        = [{ name = "look", command = "sleep 1" }, { name = "look-again", c
     assert_eq!(states, ["not running", "running"]);
 }
 
-#[test]
-fn uml_a_phase_that_hangs_is_a_failed_trial_within_the_time_limit() {
-    let place = Place::new();
-    let slow = one_command("uml", "sleep 1000");
-    place.run(&slow, &["--set", "protocol.timeout=8s"]).exits(1).shows(&["within the 8s"]);
-    place.failed("ext4", &["within the 8s"]);
-    let journal = place.journal();
-    assert_eq!(journal.step(), "do");
-    assert_eq!(journal.0.last().unwrap()["event"], "run_finished");
-    place.is_left_clean();
-}
-
 /// Wandering between processors, the same guest took 18 s or 34 s on an idle machine.
 #[test]
 fn uml_a_guest_with_all_its_processes_is_on_the_one_processor_the_facts_name() {

@@ -176,10 +176,6 @@ impl Agent<'_> {
     }
 }
 
-fn cleaner_state(runs: bool) -> &'static str {
-    if runs { "running" } else { "not running" }
-}
-
 /// A garbage collector changes what is measured, whether it runs or not: told with the numbers, not only in the journal.
 fn tell_of_cleaner(stack: &mut Stack<'_>) {
     let Some(cleaner) = stack.filesystem.cleaner else { return };
@@ -201,7 +197,7 @@ fn mount_facts(stack: &Stack<'_>) -> Facts {
         facts.insert("mount.type".to_owned(), mount.filesystem);
     }
     if let Some(cleaner) = stack.filesystem.cleaner {
-        let state = cleaner_state(stack.cleaner_runs());
+        let state = if stack.cleaner_runs() { "running" } else { "not running" };
         facts.insert(format!("cleaner.{}", cleaner.tool.program), state.to_owned());
     }
     facts

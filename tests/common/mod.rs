@@ -276,6 +276,20 @@ phase             = [{{ name = "do", command = '''{command}''' }}]
     )
 }
 
+/// A plan of so many blocks, each some seconds of disk time.
+pub fn two_disks(min: u32, max: u32) -> String {
+    format!(
+        r#"
+title             = "Two disks"
+device            = {{ model = "usb-disk-5400", size = "2GB" }}
+protocol          = {{ blocks = {{ min = {min}, max = {max} }}, timeout = "60s" }}
+dataset.tree      = {{ profile = "mixed", files = 60, directories = 6, size = "1MiB" }}
+matrix.filesystem = ["ext4", "xfs"]
+phase             = [{{ name = "write", operation = "tree.write", dataset = "tree" }}]
+"#
+    )
+}
+
 /// Runs a tool of the test's own; it must succeed. Its standard output.
 #[track_caller]
 pub fn tool(argv: &[&str]) -> String {

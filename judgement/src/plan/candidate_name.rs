@@ -112,43 +112,10 @@ mod tests {
     }
 
     #[test]
-    fn names_say_what_differs() {
-        let mut scheduled = candidate("ext4", &[], &[], "none");
+    fn names_say_what_differs_and_what_a_candidate_is_tried_under_in_full_where_they_collide() {
+        let plain = |filesystem| candidate(filesystem, &[], &[], "none");
+        let mut scheduled = plain("ext4");
         scheduled.value.scheduler = Some("mq-deadline".to_owned());
-        let (names, unique) = names(vec![
-            candidate("ext4", &[], &[], "none"),
-            candidate("ext4", &[], &[], "luks2"),
-            candidate("ext3", &["-O", "^dir_index,^resize_inode"], &[], "none"),
-            candidate("btrfs", &["-m", "single"], &["noatime", "compress=zstd"], "none"),
-            scheduled,
-            candidate("xfs", &["-K"], &["logdev=/dev/sdb"], "none"),
-        ]);
-        assert!(unique);
-        assert_eq!(
-            names,
-            [
-                "ext4",
-                "ext4+luks2",
-                "ext3:^dir_index:^resize_inode",
-                "btrfs:single:noatime:compress=zstd",
-                "ext4@mq-deadline",
-                "xfs:-K:logdev=_dev_sdb",
-            ]
-        );
-    }
-
-    #[test]
-    fn short_names_that_collide_are_written_in_full() {
-        let (names, unique) = names(vec![
-            candidate("btrfs", &["-m", "single"], &[], "none"),
-            candidate("btrfs", &["-d", "single"], &[], "none"),
-        ]);
-        assert!(unique);
-        assert_eq!(names, ["btrfs:-msingle", "btrfs:-dsingle"]);
-    }
-
-    #[test]
-    fn names_say_what_a_candidate_is_tried_under() {
         let under = |model: Option<&str>, kernel: Option<&str>, memory: Option<u64>| {
             let mut draft = candidate("ext4", &[], &[], "luks2");
             draft.value.under = Circumstances {
@@ -158,22 +125,31 @@ mod tests {
             };
             draft
         };
-        let (names, unique) = names(vec![
-            under(Some("usb-stick"), Some("6.12"), Some(512 << 20)),
-            under(Some("/home/me/mine.toml"), None, None),
-            under(None, Some("/a/linux"), None),
-            under(None, Some("/b/linux"), None),
-        ]);
-        assert!(unique);
-        assert_eq!(
-            names,
-            [
+        let cases = [
+            (plain("ext4"), "ext4"),
+            (candidate("ext4", &[], &[], "luks2"), "ext4+luks2"),
+            (
+                candidate("ext3", &["-O", "^dir_index,^resize_inode"], &[], "none"),
+                "ext3:^dir_index:^resize_inode",
+            ),
+            (
+                candidate("btrfs", &["-m", "single"], &["noatime", "compress=zstd"], "none"),
+                "btrfs:single:noatime:compress=zstd",
+            ),
+            (scheduled, "ext4@mq-deadline"),
+            (candidate("xfs", &["-K"], &["logdev=/dev/sdb"], "none"), "xfs:-K:logdev=_dev_sdb"),
+            (candidate("btrfs", &["-m", "single"], &[], "none"), "btrfs:-msingle"),
+            (candidate("btrfs", &["-d", "single"], &[], "none"), "btrfs:-dsingle"),
+            (
+                under(Some("usb-stick"), Some("6.12"), Some(512 << 20)),
                 "ext4+luks2-on-usb-stick-under-6.12-with-512MiB",
-                "ext4+luks2-on-mine",
-                "ext4+luks2-under-_a_linux",
-                "ext4+luks2-under-_b_linux",
-            ]
-        );
+            ),
+            (under(Some("/home/me/mine.toml"), None, None), "ext4+luks2-on-mine"),
+            (under(None, Some("/a/linux"), None), "ext4+luks2-under-_a_linux"),
+            (under(None, Some("/b/linux"), None), "ext4+luks2-under-_b_linux"),
+        ];
+        let (drafts, expected): (Vec<_>, Vec<_>) = cases.into_iter().unzip();
+        assert_eq!(names(drafts), (expected.into_iter().map(str::to_owned).collect(), true));
     }
 
     #[test]

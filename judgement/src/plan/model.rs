@@ -24,7 +24,7 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
     /// Whose time passes on a modelled device.
-    #[serde(default, skip_serializing_if = "ClockChoice::is_auto")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub clock: ClockChoice,
     pub device: PlannedDevice,
     /// How often, in which order, and when to stop.
@@ -43,6 +43,10 @@ pub struct Plan {
     /// The share of its data that is used, where they were scaled from the command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<f64>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,12 +74,6 @@ pub enum ClockChoice {
     Real,
 }
 
-impl ClockChoice {
-    fn is_auto(&self) -> bool {
-        *self == ClockChoice::Auto
-    }
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedDevice {
     /// A scratch image or a real block device.
@@ -84,7 +82,7 @@ pub struct PlannedDevice {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,
     /// Where datasets lie that are needed as files.
-    #[serde(default, skip_serializing_if = "StagingChoice::is_auto")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub staging: StagingChoice,
 }
 
@@ -99,12 +97,6 @@ pub enum StagingChoice {
     Memory,
     /// On a scratch disk beside the image.
     Disk,
-}
-
-impl StagingChoice {
-    fn is_auto(&self) -> bool {
-        *self == StagingChoice::Auto
-    }
 }
 
 /// A scratch image made for the run, or a block device of the user's.
@@ -140,7 +132,7 @@ pub struct Protocol {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<u64>,
     /// What is to be known before the run ends.
-    #[serde(default, skip_serializing_if = "Until::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub until: Until,
     /// δ, as a fraction: smaller relative differences do not matter to this user.
     pub tie: f64,
@@ -166,12 +158,6 @@ pub enum Until {
     Recommended,
     /// Besides, of each other candidate whether it is behind that one or tied with it.
     Ranked,
-}
-
-impl Until {
-    fn is_default(&self) -> bool {
-        *self == Until::default()
-    }
 }
 
 /// A way to combine runs that studies have used.

@@ -107,7 +107,8 @@ impl Matrix {
                 let own = mine.iter().find(|(_, found)| found.candidate == row.candidate);
                 row.cells.push(own.map(|(at, own)| {
                     let value = own.estimate.point / scale.divisor;
-                    let times = best.and_then(|(_, best)| times_worse(own, best.estimate.point));
+                    let times =
+                        best.and_then(|(_, best)| times_worse(own, own.estimate.point, best.estimate.point));
                     Cell {
                         at: *at,
                         times,
@@ -160,16 +161,12 @@ fn best_of<'a>(
 
 /// How many times worse a value of this estimate's metric is than the best: 1 for the best itself, whichever way it
 /// is better.
-pub(super) fn times_worse_of(found: &PhaseEstimate, value: f64, best: f64) -> Option<f64> {
+pub(super) fn times_worse(found: &PhaseEstimate, value: f64, best: f64) -> Option<f64> {
     let ratio = match better_of(&found.metric, found.unit) {
         Better::Higher => best / value,
         Better::Lower | Better::Neither => value / best,
     };
     (ratio.is_finite() && ratio > 0.0).then_some(ratio)
-}
-
-fn times_worse(found: &PhaseEstimate, best: f64) -> Option<f64> {
-    times_worse_of(found, found.estimate.point, best)
 }
 
 /// The middle one of the spreads of a column: digits follow it, so that they are alike where the numbers are.

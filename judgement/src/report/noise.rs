@@ -4,7 +4,7 @@ use super::Report;
 use super::number::{fine_percent, percent, times_within};
 use super::text::count;
 use crate::plan::{contestants, is_twin};
-use crate::verdict::{Relation, TwinPair};
+use crate::verdict::Relation;
 
 /// The sentence, without a full stop; nothing where too little was measured.
 pub(super) fn sentence(report: &Report<'_>) -> Option<String> {
@@ -19,14 +19,10 @@ pub(super) fn sentence(report: &Report<'_>) -> Option<String> {
         fine_percent(noise.detectable)
     );
     for pair in &report.twins {
-        text.push_str("; ");
-        text.push_str(&entered_twice(pair));
+        let (name, ratio) = (&pair.candidate, times_within(&pair.ratio));
+        text.push_str(&format!("; {name} entered twice took {ratio} times its own time"));
     }
     Some(text)
-}
-
-fn entered_twice(pair: &TwinPair) -> String {
-    format!("{} entered twice took {} times its own time", pair.candidate, times_within(&pair.ratio))
 }
 
 /// The outcome of a run that compares a candidate with nothing but itself; nothing for any other run, or before there is

@@ -107,6 +107,14 @@ pub(super) fn times_within(ratio: &Estimate) -> String {
     format!("{} ({} to {})", fixed(ratio.point, decimals), fixed(low, decimals), fixed(high, decimals))
 }
 
+/// A ratio with its interval, each as [`times`] has it.
+pub(super) fn times_with_ends(ratio: &Estimate) -> String {
+    match ratio.low.zip(ratio.high) {
+        Some((low, high)) => format!("{} ({} to {})", times(ratio.point), times(low), times(high)),
+        None => times(ratio.point),
+    }
+}
+
 /// How many times: `1.00`, `1.4`, `12`, with as many digits as stay readable.
 pub(super) fn times(ratio: f64) -> String {
     match ratio {

@@ -1,7 +1,7 @@
 //! Small tables of text below the headline: time beside its costs, how far the goal's weights may move, and what a plan
 //! that repeats a study has of its own. The renderers lay them out.
 
-use super::number::{Scale, decimals, fixed, percent, plain_number, times};
+use super::number::{Scale, decimals, fixed, percent, plain_number, times, times_with_ends};
 use super::text::count;
 use super::text_table::TextTable;
 use super::{Report, factors};
@@ -28,12 +28,9 @@ pub(super) fn sites(report: &Report<'_>) -> Option<TextTable> {
     let names = rivals.first()?.each.iter().map(|(site, _)| site.clone());
     let mut header = vec!["site".to_owned()];
     header.extend(rivals.iter().map(|rival| rival.candidate.clone()));
-    let shown = |found: &Estimate| match found.low.zip(found.high) {
-        Some((low, high)) => format!("{} ({} to {})", times(found.point), times(low), times(high)),
-        None => times(found.point),
-    };
     let row = |title: String, of: &dyn Fn(&AtSites) -> Option<Estimate>| -> Vec<String> {
-        let cells = rivals.iter().map(|rival| of(rival).map_or("–".to_owned(), |found| shown(&found)));
+        let cells =
+            rivals.iter().map(|rival| of(rival).map_or("–".to_owned(), |found| times_with_ends(&found)));
         [title].into_iter().chain(cells).collect()
     };
     let own = |site: String| {

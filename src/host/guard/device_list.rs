@@ -79,6 +79,16 @@ impl Scene {
         device
     }
 
+    /// Attaches a file that is made this way.
+    fn over(&mut self, make: fn(&mut Scene) -> PathBuf, more: &[&str]) -> String {
+        let file = make(self);
+        self.attach(&file, more)
+    }
+
+    fn sparse(&mut self) -> PathBuf {
+        self.file("f")
+    }
+
     fn attached_file(&mut self) -> (PathBuf, String) {
         let file = self.file("f");
         let device = self.attach(&file, &[]);
@@ -137,14 +147,7 @@ type Case = (&'static str, fn(&mut Scene) -> String, &'static str);
 
 /// Named with the identity of what is on it: consent never lifts these.
 const IN_USE: &[Case] = &[
-    (
-        "a second loop device over a mounted file",
-        |scene| {
-            let file = scene.mounted_file();
-            scene.attach(&file, &[])
-        },
-        "mounted on",
-    ),
+    ("a second loop device over a mounted file", |scene| scene.over(Scene::mounted_file, &[]), "mounted on"),
     (
         "a hard link of a mounted file",
         |scene| {
@@ -155,10 +158,7 @@ const IN_USE: &[Case] = &[
     ),
     (
         "a window of a mounted file",
-        |scene| {
-            let file = scene.mounted_file();
-            scene.attach(&file, &["-o", "70M", "--sizelimit", "40M"])
-        },
+        |scene| scene.over(Scene::mounted_file, &["-o", "70M", "--sizelimit", "40M"]),
         "mounted on",
     ),
     (
@@ -282,14 +282,7 @@ threads->create(sub { begin; print "ready\n"; <STDIN> }); syscall($exit, 0)"#;
 
 /// Not named by any identity: what is asked for, or cleared.
 const WITHOUT_CONSENT: &[Case] = &[
-    (
-        "nothing anywhere",
-        |scene| {
-            let file = scene.file("f");
-            scene.attach(&file, &[])
-        },
-        "",
-    ),
+    ("nothing anywhere", |scene| scene.over(Scene::sparse, &[]), ""),
     (
         "room that was reserved but never written",
         |scene| {
@@ -339,10 +332,7 @@ const WITHOUT_CONSENT: &[Case] = &[
     ),
     (
         "a window of zeros in a file",
-        |scene| {
-            let file = scene.file("f");
-            scene.attach(&file, &["-o", "20M", "--sizelimit", "20M"])
-        },
+        |scene| scene.over(Scene::sparse, &["-o", "20M", "--sizelimit", "20M"]),
         "is not known to be empty; it is, or has:\n  a part of the file",
     ),
 ];

@@ -31,7 +31,6 @@ pub use ticket::{ClaimedDevice, Ticket};
 
 use super::blank::{self, Survey};
 use super::block_device::{BlockDevice, DeviceNumber, number_of};
-use super::identity::Identity;
 use super::root::Root;
 use super::signature::{self, Contents};
 use super::syscall;
@@ -41,7 +40,6 @@ use lock::Lock;
 #[derive(Debug)]
 pub struct Cleared {
     device: BlockDevice,
-    contents: Contents,
     ticket: Ticket,
     cautions: Vec<String>,
     held: File,
@@ -51,11 +49,6 @@ pub struct Cleared {
 impl Cleared {
     pub fn device(&self) -> &BlockDevice {
         &self.device
-    }
-
-    /// Its stable names, best first.
-    pub fn identity(&self) -> Identity {
-        self.device.hardware.with(&self.contents.names())
     }
 
     /// What a reader of the numbers must know of this device.
@@ -95,7 +88,7 @@ pub fn examine(root: &Root, path: &Path, needed: u64, erase: Option<&str>) -> Re
     let blank = check_consent(root, &device, &held, &contents, erase)?;
     let cautions = cautions(root, &device).into_iter().chain(caution).collect();
     let ticket = Ticket::new(&device, &held, size, needed, &contents, blank);
-    Ok(Cleared { device, contents, ticket, cautions, held, lock })
+    Ok(Cleared { device, ticket, cautions, held, lock })
 }
 
 /// Everything that can be known without opening the device, outside of cells; what a reader must know of that.

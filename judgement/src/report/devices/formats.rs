@@ -3,16 +3,16 @@
 use std::io;
 
 use maud::{Markup, html};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use super::DeviceReport;
+use super::{DeviceReport, Row};
 use crate::report::csv::{or_empty, unwrapped};
 use crate::report::html::{ratio, shell};
 use crate::report::markdown::{code, escaped, text_table};
 use crate::report::terminal::{Page, Tone, aligned};
 use crate::report::text::{count, one_line};
 use crate::report::{ReportError, TerminalLook};
-use crate::verdict::{Estimate, Outcome, Sites};
+use crate::verdict::{Estimate, Outcome, Sites, Verdict};
 
 /// Version of the JSON: raised when a field goes or changes its meaning.
 const SCHEMA: u32 = 1;
@@ -114,27 +114,17 @@ struct Document<'a> {
     title: &'a str,
     sentence: String,
     n: usize,
-    devices: Vec<DevicePart<'a>>,
+    devices: &'a [Row],
     like_these: Option<&'a Sites>,
     cautions: &'a [String],
 }
 
+/// What of a verdict is data here.
 #[derive(Serialize)]
-struct DevicePart<'a> {
-    device: &'a str,
-    source: &'a str,
-    identity: &'a str,
-    size: &'a str,
-    kernel: &'a str,
-    processor: &'a str,
-    lab: &'a str,
-    fidelity: &'a str,
-    blocks: usize,
+struct Taken<'a> {
     outcome: Outcome,
     recommended: Option<&'a str>,
     tied: &'a [String],
-    sentence: &'a str,
-    candidates: Vec<CandidatePart<'a>>,
 }
 
 #[derive(Serialize)]
@@ -143,33 +133,25 @@ struct CandidatePart<'a> {
     behind: &'a Estimate,
 }
 
+pub(super) fn taken<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::Error> {
+    let Verdict { outcome, recommended, tied, .. } = verdict;
+    Taken { outcome: *outcome, recommended: recommended.as_deref(), tied }.serialize(serializer)
+}
+
+pub(super) fn by_candidate<S: Serializer>(
+    all: &[(String, Estimate)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(all.iter().map(|(candidate, behind)| CandidatePart { candidate, behind }))
+}
+
 pub(super) fn json(report: &DeviceReport, out: &mut dyn io::Write) -> Result<(), ReportError> {
-    let devices = report.rows.iter().map(|row| DevicePart {
-        device: &row.device,
-        source: &row.source,
-        identity: &row.identity,
-        size: &row.size,
-        kernel: &row.kernel,
-        processor: &row.processor,
-        lab: &row.lab,
-        fidelity: &row.fidelity,
-        blocks: row.blocks,
-        outcome: row.verdict.outcome,
-        recommended: row.verdict.recommended.as_deref(),
-        tied: &row.verdict.tied,
-        sentence: &row.sentence,
-        candidates: row
-            .behind
-            .iter()
-            .map(|(candidate, behind)| CandidatePart { candidate, behind })
-            .collect(),
-    });
     let text = serde_json::to_string_pretty(&Document {
         schema: SCHEMA,
         title: &report.title,
         sentence: report.sentence(),
         n: report.devices,
-        devices: devices.collect(),
+        devices: &report.rows,
         like_these: report.sites.as_ref(),
         cautions: &report.cautions,
     })?;

@@ -6,8 +6,10 @@ mod work;
 
 use std::io;
 
+use serde::Serialize;
+
 use super::across::{Across, Column};
-use super::number::times;
+use super::number::{times, times_with_ends};
 use super::text::{count, listing};
 use super::text_table::TextTable;
 use super::{Format, Report, ReportError};
@@ -42,7 +44,8 @@ pub struct DeviceReport {
     tie: f64,
 }
 
-#[derive(Debug)]
+/// What was found on a device, in the order in which the JSON has it.
+#[derive(Debug, Serialize)]
 struct Row {
     /// What the device is called here: no two alike.
     device: String,
@@ -56,9 +59,11 @@ struct Row {
     lab: String,
     fidelity: String,
     blocks: usize,
-    sentence: String,
+    #[serde(flatten, serialize_with = "formats::taken")]
     verdict: Verdict,
+    sentence: String,
     /// How many times the best of this device, by candidate; none of those that were not measured.
+    #[serde(rename = "candidates", serialize_with = "formats::by_candidate")]
     behind: Vec<(String, Estimate)>,
 }
 
@@ -208,7 +213,7 @@ impl DeviceReport {
         if let Some(sites) = &self.sites {
             let name = format!("devices like these (n = {})", self.devices);
             let of = |name: &String| match sites.rivals.iter().find(|rival| rival.candidate == *name) {
-                Some(rival) => shown(&rival.like_these),
+                Some(rival) => times_with_ends(&rival.like_these),
                 None if *name == sites.leader => "1.00".to_owned(),
                 None => "–".to_owned(),
             };
@@ -251,14 +256,7 @@ impl DeviceReport {
 impl Row {
     fn cell(&self, candidate: &str) -> String {
         let found = self.behind.iter().find(|(name, _)| name == candidate);
-        found.map_or("–".to_owned(), |(_, behind)| shown(behind))
-    }
-}
-
-fn shown(ratio: &Estimate) -> String {
-    match ratio.low.zip(ratio.high) {
-        Some((low, high)) => format!("{} ({} to {})", times(ratio.point), times(low), times(high)),
-        None => times(ratio.point),
+        found.map_or("–".to_owned(), |(_, behind)| times_with_ends(behind))
     }
 }
 

@@ -7,7 +7,7 @@ use super::figures::{alone, along, in_full, place, spread, strip};
 use super::index::Index;
 use super::{certainty, then};
 use crate::journal::{CandidateStatus, metric};
-use crate::report::matrix::{Cell, Column, Mark, Matrix, times_worse_of};
+use crate::report::matrix::{Cell, Column, Mark, Matrix, times_worse};
 use crate::report::number::{percent, times};
 use crate::report::text::one_line;
 use crate::report::{CandidateEntry, Report, noise};
@@ -166,7 +166,7 @@ fn shown(report: &Report<'_>, cell: &Cell, farthest: f64) -> Markup {
     let (sign, class, words) = looks(cell.mark);
     let at = |ratio: f64| along(ratio, NEAREST, farthest);
     let range = found.ends().map(|(low, high)| {
-        let end = |value: f64| at(ratio * times_worse_of(found, value, found.estimate.point).unwrap_or(1.0));
+        let end = |value: f64| at(ratio * times_worse(found, value, found.estimate.point).unwrap_or(1.0));
         (end(low).min(end(high)), end(low).max(end(high)))
     });
     html! {
