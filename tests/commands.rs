@@ -46,14 +46,21 @@ fn a_plan_with_a_mistake_is_refused_with_where_and_how_it_is_written_right() {
 #[test]
 fn a_wrong_command_line_exits_with_2_and_says_what_was_meant() {
     let place = Place::new();
-    let cases: [(&[&str], &[&str]); 19] = [
+    let cases: [(&[&str], &[&str]); 23] = [
+        (&[], &["calibrate", "clean", "Start with:"]),
+        (&["run", "quick", "--set", "candidate.1.mount=noatime"], &["no candidate by itself", "[matrix]"]),
+        (&["run", "stick", "--set", "device.size=20MB"], &["modelled device of 20 MB is smaller"]),
+        (
+            &["run", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/demo")],
+            &["is the folder of a run", "show"],
+        ),
+        (&["run", "quick", "--on", "ssh", "--sites", "none"], &["none: the inventory cannot be read"]),
         (&["run", "quik"], &["there is no preset and no file `quik`", "hint: did you mean `quick`?"]),
         (&["run", "nosuch.toml"], &["cannot read the plan nosuch.toml", "hint:"]),
         (&["run", "quick", "--fs", "ext5"], &["`ext5`", "hint: did you mean `ext4`?"]),
         (&["run", "quick", "--set", "protocol.sed=1"], &["unknown key `sed`", "hint: did you mean `seed`?"]),
         (&["run", "quick", "--set", "dataset.tree.size=4Q"], &["not a unit of size", "hint:"]),
         (&["run", "quick", "--device", "image:4GB7"], &["`GB7`", "not a unit of size", "hint:"]),
-        (&["run", "quick", "--blocks", "0"], &["--blocks"]),
         (&["run", "quick", "--blocks", "5-3"], &["--blocks", "cannot both be", "hint:"]),
         (&["run", "quick", "--for", "20"], &["--for", "lacks a unit of time", "hint:"]),
         (&["run", "quick", "--for", "0s"], &["--for", "may not be 0", "hint:"]),
@@ -61,10 +68,7 @@ fn a_wrong_command_line_exits_with_2_and_says_what_was_meant() {
         (&["run", "quick", "--fs", "xfs", "--aa=ext4"], &["--aa", "no candidate `ext4`", "hint: known: xfs"]),
         (&["run", "quick", "--set", "protocol.disturbed.steal=5"], &["`steal`", "from 0 to 1", "hint:"]),
         (&["run", "quick", "--lab", "vn"], &["'vn'", "native, uml, vm"]),
-        (
-            &["show", "quik"],
-            &["there is no preset or model `quik`, and no such file", "hint: did you mean `quick`?"],
-        ),
+        (&["show", "quik"], &["no preset or model `quik`, and no such file", "did you mean `quick`?"]),
         (&["report", "."], &["is not the folder of a run", "hint:"]),
         (&["resume", "no-such-run"], &["no-such-run is not the folder of a run", "hint:"]),
         (&["list", "filesystem"], &["filesystems"]),
@@ -74,6 +78,10 @@ fn a_wrong_command_line_exits_with_2_and_says_what_was_meant() {
         let seen = place.fsverdict(arguments).exits(2).says(words);
         assert_eq!(seen.stdout, "", "{arguments:?}");
     }
+    place
+        .fsverdict(&["run", "stick", "--lab", "native"])
+        .exits(1)
+        .says(&["no modelled devices", "--lab uml"]);
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn a_run_of_its_own_is_not_written_over_and_nothing_is_made_of_nothing() {
     place.fsverdict(&["merge", "run"]).exits(1).says(&["no site has a whole block", "hint: "]);
     fs::copy("tests/runs/demo/journal.jsonl", folder.join("journal.jsonl")).unwrap();
     two_sites(&folder, &IN_ORDER);
-    place.fsverdict(&["merge", "run"]).exits(2).says(&["already holds a run"]);
+    place.fsverdict(&["merge", "run"]).exits(2).says(&["there is nothing to merge", "hint: "]);
     place
         .fsverdict(&["block", "run", "--site", "../x", "--block", "1"])
         .exits(2)

@@ -73,7 +73,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
 
 /// Whether trials on modelled devices can be done here: every kernel in the cache can.
 fn simulated_time() -> String {
-    let kernels = Cache::of_user().map(|cache| cache.list()).unwrap_or_default();
+    let kernels = Cache::of_user().list();
     let names: Vec<&str> = kernels.iter().rev().map(|kernel| kernel.name.as_str()).collect();
     let (answer, text) = match (names.is_empty(), in_the_way()) {
         (false, _) => ("yes", format!("kernel {}", names.join(", "))),

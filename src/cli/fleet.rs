@@ -72,6 +72,7 @@ pub(super) fn complaint(error: FleetError) -> CliError {
         FleetError::SiteName(_)
         | FleetError::Inventory { .. }
         | FleetError::Folder(_)
+        | FleetError::NotShared(_)
         | FleetError::OtherRun { .. } => CliError::usage(error),
         other => CliError::failed(other),
     }

@@ -41,7 +41,7 @@ enum Action {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
-    let cache = Cache::of_user().map_err(CliError::failed)?;
+    let cache = Cache::of_user();
     let mut out = anstream::stdout().lock();
     match &arguments.action {
         Action::Build { source, patch, jobs } => {

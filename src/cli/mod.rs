@@ -114,13 +114,15 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            if error.use_stderr() {
+            // What is said of an argument fits a screen; the help of a command that was not named is not cut.
+            let help = error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+            if error.use_stderr() && !help {
                 say(error.render().ansi().to_string().trim_end());
                 return ExitCode::from(2);
             }
             // Help and version are results.
             let _ = error.print();
-            return ExitCode::SUCCESS;
+            return if help { ExitCode::from(2) } else { ExitCode::SUCCESS };
         }
     };
     let outcome = match cli.command {

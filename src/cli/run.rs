@@ -37,7 +37,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// A preset (`fsverdict list presets`), the path of a plan, or of a report.html that carries one
+    /// A preset (`fsverdict list presets`), the path of a plan (`-`: standard input), or of a report.html that carries one
     #[arg(value_name = "PRESET|PLAN.toml|PAGE.html", value_parser = Among(preset_names), hide_possible_values = true)]
     plan: String,
     /// Where trials happen (`fsverdict list labs`)

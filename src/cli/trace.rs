@@ -56,14 +56,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
             arguments.candidate
         )));
     }
-    let is_wanted = |file: &TraceFile| {
-        file.candidate == arguments.candidate && arguments.block.is_none_or(|block| block == file.block)
-    };
-    let file = trace::files(folder.path())
-        .into_iter()
-        .filter(is_wanted)
-        .max_by_key(|file| (file.block, file.attempt));
+    let mut files = trace::files(folder.path());
+    files.retain(|file| file.candidate == arguments.candidate);
+    files.sort_by_key(|file| (file.block, file.attempt));
+    let file = files.iter().rfind(|file| arguments.block.is_none_or(|block| block == file.block));
     let Some(file) = file else {
+        if let (Some(block), Some(last)) = (arguments.block, files.last()) {
+            return Err(CliError::Usage(format!(
+                "there is no trace of {} in block {block}\nhint: the last of it is that of block {}",
+                arguments.candidate, last.block
+            )));
+        }
         return Err(CliError::Failed(format!(
             "there is no such trace in {}\nhint: traces are kept of trials on a modelled device; name one in the plan: \
              [device] model = \"usb-disk-5400\"",
@@ -96,7 +99,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     };
     match format {
         Some(format) => trace::export(&records, format, &arguments.on, &mut out)?,
-        None => out.write_all(figures(&file, &records).as_bytes())?,
+        None => out.write_all(figures(file, &records).as_bytes())?,
     }
     out.flush()?;
     Ok(Exit::Done)

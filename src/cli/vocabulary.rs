@@ -7,10 +7,11 @@ use std::path::Path;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
 use crate::plan::{
-    Bytes, LONGEST_PLAN, Overrides, Plan, Preset, Vocabulary, preset, presets, read_with, suggest,
+    Bytes, LONGEST_PLAN, Overrides, Plan, Preset, Vocabulary, preset, presets, quoted, read_with, suggest,
 };
 
 use crate::report::{LONGEST_PAGE, plan_in_page};
+use crate::study::RunFolder;
 
 use super::error::CliError;
 
@@ -77,8 +78,8 @@ pub(super) fn read_plan(name: &str, overrides: &Overrides) -> Result<Plan, CliEr
 /// A plan's text with what to call it: the file's own, or that of the plan in a page.
 fn read_file(name: &str) -> Result<(String, String), CliError> {
     let mut text = String::new();
-    let read =
-        std::fs::File::open(name).and_then(|file| file.take(LONGEST_PAGE + 1).read_to_string(&mut text));
+    let read = std::fs::File::open(if name == "-" { "/dev/stdin" } else { name })
+        .and_then(|file| file.take(LONGEST_PAGE + 1).read_to_string(&mut text));
     let mut called = name.to_owned();
     if read.is_ok() && text.starts_with("<!DOCTYPE html>") {
         called = format!("the plan in {name}");
@@ -92,7 +93,9 @@ fn read_file(name: &str) -> Result<(String, String), CliError> {
     }
     read.map(|_| (text, called)).map_err(|error| {
         let names = preset_names();
-        if error.kind() == std::io::ErrorKind::NotFound && Path::new(name).extension().is_none() {
+        if RunFolder::open(Path::new(name)).is_ok() {
+            CliError::Usage(format!("{name} is the folder of a run, and no plan\nhint: `fsverdict show {0}` prints its plan, `fsverdict resume {0}` carries it on", quoted(name)))
+        } else if error.kind() == std::io::ErrorKind::NotFound && Path::new(name).extension().is_none() {
             CliError::Usage(format!("there is no preset and no file `{name}`\nhint: {}", suggest(name, &names)))
         } else {
             CliError::Usage(format!("cannot read the plan {name}: {error}\nhint: `fsverdict show quick > mine.toml` begins one; `fsverdict list presets` names those that come with fsverdict"))

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::journal::JournalError;
+use crate::plan::quoted;
 use crate::study::{RunFolderError, SessionError};
 
 /// A run of several sites cannot go on.
@@ -12,6 +13,12 @@ pub enum FleetError {
         "`{0}` cannot be the name of a site\nhint: letters, digits, `.`, `-` and `_`, at most 64, the first of them a letter or digit"
     )]
     SiteName(String),
+    #[error(
+        "{} holds a run that one machine did by itself: there is nothing to merge\nhint: `fsverdict report {}` shows it; `fsverdict block` begins one that several share",
+        .0.display(),
+        quoted(&.0.to_string_lossy())
+    )]
+    NotShared(PathBuf),
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: std::io::Error },
     #[error(transparent)]

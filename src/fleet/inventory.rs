@@ -56,8 +56,9 @@ struct File {
 
 impl Fleet {
     pub fn from_inventory(path: &Path, on: On) -> Result<Self, FleetError> {
-        let text = std::fs::read_to_string(path).map_err(FleetError::io(path))?;
         let wrong = |reason: String| FleetError::Inventory { path: path.to_owned(), reason };
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| wrong(format!("the inventory cannot be read: {error}")))?;
         let File { site: sites } = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         if sites.is_empty() {
             return Err(wrong("it names no site".to_owned()));

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::journal::{Caution, Event, Facts, Fold, MERGED_FACT, Place, Record, Run, first, kernel_release};
 use crate::plan::{Plan, digest};
-use crate::study::{Changes, Conclusion, RunFolder, RunFolderError, next_to_try};
+use crate::study::{Changes, Conclusion, RunFolder, next_to_try};
 
 use super::FleetError;
 use super::inventory::Fleet;
@@ -107,7 +107,7 @@ pub fn merge(folder: &RunFolder, plan: &Plan, without: &[Site]) -> Result<Merged
 fn refuse_other_journal(folder: &RunFolder) -> Result<(), FleetError> {
     match first(&folder.journal()).ok().flatten().map(|record| record.event) {
         Some(Event::RunStarted { environment, .. }) if !environment.contains_key(MERGED_FACT) => {
-            Err(RunFolderError::Taken(folder.path().to_owned()).into())
+            Err(FleetError::NotShared(folder.path().to_owned()))
         }
         _ => Ok(()),
     }
@@ -278,11 +278,19 @@ fn start(id: &str, plan: &Plan, shards: &[Shard], sites: &BTreeSet<Site>) -> Opt
         title: plan.title.clone(),
         plan_digest: digest(plan),
         lab: lab.clone(),
-        lab_reason: format!("merged from {} sites: {}", sites.len(), names.join(", ")),
+        lab_reason: format!("merged from {} sites: {}", names.len(), listed(&names)),
         fidelity: fidelity.clone(),
         environment,
     };
     Some(Record { at, trial: None, event })
+}
+
+/// The names, or of many the first and the last.
+fn listed(names: &[String]) -> String {
+    match names {
+        [first, middle @ .., last] if middle.len() > 6 => format!("{first} to {last}"),
+        _ => names.join(", "),
+    }
 }
 
 fn steady<'a>(mut all: impl Iterator<Item = &'a Facts>) -> Facts {

@@ -1,6 +1,7 @@
 //! The files of a run that several sites share: `sites/NAME/block-0007.jsonl` below its folder, a whole journal for each block.
 //! One that is under way has another name, and gets its own when it is whole: whoever copies or merges never sees half a block.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
@@ -21,7 +22,8 @@ pub(super) const BINARY: &str = "fsverdict.binary";
 const FOLDER: &str = "sites";
 const WHOLE: (&str, &str) = ("block-", ".jsonl");
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+/// Names are in the order of the numbers in them: lab2 comes before lab10.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Site(String);
 
@@ -33,6 +35,30 @@ impl FromStr for Site {
         let good = (1..=64).contains(&name.len()) && name.char_indices().all(|(at, c)| fits(at, c));
         if good { Ok(Site(name.to_owned())) } else { Err(FleetError::SiteName(name.to_owned())) }
     }
+}
+
+impl Ord for Site {
+    fn cmp(&self, other: &Self) -> Ordering {
+        parts(&self.0).cmp(parts(&other.0)).then_with(|| self.0.cmp(&other.0))
+    }
+}
+
+impl PartialOrd for Site {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The numbers of a name, by their length without zeros in front, and the text between them.
+fn parts(name: &str) -> impl Iterator<Item = (usize, &[u8])> {
+    name.as_bytes().chunk_by(|one, next| one.is_ascii_digit() == next.is_ascii_digit()).map(|part| {
+        let zeros = part.iter().take_while(|byte| **byte == b'0').count();
+        if part.first().is_some_and(u8::is_ascii_digit) {
+            (part.len() - zeros, &part[zeros..])
+        } else {
+            (usize::MAX, part)
+        }
+    })
 }
 
 impl TryFrom<String> for Site {
@@ -186,4 +212,18 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, FleetError> {
     }
     paths.sort();
     Ok(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Site;
+
+    #[test]
+    fn sites_are_in_the_order_of_their_numbers() {
+        let ordered =
+            ["2-a", "10-a", "lab01", "lab1", "lab2", "lab10", "lab10.b2", "lab10.b10", "laboratory", "z"];
+        let mut sites: Vec<Site> = ordered.iter().rev().map(|name| name.parse().unwrap()).collect();
+        sites.sort();
+        assert_eq!(sites.iter().map(Site::to_string).collect::<Vec<_>>(), ordered);
+    }
 }

@@ -56,15 +56,17 @@ pub struct Cache {
 
 impl Cache {
     /// The one of this user: `$XDG_CACHE_HOME/fsverdict/kernels`, else root's for everybody, else
-    /// `~/.cache/fsverdict/kernels`.
-    pub fn of_user() -> Result<Self, KernelBuildError> {
+    /// `~/.cache/fsverdict/kernels`. Who has no home can still read root's.
+    pub fn of_user() -> Self {
         let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let own = match folder("XDG_CACHE_HOME") {
             Some(cache) => cache.join("fsverdict/kernels"),
             None if rustix::process::geteuid().is_root() => PathBuf::from(SHARED),
-            None => folder("HOME").ok_or(KernelBuildError::NoCache)?.join(".cache/fsverdict/kernels"),
+            None => {
+                folder("HOME").map_or(PathBuf::from(SHARED), |home| home.join(".cache/fsverdict/kernels"))
+            }
         };
-        Ok(Cache { others: vec![PathBuf::from(SHARED)], own })
+        Cache { others: vec![PathBuf::from(SHARED)], own }
     }
 
     /// One in this folder alone.

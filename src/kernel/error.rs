@@ -29,10 +29,6 @@ pub enum KernelBuildError {
     Step { step: &'static str, lines: String, log: PathBuf },
     #[error("there is no kernel `{name}` in the cache\nhint: {hint}")]
     Unknown { name: String, hint: String },
-    #[error(
-        "there is nowhere to keep kernels: neither XDG_CACHE_HOME nor HOME is a folder\nhint: set XDG_CACHE_HOME"
-    )]
-    NoCache,
     #[error(transparent)]
     Program(#[from] crate::host::program::ProgramError),
     #[error("cannot {what} {}: {source}", path.display())]

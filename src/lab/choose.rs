@@ -71,7 +71,7 @@ impl Entry {
         if self.takes.contains(&Way::of(&plan.device.source)) {
             (self.prepare)(plan)
         } else {
-            Err(LabError::NoWay(self.name))
+            Err(LabError::NoWay { lab: self.name, wanted: Way::of(&plan.device.source) })
         }
     }
 }

@@ -77,10 +77,10 @@ pub(super) fn usable(name: Option<&Path>, walls: Walls) -> Result<Kernel, LabErr
 /// A kernel by path or by its name in the cache; without a name the newest in the cache, which has every filesystem built
 /// in and starts on processors the packaged one does not know; else the packaged one.
 fn find(name: Option<&Path>) -> Result<PathBuf, LabError> {
-    let cached = || Cache::of_user().ok().and_then(|cache| cache.newest()).map(|entry| entry.kernel);
+    let cached = || Cache::of_user().newest().map(|entry| entry.kernel);
     match name {
         Some(path) if path.is_absolute() => Ok(path.to_owned()),
-        Some(name) => Ok(Cache::of_user()?.find(&name.to_string_lossy())?.kernel),
+        Some(name) => Ok(Cache::of_user().find(&name.to_string_lossy())?.kernel),
         None => cached().or_else(|| locate(PROGRAM)).ok_or(LabError::NoKernel),
     }
 }

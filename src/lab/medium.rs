@@ -1,6 +1,7 @@
 //! What is under a filesystem under test: a scratch image made anew for every trial, or a block device the guard cleared.
 //! It says its size, what it is and what a reader must know of it, and how it is attached; a lab says which ways it takes.
 
+use std::fmt;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -85,6 +86,20 @@ pub enum Way {
     Socket,
     /// Not at all: work is done in a folder of this machine's.
     Folder,
+}
+
+/// What a lab lacks that cannot attach it so, and what to do about it.
+impl fmt::Display for Way {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Way::File => "scratch images\nhint: name a device: --device PATH",
+            Way::Device => "devices of this machine\nhint: name a scratch image: --device image:SIZE",
+            Way::Socket => {
+                "modelled devices\nhint: take `--lab uml`, which has them; or name another device: --device image:SIZE"
+            }
+            Way::Folder => "folders of this machine\nhint: take `--lab native`, which has them",
+        })
+    }
 }
 
 impl Way {

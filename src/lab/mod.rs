@@ -125,8 +125,8 @@ pub enum LabError {
     Cache(#[from] crate::kernel::KernelBuildError),
     #[error("the path of this program has a blank or a quotation mark in it, which a kernel command line cannot carry: {}\nhint: install it in another folder", .0.display())]
     PathOfProgram(PathBuf),
-    #[error("the lab {0} cannot attach such a device\nhint: `fsverdict list labs` says what each takes")]
-    NoWay(&'static str),
+    #[error("the lab {lab} has no {wanted}")]
+    NoWay { lab: &'static str, wanted: Way },
     #[error(transparent)]
     Kernel(#[from] crate::lab::kernel::KernelError),
     #[error(

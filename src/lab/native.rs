@@ -19,7 +19,7 @@ use crate::trial::{Assignment, Bench, Staging, TrialDevice, TrialSpec, agent_cel
 
 use super::drive::{Stops, TrialEnd, drive};
 use super::held::Held;
-use super::medium::Attachment;
+use super::medium::{Attachment, Way};
 use super::scheduler_obstacle::scheduler_obstacle;
 use super::{Lab, LabError, Medium, Obstacle, Watch, missing_tools};
 
@@ -177,7 +177,11 @@ impl Lab for Native {
         let mut own = None;
         let device = match medium.attach()? {
             Attachment::Folder => {
-                let folder = spec.candidate.path.as_deref().ok_or(LabError::NoWay("native"))?;
+                let folder = spec
+                    .candidate
+                    .path
+                    .as_deref()
+                    .ok_or(LabError::NoWay { lab: "native", wanted: Way::Folder })?;
                 let made = own.insert(OwnFolder::make(folder)?);
                 TrialDevice::Folder { path: made.path().to_owned() }
             }
@@ -187,7 +191,7 @@ impl Lab for Native {
                 TrialDevice::image(descriptor)
             }
             Attachment::Device(ticket) => TrialDevice::Block { ticket: *ticket },
-            Attachment::Modelled => return Err(LabError::NoWay("native")),
+            Attachment::Modelled => return Err(LabError::NoWay { lab: "native", wanted: Way::Socket }),
         };
         let mut joins = None;
         let staging = match self.held(spec, medium, watch)? {

@@ -194,9 +194,9 @@ fn accelerator(kernel: &Kernel, walls: Walls, version: &str) -> Accelerator {
     let found = || {
         // The device is another one when KVM was loaded anew.
         let files = image::digest(&[&kernel.path, Path::new(KVM)]);
-        let Some((cache, files)) = Cache::of_user().ok().zip(files.ok()) else { return starts() };
+        let Ok(files) = files else { return starts() };
         let boot = Root::default().optional(BOOT).ok().flatten().unwrap_or_default();
-        remembered(&cache.own, &boot, format!("QEMU {version}, {walls:?}, {files:016x}"), starts)
+        remembered(&Cache::of_user().own, &boot, format!("QEMU {version}, {walls:?}, {files:016x}"), starts)
     };
     if may && found() { Accelerator::Kvm } else { Accelerator::Tcg }
 }

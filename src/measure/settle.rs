@@ -58,12 +58,12 @@ impl Settled {
     pub fn caution(&self, phase: &str) -> Option<Caution> {
         let text = if self.timed_out {
             format!(
-                "the device was still busy {:.0} s after this phase; what follows was measured while it worked",
+                "the device was still busy {:.0} s later; what follows was measured while it worked",
                 self.seconds
             )
         } else if self.dirty_left >= self.dirty_limit {
             // Without its amount, which is another one each time: the same caution of many trials is reported once.
-            "the machine held unwritten data of other programs or devices after this phase; the device itself was quiet"
+            "the machine still held unwritten data of other programs or devices when the next step began; the device itself was quiet"
                 .to_owned()
         } else {
             return None;

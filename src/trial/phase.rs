@@ -24,7 +24,7 @@ const ADAPTER_OUTPUT: usize = 512 * 1024;
 
 /// What is said where no device is watched that could be quiet.
 const BESIDE_FOLDER: &str =
-    "the machine held unwritten data after this phase, of others or of what the folder lies on";
+    "the machine still held unwritten data when the next step began, of others or of what the folder lies on";
 
 impl Agent<'_> {
     pub(super) fn phase(&mut self, stack: &mut Stack<'_>, phase: &Phase) -> Result<(), TrialError> {

@@ -123,6 +123,17 @@ fn merge_table(table: &mut Table, change: Table, texts: &Texts) -> Result<(), Pr
                 merge(&mut old.node, &key, inner, texts)?;
             }
             (Some(old), new) => *old = new,
+            (None, Entry { key, key_at, node: Node { value: Value::Table(_), .. } })
+                if key == "candidate" =>
+            {
+                return Err(Problem {
+                    at: key_at,
+                    message: "the plan names no candidate by itself".to_owned(),
+                    hint:
+                        "those of [matrix] are changed by its keys: --set matrix.mount='[\"\", \"noatime\"]'"
+                            .to_owned(),
+                });
+            }
             (None, new) => table.entries.push(new),
         }
     }

@@ -23,9 +23,13 @@ pub(super) fn check(plan: &Plan) -> Result<(), ValueError> {
     for (name, dataset) in plan.datasets.iter().filter(|(name, _)| used(name)) {
         let needed = Bytes(least_space(dataset));
         if needed > image {
+            let (what, larger) = match plan.device.source {
+                DeviceSource::Model { .. } => ("modelled device", "--device model:NAME@SIZE"),
+                _ => ("image", "--device image:SIZE"),
+            };
             return Err(ValueError::new(
-                format!("the image of {image} is smaller than the dataset `{name}`, which takes {needed}"),
-                "make the image larger (--device image:SIZE), or the data smaller (--scale 0.1)",
+                format!("the {what} of {image} is smaller than the dataset `{name}`, which takes {needed}"),
+                format!("make the {what} larger ({larger}), or the data smaller (--scale 0.1)"),
             ));
         }
     }

@@ -7,7 +7,7 @@ use crate::journal::{Status, Trial, TrialStanding};
 
 /// The columns, documented in docs/output-formats.md.
 const COLUMNS: &str =
-    "run,block,attempt,candidate,filesystem,encryption,phase,cache,metric,unit,value,status";
+    "run,block,attempt,candidate,filesystem,encryption,phase,cache,repetition,metric,unit,value,status";
 
 pub(super) fn render(report: &Report<'_>, out: &mut dyn io::Write) -> Result<(), ReportError> {
     rows(report, &report.run.trials.iter().collect::<Vec<_>>(), out)
@@ -25,6 +25,7 @@ pub(super) fn rows(
         let plan = report.plan.candidates.iter().find(|candidate| candidate.name == trial.id.candidate);
         let (block, attempt) = (trial.id.block.to_string(), trial.id.attempt.to_string());
         for observation in &trial.observations {
+            let repetition = observation.repetition.to_string();
             for found in &observation.measurements {
                 // Rust writes the shortest digits that read back as the same number.
                 let value = found.value.to_string();
@@ -37,6 +38,7 @@ pub(super) fn rows(
                     plan.map_or("", |plan| &plan.encryption),
                     &observation.phase,
                     &observation.cache,
+                    &repetition,
                     &found.metric,
                     found.unit.sign(),
                     &value,

@@ -5,7 +5,7 @@ use super::matrix::{Cell, Mark, Matrix, Spread};
 use super::number::{fixed, percent, times};
 use super::text::{count, one_line};
 use super::text_table::TextTable;
-use super::{Report, factors, findings, sentence, tables};
+use super::{Report, factors, findings, sentence, sites};
 use crate::journal::CandidateStatus;
 
 pub(super) fn render(report: &Report<'_>) -> String {
@@ -52,7 +52,9 @@ pub(super) fn text_table(table: &TextTable, words: &[&str]) -> String {
 fn repeated(report: &Report<'_>) -> String {
     let mut text = String::new();
     let across: Vec<TextTable> = report.across.iter().flat_map(Across::tables).collect();
-    for table in across.iter().chain(&report.beside).chain(&tables::sites(report)).chain(&report.of_study) {
+    for table in
+        across.iter().chain(&report.beside).chain(&sites::table(report, false)).chain(&report.of_study)
+    {
         text.push_str(&format!("{}\n\n{}\n", escaped(&table.title), text_table(table, &[])));
     }
     let found = findings::in_words(report);
@@ -113,6 +115,7 @@ fn shown(cell: &Cell) -> String {
 
 fn legend(report: &Report<'_>, matrix: &Matrix) -> String {
     let spread = match matrix.spread {
+        Spread::Interval if matrix.rows.len() == 1 => ", ± its 95% interval",
         Spread::Interval => ", ± 95% of the distance from the leader",
         Spread::Range => ", ± half the range from least to most",
         Spread::Unknown => "",

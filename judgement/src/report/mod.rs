@@ -22,6 +22,7 @@ mod notes;
 mod number;
 mod requests;
 mod sentence;
+mod sites;
 #[cfg(test)]
 mod study_tests;
 mod tables;

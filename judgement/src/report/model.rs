@@ -207,10 +207,10 @@ impl<'a> Report<'a> {
         self.noise = noise::sentence(self);
         self.sentence = sentence::outcome(self);
         self.notes = notes::gather(self);
-        self.paragraph = words::paragraph(self);
         self.beside = tables::beside(self);
         self.of_study = tables::of_study(self);
         self.across = Across::of(self);
+        self.paragraph = words::paragraph(self);
         if let Some(across) = &self.across {
             self.sentence = across.sentence();
         }

@@ -49,8 +49,21 @@ pub(super) fn gather(report: &Report<'_>) -> Vec<Note> {
     let mut notes: Vec<Note> =
         report.verdict.limits.iter().map(|limit| about_the_run(limit.to_string())).collect();
     notes.extend(sample_notes(report).into_iter().map(about_the_run));
-    for (block, rule) in run.invalid_blocks() {
-        let text = format!("block {} (attempt {}) was thrown out: {rule}", block.block, block.attempt);
+    let invalid: Vec<_> = run.invalid_blocks().collect();
+    for attempts in invalid.chunk_by(|(one, _), (next, _)| one.block == next.block) {
+        let text = match attempts {
+            [] => continue,
+            [(block, rule)] => {
+                format!("block {} (attempt {}) was thrown out: {rule}", block.block, block.attempt)
+            }
+            [.., (block, rule)] => {
+                format!(
+                    "block {} was thrown out {} times, the last time: {rule}",
+                    block.block,
+                    attempts.len()
+                )
+            }
+        };
         notes.push(about_the_run(text));
     }
     if run.torn {

@@ -1,13 +1,13 @@
 //! Small tables of text below the headline: time beside its costs, how far the goal's weights may move, and what a plan
 //! that repeats a study has of its own. The renderers lay them out.
 
-use super::number::{Scale, decimals, fixed, percent, plain_number, times, times_with_ends};
+use super::number::{Scale, decimals, fixed, percent, plain_number, times};
 use super::text::count;
 use super::text_table::TextTable;
 use super::{Report, factors};
 use crate::journal::Unit;
 use crate::plan::once_each;
-use crate::verdict::{AtSites, COSTS, Cost, Estimate, Tradeoff, Turn, legacy_name};
+use crate::verdict::{COSTS, Cost, Tradeoff, Turn, legacy_name};
 
 pub(super) fn beside(report: &Report<'_>) -> Vec<TextTable> {
     [factors::table(report), costs(report), weights(report)].into_iter().flatten().collect()
@@ -16,32 +16,6 @@ pub(super) fn beside(report: &Report<'_>) -> Vec<TextTable> {
 /// What a plan that repeats a study has of its own.
 pub(super) fn of_study(report: &Report<'_>) -> Vec<TextTable> {
     [legacy(report), shares(report)].into_iter().flatten().collect()
-}
-
-/// So many rivals, the closest, stand in the table of sites; all are in the JSON.
-const SITE_COLUMNS: usize = 5;
-
-/// Each site by itself, these sites together, and what may be expected of others.
-pub(super) fn sites(report: &Report<'_>) -> Option<TextTable> {
-    let sites = report.sites.as_ref()?;
-    let rivals = sites.rivals.get(..SITE_COLUMNS).unwrap_or(&sites.rivals);
-    let names = rivals.first()?.each.iter().map(|(site, _)| site.clone());
-    let mut header = vec!["site".to_owned()];
-    header.extend(rivals.iter().map(|rival| rival.candidate.clone()));
-    let row = |title: String, of: &dyn Fn(&AtSites) -> Option<Estimate>| -> Vec<String> {
-        let cells =
-            rivals.iter().map(|rival| of(rival).map_or("–".to_owned(), |found| times_with_ends(&found)));
-        [title].into_iter().chain(cells).collect()
-    };
-    let own = |site: String| {
-        let of = |rival: &AtSites| rival.each.iter().find(|(name, _)| *name == site).map(|(_, found)| *found);
-        row(site.clone(), &of)
-    };
-    let mut rows: Vec<Vec<String>> = names.map(own).collect();
-    rows.push(row("these sites".to_owned(), &|rival| rival.these));
-    rows.push(row("sites like these".to_owned(), &|rival| Some(rival.like_these)));
-    let title = format!("At each site: how many times as long as {}", sites.leader);
-    Some(TextTable { title, header, rows })
 }
 
 /// Time, CPU, space and device writes, with the Pareto set.

@@ -22,7 +22,10 @@ pub(super) fn paragraph(report: &Report<'_>) -> Option<String> {
         return None;
     }
     let mut sentences = vec![asked(report)];
-    if verdict.refused.is_some() || noise::against_itself(report).is_some() {
+    if let Some(across) = &report.across {
+        sentences.push(across.headline());
+        sentences.push("Candidates on different ones are not compared with each other.".to_owned());
+    } else if verdict.refused.is_some() || noise::against_itself(report).is_some() {
         sentences.push(report.sentence.clone());
     } else {
         sentences.extend(found(report));

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{ByBlock, Rank, Yardstick};
 use crate::journal::Run;
+use crate::plan::once_each;
 use crate::statistics::{Estimate, Evidence, fisher_tail, holm, mean};
 
 /// From here on sites are said to differ: the probability of differences between them as large as these, by the noise
@@ -106,10 +107,7 @@ impl Sites {
 
 /// What each site of a run did, as if there were no others; nothing where it has none.
 pub fn by_site(run: &Run) -> Vec<(String, Run)> {
-    let mut sites: Vec<&str> =
-        run.prefix().filter_map(|block| Some(block.place.as_ref()?.site.as_str())).collect();
-    sites.sort_unstable();
-    sites.dedup();
+    let sites = once_each(run.prefix().filter_map(|block| Some(block.place.as_ref()?.site.as_str())));
     let of = |site: &&str| {
         let own = run.prefix().filter(|block| block.place.as_ref().is_some_and(|place| place.site == *site));
         let numbers: HashMap<(u32, u32), u32> =

@@ -212,7 +212,7 @@ fn kept(
     make: impl FnOnce(&Path) -> Result<(), KernelFileError>,
 ) -> Result<PathBuf, LabError> {
     let failed = |source| KernelFileError::Read { path: path.to_owned(), source };
-    let cache = Cache::of_user()?;
+    let cache = Cache::of_user();
     let folder = cache.unpacked_folder(digest(of).map_err(failed)?);
     if !folder.is_dir() {
         std::fs::create_dir_all(&cache.own).map_err(failed)?;

@@ -38,7 +38,7 @@ pub(super) fn render(report: ComparisonReport<'_>) -> String {
             section #numbers aria-labelledby="numbers-title" {
                 h2 #numbers-title { "The numbers" }
                 details { summary { "What was judged" } (text_table(&report.table(), None)) }
-                @if !found.costs.is_empty() { details { summary { "Costs, and the steps around the phases" } (text_table(&report.costs(), None)) } }
+                @if !found.costs.is_empty() { details { summary { "Costs, and the steps around the phases" } (text_table(&report.costs(true), None)) } }
             }
         }
         section #runs aria-labelledby="runs-title" {

@@ -21,7 +21,7 @@ pub(super) fn render(report: ComparisonReport<'_>) -> String {
     for (label, text) in report.remarks() {
         page.push_str(&format!("- **{label}**: {}\n", escaped(&text)));
     }
-    let costs = report.costs();
+    let costs = report.costs(true);
     if !costs.rows.is_empty() {
         let title = "CPU, device writes and the steps around the phases (for information, not tested)";
         page.push_str(&format!(

@@ -119,12 +119,25 @@ impl<'a> ComparisonReport<'a> {
         TextTable::new("", &header, rows.collect())
     }
 
-    /// What informs: costs, and the steps around the phases.
-    fn costs(&self) -> TextTable {
+    /// What informs: costs, and the steps around the phases; where it is not `all`, what changed by more than the tie.
+    fn costs(&self, all: bool) -> TextTable {
         let header = ["candidate", "phase", "before", "after", "change", "95% interval"];
-        let rows = self.found.whole.costs.iter();
-        let rows = rows.map(|change| numbers(change, format!("{} {}", change.subject(), change.metric)));
-        TextTable::new("For information: not tested, and no part of the outcome", &header, rows.collect())
+        let tie = 1.0 + self.found.whole.tie;
+        let shown = |change: &&Change| all || !(1.0 / tie..=tie).contains(&change.ratio.point);
+        let rows = self
+            .found
+            .whole
+            .costs
+            .iter()
+            .filter(shown)
+            .map(|change| numbers(change, format!("{} {}", change.subject(), change.metric)));
+        let changed = if all {
+            String::new()
+        } else {
+            format!(", where it changed by more than {}", row::share(self.found.whole.tie))
+        };
+        let title = format!("For information{changed}: not tested, and no part of the outcome");
+        TextTable::new(title, &header, rows.collect())
     }
 
     /// What a reader must know besides: a label and a sentence each.

@@ -27,8 +27,8 @@ pub(super) fn render(report: ComparisonReport<'_>, look: TerminalLook) -> String
     page.blank();
     page.text(Tone::Faint, &report.legend());
     page.blank();
-    if !whole.costs.is_empty() {
-        let costs = report.costs();
+    let costs = report.costs(false);
+    if !costs.rows.is_empty() {
         page.text(Tone::Strong, &costs.title);
         page.lines.extend(table(costs, Vec::new(), look, signs.rule));
         page.blank();

@@ -116,7 +116,7 @@ fn row(
                         @match entry.behind {
                             Some(behind) => {
                                 b { (times(behind.point)) "×" }
-                                @if let Some((low, high)) = behind.low.zip(behind.high) { " " small { (times(low)) "–" (times(high)) } }
+                                @if let Some((low, high)) = behind.low.zip(behind.high).map(|(low, high)| (times(low), times(high))).filter(|(low, high)| low != high) { " " small { (low) "–" (high) } }
                             }
                             None => { span title="not ranked" { "–" } }
                         }

@@ -16,7 +16,7 @@ use super::matrix::{Matrix, Spread};
 use super::number::percent;
 use super::text::{count, listing, one_line, shorten, width, wrap};
 use super::text_table::TextTable;
-use super::{Report, TrialBasis, factors, findings, sentence, tables};
+use super::{Report, TrialBasis, factors, findings, sentence, sites};
 use crate::journal::{CandidateStatus, TrialStanding, metric};
 use crate::plan::quoted;
 
@@ -107,7 +107,9 @@ fn headline(report: &Report<'_>, page: &mut Page, signs: Signs) {
 fn repeated(report: &Report<'_>, page: &mut Page) {
     let beside: &[TextTable] = if page.look.detail { &report.beside } else { &[] };
     let across: Vec<TextTable> = report.across.iter().flat_map(Across::tables).collect();
-    for table in across.iter().chain(beside).chain(&tables::sites(report)).chain(&report.of_study) {
+    for table in
+        across.iter().chain(beside).chain(&sites::table(report, page.look.detail)).chain(&report.of_study)
+    {
         page.text(Tone::Strong, &table.title);
         page.lines.extend(aligned(table, page.look.columns, &[]));
         page.blank();
@@ -161,6 +163,7 @@ fn legend(report: &Report<'_>, matrix: &Matrix, signs: Signs) -> String {
         Some((few, many)) => format!("mean of {few} to {many} trials, side by side within blocks"),
     };
     let spread = match matrix.spread {
+        Spread::Interval if matrix.rows.len() == 1 => format!(" {} its 95% interval", signs.plus_minus),
         Spread::Interval => format!(" {} 95% of the distance from the leader", signs.plus_minus),
         Spread::Range => format!(" {} half the range from least to most", signs.plus_minus),
         Spread::Unknown => String::new(),
