@@ -118,10 +118,12 @@ impl Across {
     /// Where the order changes most: of two configurations each is ahead of the other somewhere, by more than a tie.
     fn order(&self) -> String {
         let mut greatest: Option<(f64, String)> = None;
+        let mut compared = false;
         for (one, first) in &self.rows {
             for (other, second) in self.rows.iter().filter(|(other, _)| other != one) {
                 let ratio = |at: usize| Some(second[at]? / first[at]?);
                 let known = (0..self.columns.len()).filter_map(|at| Some((at, ratio(at)?)));
+                compared |= known.clone().count() > 1;
                 let (Some(ahead), Some(behind)) = (
                     known.clone().max_by(|one, other| one.1.total_cmp(&other.1)),
                     known.min_by(|one, other| one.1.total_cmp(&other.1)),
@@ -144,10 +146,16 @@ impl Across {
                 }
             }
         }
-        greatest.map_or_else(
-            || format!("The order is the same whatever the {}, within {}.", self.what, percent(self.tie)),
-            |(_, text)| text,
-        )
+        match greatest {
+            Some((_, text)) => text,
+            None if compared => {
+                format!("The order is the same whatever the {}, within {}.", self.what, percent(self.tie))
+            }
+            None => format!(
+                "There is no order to compare by {}: no two candidates were measured under two or more.",
+                self.what
+            ),
+        }
     }
 
     pub(super) fn tables(&self) -> Vec<TextTable> {
@@ -186,6 +194,19 @@ mod tests {
     use super::super::fixtures::{Story, id};
     use crate::plan::Circumstances;
 
+    #[test]
+    fn nothing_is_claimed_of_an_order_that_nobody_measured() {
+        let names = ["ext4-on-usb-stick", "ext4-on-hdd-7200"];
+        let mut story = Story::new(&names, &["write"]);
+        for (candidate, model) in story.plan.candidates.iter_mut().zip(["usb-stick", "hdd-7200"]) {
+            candidate.under = Circumstances { model: Some(model.to_owned()), ..Circumstances::default() };
+        }
+        story.finish();
+        let run = story.run();
+        let sentence = Report::new(&story.plan, &run, None).sentence;
+        assert!(sentence.starts_with("There is no order to compare by device: "), "{sentence}");
+    }
+
     /// Two filesystems on two devices: who is ahead on one is behind on the other, by these seconds.
     fn shown(times: [f64; 4]) -> (String, String, String) {
         let names = ["ext4-on-usb-stick", "ext4-on-hdd-7200", "f2fs-on-usb-stick", "f2fs-on-hdd-7200"];
@@ -206,6 +227,8 @@ mod tests {
         let run = story.run();
         let report = Report::new(&story.plan, &run, None);
         assert!(report.verdict.refused.is_some() && report.verdict.ranking.is_empty());
+        // Nor is a candidate on one device beaten by one on another.
+        assert!(report.verdict.tradeoffs.is_empty());
         let across = report.across.as_ref().unwrap();
         assert!(across.tables().len() == 1 && across.is_decided());
         (report.sentence.clone(), format!("{:?}", across.tables()[0].rows), across.headline())

@@ -98,8 +98,15 @@ fn found(report: &Report<'_>) -> Vec<String> {
     let within = percent(report.plan.protocol.tie);
     let mut sentences = Vec::new();
     if verdict.outcome == Outcome::Undecided {
-        let open = ratios(report, &of(Relation::Open), leader);
-        sentences.push(format!("Which to take is not decided: {open}."));
+        let open = of(Relation::Open);
+        // An interval that excludes a tie looks like a decision, and is none.
+        let clear =
+            |standing: &&Standing| standing.ratio.low.is_some_and(|low| low > 1.0 + report.plan.protocol.tie);
+        let alone = match open.iter().any(clear) {
+            true => ", by the interval of one comparison alone; all taken together are not yet certain",
+            false => "",
+        };
+        sentences.push(format!("Which to take is not decided: {}{alone}.", ratios(report, &open, leader)));
     } else {
         sentences.push(format!("Take {leader}: nobody is better by more than {within}."));
     }
@@ -194,9 +201,13 @@ fn costs(report: &Report<'_>) -> Vec<String> {
         .map(|one| one.candidate.as_str())
         .collect();
     if !beaten.is_empty() {
+        let known =
+            COSTS.into_iter().filter(|cost| verdict.tradeoffs.iter().any(|one| one.cost(*cost).is_some()));
+        let compared: Vec<&str> = std::iter::once("time").chain(known.map(name)).collect();
         sentences.push(format!(
-            "Nothing speaks for {}: another is as good or better in time, CPU, space and device writes.",
-            listing(&beaten, MOST_NAMES)
+            "With these weights nothing speaks for {}: another is as good or better in {}.",
+            listing(&beaten, MOST_NAMES),
+            listing(&compared, compared.len())
         ));
     }
     sentences

@@ -72,7 +72,8 @@ fn effects(cells: &[Levels], fit: &Additive, bound: f64) -> Vec<FactorEffect> {
     for factor in (0..FACTORS.len()).rev() {
         for level in distinct(cells, factor) {
             let (against, changes) = changes(cells, factor, &level);
-            if changes.len() < 2 {
+            // One filesystem alone differs from no mean.
+            if changes.len() < 2 || distinct(cells, factor).len() < 2 {
                 continue;
             }
             let interactions =
@@ -267,6 +268,10 @@ mod tests {
         assert!((0.94..0.96).contains(&share), "{share}");
         assert!(found_luks == worlds && found_xfs > worlds * 95 / 100, "{found_luks}, {found_xfs}");
         assert!(wrong <= worlds * 5 / 100, "{wrong}");
+        // A filesystem alone has no others to differ from.
+        let alone = [0, 1].map(|at| std::array::from_fn(|factor| cells()[at][factor].clone()));
+        let rows = vec![vec![Some(1.0), Some(1.2)]; 3];
+        assert!(effects(&alone, &Additive::fit(&rows).unwrap(), 0.03).is_empty());
         // Outside the matrix there is nothing to pair it with; and two blocks are too few to say anything.
         let found = world(2, &mut normal);
         assert!(

@@ -125,6 +125,8 @@ impl Verdict {
         self.unsettled.clear();
         self.ranking.clear();
         self.standings.clear();
+        self.tradeoffs.clear();
+        self.sensitivity.clear();
     }
 }
 
