@@ -21,13 +21,13 @@ pub(super) const fn mkfs(program: &'static str) -> Tool {
 ///   background while phases are timed: [`MOUNT_DEFAULTS`] keeps it from that.
 /// - `lazy_journal_init=0`: a journal is written by mkfs, as by default.
 /// - `nodiscard`: a trial discards the device beforehand; jfs and reiserfs never do it in mkfs, so no mkfs is timed with it.
-/// - `-b 4096 -i 16384`: what mke2fs.conf gives a device of half a GiB and more. Below that it would choose 1 KiB blocks and four times the
+/// - `-b 4096 -i 16384` (with bigalloc no `-i`: mke2fs makes an inode for a cluster at most, and fails otherwise): what mke2fs.conf gives a device of half a GiB and more. Below that it would choose 1 KiB blocks and four times the
 ///   inodes, and a scaled-down trial would measure another filesystem than the one at full size. All other filesystems use 4 KiB at any size.
 const MKFS_DEFAULTS: &[MkfsDefault] = &[
     MkfsDefault::Switch("-F"),
     MkfsDefault::Switch("-q"),
     MkfsDefault::Value { flag: "-b", value: "4096", yields_to: &["-T"] },
-    MkfsDefault::Value { flag: "-i", value: "16384", yields_to: &["-N", "-T"] },
+    MkfsDefault::Value { flag: "-i", value: "16384", yields_to: &["-N", "-T", "-O bigalloc"] },
     MkfsDefault::List("-E", &["lazy_itable_init=1", "lazy_journal_init=0", "nodiscard"]),
 ];
 

@@ -13,7 +13,7 @@ pub enum MkfsDefault {
         flag: &'static str,
         /// Its value, a word of its own.
         value: &'static str,
-        /// Other options that settle the same thing.
+        /// Other options that settle the same thing; `-O bigalloc` is an item of the list option `-O`.
         yields_to: &'static [&'static str],
     },
     /// An option whose value is a list; each item is left out when the plan gives one with the same key.
@@ -33,7 +33,11 @@ pub(super) fn merge(defaults: &[MkfsDefault], lists: &[&str], chosen: &[String])
             MkfsDefault::Value { flag, value, yields_to } => {
                 let settled =
                     |word: &String| gives(word, flag) || yields_to.iter().any(|other| gives(word, other));
-                if !rest.iter().any(settled) {
+                let listed =
+                    yields_to.iter().filter_map(|other| other.split_once(' ')).any(|(list, item)| {
+                        of_plan(list).is_some_and(|items| items.iter().any(|given| given == item))
+                    });
+                if !listed && !rest.iter().any(settled) {
                     words.extend([flag.to_owned(), value.to_owned()]);
                 }
             }
@@ -132,6 +136,11 @@ mod tests {
             ("ext4", &["-b", "1024"], format!("-F -q -i 16384 -E {FAIR} -b 1024")),
             ("ext4", &["-b1024"], format!("-F -q -i 16384 -E {FAIR} -b1024")),
             ("ext4", &["-N", "600000"], format!("-F -q -b 4096 -E {FAIR} -N 600000")),
+            (
+                "ext4",
+                &["-O", "^flex_bg,bigalloc", "-C", "65536"],
+                format!("-F -q -b 4096 -E {FAIR} -O ^flex_bg,bigalloc -C 65536"),
+            ),
             ("ext3", &["-T", "news"], format!("-F -q -E {FAIR} -T news")),
             ("f2fs", &["-t", "1"], "-f -q -t 1".to_owned()),
             ("ext3", &["-O", "^dir_index"], format!("-F -q -b 4096 -i 16384 -E {FAIR} -O ^dir_index")),
