@@ -12,7 +12,7 @@ use crate::host::cell::{Devices, Walls, inherit};
 use crate::host::placement::Placement;
 use crate::host::procfs::memory;
 use crate::host::root::Root;
-use crate::journal::{Caution, Event, Facts, TrialId};
+use crate::journal::{Caution, Event, Facts, TrialId, is_of_cpu};
 use crate::plan::{Candidate, Plan};
 use crate::trial::{Assignment, Bench, QueueLimits, Staging, TrialDevice, TrialSpec, bytes_to_stage};
 
@@ -101,6 +101,9 @@ impl Guests {
     pub(super) fn new(plan: &Plan, walls: Walls, kernels: Kernels, clock: Clock) -> Result<Self, LabError> {
         if let Some(phase) = plan.phases.iter().find(|phase| phase.network) {
             return Err(LabError::NoNetwork(phase.name.clone()));
+        }
+        if clock == Clock::Simulated && is_of_cpu(&plan.goal.metric) {
+            return Err(LabError::FreeGoal(plan.goal.metric.clone()));
         }
         let placements = match clock {
             Clock::Simulated => Placement::each()?,
@@ -255,7 +258,7 @@ impl Guests {
         };
         let limits = modelled.as_ref().map(Modelled::limits).transpose()?;
         if let (Some(limits), Clock::Simulated) = (&limits, self.clock) {
-            for text in free_cpu::cautions(&spec.candidate, limits) {
+            for text in free_cpu::cautions(spec, limits) {
                 watch(Event::Caution(Caution { phase: String::new(), text }));
             }
         }
@@ -299,7 +302,10 @@ impl Guests {
         command.env("TMPDIR", MEMORY_FOLDER).stdin(std::process::Stdio::null());
         let mut step = String::new();
         let mut spans = Spans::default();
-        let mut watch_steps = |event: Event| {
+        let mut watch_steps = |mut event: Event| {
+            if self.clock == Clock::Simulated {
+                free_cpu::forget(&mut event);
+            }
             if let Event::StepStarted { step: begun } = &event {
                 step.clone_from(begun);
             }

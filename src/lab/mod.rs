@@ -121,6 +121,10 @@ pub enum LabError {
     NoNetwork(String),
     #[error("the kernel {} cannot be given simulated time: it was built without {symbol}\nhint: `fsverdict kernel build` makes one that can", path.display())]
     NoSimulatedTime { path: PathBuf, symbol: &'static str },
+    #[error(
+        "the goal is `{0}`, and in simulated time computing takes none: it is not measured\nhint: `--lab native`, or clock = \"real\" in the plan, measures it; the metric `durable` is what simulated time is for"
+    )]
+    FreeGoal(String),
     #[error(transparent)]
     Cache(#[from] crate::kernel::KernelBuildError),
     #[error("the path of this program has a blank or a quotation mark in it, which a kernel command line cannot carry: {}\nhint: install it in another folder", .0.display())]

@@ -143,6 +143,11 @@ pub fn metric(name: &str) -> Option<&'static MetricInfo> {
     METRICS.iter().find(|known| known.name == name)
 }
 
+/// Whether a metric is about CPU time; an adapter's may be, too (`bonnie_rewrite_cpu`).
+pub fn is_of_cpu(name: &str) -> bool {
+    name.split('_').any(|word| word == "cpu")
+}
+
 /// What is known about a metric of an adapter's.
 pub fn adapter_metric(name: &str) -> Option<&'static MetricInfo> {
     super::bonnie::METRICS.iter().chain(super::fio::METRICS).find(|known| known.name == name)

@@ -25,7 +25,7 @@ pub use event::{
     CLAIM, Caution, CommandRecord, Complaint, DATASET_FACT, Ending, Event, Facts, Histogram, MERGED_FACT,
     Measurement, Observation, Place, Record, STAGE, Sentinel, Status, Surroundings, TEAR_DOWN, TrialId,
 };
-pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, metric};
+pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, is_of_cpu, metric};
 pub use open::OpenJournal;
 pub use reader::{Journal, first, read};
 pub use run::{

@@ -7,7 +7,7 @@ mod reach;
 
 use serde::Serialize;
 
-use crate::journal::{Better, Trial, Unit};
+use crate::journal::{Better, Trial, Unit, is_of_cpu};
 use crate::plan::{Claim, Of, Plan, Published, once_each};
 use crate::statistics::{Estimate, Evidence};
 
@@ -107,7 +107,7 @@ pub struct ThenAndNow {
 /// Judges every published finding of the plan.
 pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate], blocks: &ByBlock<'_>) -> Vec<ThenAndNow> {
     let modelled = plan.device.source.is_modelled();
-    let free = |published: &Published| modelled && published.metric.split('_').any(|word| word == "cpu");
+    let free = |published: &Published| modelled && is_of_cpu(&published.metric);
     let judge = |published| {
         let judged = judge_one(published, estimates, blocks, plan.protocol.tie);
         let unknown = ThenAndNow { now: Now::CannotTell, because: Because::CpuIsFree, ..judged.clone() };
