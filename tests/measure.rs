@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use common::{Disk, Place, tool};
 use fsverdict::host::root::Root;
-use fsverdict::journal::Observation;
 use fsverdict::measure::{MeasureError, Meter, SettleLimits, WorkDone, settle};
 
 const MIB: u64 = 1 << 20;
@@ -38,11 +37,6 @@ impl Drop for Mounted {
     fn drop(&mut self) {
         tool(&["umount", self.target.to_str().unwrap()]);
     }
-}
-
-fn value(observation: &Observation, name: &str) -> f64 {
-    let found = observation.measurements.iter().find(|one| one.metric == name);
-    found.unwrap_or_else(|| panic!("{name} is missing")).value
 }
 
 #[test]
@@ -72,13 +66,13 @@ fn loop_counts_agree_with_what_was_written() {
     let observation = clocked.finish(work, Some(target)).unwrap();
 
     let logical = (16 * MIB) as f64;
-    let written = value(&observation, "device_written");
+    let written = observation.value("device_written").unwrap();
     assert!(written >= logical && written < 1.5 * logical, "{written}");
-    assert!(value(&observation, "write_amplification") >= 1.0);
-    assert!(value(&observation, "device_flushes") >= 1.0, "a commit of the journal flushes");
-    assert!(value(&observation, "space_used") >= logical);
-    assert!(value(&observation, "cpu") > 0.0);
-    assert!(value(&observation, "durable") > value(&observation, "returned"));
+    assert!(observation.value("write_amplification").unwrap() >= 1.0);
+    assert!(observation.value("device_flushes").unwrap() >= 1.0, "a commit of the journal flushes");
+    assert!(observation.value("space_used").unwrap() >= logical);
+    assert!(observation.value("cpu").unwrap() > 0.0);
+    assert!(observation.value("durable").unwrap() > observation.value("returned").unwrap());
     println!("{observation:#?}");
 
     let settled = settle(&root, device, &SettleLimits::default()).unwrap();

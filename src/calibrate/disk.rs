@@ -40,7 +40,6 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// Opens it to be read, or written too.
     pub fn open(path: &Path, write: bool) -> std::io::Result<Raw> {
         let direct = OFlags::DIRECT.bits().cast_signed();
         let mut file = File::options().read(true).write(write).custom_flags(direct).open(path)?;

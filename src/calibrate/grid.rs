@@ -83,7 +83,6 @@ impl Kind {
 pub(super) struct Cell {
     /// What it varies in: bytes, share of the device, the root of a share, or a number.
     pub(super) at: f64,
-    /// How long each took.
     pub(super) times_ns: Vec<f64>,
 }
 

@@ -12,6 +12,7 @@ use crate::device::trace::{self, Flags, Metrics, Reader, TraceFile, Traced};
 use crate::plan::{Bytes, suggest};
 use crate::study::RunFolder;
 
+use super::report::write_to;
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
@@ -83,25 +84,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
         FormatArgument::Iolog => Some(trace::TraceFormat::Iolog),
         FormatArgument::Csv => Some(trace::TraceFormat::Csv),
     };
-    let mut out: Box<dyn Write> = match &arguments.output {
-        Some(path) => {
-            let file = File::create(path);
-            let named = |error| CliError::Failed(format!("cannot write {}: {error}", path.display()));
-            Box::new(BufWriter::new(file.map_err(named)?))
-        }
-        None if format == Some(trace::TraceFormat::Blktrace) && std::io::stdout().is_terminal() => {
-            return Err(CliError::Usage(
-                "a blktrace is nothing to read\nhint: --output vda.blktrace.0, then: blkparse -i vda"
-                    .to_owned(),
-            ));
-        }
-        None => Box::new(BufWriter::new(std::io::stdout().lock())),
-    };
-    match format {
-        Some(format) => trace::export(&records, format, &arguments.on, &mut out)?,
-        None => out.write_all(figures(file, &records).as_bytes())?,
+    let to_terminal = arguments.output.is_none() && std::io::stdout().is_terminal();
+    if format == Some(trace::TraceFormat::Blktrace) && to_terminal {
+        return Err(CliError::Usage(
+            "a blktrace is nothing to read\nhint: --output vda.blktrace.0, then: blkparse -i vda".to_owned(),
+        ));
     }
-    out.flush()?;
+    write_to(arguments.output.as_deref(), &mut |out| {
+        let mut out = BufWriter::new(out);
+        match format {
+            Some(format) => trace::export(&records, format, &arguments.on, &mut out)?,
+            None => out.write_all(figures(file, &records).as_bytes())?,
+        }
+        Ok(out.flush()?)
+    })?;
     Ok(Exit::Done)
 }
 

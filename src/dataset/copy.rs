@@ -34,7 +34,6 @@ pub struct Skipped {
 }
 
 impl Skipped {
-    /// Whether nothing was left out.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -14,7 +14,6 @@ pub struct IoFailure {
 }
 
 impl IoFailure {
-    /// Puts the three together.
     pub(crate) fn new(call: &'static str, path: impl Into<String>, errno: Errno) -> Self {
         Self { call, path: path.into(), errno }
     }

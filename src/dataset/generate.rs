@@ -13,7 +13,6 @@ use super::tree::{Directory, Entry, EntryKind, Tree};
 pub(crate) const FILES_OFFSET: f64 = 2.36;
 /// A further hard link is to one of this many files before it: links are mostly between neighbours.
 const LINK_REACH: usize = 64;
-/// Permission bits of generated files.
 const FILE_MODE: u16 = 0o644;
 /// Permission bits of generated directories.
 const DIRECTORY_MODE: u16 = 0o755;

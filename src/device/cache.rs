@@ -80,7 +80,6 @@ impl Cache {
         self.dirty_sectors += end - start;
     }
 
-    /// Forgets a stretch: it was discarded.
     pub(super) fn remove(&mut self, extent: Extent) {
         let (start, end) = (extent.sector, extent.sector + extent.sectors);
         while let Some((&old, &old_end)) = self.dirty.range(..end).next_back() {
@@ -98,7 +97,6 @@ impl Cache {
         }
     }
 
-    /// Whether all of a stretch can be read from here.
     pub(super) fn holds(&self, extent: Extent) -> bool {
         let before = self.dirty.range(..=extent.sector).next_back();
         before.is_some_and(|(_, end)| *end >= extent.sector + extent.sectors)

@@ -27,7 +27,6 @@ enum Event {
 /// Queue, link, cache and medium at work.
 #[derive(Debug)]
 pub(super) struct Engine {
-    /// How large the device is.
     sectors: u64,
     queue: parameters::Queue,
     write_zeroes: bool,

@@ -39,7 +39,6 @@ impl Jobs {
         }
     }
 
-    /// Lets the request of this slot go.
     pub(super) fn leave(&mut self, slot: usize) -> Job {
         self.slots[slot].1 = false;
         self.free.push(slot);

@@ -91,7 +91,6 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// The facts its first record holds.
     pub(super) fn facts(&self) -> Facts {
         match self.journal.records.first().map(|record| &record.event) {
             Some(Event::RunStarted { environment, .. }) => environment.clone(),
@@ -114,7 +113,6 @@ pub struct Shards {
 }
 
 impl Shards {
-    /// Those below the folder of a run.
     pub fn of(run: &Path) -> Self {
         Shards { folder: run.join(FOLDER) }
     }
@@ -124,7 +122,6 @@ impl Shards {
         self.folder.join(&site.0).join(format!("{}{block:04}{}", WHOLE.0, WHOLE.1))
     }
 
-    /// Where it lies while it is written.
     fn partial(&self, site: &Site, block: u32) -> PathBuf {
         self.whole(site, block).with_extension("partial")
     }

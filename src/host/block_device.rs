@@ -103,7 +103,6 @@ impl BlockDevice {
         Ok(device)
     }
 
-    /// Describes the device of a known number.
     pub(crate) fn describe(
         root: &Root,
         given: &Path,

@@ -53,7 +53,6 @@ pub enum Leftover {
         point: PathBuf,
         source: PathBuf,
     },
-    /// A device-mapper device.
     Mapping {
         name: String,
         /// Which of all disks the kernel has met it is (Linux 5.15 and later).

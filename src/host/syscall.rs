@@ -35,7 +35,6 @@ pub const LO_FLAGS_DIRECT_IO: u32 = 16;
 pub struct LoopInfo {
     /// Device number of the filesystem the backing file is on.
     pub device: u64,
-    /// Inode number of the backing file.
     pub inode: u64,
     /// Device number of the backing file if that is itself a device.
     pub raw_device: u64,

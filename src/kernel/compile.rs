@@ -35,7 +35,6 @@ const PROGRAMS: [(&str, &str); 8] = [
     ("bc", "bc"),
 ];
 
-/// Whether everything a build runs is installed.
 pub(super) fn check_programs() -> Result<(), KernelBuildError> {
     let missing: Vec<_> = PROGRAMS.into_iter().filter(|(program, _)| locate(program).is_none()).collect();
     if missing.is_empty() {

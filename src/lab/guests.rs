@@ -77,7 +77,6 @@ pub(super) enum Disk<'a> {
     Served(&'a Modelled<'a>, (OwnedFd, OwnedFd)),
 }
 
-/// How a lab starts a guest.
 pub(super) struct Start {
     pub(super) argv: Vec<String>,
     /// What it is lent by number.

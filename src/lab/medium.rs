@@ -65,7 +65,6 @@ pub enum Medium {
     },
 }
 
-/// A medium as it is ready for one trial.
 #[derive(Debug)]
 pub(super) enum Attachment {
     /// An open file, to be used as a disk.
@@ -142,7 +141,6 @@ pub enum MediumError {
 }
 
 impl Medium {
-    /// Makes it ready for one trial.
     pub(super) fn attach(&self) -> Result<Attachment, MediumError> {
         match self {
             Medium::Image { folder, size, room } => {

@@ -156,7 +156,6 @@ pub enum LabError {
     Host(String),
 }
 
-/// The obstacle of programs that are not installed.
 fn missing_tools(candidate: &Candidate) -> Option<Obstacle> {
     let filesystem = crate::filesystem::find(&candidate.filesystem)
         .into_iter()

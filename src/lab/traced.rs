@@ -26,10 +26,7 @@ impl Spans {
     /// Takes down an event's phase, if it has one.
     pub(super) fn note(&mut self, event: &Event) {
         let Event::Observation(observation) = event else { return };
-        let of = |name: &str| {
-            let found = observation.measurements.iter().find(|found| found.metric == name);
-            found.map(|found| (found.value * 1e9) as u64)
-        };
+        let of = |name: &str| observation.value(name).map(|seconds| (seconds * 1e9) as u64);
         if let (Some(began), Some(durable)) = (of("began"), of("durable")) {
             let Observation { phase, cache, repetition, .. } = observation.clone();
             self.0.push(Span { phase, cache, repetition, began, ended: began + durable });

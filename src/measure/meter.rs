@@ -146,7 +146,6 @@ mod tests {
 
     use super::{MeasureError, Meter, idle_load};
     use crate::host::root::{Root, fake_root};
-    use crate::journal::Observation;
     use crate::measure::WorkDone;
 
     const MEMINFO: &str = "MemTotal: 9 kB\nMemAvailable: 5 kB\nDirty: 2 kB\nWriteback: 1 kB\n";
@@ -160,10 +159,6 @@ mod tests {
             ("sys/class/block/sda/stat", "1 0 8 0 1 0 8 0 0 5 5 0 0 0 0 3 0"),
             ("sys/class/block/sda/queue/iostats", "1"),
         ]
-    }
-
-    fn value(observation: &Observation, name: &str) -> f64 {
-        observation.measurements.iter().find(|one| one.metric == name).unwrap().value
     }
 
     fn nothing<C>(_: &mut C) -> Result<(), MeasureError> {
@@ -193,10 +188,10 @@ mod tests {
             ("write_amplification", 2.0),
             ("dirty_peak", 3072.0),
         ] {
-            assert_eq!(value(&observation, name), expected, "{name}");
+            assert_eq!(observation.value(name).unwrap(), expected, "{name}");
         }
-        assert!(value(&observation, "durable") >= value(&observation, "returned"));
-        assert!(value(&observation, "space_used") > 0.0);
+        assert!(observation.value("durable").unwrap() >= observation.value("returned").unwrap());
+        assert!(observation.value("space_used").unwrap() > 0.0);
     }
 
     #[test]
@@ -247,7 +242,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let work = WorkDone { files: sum.min(1), ..WorkDone::default() };
         let observation = clocked.finish(work, Some(folder.path())).unwrap();
-        assert!(value(&observation, "cpu") > 0.0);
-        assert!(value(&observation, "space_used") > 0.0);
+        assert!(observation.value("cpu").unwrap() > 0.0);
+        assert!(observation.value("space_used").unwrap() > 0.0);
     }
 }

@@ -22,7 +22,6 @@ pub struct Study<'a> {
     pub lab: &'a dyn Lab,
     pub medium: Medium,
     pub journal: OpenJournal,
-    /// Who wants to know.
     pub observer: &'a mut dyn Observer,
     pub watcher: &'a mut dyn Watcher,
     /// How many trials are under way at once; one where a watcher looks on.

@@ -172,11 +172,8 @@ fn tell(sender: &Sender<(usize, Said)>, job: usize, said: Said) {
 /// What a step may have moved on the disk at most: what was read, and what was written and then read again to be
 /// verified.
 fn bytes_at_most(observation: &Observation) -> u64 {
-    let of = |name: &str| {
-        let found = observation.measurements.iter().find(|found| found.metric == name);
-        // Bytes are whole and not negative.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        found.map_or(0, |found| found.value as u64)
-    };
+    // Bytes are whole and not negative.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let of = |name: &str| observation.value(name).map_or(0, |bytes| bytes as u64);
     of("device_read") + 2 * of("device_written")
 }

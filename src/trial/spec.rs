@@ -119,7 +119,6 @@ impl TrialDevice {
     }
 }
 
-/// Whether a phase works on the bare device.
 pub(super) fn is_raw(phase: &Phase) -> bool {
     matches!(phase.work, Work::Operation(operation) if operation.needs() == Needs::BareDevice)
 }

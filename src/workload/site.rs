@@ -40,7 +40,6 @@ impl Workplace<'_> {
         self.target().display().to_string()
     }
 
-    /// Refuses what the operation cannot work on.
     pub(crate) fn check(&self) -> Result<(), WorkError> {
         let operation = self.operation.name();
         let kind = self.dataset.kind;

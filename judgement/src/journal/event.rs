@@ -34,7 +34,6 @@ pub struct TrialId {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     pub at: jiff::Timestamp,
-    /// The trial it belongs to, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<TrialId>,
     #[serde(flatten)]
@@ -68,7 +67,6 @@ pub enum Event {
         reason: String,
         hint: String,
     },
-    /// A block begins, with its random order.
     BlockStarted {
         /// From 1.
         block: u32,
@@ -270,6 +268,11 @@ pub struct Place {
 }
 
 impl Observation {
+    /// The value of a metric, where it was measured.
+    pub fn value(&self, metric: &str) -> Option<f64> {
+        self.measurements.iter().find(|found| found.metric == metric).map(|found| found.value)
+    }
+
     /// Takes in what else is known of the phase: of the same time (what a modelled device has to say is known when the trial is
     /// over), or of a repetition, with which each measurement becomes the mean. The phase began when it first did.
     pub(super) fn add(&mut self, other: Observation) {

@@ -197,8 +197,7 @@ impl Trial {
     }
 
     pub fn value(&self, phase: &str, metric: &str) -> Option<f64> {
-        let observation = self.observations.iter().find(|observation| observation.phase == phase)?;
-        observation.measurements.iter().find(|found| found.metric == metric).map(|found| found.value)
+        self.observations.iter().find(|observation| observation.phase == phase)?.value(metric)
     }
 }
 

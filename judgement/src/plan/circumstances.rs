@@ -93,7 +93,6 @@ impl Plan {
         candidate.under.kernel.as_deref().or(self.kernel.as_deref())
     }
 
-    /// The names of the models of its devices, each once.
     pub fn models(&self) -> Vec<&str> {
         once_each(self.candidates.iter().filter_map(|candidate| Some(self.model_of(candidate)?.0)))
     }

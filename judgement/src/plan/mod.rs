@@ -55,5 +55,5 @@ pub use space::{bytes_written, folder_room, image_room, least_space};
 pub use suggest::suggest;
 pub use twin::{TWIN, Twice, contestants, is_twin};
 pub use units::{Bytes, duration_text, parse_duration, parse_time, rough_duration_text};
-pub use words::{once_each, quoted};
+pub use words::{grouped, once_each, quoted};
 pub use write::write;

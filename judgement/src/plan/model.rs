@@ -30,7 +30,6 @@ pub struct Plan {
     /// How often, in which order, and when to stop.
     pub protocol: Protocol,
     pub goal: Goal,
-    /// The named datasets the phases work on.
     #[serde(default)]
     pub datasets: BTreeMap<String, Dataset>,
     /// The configurations under test, with unique names.

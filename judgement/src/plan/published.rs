@@ -137,7 +137,6 @@ impl Claim {
     }
 }
 
-/// Reads all `[[published]]` tables, in order.
 pub(super) fn read_published(
     top: &Section<'_>,
     phases: &Phases,

@@ -41,7 +41,6 @@ impl Phases {
     }
 }
 
-/// Reads all `[[phase]]` tables, in order.
 pub(super) fn read_phases(top: &Section<'_>, datasets: &Datasets, vocabulary: &Vocabulary<'_>) -> Phases {
     const NONE: &str = "the plan has no phase, so there is nothing to time";
     let (problems, mut phases) = (top.problems, Phases { list: Vec::new(), complete: false });
@@ -68,7 +67,6 @@ pub(super) fn read_phases(top: &Section<'_>, datasets: &Datasets, vocabulary: &V
     phases
 }
 
-/// Whether the phase comes before mkfs.
 fn on_bare_device(phase: &Phase) -> bool {
     matches!(phase.work, Work::Operation(operation) if operation.needs() == Needs::BareDevice)
 }

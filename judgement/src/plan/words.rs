@@ -24,6 +24,18 @@ pub fn once_each<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     found
 }
 
+/// What comes under each key, the keys in the order in which they come first.
+pub fn grouped<K: PartialEq, T>(all: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
+    let mut found: Vec<(K, Vec<T>)> = Vec::new();
+    for (key, one) in all {
+        match found.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, known)) => known.push(one),
+            None => found.push((key, vec![one])),
+        }
+    }
+    found
+}
+
 /// A word as a shell takes it.
 pub fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+@%^".contains(letter);

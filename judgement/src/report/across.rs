@@ -5,7 +5,7 @@ use super::kernels::Kernels;
 use super::number::{percent, times};
 use super::text::listing;
 use super::text_table::TextTable;
-use crate::plan::{Circumstances, Plan};
+use crate::plan::{Circumstances, Plan, grouped};
 use crate::verdict::{Verdict, strata};
 
 /// The circumstances of a run side by side.
@@ -86,14 +86,8 @@ impl Across {
 
     /// Which to take where, and where the order changes.
     pub(super) fn headline(&self) -> String {
-        let mut choices: Vec<(Option<String>, Vec<&str>)> = Vec::new();
-        for column in &self.columns {
-            let taken = column.taken();
-            match choices.iter_mut().find(|(known, _)| *known == taken) {
-                Some((_, titles)) => titles.push(&column.title),
-                None => choices.push((taken, vec![&column.title])),
-            }
-        }
+        let taken = self.columns.iter().map(|column| (column.taken(), column.title.as_str()));
+        let mut choices = grouped(taken);
         // What is not decided comes last.
         choices.sort_by_key(|(taken, _)| taken.is_none());
         let parts = choices.iter().map(|(taken, titles)| {

@@ -174,7 +174,6 @@ pub(super) fn with_tradeoffs() -> Story {
     story
 }
 
-/// Two filesystems under three kernels.
 pub(super) fn under_kernels() -> Story {
     const KERNELS: [&str; 3] = ["6.1", "6.12", "6.18"];
     let names: Vec<String> = ["ext2", "xfs"]

@@ -48,8 +48,7 @@ impl Harness {
                 simulated = Some(simulated.unwrap_or(0.0) + seconds);
             }
             for observation in &trial.observations {
-                let found = |name: &str| observation.measurements.iter().find(|one| one.metric == name);
-                let value = |name: &str| found(name).map(|one| one.value);
+                let value = |name: &str| observation.value(name);
                 let times = f64::from(observation.repetition) + 1.0;
                 measured += value("durable").or_else(|| value("returned")).unwrap_or(0.0) * times;
                 settle += value("settle").unwrap_or(0.0) * times;

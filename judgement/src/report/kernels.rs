@@ -211,7 +211,6 @@ impl Kernels {
         format!("{}, of {all} phases: {}.", self.title(), parts.join(", "))
     }
 
-    /// The phases in which something changed.
     pub(super) fn table(&self) -> TextTable {
         let rows = self.phases.iter().filter(|phase| phase.has_changed()).map(|phase| {
             let cells = MEASURES.map(|(title, ..)| phase.change(title).map_or("–".to_owned(), Change::shown));

@@ -50,9 +50,7 @@ pub struct Report<'a> {
     pub(super) blocks: ByBlock<'a>,
     /// The goal's metric in the phases of the first table.
     pub(super) picture: Option<Matrix>,
-    /// The time of the steps around the phases.
     pub(super) around: Option<Matrix>,
-    /// Rates and costs by phase.
     pub(super) details: Vec<Detail>,
     /// What the phases of the goal cost together.
     pub(super) costs: Vec<CostColumn>,

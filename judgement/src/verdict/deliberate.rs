@@ -49,7 +49,6 @@ impl Deliberation {
         Deliberation { looks, race, candidates }
     }
 
-    /// What the last look said.
     pub fn outcome(&self) -> Ruling {
         self.looks.last().map_or(Ruling::Continue, |look| look.outcome)
     }

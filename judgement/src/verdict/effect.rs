@@ -2,6 +2,7 @@
 
 use super::ByBlock;
 use super::goal::log_cost;
+use crate::journal::Trial;
 use crate::plan::{Candidate, Plan};
 use crate::statistics::{Estimate, Evidence};
 
@@ -12,14 +13,8 @@ pub struct OptionEffect {
     pub changed: String,
     /// What was changed, e.g. `encryption luks2`.
     pub change: String,
-    /// By phase, in the order asked for.
-    pub phases: Vec<Option<Effect>>,
-}
-
-/// How many times as much the goal's metric is with the option as without; more is worse.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Effect {
-    pub ratio: Estimate,
+    /// By phase, in the order asked for: how many times as much the goal's metric is with the option as without; more is worse.
+    pub phases: Vec<Option<Estimate>>,
 }
 
 /// What an effect amounts to, by its interval alone.
@@ -34,19 +29,15 @@ pub enum Seen {
     Unclear,
 }
 
-impl Effect {
-    fn of(differences: &[f64]) -> Option<Self> {
-        Some(Self { ratio: Evidence::of(differences)?.ratio() })
-    }
-
+impl Seen {
     /// With `tie` as the share that does not matter.
-    pub fn seen(&self, tie: f64) -> Seen {
+    pub fn of(ratio: &Estimate, tie: f64) -> Self {
         let (small, large) = (1.0 / (1.0 + tie), 1.0 + tie);
-        match self.ratio.low.zip(self.ratio.high) {
+        match ratio.low.zip(ratio.high) {
             None => Seen::TooFew,
             Some((low, high)) if low >= small && high <= large => Seen::Same,
-            Some((_, high)) if high < 1.0 && self.ratio.point < small => Seen::Better,
-            Some((low, _)) if low > 1.0 && self.ratio.point > large => Seen::Worse,
+            Some((_, high)) if high < 1.0 && ratio.point < small => Seen::Better,
+            Some((low, _)) if low > 1.0 && ratio.point > large => Seen::Worse,
             Some(_) => Seen::Unclear,
         }
     }
@@ -61,9 +52,8 @@ pub fn option_effects(plan: &Plan, blocks: &ByBlock<'_>, phases: &[&str]) -> Vec
     pairs
         .map(|(base, changed, change)| {
             let effect = |phase: &&str| {
-                Effect::of(
-                    &blocks.differences(&changed.name, &base.name, |trial| log_cost(metric, phase, trial)),
-                )
+                let log = |trial: &Trial| log_cost(metric, phase, trial);
+                Some(Evidence::of(&blocks.differences(&changed.name, &base.name, log))?.ratio())
             };
             OptionEffect {
                 base: base.name.clone(),
@@ -116,7 +106,7 @@ fn single_change(base: &Candidate, changed: &Candidate) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Effect, Seen, single_change};
+    use super::{Seen, single_change};
     use crate::plan::Candidate;
     use crate::statistics::Estimate;
 
@@ -124,7 +114,7 @@ mod tests {
     fn an_effect_is_only_claimed_where_its_whole_interval_agrees() {
         let seen = |low, point, high, n| {
             let end = |end| (n >= 3).then_some(end);
-            Effect { ratio: Estimate { point, low: end(low), high: end(high), n } }.seen(0.03)
+            Seen::of(&Estimate { point, low: end(low), high: end(high), n }, 0.03)
         };
         assert_eq!(seen(1.1, 1.2, 1.4, 6), Seen::Worse);
         assert_eq!(seen(0.5, 0.6, 0.9, 6), Seen::Better);

@@ -20,10 +20,8 @@ pub struct PhaseEstimate {
     /// blocks. A median without an interval where somebody has nothing.
     #[serde(flatten)]
     pub estimate: Estimate,
-    /// The smallest value of the sample.
     #[serde(skip)]
     pub min: f64,
-    /// The largest value of the sample.
     #[serde(skip)]
     pub max: f64,
 }

@@ -25,7 +25,6 @@ pub struct LegacyEstimate {
     pub n: usize,
 }
 
-/// The name of an estimator, as a report puts it.
 pub fn legacy_name(legacy: Legacy) -> &'static str {
     match legacy {
         Legacy::BestOf => "best run",

@@ -29,7 +29,7 @@ pub use compare::{
 };
 pub use cost::{CostColumn, cost_columns};
 pub use deliberate::{Deliberation, better_of};
-pub use effect::{Effect, OptionEffect, Seen, option_effects};
+pub use effect::{OptionEffect, Seen, option_effects};
 pub use estimates::{PhaseEstimate, estimate_all};
 pub use factors::{FactorEffect, Interaction};
 pub use goal::{LeftOutPhase, Yardstick, weights};

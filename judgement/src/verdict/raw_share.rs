@@ -13,7 +13,6 @@ use super::estimates::find;
 pub struct RawShare {
     pub candidate: String,
     pub phase: String,
-    /// Name of the rate's metric.
     pub metric: String,
     /// Median rate over the median rate of the bare device; 1 is all of it.
     pub share: f64,

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::{ByBlock, Rank, Yardstick};
-use crate::journal::Run;
+use crate::journal::{BlockState, Run};
+use crate::plan::grouped;
 use crate::plan::once_each;
 use crate::statistics::{Estimate, Evidence, fisher_tail, holm, mean};
 
@@ -37,14 +38,8 @@ pub struct AtSites {
 impl Sites {
     /// Of a run of several sites; `None` of any other, and where nothing was compared.
     pub fn of(run: &Run, yardstick: &Yardstick, trials: &ByBlock<'_>, ranking: &[Rank]) -> Option<Self> {
-        let mut places: Vec<(&str, Vec<u32>)> = Vec::new();
-        for block in run.prefix() {
-            let site = block.place.as_ref()?.site.as_str();
-            match places.iter_mut().find(|(known, _)| *known == site) {
-                Some((_, blocks)) => blocks.push(block.block),
-                None => places.push((site, vec![block.block])),
-            }
-        }
+        let place = |block: &BlockState| Some((block.place.as_ref()?.site.clone(), block.block));
+        let places = grouped(run.prefix().map(place).collect::<Option<Vec<_>>>()?);
         let [leader, rivals @ ..] = ranking else { return None };
         if places.len() < 2 || rivals.is_empty() {
             return None;
@@ -55,7 +50,7 @@ impl Sites {
             blocks.iter().filter_map(within).collect()
         };
         let by_site = |name: &str| {
-            places.iter().map(|(site, blocks)| ((*site).to_owned(), differences(name, blocks))).collect()
+            places.iter().map(|(site, blocks)| (site.clone(), differences(name, blocks))).collect()
         };
         let rivals = rivals.iter().map(|rival| rival.candidate.as_str());
         Some(Self::against(&leader.candidate, rivals, true, by_site))

@@ -48,7 +48,6 @@ impl Tradeoff {
     }
 }
 
-/// The tradeoffs of every ranked candidate, in the order of the ranking.
 pub(super) fn tradeoffs(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Tradeoff> {
     let names: Vec<&str> = ranking.iter().map(|rank| rank.candidate.as_str()).collect();
     let phases = grounds.yardstick.phases();

@@ -7,7 +7,6 @@ use super::record::Traced;
 #[derive(Debug, Clone, Default)]
 pub struct Share {
     pub requests: u64,
-    /// Bytes they were about.
     pub bytes: u64,
     /// Of reads and writes, how many went on where the one submitted before them ended, whichever that was.
     pub sequential: u64,
@@ -36,7 +35,6 @@ pub struct Metrics {
     pub span_ns: u64,
     /// Requests underway, on average over the time in which there were any.
     pub mean_depth: f64,
-    /// Most requests underway at once.
     pub most_depth: u64,
 }
 

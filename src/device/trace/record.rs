@@ -40,7 +40,6 @@ impl Traced {
         Traced { submitted_ns, completed_ns: None, operation, sector, sectors, flags: Flags::default() }
     }
 
-    /// The sector after the last.
     pub fn end(&self) -> u64 {
         self.sector.saturating_add(u64::from(self.sectors))
     }

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::host::root::Root;
 use crate::journal::{Record, Run, read};
-use crate::plan::{Dataset, Plan, digest};
+use crate::plan::{Dataset, Plan, digest, grouped};
 use crate::study::RunFolder;
 
 use hide::{hide, learn, leave_out};
@@ -38,7 +38,6 @@ pub struct Packed {
 #[derive(Debug)]
 pub struct Hiding<'a> {
     pub also: &'a [String],
-    /// Names of the user's accounts.
     pub users: &'a [String],
     /// The user's home; empty where there is none.
     pub home: &'a str,
@@ -80,16 +79,11 @@ pub fn pack(
     hide("", &mut own_plan, &mut names);
     let own_plan: Plan = serde_json::from_value(own_plan).map_err(PackError::Name)?;
     let own_digest = digest(&own_plan);
-    let mut left_out: Vec<(&'static str, usize)> = Vec::new();
+    let mut left_out: Vec<(&'static str, ())> = Vec::new();
     let mut clean = Vec::with_capacity(records.len());
     for mut value in records.drain(..) {
         if let Value::Object(record) = &mut value {
-            if let Some(what) = leave_out(record, names.own_files) {
-                match left_out.iter_mut().find(|(known, _)| *known == what) {
-                    Some((_, count)) => *count += 1,
-                    None => left_out.push((what, 1)),
-                }
-            }
+            left_out.extend(leave_out(record, names.own_files).map(|what| (what, ())));
             for (key, value) in [("id", &run), ("plan_digest", &own_digest)] {
                 if let Some(known) = record.get_mut(key) {
                     *known = value.as_str().into();
@@ -104,6 +98,7 @@ pub fn pack(
         let (one, several) = kind.words();
         (format!("{} {}", different.len(), if different.len() == 1 { one } else { several }), *places)
     };
+    let left_out = grouped(left_out).into_iter().map(|(what, all)| (what, all.len())).collect();
     Ok(Packed { size, replaced: names.found.iter().map(said).collect(), left_out, unstable })
 }
 

@@ -57,7 +57,6 @@ pub fn cpu_times(root: &Root) -> Result<CpuTimes, ReadError> {
     CpuTimes::parse(&root.text("proc/stat")?, &root.path("proc/stat"))
 }
 
-/// Number of processors that are on line.
 pub fn cpu_count(root: &Root) -> Result<usize, ReadError> {
     let text = root.text("proc/stat")?;
     let numbered = |line: &&str| {

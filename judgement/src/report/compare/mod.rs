@@ -34,7 +34,6 @@ pub struct ComparisonReport<'a> {
     pub found: &'a History,
 }
 
-/// Writes the comparison in the given format.
 pub fn write_comparison(
     report: ComparisonReport<'_>,
     format: Format,

@@ -67,7 +67,6 @@ struct Row {
     behind: Vec<(String, Estimate)>,
 }
 
-/// Writes the table in the given format.
 pub fn write_devices(
     report: &DeviceReport,
     format: Format,

@@ -8,7 +8,7 @@ use super::index::Index;
 use crate::report::number::{percent, times, times_within};
 use crate::report::text::{count, one_line};
 use crate::report::{Report, factors};
-use crate::verdict::{Effect, Estimate, OptionEffect, Seen};
+use crate::verdict::{Estimate, OptionEffect, Seen};
 
 /// The strips of effects show at least this factor and at most the other, to either side.
 const NARROWEST: f64 = 1.25;
@@ -23,7 +23,7 @@ fn reach<'a>(ratios: impl Iterator<Item = &'a Estimate>) -> f64 {
 pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
     let goal = report.plan.goal.metric.as_str();
     let rows = &report.effects;
-    let ratios = || rows.iter().flat_map(|effect| effect.phases.iter().flatten()).map(|effect| &effect.ratio);
+    let ratios = || rows.iter().flat_map(|effect| effect.phases.iter().flatten());
     let reach = reach(ratios());
     let claims = ratios().any(|ratio| ratio.low.is_some());
     html! {
@@ -109,7 +109,7 @@ fn row(report: &Report<'_>, index: &Index<'_>, option: &OptionEffect, reach: f64
             }
             @for effect in &option.phases {
                 @match effect {
-                    Some(effect) => { (cell(report, effect, reach)) }
+                    Some(ratio) => { (drawn(ratio, Seen::of(ratio, report.plan.protocol.tie), reach)) }
                     None => { td.none { "–" } }
                 }
             }
@@ -126,10 +126,6 @@ fn looks(seen: Seen) -> (&'static str, &'static str, &'static str) {
         Seen::Worse => ("behind", "◄", "worse: "),
         Seen::Unclear => ("unclear", "?", "unclear: "),
     }
-}
-
-fn cell(report: &Report<'_>, effect: &Effect, reach: f64) -> Markup {
-    drawn(&effect.ratio, effect.seen(report.plan.protocol.tie), reach)
 }
 
 fn drawn(ratio: &Estimate, seen: Seen, reach: f64) -> Markup {

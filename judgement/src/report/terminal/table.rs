@@ -33,7 +33,6 @@ pub(super) fn name_width<'a>(names: impl Iterator<Item = &'a str>) -> usize {
     names.map(|name| width(&one_line(name))).max().unwrap_or(0).clamp("candidate".len(), LONGEST_NAME)
 }
 
-/// A name as it stands in the first column.
 pub(super) fn shown_name(name: &str, signs: Signs) -> String {
     shorten(&one_line(name), LONGEST_NAME, signs.more)
 }
