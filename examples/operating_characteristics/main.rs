@@ -51,6 +51,8 @@ fn centres(truth: Truth, candidates: usize, normal: &mut dyn FnMut() -> f64) -> 
 struct Tally {
     runs: u32,
     wrong: u32,
+    /// Runs that end with somebody behind the leader.
+    behind: u32,
     undecided: u32,
     blocks: u64,
     trials: u64,
@@ -78,6 +80,7 @@ fn simulate(
             }
         };
         tally.runs += 1;
+        tally.behind += u32::from(look.rivals.iter().any(|rival| rival.behind && !rival.tied));
         tally.blocks += u64::from(look.block);
         let best = world.centres().iter().copied().fold(f64::INFINITY, f64::min);
         match (look.outcome, look.leader) {
@@ -136,6 +139,7 @@ fn main() -> ExitCode {
     });
     by_size(&rows);
     by_kind(&rows, &request.deviations);
+    by_chance(&rows, &request.deviations);
     if request.all {
         every(&rows);
     }
@@ -235,6 +239,25 @@ fn by_kind(rows: &[Row], deviations: &[f64]) {
             let wrong = here.clone().map(Row::wrong).fold(0.0, f64::max);
             let scattered = here.filter(|row| row.truth == Truth::Scattered);
             print!(" {wrong:.1} ({:.1}) |", scattered.map(Row::undecided).fold(0.0, f64::max));
+        }
+        println!();
+    }
+}
+
+/// All are the same: how often somebody is called behind all the same, for each number of candidates.
+fn by_chance(rows: &[Row], deviations: &[f64]) {
+    print!("\n| kind of noise: somebody behind %, of {CANDIDATES:?} that are the same |");
+    deviations.iter().for_each(|deviation| print!(" {:.0} % |", 100.0 * deviation));
+    println!("\n|---|{}", "--:|".repeat(deviations.len()));
+    for (_, kind) in NOISES {
+        print!("| {kind} |");
+        for deviation in deviations {
+            let here = rows.iter().filter(|row| {
+                let equal = row.truth == Truth::Equal && row.kind == kind;
+                equal && row.deviation.to_bits() == deviation.to_bits()
+            });
+            let shares: Vec<String> = here.map(|row| format!("{:.1}", row.share(row.tally.behind))).collect();
+            print!(" {} |", shares.join(" "));
         }
         println!();
     }

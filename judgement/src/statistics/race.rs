@@ -162,8 +162,7 @@ impl Race {
         let block = self.rows.len() as u32;
         let leader = if block >= 2 { self.leader() } else { None };
         let rivals = leader.map_or(Vec::new(), |leader| self.rivals(leader));
-        let outcome = self.look(before, block, leader, &rivals);
-        Look { block, leader, rivals, outcome }
+        Look { block, leader, outcome: self.look(before, block, leader, &rivals), rivals }
     }
 
     fn look(&mut self, before: u32, block: u32, leader: Option<usize>, rivals: &[Rival]) -> Ruling {
@@ -206,9 +205,11 @@ impl Race {
         self.withdrawn.iter().filter(|withdrawn| !**withdrawn).count()
     }
 
-    /// The share of the level that is left for placing a rival, by a variance of so many degrees of freedom.
-    fn placing(&self, degrees: f64) -> f64 {
-        if self.left() == 2 && degrees < FEW_DEGREES { PLACING_EARLY } else { 1.0 }
+    /// The level for placing a rival by so many blocks of its own and a variance of so many degrees of freedom: who rested early
+    /// is not placed by what later blocks allow, nor as one of the few that they try.
+    fn placing(&self, blocks: usize, degrees: f64) -> f64 {
+        let share = if self.left() == 2 && degrees < FEW_DEGREES { PLACING_EARLY } else { 1.0 };
+        share * level(u32::try_from(blocks).unwrap_or(MOST), self.left())
     }
 
     fn bound(&self) -> f64 {
@@ -227,10 +228,9 @@ impl Race {
         let (bound, evidence, candidates) = (self.bound(), &rival.evidence, self.taking_part().len());
         let rested = self.rows.len().saturating_sub(evidence.count);
         let level = |sides: f64| {
-            move |blocks: usize| {
-                let degrees = evidence.degrees + (blocks - evidence.count) as f64;
-                let share = if rival.not_better { self.placing(degrees) } else { 1.0 };
-                share / sides * level(u32::try_from(blocks + rested).unwrap_or(MOST), candidates)
+            move |blocks: usize| match rival.not_better {
+                true => self.placing(blocks, evidence.degrees + (blocks - evidence.count) as f64) / sides,
+                false => level(u32::try_from(blocks + rested).unwrap_or(MOST), candidates),
             }
         };
         let reversed = Evidence { difference: -evidence.difference, ..*evidence };
@@ -270,10 +270,10 @@ impl Race {
             .zip(samples.iter().zip(Evidence::among(&samples)))
             .map(|(candidate, (sample, evidence))| {
                 let not_better = evidence.p_above(-bound) <= level;
-                let level = level * self.placing(evidence.degrees);
-                let tied = not_better && evidence.p_below(bound) <= level;
+                let placing = self.placing(sample.len(), evidence.degrees);
+                let tied = not_better && evidence.p_below(bound) <= placing;
                 let backed_from = evidence.backed_from(sample);
-                let behind = evidence.p_above(0.0) <= level / SIDES && sample.len() >= backed_from;
+                let behind = evidence.p_above(0.0) <= placing / SIDES && sample.len() >= backed_from;
                 Rival { candidate, evidence, backed_from, not_better, behind, tied }
             })
             .collect();
