@@ -11,6 +11,8 @@ mod estimate;
 mod evidence;
 mod multiple;
 mod race;
+#[cfg(test)]
+mod race_tests;
 mod sample;
 
 pub use additive::Additive;

@@ -1,0 +1,117 @@
+//! The rule that ends a run: whom it recommends, who rests, who comes back.
+
+use proptest::prelude::{any, proptest};
+
+use super::race::{Look, Race, Rule, Ruling, level};
+
+const RULE: Rule = Rule { tie: 0.03, minimum: 3, maximum: 10, ranked: false, early: true };
+
+/// Scores in per cent; a negative number is one without a result.
+fn row(percent: &[f64]) -> Vec<Option<f64>> {
+    percent.iter().map(|value| Some(if *value >= 0.0 { value / 100.0 } else { f64::NAN })).collect()
+}
+
+fn after(rule: Rule, blocks: &[Vec<f64>]) -> (Race, Look) {
+    let mut race = Race::new(rule, blocks[0].len());
+    let mut looks: Vec<Look> = blocks.iter().map(|block| race.block(&row(block))).collect();
+    (race, looks.pop().unwrap())
+}
+
+#[test]
+fn verdicts() {
+    let ranked = Rule { ranked: true, ..RULE };
+    let blocks = |rows: &[&[f64]]| rows.iter().map(|row| row.to_vec()).collect::<Vec<_>>();
+    let same = |row: &[f64], times: usize| vec![row.to_vec(); times];
+    let clear = blocks(&[&[1.0, 50.0], &[2.0, 50.5], &[1.5, 51.0]]);
+    let lucky = blocks(&[&[1.0, 9.0], &[2.0, 10.6], &[1.5, 10.0]]);
+    let close = blocks(&[&[1.0, 9.0], &[2.0, 1.5], &[1.0, 9.5]]);
+    let screened = blocks(&[&[0.0, 100.0, 99.0, 5.0, 90.0], &[5.0, 100.5, 98.0, 4.0, 91.0]]);
+    let withdrawn = blocks(&[&[1.0, 50.0], &[1.1, 50.0], &[1.0, -1.0]]);
+    let [recommended, undecided, go_on] = [Ruling::Recommended, Ruling::Undecided, Ruling::Continue];
+    for (name, rule, blocks, outcome, racing) in [
+        ("clear", RULE, clear.clone(), recommended, vec![0, 1]),
+        ("too early", RULE, clear[..2].to_vec(), go_on, vec![0, 1]),
+        ("the same to the last digit", ranked, same(&[1.0, 1.0], 3), recommended, vec![0, 1]),
+        ("apart, without any noise", ranked, same(&[1.0, 1.5, 9.0], 3), recommended, vec![0, 1, 2]),
+        ("close", RULE, close, go_on, vec![0, 1]),
+        ("three lucky ones place nobody", ranked, lucky.clone(), go_on, vec![0, 1]),
+        ("five do", ranked, [lucky.clone(), lucky[..2].to_vec()].concat(), recommended, vec![0, 1]),
+        ("withdrawn", RULE, withdrawn, undecided, vec![0]),
+        ("nobody", RULE, same(&[-1.0, -1.0], 3), undecided, vec![]),
+        ("screened", RULE, screened.clone(), go_on, vec![0, 3]),
+        ("where nobody may rest early", Rule { early: false, ..RULE }, screened, go_on, vec![0, 1, 2, 3, 4]),
+        ("nobody leads alone", RULE, same(&[0.0, 100.0, 100.5, 90.0, 90.1], 2), go_on, vec![0, 3]),
+    ] {
+        let (race, look) = after(rule, &blocks);
+        assert_eq!((look.outcome, race.racing()), (outcome, racing), "{name}: {look:?}");
+    }
+}
+
+#[test]
+fn who_failed_at_one_site_leads_at_none() {
+    let mut race = Race::new(RULE, 3);
+    let look = race.round(&[[-1.0, 5.0, 6.0], [1.0, 5.0, 6.0]].map(|scores| row(&scores)));
+    assert_eq!((look.leader, look.rivals.len(), race.racing()), (Some(1), 1, vec![1, 2]));
+}
+
+#[test]
+fn trials_that_were_saved_are_used() {
+    let mut race = Race::new(Rule { maximum: 4, ..RULE }, 6);
+    let all = |at: u32| row(&[f64::from(at % 2) * 8.0, 4.0, 300.0, 301.0, 302.0, 303.0]);
+    let ended = (1..50).find(|at| block_of(&mut race, &all(*at)).outcome == Ruling::Undecided);
+    assert_eq!((ended, race.racing()), (Some(8), vec![0, 1]));
+}
+
+#[test]
+fn who_rests_comes_back_when_nobody_else_is_in_question() {
+    let mut race = Race::new(Rule { maximum: 30, ..RULE }, 5);
+    let mut asked = Vec::new();
+    for block in 0..20 {
+        let away = if block % 2 == 0 { 8.0 } else { -8.0 };
+        block_of(&mut race, &row(&[10.0, 14.0, 40.0 + away, 41.0 - away, 42.0 + away]));
+        asked.push(race.racing().contains(&2));
+    }
+    let comes_back = asked.windows(2).any(|two| two == [false, true]);
+    assert!(comes_back && race.racing().len() > 1, "{asked:?}");
+}
+
+/// A block of those the rule asks for.
+fn block_of(race: &mut Race, all: &[Option<f64>]) -> Look {
+    let racing = race.racing();
+    let scores: Vec<_> = (0..all.len()).map(|at| all[at].filter(|_| racing.contains(&at))).collect();
+    race.block(&scores)
+}
+
+#[test]
+fn who_rested_is_not_placed_by_what_later_blocks_allow() {
+    let mut race = Race::new(Rule { maximum: 30, ..RULE }, 5);
+    let rows = (0..20).map(|at| f64::from(at % 2)).map(|away| row(&[1.0 - away, 1.0 + away, 3.5, 3.6, 3.7]));
+    let look = rows.map(|scores| block_of(&mut race, &scores)).last().unwrap();
+    let rested = look.rivals.iter().find(|rival| rival.candidate == 2).unwrap();
+    assert!(rested.evidence.count == 2 && rested.evidence.p_above(0.0) < level(20, 2) && !rested.behind);
+}
+
+#[test]
+fn what_would_settle_it_is_known() {
+    let (race, look) = after(RULE, &[[1.0, 6.0], [3.0, 1.5], [1.0, 4.0], [2.0, 3.0]].map(Vec::from));
+    let blocks = race.settled_after(&look.rivals[0]).unwrap();
+    assert!((5..60).contains(&blocks), "{blocks}");
+}
+
+proptest! {
+    #[test]
+    fn a_replay_decides_alike_and_nobody_races_alone(seed in any::<u64>(), blocks in 3u64..12) {
+        let score = |block: u64, candidate: u64| {
+            let mixed = (seed ^ (block << 20) ^ candidate).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+            Some(0.2 * candidate as f64 + mixed as f64 / (1 << 24) as f64)
+        };
+        let mut race = Race::new(RULE, 4);
+        let mut again = Race::new(RULE, 4);
+        for block in 0..blocks {
+            let scores: Vec<_> = (0..4).map(|candidate| score(block, candidate)).collect();
+            let look = block_of(&mut race, &scores);
+            assert_eq!(block_of(&mut again, &scores), look);
+            assert!(race.racing().len() > 1 && look.leader.is_none_or(|leader| race.racing().contains(&leader)));
+        }
+    }
+}
