@@ -127,6 +127,7 @@ fn every_chart_is_drawn_and_its_controls_work() {
     let seen = look(&browser, &demo(), 1200, &[]);
     assert_eq!(seen["figures"], 11, "{seen}");
     assert_eq!(seen["drawn"], seen["figures"], "{seen}");
+    assert!(seen["points"].as_u64().unwrap() >= 32, "each of sixteen trials at both clocks: {seen}");
     assert_eq!(seen["unnamed"], 0, "{seen}");
     assert_eq!((seen["rows"].as_u64(), seen["rows_less"].as_u64()), (Some(16), Some(15)), "{seen}");
     assert_eq!((seen["ticks"].as_u64(), seen["ticks_less"].as_u64()), (Some(16), Some(15)), "{seen}");

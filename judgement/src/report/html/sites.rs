@@ -33,7 +33,7 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
                 @for rival in &sites.rivals { th scope="col" { (one_line(&rival.candidate)) } }
             } }
             tbody { @for row in rows { tr {
-                th scope="row" { span.name { (one_line(&row.title)) } }
+                th scope="row" { span.name.whole { (one_line(&row.title)) } }
                 @let own = blocks.get(row.title.as_str());
                 @if differ { td.words { @if own.is_some() { (device(&row.title)) } } }
                 td { @if let Some(own) = own { (own) } }
