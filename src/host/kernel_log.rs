@@ -11,6 +11,10 @@ use super::foreign::harmless;
 /// More lines than this are not kept: the last ones say most.
 const MOST_LINES: usize = 6;
 
+/// The bits of a priority that are its level, and the last level that is more than a notice (syslog(3)).
+const LEVEL: u32 = 7;
+const WARNING: u32 = 4;
+
 /// The kernel's log from a moment on.
 #[derive(Debug)]
 pub struct KernelLog {
@@ -64,9 +68,14 @@ impl KernelLog {
     }
 }
 
-/// The message of a record: `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;MESSAGE`, and lines about the device after it.
+/// The message of a record: `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;MESSAGE`, and lines about the device after it. A notice or
+/// less (that it was mounted) is no reason for anything.
 fn message(record: &str) -> Option<String> {
-    let (_, text) = record.split_once(';')?;
+    let (head, text) = record.split_once(';')?;
+    let priority: u32 = head.split(',').next()?.parse().ok()?;
+    if priority & LEVEL > WARNING {
+        return None;
+    }
     let line = text.lines().next()?.trim();
     (!line.is_empty()).then(|| harmless(line))
 }
@@ -77,7 +86,8 @@ mod tests {
 
     #[test]
     fn a_record_holds_a_message_and_more() {
-        let record = "6,339,5140900,-;EXT4-fs (loop0): Unrecognized mount option \"x;y\"\n SUBSYSTEM=block\n";
+        assert_eq!(message("6,340,5140901,-;EXT4-fs (loop0): mounted filesystem"), None);
+        let record = "3,339,5140900,-;EXT4-fs (loop0): Unrecognized mount option \"x;y\"\n SUBSYSTEM=block\n";
         assert_eq!(message(record).unwrap(), "EXT4-fs (loop0): Unrecognized mount option \"x;y\"");
         assert_eq!(message("no record"), None);
     }

@@ -26,7 +26,9 @@ pub enum WorkError {
     BadInto { operation: &'static str, into: String },
     #[error("{operation}: cannot {failure}")]
     Io { operation: &'static str, failure: IoFailure },
-    #[error("{operation}: {problem}")]
+    #[error(
+        "{operation}: {problem}; hint: where a command of the plan changed it, read it with a command: operations verify their own data"
+    )]
     Wrong { operation: &'static str, problem: CompareError },
     #[error("{operation}: {at}: saw {saw}, but there must be {expected}")]
     Miscounted { operation: &'static str, at: String, saw: String, expected: String },

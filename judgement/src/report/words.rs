@@ -201,8 +201,9 @@ fn costs(report: &Report<'_>) -> Vec<String> {
         .map(|one| one.candidate.as_str())
         .collect();
     if !beaten.is_empty() {
-        let known =
-            COSTS.into_iter().filter(|cost| verdict.tradeoffs.iter().any(|one| one.cost(*cost).is_some()));
+        let known = COSTS.into_iter().filter(|cost| {
+            verdict.tradeoffs.iter().any(|one| one.cost(*cost).is_some_and(|found| found.point > 0.0))
+        });
         let compared: Vec<&str> = std::iter::once("time").chain(known.map(name)).collect();
         sentences.push(format!(
             "With these weights nothing speaks for {}: another is as good or better in {}.",

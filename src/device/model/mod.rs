@@ -152,7 +152,10 @@ impl Model {
                 "ask for less, or raise `capacity` in a copy of the model",
             )
         } else if size_bytes < 1 << 20 || !size_bytes.is_multiple_of(512) {
-            ("sizes are multiples of 512 bytes, from 1 MiB on".to_owned(), "ask for another size")
+            (
+                "sizes are multiples of 512 bytes, from 1 MiB on".to_owned(),
+                "whole GB and whole MiB are: size = \"512MiB\"",
+            )
         } else {
             return Ok(());
         };
