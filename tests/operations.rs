@@ -200,10 +200,7 @@ fn every_difference_is_counted_and_the_first_are_named_in_order() {
     }
     fs::write(bench.mount().join("some/where/new"), "").unwrap();
     let shown = bench.verify_all().unwrap_err().to_string();
-    assert!(
-        shown.contains(": new should not be there; ") && shown.contains("; and 36 more; hint: "),
-        "{shown}"
-    );
+    assert!(shown.contains(": new should not be there; ") && shown.contains("; and 36 more; "), "{shown}");
     assert_eq!(shown.matches("is missing").count(), 4, "{shown}");
     assert!((0..9).all(|_| bench.verify_all().unwrap_err().to_string() == shown));
 }

@@ -111,7 +111,7 @@ fn found(report: &Report<'_>) -> Vec<String> {
         sentences.push(format!("Take {leader}: nobody is better by more than {within}."));
     }
     for (relation, words) in [
-        (Relation::NotBetter, "Not better by more than that, though not certainly behind"),
+        (Relation::NotBetter, "Not better by more than that, but not placed for certain yet"),
         (Relation::Tied, "Tied with it, closer than matters"),
         (Relation::Behind, "Certainly behind"),
     ] {
