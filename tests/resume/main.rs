@@ -132,8 +132,9 @@ fn as_recorded() {
 fn when_candidates_are_behind() {
     let slower = vec![("nilfs2", 9.0), ("btrfs", 4.0), ("ext4-plain", 3.0)];
     let report = survives_interruptions(&ALL, 4, Tale { slower, ..Tale::default() });
-    assert_eq!(report["verdict"]["outcome"], "ranked", "{report:#}");
-    assert_eq!(report["verdict"]["recommended"], "ext4");
+    assert_eq!(report["verdict"]["recommended"], "ext4", "{report:#}");
+    // Trials stray by 45 %: only the slowest is behind for certain.
+    assert_eq!(report["verdict"]["behind"], serde_json::json!(["nilfs2"]), "{report:#}");
 }
 
 #[test]
