@@ -64,6 +64,8 @@ fn what_hangs_on_blocks_that_were_set_aside_says_so_and_is_not_certain() {
     let shown = page(&story, Format::Markdown);
     let limit = "2 of 7 blocks lie far from the others and were set aside: with all of them ext4:noatime takes 1.06 (0.97 to 1.16) times as long as ext4";
     assert!(shown.contains(limit), "{shown}");
+    let shown = page(&story, Format::Html);
+    assert!(shown.contains("≤ not better<") && !shown.contains("✕ behind<"), "{shown}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::report::matrix::{Cell, Column, Mark, Matrix, times_worse};
 use crate::report::number::{percent, times};
 use crate::report::text::one_line;
 use crate::report::{CandidateEntry, Report, noise};
+use crate::verdict::Relation;
 
 /// The strips begin a little below the best, so that its own interval has room, and end here at the latest: what is
 /// slower is marked as lying beyond.
@@ -141,19 +142,19 @@ fn row(
 /// What the verdict says of a candidate: text, class. Of one that was only compared with itself it says nothing.
 fn state(report: &Report<'_>, entry: &CandidateEntry<'_>) -> Option<(&'static str, &'static str)> {
     let verdict = &report.verdict;
-    let among = |names: &[String]| names.iter().any(|name| name == entry.name);
     if entry.status != CandidateStatus::Ok || noise::against_itself(report).is_some() {
-        None
-    } else if verdict.recommended.as_deref() == Some(entry.name) {
-        Some(("► take", "best"))
-    } else if among(&verdict.tied) {
-        Some(("≈ tied", "tied"))
-    } else if among(&verdict.behind) {
-        Some(("✕ behind", "out"))
-    } else if among(&verdict.open) {
-        Some(("? open", "open"))
-    } else {
-        None
+        return None;
+    }
+    if verdict.recommended.as_deref() == Some(entry.name) {
+        return Some(("► take", "best"));
+    }
+    let standing = verdict.standings.iter().find(|standing| standing.candidate == entry.name);
+    match standing.map(|standing| standing.relation) {
+        Some(Relation::Tied) => Some(("≈ tied", "tied")),
+        Some(Relation::Behind) => Some(("✕ behind", "out")),
+        Some(Relation::NotBetter) => Some(("≤ not better", "open")),
+        Some(Relation::Open) => Some(("? open", "open")),
+        None => verdict.open.iter().any(|name| name == entry.name).then_some(("? open", "open")),
     }
 }
 
