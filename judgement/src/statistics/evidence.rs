@@ -140,7 +140,8 @@ impl Evidence {
     pub fn backed_from(&self, sample: &[f64]) -> usize {
         let against = sample.iter().filter(|value| **value <= 0.0).count();
         let backed = |tosses: &usize| fair_coin_tail(*tosses, against) <= BACKED;
-        if self.count == sample.len() { 0 } else { (against..).find(backed).unwrap_or(usize::MAX) }
+        // Who has enough need not know with how few it would have had.
+        if self.count == sample.len() { 0 } else { (sample.len()..).find(backed).unwrap_or(usize::MAX) }
     }
 
     /// How many blocks in all it would take to make [`p_above`](Self::p_above) at most the `level` that so many blocks have,
