@@ -228,36 +228,32 @@ fn by_size(rows: &[Row]) {
 
 /// Every kind of noise: the most wrong of all sizes and truths, and the most undecided where centres are scattered.
 fn by_kind(rows: &[Row], deviations: &[f64]) {
-    print!("\n| kind of noise: wrong %, at most (undecided %, at most) |");
-    deviations.iter().for_each(|deviation| print!(" {:.0} % |", 100.0 * deviation));
-    println!("\n|---|{}", "--:|".repeat(deviations.len()));
-    for (_, kind) in NOISES {
-        print!("| {kind} |");
-        for deviation in deviations {
-            let here =
-                rows.iter().filter(|row| row.kind == kind && row.deviation.to_bits() == deviation.to_bits());
-            let wrong = here.clone().map(Row::wrong).fold(0.0, f64::max);
-            let scattered = here.filter(|row| row.truth == Truth::Scattered);
-            print!(" {wrong:.1} ({:.1}) |", scattered.map(Row::undecided).fold(0.0, f64::max));
-        }
-        println!();
-    }
+    by_noise(rows, deviations, "wrong %, at most (undecided %, at most)", |here| {
+        let wrong = here.iter().map(|row| row.wrong()).fold(0.0, f64::max);
+        let scattered = here.iter().filter(|row| row.truth == Truth::Scattered);
+        format!("{wrong:.1} ({:.1})", scattered.map(|row| row.undecided()).fold(0.0, f64::max))
+    });
 }
 
 /// All are the same: how often somebody is called behind all the same, for each number of candidates.
 fn by_chance(rows: &[Row], deviations: &[f64]) {
-    print!("\n| kind of noise: somebody behind %, of {CANDIDATES:?} that are the same |");
+    let title = format!("somebody behind %, of {CANDIDATES:?} that are the same");
+    by_noise(rows, deviations, &title, |here| {
+        let equal = here.iter().filter(|row| row.truth == Truth::Equal);
+        equal.map(|row| format!("{:.1}", row.share(row.tally.behind))).collect::<Vec<_>>().join(" ")
+    });
+}
+
+/// A table of every kind of noise by its deviation.
+fn by_noise(rows: &[Row], deviations: &[f64], title: &str, cell: impl Fn(&[&Row]) -> String) {
+    print!("\n| kind of noise: {title} |");
     deviations.iter().for_each(|deviation| print!(" {:.0} % |", 100.0 * deviation));
     println!("\n|---|{}", "--:|".repeat(deviations.len()));
     for (_, kind) in NOISES {
         print!("| {kind} |");
         for deviation in deviations {
-            let here = rows.iter().filter(|row| {
-                let equal = row.truth == Truth::Equal && row.kind == kind;
-                equal && row.deviation.to_bits() == deviation.to_bits()
-            });
-            let shares: Vec<String> = here.map(|row| format!("{:.1}", row.share(row.tally.behind))).collect();
-            print!(" {} |", shares.join(" "));
+            let same = |row: &&Row| row.kind == kind && row.deviation.to_bits() == deviation.to_bits();
+            print!(" {} |", cell(&rows.iter().filter(same).collect::<Vec<_>>()));
         }
         println!();
     }

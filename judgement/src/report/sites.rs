@@ -57,7 +57,7 @@ impl Rows {
             Row::new(sites, title, |rival| {
                 let points = rival.each.iter().map(|(_, found)| found.point);
                 let point = if most { points.reduce(f64::max) } else { points.reduce(f64::min) }?;
-                Some(Estimate { point, low: None, high: None, n: 1 })
+                Some(Estimate::without_interval(point, 1))
             })
         };
         together.extend([extreme("the least at one", false), extreme("the most at one", true)]);
