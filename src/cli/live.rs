@@ -2,12 +2,11 @@
 
 use crate::journal::{Event, Run, TrialId};
 use crate::plan::Plan;
-use crate::report::{Format, Report};
+use crate::report::Format;
 use crate::study::{Observer, RunFolder};
 
 use super::CliError;
-use super::report::{PAGE, replace};
-use super::requests::requests;
+use super::report::{PAGE, gathered, replace};
 
 /// Writes the page after each block, and passes on what it hears.
 pub(super) struct Live<'a> {
@@ -34,8 +33,7 @@ impl Observer for Live<'_> {
 
 /// Replaces the page by what is known now.
 pub(super) fn write_page(folder: &RunFolder, plan: &Plan, run: &Run) -> Result<(), CliError> {
-    let mut report = Report::new(plan, run, Some(folder.path().to_owned()));
-    report.requests = requests(folder.path(), plan, run);
+    let mut report = gathered(Some(folder), plan, run, true);
     report.live = true;
     replace(&report, Format::Html, &folder.path().join(PAGE))
 }

@@ -23,6 +23,7 @@ mod requests;
 mod resume;
 mod run;
 mod show;
+mod to_use;
 mod trace;
 mod vocabulary;
 

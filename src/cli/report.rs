@@ -13,6 +13,7 @@ use crate::study::RunFolder;
 
 use super::opened::{open_run, read_run};
 use super::requests::requests;
+use super::to_use::to_use;
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
@@ -64,7 +65,6 @@ impl FormatArgument {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let (folder, plan, run) = open_run(&arguments.run)?;
-    let mut report = Report::new(&plan, &run, folder.as_ref().map(|folder| folder.path().to_owned()));
     let format = match (arguments.format, arguments.open) {
         (None | Some(FormatArgument::Html), true) => FormatArgument::Html,
         (Some(_), true) => {
@@ -75,9 +75,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
         }
         (format, false) => format.unwrap_or(FormatArgument::Terminal),
     };
-    if let (FormatArgument::Html, Some(folder)) = (format, &folder) {
-        report.requests = requests(folder.path(), &plan, &run);
-    }
+    let mut report = gathered(folder.as_ref(), &plan, &run, format == FormatArgument::Html);
     let page = folder.map_or_else(|| arguments.run.with_extension("html"), |folder| folder.path().join(PAGE));
     let file = arguments.output.clone().or_else(|| arguments.open.then(|| page.clone()));
     if file.is_none() {
@@ -109,10 +107,24 @@ pub(super) fn show_result(folder: &RunFolder, plan: &Plan, all: bool) -> Result<
     show_run(folder, plan, &read_run(folder, plan)?, all)
 }
 
+/// The report with what is known outside of plan and journal; for a page, what modelled devices were asked for, too.
+pub(super) fn gathered<'a>(
+    folder: Option<&RunFolder>,
+    plan: &'a Plan,
+    run: &'a Run,
+    page: bool,
+) -> Report<'a> {
+    let mut report = Report::new(plan, run, folder.map(|folder| folder.path().to_owned()));
+    if let Some(folder) = folder.filter(|_| page) {
+        report.requests = requests(folder.path(), plan, run);
+    }
+    report.to_use = report.taken().and_then(to_use);
+    report
+}
+
 /// The same of a run that is known already.
 pub(super) fn show_run(folder: &RunFolder, plan: &Plan, run: &Run, all: bool) -> Result<Exit, CliError> {
-    let mut report = Report::new(plan, run, Some(folder.path().to_owned()));
-    report.requests = requests(folder.path(), plan, run);
+    let mut report = gathered(Some(folder), plan, run, true);
     let kept: Result<(), CliError> =
         [(PAGE, Format::Html), ("report.md", Format::Markdown), ("report.json", Format::Json)]
             .into_iter()

@@ -4,6 +4,7 @@ use super::exit::{ExitCodes, Meaning};
 use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
+use super::properties::Property;
 use super::tool::{Package, Packages, Tool};
 
 const BTRFS_PROGS: Packages = Packages {
@@ -41,6 +42,10 @@ pub(super) static BTRFS: Filesystem = Filesystem {
         data_checksums: true,
         compression: &["zlib", "lzo", "zstd"],
         directory_index: DirectoryIndex::Always("B-tree of name hashes"),
+        changed_by: &[
+            ("nodatasum", Property::DataChecksums, false),
+            ("nodatacow", Property::DataChecksums, false),
+        ],
         maximum_file: 1 << 63,
         maximum_volume: 1 << 64,
         kernel_status: "In the kernel, actively developed.",

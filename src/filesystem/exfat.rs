@@ -27,10 +27,12 @@ pub(super) static EXFAT: Filesystem = Filesystem {
     minimum_size: 3 << 20,
     facts: FilesystemFacts {
         syncfs_flushes: Some(false),
+        permissions: false,
+        read_by: &["Windows", "macOS"],
         maximum_file: 128 << 50,
         maximum_volume: 128 << 50,
         kernel_status: "In the kernel since 5.7, maintained.",
-        source: "Microsoft, exFAT file system specification (2019); fs/exfat",
+        source: "Microsoft, exFAT file system specification (2019); fs/exfat; Apple, Disk Utility User Guide",
         ..FilesystemFacts::PLAIN
     },
     ..Filesystem::PLAIN

@@ -26,8 +26,8 @@ pub(super) const fn mkfs(program: &'static str) -> Tool {
 const MKFS_DEFAULTS: &[MkfsDefault] = &[
     MkfsDefault::Switch("-F"),
     MkfsDefault::Switch("-q"),
-    MkfsDefault::Value { flag: "-b", value: "4096", yields_to: &["-T"] },
-    MkfsDefault::Value { flag: "-i", value: "16384", yields_to: &["-N", "-T", "-O bigalloc"] },
+    MkfsDefault::Value { flag: "-b", value: "4096", yields_to: &["-T"], lasts: true },
+    MkfsDefault::Value { flag: "-i", value: "16384", yields_to: &["-N", "-T", "-O bigalloc"], lasts: true },
     MkfsDefault::List("-E", &["lazy_itable_init=1", "lazy_journal_init=0", "nodiscard"]),
 ];
 

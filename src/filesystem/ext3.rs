@@ -3,6 +3,7 @@
 use super::ext;
 use super::facts::FilesystemFacts;
 use super::model::{Driver, Filesystem};
+use super::properties::Property;
 
 pub(super) static EXT3: Filesystem = Filesystem {
     name: "ext3",
@@ -16,6 +17,7 @@ pub(super) static EXT3: Filesystem = Filesystem {
     mkfs: ext::mkfs("mkfs.ext3"),
     facts: FilesystemFacts {
         journaled: true,
+        changed_by: &[("^has_journal", Property::Journal, false)],
         maximum_file: 2 << 40,
         maximum_volume: 16 << 40,
         kernel_status: "In the kernel as part of the ext4 driver; its own driver was removed in 4.3 (2015).",

@@ -3,6 +3,7 @@
 use super::ext;
 use super::facts::FilesystemFacts;
 use super::model::{Driver, Filesystem};
+use super::properties::Property;
 
 pub(super) static EXT4: Filesystem = Filesystem {
     name: "ext4",
@@ -16,6 +17,10 @@ pub(super) static EXT4: Filesystem = Filesystem {
     facts: FilesystemFacts {
         journaled: true,
         metadata_checksums: true,
+        changed_by: &[
+            ("^has_journal", Property::Journal, false),
+            ("^metadata_csum", Property::MetadataChecksums, false),
+        ],
         maximum_file: 16 << 40,
         maximum_volume: 1 << 60,
         kernel_status: "In the kernel, actively developed.",

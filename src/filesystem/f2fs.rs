@@ -4,6 +4,7 @@ use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, LIBRARY, 
 use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
+use super::properties::Property;
 use super::tool::{Packages, Tool};
 
 const F2FS_TOOLS: Packages = Packages::everywhere("f2fs-tools");
@@ -19,7 +20,7 @@ pub(super) static F2FS: Filesystem = Filesystem {
     mkfs_defaults: &[
         MkfsDefault::Switch("-f"),
         MkfsDefault::Switch("-q"),
-        MkfsDefault::Value { flag: "-t", value: "0", yields_to: &[] },
+        MkfsDefault::Value { flag: "-t", value: "0", yields_to: &[], lasts: false },
     ],
     mkfs_lists: &["-O"],
     fsck: Some(Fsck {
@@ -49,6 +50,7 @@ pub(super) static F2FS: Filesystem = Filesystem {
         copy_on_write: true,
         compression: &["lzo", "lz4", "zstd"],
         directory_index: DirectoryIndex::Always("multi-level hash table"),
+        changed_by: &[("inode_checksum", Property::MetadataChecksums, true)],
         maximum_file: 4096 * (923 + 2 * 1018 + 2 * 1018 * 1018 + 1018 * 1018 * 1018),
         maximum_volume: 16 << 40,
         kernel_status: "In the kernel, actively developed. Checksums of inodes only with -O extra_attr,inode_checksum.",

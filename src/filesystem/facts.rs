@@ -1,5 +1,7 @@
 //! What does not change from run to run: how a filesystem is built and where its limits lie.
 
+use super::properties::Property;
+
 /// Facts about a filesystem as its own tools make it by default today, shown beside results so that they can be understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilesystemFacts {
@@ -28,6 +30,12 @@ pub struct FilesystemFacts {
     pub maximum_file: u128,
     /// Largest volume, bytes, with 4 KiB blocks.
     pub maximum_volume: u128,
+    /// Owners, groups and modes of files are kept.
+    pub permissions: bool,
+    /// Other systems that read it as they come, and write it unless said.
+    pub read_by: &'static [&'static str],
+    /// Words among the options of mkfs or mount that give something, or take it away.
+    pub changed_by: &'static [(&'static str, Property, bool)],
     pub kernel_status: &'static str,
     pub source: &'static str,
 }
@@ -46,6 +54,9 @@ impl FilesystemFacts {
         inodes: Inodes::Dynamic,
         maximum_file: 0,
         maximum_volume: 0,
+        permissions: true,
+        read_by: &[],
+        changed_by: &[],
         kernel_status: "",
         source: "",
     };

@@ -6,8 +6,10 @@
 /// One word or pair of words given to mkfs by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MkfsDefault {
-    /// A switch, always given: it keeps mkfs from asking or from chattering.
+    /// A switch, always given: it keeps mkfs from asking or from chattering, or from what a trial has done before.
     Switch(&'static str),
+    /// A switch that one would give without a trial, too.
+    Lasting(&'static str),
     /// An option with a value; left out when the plan gives the same option or one of those that settle the same thing.
     Value {
         flag: &'static str,
@@ -15,13 +17,30 @@ pub enum MkfsDefault {
         value: &'static str,
         /// Other options that settle the same thing; `-O bigalloc` is an item of the list option `-O`.
         yields_to: &'static [&'static str],
+        /// Whether it makes another filesystem; otherwise it only spares the trial something.
+        lasts: bool,
     },
-    /// An option whose value is a list; each item is left out when the plan gives one with the same key.
+    /// An option whose value is a list, for the trial alone; each item is left out when the plan gives one with the same key.
     List(&'static str, &'static [&'static str]),
 }
 
+impl MkfsDefault {
+    /// Whether it belongs to the filesystem that was measured, and not to the measuring.
+    pub(super) const fn lasts(&self) -> bool {
+        match self {
+            Self::Lasting(_) => true,
+            Self::Value { lasts, .. } => *lasts,
+            Self::Switch(_) | Self::List(..) => false,
+        }
+    }
+}
+
 /// Defaults and the plan's words, in the order in which they are given to mkfs.
-pub(super) fn merge(defaults: &[MkfsDefault], lists: &[&str], chosen: &[String]) -> Vec<String> {
+pub(super) fn merge<'a>(
+    defaults: impl Iterator<Item = &'a MkfsDefault>,
+    lists: &[&str],
+    chosen: &[String],
+) -> Vec<String> {
     let (merged_lists, rest) = take_lists(lists, chosen);
     let of_plan =
         |flag: &str| merged_lists.iter().find(|(name, _)| *name == flag).map(|(_, items)| items.as_slice());
@@ -29,8 +48,8 @@ pub(super) fn merge(defaults: &[MkfsDefault], lists: &[&str], chosen: &[String])
     let mut list_done: Vec<&str> = Vec::new();
     for default in defaults {
         match *default {
-            MkfsDefault::Switch(switch) => words.push(switch.to_owned()),
-            MkfsDefault::Value { flag, value, yields_to } => {
+            MkfsDefault::Switch(switch) | MkfsDefault::Lasting(switch) => words.push(switch.to_owned()),
+            MkfsDefault::Value { flag, value, yields_to, .. } => {
                 let settled =
                     |word: &String| gives(word, flag) || yields_to.iter().any(|other| gives(word, other));
                 let listed =

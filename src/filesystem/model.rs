@@ -69,16 +69,29 @@ impl Filesystem {
     /// The command line that makes this filesystem on `device`, never asks, and says no more than it must.
     /// `chosen` are the plan's own words; where they contradict a fair default, they win.
     pub fn mkfs_argv(&self, device: &str, chosen: &[String]) -> Vec<String> {
-        let mut argv = vec![self.mkfs.program.to_owned()];
-        argv.extend(merge(self.mkfs_defaults, self.mkfs_lists, chosen));
-        argv.push(device.to_owned());
-        argv
+        let words = merge(self.mkfs_defaults.iter(), self.mkfs_lists, chosen);
+        self.mkfs_line(words, device)
+    }
+
+    /// The same filesystem on a device that is to be used: without what spares a trial something, and mkfs may ask.
+    pub fn mkfs_argv_in_use(&self, device: &str, chosen: &[String]) -> Vec<String> {
+        let lasting = self.mkfs_defaults.iter().filter(|default| default.lasts());
+        self.mkfs_line(merge(lasting, self.mkfs_lists, chosen), device)
+    }
+
+    fn mkfs_line(&self, words: Vec<String>, device: &str) -> Vec<String> {
+        [self.mkfs.program.to_owned()].into_iter().chain(words).chain([device.to_owned()]).collect()
     }
 
     /// How it is to be mounted. `chosen` are the plan's own options; where they contradict a fair default, they win.
     pub fn mount(&self, chosen: &[String]) -> MountOptions {
         let ours = self.mount_defaults.iter().map(|option| (*option).to_owned());
         build_mount(self.name, self.cleaner, ours.chain(chosen.iter().cloned()))
+    }
+
+    /// The same without what keeps the kernel from working while a clock runs.
+    pub fn mount_in_use(&self, chosen: &[String]) -> MountOptions {
+        build_mount(self.name, self.cleaner, chosen.iter().cloned())
     }
 
     /// The command line that checks an unmounted device and changes nothing; none where there is no checker.

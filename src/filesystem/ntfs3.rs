@@ -16,16 +16,17 @@ pub(super) static NTFS3: Filesystem = Filesystem {
               is no checker for Linux; ntfsfix only clears the mark that asks Windows for one.",
     drivers: &[Driver { config: "CONFIG_NTFS3_FS", modules: &["ntfs3"] }],
     mkfs: Tool { program: "mkfs.ntfs", version: &["--version"], packages: NTFS_3G },
-    mkfs_defaults: &[MkfsDefault::Switch("-F"), MkfsDefault::Switch("-q"), MkfsDefault::Switch("-f")],
+    mkfs_defaults: &[MkfsDefault::Switch("-F"), MkfsDefault::Switch("-q"), MkfsDefault::Lasting("-f")],
     minimum_size: 2 << 20,
     facts: FilesystemFacts {
         compression: &["lznt1"],
         syncfs_flushes: Some(false),
         directory_index: DirectoryIndex::Always("B-tree of names"),
+        read_by: &["Windows", "macOS (cannot write it)"],
         maximum_file: 16 << 40,
         maximum_volume: 16 << 40,
         kernel_status: "In the kernel since 5.15, maintained.",
-        source: "kernel Documentation/filesystems/ntfs3.rst; mkntfs(8)",
+        source: "kernel Documentation/filesystems/ntfs3.rst; mkntfs(8); fs/ntfs3/xattr.c (owners and modes); Apple, Disk Utility User Guide",
         ..FilesystemFacts::PLAIN
     },
     ..Filesystem::PLAIN

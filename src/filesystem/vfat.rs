@@ -18,7 +18,7 @@ pub(super) static VFAT: Filesystem = Filesystem {
     mkfs: Tool { program: "mkfs.vfat", version: &["/dev/null"], packages: DOSFSTOOLS },
     mkfs_defaults: &[
         MkfsDefault::Switch("-I"),
-        MkfsDefault::Value { flag: "-F", value: "32", yields_to: &[] },
+        MkfsDefault::Value { flag: "-F", value: "32", yields_to: &[], lasts: true },
     ],
     fsck: Some(Fsck {
         tool: Tool { program: "fsck.vfat", version: &["-n", "/dev/null"], packages: DOSFSTOOLS },
@@ -32,10 +32,12 @@ pub(super) static VFAT: Filesystem = Filesystem {
     minimum_size: 34 << 20,
     facts: FilesystemFacts {
         syncfs_flushes: Some(false),
+        permissions: false,
+        read_by: &["Windows", "macOS"],
         maximum_file: (4 << 30) - 1,
         maximum_volume: 2 << 40,
         kernel_status: "In the kernel, maintained for fixes.",
-        source: "Microsoft, FAT32 File System Specification 1.03 (2000); kernel Documentation/filesystems/vfat.rst",
+        source: "Microsoft, FAT32 File System Specification 1.03 (2000); kernel Documentation/filesystems/vfat.rst; Apple, Disk Utility User Guide",
         ..FilesystemFacts::PLAIN
     },
     ..Filesystem::PLAIN

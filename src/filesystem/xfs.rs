@@ -4,6 +4,7 @@ use super::exit::{ExitCodes, Meaning};
 use super::facts::{DirectoryIndex, FilesystemFacts};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
+use super::properties::Property;
 use super::tool::{Packages, Tool};
 
 const XFSPROGS: Packages = Packages::everywhere("xfsprogs");
@@ -39,6 +40,7 @@ pub(super) static XFS: Filesystem = Filesystem {
         journaled: true,
         metadata_checksums: true,
         directory_index: DirectoryIndex::Always("B+ tree of name hashes"),
+        changed_by: &[("crc=0", Property::MetadataChecksums, false)],
         maximum_file: 1 << 63,
         maximum_volume: 1 << 63,
         kernel_status: "In the kernel, actively developed.",

@@ -126,6 +126,14 @@ impl Encryption {
         self.words(&[&head, &["--key-file", key_file, device, name]])
     }
 
+    /// The command lines that make and open an encrypted device that is to be used, by a passphrase that is asked for, and with the
+    /// key derivation that cryptsetup takes by itself; empty for `none`.
+    pub fn in_use_argv(&self, device: &str, name: &str) -> Vec<Vec<String>> {
+        let format = self.words(&[&["cryptsetup", "luksFormat", "--type", self.name, device]]);
+        let open = self.words(&[&["cryptsetup", "open", device, name]]);
+        format.into_iter().chain(open).collect()
+    }
+
     /// The command line that closes `/dev/mapper/NAME`; none for `none`. It ends with 5 while the device is in use.
     pub fn close_argv(&self, name: &str) -> Option<Vec<String>> {
         self.words(&[&["cryptsetup", "close", NO_LOCKS, name]])

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::across::Column;
 use super::kernels::Kernels;
-use super::{CandidateEntry, Report, ReportError, TrialBasis};
+use super::{CandidateEntry, Report, ReportError, ToUse, TrialBasis};
 use crate::journal::{CandidateStatus, Ending, Facts};
 use crate::plan::{Circumstances, Goal};
 use crate::verdict::{Combined, PhaseEstimate, RawShare, Sites, ThenAndNow, Verdict};
@@ -29,6 +29,8 @@ pub(super) struct Document<'a> {
     raw_shares: &'a [RawShare],
     #[serde(skip_serializing_if = "Option::is_none")]
     sites: Option<&'a Sites>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to_use: Option<&'a ToUse>,
 }
 
 #[derive(Serialize)]
@@ -161,6 +163,7 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
         legacy: report.combined.as_ref(),
         raw_shares: &report.raw_shares,
         sites: report.sites.as_ref(),
+        to_use: report.to_use.as_ref(),
     }
 }
 

@@ -5,6 +5,7 @@ use super::matrix::{Cell, Mark, Matrix, Spread};
 use super::number::{fixed, percent, times};
 use super::text::{count, one_line};
 use super::text_table::TextTable;
+use super::to_use::LEAD;
 use super::{Report, factors, findings, sentence, sites};
 use crate::journal::CandidateStatus;
 
@@ -29,6 +30,16 @@ pub(super) fn render(report: &Report<'_>) -> String {
     }
     if let Some(paragraph) = report.paragraph.as_deref() {
         page.push_str(&format!("{}\n\n", escaped(paragraph)));
+    }
+    if let Some(to_use) = &report.to_use {
+        let notes: String =
+            to_use.notes.iter().map(|note| format!("{}.\n", escaped(note.trim_end_matches('.')))).collect();
+        // Not in a fence: nothing in a line can end an indented block.
+        let lines: String = to_use.lines.iter().map(|line| format!("    {line}\n")).collect();
+        page.push_str(&format!(
+            "### To use it\n\n{LEAD}\n\n{lines}\n{}.\n{notes}\n",
+            escaped(&to_use.properties())
+        ));
     }
     page.push_str(&repeated(report));
     page.push_str(&foot(report));

@@ -31,6 +31,7 @@ mod terminal;
 mod tests;
 mod text;
 mod text_table;
+mod to_use;
 #[cfg(test)]
 mod verdict_tests;
 mod words;
@@ -47,6 +48,7 @@ pub use notes::Note;
 pub use requests::Requests;
 pub use terminal::TerminalLook;
 pub use text::{count, wrap};
+pub use to_use::ToUse;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::across::Across;
 use super::matrix::Matrix;
 use super::text_table::TextTable;
-use super::{Harness, Note, Requests, noise, notes, sentence, tables, words};
+use super::{Harness, Note, Requests, ToUse, noise, notes, sentence, tables, words};
 use crate::journal::{
     CandidateStatus, Ending, Group, METRICS, Run, Status, Trial, TrialStanding, adapter_metric,
 };
@@ -69,6 +69,8 @@ pub struct Report<'a> {
     pub harness: Option<Harness>,
     /// What a modelled device was asked for, a trial of each candidate; for pages, and empty until it is put in.
     pub requests: Vec<Requests>,
+    /// How whom the verdict takes is made where it is to stay; for pages, and none until it is put in.
+    pub to_use: Option<ToUse>,
     /// Whether the run goes on right now, so that a page of it should be looked at again.
     pub live: bool,
 }
@@ -180,6 +182,7 @@ impl<'a> Report<'a> {
             notes: Vec::new(),
             harness: Harness::of(run),
             requests: Vec::new(),
+            to_use: None,
             live: false,
         };
         report.lay_out();

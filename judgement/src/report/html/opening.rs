@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use crate::journal::{CandidateStatus, Facts, metric};
 use crate::report::across::Across;
 use crate::report::text::{count, one_line};
+use crate::report::to_use::LEAD;
 use crate::report::{Report, TrialBasis, sentence};
 use crate::verdict::Outcome;
 
@@ -34,6 +35,7 @@ pub(super) fn opening(report: &Report<'_>) -> Markup {
             }
             div.folds {
                 (cautions(report))
+                (to_use(report))
                 @if let Some(paragraph) = report.paragraph.as_deref() {
                     details #words { summary { "In plain words, for a mail" } p { (one_line(paragraph)) } }
                 }
@@ -96,6 +98,19 @@ fn goal(report: &Report<'_>) -> Markup {
 fn device(environment: &Facts) -> Option<String> {
     let model = environment.get("device.model").filter(|model| !model.trim().is_empty())?;
     Some(one_line(model))
+}
+
+fn to_use(report: &Report<'_>) -> Markup {
+    let Some(to_use) = &report.to_use else { return html! {} };
+    html! {
+        details #to-use {
+            summary { "To use it" }
+            p { (LEAD) }
+            pre { @for line in &to_use.lines { (one_line(line)) "\n" } }
+            p { (one_line(&to_use.properties())) "." }
+            @for note in &to_use.notes { p { (one_line(note.trim_end_matches('.'))) "." } }
+        }
+    }
 }
 
 fn cautions(report: &Report<'_>) -> Markup {

@@ -16,6 +16,7 @@ use super::matrix::{Matrix, Spread};
 use super::number::percent;
 use super::text::{count, listing, one_line, shorten, width, wrap};
 use super::text_table::TextTable;
+use super::to_use::LEAD;
 use super::{Report, TrialBasis, factors, findings, sentence, sites};
 use crate::journal::{CandidateStatus, TrialStanding, metric};
 use crate::plan::quoted;
@@ -38,6 +39,7 @@ pub(super) fn render(report: &Report<'_>, look: TerminalLook) -> String {
         page.plain(paragraph);
         page.blank();
     }
+    to_use(report, &mut page);
     repeated(report, &mut page);
     if look.detail {
         detail(report, &mut page, signs);
@@ -99,6 +101,19 @@ fn headline(report: &Report<'_>, page: &mut Page, signs: Signs) {
         page.text(Tone::Faint, &legend(report, matrix, signs));
     } else {
         unmeasured(report, page, names, signs);
+    }
+    page.blank();
+}
+
+/// The lines to type; never broken, since they are there to be copied.
+fn to_use(report: &Report<'_>, page: &mut Page) {
+    let Some(to_use) = &report.to_use else { return };
+    page.text(Tone::Strong, "To use it");
+    page.plain(LEAD);
+    page.lines.extend(to_use.lines.iter().map(|line| format!("  {line}")));
+    page.plain(&format!("{}.", to_use.properties()));
+    for note in &to_use.notes {
+        page.plain(&format!("{}.", note.trim_end_matches('.')));
     }
     page.blank();
 }

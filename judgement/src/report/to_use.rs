@@ -1,0 +1,81 @@
+//! What the verdict says to take, put to use: the lines to type on a system of one's own, and what one gets by them.
+
+use serde::Serialize;
+
+use super::Report;
+use super::text::one_line;
+use crate::plan::quoted;
+
+/// How the recommended candidate is made where it is to stay, without what only a trial needs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct ToUse {
+    pub candidate: String,
+    /// Lines for a shell, in their order. `$DEVICE` and `$FOLDER` are whoever types them to name.
+    pub lines: Vec<String>,
+    /// What the filesystem has and what it lacks, as it was made.
+    pub has: Vec<&'static str>,
+    pub lacks: Vec<&'static str>,
+    /// Systems besides Linux that read it as they come.
+    pub read_by: &'static [&'static str],
+    /// Where that is written.
+    pub source: &'static str,
+    /// What else is to be known before.
+    pub notes: Vec<String>,
+}
+
+impl ToUse {
+    /// Adds a line for a shell; what would steer a terminal is taken out.
+    pub fn add(&mut self, line: &str) {
+        self.lines.push(one_line(line));
+    }
+
+    /// Adds a program with its words; what is to be named stays a variable.
+    pub fn add_program(&mut self, argv: &[String]) {
+        let words = argv.iter().map(|word| match word.as_str() {
+            "$DEVICE" | "$FOLDER" => format!("\"{word}\""),
+            word => quoted(word),
+        });
+        self.add(&words.collect::<Vec<_>>().join(" "));
+    }
+
+    /// `btrfs has copy-on-write; it lacks …; Windows and macOS read it, too`.
+    pub(super) fn properties(&self) -> String {
+        let mut parts = Vec::new();
+        for (verb, words) in [("has", &self.has), ("lacks", &self.lacks)] {
+            if !words.is_empty() {
+                parts.push(format!("{verb} {}", words.join(", ")));
+            }
+        }
+        parts.push(match self.read_by {
+            [] => "only Linux reads it as it comes".to_owned(),
+            others => format!("read by {}, too", others.join(" and ")),
+        });
+        format!("{} {} ({})", self.candidate, parts.join("; "), self.source)
+    }
+}
+
+/// What is said above the lines.
+pub(super) const LEAD: &str = "All that is on the device is lost. Name it by its id, and the folder it is to be mounted on; then, as root:";
+
+impl Report<'_> {
+    /// Whom the lines are for; nobody where nothing is recommended.
+    pub fn taken(&self) -> Option<&crate::plan::Candidate> {
+        let taken = self.verdict.recommended.as_ref().filter(|_| self.across.is_none())?;
+        self.plan.candidates.iter().find(|candidate| candidate.name == *taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ToUse;
+
+    #[test]
+    fn a_line_is_no_more_than_its_words_to_a_shell() {
+        let words = ["mkfs.ext4", "-L", "a b$(reboot)`x`'", "-O\u{1b}[2J", "$DEVICE"].map(str::to_owned);
+        let mut to_use = ToUse::default();
+        to_use.add_program(&words);
+        let line = &to_use.lines[0];
+        assert!(line.ends_with(" \"$DEVICE\"") && !line.contains('\u{1b}'), "{line}");
+        assert!(line.contains(r"'a b$(reboot)`x`'\'''"), "{line}");
+    }
+}

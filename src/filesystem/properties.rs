@@ -1,0 +1,127 @@
+//! What people choose a filesystem by besides its speed, in few words, as it was made and mounted.
+
+use super::model::Filesystem;
+
+/// Something a filesystem has or lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Property {
+    Journal,
+    MetadataChecksums,
+    DataChecksums,
+    Permissions,
+}
+
+impl Property {
+    const ALL: [Property; 4] =
+        [Self::Journal, Self::MetadataChecksums, Self::DataChecksums, Self::Permissions];
+
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Journal => "a journal",
+            Self::MetadataChecksums => "checksums of metadata",
+            Self::DataChecksums => "checksums of data",
+            Self::Permissions => "owners and permissions",
+        }
+    }
+}
+
+/// What a filesystem has, what it lacks, and what else than Linux reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Properties {
+    pub has: Vec<&'static str>,
+    pub lacks: Vec<&'static str>,
+    pub read_by: &'static [&'static str],
+}
+
+impl Filesystem {
+    /// As it is with these words of a plan.
+    pub fn properties(&self, mkfs: &[String], mount: &[String]) -> Properties {
+        let facts = &self.facts;
+        let given = |word: &str| mkfs.iter().chain(mount).any(|one| one.split(',').any(|item| item == word));
+        let has = |property: &Property| {
+            let made = match property {
+                Property::Journal => facts.journaled,
+                Property::MetadataChecksums => facts.metadata_checksums,
+                Property::DataChecksums => facts.data_checksums,
+                Property::Permissions => facts.permissions,
+            };
+            let changes = facts.changed_by.iter().filter(|(_, changed, _)| changed == property);
+            changes.filter(|(word, ..)| given(word)).last().map_or(made, |(.., given)| *given)
+        };
+        let (had, lacked): (Vec<Property>, Vec<Property>) = Property::ALL.into_iter().partition(has);
+        let mut properties = Properties {
+            has: had.into_iter().map(Property::words).collect(),
+            lacks: lacked.into_iter().map(Property::words).collect(),
+            read_by: facts.read_by,
+        };
+        if facts.copy_on_write {
+            // What is never overwritten in place needs no journal.
+            properties.lacks.retain(|words| *words != Property::Journal.words());
+            properties.has.insert(0, "copy-on-write");
+        }
+        properties
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::filesystem::find;
+
+    #[test]
+    fn options_take_away_what_a_filesystem_has_otherwise() {
+        for (name, mkfs, mount, has, lacks) in [
+            ("ext4", "", "", "a journal, checksums of metadata, owners and permissions", "checksums of data"),
+            (
+                "ext4",
+                "-O ^has_journal,^metadata_csum",
+                "",
+                "owners and permissions",
+                "a journal, checksums of metadata, checksums of data",
+            ),
+            (
+                "xfs",
+                "-m crc=0,finobt=0",
+                "",
+                "a journal, owners and permissions",
+                "checksums of metadata, checksums of data",
+            ),
+            (
+                "btrfs",
+                "",
+                "noatime,compress=zstd",
+                "copy-on-write, checksums of metadata, checksums of data, owners and permissions",
+                "",
+            ),
+            (
+                "btrfs",
+                "",
+                "nodatasum",
+                "copy-on-write, checksums of metadata, owners and permissions",
+                "checksums of data",
+            ),
+            (
+                "f2fs",
+                "-O extra_attr,inode_checksum",
+                "",
+                "copy-on-write, checksums of metadata, owners and permissions",
+                "checksums of data",
+            ),
+            (
+                "vfat",
+                "",
+                "",
+                "",
+                "a journal, checksums of metadata, checksums of data, owners and permissions",
+            ),
+        ] {
+            let words = |text: &str| text.split([' ']).map(str::to_owned).collect::<Vec<_>>();
+            let found = find(name).unwrap().properties(&words(mkfs), &words(mount));
+            assert_eq!(
+                (found.has.join(", "), found.lacks.join(", ")),
+                (has.to_owned(), lacks.to_owned()),
+                "{name}"
+            );
+        }
+        assert_eq!(find("exfat").unwrap().properties(&[], &[]).read_by, ["Windows", "macOS"]);
+    }
+}
