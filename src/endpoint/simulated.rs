@@ -99,7 +99,6 @@ enum Turn {
     End,
 }
 
-/// Gives whoever is first their turn, where the guest waits.
 /// A guest that ended before it connected never will: the conductor has shut the sockets then.
 fn connection(listener: &OwnedFd) -> Result<OwnedFd, EndpointError> {
     accept(listener).map_err(|errno| match errno {
@@ -108,6 +107,7 @@ fn connection(listener: &OwnedFd) -> Result<OwnedFd, EndpointError> {
     })
 }
 
+/// Gives whoever is first their turn, where the guest waits.
 fn take_turn(
     disk: &mut Disk,
     calendar: &mut Calendar,
