@@ -1,10 +1,9 @@
 //! Btrfs.
 
 use super::exit::{ExitCodes, Meaning};
-use super::facts::{DirectoryIndex, FilesystemFacts};
+use super::facts::{DirectoryIndex, FilesystemFacts, Property};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
-use super::properties::Property;
 use super::tool::{Package, Packages, Tool};
 
 const BTRFS_PROGS: Packages = Packages {

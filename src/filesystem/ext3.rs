@@ -1,9 +1,8 @@
 //! ext3: ext2 with a journal.
 
 use super::ext;
-use super::facts::FilesystemFacts;
+use super::facts::{FilesystemFacts, Property};
 use super::model::{Driver, Filesystem};
-use super::properties::Property;
 
 pub(super) static EXT3: Filesystem = Filesystem {
     name: "ext3",

@@ -1,9 +1,8 @@
 //! ext4: ext3 with extents, delayed allocation and checksums of metadata.
 
 use super::ext;
-use super::facts::FilesystemFacts;
+use super::facts::{FilesystemFacts, Property};
 use super::model::{Driver, Filesystem};
-use super::properties::Property;
 
 pub(super) static EXT4: Filesystem = Filesystem {
     name: "ext4",

@@ -1,10 +1,9 @@
 //! F2FS.
 
 use super::exit::{CANCELED, CLEAN, CORRECTED, ExitCodes, FAILED, LEFT, LIBRARY, Meaning, REBOOT, USAGE};
-use super::facts::{DirectoryIndex, FilesystemFacts};
+use super::facts::{DirectoryIndex, FilesystemFacts, Property};
 use super::mkfs::MkfsDefault;
 use super::model::{Driver, Filesystem, Fsck};
-use super::properties::Property;
 use super::tool::{Packages, Tool};
 
 const F2FS_TOOLS: Packages = Packages::everywhere("f2fs-tools");

@@ -1,7 +1,5 @@
 //! What does not change from run to run: how a filesystem is built and where its limits lie.
 
-use super::properties::Property;
-
 /// Facts about a filesystem as its own tools make it by default today, shown beside results so that they can be understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilesystemFacts {
@@ -60,6 +58,15 @@ impl FilesystemFacts {
         kernel_status: "",
         source: "",
     };
+}
+
+/// Something a filesystem has or lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Property {
+    Journal,
+    MetadataChecksums,
+    DataChecksums,
+    Permissions,
 }
 
 /// How a name is found in a large directory.

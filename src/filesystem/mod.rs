@@ -40,10 +40,10 @@ mod xfs;
 
 pub use directory::DIRECTORY;
 pub use exit::{ExitCodes, Meaning};
-pub use facts::{DirectoryIndex, FilesystemFacts, Inodes};
+pub use facts::{DirectoryIndex, FilesystemFacts, Inodes, Property};
 pub use mkfs::MkfsDefault;
 pub use model::{Driver, Filesystem, Fsck};
 pub use mount::{Cleaner, MountOptions};
-pub use properties::{Properties, Property};
+pub use properties::Properties;
 pub use registry::{find, names, registry};
 pub use tool::{Distribution, Package, Packages, Tool};

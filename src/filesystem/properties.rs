@@ -1,15 +1,7 @@
 //! What people choose a filesystem by besides its speed, in few words, as it was made and mounted.
 
+use super::facts::Property;
 use super::model::Filesystem;
-
-/// Something a filesystem has or lacks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Property {
-    Journal,
-    MetadataChecksums,
-    DataChecksums,
-    Permissions,
-}
 
 impl Property {
     const ALL: [Property; 4] =
@@ -46,7 +38,7 @@ impl Filesystem {
                 Property::Permissions => facts.permissions,
             };
             let changes = facts.changed_by.iter().filter(|(_, changed, _)| changed == property);
-            changes.filter(|(word, ..)| given(word)).last().map_or(made, |(.., given)| *given)
+            changes.rev().find(|(word, ..)| given(word)).map_or(made, |(.., given)| *given)
         };
         let (had, lacked): (Vec<Property>, Vec<Property>) = Property::ALL.into_iter().partition(has);
         let mut properties = Properties {
