@@ -103,8 +103,9 @@ fn try_package(place: &Place, stage: &Path, attack: &str) -> Seen {
     ]);
     let text = one_command("vm", "true") + &format!("kernel = {package:?}\n");
     let plan = place.plan("plan", &text);
-    fsverdict(place, &["run", &plan, "--dry-run"]).exits(0).shows(&["unpacked when it is run"]);
+    let seen = fsverdict(place, &["run", &plan, "--dry-run"]);
     assert_eq!(listing(&victim), before, "{attack}, --dry-run");
+    seen.exits(0).shows(&["unpacked when it is run"]);
     let seen = fsverdict(place, &["doctor", &plan]);
     assert!(seen.stdout.contains("unpacked when it is run"), "{seen:?}");
     assert_eq!(listing(&victim), before, "{attack}, doctor");
