@@ -6,79 +6,16 @@
 mod common;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{Place, Seen, kill};
-
-const MAKEFILE: &str = "\
-VERSION = 6
-PATCHLEVEL = 12
-SUBLEVEL = 1
-allnoconfig:
-\tcp $(KCONFIG_ALLCONFIG) $(O)/.config
-linux:
-\t@echo '  CC      one.o'
-\tcc -c one.c -o $(O)/one.o
-\t@test ! -e slow || test -e $(O)/waited || { touch $(O)/waited; sleep 300; }
-\tcp made $(O)/linux
-";
-
-/// Sources as far as our own patches and a build look at them.
-fn tree(place: &Place) -> PathBuf {
-    let tree = place.path().join("tree");
-    let write = |name: &str, text: &str| {
-        let path = tree.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    };
-    for (name, text) in [
-        ("Makefile", MAKEFILE),
-        ("arch/um/Kconfig", ""),
-        ("one.c", "int one;\n"),
-        ("made", "#!/bin/sh\necho 1\n"),
-    ] {
-        write(name, text);
-    }
-    for patch in fs::read_dir("kernel/patches").unwrap() {
-        let text = fs::read_to_string(patch.unwrap().path()).unwrap();
-        let name = text.lines().find_map(|line| line.strip_prefix("--- a/")).unwrap();
-        let (_, hunks) = text.split_once("\n@@").unwrap();
-        let before = hunks.lines().filter_map(|line| line.strip_prefix([' ', '-']));
-        write(
-            name,
-            &before
-                .filter(|line| !line.starts_with(' ') || line.len() > 1)
-                .fold(String::new(), |text, line| text + line + "\n"),
-        );
-    }
-    tree
-}
-
-/// `fsverdict kernel …` where the programs of a build are, or stand-ins for those that such sources do without.
-fn command(place: &Place, arguments: &[&str]) -> Command {
-    let folder = place.path().join("bin");
-    fs::create_dir_all(&folder).unwrap();
-    for name in ["flex", "bison", "bc", "xz"] {
-        fs::write(folder.join(name), "#!/bin/sh\n").unwrap();
-        fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o755)).unwrap();
-    }
-    let mut command = place.command(&["kernel"]);
-    let path = std::env::var("PATH").unwrap();
-    command.args(arguments).env("PATH", format!("{path}:{}", folder.display()));
-    command
-}
-
-fn kernel(place: &Place, arguments: &[&str]) -> Seen {
-    Seen::of(&command(place, arguments).output().unwrap())
-}
+use common::sources::{MAKEFILE, command, kernel, tree};
+use common::{Place, kill};
 
 #[test]
 fn a_kernel_is_built_listed_and_removed() {
     let place = Place::new();
-    let tree = tree(&place);
+    let tree = tree(&place, MAKEFILE);
     let patch = place.path().join("mine.patch");
     fs::write(&patch, "--- a/made\n+++ b/made\n@@ -1,2 +1,2 @@\n #!/bin/sh\n-echo 1\n+echo 2\n").unwrap();
     let arguments = ["build", tree.to_str().unwrap(), "--patch", patch.to_str().unwrap()];
@@ -108,7 +45,7 @@ fn what_is_in_the_way_of_a_build_is_said() {
         (bad_code, ["unknown type name", "hint: the whole log is"], true),
     ] {
         let place = Place::new();
-        let tree = tree(&place);
+        let tree = tree(&place, MAKEFILE);
         let path = place.path().join("mine.patch");
         fs::write(&path, patch).unwrap();
         let arguments = ["build", tree.to_str().unwrap(), "--patch", path.to_str().unwrap()];
@@ -136,7 +73,7 @@ fn what_is_in_the_way_of_a_build_is_said() {
 #[test]
 fn a_build_that_was_killed_leaves_nothing_running_and_is_carried_on_with() {
     let place = Place::new();
-    let tree = tree(&place);
+    let tree = tree(&place, MAKEFILE);
     fs::write(tree.join("slow"), "").unwrap();
     let arguments = ["build", tree.to_str().unwrap()];
     let mut build = command(&place, &arguments).spawn().unwrap();

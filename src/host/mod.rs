@@ -1,6 +1,7 @@
 //! The one place that touches the machine: programs, namespaces, devices, mounts, what the kernel says about itself,
 //! and the guard that stands before a real disk. It knows no filesystem by name.
 
+pub mod beneath;
 pub mod blank;
 pub mod block_device;
 pub mod borrowed_scheduler;

@@ -3,22 +3,21 @@
 //! All of it happens in one folder of the cache, named by the digest of what goes in, so that a build that was
 //! interrupted is found again and carried on with. It is gone when the kernel is done.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use xxhash_rust::xxh3::Xxh3Default;
 
+use crate::host::beneath::Beneath;
 use crate::host::cell::{Cell, possible_walls};
 use crate::host::program::{Program, succeeded};
 
-use super::cache::{Cache, KernelEntry, KernelFacts, UNFINISHED, lock};
-use super::compile::{Progress, check_programs, make};
+use super::cache::{Cache, KernelEntry, KernelFacts, UNFINISHED};
+use super::compile::{Make, Progress, check_programs};
 use super::error::{KernelBuildError, file};
 use super::fragment::{self, FRAGMENT};
 use super::patch::{Patch, patches};
+use super::scratch::Scratch;
 use super::source::{Source, release};
-
-/// Bytes a build takes up: sources 1.7 GiB where all are unpacked, objects 0.2 GiB.
-const ROOM: u64 = 2 << 30;
 
 /// Given to the compiler after the kernel's own. `-O2` takes nearly twice as long to compile, and what a guest computes
 /// is no part of simulated time.
@@ -63,25 +62,20 @@ pub fn build(
     if let Some(entry) = cache.list().into_iter().find(|entry| entry.facts.digest == digest) {
         return Ok(Built { entry, found: true, absent: Vec::new() });
     }
-    let scratch = cache.own.join(format!("{UNFINISHED}{digest}"));
-    std::fs::create_dir_all(&scratch).map_err(file("make", &scratch))?;
-    let _lock = lock(&scratch)?;
-    check_room(&scratch)?;
+    let scratch = Scratch::hold(cache.own.join(format!("{UNFINISHED}{digest}")))?;
+    scratch.check_room()?;
 
     // Whatever runs ends when this process does, and writes nowhere else.
-    let mut cell = Cell::new(possible_walls(), [""; 0]);
-    cell.writable = vec![scratch.clone()];
-    let tree = scratch.join("source");
-    let release = match prepare(&source, &patches, &tree, (&cell, !recipe.patches.is_empty()), heard) {
+    let cell = scratch.cell(possible_walls(), source.path());
+    let release = match prepare(&source, &patches, &scratch, (&cell, !recipe.patches.is_empty()), heard) {
         // Mended, sources and patches have another digest: nobody would carry on here.
         Err(error @ (KernelBuildError::Patch { .. } | KernelBuildError::NotSources { .. })) => {
-            std::fs::remove_dir_all(&scratch).map_err(file("remove", &scratch))?;
+            scratch.remove()?;
             return Err(error);
         }
         other => other?,
     };
-    let (objects, log) = (scratch.join("objects"), scratch.join("log"));
-    let mut work = Work { tree, objects, log, cell, compiled: 0, heard };
+    let mut work = Work { scratch, cell, compiled: 0, heard };
     let refused = work.configure(&release)?;
     work.compile(recipe.jobs.max(1))?;
     let applied =
@@ -95,46 +89,48 @@ pub fn build(
         compiler,
         built: jiff::Timestamp::now(),
     };
-    let entry = cache.put(&work.objects.join("linux"), &work.objects.join(".config"), &facts)?;
-    std::fs::remove_dir_all(&scratch).map_err(file("remove", &scratch))?;
+    let (kernel, config) = work.result()?;
+    let entry = cache.put(kernel, &config, &facts)?;
+    work.scratch.remove()?;
     Ok(Built { entry, found: false, absent: refused.optional })
 }
-
-/// A mark left when sources are whole and patched: unpacking is done again if it was cut short.
-const PREPARED: &str = ".fsverdict-prepared";
 
 fn prepare(
     source: &Source,
     patches: &[Patch],
-    tree: &Path,
+    scratch: &Scratch,
     (cell, whole): (&Cell, bool),
     heard: &mut dyn FnMut(&Progress),
 ) -> Result<String, KernelBuildError> {
-    let mark = tree.join(PREPARED);
-    if !mark.is_file() {
+    let tree = scratch.tree();
+    let lacks = || KernelBuildError::NotSources {
+        path: source.path().to_owned(),
+        reason: "its Makefile names no version".to_owned(),
+    };
+    if !scratch.is_prepared() {
         heard(&Progress {
             step: "unpacking",
             file: source.path().display().to_string(),
             ..Progress::default()
         });
-        if tree.exists() {
-            std::fs::remove_dir_all(tree).map_err(file("remove", tree))?;
-        }
-        source.unpack(tree, whole, cell)?;
-        let release = release(tree).unwrap_or_default();
+        scratch.begin_anew()?;
+        source.unpack(scratch, whole, cell)?;
+        let release = release(&tree).ok_or_else(lacks)?;
         for patch in patches.iter().filter(|patch| patch.is_for(&release)) {
             heard(&Progress { step: "patching", file: patch.name.clone(), ..Progress::default() });
-            patch.apply(tree, &release, cell)?;
+            patch.apply(scratch, &release, cell)?;
         }
-        std::fs::write(&mark, "").map_err(file("write", &mark))?;
+        scratch.mark_prepared()?;
     }
-    Ok(release(tree).unwrap_or_default())
+    release(&tree).ok_or_else(lacks)
 }
 
+/// The most bytes that a configuration may have, and a kernel: one with all that debuggers want has some 500 MiB.
+const LARGEST_CONFIG: u64 = 4 << 20;
+const LARGEST_KERNEL: u64 = 1 << 30;
+
 struct Work<'a> {
-    tree: PathBuf,
-    objects: PathBuf,
-    log: PathBuf,
+    scratch: Scratch,
     cell: Cell,
     compiled: u64,
     heard: &'a mut dyn FnMut(&Progress),
@@ -142,18 +138,13 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn configure(&mut self, release: &str) -> Result<fragment::Refused, KernelBuildError> {
-        std::fs::create_dir_all(&self.objects).map_err(file("make", &self.objects))?;
         // A tree somebody built in must be cleaned before it can be built elsewhere.
-        if self.tree.join(".config").exists() {
+        if self.scratch.tree().join(".config").symlink_metadata().is_ok() {
             self.make("cleaning the sources", &["mrproper".to_owned()])?;
         }
-        let options = self.objects.join("laboratory.config");
-        std::fs::write(&options, fragment::plain()).map_err(file("write", &options))?;
-        let all = format!("KCONFIG_ALLCONFIG={}", options.display());
+        let all = format!("KCONFIG_ALLCONFIG={}", self.scratch.write_options()?.display());
         self.make("configuring", &[self.output(), all, "allnoconfig".to_owned()])?;
-        let config = self.objects.join(".config");
-        let config = std::fs::read_to_string(&config).map_err(file("read", &config))?;
-        let refused = fragment::refused(&config);
+        let refused = fragment::refused(&String::from_utf8_lossy(&self.config()?));
         if refused.essential.is_empty() {
             return Ok(refused);
         }
@@ -166,14 +157,34 @@ impl Work<'_> {
         self.make("compiling", &target)
     }
 
+    fn config(&self) -> Result<Vec<u8>, KernelBuildError> {
+        self.take(".config", |objects, name| objects.read(name, LARGEST_CONFIG))
+    }
+
+    /// What leaves the makefile's reach: files of its own making, and nothing that a link leads to.
+    fn result(&self) -> Result<(std::fs::File, Vec<u8>), KernelBuildError> {
+        Ok((self.take("linux", |objects, name| objects.file(name, LARGEST_KERNEL))?, self.config()?))
+    }
+
+    fn take<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&Beneath, &str) -> std::io::Result<T>,
+    ) -> Result<T, KernelBuildError> {
+        let objects = self.scratch.objects();
+        let taken = Beneath::open(&objects).and_then(|opened| read(&opened, name));
+        taken.map_err(file("take what was made as", &objects.join(name)))
+    }
+
     fn output(&self) -> String {
-        format!("O={}", self.objects.display())
+        format!("O={}", self.scratch.objects().display())
     }
 
     fn make(&mut self, step: &'static str, target: &[String]) -> Result<(), KernelBuildError> {
         let mut arguments = vec!["ARCH=um".to_owned(), COMPILER_FLAGS.to_owned()];
         arguments.extend(target.iter().cloned());
-        make(step, &arguments, &self.cell, (&self.tree, &self.log), &mut self.compiled, self.heard)
+        Make { step, arguments: &arguments, cell: &self.cell, scratch: &self.scratch }
+            .run(&mut self.compiled, self.heard)
     }
 }
 
@@ -192,14 +203,4 @@ fn digest(source: &Source, patches: &[Patch], compiler: &str) -> Result<String, 
     digest.update(COMPILER_FLAGS.as_bytes());
     digest.update(compiler.as_bytes());
     Ok(format!("{:016x}", digest.digest()))
-}
-
-fn check_room(folder: &Path) -> Result<(), KernelBuildError> {
-    let room = rustix::fs::statvfs(folder).map_err(file("look at the disk of", folder))?;
-    let free = room.f_bavail.saturating_mul(room.f_frsize);
-    // What an interrupted build holds already is not needed again.
-    if free >= ROOM || folder.join("source").join(PREPARED).is_file() {
-        return Ok(());
-    }
-    Err(KernelBuildError::NoRoom { folder: folder.to_owned(), wanted_gib: ROOM >> 30, free_gib: free >> 30 })
 }

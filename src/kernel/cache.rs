@@ -3,12 +3,15 @@
 //!
 //! Root's are for everybody on the machine: a guest that root starts runs as nobody, who may not look into root's home.
 
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::error::{KernelBuildError, file};
+use super::scratch::lock;
+use crate::host::beneath::{read_regular, remove_tree};
 use crate::host::root::names_in;
 
 /// Of root, and looked into by everybody.
@@ -16,6 +19,8 @@ const SHARED: &str = "/var/cache/fsverdict/kernels";
 pub(super) const KERNEL: &str = "linux";
 pub(super) const CONFIG: &str = "config";
 const FACTS: &str = "facts.json";
+/// Bytes.
+const LARGEST_FACTS: u64 = 1 << 20;
 /// What the name of an unfinished build begins with.
 pub(super) const UNFINISHED: &str = ".building-";
 /// … and of a package or tree that is unpacked for virtual machines.
@@ -130,7 +135,10 @@ impl Cache {
     /// Folders whose names begin so, with the rest of their names.
     fn hidden(&self, prefix: &str) -> Vec<(String, PathBuf)> {
         let rest = |name: &String| Some((name.strip_prefix(prefix)?.to_owned(), self.own.join(name)));
-        names_in(&self.own).iter().filter_map(rest).collect()
+        // A link is nothing of ours.
+        let real =
+            |(_, folder): &(String, PathBuf)| folder.symlink_metadata().is_ok_and(|facts| facts.is_dir());
+        names_in(&self.own).iter().filter_map(rest).filter(real).collect()
     }
 
     /// Removes the kernel of this name, or what an interrupted build or a package of this digest left; returns its folder.
@@ -147,43 +155,42 @@ impl Cache {
             let kernel = self.find(name)?.kernel;
             kernel.parent().unwrap_or(&self.own).to_owned()
         };
-        std::fs::remove_dir_all(&folder).map_err(file("remove", &folder))?;
+        remove_tree(&folder).map_err(file("remove", &folder))?;
         Ok(folder)
     }
 
     /// Puts a finished kernel, its configuration and facts into the cache: all of it or nothing.
     pub(super) fn put(
         &self,
-        kernel: &Path,
-        config: &Path,
+        mut kernel: File,
+        config: &[u8],
         facts: &KernelFacts,
     ) -> Result<KernelEntry, KernelBuildError> {
         let name = format!("{}-{}", facts.release, facts.digest);
         let (folder, new) = (self.own.join(&name), self.own.join(format!(".new-{name}")));
-        let _ = std::fs::remove_dir_all(&new);
+        let _ = remove_tree(&new);
         std::fs::create_dir_all(&new).map_err(file("make", &new))?;
-        for (from, to) in [(kernel, KERNEL), (config, CONFIG)] {
-            std::fs::copy(from, new.join(to)).map_err(file("copy", from))?;
+        let mut write = || -> std::io::Result<()> {
+            let mut copy = File::create_new(new.join(KERNEL))?;
+            std::io::copy(&mut kernel, &mut copy)?;
+            copy.set_permissions(Permissions::from_mode(0o755))?;
+            std::fs::write(new.join(CONFIG), config)?;
+            let text = serde_json::to_string_pretty(facts)?;
+            std::fs::write(new.join(FACTS), text + "\n")
+        };
+        if let Err(error) = write() {
+            let _ = remove_tree(&new);
+            return Err(file("put a kernel into", &new)(error));
         }
-        let text = serde_json::to_string_pretty(facts)
-            .map_err(|error| file("write", &new)(std::io::Error::from(error)))?;
-        std::fs::write(new.join(FACTS), text + "\n").map_err(file("write", &new))?;
-        let _ = std::fs::remove_dir_all(&folder);
+        let _ = remove_tree(&folder);
         std::fs::rename(&new, &folder).map_err(file("rename", &new))?;
         read(&folder).ok_or_else(|| KernelBuildError::Unknown { name, hint: "build it again".to_owned() })
     }
 }
 
-/// Holds the folder of a build, so that nobody else builds in it or removes it.
-pub(super) fn lock(folder: &Path) -> Result<std::fs::File, KernelBuildError> {
-    let lock = std::fs::File::create(folder.join("lock")).map_err(file("lock", folder))?;
-    flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| KernelBuildError::Busy)?;
-    Ok(lock)
-}
-
 fn read(folder: &Path) -> Option<KernelEntry> {
     let name = folder.file_name()?.to_str().filter(|name| !name.starts_with('.'))?.to_owned();
-    let facts = serde_json::from_str(&std::fs::read_to_string(folder.join(FACTS)).ok()?).ok()?;
+    let facts = serde_json::from_slice(&read_regular(&folder.join(FACTS), LARGEST_FACTS).ok()?).ok()?;
     let kernel = folder.join(KERNEL);
     kernel.is_file().then_some(KernelEntry { name, kernel, facts })
 }
@@ -208,7 +215,7 @@ mod tests {
             built: jiff::Timestamp::UNIX_EPOCH,
         };
         let file = tempfile::NamedTempFile::new().unwrap();
-        cache.put(file.path(), file.path(), &facts).unwrap();
+        cache.put(file.reopen().unwrap(), b"", &facts).unwrap();
     }
 
     #[test]
@@ -239,7 +246,7 @@ mod tests {
         assert!(cache.remove("00000000000000ff").unwrap().ends_with(".unpacked-00000000000000ff"));
         assert!(cache.unpacked().is_empty());
         assert!(cache.remove("dd").unwrap().ends_with(".building-dd"));
-        let at_work = super::lock(&folder.path().join(".building-ee")).unwrap();
+        let at_work = crate::kernel::scratch::lock(&folder.path().join(".building-ee")).unwrap();
         assert!(cache.remove("ee").unwrap_err().to_string().contains("just now"));
         drop(at_work);
         cache.remove("ee").unwrap();

@@ -1,15 +1,21 @@
 //! Runs make(1) on a tree, and says how far it is.
 
+use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use rustix::fs::OFlags;
+
+use crate::host::beneath::open_own;
 use crate::host::cell::Cell;
+use crate::host::foreign::harmless;
 use crate::host::program::{ProgramError, locate};
 
 use super::error::{KernelBuildError, file};
+use super::scratch::{Scratch, says_full};
 
 /// How many of a failed step's last lines are shown.
 const LAST_LINES: usize = 12;
@@ -50,71 +56,108 @@ pub(super) fn check_programs() -> Result<(), KernelBuildError> {
     })
 }
 
-/// Runs `make` with these arguments in `tree`; what it says goes to the end of `log`.
-///
-/// A build that was cut short carries on where it stopped.
-pub(super) fn make(
-    step: &'static str,
-    arguments: &[String],
-    cell: &Cell,
-    (tree, log): (&Path, &Path),
-    compiled: &mut u64,
-    heard: &mut dyn FnMut(&Progress),
-) -> Result<(), KernelBuildError> {
-    let missing = || ProgramError::Missing { program: "make".to_owned() };
-    let program = locate("make").ok_or_else(missing)?.to_string_lossy().into_owned();
-    let failed = |what: &'static str| file(what, log);
-    let writer = File::options().create(true).append(true).open(log).map_err(failed("write"))?;
-    let mut lines = BufReader::new(File::open(log).map_err(failed("read"))?);
-    std::io::Seek::seek(&mut lines, std::io::SeekFrom::End(0)).map_err(failed("read"))?;
-    let argv = std::iter::once(program).chain(arguments.iter().cloned());
-    let start =
-        |error: crate::host::cell::CellError| failed("start make with the log")(std::io::Error::other(error));
-    let folder = log.parent().unwrap_or(tree);
-    let mut command = Cell { argv: argv.collect(), ..cell.clone() }.command().map_err(start)?;
-    let mut child = command
-        .current_dir(tree)
-        .env("LC_ALL", "C")
-        .env("TMPDIR", folder)
-        // The same sources give the same kernel, wherever and whenever they are built.
-        .envs([
-            ("KBUILD_BUILD_TIMESTAMP", "2020-01-01"),
-            ("KBUILD_BUILD_USER", "fsverdict"),
-            ("KBUILD_BUILD_HOST", "laboratory"),
-        ])
-        .stdin(Stdio::null())
-        .stdout(writer.try_clone().map_err(failed("write"))?)
-        .stderr(writer)
-        .spawn()
-        .map_err(failed("start make with the log"))?;
-    let mut last = std::collections::VecDeque::new();
-    let mut progress = Progress { step, compiled: *compiled, file: String::new() };
-    loop {
-        let ended = child.try_wait().map_err(failed("wait for make with the log"))?;
-        let mut line = String::new();
-        while lines.read_line(&mut line).map_err(failed("read"))? > 0 {
-            if let Some(object) = line.trim_start().strip_prefix("CC ") {
-                progress.compiled += 1;
-                progress.file = object.trim().to_owned();
-            }
-            if !is_chatter(&line) {
-                if last.len() == LAST_LINES {
-                    last.pop_front();
+/// One call of make(1) on the sources of a build.
+#[derive(Debug)]
+pub(super) struct Make<'a> {
+    pub(super) step: &'static str,
+    pub(super) arguments: &'a [String],
+    pub(super) cell: &'a Cell,
+    pub(super) scratch: &'a Scratch,
+}
+
+impl Make<'_> {
+    /// Runs it; what it says goes to the end of the build's log.
+    ///
+    /// A build that was cut short carries on where it stopped.
+    pub(super) fn run(
+        &self,
+        compiled: &mut u64,
+        heard: &mut dyn FnMut(&Progress),
+    ) -> Result<(), KernelBuildError> {
+        let log = self.scratch.log();
+        let failed = |what: &'static str| file(what, &log);
+        let writer = open_own(&log, OFlags::APPEND).map_err(failed("write"))?;
+        let mut lines = Lines::at_the_end_of(&log).map_err(failed("read"))?;
+        let mut child = self.command()?;
+        let mut child = child
+            .stdout(writer.try_clone().map_err(failed("write"))?)
+            .stderr(writer)
+            .spawn()
+            .map_err(failed("start make with the log"))?;
+        let mut last = VecDeque::new();
+        let mut progress = Progress { step: self.step, compiled: *compiled, file: String::new() };
+        let mut full = false;
+        loop {
+            let ended = child.try_wait().map_err(failed("wait for make with the log"))?;
+            while let Some(line) = lines.next().map_err(failed("read"))? {
+                full |= says_full(&line);
+                if let Some(object) = line.trim_start().strip_prefix("CC ") {
+                    progress.compiled += 1;
+                    progress.file = object.trim().to_owned();
                 }
-                last.push_back(std::mem::take(&mut line));
+                if !is_chatter(&line) {
+                    if last.len() == LAST_LINES {
+                        last.pop_front();
+                    }
+                    last.push_back(line);
+                }
             }
-            line.clear();
-        }
-        heard(&progress);
-        if let Some(status) = ended {
-            *compiled = progress.compiled;
-            if status.success() {
-                return Ok(());
+            heard(&progress);
+            if let Some(status) = ended {
+                *compiled = progress.compiled;
+                if status.success() {
+                    return Ok(());
+                }
+                let lines = last.into_iter().collect::<String>().trim_end().to_owned();
+                let otherwise = || KernelBuildError::Step { step: self.step, lines, log };
+                return Err(self.scratch.full(self.step, full).unwrap_or_else(otherwise));
             }
-            let lines = last.into_iter().collect::<String>().trim_end().to_owned();
-            return Err(KernelBuildError::Step { step, lines, log: log.to_owned() });
+            std::thread::sleep(Duration::from_millis(200));
         }
-        std::thread::sleep(Duration::from_millis(200));
+    }
+
+    fn command(&self) -> Result<Command, KernelBuildError> {
+        let missing = || ProgramError::Missing { program: "make".to_owned() };
+        let program = locate("make").ok_or_else(missing)?;
+        // By its path: a folder that was entered before the cell's mounts were made is read-only.
+        let folder = ["-C".into(), self.scratch.tree()];
+        let argv = [program].into_iter().chain(folder).map(|word| word.to_string_lossy().into_owned());
+        let argv = argv.chain(self.arguments.iter().cloned()).collect();
+        let command = Cell { argv, ..self.cell.clone() }.command();
+        let mut command = command
+            .map_err(|error| file("start make in", &self.scratch.tree())(std::io::Error::other(error)))?;
+        command
+            .env("LC_ALL", "C")
+            .env("TMPDIR", self.scratch.temporary())
+            // The same sources give the same kernel, wherever and whenever they are built.
+            .envs([
+                ("KBUILD_BUILD_TIMESTAMP", "2020-01-01"),
+                ("KBUILD_BUILD_USER", "fsverdict"),
+                ("KBUILD_BUILD_HOST", "laboratory"),
+            ])
+            .stdin(Stdio::null());
+        Ok(command)
+    }
+}
+
+/// What is added to a log, line by line. Whoever writes it is a stranger: a line has an end for us, and steers no terminal.
+struct Lines(BufReader<File>);
+
+impl Lines {
+    /// Longer ones are taken for several.
+    const LONGEST: u64 = 1 << 16;
+
+    fn at_the_end_of(log: &Path) -> std::io::Result<Self> {
+        let mut log = open_own(log, OFlags::empty())?;
+        log.seek(SeekFrom::End(0))?;
+        Ok(Lines(BufReader::new(log)))
+    }
+
+    /// The next, as far as it was written.
+    fn next(&mut self) -> std::io::Result<Option<String>> {
+        let mut line = Vec::new();
+        let count = self.0.by_ref().take(Self::LONGEST).read_until(b'\n', &mut line)?;
+        Ok((count > 0).then(|| harmless(&String::from_utf8_lossy(&line))))
     }
 }
 

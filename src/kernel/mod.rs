@@ -7,6 +7,7 @@ mod compile;
 mod error;
 mod fragment;
 mod patch;
+mod scratch;
 mod source;
 
 pub use build::{Built, Recipe, build, in_the_way};
@@ -14,3 +15,4 @@ pub use cache::{Cache, KernelEntry, KernelFacts};
 pub use compile::Progress;
 pub use error::KernelBuildError;
 pub use fragment::way_out;
+pub use source::is_release;

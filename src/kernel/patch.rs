@@ -1,14 +1,19 @@
 //! Patches: our own, which are part of the program, and the user's.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use crate::host::beneath::read_regular;
 use crate::host::cell::Cell;
 use crate::host::program::Program;
 
 use super::error::{KernelBuildError, file};
+use super::scratch::{Scratch, says_full};
 
 /// The first and the last version that a patch is for.
 type Versions = [[u32; 2]; 2];
+
+/// Bytes of a patch: from one release to the next it has some 80 MB.
+const LARGEST: u64 = 512 << 20;
 
 const ALL: Versions = [[0, 0], [u32::MAX, 0]];
 
@@ -39,7 +44,7 @@ pub(super) fn patches(users: &[PathBuf]) -> Result<Vec<Patch>, KernelBuildError>
         Ok(Patch { name: name.to_owned(), text: text.into(), own: true, versions })
     });
     let users = users.iter().map(|path| {
-        let text = std::fs::read(path).map_err(file("read the patch", path))?;
+        let text = read_regular(path, LARGEST).map_err(file("read the patch", path))?;
         Ok(Patch { name: path.display().to_string(), text, own: false, versions: ALL })
     });
     own.chain(users).collect()
@@ -53,18 +58,26 @@ impl Patch {
         self.versions[0] <= version && version <= self.versions[1]
     }
 
-    /// Applies it to the sources in `tree`.
-    pub(super) fn apply(&self, tree: &Path, release: &str, cell: &Cell) -> Result<(), KernelBuildError> {
+    /// Applies it to the sources.
+    pub(super) fn apply(
+        &self,
+        scratch: &Scratch,
+        release: &str,
+        cell: &Cell,
+    ) -> Result<(), KernelBuildError> {
         // By its path: a folder that was entered before the cell's mounts were made is read-only.
-        let folder = format!("--directory={}", tree.display());
+        let folder = format!("--directory={}", scratch.tree().display());
         let patch =
             Program::new(["patch", "-p1", "--forward", "--batch", "--no-backup-if-mismatch", &folder]);
-        let patch = patch.inside(cell.clone()).variable("TMPDIR", tree).input(&self.text);
+        let patch = patch.inside(cell.clone()).variable("TMPDIR", scratch.temporary()).input(&self.text);
         let record = patch.run("patch the sources")?;
         if record.exit == Some(0) {
             return Ok(());
         }
         let said = format!("{}{}", record.stdout, record.stderr);
+        if let Some(full) = scratch.full("patch the sources", says_full(&said)) {
+            return Err(full);
+        }
         Err(KernelBuildError::Patch {
             patch: self.name.clone(),
             release: release.to_owned(),

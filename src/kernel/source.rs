@@ -6,11 +6,15 @@ use std::time::UNIX_EPOCH;
 
 use xxhash_rust::xxh3::Xxh3Default;
 
+use crate::host::beneath::Beneath;
 use crate::host::cell::Cell;
 use crate::host::program::{Program, succeeded};
 
 use super::error::{KernelBuildError, file};
+use super::scratch::{Scratch, says_full};
 
+/// Bytes of a makefile or a Kconfig file of a kernel's.
+const LARGEST: u64 = 4 << 20;
 /// Where distributions put the sources of their kernels.
 const PACKAGED: &str = "/usr/src";
 
@@ -57,7 +61,7 @@ impl Source {
                 .ok_or(KernelBuildError::NoSources);
         };
         let path = path.canonicalize().map_err(file("find the sources", path))?;
-        if !path.is_dir() {
+        if path.is_file() {
             return Ok(Source::Tarball(path));
         }
         check(&path)?;
@@ -89,15 +93,16 @@ impl Source {
         }
     }
 
-    /// Puts a copy of the sources into `folder`, which is empty or not there: all of a tree, and of a tarball what a build
+    /// Puts a copy of the sources into their folder, which is empty: all of a tree, and of a tarball what a build
     /// needs or, for a user's patches, the whole.
-    pub(super) fn unpack(&self, folder: &Path, whole: bool, cell: &Cell) -> Result<(), KernelBuildError> {
-        std::fs::create_dir_all(folder).map_err(file("make", folder))?;
+    pub(super) fn unpack(&self, scratch: &Scratch, whole: bool, cell: &Cell) -> Result<(), KernelBuildError> {
+        let folder = &*scratch.tree();
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let mut argv: Vec<String> = Vec::new();
         match self {
             Source::Tarball(path) => {
                 argv.extend(["tar", "--extract", "--strip-components=1"].map(str::to_owned));
+                argv.extend(["--no-same-owner", "--no-same-permissions"].map(str::to_owned));
                 argv.extend([format!("--directory={}", text(folder)), format!("--file={}", text(path))]);
                 let left = LEFT_PACKED.iter().filter(|_| !whole);
                 argv.extend(left.map(|pattern| format!("--exclude={pattern}")));
@@ -109,6 +114,12 @@ impl Source {
         }
         let program = Program::new(argv).inside(cell.clone());
         let record = program.run("unpack the sources")?;
+        let full = || scratch.full("unpack the sources", says_full(&record.stderr));
+        if record.exit != Some(0)
+            && let Some(full) = full()
+        {
+            return Err(full);
+        }
         if matches!(self, Source::Tarball(_)) && record.exit != Some(0) {
             let reason = record.stderr.lines().next().unwrap_or("tar cannot read it").to_owned();
             return Err(KernelBuildError::NotSources { path: self.path().to_owned(), reason });
@@ -131,7 +142,7 @@ fn check(folder: &Path) -> Result<(), KernelBuildError> {
     if release(folder).is_none() {
         return lacks("its Makefile names no version");
     }
-    if !folder.join("arch/um/Kconfig").is_file() {
+    if Beneath::open(folder).and_then(|folder| folder.file("arch/um/Kconfig", LARGEST)).is_err() {
         return lacks("it has no arch/um, which is User-Mode Linux");
     }
     Ok(())
@@ -139,7 +150,8 @@ fn check(folder: &Path) -> Result<(), KernelBuildError> {
 
 /// The release a tree's Makefile names, e.g. `6.12.117`.
 pub(super) fn release(tree: &Path) -> Option<String> {
-    let makefile = std::fs::read_to_string(tree.join("Makefile")).ok()?;
+    let makefile = Beneath::open(tree).and_then(|tree| tree.read("Makefile", LARGEST)).ok()?;
+    let makefile = String::from_utf8_lossy(&makefile);
     let value = |key: &str| {
         makefile.lines().take(20).find_map(|line| {
             let (name, value) = line.split_once('=')?;
@@ -148,7 +160,15 @@ pub(super) fn release(tree: &Path) -> Option<String> {
     };
     let (version, patch) = (value("VERSION")?, value("PATCHLEVEL")?);
     let sub = value("SUBLEVEL").filter(|sub| !sub.is_empty()).map_or(String::new(), |sub| format!(".{sub}"));
-    Some(format!("{version}.{patch}{sub}{}", value("EXTRAVERSION").unwrap_or_default()))
+    let release = format!("{version}.{patch}{sub}{}", value("EXTRAVERSION").unwrap_or_default());
+    is_release(&release).then_some(release)
+}
+
+/// Whether this can be a kernel's release. It becomes a part of paths and of what is printed.
+#[must_use]
+pub fn is_release(text: &str) -> bool {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || ".-+_~".contains(letter);
+    text.len() <= 64 && text.starts_with(|letter: char| letter.is_ascii_digit()) && text.chars().all(plain)
 }
 
 fn newest_tarball(folder: &Path) -> Option<PathBuf> {
@@ -213,6 +233,9 @@ mod tests {
             ),
             ("VERSION = 6\nPATCHLEVEL = 13\nSUBLEVEL = 0\nEXTRAVERSION = -rc3\n", Some("6.13.0-rc3")),
             ("all:\n\tcc x.c\n", None),
+            ("VERSION = /etc\nPATCHLEVEL = 1\n", None),
+            ("VERSION = 6\nPATCHLEVEL = 1\nEXTRAVERSION = /../../etc\n", None),
+            ("VERSION = 6\nPATCHLEVEL = 1\nEXTRAVERSION = \x1b[2J\n", None),
         ] {
             assert_eq!(release(tree(makefile, true).path()).as_deref(), expected);
         }

@@ -6,7 +6,7 @@ use super::medium::Way;
 use super::native::Native;
 use super::uml::Uml;
 use super::vm::Vm;
-use super::{Lab, LabError};
+use super::{Intent, Lab, LabError};
 
 pub struct Choice {
     pub lab: Box<dyn Lab>,
@@ -38,7 +38,7 @@ pub struct Entry {
     choice: LabChoice,
     /// How a medium can be attached there.
     takes: &'static [Way],
-    prepare: fn(&Plan) -> Result<Box<dyn Lab>, LabError>,
+    prepare: fn(&Plan, Intent) -> Result<Box<dyn Lab>, LabError>,
 }
 
 /// Every lab, the preferred one first.
@@ -48,28 +48,28 @@ pub const LABS: [Entry; 3] = [
         summary: "this machine's kernel: on a real device or a scratch image as root, in a folder of yours as anybody",
         choice: LabChoice::Native,
         takes: &[Way::File, Way::Device, Way::Folder],
-        prepare: |plan| Ok(Box::new(Native::prepare(plan)?)),
+        prepare: |plan, _| Ok(Box::new(Native::prepare(plan)?)),
     },
     Entry {
         name: "uml",
         summary: "a Linux kernel as an ordinary process: no root, no real disk",
         choice: LabChoice::Uml,
         takes: &[Way::File, Way::Device, Way::Socket],
-        prepare: |plan| Ok(Box::new(Uml::prepare(plan)?)),
+        prepare: |plan, _| Ok(Box::new(Uml::prepare(plan)?)),
     },
     Entry {
         name: "vm",
         summary: "a virtual machine (QEMU) with this machine's kernel, a distribution's, or one of yours: no root; when asked for",
         choice: LabChoice::Vm,
         takes: &[Way::File, Way::Device, Way::Socket],
-        prepare: |plan| Ok(Box::new(Vm::prepare(plan)?)),
+        prepare: |plan, intent| Ok(Box::new(Vm::prepare(plan, intent)?)),
     },
 ];
 
 impl Entry {
-    fn lab(&self, plan: &Plan) -> Result<Box<dyn Lab>, LabError> {
+    fn lab(&self, plan: &Plan, intent: Intent) -> Result<Box<dyn Lab>, LabError> {
         if self.takes.contains(&Way::of(&plan.device.source)) {
-            (self.prepare)(plan)
+            (self.prepare)(plan, intent)
         } else {
             Err(LabError::NoWay { lab: self.name, wanted: Way::of(&plan.device.source) })
         }
@@ -79,9 +79,13 @@ impl Entry {
 /// Takes the lab the plan asks for; with `auto`, native where it may and can run every candidate, else uml; where
 /// neither can run all, the one that can run more.
 pub fn choose(plan: &Plan) -> Result<Choice, LabError> {
+    choose_for(plan, Intent::Run)
+}
+
+fn choose_for(plan: &Plan, intent: Intent) -> Result<Choice, LabError> {
     match LABS.iter().find(|entry| entry.choice == plan.lab) {
-        Some(entry) => Ok(Choice::of(entry.lab(plan)?, "asked for".to_owned())),
-        None => choose_freely(plan),
+        Some(entry) => Ok(Choice::of(entry.lab(plan, intent)?, "asked for".to_owned())),
+        None => choose_freely(plan, intent),
     }
 }
 
@@ -90,7 +94,7 @@ pub fn choose(plan: &Plan) -> Result<Choice, LabError> {
 /// # Errors
 /// As [`choose`], for every other reason.
 pub fn choose_to_look(plan: &Plan) -> Result<(Choice, Option<LabError>), LabError> {
-    match choose(plan) {
+    match choose_for(plan, Intent::Look) {
         Err(lacks @ LabError::NotRoot) => {
             let lab = Box::new(Native::describe(plan)?);
             Ok((Choice::of(lab, "what root would be given".to_owned()), Some(lacks)))
@@ -104,15 +108,15 @@ pub type Candidacy = (&'static str, Result<Box<dyn Lab>, LabError>);
 
 /// Every lab with what it says of itself here, for `doctor`.
 pub fn every(plan: &Plan) -> [Candidacy; 3] {
-    LABS.each_ref().map(|entry| (entry.name, entry.lab(plan)))
+    LABS.each_ref().map(|entry| (entry.name, entry.lab(plan, Intent::Look)))
 }
 
-fn choose_freely(plan: &Plan) -> Result<Choice, LabError> {
+fn choose_freely(plan: &Plan, intent: Intent) -> Result<Choice, LabError> {
     if plan.device.source == DeviceSource::Folders {
-        return Ok(Choice::of(LABS[0].lab(plan)?, "folders are this machine's".to_owned()));
+        return Ok(Choice::of(LABS[0].lab(plan, intent)?, "folders are this machine's".to_owned()));
     }
     let [native, uml, _] = &LABS;
-    let (native, uml) = match (native.lab(plan), uml.lab(plan)) {
+    let (native, uml) = match (native.lab(plan, intent), uml.lab(plan, intent)) {
         (Ok(native), Ok(uml)) => (native, uml),
         (Ok(lab), Err(why)) => {
             return Ok(Choice::of(lab, format!("uml cannot be used: {}", first_line(&why))));

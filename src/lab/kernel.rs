@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::host::cell::{Cell, Devices, Powers, Walls};
 use crate::host::program::{Program, ProgramError, succeeded};
-use crate::kernel::way_out;
+use crate::kernel::{is_release, way_out};
 
 /// Where Debian's User-Mode-Linux package puts the modules.
 const MODULE_FOLDER: &str = "/usr/lib/uml/modules";
@@ -29,6 +29,8 @@ pub(super) struct Kernel {
     /// Where its modules lie, if there are any.
     pub modules: Option<PathBuf>,
     pub configuration: BTreeMap<String, String>,
+    /// Whether all this is known: of a package that was not unpacked it is not, and the best is hoped for.
+    pub seen: bool,
 }
 
 /// How a kernel provides something.
@@ -51,7 +53,7 @@ impl Kernel {
         };
         let strange = |question| KernelError::Strange { path: path.to_owned(), question };
         let release = ask("--version")?.trim().to_owned();
-        if !release.starts_with(|c: char| c.is_ascii_digit()) || release.contains(char::is_whitespace) {
+        if !is_release(&release) {
             return Err(strange("--version"));
         }
         let configuration = parse_configuration(&ask("--showconfig")?);
@@ -63,12 +65,13 @@ impl Kernel {
             .into_iter()
             .flatten()
             .find(|folder| folder.join("modules.dep").is_file());
-        Ok(Kernel { path: path.to_owned(), way_out, release, modules, configuration })
+        Ok(Kernel { path: path.to_owned(), way_out, release, modules, configuration, seen: true })
     }
 
     /// How this kernel provides what a configuration symbol (`CONFIG_…`) stands for.
     pub(super) fn provides(&self, symbol: &str) -> Provision {
         match self.configuration.get(symbol).map(String::as_str) {
+            _ if !self.seen => Provision::Builtin,
             Some("y") => Provision::Builtin,
             Some("m") if self.modules.is_some() => Provision::Module,
             _ => Provision::Absent,
@@ -115,8 +118,14 @@ mod tests {
     fn a_module_without_module_files_is_absent() {
         let configuration =
             parse_configuration("# CONFIG_A is not set\nCONFIG_EXT4_FS=y\nCONFIG_F2FS_FS=m\n");
-        let mut kernel =
-            Kernel { path: "/k".into(), way_out, release: "6.1".into(), modules: None, configuration };
+        let mut kernel = Kernel {
+            path: "/k".into(),
+            way_out,
+            release: "6.1".into(),
+            modules: None,
+            configuration,
+            seen: true,
+        };
         assert_eq!(kernel.provides("CONFIG_EXT4_FS"), Provision::Builtin);
         assert_eq!(kernel.provides("CONFIG_F2FS_FS"), Provision::Absent);
         kernel.modules = Some("/m".into());

@@ -73,6 +73,14 @@ pub trait Lab: Sync {
     ) -> Result<TrialEnd, LabError>;
 }
 
+/// What a lab is wanted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Intent {
+    Run,
+    /// To say what would be run: nothing is unpacked for it, and no makefile asked.
+    Look,
+}
+
 /// Why a candidate cannot be tried in a lab, and the way out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Obstacle {

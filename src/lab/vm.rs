@@ -7,8 +7,10 @@
 
 mod accelerator;
 mod enter;
+mod error;
 mod image;
 mod initramfs;
+mod package;
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -31,11 +33,11 @@ use super::guests::{Disk, Guests, Habits, Handover, Start};
 use super::kernel::{Kernel, kernel_cell};
 use super::kernels::Kernels;
 use super::modelled::DISK;
-use super::{Lab, LabError, Medium, Obstacle, Watch};
+use super::{Intent, Lab, LabError, Medium, Obstacle, Watch};
 
 use accelerator::{Accelerator, KVM, remembered};
 pub(super) use enter::{DESCRIPTION, EVENTS, MACHINE, enter_root};
-pub(super) use image::KernelFileError;
+pub(super) use error::KernelFileError;
 
 const HABITS: Habits =
     Habits { disks: [DISK, "/dev/vdb"], devices: Devices::BareAndKvm, timed: true, same_clock: false };
@@ -58,18 +60,19 @@ pub(super) struct Vm {
 
 impl Vm {
     /// Finds QEMU and the kernel, and tries whether the processor can run it.
-    pub(super) fn prepare(plan: &Plan) -> Result<Self, LabError> {
+    pub(super) fn prepare(plan: &Plan, intent: Intent) -> Result<Self, LabError> {
         if std::env::consts::ARCH != "x86_64" {
             return Err(LabError::NoVirtualMachine(std::env::consts::ARCH));
         }
         let qemu = locate(PROGRAM).ok_or(LabError::NoQemu)?;
         let walls = possible_walls();
-        let kernels = Kernels::find(plan, |name| image::usable(name, walls))?;
+        let kernels = Kernels::find(plan, |name| image::usable(name, walls, intent))?;
         let guests = Guests::new(plan, walls, kernels, Clock::Real)?;
         let said = succeeded(Program::new([PROGRAM, "--version"]).run("probe")?)?.stdout;
         let version = said.split_whitespace().nth(3).unwrap_or("of unknown version").to_owned();
         let kernel = guests.kernels.each().next();
-        let accelerator = kernel.map_or(Accelerator::Tcg, |kernel| accelerator(kernel, walls, &version));
+        let accelerator =
+            kernel.map_or(Accelerator::Tcg, |kernel| accelerator(kernel, walls, &version, intent));
         Ok(Vm { guests, qemu, version, accelerator })
     }
 
@@ -181,8 +184,11 @@ fn served_disk(socket: i32) -> Vec<String> {
 }
 
 /// KVM where this machine's processor starts the kernel: one that is emulated itself may not.
-fn accelerator(kernel: &Kernel, walls: Walls, version: &str) -> Accelerator {
+fn accelerator(kernel: &Kernel, walls: Walls, version: &str, intent: Intent) -> Accelerator {
     let may = std::fs::File::options().read(true).write(true).open(KVM).is_ok();
+    let kept = Cache::of_user().own;
+    // What a stranger packed is not started for a look, either.
+    let hoped_for = intent == Intent::Look && (!kernel.seen || kernel.path.starts_with(&kept));
     let starts = || {
         let mut argv = machine(Path::new(PROGRAM), Accelerator::Kvm, kernel);
         argv.extend(["-m", "256M", "-append", "console=ttyS0 panic=-1 no_timer_check"].map(str::to_owned));
@@ -193,12 +199,12 @@ fn accelerator(kernel: &Kernel, walls: Walls, version: &str) -> Accelerator {
     };
     let found = || {
         // The device is another one when KVM was loaded anew.
-        let files = image::digest(&[&kernel.path, Path::new(KVM)]);
+        let files = package::digest(&[&kernel.path, Path::new(KVM)]);
         let Ok(files) = files else { return starts() };
         let boot = Root::default().optional(BOOT).ok().flatten().unwrap_or_default();
-        remembered(&Cache::of_user().own, &boot, format!("QEMU {version}, {walls:?}, {files:016x}"), starts)
+        remembered(&kept, &boot, format!("QEMU {version}, {walls:?}, {files:016x}"), starts)
     };
-    if may && found() { Accelerator::Kvm } else { Accelerator::Tcg }
+    if may && (hoped_for || found()) { Accelerator::Kvm } else { Accelerator::Tcg }
 }
 
 impl Lab for Vm {

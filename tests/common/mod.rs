@@ -17,6 +17,7 @@ mod journal;
 mod left;
 mod seen;
 pub mod shards;
+pub mod sources;
 
 pub use disk::Disk;
 pub use journal::Journal;

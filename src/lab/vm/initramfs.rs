@@ -4,17 +4,18 @@
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 
-use crate::host::program::{Program, succeeded};
+use crate::host::beneath::read_regular;
 use crate::lab::LabError;
 use crate::lab::kernel::{Kernel, Provision};
 use crate::trial::Assignment;
 
 use super::enter::{DESCRIPTION, MODULES};
-use super::image::{DRIVERS, KernelFileError};
+use super::error::KernelFileError;
+use super::image::DRIVERS;
 
 /// Our binary's name there; the kernel's command line names it.
 pub(super) const PROGRAM: &str = "fsverdict";
@@ -23,6 +24,9 @@ const FOLDER: u32 = 0o040_755;
 const EXECUTABLE: u32 = 0o100_755;
 const FILE: u32 = 0o100_644;
 const CHARACTERS: u32 = 0o020_600;
+/// Bytes of a module, and of the list of all.
+const LARGEST_MODULE: u64 = 64 << 20;
+const LARGEST_LIST: u64 = 16 << 20;
 /// The console's node: major 5, minor 1.
 const CONSOLE: (u32, u32) = (5, 1);
 
@@ -43,7 +47,7 @@ pub(super) fn pack(
         let parameters = queue_depth.filter(|_| file.starts_with("virtio_blk."));
         let parameters = parameters.map_or(String::new(), |depth| format!("queue_depth={depth}"));
         list += &format!("/{name} {parameters}\n");
-        add(&mut archive, &name, FILE, (0, 0), &std::fs::read(path)?);
+        add(&mut archive, &name, FILE, (0, 0), &read_regular(path, LARGEST_MODULE)?);
     }
     add(&mut archive, MODULES.trim_start_matches('/'), FILE, (0, 0), list.as_bytes());
     let description = serde_json::to_vec(assignment).map_err(std::io::Error::from)?;
@@ -108,21 +112,14 @@ fn modules(kernel: &Kernel) -> Result<Vec<PathBuf>, LabError> {
         .map(|(_, module)| *module)
         .collect();
     let (Some(folder), false) = (&kernel.modules, modular.is_empty()) else { return Ok(Vec::new()) };
-    // modprobe(8) looks below BASE/lib/modules.
-    let base = folder.ancestors().nth(3).unwrap_or(Path::new("/")).to_string_lossy();
-    let mut files: Vec<PathBuf> = Vec::new();
-    for module in modular {
-        // This machine's own settings are for its own kernel.
-        let argv =
-            ["modprobe", "--config=/dev/null", "-d", &base, "-S", &kernel.release, "--show-depends", module];
-        let said = succeeded(Program::new(argv).run("look for modules")?)?.stdout;
-        for path in said.lines().filter_map(|line| line.strip_prefix("insmod ")) {
-            let path = PathBuf::from(path.trim());
-            if !files.contains(&path) {
-                files.push(path);
-            }
-        }
-    }
+    let list = read_regular(&folder.join("modules.dep"), LARGEST_LIST)?;
+    let list = String::from_utf8_lossy(&list);
+    let files = in_order(&list, &modular);
+    let missing = |module: &str| {
+        let path = folder.join(format!("modules.dep: {module}"));
+        KernelFileError::Read { path, source: std::io::ErrorKind::NotFound.into() }
+    };
+    let files: Vec<PathBuf> = files.map_err(missing)?.into_iter().map(|path| folder.join(path)).collect();
     let packed = files.iter().find(|path| path.extension().is_none_or(|extension| extension != "ko"));
     match packed {
         Some(path) if kernel.provides("CONFIG_MODULE_DECOMPRESS") != Provision::Builtin => {
@@ -132,9 +129,48 @@ fn modules(kernel: &Kernel) -> Result<Vec<PathBuf>, LabError> {
     }
 }
 
+/// What a list of modules (modules.dep(5)) says has to be loaded for these, in the order of loading; or which of them it has
+/// not. A stranger may have written it: only what lies below its folder counts.
+fn in_order<'a>(list: &'a str, modules: &[&'a str]) -> Result<Vec<&'a Path>, &'a str> {
+    let name = |path: &str| {
+        let file = path.rsplit('/').next().unwrap_or_default();
+        file.split('.').next().unwrap_or_default().replace('-', "_")
+    };
+    let below = |path: &&Path| path.components().all(|part| matches!(part, Component::Normal(_)));
+    let mut files: Vec<&Path> = Vec::new();
+    for module in modules {
+        let lines = list.lines().filter_map(|line| line.split_once(':'));
+        let (own, needed) = lines.into_iter().find(|(path, _)| name(path) == *module).ok_or(*module)?;
+        // What is needed first stands last.
+        for path in needed.split_whitespace().rev().chain([own]).map(Path::new).filter(below) {
+            if !files.contains(&path) {
+                files.push(path);
+            }
+        }
+    }
+    Ok(files)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{CHARACTERS, CONSOLE, EXECUTABLE, FOLDER, add, without_sections};
+    use super::{CHARACTERS, CONSOLE, EXECUTABLE, FOLDER, add, in_order, without_sections};
+
+    #[test]
+    fn modules_come_after_what_they_need_and_from_below_their_folder() {
+        let list = "kernel/fs/9p/9p.ko.xz: kernel/net/9p/9pnet.ko.xz kernel/fs/netfs/netfs.ko.xz /etc/shadow ../../x.ko\n\
+                    kernel/net/9p/9pnet.ko.xz:\n\
+                    kernel/drivers/block/virtio-blk.ko: kernel/fs/netfs/netfs.ko.xz\n/etc/evil.ko:\n";
+        let paths = |modules: &[&'static str]| {
+            in_order(list, modules)
+                .map(|all| all.iter().map(|path| path.to_str().unwrap()).collect::<Vec<_>>())
+        };
+        let netfs = "kernel/fs/netfs/netfs.ko.xz";
+        let of_9p = [netfs, "kernel/net/9p/9pnet.ko.xz", "kernel/fs/9p/9p.ko.xz"];
+        assert_eq!(paths(&["9p"]), Ok(of_9p.to_vec()));
+        assert_eq!(paths(&["virtio_blk", "9p"]).unwrap()[..2], [netfs, "kernel/drivers/block/virtio-blk.ko"]);
+        assert_eq!(paths(&["9p", "virtio_pci"]), Err("virtio_pci"));
+        assert_eq!(paths(&["evil"]), Ok(Vec::new()));
+    }
 
     /// Read back by cpio(1)'s own rules, as busybox and bsdtar know them, with the kernel's rounding to four bytes.
     #[test]

@@ -1,0 +1,231 @@
+//! What lies in a folder that somebody else filled: a package that was unpacked, a tree that a stranger's makefile worked in.
+//!
+//! Names are looked up below the folder's descriptor and through no link (openat2(2)); what is read is a regular file of a
+//! bounded size, and opening it waits for nobody, as that of a FIFO would.
+
+mod remove;
+
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, chmodat, chownat, statat};
+use rustix::io::Errno;
+use rustix::process::{getegid, geteuid};
+
+pub use remove::remove_tree;
+use remove::{FOLDER, entries, look_up, remove_folder};
+
+/// Files and folders that a kernel's package or sources may have, all told.
+const MOST_ENTRIES: usize = 300_000;
+/// The most bytes that one file of it may have.
+const LARGEST: u64 = 1 << 30;
+
+const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+/// An open folder of a stranger's making.
+#[derive(Debug)]
+pub struct Beneath(OwnedFd);
+
+impl Beneath {
+    /// The folder itself must be none of the stranger's links.
+    pub fn open(folder: &Path) -> io::Result<Self> {
+        Ok(Beneath(rustix::fs::open(folder, FOLDER, Mode::empty())?))
+    }
+
+    /// A regular file of at most so many bytes.
+    pub fn file(&self, name: impl AsRef<Path>, most: u64) -> io::Result<File> {
+        checked(look_up(self.0.as_fd(), name.as_ref(), READ)?.into(), most)
+    }
+
+    /// All of such a file.
+    pub fn read(&self, name: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
+        whole(self.file(name, most)?, most)
+    }
+
+    pub fn is_folder(&self, name: impl AsRef<Path>) -> bool {
+        look_up(self.0.as_fd(), name.as_ref(), FOLDER).is_ok()
+    }
+
+    /// The names in a folder, sorted; none where there is no such folder.
+    pub fn names(&self, folder: impl AsRef<Path>) -> Vec<String> {
+        let listed =
+            look_up(self.0.as_fd(), folder.as_ref(), FOLDER).and_then(|folder| entries(folder.as_fd()));
+        let text = |(name, _): (CString, FileType)| name.into_string().ok();
+        let mut names: Vec<String> = listed.unwrap_or_default().into_iter().filter_map(text).collect();
+        names.sort();
+        names
+    }
+
+    /// Makes of it folders and regular files that are its owner's alone to change, and readable by all; whatever else is in
+    /// it is removed, links first of all, and what `wanted` does not want.
+    ///
+    /// # Errors
+    /// When there is more than any kernel has, or something cannot be changed.
+    pub fn tidy(&self, wanted: impl Fn(&Path) -> bool) -> io::Result<()> {
+        let mut folders = vec![PathBuf::from(".")];
+        let mut count = 0;
+        while let Some(folder) = folders.pop() {
+            let opened = look_up(self.0.as_fd(), folder.as_path(), FOLDER)?;
+            for (name, kind) in entries(opened.as_fd())? {
+                count += 1;
+                if count > MOST_ENTRIES {
+                    return Err(io::Error::other(format!("it has more than {MOST_ENTRIES} files")));
+                }
+                let path = folder.join(name.to_string_lossy().as_ref());
+                let path = path.strip_prefix(".").unwrap_or(&path).to_owned();
+                let shown = name.to_bytes().iter().all(u8::is_ascii_graphic);
+                let keep = shown && wanted(&path);
+                match kind {
+                    FileType::Directory if keep => {
+                        make_ours(opened.as_fd(), &name, Mode::from_raw_mode(0o755))?;
+                        folders.push(path);
+                    }
+                    FileType::Directory => remove_folder(opened.as_fd(), &name)?,
+                    FileType::RegularFile if keep => {
+                        let facts = statat(&opened, &name, AtFlags::SYMLINK_NOFOLLOW)?;
+                        if u64::try_from(facts.st_size).unwrap_or(u64::MAX) > LARGEST {
+                            return Err(io::Error::other(format!("{} is too large", path.display())));
+                        }
+                        // What has another name may be another's file, and would get another owner there, too.
+                        if facts.st_nlink > 1 {
+                            rustix::fs::unlinkat(&opened, &name, AtFlags::empty())?;
+                        } else {
+                            make_ours(opened.as_fd(), &name, Mode::from_raw_mode(0o644))?;
+                        }
+                    }
+                    _ => rustix::fs::unlinkat(&opened, &name, AtFlags::empty())?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A file that was named by whoever started us, wherever that leads: regular, and of at most so many bytes.
+pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file: File = rustix::fs::open(path, READ, Mode::empty())?.into();
+    whole(checked(file, most)?, most)
+}
+
+/// The first bytes of such a file, however long it is.
+pub fn read_beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file: File = rustix::fs::open(path, READ, Mode::empty())?.into();
+    let mut bytes = Vec::new();
+    checked(file, u64::MAX)?.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A regular file of our own in a folder of our own, made if it is not there: no link, and no FIFO, that lies in its place.
+pub fn open_own(path: &Path, more: OFlags) -> io::Result<File> {
+    let flags = READ | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CREATE | more;
+    checked(rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?.into(), u64::MAX)
+}
+
+fn checked(file: File, most: u64) -> io::Result<File> {
+    let facts = file.metadata()?;
+    if !facts.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    if facts.len() > most {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {most} bytes")));
+    }
+    Ok(file)
+}
+
+/// The file may grow while it is read.
+fn whole(file: File, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn make_ours(folder: BorrowedFd<'_>, name: &CStr, mode: Mode) -> Result<(), Errno> {
+    chownat(folder, name, Some(geteuid()), Some(getegid()), AtFlags::SYMLINK_NOFOLLOW)?;
+    // The caller has seen that it is no link, and nobody is at work there any more.
+    chmodat(folder, name, mode, AtFlags::empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::{Beneath, open_own, read_regular, remove_tree};
+
+    fn mkfifo(path: &std::path::Path) {
+        rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    }
+
+    #[test]
+    fn only_regular_files_of_a_bounded_size_are_read_and_through_no_link() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, mine) = (place.path().join("folder"), place.path().join("mine"));
+        fs::create_dir_all(folder.join("inner")).unwrap();
+        fs::write(&mine, "mine").unwrap();
+        fs::write(folder.join("inner/file"), "1234").unwrap();
+        symlink(&mine, folder.join("link")).unwrap();
+        symlink("inner", folder.join("way")).unwrap();
+        symlink(place.path(), folder.join("out")).unwrap();
+        mkfifo(&folder.join("fifo"));
+        let inside = Beneath::open(&folder).unwrap();
+        assert_eq!(inside.read("inner/file", 4).unwrap(), b"1234");
+        assert!(inside.read("inner/file", 3).is_err());
+        for name in ["link", "way/file", "out/mine", "../mine", "fifo", "inner", "none"] {
+            assert!(inside.read(name, 100).is_err(), "{name}");
+        }
+        assert!(Beneath::open(&folder.join("way")).is_err());
+        assert_eq!(inside.names("inner"), ["file"]);
+        assert!(inside.names("way").is_empty());
+        assert_eq!(read_regular(&folder.join("link"), 4).unwrap(), b"mine");
+        for name in ["link", "fifo"] {
+            assert!(open_own(&folder.join(name), rustix::fs::OFlags::TRUNC).is_err(), "{name}");
+        }
+        assert!(read_regular(&folder.join("fifo"), 4).is_err());
+        assert_eq!(fs::read_to_string(mine).unwrap(), "mine");
+    }
+
+    #[test]
+    fn what_is_tidied_is_folders_and_files_that_are_ours() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, mine) = (place.path().join("folder"), place.path().join("mine"));
+        fs::create_dir_all(&mine).unwrap();
+        fs::write(mine.join("thesis"), "x").unwrap();
+        fs::create_dir_all(folder.join("keep/shut")).unwrap();
+        fs::create_dir_all(folder.join("drop/inner")).unwrap();
+        fs::write(folder.join("keep/shut/file"), "x").unwrap();
+        fs::write(folder.join("keep/one"), "x").unwrap();
+        fs::hard_link(mine.join("thesis"), folder.join("keep/two")).unwrap();
+        symlink(&mine, folder.join("keep/link")).unwrap();
+        symlink(&mine, folder.join("drop/inner/link")).unwrap();
+        mkfifo(&folder.join("keep/fifo"));
+        fs::set_permissions(folder.join("keep/one"), fs::Permissions::from_mode(0o4777)).unwrap();
+        fs::set_permissions(folder.join("keep/shut"), fs::Permissions::from_mode(0o000)).unwrap();
+        Beneath::open(&folder).unwrap().tidy(|path| path.starts_with("keep")).unwrap();
+        let inside = Beneath::open(&folder).unwrap();
+        assert_eq!(inside.names("."), ["keep"]);
+        assert_eq!(inside.names("keep"), ["one", "shut"]);
+        assert_eq!(fs::metadata(folder.join("keep/one")).unwrap().permissions().mode() & 0o7777, 0o644);
+        assert_eq!(fs::read_to_string(mine.join("thesis")).unwrap(), "x");
+    }
+
+    #[test]
+    fn however_deep_a_tree_is_it_can_be_removed_and_nothing_behind_its_links() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, mine) = (place.path().join("folder"), place.path().join("mine"));
+        fs::create_dir(&mine).unwrap();
+        fs::write(mine.join("thesis"), "x").unwrap();
+        // More than a process may have files open.
+        fs::create_dir_all(folder.join("d/".repeat(1900))).unwrap();
+        fs::create_dir_all(folder.join("d/.moved-0/e/f")).unwrap();
+        symlink(&mine, folder.join("d/d/link")).unwrap();
+        fs::set_permissions(folder.join("d/.moved-0/e"), fs::Permissions::from_mode(0o000)).unwrap();
+        remove_tree(&folder).unwrap();
+        assert!(!folder.exists());
+        symlink(&mine, &folder).unwrap();
+        assert!(remove_tree(&folder).is_err());
+        assert_eq!(fs::read_to_string(mine.join("thesis")).unwrap(), "x");
+    }
+}

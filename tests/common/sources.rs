@@ -1,0 +1,70 @@
+//! Kernel sources that have the makefile's targets and what our patches look at, and nothing else.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::{Place, Seen};
+
+pub const MAKEFILE: &str = "\
+VERSION = 6
+PATCHLEVEL = 12
+SUBLEVEL = 1
+allnoconfig:
+\tcp $(KCONFIG_ALLCONFIG) $(O)/.config
+linux:
+\t@echo '  CC      one.o'
+\tcc -c one.c -o $(O)/one.o
+\t@test ! -e slow || test -e $(O)/waited || { touch $(O)/waited; sleep 300; }
+\tcp made $(O)/linux
+";
+
+/// Sources as far as our own patches and a build look at them.
+pub fn tree(place: &Place, makefile: &str) -> PathBuf {
+    let tree = place.path().join("tree");
+    let write = |name: &str, text: &str| {
+        let path = tree.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    for (name, text) in [
+        ("Makefile", makefile),
+        ("arch/um/Kconfig", ""),
+        ("one.c", "int one;\n"),
+        ("made", "#!/bin/sh\necho 1\n"),
+    ] {
+        write(name, text);
+    }
+    for patch in fs::read_dir("kernel/patches").unwrap() {
+        let text = fs::read_to_string(patch.unwrap().path()).unwrap();
+        let name = text.lines().find_map(|line| line.strip_prefix("--- a/")).unwrap();
+        let (_, hunks) = text.split_once("\n@@").unwrap();
+        let before = hunks.lines().filter_map(|line| line.strip_prefix([' ', '-']));
+        write(
+            name,
+            &before
+                .filter(|line| !line.starts_with(' ') || line.len() > 1)
+                .fold(String::new(), |text, line| text + line + "\n"),
+        );
+    }
+    tree
+}
+
+/// `fsverdict kernel …` where the programs of a build are, or stand-ins for those that such sources do without.
+pub fn command(place: &Place, arguments: &[&str]) -> Command {
+    let folder = place.path().join("bin");
+    fs::create_dir_all(&folder).unwrap();
+    for name in ["flex", "bison", "bc", "xz"] {
+        fs::write(folder.join(name), "#!/bin/sh\n").unwrap();
+        fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut command = place.command(&["kernel"]);
+    let path = std::env::var("PATH").unwrap();
+    command.args(arguments).env("PATH", format!("{path}:{}", folder.display()));
+    command
+}
+
+pub fn kernel(place: &Place, arguments: &[&str]) -> Seen {
+    Seen::of(&command(place, arguments).output().unwrap())
+}
