@@ -71,12 +71,12 @@ fn half_a_block_is_left_out_and_said() {
 #[test]
 fn what_does_not_belong_together_is_refused() {
     for (block, from, to, words) in [
-        ("b/block-0001", "6.1.176\"", "6.12.117\"", "site b has another kernel"),
+        ("b/block-0001", "6.1.176\"", "6.12.117\"", "not the same kernel: 6.1.176 at a, b; 6.12.117 at b"),
         (
             "b/block-0002",
             "00c0ffee00c0ffee",
             "0badc0de0badc0de",
-            "site b has another build of fsverdict: 0badc0de",
+            "not the same build of fsverdict: 00c0ffee00c0ffee at a, b; 0badc0de0badc0de at b",
         ),
         ("b/block-0002", "disk of b", "disk of c", "site b: another device: it was disk of b"),
         ("a/block-0001", "plan_digest\":\"", "plan_digest\":\"f", "site a has another plan"),

@@ -177,7 +177,7 @@ fn loop_a_block_that_cannot_be_part_of_the_run_is_refused_before_it_is_begun() {
     let seen = place.any(program.to_str().unwrap(), &words).exits(1);
     let said =
         seen.stderr.lines().find(|line| line.contains("site b has another build of fsverdict: ")).unwrap();
-    assert!(said.contains(", where ") && said.ends_with(" is wanted"), "{said}");
+    assert!(said.contains(", where it is ") && said.ends_with(" at a"), "{said}");
 
     // Another kernel: as if the first block had been done before an upgrade.
     let first = place.path().join("run/sites/a/block-0001.jsonl");
@@ -187,7 +187,7 @@ fn loop_a_block_that_cannot_be_part_of_the_run_is_refused_before_it_is_begun() {
     assert!(text.contains(&now));
     fs::write(&first, text.replace(&now, "\"kernel.release\":\"5.10.0-1-amd64\"")).unwrap();
     let seen = block(&place, "run", "b", "1", &["--device", devices[1]]).exits(1);
-    seen.says(&[&format!("site b has another kernel: {}, where 5.10.0-1-amd64 is wanted", release.trim())]);
+    seen.says(&[&format!("site b has another kernel: {}, where it is 5.10.0-1-amd64 at a", release.trim())]);
     fs::write(&first, text).unwrap();
     block(&place, "run", "b", "1", &["--device", devices[1]]).exits(0);
     place.fsverdict(&["merge", "run"]).exits(0).shows(&["merged from 2 sites: a, b"]);

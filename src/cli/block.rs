@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::fleet::{Asked, BlockEnd, Site, conduct_block, merge, shared_run};
 use crate::host::talk::say;
-use crate::plan::{DeviceSource, Overrides};
+use crate::plan::{DeviceSource, Overrides, quoted};
 use crate::report::{DeviceReport, Source, write_devices};
 use crate::study::{Permission, RunFolder};
 
@@ -39,11 +39,26 @@ pub(super) struct BlockArguments {
     /// Allow the device's present content to be destroyed, by the identity that the refusal names
     #[arg(long, value_name = "IDENTITY")]
     erase: Option<String>,
+    /// End when standard input does: who asked for the block is then gone
+    #[arg(long, hide = true)]
+    attended: bool,
     #[command(flatten)]
     conduct: Conduct,
 }
 
+/// Ends this process when its standard input ends, which is the other end of somebody's connection. What is begun ends with
+/// it as when it is killed, and counts for nothing.
+fn end_with_input() {
+    std::thread::spawn(|| {
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        std::process::exit(1);
+    });
+}
+
 pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
+    if arguments.attended {
+        end_with_input();
+    }
     let (folder, plan) = match &arguments.out {
         Some(path) => {
             let plan = read_plan(&arguments.run, &Overrides::default())?;
@@ -62,7 +77,7 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
     let mut observer = arguments.conduct.observer();
     let end = conduct_block(&folder, &plan, asked, &permission, observer.as_mut()).map_err(complaint)?;
     drop(observer);
-    let run = folder.path().display();
+    let run = quoted(&folder.path().to_string_lossy());
     say(&match end {
         BlockEnd::Done => {
             format!("block {number} of site {site} is done; `fsverdict merge {run}` shows the whole")

@@ -1,13 +1,65 @@
 //! A run at several sites, from `run --on` or `resume`, and how far it has come.
 
-use crate::fleet::{Fleet, FleetError, Merged, On, conduct_fleet, merge};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::fleet::{
+    Fleet, FleetError, Merged, On, conduct_fleet, keep, kept, merge, sites_of_run, state_folder,
+};
 use crate::host::talk::say;
-use crate::plan::Plan;
+use crate::plan::{Plan, quoted};
 use crate::study::RunFolder;
 
 use super::report::show_run;
 use super::{CliError, Exit};
 
+/// Where blocks are done; the same for `run` and `resume`.
+#[derive(Debug, Args)]
+pub(super) struct Sites {
+    /// Have the blocks done at several sites, and merge what they find
+    #[arg(long, value_enum, requires = "sites")]
+    on: Option<On>,
+    /// The sites: an inventory of machines and their devices
+    #[arg(long, value_name = "SITES.toml", requires = "on")]
+    sites: Option<PathBuf>,
+}
+
+impl Sites {
+    /// The inventory that was named, as it is read.
+    pub(super) fn fleet(&self) -> Result<Option<Fleet>, CliError> {
+        match (self.on, &self.sites) {
+            (Some(on), Some(path)) => Fleet::from_inventory(path, on).map(Some).map_err(complaint),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Conducts a run with the inventory that the user has just named, which is kept for `resume`.
+pub(super) fn begin_at_sites(
+    folder: &RunFolder,
+    plan: &Plan,
+    fleet: &Fleet,
+    all: bool,
+) -> Result<Exit, CliError> {
+    if let Some(caution) = keep(folder.path(), plan, fleet).map_err(complaint)? {
+        say(&format!("warning: {caution}"));
+    }
+    conduct_at_sites(folder, plan, fleet, all)
+}
+
+/// The inventory with which this user began the run; `None` where it has none, being no run of several sites.
+pub(super) fn kept_fleet(folder: &RunFolder, plan: &Plan) -> Result<Option<Fleet>, CliError> {
+    let path = folder.path();
+    match kept(path, plan).map_err(complaint)? {
+        None if sites_of_run(path).map_err(complaint)?.is_some() => {
+            Err(complaint(FleetError::NoInventory { run: path.to_owned(), state: state_folder() }))
+        }
+        fleet => Ok(fleet),
+    }
+}
+
+/// Conducts a run at the sites of an inventory, and reports; also where it had been left.
 /// Conducts a run at the sites of an inventory, and reports; also where it had been left.
 pub(super) fn conduct_at_sites(
     folder: &RunFolder,
@@ -16,10 +68,14 @@ pub(super) fn conduct_at_sites(
     all: bool,
 ) -> Result<Exit, CliError> {
     let names: Vec<String> = fleet.sites.iter().map(|site| site.name.to_string()).collect();
+    let run = quoted(&folder.path().to_string_lossy());
+    let interrupted = match fleet.on {
+        On::Slurm => "Ctrl-C leaves them to it",
+        On::Ssh => "Ctrl-C ends those under way, which are then done again",
+    };
     say(&format!(
-        "blocks are done at {}; Ctrl-C leaves them to it, `fsverdict resume {}` comes back",
-        names.join(", "),
-        folder.path().display()
+        "blocks are done at {}; {interrupted}, `fsverdict resume {run}` comes back",
+        names.join(", ")
     ));
     let mut look = |merged: &Merged| -> Result<(), FleetError> {
         merged.write(folder)?;
@@ -33,9 +89,11 @@ pub(super) fn conduct_at_sites(
     let outcome = show_run(folder, plan, &merged.run, all)?;
     if merged.settled.is_none() {
         settled(&merged, plan);
-        let run = folder.path().display();
         let why = match fleet.on {
-            On::Slurm => format!("{run}/slurm-SITE.log says why"),
+            On::Slurm => {
+                let log = folder.path().join("slurm-SITE.log");
+                format!("{} says why", quoted(&log.to_string_lossy()))
+            }
             On::Ssh => "what the site said is above".to_owned(),
         };
         return Err(CliError::Failed(format!(
@@ -72,6 +130,7 @@ pub(super) fn complaint(error: FleetError) -> CliError {
         FleetError::SiteName(_)
         | FleetError::Inventory { .. }
         | FleetError::Folder(_)
+        | FleetError::NoInventory { .. }
         | FleetError::NotShared(_)
         | FleetError::OtherRun { .. } => CliError::usage(error),
         other => CliError::failed(other),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::host::talk::say;
+use crate::host::whole_file;
 use crate::journal::{CandidateStatus, Ending, Run};
 use crate::plan::{Plan, quoted};
 use crate::report::{Format, Report, ReportError, TerminalLook};
@@ -144,16 +145,14 @@ pub(super) fn show_run(folder: &RunFolder, plan: &Plan, run: &Run, all: bool) ->
 /// Writes a report in the place of an earlier one, in one step: somebody may be looking at that. It is on disk when this
 /// returns, lest its writing be measured; where it cannot be, nothing of it stays to take the journal's room.
 pub(super) fn replace(report: &Report<'_>, format: Format, path: &Path) -> Result<(), CliError> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let unfinished = path.with_file_name(format!(".{name}.new"));
-    let write = || -> Result<(), String> {
-        let mut file = std::fs::File::create(&unfinished).map_err(|error| error.to_string())?;
-        crate::report::write(report, format, &mut file).map_err(|error| error.to_string())?;
-        file.sync_all().and_then(|()| std::fs::rename(&unfinished, path)).map_err(|error| error.to_string())
+    let write = |file: &mut dyn Write| {
+        crate::report::write(report, format, file).map_err(|error| match error {
+            ReportError::Io(error) => error,
+            ReportError::Json(error) => error.into(),
+        })
     };
-    write().map_err(|error| {
-        let _ = std::fs::remove_file(&unfinished);
-        CliError::Failed(format!("cannot write {}: {error}", path.display()))
+    whole_file::replace(path, write).map_err(|error| {
+        CliError::Failed(format!("cannot write {}: {error}", quoted(&path.to_string_lossy())))
     })
 }
 

@@ -4,12 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::fleet::Fleet;
 use crate::host::talk::say;
 use crate::study::{Permission, Resumed, RunFolder, Session};
 
 use super::device::ask;
-use super::fleet::{complaint, conduct_at_sites};
+use super::fleet::{Sites, begin_at_sites, conduct_at_sites, kept_fleet};
 use super::report::show_result;
 use super::run::{Conduct, conduct};
 use super::{CliError, Exit};
@@ -25,12 +24,17 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "IDENTITY")]
     erase: Option<String>,
     #[command(flatten)]
+    sites: Sites,
+    #[command(flatten)]
     conduct: Conduct,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
-    if let Some(fleet) = Fleet::of_run(folder.path()).map_err(complaint)? {
+    if let Some(fleet) = arguments.sites.fleet()? {
+        return begin_at_sites(&folder, &plan, &fleet, arguments.conduct.all);
+    }
+    if let Some(fleet) = kept_fleet(&folder, &plan)? {
         return conduct_at_sites(&folder, &plan, &fleet, arguments.conduct.all);
     }
     let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::fleet::{Fleet, On, shared_run};
+use crate::fleet::shared_run;
 use crate::host::talk::say;
 use crate::lab::{Choice, choose, choose_to_look};
 use crate::plan::{Blocks, DeviceSource, LABS, LabChoice, Overrides, Twice, parse_time, quoted};
@@ -15,7 +15,7 @@ use crate::report::{TerminalLook, wrap};
 use crate::study::{Observer, Permission, Session, SessionError, Silent};
 
 use super::device::ask;
-use super::fleet::{complaint, conduct_at_sites};
+use super::fleet::{Sites, begin_at_sites, complaint};
 use super::forecast::forecast;
 use super::live::{Live, write_page};
 use super::progress::Bar;
@@ -76,12 +76,8 @@ pub(super) struct Arguments {
     /// Make every check of a run, and print every command line and what it would take, without root; run nothing
     #[arg(long)]
     dry_run: bool,
-    /// Have the blocks done at several sites, and merge what they find
-    #[arg(long, value_enum, requires = "sites")]
-    on: Option<On>,
-    /// The sites: an inventory of machines and their devices
-    #[arg(long, value_name = "SITES.toml", requires = "on")]
-    sites: Option<PathBuf>,
+    #[command(flatten)]
+    sites: Sites,
     #[command(flatten)]
     conduct: Conduct,
 }
@@ -132,12 +128,11 @@ fn twice(name: &str) -> Result<Twice, Infallible> {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let plan = read_plan(&arguments.plan, &arguments.overrides())?;
-    if let (Some(on), Some(sites), false) = (arguments.on, &arguments.sites, arguments.dry_run) {
+    let fleet = arguments.sites.fleet()?;
+    if let Some(fleet) = fleet.filter(|_| !arguments.dry_run) {
         let path = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.plan));
-        let fleet = Fleet::from_inventory(sites, on).map_err(complaint)?;
         let folder = shared_run(&path, &plan).map_err(complaint)?;
-        fleet.keep(&path).map_err(complaint)?;
-        return conduct_at_sites(&folder, &plan, &fleet, arguments.conduct.all);
+        return begin_at_sites(&folder, &plan, &fleet, arguments.conduct.all);
     }
     let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask };
     let with_jobs = |choice: Choice| choice.with_jobs(arguments.conduct.jobs()).map_err(CliError::usage);

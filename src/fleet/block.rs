@@ -11,7 +11,8 @@ use crate::study::{Observer, OneBlock, Permission, RunFolder, SessionError};
 
 use super::FleetError;
 use super::merge::merge;
-use super::shard::{BINARY, SITE, Shards, Site};
+use super::shard::Shards;
+use super::site::{BINARY, SITE, Site};
 
 pub struct Asked {
     pub site: Site,
@@ -43,12 +44,12 @@ pub fn conduct_block(
 ) -> Result<BlockEnd, FleetError> {
     let Asked { site, block, device, jobs } = asked;
     let shards = Shards::of(folder.path());
-    if shards.whole(&site, block).exists() {
+    if shards.has(&site, block) {
         return Ok(BlockEnd::Already);
     }
     let so_far = match merge(folder, plan, &[]) {
         Ok(merged) => Some(merged),
-        Err(FleetError::Nothing(_)) => None,
+        Err(FleetError::Nothing { .. }) => None,
         Err(error) => return Err(error),
     };
     if let Some(reason) = so_far.as_ref().and_then(|merged| merged.settled.clone()) {
@@ -72,9 +73,10 @@ pub fn conduct_block(
         misfits: &|start| so_far.as_ref().map_or(Vec::new(), |merged| merged.misfits(&site, plan, start)),
     };
     let lab = |plan: &Plan| -> Result<Choice, SessionError> { Ok(choose(plan)?.with_jobs(jobs)?) };
-    let counts = one.conduct(lab, permission, observer).map_err(|source| match journal.exists() {
-        true => FleetError::Interrupted { site: site.to_string(), block, source },
-        false => source.into(),
+    let counts = one.conduct(lab, permission, observer).map_err(|source| match source {
+        SessionError::Changed(misfits) => FleetError::Misfit(misfits),
+        source if journal.exists() => FleetError::Interrupted { site: site.to_string(), block, source },
+        source => source.into(),
     })?;
     if !counts {
         return Ok(BlockEnd::Disturbed);
@@ -87,7 +89,7 @@ pub fn conduct_block(
 pub fn shared_run(path: &Path, plan: &Plan) -> Result<RunFolder, FleetError> {
     let there = || path.join(crate::study::PLAN_FILE).exists();
     if !there() {
-        match RunFolder::create(path, plan) {
+        match RunFolder::create_new(path, plan) {
             // Another site may have made it in the same moment.
             Err(_) if there() => {}
             made => return Ok(made?),

@@ -26,7 +26,7 @@ pub fn conduct_fleet(
 ) -> Result<(), FleetError> {
     let path = std::path::absolute(folder.path()).map_err(FleetError::io(folder.path()))?;
     let mut engine: Box<dyn Engine> = match fleet.on {
-        On::Slurm => Box::new(Slurm::new(&path)),
+        On::Slurm => Box::new(Slurm::new(&path)?),
         On::Ssh => Box::new(Ssh::new(&path)),
     };
     let shards = Shards::of(folder.path());
@@ -36,7 +36,7 @@ pub fn conduct_fleet(
             .sites
             .iter()
             .map(|site| {
-                let missing = |block: &u32| !shards.whole(&site.name, *block).exists();
+                let missing = |block: &u32| !shards.has(&site.name, *block);
                 Wanted { site, blocks: (1..=plan.protocol.blocks.max).filter(missing).collect() }
             })
             .collect();
@@ -49,7 +49,7 @@ pub fn conduct_fleet(
                         return engine.cancel(&fleet.sites);
                     }
                 }
-                Err(FleetError::Nothing(_)) => {}
+                Err(FleetError::Nothing { .. }) => {}
                 Err(error) => {
                     engine.cancel(&fleet.sites)?;
                     return Err(error);
@@ -58,10 +58,7 @@ pub fn conduct_fleet(
         }
         if !engine.serve(&wanted)? {
             // What came between the look and the end of the last job.
-            if wanted
-                .iter()
-                .all(|one| one.blocks.iter().all(|block| !shards.whole(&one.site.name, *block).exists()))
-            {
+            if wanted.iter().all(|one| one.blocks.iter().all(|block| !shards.has(&one.site.name, *block))) {
                 return Ok(());
             }
             continue;

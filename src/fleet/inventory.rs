@@ -1,4 +1,4 @@
-//! The machines of a laboratory: `sites.toml`, and what a run keeps of it.
+//! The machines of a laboratory: `sites.toml`, the user's own.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::quoted;
 
 use super::FleetError;
-use super::shard::Site;
-
-/// What a run keeps of it, in its folder.
-const FILE: &str = "fleet.json";
+use super::site::Site;
 
 /// How blocks come to their sites.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -60,50 +57,70 @@ impl Fleet {
         let text = std::fs::read_to_string(path)
             .map_err(|error| wrong(format!("the inventory cannot be read: {error}")))?;
         let File { site: sites } = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        if sites.is_empty() {
-            return Err(wrong("it names no site".to_owned()));
+        let fleet = Fleet { on, sites };
+        fleet.check().map_err(wrong)?;
+        Ok(fleet)
+    }
+
+    /// What is wrong with it: names that would mean something else to a program they are handed to.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.sites.is_empty() {
+            return Err("it names no site".to_owned());
         }
         let mut known = BTreeSet::new();
-        match sites.iter().find(|site| !known.insert(&site.name)) {
-            Some(twice) => Err(wrong(format!("it names the site {} twice", twice.name))),
-            None => Ok(Fleet { on, sites }),
+        if let Some(twice) = self.sites.iter().find(|site| !known.insert(&site.name)) {
+            return Err(format!("it names the site {} twice", twice.name));
         }
-    }
-
-    /// That of the run in this folder; `None` where blocks are done without one.
-    pub fn of_run(run: &Path) -> Result<Option<Self>, FleetError> {
-        let path = run.join(FILE);
-        match std::fs::read_to_string(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(FleetError::io(&path)(error)),
-            Ok(text) => {
-                let wrong =
-                    |error: serde_json::Error| FleetError::Inventory { path, reason: error.to_string() };
-                serde_json::from_str(&text).map(Some).map_err(wrong)
-            }
-        }
-    }
-
-    pub fn keep(&self, run: &Path) -> Result<(), FleetError> {
-        let path = run.join(FILE);
-        let unfinished = path.with_extension("new");
-        let text = serde_json::to_string_pretty(self).unwrap_or_default();
-        std::fs::write(&unfinished, text)
-            .and_then(|()| std::fs::rename(&unfinished, &path))
-            .map_err(FleetError::io(&path))
+        self.sites.iter().try_for_each(SiteEntry::check)
     }
 }
 
 impl SiteEntry {
-    /// The words that do a block there, of the run in `folder`; the shell there may replace `$…` in the block.
-    pub(super) fn block(&self, folder: &Path, block: &str) -> String {
-        let program = self.program.as_deref().unwrap_or("fsverdict");
-        let mut words = vec![quoted(program), "block".to_owned(), quoted(&folder.to_string_lossy())];
-        words.extend(["--site".to_owned(), self.name.to_string(), "--block".to_owned(), block.to_owned()]);
-        words.push("--quiet".to_owned());
-        for (option, value) in [("--device", &self.device), ("--erase", &self.erase)] {
-            words.extend(value.iter().flat_map(|value| [option.to_owned(), quoted(value)]));
+    /// Where ssh finds it.
+    pub(super) fn host(&self) -> String {
+        self.ssh.clone().unwrap_or_else(|| self.name.to_string())
+    }
+
+    /// What Slurm calls the machine.
+    pub(super) fn node(&self) -> String {
+        self.node.clone().unwrap_or_else(|| self.name.to_string())
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let name = &self.name;
+        let (host, node) = (self.host(), self.node());
+        let options = |text: &str| text.is_empty() || text.starts_with('-');
+        let of =
+            |text: &str, signs: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || signs.contains(c));
+        if host.split('@').any(options) || !of(&host, "._-+@") {
+            return Err(format!(
+                "`{host}` of the site {name} is no host as `user@host`: letters, digits, `.`, `_`, `-` and `+`, the first no `-`; what is reached otherwise can have a name in ~/.ssh/config"
+            ));
         }
+        if options(&node) || !of(&node, "._-") {
+            return Err(format!("`{node}` of the site {name} is no name of a node"));
+        }
+        let folder = self.folder.as_ref().map(|folder| folder.to_string_lossy().into_owned());
+        for text in [&self.device, &self.erase, &self.program, &folder].into_iter().flatten() {
+            if text.is_empty() || text.chars().any(char::is_control) {
+                return Err(format!(
+                    "the site {name} has a name without a letter, or with one that cannot be seen"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The words that do a block there, of the run in `folder`, quoted for a shell; that may replace `$…` in the block.
+    pub(super) fn block(&self, folder: &Path, block: &str, more: &[&str]) -> String {
+        let program = self.program.as_deref().unwrap_or("fsverdict");
+        let mut words = vec![quoted(program), "block".to_owned()];
+        words.extend([format!("--site={}", self.name), format!("--block={block}"), "--quiet".to_owned()]);
+        for (option, value) in [("--device", &self.device), ("--erase", &self.erase)] {
+            words.extend(value.iter().map(|value| quoted(&format!("{option}={value}"))));
+        }
+        words.extend(more.iter().map(|word| (*word).to_owned()));
+        words.extend(["--".to_owned(), quoted(&folder.to_string_lossy())]);
         words.join(" ")
     }
 }
@@ -122,18 +139,23 @@ mod tests {
         };
         let fleet =
             read("[[site]]\nname = \"a\"\ndevice = \"/dev/disk/by id/x\"\n[[site]]\nname = \"b\"\n").unwrap();
-        let command = fleet.sites[0].block("/srv/my run".as_ref(), "$N");
+        let command = fleet.sites[0].block("/srv/my run".as_ref(), "$N", &[]);
         assert_eq!(
             command,
-            "fsverdict block '/srv/my run' --site a --block $N --quiet --device '/dev/disk/by id/x'"
+            "fsverdict block --site=a --block=$N --quiet '--device=/dev/disk/by id/x' -- '/srv/my run'"
         );
-        fleet.keep(folder.path()).unwrap();
-        assert_eq!(Fleet::of_run(folder.path()).unwrap(), Some(fleet));
         for (text, words) in [
             ("[[site]]\nname = \"a\"\n[[site]]\nname = \"a\"\n", "the site a twice"),
             ("[[site]]\nname = \"../a\"\n", "cannot be the name of a site"),
             ("[[site]]\nname = \"a\"\ndisk = 1\n", "unknown field `disk`"),
             ("site = []", "no site"),
+            ("[[site]]\nname = \"a\"\nssh = \"-oProxyCommand=x\"\n", "is no host"),
+            ("[[site]]\nname = \"a\"\nssh = \"root@-x\"\n", "is no host"),
+            ("[[site]]\nname = \"a\"\nssh = \"a b\"\n", "is no host"),
+            ("[[site]]\nname = \"a\"\nssh = \"a::module\"\n", "is no host"),
+            ("[[site]]\nname = \"a\"\nnode = \"/etc/passwd\"\n", "is no name of a node"),
+            ("[[site]]\nname = \"a\"\nnode = \"lab[1-9]\"\n", "is no name of a node"),
+            ("[[site]]\nname = \"a\"\nprogram = \"x\\ny\"\n", "cannot be seen"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(words) && error.contains("sites.toml"), "{error}");

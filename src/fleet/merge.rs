@@ -1,18 +1,20 @@
 //! The blocks of all sites as one run: complete rounds in the order of their numbers, sites by name. What is concluded hangs on
 //! what is there, never on when it arrived.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::io::Write;
 
-use crate::journal::{Caution, Event, Facts, Fold, MERGED_FACT, Place, Record, Run, first, kernel_release};
+use crate::host::whole_file;
+use crate::journal::{Caution, Event, Facts, Fold, MERGED_FACT, Place, Record, Run, first};
 use crate::plan::{Plan, digest};
 use crate::study::{Changes, Conclusion, RunFolder, next_to_try};
 
 use super::FleetError;
-use super::inventory::Fleet;
-use super::shard::{BINARY, Left, SITE, Shard, Shards, Site};
+use super::agreement::{SAME, differences, listed, of_start};
+use super::left::Left;
+use super::roster::sites_of_run;
+use super::shard::{Shard, Shards};
+use super::site::{SITE, Site};
 
 #[derive(Debug)]
 pub struct Merged {
@@ -35,18 +37,17 @@ pub struct Merged {
 impl Merged {
     /// What of the first record of a further block of `site` would keep it from being merged, each in a sentence.
     pub(super) fn misfits(&self, site: &Site, plan: &Plan, start: &Event) -> Vec<String> {
-        let Event::RunStarted { lab, environment, .. } = start else { return Vec::new() };
+        let Event::RunStarted { environment, .. } = start else { return Vec::new() };
         let mut header = self.run.header.clone();
         let mut found = Vec::new();
-        for (what, was, is) in [
-            ("lab", Some(&header.lab), Some(lab)),
-            ("build of fsverdict", header.environment.get(BINARY), environment.get(BINARY)),
-            ("kernel", kernel_release(&header.environment), kernel_release(environment)),
-        ] {
+        // They agree with one another, or nothing had been merged.
+        let others = self.records.first().map(|record| of_start(&record.event)).unwrap_or_default();
+        let have = listed(self.done.iter().filter(|(_, blocks)| *blocks > 0).map(|(site, _)| site));
+        for ((what, was), is) in SAME.iter().zip(others).zip(of_start(start)) {
             if let (Some(was), Some(is)) = (was, is)
                 && was != is
             {
-                found.push(format!("site {site} has another {what}: {is}, where {was} is wanted"));
+                found.push(format!("site {site} has another {what}: {is}, where it is {was} at {have}"));
             }
         }
         if self.done.iter().any(|(known, blocks)| known == site && *blocks > 0) {
@@ -66,41 +67,33 @@ impl Merged {
     /// Puts the journal into the run's folder, in one step.
     pub fn write(&self, folder: &RunFolder) -> Result<(), FleetError> {
         let path = folder.journal();
-        let unfinished = path.with_extension("new");
-        let write = || {
-            let mut file = BufWriter::new(File::create(&unfinished)?);
-            for record in &self.records {
-                serde_json::to_writer(&mut file, record)?;
-                file.write_all(b"\n")?;
-            }
-            file.into_inner()?.sync_all()?;
-            std::fs::rename(&unfinished, &path)
+        let write = |file: &mut dyn Write| {
+            self.records.iter().try_for_each(|record| {
+                serde_json::to_writer(&mut *file, record)?;
+                file.write_all(b"\n")
+            })
         };
-        write().map_err(FleetError::io(&path))
+        whole_file::replace(&path, write).map_err(FleetError::io(&path))
     }
 }
 
 /// Merges what lies in the run's folder, but for these sites.
 pub fn merge(folder: &RunFolder, plan: &Plan, without: &[Site]) -> Result<Merged, FleetError> {
     refuse_other_journal(folder)?;
-    let (mut shards, mut left) = Shards::of(folder.path()).read()?;
-    for one in &mut left {
-        one.path = one.path.strip_prefix(folder.path()).map(Path::to_owned).unwrap_or(one.path.clone());
-    }
+    let (mut shards, left) = Shards::of(folder.path()).read(plan)?;
     shards.retain(|shard| !without.contains(&shard.site));
     let mut sites: BTreeSet<Site> = shards.iter().map(|shard| shard.site.clone()).collect();
-    if let Some(fleet) = Fleet::of_run(folder.path())? {
-        sites.extend(fleet.sites.into_iter().map(|site| site.name).filter(|site| !without.contains(site)));
-    }
+    let fleet = sites_of_run(folder.path())?.unwrap_or_default();
+    sites.extend(fleet.into_iter().filter(|site| !without.contains(site)));
+    let nothing = |left: Vec<Left>| FleetError::Nothing { run: folder.path().to_owned(), left };
     if shards.is_empty() {
-        return Err(FleetError::Nothing(folder.path().to_owned()));
+        return Err(nothing(left));
     }
     let differences = differences(plan, &shards);
     if !differences.is_empty() {
         return Err(FleetError::Mixed(differences));
     }
-    merged(&folder.id(), plan, &shards, &sites, left)
-        .ok_or_else(|| FleetError::Nothing(folder.path().to_owned()))
+    merged(&folder.id(), plan, &shards, &sites, left).ok_or_else(|| nothing(Vec::new()))
 }
 
 /// A run that was done here by itself is not to be written over.
@@ -111,61 +104,6 @@ fn refuse_other_journal(folder: &RunFolder) -> Result<(), FleetError> {
         }
         _ => Ok(()),
     }
-}
-
-/// Facts that must be the same at all sites. The kernel is that of the guest where there is one.
-const SAME: [(&str, &str); 4] =
-    [(BINARY, "build of fsverdict"), ("lab.name", "lab"), ("kernel.of_trials", "kernel"), ("plan", "plan")];
-
-/// What of a shard must be as in all others.
-fn binding(shard: &Shard) -> Facts {
-    let facts = shard.facts();
-    let mut found = Facts::new();
-    if let Some(Event::RunStarted { plan_digest, lab, .. }) =
-        shard.journal.records.first().map(|record| &record.event)
-    {
-        found.insert("plan".to_owned(), plan_digest.clone());
-        found.insert("lab.name".to_owned(), lab.clone());
-    }
-    found.extend(kernel_release(&facts).map(|kernel| ("kernel.of_trials".to_owned(), kernel.clone())));
-    found.extend(facts.get(BINARY).map(|binary| (BINARY.to_owned(), binary.clone())));
-    found
-}
-
-/// Why these blocks cannot be one run; nothing where they can.
-fn differences(plan: &Plan, shards: &[Shard]) -> Vec<String> {
-    let mut found = BTreeSet::new();
-    let mut first_of: BTreeMap<&Site, Run> = BTreeMap::new();
-    let wanted = shards.first().map(binding).unwrap_or_default();
-    let own_digest = digest(plan);
-    for shard in shards {
-        let own = binding(shard);
-        for (key, what) in SAME {
-            let wanted = if key == "plan" { Some(own_digest.clone()) } else { wanted.get(key).cloned() };
-            if own.get(key) != wanted.as_ref() {
-                let name = |value: Option<&String>| value.cloned().unwrap_or_else(|| "none".to_owned());
-                found.insert(format!(
-                    "site {} has another {what}: {}, where {} is wanted",
-                    shard.site,
-                    name(own.get(key)),
-                    name(wanted.as_ref())
-                ));
-            }
-        }
-        match first_of.get(&shard.site) {
-            Some(first) => {
-                let changes = Changes::since(&first.header, plan, &shard.facts());
-                found
-                    .extend(changes.forbidden.into_iter().map(|what| format!("site {}: {what}", shard.site)));
-            }
-            None => {
-                if let Ok(run) = Run::derive(plan, &shard.journal) {
-                    first_of.insert(&shard.site, run);
-                }
-            }
-        }
-    }
-    found.into_iter().collect()
 }
 
 fn merged(
@@ -278,19 +216,11 @@ fn start(id: &str, plan: &Plan, shards: &[Shard], sites: &BTreeSet<Site>) -> Opt
         title: plan.title.clone(),
         plan_digest: digest(plan),
         lab: lab.clone(),
-        lab_reason: format!("merged from {} sites: {}", names.len(), listed(&names)),
+        lab_reason: format!("merged from {} sites: {}", names.len(), listed(sites.iter())),
         fidelity: fidelity.clone(),
         environment,
     };
     Some(Record { at, trial: None, event })
-}
-
-/// The names, or of many the first and the last.
-fn listed(names: &[String]) -> String {
-    match names {
-        [first, middle @ .., last] if middle.len() > 6 => format!("{first} to {last}"),
-        _ => names.join(", "),
-    }
 }
 
 fn steady<'a>(mut all: impl Iterator<Item = &'a Facts>) -> Facts {
@@ -323,7 +253,10 @@ fn renumbered(shard: &Shard, number: u32, said: &mut Vec<String>) -> Vec<Record>
                 caution.text = format!("at {}: {}", shard.site, caution.text);
                 first(&caution.text)?;
             }
-            Event::CandidateSkipped { candidate, .. } => first(candidate)?,
+            Event::CandidateSkipped { candidate, reason, .. } => {
+                *reason = format!("at {}: {reason}", shard.site);
+                first(candidate)?;
+            }
             _ => {}
         }
         Some(record)

@@ -1,14 +1,21 @@
 //! A run that several sites share: each site is one machine and one device, and does whole blocks; what they found is
 //! merged into one journal. And a run as one file, to be shared with strangers.
 
+mod agreement;
+mod believe;
 mod block;
 mod conduct;
 mod engine;
 mod error;
 mod inventory;
+mod kept;
+mod left;
 mod merge;
 mod pack;
+mod roster;
+mod run_key;
 mod shard;
+mod site;
 mod slurm;
 mod ssh;
 
@@ -16,6 +23,10 @@ pub use block::{Asked, BlockEnd, conduct_block, shared_run};
 pub use conduct::conduct_fleet;
 pub use error::FleetError;
 pub use inventory::{Fleet, On, SiteEntry};
+pub use kept::{keep, kept, state_folder};
+pub use left::Left;
 pub use merge::{Merged, merge};
 pub use pack::{Hiding, PackError, Packed, name as pack_name, open as open_pack, pack};
-pub use shard::{Left, Shard, Shards, Site};
+pub use roster::sites_of_run;
+pub use shard::{Shard, Shards};
+pub use site::Site;

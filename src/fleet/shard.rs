@@ -1,85 +1,32 @@
 //! The files of a run that several sites share: `sites/NAME/block-0007.jsonl` below its folder, a whole journal for each block.
 //! One that is under way has another name, and gets its own when it is whole: whoever copies or merges never sees half a block.
+//!
+//! They may come from anybody. So what lies there is opened without following a link and without waiting, has to be a regular
+//! file of bounded size, and is believed as far as `believe` says.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::fmt;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use rustix::fs::{CWD, Mode, OFlags, openat};
 
-use crate::journal::{Event, Facts, Journal, JournalError, Writer, read};
+use crate::journal::{Event, Facts, Journal, JournalError, Links, Writer, open_regular, read_open};
+use crate::plan::Plan;
 
 use super::FleetError;
+use super::believe::{content, disbelieved};
+use super::left::Left;
+use super::site::Site;
 
-/// The fact in which a block's journal names its site.
-pub(super) const SITE: &str = "site";
-/// … and the program that made it.
-pub(super) const BINARY: &str = "fsverdict.binary";
+/// No block's journal is longer, in bytes: one of sixteen candidates takes a few hundred thousand.
+pub(super) const LONGEST_SHARD: u64 = 64 << 20;
 
 const FOLDER: &str = "sites";
-const WHOLE: (&str, &str) = ("block-", ".jsonl");
-
-/// Names are in the order of the numbers in them: lab2 comes before lab10.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub struct Site(String);
-
-impl FromStr for Site {
-    type Err = FleetError;
-
-    fn from_str(name: &str) -> Result<Self, FleetError> {
-        let fits = |at: usize, c: char| c.is_ascii_alphanumeric() || (at > 0 && ".-_".contains(c));
-        let good = (1..=64).contains(&name.len()) && name.char_indices().all(|(at, c)| fits(at, c));
-        if good { Ok(Site(name.to_owned())) } else { Err(FleetError::SiteName(name.to_owned())) }
-    }
-}
-
-impl Ord for Site {
-    fn cmp(&self, other: &Self) -> Ordering {
-        parts(&self.0).cmp(parts(&other.0)).then_with(|| self.0.cmp(&other.0))
-    }
-}
-
-impl PartialOrd for Site {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// The numbers of a name, by their length without zeros in front, and the text between them.
-fn parts(name: &str) -> impl Iterator<Item = (usize, &[u8])> {
-    name.as_bytes().chunk_by(|one, next| one.is_ascii_digit() == next.is_ascii_digit()).map(|part| {
-        let zeros = part.iter().take_while(|byte| **byte == b'0').count();
-        if part.first().is_some_and(u8::is_ascii_digit) {
-            (part.len() - zeros, &part[zeros..])
-        } else {
-            (usize::MAX, part)
-        }
-    })
-}
-
-impl TryFrom<String> for Site {
-    type Error = FleetError;
-
-    fn try_from(name: String) -> Result<Self, FleetError> {
-        name.parse()
-    }
-}
-
-impl From<Site> for String {
-    fn from(site: Site) -> String {
-        site.0
-    }
-}
-
-impl fmt::Display for Site {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+const PREFIX: &str = "block-";
+const WHOLE: &str = ".jsonl";
+const PARTIAL: &str = ".partial";
 
 /// A block of a site, with its journal as it was read.
 #[derive(Debug, Clone)]
@@ -99,41 +46,62 @@ impl Shard {
     }
 }
 
-/// A file that is no whole block, and why it is left out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
-    pub path: PathBuf,
-    pub why: String,
-}
-
 /// The blocks in the folder of a run.
 #[derive(Debug)]
 pub struct Shards {
-    folder: PathBuf,
+    run: PathBuf,
 }
 
 impl Shards {
     pub fn of(run: &Path) -> Self {
-        Shards { folder: run.join(FOLDER) }
+        Shards { run: run.to_owned() }
+    }
+
+    fn folder(&self, site: &Site) -> PathBuf {
+        self.run.join(FOLDER).join(site.to_string())
     }
 
     /// Where a block's journal lies once it is whole.
     pub fn whole(&self, site: &Site, block: u32) -> PathBuf {
-        self.folder.join(&site.0).join(format!("{}{block:04}{}", WHOLE.0, WHOLE.1))
+        self.folder(site).join(format!("{PREFIX}{block:04}{WHOLE}"))
     }
 
     fn partial(&self, site: &Site, block: u32) -> PathBuf {
-        self.whole(site, block).with_extension("partial")
+        self.whole(site, block).with_extension(&PARTIAL[1..])
+    }
+
+    /// Whether a file has that name. A link, a pipe or a device is none.
+    pub fn has(&self, site: &Site, block: u32) -> bool {
+        self.whole(site, block).symlink_metadata().is_ok_and(|found| found.is_file())
+    }
+
+    /// The folder of a site's blocks, made where there is none; never the one that a link leads to.
+    pub(super) fn make_folder(&self, site: &Site) -> Result<PathBuf, FleetError> {
+        let folder = self.folder(site);
+        for folder in [&self.run.join(FOLDER), &folder] {
+            match fs::create_dir(folder) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => made.map_err(FleetError::io(folder))?,
+            }
+            if !folder.symlink_metadata().map_err(FleetError::io(folder))?.is_dir() {
+                return Err(FleetError::InTheWay(folder.clone()));
+            }
+        }
+        Ok(folder)
     }
 
     /// The path for a journal that is to be written; what an earlier attempt left there goes.
     pub(super) fn begin(&self, site: &Site, block: u32) -> Result<PathBuf, FleetError> {
+        self.make_folder(site)?;
+        let whole = self.whole(site, block);
+        if whole.symlink_metadata().is_ok() {
+            return Err(FleetError::InTheWay(whole));
+        }
         let path = self.partial(site, block);
-        let folder = self.folder.join(&site.0);
-        fs::create_dir_all(&folder).map_err(FleetError::io(&folder))?;
-        match Writer::append_to(&path, drop) {
-            Err(JournalError::NoRun { .. }) => return Ok(path),
-            Err(JournalError::Locked { .. }) => {
+        let regular = path.symlink_metadata().map(|found| found.is_file());
+        match regular.map(|regular| regular.then(|| Writer::append_to(&path, drop))) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Ok(Some(Err(JournalError::Locked { .. }))) => {
                 return Err(FleetError::UnderWay { site: site.to_string(), block });
             }
             // Nothing of it was merged, and nothing will be.
@@ -146,20 +114,30 @@ impl Shards {
     pub(super) fn end(&self, site: &Site, block: u32) -> Result<(), FleetError> {
         let (from, to) = (self.partial(site, block), self.whole(site, block));
         fs::rename(&from, &to).map_err(FleetError::io(&to))?;
-        let folder = self.folder.join(&site.0);
-        fs::File::open(&folder).and_then(|folder| folder.sync_all()).map_err(FleetError::io(&folder))
+        let folder = self.folder(site);
+        File::open(&folder).and_then(|folder| folder.sync_all()).map_err(FleetError::io(&folder))
     }
 
-    /// All whole blocks, by site and number, and what is left out. In whatever order they came, it is the same.
-    pub fn read(&self) -> Result<(Vec<Shard>, Vec<Left>), FleetError> {
+    /// All whole blocks of a run of `plan`, by site and number, and what is left out. In whatever order they came, it is the same.
+    pub fn read(&self, plan: &Plan) -> Result<(Vec<Shard>, Vec<Left>), FleetError> {
         let (mut shards, mut left) = (BTreeMap::new(), Vec::new());
-        for folder in entries(&self.folder)? {
-            let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let Some(sites) = self.open_folder(FOLDER.as_ref())? else { return Ok((Vec::new(), left)) };
+        for name in names(&sites).map_err(FleetError::io(&self.run.join(FOLDER)))? {
             let Ok(site) = name.parse::<Site>() else { continue };
-            for path in entries(&folder)? {
-                let Some(block) = block_number(&path) else { continue };
-                let partial = path.extension().is_some_and(|extension| extension == "partial");
-                match whole(&path, partial) {
+            let below = Path::new(FOLDER).join(&name);
+            let folder = match self.open_folder(&below) {
+                Ok(Some(folder)) => folder,
+                Ok(None) => continue,
+                Err(FleetError::Io { .. }) => {
+                    left.push(Left { path: below, why: "it is no folder that could be read".to_owned() });
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            for name in names(&folder).map_err(FleetError::io(&self.run.join(&below)))? {
+                let Some((block, partial)) = block_of(&name) else { continue };
+                let path = below.join(&name);
+                match whole(&folder, &self.run.join(&path), partial, &site, block, plan) {
                     Ok(journal) => {
                         shards.insert((site.clone(), block), Shard { site: site.clone(), block, journal });
                     }
@@ -167,60 +145,103 @@ impl Shards {
                 }
             }
         }
-        Ok((shards.into_values().collect(), left))
+        let (shards, copies) = without_copies(shards.into_values());
+        left.extend(copies);
+        left.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok((shards, left))
+    }
+
+    /// A folder below that of the run, to which no link leads; `None` where there is nothing of that name.
+    fn open_folder(&self, below: &Path) -> Result<Option<OwnedFd>, FleetError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mut at = openat(CWD, &self.run, flags, Mode::empty());
+        for name in below {
+            at = at.and_then(|folder| openat(folder, name, flags | OFlags::NOFOLLOW, Mode::empty()));
+        }
+        match at {
+            Ok(folder) => Ok(Some(folder)),
+            Err(rustix::io::Errno::NOENT) => Ok(None),
+            Err(error) => Err(FleetError::io(&self.run.join(below))(error.into())),
+        }
     }
 }
 
-/// The journal at `path`, if it is that of a whole block; else why not.
-fn whole(path: &Path, partial: bool) -> Result<Journal, String> {
+/// The number that a file's name gives a block, and whether it is under way. A name of ours, to the letter: no block has two.
+fn block_of(name: &str) -> Option<(u32, bool)> {
+    let (stem, partial) = match name.strip_suffix(WHOLE) {
+        Some(stem) => (stem, false),
+        None => (name.strip_suffix(PARTIAL)?, true),
+    };
+    let block = stem.strip_prefix(PREFIX)?.parse().ok()?;
+    (block > 0 && stem == format!("{PREFIX}{block:04}")).then_some((block, partial))
+}
+
+/// The journal of this name in a site's folder, if it is that of a whole block and what it says can be believed; else why not.
+fn whole(
+    folder: &OwnedFd,
+    path: &Path,
+    partial: bool,
+    site: &Site,
+    block: u32,
+    plan: &Plan,
+) -> Result<Journal, String> {
     let under_way = || Err("under way, or ended before it was whole".to_owned());
-    let journal = match read(path) {
+    let name = Path::new(path.file_name().unwrap_or_default());
+    let read = || {
+        let file =
+            open_regular(folder, name, OFlags::RDONLY, Links::Refuse).map_err(|error| error.to_string())?;
+        if file.metadata().map_err(|error| error.to_string())?.len() > LONGEST_SHARD {
+            return Err(format!("it is longer than {} MiB", LONGEST_SHARD >> 20));
+        }
+        read_open(path, file.take(LONGEST_SHARD)).map_err(|error| error.to_string())
+    };
+    let journal = match read() {
         Err(_) if partial => return under_way(),
-        read => read.map_err(|error| error.to_string())?,
+        read => read?,
     };
-    match journal.records.last().map(|record| &record.event) {
-        Some(Event::BlockFinished { invalid: Some(rule), .. }) => {
-            Err(format!("it does not count, and is to be done again: {rule}"))
+    let last = journal.records.last().map(|record| &record.event);
+    if let Some(Event::BlockFinished { invalid: Some(rule), .. }) = last {
+        return Err(format!("it does not count, and is to be done again: {rule}"));
+    }
+    if partial {
+        return under_way();
+    }
+    if let Some(why) = disbelieved(site, block, &journal, plan) {
+        return Err(why);
+    }
+    if journal.torn || !matches!(last, Some(Event::BlockFinished { .. })) {
+        return Err("its end is missing: it was cut short, or copied before it was whole".to_owned());
+    }
+    Ok(journal)
+}
+
+/// Without those that hold what another does to the last digit, be they called another site's or another block's. It makes
+/// no difference which of them is the first.
+fn without_copies(shards: impl Iterator<Item = Shard>) -> (Vec<Shard>, Vec<Left>) {
+    let (mut known, mut own, mut left) = (BTreeMap::new(), Vec::new(), Vec::new());
+    for shard in shards {
+        let path =
+            Path::new(FOLDER).join(shard.site.to_string()).join(format!("{PREFIX}{:04}{WHOLE}", shard.block));
+        match content(&shard.journal).map(|content| known.entry(content).or_insert_with(|| path.clone())) {
+            Some(first) if *first != path => {
+                let why = format!(
+                    "it measured to the last digit what {} did: one is a copy of the other",
+                    first.display()
+                );
+                left.push(Left { path, why });
+            }
+            _ => own.push(shard),
         }
-        _ if partial => under_way(),
-        Some(Event::BlockFinished { .. }) if !journal.torn => Ok(journal),
-        _ => Err("its end is missing: it was cut short, or copied before it was whole".to_owned()),
     }
+    (own, left)
 }
 
-fn block_number(path: &Path) -> Option<u32> {
-    path.file_stem()?.to_str()?.strip_prefix(WHOLE.0)?.parse().ok()
-}
-
-/// What lies in a folder, sorted; nothing where there is none.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, FleetError> {
-    let listed = match fs::read_dir(folder) {
-        Ok(listed) => listed,
-        Err(error)
-            if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) =>
-        {
-            return Ok(Vec::new());
-        }
-        Err(error) => return Err(FleetError::io(folder)(error)),
-    };
-    let mut paths = Vec::new();
-    for entry in listed {
-        paths.push(entry.map_err(FleetError::io(folder))?.path());
+/// What lies in an open folder, sorted; no name of ours has letters of any other kind.
+fn names(folder: &OwnedFd) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in rustix::fs::Dir::read_from(folder)? {
+        names.extend(entry?.file_name().to_str().ok().map(str::to_owned));
     }
-    paths.sort();
-    Ok(paths)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Site;
-
-    #[test]
-    fn sites_are_in_the_order_of_their_numbers() {
-        let ordered =
-            ["2-a", "10-a", "lab01", "lab1", "lab2", "lab10", "lab10.b2", "lab10.b10", "laboratory", "z"];
-        let mut sites: Vec<Site> = ordered.iter().rev().map(|name| name.parse().unwrap()).collect();
-        sites.sort();
-        assert_eq!(sites.iter().map(Site::to_string).collect::<Vec<_>>(), ordered);
-    }
+    names.sort();
+    Ok(names)
 }

@@ -9,6 +9,7 @@ use crate::host::program::{Program, succeeded};
 use super::FleetError;
 use super::engine::{Engine, Wanted};
 use super::inventory::SiteEntry;
+use super::run_key::RunKey;
 
 /// Slurm's own commands answer within this, or its head is down.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -19,18 +20,19 @@ const ATTEMPTS: u32 = 2;
 #[derive(Debug)]
 pub(super) struct Slurm {
     folder: PathBuf,
+    key: RunKey,
     /// How often this process has submitted what was missing.
     submitted: u32,
 }
 
 impl Slurm {
-    pub(super) fn new(folder: &Path) -> Self {
-        Slurm { folder: folder.to_owned(), submitted: 0 }
+    pub(super) fn new(folder: &Path) -> Result<Self, FleetError> {
+        Ok(Slurm { folder: folder.to_owned(), key: RunKey::given_to(folder)?, submitted: 0 })
     }
 
+    /// No two runs have a name in common, whatever their folders are called; and it has no comma, which makes a list.
     fn name(&self, site: &SiteEntry) -> String {
-        let run = self.folder.file_name().unwrap_or_default().to_string_lossy();
-        format!("fsverdict-{run}-{}", site.name)
+        format!("fsverdict-{}-{}", self.key, site.name)
     }
 
     /// Whether anything of a site's is queued or running.
@@ -40,9 +42,15 @@ impl Slurm {
 
     fn submit(&self, wanted: &Wanted<'_>) -> Result<(), FleetError> {
         let numbers: Vec<String> = wanted.blocks.iter().map(u32::to_string).collect();
-        let node = wanted.site.node.clone().unwrap_or_else(|| wanted.site.name.to_string());
-        let line = wanted.site.block(&self.folder, "$SLURM_ARRAY_TASK_ID");
+        let node = wanted.site.node();
+        let line = wanted.site.block(&self.folder, "$SLURM_ARRAY_TASK_ID", &[]);
         let log = self.folder.join(format!("slurm-{}.log", wanted.site.name));
+        // It is appended to: not to what a link leads to.
+        if log.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+            return Err(FleetError::InTheWay(log));
+        }
+        // What follows a % is Slurm's to replace.
+        let log = log.to_string_lossy().replace('%', "%%");
         slurm(&[
             "sbatch",
             "--parsable",
@@ -53,7 +61,7 @@ impl Slurm {
             &format!("--array={}%1", numbers.join(",")),
             "--requeue",
             "--open-mode=append",
-            &format!("--output={}", log.display()),
+            &format!("--output={log}"),
             // A second time where it was killed: Slurm does a job again that its node lost, and no other.
             &format!("--wrap={line} || {line}"),
         ])

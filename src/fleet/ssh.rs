@@ -1,10 +1,12 @@
-//! Sites without a scheduler: each in a thread of its own, over ssh, with its blocks copied by rsync.
+//! Sites without a scheduler: each in a thread of its own, over ssh, with its blocks copied by rsync. What is under way ends with
+//! the head: its ssh and rsync by a parent-death signal, and a site's block because its standard input then does.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
+use crate::host::cell::{Cell, Walls};
 use crate::host::program::{Program, succeeded};
 use crate::host::talk::say;
 use crate::plan::quoted;
@@ -12,6 +14,7 @@ use crate::plan::quoted;
 use super::FleetError;
 use super::engine::{Engine, Wanted};
 use super::inventory::SiteEntry;
+use super::shard::{LONGEST_SHARD, Shards};
 
 /// Never a question, and an end where nobody answers.
 const SSH: [&str; 7] =
@@ -61,33 +64,53 @@ impl Engine for Ssh {
     }
 }
 
-/// Brings the site what all others have found, has it do a block, and fetches that.
+/// Brings the site what all others have found, has it do a block, and fetches that, and nothing else.
 fn at(site: &SiteEntry, folder: &Path, block: u32) -> Result<(), FleetError> {
-    let host = site.ssh.clone().unwrap_or_else(|| site.name.to_string());
+    let host = site.host();
     let there = site.folder.clone().unwrap_or_else(|| folder.to_owned());
+    let on_host =
+        |line: &str| run(Program::new(SSH.into_iter().chain(["--", host.as_str(), line])).listening());
+    on_host(&format!("mkdir -p -- {}", quoted(&there.to_string_lossy())))?;
     let remote = |below: &str| format!("{host}:{}/{below}", there.display());
-    let local = |below: &str| format!("{}/{below}", folder.display());
-    let make = format!("mkdir -p {}", quoted(&there.to_string_lossy()));
-    run(SSH.into_iter().chain([host.as_str(), make.as_str()]))?;
-    let rsh = format!("--rsh={}", SSH.join(" "));
-    let copy = ["rsync", "-a", "-s", &rsh, "--exclude=*.partial", "--exclude=traces"];
-    let (here, away) = (local(""), remote(""));
-    run(copy.into_iter().chain([
+    let blocks = [
+        "-r",
         "--include=/plan.json",
         "--include=/fleet.json",
-        "--include=/sites/***",
+        "--include=/sites/",
+        "--include=/sites/*/",
+        "--include=/sites/*/block-*.jsonl",
         "--exclude=*",
-        &here,
-        &away,
-    ]))?;
-    let line = site.block(&there, &block.to_string());
-    run(SSH.into_iter().chain([host.as_str(), line.as_str()]))?;
-    let own = format!("sites/{}/", site.name);
-    std::fs::create_dir_all(local(&own)).map_err(FleetError::io(folder))?;
-    run(copy.into_iter().chain([remote(&own).as_str(), local(&own).as_str()]))
+    ];
+    copy(&blocks, &format!("{}/", folder.display()), &remote(""))?;
+    on_host(&site.block(&there, &block.to_string(), &["--attended"]))?;
+    let shards = Shards::of(folder);
+    let own = shards.make_folder(&site.name)?;
+    let whole = shards.whole(&site.name, block);
+    let name = whole.file_name().unwrap_or_default().to_string_lossy();
+    let from = remote(&format!("sites/{}/{name}", site.name));
+    copy(&[], &from, &format!("{}/", own.display()))?;
+    if shards.has(&site.name, block) {
+        return Ok(());
+    }
+    Err(FleetError::Engine(format!(
+        "{} is no block: it is not there, no regular file, or larger than {} MiB\nhint: look at it there",
+        quoted(&from),
+        LONGEST_SHARD >> 20
+    )))
 }
 
-fn run<'a>(argv: impl Iterator<Item = &'a str>) -> Result<(), FleetError> {
+/// Copies regular files of bounded size, and nothing of them but content and time: neither links nor devices, nor whose they
+/// are, nor what they may do.
+fn copy(which: &[&str], from: &str, to: &str) -> Result<(), FleetError> {
+    let (rsh, size) = (format!("--rsh={}", SSH.join(" ")), format!("--max-size={LONGEST_SHARD}"));
+    let plain = ["rsync", "-t", "-s", "--no-links", "--no-devices", "--no-specials", "--chmod=F644,D755"];
+    let own = ["--timeout=600", &rsh, &size];
+    run(Program::new([&plain, own.as_slice(), which, &["--", from, to]].concat()))
+}
+
+/// Runs it, and takes it with us: whatever ends this process ends that, too.
+fn run(program: Program) -> Result<(), FleetError> {
     let failed = |error: crate::host::program::ProgramError| FleetError::Engine(error.to_string());
-    succeeded(Program::new(argv).run("ssh").map_err(failed)?).map(drop).map_err(failed)
+    let leash = Cell::new(Walls::None, [""; 0]);
+    succeeded(program.inside(leash).run("ssh").map_err(failed)?).map(drop).map_err(failed)
 }

@@ -27,3 +27,4 @@ pub mod syscall;
 pub mod sysfs;
 pub mod talk;
 pub mod viewer;
+pub mod whole_file;

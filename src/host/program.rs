@@ -11,7 +11,7 @@ use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
@@ -34,6 +34,7 @@ pub struct Program {
     argv: Vec<String>,
     environment: Vec<(String, OsString)>,
     input: Option<Vec<u8>>,
+    listens: bool,
     limit: Option<Duration>,
     kept: usize,
     folder: Option<PathBuf>,
@@ -47,6 +48,8 @@ pub struct Ready {
     argv: Vec<String>,
     child: Child,
     group: Pid,
+    /// Its standard input, where that is to stay open.
+    line: Option<ChildStdin>,
     stdout: Option<Tail>,
     stderr: Option<Tail>,
     limit: Option<Duration>,
@@ -59,6 +62,7 @@ impl Program {
             argv: argv.into_iter().map(Into::into).collect(),
             environment: Vec::new(),
             input: None,
+            listens: false,
             limit: None,
             kept: KEPT_OUTPUT,
             folder: None,
@@ -87,6 +91,12 @@ impl Program {
     /// What it reads from its standard input; nothing otherwise.
     pub fn input(mut self, bytes: &[u8]) -> Self {
         self.input = Some(bytes.to_vec());
+        self
+    }
+
+    /// Its standard input stays open, and empty, until it has ended or we have, whatever ends us: who reads it knows.
+    pub fn listening(mut self) -> Self {
+        self.listens = true;
         self
     }
 
@@ -123,7 +133,8 @@ impl Program {
         let path = locate(name).ok_or_else(|| ProgramError::Missing { program: name.to_owned() })?;
         let (mut command, gate) = self.command(path).map_err(start)?;
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-        command.stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() });
+        let piped = self.input.is_some() || self.listens;
+        command.stdin(if piped { Stdio::piped() } else { Stdio::null() });
         // Tools are read by programs here, so they speak the untranslated language.
         command.env("LC_ALL", "C").envs(self.environment.iter().map(|(name, value)| (name, value)));
         if let Some(folder) = &self.folder {
@@ -135,14 +146,24 @@ impl Program {
         }
         .map_err(start)?;
         let group = Pid::from_child(&child);
-        if let (Some(bytes), Some(mut pipe)) = (&self.input, child.stdin.take()) {
+        let mut line = child.stdin.take();
+        if let (Some(bytes), Some(pipe)) = (&self.input, &mut line) {
             // A program that ends without reading its input tells us by its exit status.
             let _ = pipe.write_all(bytes);
         }
+        let line = line.filter(|_| self.listens);
         let stdout = child.stdout.take().map(|pipe| tail_of(pipe, self.kept));
         let stderr = child.stderr.take().map(|pipe| tail_of(pipe, self.kept));
-        let mut ready =
-            Ready { argv: self.argv.clone(), child, group, stdout, stderr, limit: self.limit, go: None };
+        let mut ready = Ready {
+            argv: self.argv.clone(),
+            child,
+            group,
+            line,
+            stdout,
+            stderr,
+            limit: self.limit,
+            go: None,
+        };
         if let Some(gate) = gate {
             let (reached, go) = gate.ours();
             // End of file: the cell broke while it was set up, and says why on standard error.
@@ -185,6 +206,7 @@ impl Ready {
         let alarm = self.limit.map(|limit| Alarm::set(self.group, limit));
         let status = self.child.wait().map_err(|source| ProgramError::Wait { program: name, source })?;
         let seconds = started.elapsed().as_secs_f64();
+        drop(self.line);
         let rang = alarm.is_some_and(Alarm::cancel);
         Ok(CommandRecord {
             step: step.to_owned(),

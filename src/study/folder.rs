@@ -1,12 +1,19 @@
 //! The folder of a run: the resolved plan, the journal, the reports.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::journal::{JournalError, Writer};
+use rustix::fs::{CWD, OFlags};
+
+use crate::host::whole_file;
+use crate::journal::{JournalError, Links, Writer, open_regular};
 use crate::plan::Plan;
 
 /// The resolved plan's file name within the folder of a run.
 pub const PLAN_FILE: &str = "plan.json";
+
+/// No plan is longer, and what is longer is none.
+const LONGEST_PLAN: u64 = 16 << 20;
 
 /// The folder of a run cannot be made or read.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +38,16 @@ impl RunFolder {
     ///
     /// A folder whose run was ended before its first record is taken over: there is nothing in it to carry on.
     pub fn create(path: &Path, plan: &Plan) -> Result<Self, RunFolderError> {
+        let taken_over = path.join(PLAN_FILE).exists();
+        Self::make(path, plan, taken_over)
+    }
+
+    /// The same, but of those who do so at once one makes it, and a folder that has a plan is left as it is.
+    pub fn create_new(path: &Path, plan: &Plan) -> Result<Self, RunFolderError> {
+        Self::make(path, plan, false)
+    }
+
+    fn make(path: &Path, plan: &Plan, taken_over: bool) -> Result<Self, RunFolderError> {
         let make = |source| RunFolderError::Make { path: path.to_owned(), source };
         let folder = RunFolder { path: path.to_owned() };
         std::fs::create_dir_all(path).map_err(make)?;
@@ -38,14 +55,13 @@ impl RunFolder {
             return Err(RunFolderError::Taken(path.to_owned()));
         }
         let text = serde_json::to_string_pretty(plan).map_err(|error| make(error.into()))?;
-        // Under its name it is whole, whenever we are ended.
-        let unfinished = path.join(format!(".{PLAN_FILE}.new"));
-        let file = std::fs::File::create(&unfinished).map_err(make)?;
-        std::io::Write::write_all(&mut &file, text.as_bytes())
-            .and_then(|()| file.sync_all())
-            .and_then(|()| std::fs::rename(&unfinished, path.join(PLAN_FILE)))
-            .map_err(make)?;
-        Ok(folder)
+        let file = path.join(PLAN_FILE);
+        let made = if taken_over {
+            whole_file::replace(&file, |file| file.write_all(text.as_bytes())).map(|()| true)
+        } else {
+            whole_file::put_new(&file, text.as_bytes())
+        };
+        if made.map_err(make)? { Ok(folder) } else { Err(RunFolderError::Taken(path.to_owned())) }
     }
 
     /// Whether no run has begun here, and no file of anybody's is in the way. A journal without a record is removed.
@@ -68,8 +84,7 @@ impl RunFolder {
     /// An existing run and its plan.
     pub fn open(path: &Path) -> Result<(Self, Plan), RunFolderError> {
         let not = |reason: String| RunFolderError::NotARun { path: path.to_owned(), reason };
-        let text = std::fs::read_to_string(path.join(PLAN_FILE))
-            .map_err(|error| not(format!("{PLAN_FILE}: {error}")))?;
+        let text = text(&path.join(PLAN_FILE)).map_err(|error| not(format!("{PLAN_FILE}: {error}")))?;
         let plan = serde_json::from_str(&text).map_err(|error| RunFolderError::Damaged {
             path: path.join(PLAN_FILE),
             reason: error.to_string(),
@@ -90,6 +105,16 @@ impl RunFolder {
         let path = std::fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
+}
+
+/// What a file of some kilobytes holds, which may be a stranger's: neither a pipe nor a device is waited for.
+fn text(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    let file = open_regular(CWD, path, OFlags::RDONLY, Links::Follow)?;
+    if file.take(LONGEST_PLAN).read_to_string(&mut text)? as u64 == LONGEST_PLAN {
+        return Err(std::io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(text)
 }
 
 #[cfg(test)]

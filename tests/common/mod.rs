@@ -76,6 +76,7 @@ impl Place {
             .current_dir(self.path())
             .env("HOME", self.path().join("home"))
             .env("XDG_CACHE_HOME", self.path().join("cache"))
+            .env_remove("XDG_STATE_HOME")
             .env(MARK, self.path())
             .env("NO_COLOR", "1")
             .env("LC_ALL", "C")

@@ -21,7 +21,7 @@ pub(crate) fn shard(folder: &Path, (site, block): (&str, u32), (slower, factor):
     let plan = fs::read_to_string(folder.join("plan.json")).unwrap();
     let digest = fsverdict::plan::digest(&serde_json::from_str(&plan).unwrap());
     let journal = fs::read_to_string(format!("{RECORDED}journal.jsonl")).unwrap();
-    let mut random = u64::from(block) + site.bytes().fold(7, |sum, byte| sum * 31 + u64::from(byte));
+    let mut random = (u64::from(block) << 32) + site.bytes().fold(7, |sum, byte| sum * 31 + u64::from(byte));
     let mut lines = Vec::new();
     for line in journal.lines() {
         let mut event: Value = serde_json::from_str(line).unwrap();

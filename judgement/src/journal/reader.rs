@@ -2,13 +2,18 @@
 
 use std::borrow::Cow;
 use std::fs;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use rustix::fs::{CWD, OFlags};
 use serde::Deserialize;
 
+use super::regular::{Links, open_regular};
 use super::{Event, JournalError, Record, SCHEMA, TrialId};
+
+/// No line is longer: the longest is the output of a benchmark program, of which half a mebibyte is kept.
+const LONGEST_LINE: u64 = 8 << 20;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Journal {
@@ -20,23 +25,31 @@ pub struct Journal {
 
 /// Reads the journal at `path`. A torn last line is left out and reported in [`Journal::torn`].
 pub fn read(path: &Path) -> Result<Journal, JournalError> {
+    read_open(path, opened(path)?)
+}
+
+/// The same of a file that is open; `path` is only named in errors.
+pub fn read_open(path: &Path, file: impl Read) -> Result<Journal, JournalError> {
     let mut records = Vec::new();
-    let torn = read_each(path, |record| records.push(record))?;
+    let torn = scan(path, BufReader::with_capacity(1 << 17, file), |record| records.push(record))?.torn;
     Ok(Journal { path: path.to_path_buf(), records, torn })
+}
+
+fn opened(path: &Path) -> Result<fs::File, JournalError> {
+    open_regular(CWD, path, OFlags::RDONLY, Links::Follow)
+        .map_err(|error| JournalError::opening("read", path, error))
 }
 
 /// Gives each record of the journal at `path` to `take`, without ever holding all of them. Returns whether the last
 /// line was torn.
 pub(super) fn read_each(path: &Path, take: impl FnMut(Record)) -> Result<bool, JournalError> {
-    let file = fs::File::open(path).map_err(|error| JournalError::opening("read", path, error))?;
-    Ok(scan(path, BufReader::with_capacity(1 << 17, file), take)?.torn)
+    Ok(scan(path, BufReader::with_capacity(1 << 17, opened(path)?), take)?.torn)
 }
 
 /// The first record of the journal at `path`, if it is one.
 pub fn first(path: &Path) -> Result<Option<Record>, JournalError> {
-    let file = fs::File::open(path).map_err(|error| JournalError::opening("read", path, error))?;
     let mut line = Vec::new();
-    let read = BufReader::new(file).read_until(b'\n', &mut line);
+    let read = BufReader::new(opened(path)?).take(LONGEST_LINE).read_until(b'\n', &mut line);
     read.map_err(|error| JournalError::io("read", path, error))?;
     Ok(record(&line).ok())
 }
@@ -68,8 +81,12 @@ pub(super) fn scan(
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
-        if lines.read_until(b'\n', &mut line).map_err(failed)? == 0 {
+        if lines.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(failed)? == 0 {
             break;
+        }
+        if line.len() as u64 == LONGEST_LINE {
+            let reason = format!("it is longer than {} MiB", LONGEST_LINE >> 20);
+            return Err(JournalError::Malformed { path: path.to_path_buf(), line: number, reason });
         }
         // Without its line feed the line was never acknowledged, even if what is there happens to parse.
         if !line.ends_with(b"\n") {
@@ -170,6 +187,16 @@ mod tests {
     #[test]
     fn an_empty_journal_has_no_records_and_is_not_torn() {
         assert_eq!(parsed("").unwrap(), (0, false));
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_not_read_to_its_end() {
+        let long = "x".repeat(usize::try_from(super::LONGEST_LINE).unwrap() + 1);
+        let error = parsed(&long).unwrap_err().to_string();
+        assert!(
+            error.starts_with("runs/x/journal.jsonl:1: ") && error.contains("longer than 8 MiB"),
+            "{error}"
+        );
     }
 
     #[test]

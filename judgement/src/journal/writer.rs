@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{CWD, FlockOperation, OFlags, flock};
 
+use super::regular::{Links, open_regular};
 use super::{Event, JournalError, Record, TrialId, reader};
 
 /// The one writer of a journal. It holds an exclusive lock on the file until dropped.
@@ -38,11 +39,9 @@ impl Writer {
 
     /// Goes on with an existing journal, and gives what it holds so far to `take`. A torn last line is cut off first.
     pub fn append_to(path: &Path, take: impl FnMut(Record)) -> Result<Self, JournalError> {
-        let file = OpenOptions::new()
-            .read(true)
-            // As an append-only file (chattr(1)) must be opened.
-            .append(true)
-            .open(path)
+        // As an append-only file (chattr(1)) must be opened.
+        let access = OFlags::RDWR | OFlags::APPEND;
+        let file = open_regular(CWD, path, access, Links::Follow)
             .map_err(|error| JournalError::opening("open", path, error))?;
         lock(&file, path)?;
         let mut writer = Self { path: path.to_path_buf(), file, acknowledged: 0, closed: false };

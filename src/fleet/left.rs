@@ -1,0 +1,11 @@
+//! What of a run's folder goes into no merge.
+
+use std::path::PathBuf;
+
+/// A file that is no whole block, and why it is left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// Below the run's folder.
+    pub path: PathBuf,
+    pub why: String,
+}

@@ -1,0 +1,105 @@
+//! What tells a run from all others, whatever its folder is called: drawn once and kept in the folder.
+
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::io::Read;
+use std::path::Path;
+
+use rustix::fs::{CWD, OFlags};
+
+use crate::host::whole_file;
+use crate::journal::{Links, open_regular};
+
+use super::FleetError;
+
+const FILE: &str = "run-id";
+
+/// Sixteen hexadecimal digits: what it is put into, a job's or a file's name, has no other letters of it to fear.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RunKey(String);
+
+impl RunKey {
+    /// That of the run in this folder; `None` where it has none.
+    pub(super) fn of(run: &Path) -> Result<Option<Self>, FleetError> {
+        let path = run.join(FILE);
+        let file = match open_regular(CWD, &path, OFlags::RDONLY, Links::Refuse) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(FleetError::io(&path))?,
+        };
+        let mut text = Vec::new();
+        file.take(64).read_to_end(&mut text).map_err(FleetError::io(&path))?;
+        let text = String::from_utf8_lossy(&text);
+        let key = text.strip_suffix('\n').unwrap_or(&text);
+        let plain = |letter: char| matches!(letter, '0'..='9' | 'a'..='f');
+        if key.len() == 16 && key.chars().all(plain) {
+            Ok(Some(RunKey(key.to_owned())))
+        } else {
+            Err(FleetError::InTheWay(path))
+        }
+    }
+
+    /// That of the run in this folder, which gets one if it has none: of those who give it one at once, one does.
+    pub(super) fn given_to(run: &Path) -> Result<Self, FleetError> {
+        let path = run.join(FILE);
+        loop {
+            if let Some(key) = Self::of(run)? {
+                return Ok(key);
+            }
+            whole_file::put_new(&path, Self::drawn().line().as_bytes()).map_err(FleetError::io(&path))?;
+        }
+    }
+
+    /// Gives the run in this folder another.
+    pub(super) fn renew(run: &Path) -> Result<Self, FleetError> {
+        let (path, key) = (run.join(FILE), Self::drawn());
+        whole_file::replace(&path, |file| file.write_all(key.line().as_bytes()))
+            .map_err(FleetError::io(&path))?;
+        Ok(key)
+    }
+
+    fn drawn() -> Self {
+        RunKey(format!("{:016x}", RandomState::new().hash_one(std::process::id())))
+    }
+
+    fn line(&self) -> String {
+        format!("{}\n", self.0)
+    }
+}
+
+impl fmt::Display for RunKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{FILE, RunKey};
+
+    #[test]
+    fn a_run_has_one_key_that_is_kept_and_plain() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(RunKey::of(folder.path()).unwrap(), None);
+        let keys = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..6).map(|_| scope.spawn(|| RunKey::given_to(folder.path()).unwrap())).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<RunKey>>()
+        });
+        assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
+        assert_ne!(RunKey::renew(folder.path()).unwrap(), keys[0]);
+        for strange in [
+            "",
+            "0123456789abcde",
+            "0123456789abcdef0",
+            "0123456789ABCDEF",
+            "../3456789abcdef",
+            "a,b; c d e f g h",
+        ] {
+            fs::write(folder.path().join(FILE), strange).unwrap();
+            let error = RunKey::given_to(folder.path()).unwrap_err().to_string();
+            assert!(error.contains("run-id is in the way") && error.contains("hint: "), "{error}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What a site is called, and where its name stands.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::FleetError;
+
+/// The fact in which a block's journal names its site.
+pub(super) const SITE: &str = "site";
+/// … and the program that made it.
+pub(super) const BINARY: &str = "fsverdict.binary";
+
+/// Names are in the order of the numbers in them: lab2 comes before lab10.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Site(String);
+
+impl FromStr for Site {
+    type Err = FleetError;
+
+    fn from_str(name: &str) -> Result<Self, FleetError> {
+        let fits = |at: usize, c: char| c.is_ascii_alphanumeric() || (at > 0 && ".-_".contains(c));
+        let good = (1..=64).contains(&name.len()) && name.char_indices().all(|(at, c)| fits(at, c));
+        if good { Ok(Site(name.to_owned())) } else { Err(FleetError::SiteName(name.to_owned())) }
+    }
+}
+
+impl Ord for Site {
+    fn cmp(&self, other: &Self) -> Ordering {
+        parts(&self.0).cmp(parts(&other.0)).then_with(|| self.0.cmp(&other.0))
+    }
+}
+
+impl PartialOrd for Site {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The numbers of a name, by their length without zeros in front, and the text between them.
+fn parts(name: &str) -> impl Iterator<Item = (usize, &[u8])> {
+    name.as_bytes().chunk_by(|one, next| one.is_ascii_digit() == next.is_ascii_digit()).map(|part| {
+        let zeros = part.iter().take_while(|byte| **byte == b'0').count();
+        if part.first().is_some_and(u8::is_ascii_digit) {
+            (part.len() - zeros, &part[zeros..])
+        } else {
+            (usize::MAX, part)
+        }
+    })
+}
+
+impl TryFrom<String> for Site {
+    type Error = FleetError;
+
+    fn try_from(name: String) -> Result<Self, FleetError> {
+        name.parse()
+    }
+}
+
+impl From<Site> for String {
+    fn from(site: Site) -> String {
+        site.0
+    }
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Site;
+
+    #[test]
+    fn sites_are_in_the_order_of_their_numbers() {
+        let ordered =
+            ["2-a", "10-a", "lab01", "lab1", "lab2", "lab10", "lab10.b2", "lab10.b10", "laboratory", "z"];
+        let mut sites: Vec<Site> = ordered.iter().rev().map(|name| name.parse().unwrap()).collect();
+        sites.sort();
+        assert_eq!(sites.iter().map(Site::to_string).collect::<Vec<_>>(), ordered);
+    }
+}
