@@ -8,6 +8,7 @@ use crate::fleet::Fleet;
 use crate::host::talk::say;
 use crate::study::{Permission, Resumed, RunFolder, Session};
 
+use super::consent::{Origin, agree};
 use super::device::ask;
 use super::fleet::{complaint, conduct_at_sites};
 use super::report::show_result;
@@ -30,6 +31,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
+    agree(&plan, &Origin::of_run(folder.path()), arguments.conduct.said())?;
     if let Some(fleet) = Fleet::of_run(folder.path()).map_err(complaint)? {
         return conduct_at_sites(&folder, &plan, &fleet, arguments.conduct.all);
     }
