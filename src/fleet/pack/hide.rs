@@ -29,6 +29,8 @@ const OURS: [&str; 19] = [
 /// Names that the plan gives and the journal repeats: they lose known names, but nothing that only looks like one.
 const CHOSEN: [&str; 9] =
     ["candidate", "name", "phase", "step", "order", "dataset", "into", "weights", "under"];
+/// Keys of a plan whose values are command lines.
+const COMMANDS: [&str; 2] = ["command", "options"];
 /// Keys of a plan whose values are paths.
 const PATHS: [&str; 4] = ["path", "folder", "kernel", "reads"];
 /// What a plan says of somebody's published work.
@@ -80,7 +82,9 @@ pub(super) fn learn(value: &Value, names: &mut Names) {
                             names.know(source, Kind::Address);
                         }
                         names.know_homes(text);
-                        names.know_words(&text.split_whitespace().collect::<Vec<_>>());
+                        if COMMANDS.contains(&key.as_str()) {
+                            names.know_words(&text.split_whitespace().collect::<Vec<_>>());
+                        }
                     }
                     _ => learn(value, names),
                 }
@@ -93,7 +97,6 @@ pub(super) fn learn(value: &Value, names: &mut Names) {
         }
         Value::String(text) => {
             names.know_homes(text);
-            names.know_words(&text.split_whitespace().collect::<Vec<_>>());
         }
         _ => {}
     }

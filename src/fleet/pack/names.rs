@@ -195,6 +195,9 @@ impl Names {
     /// What the words of a command name together: what follows an option that gives a filesystem its name, and what several
     /// words open something with.
     pub(super) fn know_words(&mut self, options: &[&str]) {
+        if options.len() < 2 {
+            return;
+        }
         let line = options.join(" ");
         let patterns = self.patterns.clone();
         for found in patterns.captures_iter(&line) {
@@ -228,7 +231,9 @@ impl Names {
 
     /// The text without names that are known.
     pub(super) fn without_known(&mut self, text: &str) -> String {
-        let (mut text, known) = (text.to_owned(), self.known.clone());
+        let lower = text.to_ascii_lowercase();
+        let known: Vec<_> = self.known.iter().filter(|(name, _)| lower.contains(name)).cloned().collect();
+        let mut text = text.to_owned();
         for (name, kind) in &known {
             let mut from = 0;
             while let Some(at) = text.get(from..).and_then(|rest| rest.to_ascii_lowercase().find(name)) {
@@ -250,6 +255,9 @@ impl Names {
         // A word of a command, or a path in the plan: it may hold spaces.
         if text.starts_with('/') && !is_public(&text) && !text.contains(['\n', '\'', '"', ';', '|', ':']) {
             return self.pseudonym(&text, Kind::Path);
+        }
+        if !may_hold_names(&text) {
+            return text;
         }
         let patterns = self.patterns.clone();
         let (mut clean, mut done) = (String::with_capacity(text.len()), 0);
@@ -282,6 +290,11 @@ impl Names {
         clean.push_str(&text[done..]);
         clean
     }
+}
+
+/// Whether any pattern could be found in it: most words of a journal are short, and ours.
+fn may_hold_names(text: &str) -> bool {
+    text.len() > 11 || text.contains(['/', '@', ':', '.', '=', '-'])
 }
 
 /// Whether what looks like a name of this group is none: a site that everybody knows, a word of ours, a pseudonym.
