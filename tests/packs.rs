@@ -226,10 +226,13 @@ const SAID: &str = "root:$y$j9T$salt77$hash77:19000:0:99999:7:::";
 /// Puts `text` wherever the run can hold words that are not its own.
 fn plant_everywhere(run: &Path, text: &str) {
     let read = |name: &str| fs::read_to_string(run.join(name)).unwrap();
+    // The words of a command: a path within quotes is one.
+    let split = if text.contains('\'') { '\'' } else { ' ' };
+    let words: Vec<&str> = text.split(split).map(str::trim).filter(|word| !word.is_empty()).collect();
     let mut plan: Value = serde_json::from_str(&read("plan.json")).unwrap();
     plan["title"] = text.into();
     plan["reads"] = json!([format!("/srv/{}", text.replace('/', "_"))]);
-    plan["candidates"][0]["mkfs"] = text.split(' ').collect();
+    plan["candidates"][0]["mkfs"] = json!(words);
     plan["candidates"][0]["mount"] = json!([text]);
     plan["phases"][0]["work"] = json!({ "command": text });
     plan["phases"][1]["work"] = json!({ "adapter": { "name": "fio", "options": text } });
@@ -266,7 +269,7 @@ fn plant_everywhere(run: &Path, text: &str) {
                 event["environment"]["folder.b"] = "/srv/y, on zfs (tank77/jane)".into();
             }
             "command" => {
-                event["argv"] = text.split(' ').collect();
+                event["argv"] = json!(words);
                 event["exit"] = 1.into();
                 event["stdout"] = SAID.into();
                 event["stderr"] = text.into();
