@@ -232,12 +232,17 @@ fn hostile_run(folder: &Path, hostile: &str) {
     }
 }
 
-/// Somebody who listens, and how many have come.
+/// Somebody who listens, and how many have asked for something. A browser may connect ahead of what it then is not to load.
 fn listener() -> (String, impl Fn() -> usize) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
-    (port, move || std::iter::from_fn(|| listener.accept().ok()).count())
+    let asks = |mut stream: std::net::TcpStream| {
+        stream.set_nonblocking(false).unwrap();
+        stream.set_read_timeout(Some(std::time::Duration::from_millis(500))).unwrap();
+        std::io::Read::read(&mut stream, &mut [0; 100]).is_ok_and(|bytes| bytes > 0)
+    };
+    (port, move || std::iter::from_fn(|| listener.accept().ok()).filter_map(|(stream, _)| asks(stream).then_some(())).count())
 }
 
 #[test]
