@@ -183,3 +183,98 @@ fn a_run_without_a_trial_opens_too() {
     assert_eq!(opened.complaints, Vec::<String>::new());
     assert!(opened.document.contains("No result yet") && opened.document.contains("data-ready=\"0\""));
 }
+
+/// What somebody might put into any text of a run: a way out of every kind of place it could stand in, and then what loads
+/// something or runs a script.
+const HOSTILE: &str = r#"</title></script></style></pre>"'><script>document.documentElement.dataset.pwned = 1</script>
+    <img src=http://127.0.0.1:PORT/img onerror="document.documentElement.dataset.pwned = 2">
+    <base href=http://127.0.0.1:PORT/><link rel=stylesheet href=http://127.0.0.1:PORT/css>
+    <iframe src=http://127.0.0.1:PORT/frame></iframe><object data=http://127.0.0.1:PORT/object></object>
+    <style>@import url(http://127.0.0.1:PORT/import);body{display:none}</style>
+    <form action=http://127.0.0.1:PORT/form><input name=x autofocus onfocus="document.documentElement.dataset.pwned = 3"></form>"#;
+/// No policy keeps a page from being replaced by this: it must never stand there as markup.
+const REFRESH: &str = r#"<meta http-equiv=refresh content="0;url=http://127.0.0.1:PORT/refresh">"#;
+/// Keys of plans and journals whose text anybody may have chosen.
+const CHOSEN: [&str; 7] = ["title", "reason", "text", "stderr", "lab_reason", "fidelity", "hint"];
+
+/// Makes every such text this one.
+fn plant(value: &mut Value, hostile: &str) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                if CHOSEN.contains(&key.as_str()) {
+                    *value = hostile.into();
+                }
+                plant(value, hostile);
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| plant(value, hostile)),
+        _ => {}
+    }
+}
+
+/// A run of which every text that somebody chose is this, a candidate's name included.
+fn hostile_run(folder: &Path, hostile: &str) {
+    let in_json = serde_json::to_string(hostile).unwrap();
+    for name in ["plan.json", "journal.jsonl"] {
+        let text = std::fs::read_to_string(demo().join(name)).unwrap();
+        let lines = if name == "plan.json" { vec![text.as_str()] } else { text.lines().collect() };
+        let lines = lines.iter().map(|line| {
+            let mut value: Value = serde_json::from_str(&line.replace("\"btrfs+luks2\"", &in_json)).unwrap();
+            plant(&mut value, hostile);
+            if let Some(facts) = value.get_mut("environment") {
+                facts["cpu.model"] = hostile.into();
+                facts[hostile] = hostile.into();
+            }
+            value.to_string() + "\n"
+        });
+        std::fs::write(folder.join(name), lines.collect::<String>()).unwrap();
+    }
+}
+
+/// Somebody who listens, and how many have asked for something. A browser may connect ahead of what it then is not to load.
+fn listener() -> (String, impl Fn() -> usize) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let asks = |mut stream: std::net::TcpStream| {
+        stream.set_nonblocking(false).unwrap();
+        stream.set_read_timeout(Some(std::time::Duration::from_millis(500))).unwrap();
+        std::io::Read::read(&mut stream, &mut [0; 100]).is_ok_and(|bytes| bytes > 0)
+    };
+    (port, move || std::iter::from_fn(|| listener.accept().ok()).filter_map(|(stream, _)| asks(stream).then_some(())).count())
+}
+
+#[test]
+fn a_hostile_run_makes_a_page_that_runs_and_loads_nothing_of_its() {
+    let Some(browser) = browser_or_not() else { return };
+    let (port, came) = listener();
+    let folder = tempfile::tempdir().unwrap();
+    hostile_run(folder.path(), &format!("{HOSTILE}{REFRESH}").replace("PORT", &port));
+    let opened = open(&browser, &report(folder.path(), folder.path()), &[]);
+    assert_eq!(opened.complaints, Vec::<String>::new());
+    assert!(opened.document.contains("data-ready=\"11\""), "{}", &opened.document[..300]);
+    assert!(!opened.document.contains("data-pwned=") && !opened.document.contains("data-error"));
+    assert!(opened.document.contains("&lt;base href="), "what was planted is there, as text");
+    assert_eq!(came(), 0);
+}
+
+#[test]
+fn what_stands_in_a_page_as_markup_all_the_same_runs_and_loads_nothing() {
+    let Some(browser) = browser_or_not() else { return };
+    let (port, came) = listener();
+    let folder = tempfile::tempdir().unwrap();
+    let page = report(&demo(), folder.path());
+    let text = std::fs::read_to_string(&page).unwrap();
+    // As if something were not escaped.
+    let planted = text.replacen("<main>", &format!("<main>{}", HOSTILE.replace("PORT", &port)), 1);
+    assert_ne!(planted, text);
+    std::fs::write(&page, planted).unwrap();
+    let opened = open(&browser, &page, &[]);
+    let refused = |line: &String| line.contains("Content Security Policy");
+    assert!(opened.complaints.iter().any(refused), "{:?}", opened.complaints);
+    assert!(!opened.document.contains("data-pwned="), "a script ran");
+    assert_eq!(came(), 0, "something was loaded");
+    // Our own scripts still run.
+    assert!(opened.document.contains("data-ready=\"11\""));
+}

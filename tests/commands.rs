@@ -398,3 +398,17 @@ fn a_cell_whose_parent_is_gone_before_it_begins_does_not_begin() {
         );
     }
 }
+
+#[test]
+fn calibrate_replaces_no_file_unasked() {
+    let place = Place::new();
+    fs::write(place.path().join("model.toml"), "mine").unwrap();
+    let calibrate = |more: &[&str]| {
+        let words = [&["calibrate", "/nonexistent", "-o", "model.toml"], more].concat();
+        place.fsverdict(&words)
+    };
+    // Said before the device is looked at.
+    calibrate(&[]).exits(2).says(&["model.toml is there already", "hint: --force"]);
+    calibrate(&["--force"]).exits(1).says(&["/nonexistent"]);
+    assert_eq!(fs::read_to_string(place.path().join("model.toml")).unwrap(), "mine");
+}

@@ -157,6 +157,192 @@ fn a_pack_names_nobody_unless_it_is_to() {
     assert!(NAMES.iter().all(|name| whole.contains(name)));
 }
 
+/// Texts as commands, errors and facts have them, each with what of it must not be seen.
+const SECRETS: &[(&str, &str)] = &[
+    // Of a network.
+    ("on nfs (filer-seventeen:/vol/jane)", "filer-seventeen"),
+    ("mount: nas.fairyland.local:/export: denied", "fairyland"),
+    ("cannot reach backup.corp.zanzibar.net", "zanzibar"),
+    ("rsync -a x storagebox:/pool7", "storagebox"),
+    ("rsync -a x modulehost::archive7", "modulehost"),
+    ("rsync://rsynchost7/archive", "rsynchost7"),
+    ("curl https://intranet7.example.org/path", "intranet7"),
+    ("//cifshost7/share", "cifshost7"),
+    ("peer 203.0.113.77", "203.0.113.77"),
+    ("peer 2001:db8:85a3::8a2e:370:7334", "85a3"),
+    ("peer 2001:0db8:95a3:0000:0000:8a2e:0370:7334", "95a3"),
+    ("[fd77:1234::5]:/export", "fd77"),
+    ("fe80::7aff:fe11:2277%eth0", "fe11"),
+    ("ether 02:42:ac:77:00:02", "ac:77"),
+    ("ether 02-42-ac-78-00-02", "ac-78"),
+    ("ether 0242.ac79.0002", "ac79"),
+    // Of people.
+    ("mail jane.doe77@example.com", "jane.doe77"),
+    ("scp x eve77@host:/tmp/x", "eve77"),
+    ("/home/mallory77/x", "mallory77"),
+    ("/Users/trent77/x", "trent77"),
+    ("cd ~peggy77/x", "peggy77"),
+    ("/media/victor77/DISK", "victor77"),
+    ("mount -o username=walter77,vers=3", "walter77"),
+    ("mount -o domain=ACME77", "ACME77"),
+    ("/srv/customers77/list", "customers77"),
+    ("cannot open '/data/our plans77/x y': denied", "plans77"),
+    // Of devices.
+    ("serial number: WD-77XYZ", "WD-77XYZ"),
+    ("Serial=ZX77QQ", "ZX77QQ"),
+    ("/dev/disk/by-id/ata-Acme_77SERIAL", "77SERIAL"),
+    ("wwn-0x5000c500a1b2c377", "5000c500a1b2c377"),
+    ("naa.5000c500a1b2c378", "5000c500a1b2c378"),
+    ("nqn.2014-08.org.acme77:nvme", "acme77"),
+    ("UUID=77e2d3c0-aaaa-4bbb-8ccc-123456789abc", "77e2d3c0"),
+    ("UUID=\"77AB-12CD\"", "77AB-12CD"),
+    ("PV 77cdef-AAAA-BBBB-CCCC-DDDD-EEEE-GGGGGG", "77cdef"),
+    ("machine 77aabbccddeeff00112233445566aabb", "77aabbcc"),
+    ("LABEL=janes77disk", "janes77disk"),
+    ("mkfs.ext4 -L holiday77label /dev/loop0", "holiday77label"),
+    ("/dev/mapper/vg77-secret", "vg77"),
+    // What opens something.
+    ("curl https://jane:hunter77@example.org/", "hunter77"),
+    ("--password=letmein77", "letmein77"),
+    ("--token tok77en", "tok77en"),
+    ("PGPASSWORD=pg77word psql", "pg77word"),
+    ("mysqldump -psql77word db", "sql77word"),
+    ("sshpass -p ssh77word ssh x", "ssh77word"),
+    ("curl -u jane:basic77word x", "basic77word"),
+    ("Authorization: Bearer bearer77.word", "bearer77"),
+    ("AWS_SECRET_ACCESS_KEY=aws77/secret", "aws77"),
+    ("AKIA77IOSFODNN7EXAMPLE", "AKIA77"),
+    ("ghp_77abcdefghijklmnopqrst", "ghp_77"),
+    ("eyJhbGciOi77.eyJzdWIi.sig", "sig"),
+    ("ssh-ed25519 AAAAC3NzaC77 jane@laptop77", "laptop77"),
+    ("SHA256:77abcdefghijklmnopqrstuvwxyz", "77abcdefgh"),
+    ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz77\n-----END OPENSSH PRIVATE KEY-----", "b3BlbnNz77"),
+    ("https://example.org/x?sig=query77", "query77"),
+];
+
+/// What a command said that read what it should not have.
+const SAID: &str = "root:$y$j9T$salt77$hash77:19000:0:99999:7:::";
+
+/// Puts `text` wherever the run can hold words that are not its own.
+fn plant_everywhere(run: &Path, text: &str) {
+    let read = |name: &str| fs::read_to_string(run.join(name)).unwrap();
+    // The words of a command: a path within quotes is one.
+    let split = if text.contains('\'') { '\'' } else { ' ' };
+    let words: Vec<&str> = text.split(split).map(str::trim).filter(|word| !word.is_empty()).collect();
+    let mut plan: Value = serde_json::from_str(&read("plan.json")).unwrap();
+    plan["title"] = text.into();
+    plan["reads"] = json!([format!("/srv/{}", text.replace('/', "_"))]);
+    plan["candidates"][0]["mkfs"] = json!(words);
+    plan["candidates"][0]["mount"] = json!([text]);
+    plan["phases"][0]["work"] = json!({ "command": text });
+    plan["phases"][1]["work"] = json!({ "adapter": { "name": "fio", "options": text } });
+    let published = json!({
+        "finding": "f", "source": "https://a.journal.example.org/article", "phase": "x", "metric": "durable",
+        "claim": { "kind": "spread", "among": [], "spread": 2.0 }
+    });
+    plan["published"] = json!([published]);
+    fs::write(run.join("plan.json"), plan.to_string()).unwrap();
+    let journal = read("journal.jsonl");
+    let mut lines: Vec<Value> = journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    // One trial shows every kind of event; the others would only take their time.
+    let end = lines.pop().unwrap();
+    let first = lines.iter().position(|event| event["event"] == "trial_finished").unwrap();
+    lines.truncate(first + 1);
+    lines.push(
+        json!({ "at": end["at"], "event": "block_finished", "block": 1, "attempt": 1, "invalid": "x" }),
+    );
+    lines.push(end);
+    let last = lines.len() - 1;
+    let at = lines[0]["at"].clone();
+    for event in &mut lines {
+        match event["event"].as_str().unwrap() {
+            "run_started" => {
+                event["title"] = text.into();
+                event["lab_reason"] = text.into();
+                event["fidelity"] = text.into();
+                for fact in
+                    ["device.model", "device.kind", "lab.kernel", "site.x.device.model", "mount.options"]
+                {
+                    event["environment"][fact] = text.into();
+                }
+                event["environment"]["folder.a"] = "/srv/x, on nfs (filer-seventeen:/vol/jane)".into();
+                event["environment"]["folder.b"] = "/srv/y, on zfs (tank77/jane)".into();
+            }
+            "command" => {
+                event["argv"] = json!(words);
+                event["exit"] = 1.into();
+                event["stdout"] = SAID.into();
+                event["stderr"] = text.into();
+            }
+            "trial_finished" => {
+                event["status"] = "failed".into();
+                event["reason"] = format!("phase copy: `cat x` exited with status 1: {SAID}\n{text}").into();
+                event["hint"] = text.into();
+            }
+            "facts" => event["facts"]["mount.options"] = text.into(),
+            "caution" => event["text"] = text.into(),
+            "block_finished" => event["invalid"] = text.into(),
+            "run_finished" => event["reason"] = text.into(),
+            _ => {}
+        }
+    }
+    for more in [
+        json!({ "at": at, "event": "caution", "text": text }),
+        json!({ "at": at, "event": "candidate_skipped", "candidate": "ext4", "reason": text, "hint": text }),
+        json!({ "at": at, "event": "candidate_dropped", "candidate": "xfs", "reason": text }),
+    ] {
+        lines.insert(last, more);
+    }
+    fs::write(run.join("journal.jsonl"), lines.iter().map(|line| format!("{line}\n")).collect::<String>())
+        .unwrap();
+}
+
+#[test]
+fn none_of_fifty_planted_secrets_passes_in_any_field_of_a_run() {
+    let place = Place::new();
+    let all: Vec<&str> = SECRETS.iter().map(|(text, _)| *text).collect();
+    let mut passed = Vec::new();
+    let mut check = |clean: &str, of: &[(&str, &str)], how: &str| {
+        for (text, secret) in of {
+            if let Some(at) = clean.to_lowercase().find(&secret.to_lowercase()) {
+                let around: String =
+                    clean[..at].chars().rev().take(60).collect::<Vec<_>>().into_iter().rev().collect();
+                passed.push(format!("{how}: {secret} of {text:?}: …{around}…"));
+            }
+        }
+    };
+    // Each by itself, since what is known of one place is taken out of every other; and all of them together.
+    for (number, one) in SECRETS.iter().enumerate() {
+        place.recorded_as(&format!("run{number}"));
+        plant_everywhere(&place.path().join(format!("run{number}")), one.0);
+        let pack = format!("pack{number}.tar.gz");
+        place.fsverdict(&["pack", &format!("run{number}"), "--with-failures", "-o", &pack]).exits(0);
+        let also = [*one, ("on zfs (tank77/jane)", "tank77")];
+        check(&unpacked(&place, &pack), &also, "with failures");
+    }
+    place.recorded();
+    plant_everywhere(&place.path().join("run"), &all.join("\n"));
+    place.fsverdict(&["pack", "run", "-o", "all.tar.gz"]).exits(0);
+    let clean = unpacked(&place, "all.tar.gz");
+    check(&clean, SECRETS, "all");
+    check(&clean, &[(SAID, "salt77"), (SAID, "hash77"), ("", "tank77")], "all");
+    assert!(passed.is_empty(), "{} passed:\n{}", passed.len(), passed.join("\n"));
+    // Whose work a plan repeats names nobody of here.
+    assert!(clean.contains("https://a.journal.example.org/article"));
+}
+
+#[test]
+fn what_failed_commands_said_is_packed_only_where_it_is_asked_for() {
+    let place = Place::new();
+    place.recorded();
+    plant_everywhere(&place.path().join("run"), "nothing in particular");
+    let said = place.fsverdict(&["pack", "run", "-o", "without.tar.gz"]).exits(0).stdout;
+    assert!(said.contains("outputs of commands") && said.contains("reasons of failed trials"), "{said}");
+    assert!(!unpacked(&place, "without.tar.gz").contains("hash77"));
+    place.fsverdict(&["pack", "run", "--with-failures", "-o", "with.tar.gz"]).exits(0);
+    assert!(unpacked(&place, "with.tar.gz").contains("hash77"));
+}
+
 #[test]
 fn a_pack_is_read_wherever_a_run_is() {
     let place = Place::new();

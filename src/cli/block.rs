@@ -10,12 +10,13 @@ use crate::plan::{DeviceSource, Overrides, quoted};
 use crate::report::{DeviceReport, Source, write_devices};
 use crate::study::{Permission, RunFolder};
 
+use super::consent::{Origin, agree};
 use super::device::ask;
 use super::fleet::{complaint, settled};
 use super::opened::open_run;
 use super::report::{FormatArgument, show_run, write_to, written};
 use super::run::Conduct;
-use super::vocabulary::{Among, preset_names, read_plan};
+use super::vocabulary::{Among, plan_and_origin, preset_names};
 use super::{CliError, Exit};
 
 /// A block of a run that several machines share.
@@ -61,10 +62,15 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
     }
     let (folder, plan) = match &arguments.out {
         Some(path) => {
-            let plan = read_plan(&arguments.run, &Overrides::default())?;
+            let (plan, origin) = plan_and_origin(&arguments.run, &Overrides::default())?;
+            agree(&plan, &origin, arguments.conduct.said())?;
             (shared_run(path, &plan).map_err(complaint)?, plan)
         }
-        None => RunFolder::open(arguments.run.as_ref()).map_err(CliError::usage)?,
+        None => {
+            let (folder, plan) = RunFolder::open(arguments.run.as_ref()).map_err(CliError::usage)?;
+            agree(&plan, &Origin::of_run(folder.path()), arguments.conduct.said())?;
+            (folder, plan)
+        }
     };
     let (site, number) = (arguments.site.clone(), arguments.block);
     let asked = Asked {

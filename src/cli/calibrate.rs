@@ -30,9 +30,12 @@ pub(super) struct Arguments {
     /// What the model is called [default: the device's name]
     #[arg(long)]
     name: Option<String>,
-    /// Into this file instead of standard output
+    /// Into this file instead of standard output; it must not be there yet
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Replace the file
+    #[arg(long, requires = "output")]
+    force: bool,
 }
 
 /// What is measured.
@@ -46,6 +49,9 @@ struct Target {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
+    if let Some(file) = &arguments.output {
+        free(file, arguments.force)?;
+    }
     let given = arguments.like.as_deref().map(template).transpose()?;
     let Target { device, size, like, stem, found } = match arguments.device.starts_with("model:") {
         true => modelled(arguments)?,
@@ -64,10 +70,31 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
         say(&format!("error on the half it was not fitted to, {kind}: {:.1} %", error * 100.0));
     }
     match &arguments.output {
-        Some(file) => std::fs::write(file, &found.toml).map_err(CliError::failed)?,
+        Some(file) => write(file, &found.toml, arguments.force)?,
         None => anstream::stdout().lock().write_all(found.toml.as_bytes())?,
     }
     Ok(Exit::Done)
+}
+
+/// Whether the model can be written there: said before a device is read for minutes.
+fn free(file: &Path, force: bool) -> Result<(), CliError> {
+    if force || file.symlink_metadata().is_err() { Ok(()) } else { Err(taken(file)) }
+}
+
+fn write(file: &Path, text: &str, force: bool) -> Result<(), CliError> {
+    let opened = if force { std::fs::File::create(file) } else { std::fs::File::create_new(file) };
+    let written = opened.and_then(|mut opened| opened.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => taken(file),
+        _ => CliError::failed(format!("cannot write {}: {error}", file.display())),
+    })
+}
+
+fn taken(file: &Path) -> CliError {
+    CliError::Usage(format!(
+        "{} is there already\nhint: --force replaces it; or name another file",
+        file.display()
+    ))
 }
 
 /// The file of a built-in model.

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use crate::lab::{Choice, LabError, Obstacle};
 use crate::plan::{DeviceSource, Plan};
+use crate::report::in_lines;
 use crate::study::{Permission, Prospect, order};
 
 use super::forecast::forecast;
@@ -21,7 +22,7 @@ pub(super) fn show(
 ) -> Result<Exit, CliError> {
     let prospect = Prospect::of(plan, choice.lab.as_ref(), permission);
     let mut out = anstream::stdout().lock();
-    writeln!(out, "{}", plan.title)?;
+    writeln!(out, "{}", in_lines(&plan.title))?;
     writeln!(out, "lab: {} ({})", choice.lab.name(), choice.reason)?;
     let device = match &plan.device.source {
         DeviceSource::Path(path) => format!("{}: everything on it would be destroyed", path.display()),
@@ -33,12 +34,12 @@ pub(super) fn show(
         writeln!(out)?;
         match prospect.skips(&candidate.name) {
             Some(Obstacle { reason, hint }) => {
-                writeln!(out, "{}: skipped: {reason}\n  hint: {hint}", candidate.name)?;
+                writeln!(out, "{}: skipped: {reason}\n  hint: {hint}", in_lines(&candidate.name))?;
             }
             None => {
-                writeln!(out, "{}:", candidate.name)?;
+                writeln!(out, "{}:", in_lines(&candidate.name))?;
                 for line in crate::trial::command_lines(candidate, &plan.phases) {
-                    writeln!(out, "  {line}")?;
+                    writeln!(out, "  {}", in_lines(&line))?;
                 }
             }
         }

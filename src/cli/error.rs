@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::host::talk::say;
+use crate::host::talk::say_styled;
+use crate::report::in_lines;
 
 /// How a command ended that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +70,7 @@ impl CliError {
     pub(super) fn print(&self) {
         let bad = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
         let hint = Style::new().bold().fg_color(Some(AnsiColor::Cyan.into()));
-        let text = self.to_string();
+        let text = in_lines(&self.to_string());
         let mut said = String::new();
         for (number, line) in text.lines().enumerate() {
             let _ = match (number, line.strip_prefix("hint:")) {
@@ -78,6 +79,6 @@ impl CliError {
                 (_, None) => writeln!(said, "{line}"),
             };
         }
-        say(said.trim_end());
+        say_styled(said.trim_end());
     }
 }

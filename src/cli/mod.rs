@@ -4,6 +4,7 @@ mod block;
 mod calibrate;
 mod clean;
 mod compare;
+mod consent;
 mod device;
 mod doctor;
 mod dry_run;
@@ -32,7 +33,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::host::own_folder;
-use crate::host::talk::say;
+use crate::host::talk::{say, say_styled};
 
 pub use error::{CliError, Exit};
 pub use vocabulary::with_vocabulary;
@@ -118,7 +119,7 @@ pub fn main() -> ExitCode {
             // What is said of an argument fits a screen; the help of a command that was not named is not cut.
             let help = error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
             if error.use_stderr() && !help {
-                say(error.render().ansi().to_string().trim_end());
+                say_styled(error.render().ansi().to_string().trim_end());
                 return ExitCode::from(2);
             }
             // Help and version are results.

@@ -23,8 +23,11 @@ pub(super) struct Arguments {
     /// Replace these names, too: of another machine that the run was done on, say
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     also: Vec<String>,
+    /// Keep what failed commands said, and the reasons of failed trials, but for names: they may quote any file that could be read
+    #[arg(long)]
+    with_failures: bool,
     /// Keep all names, and the output of commands: the run as it is
-    #[arg(long, conflicts_with = "also")]
+    #[arg(long, conflicts_with_all = ["also", "with_failures"])]
     with_names: bool,
 }
 
@@ -38,7 +41,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let path = arguments.output.clone().unwrap_or_else(|| named.into());
     let users: Vec<String> = ACCOUNTS.iter().filter_map(|name| std::env::var(name).ok()).collect();
     let home = std::env::var("HOME").unwrap_or_default();
-    let hiding = Hiding { also: &arguments.also, users: &users, home: &home };
+    let hiding =
+        Hiding { also: &arguments.also, users: &users, home: &home, failed_output: arguments.with_failures };
     let packed =
         pack(&folder, &plan, &path, (!arguments.with_names).then_some(hiding)).map_err(CliError::failed)?;
     let mut said = format!("{}, {}\n", path.display(), Bytes(packed.size));

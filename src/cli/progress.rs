@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::host::talk::{say, screenful};
 use crate::journal::{Event, Status, TrialId};
 use crate::plan::rough_duration_text;
+use crate::report::in_lines;
 use crate::study::Observer;
 use crate::trial::THE_KERNEL;
 
@@ -65,7 +66,7 @@ impl Bar {
 
     /// A line that stays.
     pub(super) fn say(&self, line: &str) {
-        if self.plain { say(line) } else { self.bar.println(screenful(line)) }
+        if self.plain { say(line) } else { self.bar.println(screenful(&in_lines(line))) }
     }
 
     /// The step a trial is at, or that it has ended; all that are under way are shown.
@@ -78,7 +79,7 @@ impl Bar {
         }
         let told: Vec<String> =
             self.underway.iter().map(|(id, step)| format!("{}{step}", id.candidate)).collect();
-        self.bar.set_message(told.join(", "));
+        self.bar.set_message(in_lines(&told.join(", ")));
     }
 
     fn trial_ended(&mut self, id: &TrialId, status: Status, (reason, hint): (&str, &str), wall: f64) {

@@ -7,6 +7,7 @@ use clap::Args;
 use crate::host::talk::say;
 use crate::study::{Permission, Resumed, RunFolder, Session};
 
+use super::consent::{Origin, agree};
 use super::device::ask;
 use super::fleet::{Sites, begin_at_sites, conduct_at_sites, kept_fleet};
 use super::report::show_result;
@@ -31,6 +32,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
+    agree(&plan, &Origin::of_run(folder.path()), arguments.conduct.said())?;
     if let Some(fleet) = arguments.sites.fleet()? {
         return begin_at_sites(&folder, &plan, &fleet, arguments.conduct.all);
     }

@@ -14,13 +14,14 @@ use crate::plan::{Blocks, DeviceSource, LABS, LabChoice, Overrides, Twice, parse
 use crate::report::{TerminalLook, wrap};
 use crate::study::{Observer, Permission, Session, SessionError, Silent};
 
+use super::consent::{Said, agree};
 use super::device::ask;
 use super::fleet::{Sites, begin_at_sites, complaint};
 use super::forecast::forecast;
 use super::live::{Live, write_page};
 use super::progress::Bar;
 use super::report::{PAGE, open_page, show_result};
-use super::vocabulary::{Among, preset_names, read_plan};
+use super::vocabulary::{Among, plan_and_origin, preset_names};
 use super::{CliError, Exit, dry_run, interrupt};
 
 /// What stands below the options in `--help`.
@@ -91,6 +92,12 @@ pub(super) struct Conduct {
     /// No progress
     #[arg(long, short)]
     quiet: bool,
+    /// Carry out a plan that is not yours (of a page, or of another user's) without being asked
+    #[arg(long)]
+    yes: bool,
+    /// Let phases of a plan that is not yours use this machine's network
+    #[arg(long)]
+    allow_network: bool,
     /// Every table of the result: costs, rates and the steps around the phases
     #[arg(long)]
     pub(super) all: bool,
@@ -99,6 +106,10 @@ pub(super) struct Conduct {
 impl Conduct {
     pub(super) fn jobs(&self) -> Option<usize> {
         self.jobs.map(usize::from)
+    }
+
+    pub(super) fn said(&self) -> Said {
+        Said { yes: self.yes, network: self.allow_network, quiet: self.quiet }
     }
 
     pub(super) fn observer(&self) -> Box<dyn Observer> {
@@ -127,8 +138,12 @@ fn twice(name: &str) -> Result<Twice, Infallible> {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
-    let plan = read_plan(&arguments.plan, &arguments.overrides())?;
+    let (plan, origin) = plan_and_origin(&arguments.plan, &arguments.overrides())?;
     let fleet = arguments.sites.fleet()?;
+    // Before anything of it is run: even finding out which lab to take asks its kernel.
+    if !arguments.dry_run {
+        agree(&plan, &origin, arguments.conduct.said())?;
+    }
     if let Some(fleet) = fleet.filter(|_| !arguments.dry_run) {
         let path = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.plan));
         let folder = shared_run(&path, &plan).map_err(complaint)?;

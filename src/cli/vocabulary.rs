@@ -13,6 +13,7 @@ use crate::plan::{
 use crate::report::{LONGEST_PAGE, plan_in_page};
 use crate::study::RunFolder;
 
+use super::consent::Origin;
 use super::error::CliError;
 
 /// Calls `read` with the words that the rooms below the plan know.
@@ -66,23 +67,34 @@ pub(super) fn shown_names() -> Vec<&'static str> {
     preset_names().into_iter().chain(models).collect()
 }
 
-/// The plan a user names: a preset, or else a file.
+/// The plan a user names, to look at: a preset, or else a file.
 pub(super) fn read_plan(name: &str, overrides: &Overrides) -> Result<Plan, CliError> {
-    let (text, file_name) = match preset(name) {
-        Some(Preset { toml, name, .. }) => ((*toml).to_owned(), format!("preset {name}")),
-        None => read_file(name)?,
-    };
-    with_vocabulary(|vocabulary| read_with(&text, &file_name, overrides, vocabulary)).map_err(CliError::usage)
+    Ok(plan_and_origin(name, overrides)?.0)
 }
 
-/// A plan's text with what to call it: the file's own, or that of the plan in a page.
-fn read_file(name: &str) -> Result<(String, String), CliError> {
+/// The same, and whose it is, for who would carry it out.
+pub(super) fn plan_and_origin(name: &str, overrides: &Overrides) -> Result<(Plan, Origin), CliError> {
+    let (text, file_name, origin) = match preset(name) {
+        Some(Preset { toml, name, .. }) => ((*toml).to_owned(), format!("preset {name}"), Origin::Preset),
+        None => read_file(name)?,
+    };
+    let plan = with_vocabulary(|vocabulary| read_with(&text, &file_name, overrides, vocabulary));
+    Ok((plan.map_err(CliError::usage)?, origin))
+}
+
+/// A plan's text with what to call it, the file's own or that of the plan in a page; and where it is from. A page is always
+/// taken for a stranger's: who made it cannot be seen.
+fn read_file(name: &str) -> Result<(String, String, Origin), CliError> {
     let mut text = String::new();
-    let read = std::fs::File::open(if name == "-" { "/dev/stdin" } else { name })
-        .and_then(|file| file.take(LONGEST_PAGE + 1).read_to_string(&mut text));
+    let mut origin = Origin::Own;
+    let read = std::fs::File::open(if name == "-" { "/dev/stdin" } else { name }).and_then(|file| {
+        origin = Origin::of_file(name, &file.metadata()?);
+        file.take(LONGEST_PAGE + 1).read_to_string(&mut text)
+    });
     let mut called = name.to_owned();
     if read.is_ok() && text.starts_with("<!DOCTYPE html>") {
         called = format!("the plan in {name}");
+        origin = Origin::Stranger(format!("{name} is a page"));
         text = plan_in_page(&text).map_err(|error| CliError::Usage(format!("{name}: {error}")))?;
     }
     if text.len() as u64 > LONGEST_PLAN {
@@ -91,7 +103,7 @@ fn read_file(name: &str) -> Result<(String, String), CliError> {
             Bytes(LONGEST_PLAN)
         )));
     }
-    read.map(|_| (text, called)).map_err(|error| {
+    read.map(|_| (text, called, origin)).map_err(|error| {
         let names = preset_names();
         if RunFolder::open(Path::new(name)).is_ok() {
             CliError::Usage(format!("{name} is the folder of a run, and no plan\nhint: `fsverdict show {0}` prints its plan, `fsverdict resume {0}` carries it on", quoted(name)))

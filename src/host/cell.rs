@@ -6,6 +6,7 @@
 //! not need and becomes the program. Both carry a parent-death signal (prctl(2), `PR_SET_PDEATHSIG`): kill any
 //! ancestor and the kernel ends all processes of the cell and undoes its mounts (pid_namespaces(7)).
 
+mod covers;
 mod devices;
 mod enter;
 mod furnish;
@@ -19,6 +20,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use serde::{Deserialize, Serialize};
 
 use super::mounts;
+use super::secrets::Secrets;
 
 pub use devices::{make_node, private_devices};
 pub use enter::enter;
@@ -103,6 +105,10 @@ pub struct Cell {
     pub memory: Vec<PathBuf>,
     /// Folders shown elsewhere: (source, as it was before `memory` covered it; where, made if absent).
     pub shown: Vec<(PathBuf, PathBuf)>,
+    /// What looks empty, to what this cell starts as well. Only for [`Walls::Namespaces`]: an ordinary user may read no more
+    /// than is theirs.
+    #[serde(default)]
+    pub secrets: Secrets,
     pub devices: Devices,
     /// What is kept of root's powers. A stranger ([`Powers::of_a_stranger`]) is shut off further: it has neither
     /// services, nor IPC, nor a terminal in common with anybody.
@@ -137,6 +143,7 @@ impl Cell {
             writable: Vec::new(),
             memory: Vec::new(),
             shown: Vec::new(),
+            secrets: Secrets::default(),
             devices: Devices::Shared,
             powers: Powers::All,
             network: false,

@@ -22,6 +22,7 @@ pub mod process_key;
 pub mod procfs;
 pub mod program;
 pub mod root;
+pub mod secrets;
 pub mod signature;
 pub mod syscall;
 pub mod sysfs;

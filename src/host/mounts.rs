@@ -68,6 +68,11 @@ pub fn bind(source: &Path, point: &Path) -> Result<(), MountError> {
     rustix::mount::mount_bind(source, point).map_err(failed("bind", point))
 }
 
+/// The same, with everything that is mounted below it.
+pub fn bind_all(source: &Path, point: &Path) -> Result<(), MountError> {
+    rustix::mount::mount_bind_recursive(source, point).map_err(failed("bind all of", point))
+}
+
 /// From now on, nothing mounted here is seen elsewhere, nor the other way round.
 pub fn make_private() -> Result<(), MountError> {
     let root = Path::new("/");

@@ -5,12 +5,19 @@
 
 use std::io::Write;
 
+use crate::report::in_lines;
+
 /// Lines of a screen, and columns of a line that is folded a few times.
 const LINES: usize = 40;
 const COLUMNS: usize = 400;
 
-/// Says this, with the end of line; styled where there is a terminal that shows it.
+/// Says this, with the end of line. What steers a terminal is shown, not obeyed: it may be a stranger's.
 pub fn say(text: &str) {
+    say_styled(&in_lines(text));
+}
+
+/// Says a text of ours, with the end of line; styled where there is a terminal that shows it.
+pub fn say_styled(text: &str) {
     ask(&format!("{text}\n"));
 }
 

@@ -12,6 +12,7 @@ use crate::host::cell::{Devices, Walls, inherit};
 use crate::host::placement::Placement;
 use crate::host::procfs::memory;
 use crate::host::root::Root;
+use crate::host::secrets::Secrets;
 use crate::journal::{Caution, Event, Facts, TrialId, is_of_cpu};
 use crate::plan::{Candidate, Plan};
 use crate::trial::{Assignment, Bench, QueueLimits, Staging, TrialDevice, TrialSpec, bytes_to_stage};
@@ -20,6 +21,7 @@ use super::description::covered_folder;
 use super::drive::{Company, Stops, TrialEnd, at_step, drive};
 use super::free_cpu;
 use super::held::{disk_for, in_memory};
+use super::hidden::hidden_from;
 use super::kernel::{Kernel, kernel_cell};
 use super::kernels::Kernels;
 use super::modelled::{DISK, Modelled, close};
@@ -44,6 +46,8 @@ pub(super) struct Guests {
     staged: OnceLock<u64>,
     /// What is taken of the user's folders: a guest would look through them anew for each trial, and slowly.
     selected: OnceLock<BTreeMap<String, Selection>>,
+    /// What its guests, whose root is this machine's, do not see of it; looked for once.
+    secrets: OnceLock<Secrets>,
 }
 
 #[derive(Debug)]
@@ -116,6 +120,7 @@ impl Guests {
             plan: plan.clone(),
             staged: OnceLock::new(),
             selected: OnceLock::new(),
+            secrets: OnceLock::new(),
         })
     }
 
@@ -152,6 +157,17 @@ impl Guests {
             all.filter_map(|(name, dataset)| Some((name.clone(), selection(dataset)?))).collect()
         });
         found.clone()
+    }
+
+    fn secrets(&self) -> std::io::Result<&Secrets> {
+        if self.secrets.get().is_none() {
+            // A guest starts with this program, and loads its modules from this machine's.
+            let kernels =
+                self.kernels.each().flat_map(|kernel| [Some(kernel.path.clone()), kernel.modules.clone()]);
+            let needed = kernels.flatten().chain([std::env::current_exe()?]);
+            let _ = self.secrets.set(hidden_from(&self.plan, needed));
+        }
+        self.secrets.get().ok_or_else(|| rustix::io::Errno::SRCH.into())
     }
 
     /// The memory of its guests in bytes, the smallest first.
@@ -290,7 +306,7 @@ impl Guests {
             staging: on_disk,
             events: sender,
         })?;
-        let mut cell = kernel_cell(self.walls, start.argv);
+        let mut cell = kernel_cell(self.walls, self.secrets()?.clone(), start.argv);
         cell.devices = habits.devices;
         cell.keeps = start.lent.iter().map(|lent| inherit(lent.as_fd())).collect::<Result<_, _>>()?;
         // Theirs may lie where the cell covers what is there, as disks do that a desktop mounts below /run.

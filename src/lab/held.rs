@@ -10,6 +10,7 @@ use crate::host::cell::inherit;
 use crate::host::image;
 use crate::host::procfs::memory;
 use crate::host::root::Root;
+use crate::host::secrets::Secrets;
 use crate::plan::StagingChoice;
 use crate::trial::{Assignment, Bench, STAGED, Staging, TrialDevice, TrialSpec, staging_cell};
 
@@ -24,11 +25,11 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Stages what `spec` needs, `bytes` at most, beside images in `folder` where memory is too small.
+    /// Stages what `spec` needs, `bytes` at most, without what is secret, beside images in `folder` where memory is too small.
     pub(super) fn stage(
         spec: &TrialSpec,
-        choice: StagingChoice,
-        bytes: u64,
+        secrets: &Secrets,
+        (choice, bytes): (StagingChoice, u64),
         folder: &Path,
     ) -> Result<Self, LabError> {
         let disk = if in_memory(choice, bytes) { None } else { Some(disk_for(bytes, folder)?) };
@@ -44,7 +45,9 @@ impl Held {
         let bench =
             Bench { device, staging, idle_load: 0.0, queue: None, modules: None, selected: BTreeMap::new() };
         let assignment = Assignment { spec: spec.clone(), bench };
-        let mut command = staging_cell(&assignment).command()?;
+        let mut cell = staging_cell(&assignment);
+        cell.secrets = secrets.clone();
+        let mut command = cell.command()?;
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let mut line = serde_json::to_vec(&assignment).map_err(std::io::Error::from)?;
         line.push(b'\n');

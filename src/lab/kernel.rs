@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 
 use crate::host::cell::{Cell, Devices, Powers, Walls};
 use crate::host::program::{Program, ProgramError, succeeded};
+use crate::host::secrets::Secrets;
 use crate::kernel::{is_release, way_out};
+
+use super::hidden::hidden_but_for;
 
 /// Where Debian's User-Mode-Linux package puts the modules.
 const MODULE_FOLDER: &str = "/usr/lib/uml/modules";
@@ -46,7 +49,7 @@ impl Kernel {
     pub(super) fn inspect(path: &Path, walls: Walls) -> Result<Self, KernelError> {
         let ask = |question: &'static str| -> Result<String, KernelError> {
             let program = Program::new([path.to_string_lossy().into_owned(), question.to_owned()])
-                .inside(kernel_cell(walls, [""; 0]))
+                .inside(kernel_cell(walls, hidden_but_for(vec![path.to_owned()], &[]), [""; 0]))
                 .keep(4 << 20)
                 .limit(std::time::Duration::from_secs(20));
             Ok(succeeded(program.run("probe")?)?.stdout)
@@ -80,9 +83,14 @@ impl Kernel {
 }
 
 /// A cell for a kernel of the user's choice, to be asked or run: it can read what whoever started us could, because its
-/// guest's root is this machine's, and can write and reach nothing but shared memory of its own.
-pub(super) fn kernel_cell<S: Into<String>>(walls: Walls, argv: impl IntoIterator<Item = S>) -> Cell {
+/// guest's root is this machine's, but for what is secret, and can write and reach nothing but shared memory of its own.
+pub(super) fn kernel_cell<S: Into<String>>(
+    walls: Walls,
+    secrets: Secrets,
+    argv: impl IntoIterator<Item = S>,
+) -> Cell {
     let mut cell = Cell::new(walls, argv);
+    cell.secrets = secrets;
     cell.powers = Powers::Reader;
     cell.devices = Devices::Bare;
     cell

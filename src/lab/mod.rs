@@ -9,6 +9,7 @@ mod free_cpu;
 mod guest;
 mod guests;
 mod held;
+mod hidden;
 mod kernel;
 mod kernels;
 mod launch;
@@ -30,6 +31,7 @@ use crate::trial::TrialSpec;
 pub use choose::{Candidacy, Choice, LABS, choose, choose_to_look, every};
 pub use drive::TrialEnd;
 pub use guest::main as guest;
+pub use hidden::{hidden_from, lacking};
 pub use launch::main as launch;
 pub use medium::{Medium, Way};
 

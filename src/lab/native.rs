@@ -10,6 +10,7 @@ use crate::host::cell::{Walls, inherit, possible_walls};
 use crate::host::own_folder::{FolderError, OwnFolder, usable};
 use crate::host::procfs::known_filesystems;
 use crate::host::root::Root;
+use crate::host::secrets::Secrets;
 use crate::host::sysfs::Schedulers;
 use crate::journal::{Caution, Event};
 use crate::layer::find_scheduler;
@@ -19,6 +20,7 @@ use crate::trial::{Assignment, Bench, Staging, TrialDevice, TrialSpec, agent_cel
 
 use super::drive::{Stops, TrialEnd, drive};
 use super::held::Held;
+use super::hidden::hidden_from;
 use super::medium::{Attachment, Way};
 use super::scheduler_obstacle::scheduler_obstacle;
 use super::{Lab, LabError, Medium, Obstacle, Watch, missing_tools};
@@ -37,6 +39,8 @@ pub(super) struct Native {
     idle_load: OnceLock<f64>,
     /// Staged once, right before the first trial that needs it.
     held: OnceLock<Held>,
+    /// What trials do not see of this machine.
+    secrets: Secrets,
 }
 
 impl Native {
@@ -71,6 +75,7 @@ impl Native {
             staging: plan.device.staging,
             idle_load: OnceLock::new(),
             held: OnceLock::new(),
+            secrets: hidden_from(plan, []),
         })
     }
 
@@ -84,7 +89,7 @@ impl Native {
         if self.held.get().is_none() {
             let Some(bytes) = bytes_to_stage(&spec.datasets, &spec.phases) else { return Ok(None) };
             watch(Event::StepStarted { step: "stage".to_owned() });
-            let held = Held::stage(spec, self.staging, bytes, &medium.scratch_folder()?)?;
+            let held = Held::stage(spec, &self.secrets, (self.staging, bytes), &medium.scratch_folder()?)?;
             let _ = self.held.set(held);
         }
         Ok(self.held.get())
@@ -210,6 +215,10 @@ impl Lab for Native {
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
         let (reader, writer) = std::io::pipe()?;
         let mut cell = agent_cell(&assignment);
+        // The mounts it joins have their covers.
+        if joins.is_none() {
+            cell.secrets = self.secrets.clone();
+        }
         cell.joins = joins;
         let stops = Stops::of(&mut cell, &mut inherited)?;
         let mut command = cell.command()?;

@@ -30,6 +30,7 @@ use crate::trial::TrialSpec;
 
 use super::drive::TrialEnd;
 use super::guests::{Disk, Guests, Habits, Handover, Start};
+use super::hidden::hidden_but_for;
 use super::kernel::{Kernel, kernel_cell};
 use super::kernels::Kernels;
 use super::modelled::DISK;
@@ -192,7 +193,8 @@ fn accelerator(kernel: &Kernel, walls: Walls, version: &str, intent: Intent) -> 
     let starts = || {
         let mut argv = machine(Path::new(PROGRAM), Accelerator::Kvm, kernel);
         argv.extend(["-m", "256M", "-append", "console=ttyS0 panic=-1 no_timer_check"].map(str::to_owned));
-        let mut cell = kernel_cell(walls, [""; 0]);
+        let secrets = hidden_but_for(vec![kernel.path.clone()], &[]);
+        let mut cell = kernel_cell(walls, secrets, [""; 0]);
         cell.devices = HABITS.devices;
         let record = Program::new(argv).inside(cell).limit(PROBE).run("probe");
         record.is_ok_and(|record| record.exit == Some(0))

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::journal::{Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA};
-use crate::lab::{Choice, Lab, Medium, choose};
+use crate::lab::{Choice, Lab, Medium, choose, lacking};
 use crate::plan::Plan;
 
 use super::claim::Permission;
@@ -143,7 +143,8 @@ pub(super) fn begin_journal(
     medium: &Medium,
 ) -> Result<OpenJournal, JournalError> {
     let mut journal = OpenJournal::begin(plan, path, start)?;
-    for caution in medium.cautions() {
+    let lacking = lacking(plan).into_iter().map(|text| Caution { phase: String::new(), text });
+    for caution in medium.cautions().into_iter().chain(lacking) {
         journal.append(None, Event::Caution(caution))?;
     }
     Ok(journal)

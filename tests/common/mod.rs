@@ -145,10 +145,16 @@ impl Place {
 
     /// Puts a complete run that was recorded elsewhere into the folder `run`.
     pub fn recorded(&self) {
+        self.recorded_as("run");
+    }
+
+    /// The same, into the folder `name`.
+    pub fn recorded_as(&self, name: &str) {
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runs/demo");
-        fs::create_dir(self.path().join("run")).unwrap();
-        for name in ["plan.json", "journal.jsonl"] {
-            fs::copy(from.join(name), self.path().join("run").join(name)).unwrap();
+        let there = self.path().join(name);
+        fs::create_dir(&there).unwrap();
+        for file in ["plan.json", "journal.jsonl"] {
+            fs::copy(from.join(file), there.join(file)).unwrap();
         }
     }
 

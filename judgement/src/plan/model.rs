@@ -26,6 +26,9 @@ pub struct Plan {
     /// Whose time passes on a modelled device.
     #[serde(default, skip_serializing_if = "is_default")]
     pub clock: ClockChoice,
+    /// What trials see although it is hidden from them where they are root's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<PathBuf>,
     pub device: PlannedDevice,
     /// How often, in which order, and when to stop.
     pub protocol: Protocol,

@@ -16,7 +16,7 @@ use super::section::{Placed, Problems, Section, read_tree};
 use super::source::{Node, Place, Texts, Value};
 use super::suggest::suggest;
 use super::twin::Twice;
-use super::value::{absolute_path, filled_text, kernel, number, size, text};
+use super::value::{absolute_path, filled_text, kernel, number, paths, size, text};
 use super::{
     Bytes, Candidate, DeviceSource, Goal, LabChoice, Operation, Phase, Plan, PlannedDevice, StagingChoice,
     Vocabulary, Work, space,
@@ -28,6 +28,7 @@ const TOP: &[&str] = &[
     "kernel",
     "memory",
     "clock",
+    "reads",
     "device",
     "protocol",
     "goal",
@@ -127,6 +128,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
         );
     }
     let memory = top.get("memory", size);
+    let reads = top.get("reads", paths).unwrap_or_default();
     let protocol = read_protocol(&top);
     let datasets = read_datasets(&top, vocabulary);
     let candidates = read_candidates(&top, vocabulary);
@@ -143,6 +145,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
         kernel: kernel.map(|kernel| kernel.value),
         memory,
         clock: clock.unwrap_or_default(),
+        reads,
         device,
         protocol,
         goal: goal?,

@@ -149,6 +149,18 @@ pub(super) fn absolute_path(node: &Node) -> Result<PathBuf, ValueError> {
     }
 }
 
+/// Absolute paths, as many as a command line would hold.
+pub(super) fn paths(node: &Node) -> Result<Vec<PathBuf>, ValueError> {
+    const MOST: usize = 100;
+    match &node.value {
+        Value::Array(nodes) if nodes.len() <= MOST => nodes.iter().map(absolute_path).collect(),
+        Value::Array(_) => {
+            Err(ValueError::new(format!("it may name {MOST} paths at most"), "name a folder above them"))
+        }
+        _ => wrong_type("an array of paths", node, "as in [\"/home/me/tools\"]"),
+    }
+}
+
 /// A kernel's path, or its name in the cache, which has no `/`.
 pub(super) fn kernel(node: &Node) -> Result<PathBuf, ValueError> {
     let name = filled_text(node)?;

@@ -16,6 +16,14 @@ pub(super) fn one_line(text: &str) -> String {
     line
 }
 
+/// Text of several lines, as it is but for what steers a terminal or hides something: that becomes a visible `·`.
+pub fn in_lines(text: &str) -> String {
+    let shown = |character: char| {
+        if matches!(character, '\n' | '\t') || !is_steering(character) { character } else { '·' }
+    };
+    text.chars().map(shown).collect()
+}
+
 /// Control characters, and the invisible ones that change the direction or the joining of what follows.
 fn is_steering(character: char) -> bool {
     character.is_control()
@@ -92,7 +100,7 @@ pub fn count(number: usize, thing: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{listing, one_line, shorten, width, wrap};
+    use super::{in_lines, listing, one_line, shorten, width, wrap};
 
     #[test]
     fn what_steers_a_terminal_is_neutralised() {
@@ -101,6 +109,12 @@ mod tests {
         assert_eq!(one_line("a\u{202e}b\u{200b}c"), "a·b·c");
         assert!(!one_line("\x1b[2J\x1b\\\u{90}x\r\x08").chars().any(char::is_control));
         assert_eq!(one_line("ünï ≈ ok"), "ünï ≈ ok");
+    }
+
+    #[test]
+    fn lines_stay_and_what_steers_is_seen() {
+        let text = "a\tb\n\u{1b}[2J\0\r\u{202e}\u{2066}\u{9b}c ünï";
+        assert_eq!(in_lines(text), "a\tb\n·[2J·····c ünï");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::names::{Kind, Names};
+use super::names::{Kind, Names, is_public};
 
 /// Words of the schemas: whatever they are, nobody chose them.
 const OURS: [&str; 19] = [
@@ -27,24 +27,29 @@ const OURS: [&str; 19] = [
     "plan_digest",
 ];
 /// Names that the plan gives and the journal repeats: they lose known names, but nothing that only looks like one.
-const CHOSEN: [&str; 12] = [
-    "candidate",
-    "name",
-    "phase",
-    "step",
-    "order",
-    "dataset",
-    "into",
-    "title",
-    "weights",
-    "finding",
-    "source",
-    "under",
-];
+const CHOSEN: [&str; 9] =
+    ["candidate", "name", "phase", "step", "order", "dataset", "into", "weights", "under"];
+/// Keys of a plan whose values are command lines.
+const COMMANDS: [&str; 2] = ["command", "options"];
+/// Keys of a plan whose values are paths.
+const PATHS: [&str; 4] = ["path", "folder", "kernel", "reads"];
+/// What a plan says of somebody's published work.
+const CITED: [&str; 2] = ["finding", "source"];
+/// How facts begin that say where a folder lies, and on what, in brackets: of a network, the name of its server.
+const LIES: &str = "folder.";
 /// How facts begin whose values are versions and numbers.
 const VERSIONS: [&str; 6] = ["cpu.", "kernel.", "memory.", "tool.", "fsverdict.", "lab.kernel_release"];
 /// How facts end that are nothing but a name.
-const NAMING: [(&str, Kind); 7] = [
+const NAMING: [(&str, Kind); 16] = [
+    ("label", Kind::Other),
+    ("partlabel", Kind::Other),
+    ("uuid", Kind::Uuid),
+    ("partuuid", Kind::Uuid),
+    ("wwn", Kind::Device),
+    ("nguid", Kind::Device),
+    ("eui", Kind::Device),
+    ("hostname", Kind::Host),
+    ("user", Kind::User),
     ("identity", Kind::Device),
     ("serial", Kind::Device),
     ("wwid", Kind::Device),
@@ -73,14 +78,26 @@ pub(super) fn learn(value: &Value, names: &mut Names) {
                         if let Some(kind) = named_by(key) {
                             names.know(text.trim_start_matches("/dev/disk/by-id/"), kind);
                         }
+                        if let Some((_, source)) = lies(key, text) {
+                            names.know(source, Kind::Address);
+                        }
                         names.know_homes(text);
+                        if COMMANDS.contains(&key.as_str()) {
+                            names.know_words(&text.split_whitespace().collect::<Vec<_>>());
+                        }
                     }
                     _ => learn(value, names),
                 }
             }
         }
-        Value::Array(values) => values.iter().for_each(|value| learn(value, names)),
-        Value::String(text) => names.know_homes(text),
+        Value::Array(values) => {
+            let words: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
+            names.know_words(&words);
+            values.iter().for_each(|value| learn(value, names));
+        }
+        Value::String(text) => {
+            names.know_homes(text);
+        }
         _ => {}
     }
 }
@@ -102,6 +119,16 @@ pub(super) fn hide(key: &str, value: &mut Value, names: &mut Names) {
         Value::String(text) if names.own_files && key.starts_with(crate::journal::DATASET_FACT) => {
             *text = content(text, names);
         }
+        Value::String(text) if CITED.contains(&key) => {
+            names.cites = true;
+            *text = names.without_any(text);
+            names.cites = false;
+        }
+        // It may hold anything, and is a path all the same.
+        Value::String(text) if PATHS.contains(&key) && text.starts_with('/') && !is_public(text) => {
+            *text = names.pseudonym(text, Kind::Path);
+        }
+        Value::String(text) if key.starts_with(LIES) => *text = without_source(text, names),
         Value::String(text) => {
             *text = match named_by(key) {
                 Some(Kind::Device) => names.pseudonym(text, Kind::Device),
@@ -109,6 +136,23 @@ pub(super) fn hide(key: &str, value: &mut Value, names: &mut Names) {
             };
         }
         _ => {}
+    }
+}
+
+/// Where a folder lies, and what is mounted there: a server's share, a pool.
+fn lies<'a>(fact: &str, text: &'a str) -> Option<(&'a str, &'a str)> {
+    let (before, rest) = text.rsplit_once(" (").filter(|_| fact.starts_with(LIES))?;
+    Some((before, rest.strip_suffix(')')?))
+}
+
+/// Where a folder lies and on what, without what is mounted there: a server, a share, a pool.
+fn without_source(text: &str, names: &mut Names) -> String {
+    match lies(LIES, text) {
+        Some((before, source)) => {
+            let before = names.without_any(before);
+            format!("{before} ({})", names.pseudonym(source, Kind::Address))
+        }
+        None => names.without_any(text),
     }
 }
 
@@ -120,19 +164,21 @@ fn content(held: &str, names: &mut Names) -> String {
     }
 }
 
-/// Takes out the output of a command that went well, and, where files of the user's are worked with, what failed and might
-/// name one of them. What was left out, in the plural.
-pub(super) fn leave_out(record: &mut Map<String, Value>, own_files: bool) -> Option<&'static str> {
+/// Takes out what commands said, unless it is wanted of those that failed; with it the reasons of failed trials, which quote it.
+/// What was left out, in the plural.
+pub(super) fn leave_out(record: &mut Map<String, Value>, names: &Names) -> Option<&'static str> {
     let went_well = record.get("exit").and_then(Value::as_i64) == Some(0);
     let of =
         |record: &Map<String, Value>, key: &str| record.get(key).and_then(Value::as_str).map(str::to_owned);
+    // Files of the user's may be named in it, by names that look like nobody's.
+    let quoted = names.failed_output && !names.own_files;
     match of(record, "event").as_deref() {
-        Some("command") if went_well || own_files => {
+        Some("command") if went_well || !quoted => {
             let said = ["stdout", "stderr"].map(|key| record.remove(key).is_some());
             said.contains(&true).then_some("outputs of commands")
         }
-        Some("trial_finished") if own_files && of(record, "status").as_deref() == Some("failed") => {
-            let why = "left out: it may name files of the user's";
+        Some("trial_finished") if !quoted && of(record, "status").as_deref() == Some("failed") => {
+            let why = "left out: it may quote what a command said";
             record.insert("reason".to_owned(), why.into());
             record.remove("hint");
             Some("reasons of failed trials")

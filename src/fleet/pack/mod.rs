@@ -41,6 +41,8 @@ pub struct Hiding<'a> {
     pub users: &'a [String],
     /// The user's home; empty where there is none.
     pub home: &'a str,
+    /// Keep what failed commands said, but for names; not where files of the user's are worked with.
+    pub failed_output: bool,
 }
 
 /// What a run is called in its pack.
@@ -71,6 +73,7 @@ pub fn pack(
     hiding.users.iter().for_each(|name| names.know(name, Kind::User));
     names.know_homes(hiding.home);
     let own = |dataset: &Dataset| matches!(dataset, Dataset::Folder { path, .. } if !is_public(&path.to_string_lossy()));
+    names.failed_output = hiding.failed_output;
     names.own_files = plan.datasets.values().any(own);
     hiding.also.iter().for_each(|name| names.know(name, Kind::Other));
     std::iter::once(&plan_value).chain(&records).for_each(|value| learn(value, &mut names));
@@ -83,7 +86,7 @@ pub fn pack(
     let mut clean = Vec::with_capacity(records.len());
     for mut value in records.drain(..) {
         if let Value::Object(record) = &mut value {
-            left_out.extend(leave_out(record, names.own_files).map(|what| (what, ())));
+            left_out.extend(leave_out(record, &names).map(|what| (what, ())));
             for (key, value) in [("id", &run), ("plan_digest", &own_digest)] {
                 if let Some(known) = record.get_mut(key) {
                     *known = value.as_str().into();

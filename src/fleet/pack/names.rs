@@ -20,6 +20,8 @@ pub(super) enum Kind {
     Address,
     /// What a user's folder held.
     Content,
+    /// What opens something: keys, tokens, words to pass by.
+    Secret,
     /// What the user named besides.
     Other,
     Run,
@@ -37,6 +39,7 @@ impl Kind {
             Kind::Uuid => ("UUID", "UUIDs"),
             Kind::Address => ("address", "addresses"),
             Kind::Content => ("digest of a folder", "digests of folders"),
+            Kind::Secret => ("key or password", "keys and passwords"),
             Kind::Other => ("other name", "other names"),
             Kind::Run => ("name of the run", "names of runs"),
         }
@@ -53,6 +56,7 @@ impl Kind {
             Kind::Uuid => format!("uuid-{short}"),
             Kind::Address => format!("address-{short}"),
             Kind::Content => digits.to_owned(),
+            Kind::Secret => format!("secret-{short}"),
             Kind::Other => format!("name-{short}"),
             Kind::Run => format!("run-{short}"),
         }
@@ -72,14 +76,61 @@ const NODES: [&str; 16] = [
 /// Names that everybody has.
 const NOBODY: [&str; 3] = ["root", "localhost", "localdomain"];
 
-/// What a name looks like wherever it stands; each group is a kind.
+/// Sites of ours and of distributions, which hints name: whoever is sent there is not named by it.
+const KNOWN_SITES: [&str; 4] = ["kernel.org", "debian.org", "rustup.rs", "example.invalid"];
+/// How words with dots begin that are ours, not names of machines.
+const FACTS: [&str; 12] = [
+    "device.",
+    "kernel.",
+    "cpu.",
+    "memory.",
+    "lab.",
+    "mount.",
+    "protocol.",
+    "tool.",
+    "dataset.",
+    "folder.",
+    "cleaner.",
+    "site.",
+];
+
+/// What a name looks like wherever it stands; each group is a kind. Of several that begin at the same place the first counts.
 const PATTERNS: &str = concat!(
-    r"(?P<uuid>\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b)",
-    r"|(?P<mail>[A-Za-z0-9._%+-]+@[A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9])",
-    r"|(?P<device>/dev/disk/by-[a-z]+/[^\s'\x22`,;:()]+|\b(?:wwn|naa|eui|nvme|t10|nqn|iqn)[.-][A-Za-z0-9_.:-]{6,}|\b(?:0x)?[0-9a-fA-F]{16}\b)",
-    r"|(?P<address>\b(?:[0-9a-fA-F]{2}[:-]){5,7}[0-9a-fA-F]{2}\b|\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b|\b(?:[0-9a-fA-F]{1,4}:){1,7}:[0-9a-fA-F:]*|\b(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}\b)",
+    // What opens something, by how it looks …
+    r"(?P<secret>-----BEGIN [A-Z ]*-----(?:[^-]|-[^-])*(?:-----END [A-Z ]*-----)?",
+    r"|\b(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9-]+)\s+[A-Za-z0-9+/=]+(?:[ \t]+\S+)?",
+    r"|\b(?:SHA256|MD5):[A-Za-z0-9+/:=]{16,}",
+    r"|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-|AKIA|ASIA|AIza|hf_|npm_|pypi-|eyJ)[A-Za-z0-9_.=-]{8,}",
+    // … and by what it is called.
+    r"|(?i:[\w.-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|auth)[\w-]*['\x22]?\s*[=:]\s*(?:(?:bearer|basic)\s+)?['\x22]?[^\s'\x22`,;&]+)",
+    r"|(?i:--?[\w-]*(?:password|passphrase|secret|token|api-key)[\w-]*\s+\S+)",
+    r"|(?i:\b(?:bearer|basic)\s+[A-Za-z0-9+/=._~-]{6,})",
+    r"|(?:-u|--user)[ =][^\s:]+:\S+|\bsshpass\s+-p\s*\S+|\b(?:mysql|mysqldump|mariadb)\b[^\n;|]*?\s-p\S+)",
+    r"|(?P<uuid>\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b|\b[A-Za-z0-9]{6}(?:-[A-Za-z0-9]{4}){5}-[A-Za-z0-9]{6}\b|(?i:uuid[=: ]+['\x22]?[0-9a-f]{4}-[0-9a-f]{4}\b)|\b[0-9a-fA-F]{32}\b)",
+    r"|(?P<site>\b[a-z][a-z0-9+.-]*://[^\s'\x22`<>)\]]+)",
+    r"|(?P<mail>[A-Za-z0-9._%+-]+@[A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9](?::[^\s'\x22`,;()]*)?)",
+    r"|(?P<user>(?i:\b(?:user|username|login|domain|workgroup)=[^\s,;'\x22)]+))",
+    r"|(?P<device>/dev/disk/by-[a-z]+/[^\s'\x22`,;:()]+|\b(?:wwn|naa|eui|nvme|t10|nqn|iqn)[.-][A-Za-z0-9_.:-]{6,}|\b(?:0x)?[0-9a-fA-F]{16}\b",
+    r"|(?i:\b(?:serial(?:[ _-]?(?:number|no\.?))?|s/n|asset[ _-]?tag|(?:part)?label)\s*[=:]\s*[^\s,;]+))",
+    r"|(?P<remote>\b[A-Za-z0-9][A-Za-z0-9._-]*::?/[^\s'\x22`,;()\[\]{}<>|&=]*|\b[A-Za-z][A-Za-z0-9._-]*::[A-Za-z][^\s'\x22`,;()]*)",
+    r"|(?P<address>\b(?:[0-9a-fA-F]{2}[:-]){5,7}[0-9a-fA-F]{2}\b|\b[0-9a-fA-F]{4}(?:\.[0-9a-fA-F]{4}){2}\b|\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b|\b(?:[0-9a-fA-F]{1,4}:){1,7}:[0-9a-fA-F:]*|\b(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}\b)",
+    r"|(?P<host>\b(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.){2,}[A-Za-z]{2,}\b|\b[A-Za-z0-9-]+\.(?:local|lan|home|internal|intern|corp|private)\b)",
     r"|(?P<path>/[^\s'\x22`,;:()\[\]{}<>|&=]+)",
 );
+
+/// The kind of each group.
+const GROUPS: [(&str, Kind); 10] = [
+    ("secret", Kind::Secret),
+    ("uuid", Kind::Uuid),
+    ("site", Kind::Address),
+    ("mail", Kind::Address),
+    ("user", Kind::User),
+    ("device", Kind::Device),
+    ("remote", Kind::Address),
+    ("address", Kind::Address),
+    ("host", Kind::Host),
+    ("path", Kind::Path),
+];
 
 /// Replaces names, and remembers how many there were.
 pub(super) struct Names {
@@ -88,6 +139,10 @@ pub(super) struct Names {
     patterns: Regex,
     /// Whether files of the user's are worked with, whose names and content may stand anywhere.
     pub(super) own_files: bool,
+    /// Whether what is looked at cites somebody's work: where that is to be found names nobody of here.
+    pub(super) cites: bool,
+    /// Whether what failed commands said is kept, but for names.
+    pub(super) failed_output: bool,
     /// Each kind with its different names, and in how many places they stood.
     pub(super) found: BTreeMap<Kind, (BTreeSet<String>, usize)>,
 }
@@ -96,7 +151,15 @@ impl Names {
     /// With this key for pseudonyms. `None` should the patterns be wrong.
     pub(super) fn new(key: [u8; 16]) -> Option<Self> {
         let patterns = Regex::new(PATTERNS).ok()?;
-        Some(Names { key, known: Vec::new(), patterns, own_files: false, found: BTreeMap::new() })
+        Some(Names {
+            key,
+            known: Vec::new(),
+            patterns,
+            own_files: false,
+            cites: false,
+            failed_output: false,
+            found: BTreeMap::new(),
+        })
     }
 
     /// From here on this is a name wherever it stands; what everybody is called is none.
@@ -120,6 +183,38 @@ impl Names {
                 self.know(&rest[..end], Kind::User);
             }
         }
+        for (at, _) in text.match_indices('~') {
+            let rest = &text[at + 1..];
+            let end = rest.find(|c: char| !(c.is_alphanumeric() || "._-".contains(c))).unwrap_or(rest.len());
+            if rest.starts_with(char::is_alphabetic) && rest[end..].starts_with('/') {
+                self.know(&rest[..end], Kind::User);
+            }
+        }
+    }
+
+    /// What the words of a command name together: what follows an option that gives a filesystem its name, and what several
+    /// words open something with.
+    pub(super) fn know_words(&mut self, options: &[&str]) {
+        if options.len() < 2 {
+            return;
+        }
+        let line = options.join(" ");
+        let patterns = self.patterns.clone();
+        for found in patterns.captures_iter(&line) {
+            let group = GROUPS[..1].iter().find_map(|(group, kind)| Some((found.name(group)?, *kind)));
+            let Some((found, kind)) = group.or_else(|| Some((found.name("device")?, Kind::Device))) else {
+                continue;
+            };
+            let words: Vec<&str> = found.as_str().split(' ').collect();
+            for (at, word) in words.iter().enumerate().skip(1) {
+                if at + 1 == words.len() || word.contains(|c: char| c.is_ascii_digit()) {
+                    self.know(word, kind);
+                }
+            }
+        }
+        for pair in options.windows(2).filter(|pair| ["-L", "--label"].contains(&pair[0])) {
+            self.know(pair[1], Kind::Other);
+        }
     }
 
     /// What stands for `name`.
@@ -136,7 +231,9 @@ impl Names {
 
     /// The text without names that are known.
     pub(super) fn without_known(&mut self, text: &str) -> String {
-        let (mut text, known) = (text.to_owned(), self.known.clone());
+        let lower = text.to_ascii_lowercase();
+        let known: Vec<_> = self.known.iter().filter(|(name, _)| lower.contains(name)).cloned().collect();
+        let mut text = text.to_owned();
         for (name, kind) in &known {
             let mut from = 0;
             while let Some(at) = text.get(from..).and_then(|rest| rest.to_ascii_lowercase().find(name)) {
@@ -159,16 +256,17 @@ impl Names {
         if text.starts_with('/') && !is_public(&text) && !text.contains(['\n', '\'', '"', ';', '|', ':']) {
             return self.pseudonym(&text, Kind::Path);
         }
+        if !may_hold_names(&text) {
+            return text;
+        }
         let patterns = self.patterns.clone();
         let (mut clean, mut done) = (String::with_capacity(text.len()), 0);
         while let Some(found) = patterns.captures_at(&text, done) {
             let Some(whole) = found.get(0) else { break };
             let (start, mut end) = (whole.start(), whole.end());
-            let kind = ["uuid", "mail", "device", "address", "path"]
-                .into_iter()
-                .zip([Kind::Uuid, Kind::Address, Kind::Device, Kind::Address, Kind::Path])
-                .find(|(group, _)| found.name(group).is_some());
-            let place = match kind.map(|(_, kind)| kind) {
+            let group = GROUPS.iter().find(|(group, _)| found.name(group).is_some());
+            let place = match group.map(|(_, kind)| *kind) {
+                _ if group.is_some_and(|(group, _)| is_nobodys(group, whole.as_str(), self.cites)) => None,
                 Some(Kind::Path) => path_end(&text, start, end).map(|last| {
                     end = last;
                     self.pseudonym(&text[start..end], Kind::Path)
@@ -192,6 +290,35 @@ impl Names {
         clean.push_str(&text[done..]);
         clean
     }
+}
+
+/// Whether any pattern could be found in it: most words of a journal are short, and ours.
+fn may_hold_names(text: &str) -> bool {
+    text.len() > 11 || text.contains(['/', '@', ':', '.', '=', '-'])
+}
+
+/// Whether what looks like a name of this group is none: a site that everybody knows, a word of ours, a pseudonym.
+fn is_nobodys(group: &str, found: &str, cites: bool) -> bool {
+    match group {
+        "site" | "host" | "path" if cites && !found.contains(['@', '?']) => true,
+        "site" => {
+            let rest = found.split_once("://").map_or(found, |(_, rest)| rest);
+            let host = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+            is_known_site(host) && !found.contains('?')
+        }
+        "host" => is_known_site(found) || FACTS.iter().any(|fact| found.starts_with(fact)),
+        "secret" | "user" | "device" => {
+            let last = found.rsplit([' ', '=', ':', '\'', '"']).next().unwrap_or(found);
+            ["secret-", "user-", "device-", "uuid-", "name-", HIDDEN].iter().any(|own| last.starts_with(own))
+        }
+        _ => false,
+    }
+}
+
+fn is_known_site(host: &str) -> bool {
+    KNOWN_SITES
+        .iter()
+        .any(|known| host == *known || host.strip_suffix(known).is_some_and(|rest| rest.ends_with('.')))
 }
 
 /// Whether these bytes are no part of a longer word.

@@ -3,8 +3,9 @@
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 
+use super::covers::Covers;
 use super::devices::{SHARED_MEMORY, bare_devices};
-use super::{Cell, CellError, Devices, system};
+use super::{Cell, CellError, Devices, Walls, system};
 use crate::host::mounts::{self, DEVICES};
 use crate::host::syscall::own;
 
@@ -16,6 +17,10 @@ const SERVICES: &str = "/run";
 pub(super) fn arrange_mounts(cell: &Cell) -> Result<(), CellError> {
     let stranger = cell.powers.of_a_stranger();
     mounts::make_private()?;
+    let covers = match cell.walls {
+        Walls::Namespaces => Covers::lay(&cell.secrets)?,
+        Walls::None | Walls::UserNamespaces => None,
+    };
     for folder in cell.writable.iter().filter(|folder| mounts::at(folder).is_none()) {
         mounts::bind(folder, folder)?;
     }
@@ -45,6 +50,9 @@ pub(super) fn arrange_mounts(cell: &Cell) -> Result<(), CellError> {
     for (source, point) in &shown {
         std::fs::create_dir_all(point).map_err(system("make a folder to show another in"))?;
         mounts::bind(Path::new(&format!("/proc/self/fd/{}", source.as_raw_fd())), point)?;
+    }
+    if let Some(covers) = covers {
+        cell.shown.iter().try_for_each(|(source, point)| covers.lay_within(source, point))?;
     }
     // The old /proc shows the processes outside; it is covered last because binding by descriptor needs it.
     Ok(mounts::kernel("proc", Path::new("/proc"), stranger)?)

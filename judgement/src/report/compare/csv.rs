@@ -4,7 +4,7 @@ use std::io;
 
 use super::{ComparisonReport, word};
 use crate::report::ReportError;
-use crate::report::csv::{or_empty, unwrapped};
+use crate::report::csv::{cell, or_empty, unwrapped};
 use crate::statistics::Estimate;
 
 /// The columns, documented in docs/comparing-runs.md.
@@ -20,8 +20,8 @@ pub(super) fn render(report: ComparisonReport<'_>, out: &mut dyn io::Write) -> R
         for change in found.judged.iter().chain(&found.costs) {
             let names = [&from.header.id, &to.header.id, &change.candidate];
             let what = [change.subject(), &change.metric, change.unit.sign()];
-            let mut row: Vec<String> = names.map(Clone::clone).to_vec();
-            row.extend(what.map(str::to_owned));
+            let mut row: Vec<String> = names.map(|name| cell(name)).to_vec();
+            row.extend(what.map(cell));
             for side in [&change.before, &change.after] {
                 row.extend(three(side));
                 row.push(side.n.to_string());

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use serde::{Serialize, Serializer};
 
 use super::{DeviceReport, Row};
-use crate::report::csv::{or_empty, unwrapped};
+use crate::report::csv::{cell, or_empty, unwrapped};
 use crate::report::html::{ratio, shell};
 use crate::report::markdown::{code, escaped, text_table};
 use crate::report::terminal::{Page, Tone, aligned};
@@ -170,7 +170,7 @@ pub(super) fn csv(report: &DeviceReport, out: &mut dyn io::Write) -> Result<(), 
             let names = [&row.device, &row.source, &row.identity, &row.kernel, &row.lab, candidate];
             let numbers =
                 [behind.point.to_string(), or_empty(behind.low), or_empty(behind.high), behind.n.to_string()];
-            let all = names.into_iter().cloned().chain([taken.to_string()]).chain(numbers);
+            let all = names.into_iter().map(|name| cell(name)).chain([taken.to_string()]).chain(numbers);
             rows.write_record(all).map_err(unwrapped)?;
         }
     }

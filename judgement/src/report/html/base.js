@@ -80,14 +80,14 @@ function rowsOf(csv) {
 
 // Each trial: candidate, block, attempt, when it began, standing, and by phase the values in the order of the metrics, the mean of all repetitions.
 function trialsOf(rows) {
-  const phaseAt = new Map(data.phases.map((phase, at) => [phase.name, at]));
+  const phaseAt = new Map(data.phases.map((phase, at) => [phase.cell, at])), ofCell = new Map(data.metrics.map((metric, at) => [metric.cell, at]));
   let from = 0;
   return data.trials.map(([c, b, a, t, many]) => {
     const own = rows.slice(from, from += many);
     const found = new Map();
     for (const [, , , , , , phase, , repetition, metric, , value] of own) {
       if (!found.has(phase)) found.set(phase, [phaseAt.get(phase), []]);
-      const values = found.get(phase)[1], at = metricAt.get(metric), before = values[at] ?? 0;
+      const values = found.get(phase)[1], at = ofCell.get(metric), before = values[at] ?? 0;
       values[at] = before + (Number(value) - before) / (Number(repetition) + 1);
     }
     return { c, b, a, t, s: own.length ? own[0][12] : "failed", o: [...found.values()] };

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::journal::{CommandRecord, Status, TrialCommands};
 use crate::plan::quoted;
 use crate::report::Report;
-use crate::report::text::{count, one_line};
+use crate::report::text::{count, in_lines, one_line};
 
 /// Characters of a command's output that are shown: its end says how it went.
 const OUTPUT_SHOWN: usize = 2000;
@@ -38,13 +38,13 @@ pub(super) fn folded(report: &Report<'_>) -> Markup {
 
 fn one(command: &CommandRecord) -> Markup {
     html! {
-        pre tabindex="0" { (harmless(&line(&command.argv))) }
+        pre tabindex="0" { (in_lines(&line(&command.argv))) }
         p.meta {
             (one_line(&command.step)) ", " (ended(command)) ", " (format!("{:.3}", command.seconds)) "\u{202f}s"
         }
         @for (name, text) in [("output", &command.stdout), ("messages", &command.stderr)] {
             @if !text.trim().is_empty() {
-                details { summary { (name) } pre tabindex="0" { (harmless(&tail(text))) } }
+                details { summary { (name) } pre tabindex="0" { (in_lines(&tail(text))) } }
             }
         }
     }
@@ -56,12 +56,6 @@ fn ended(command: &CommandRecord) -> String {
         (None, Some(signal)) => format!("ended by signal {signal}"),
         (None, None) => "stopped at its time limit".to_owned(),
     }
-}
-
-/// Text of several lines with nothing invisible in it.
-pub(super) fn harmless(text: &str) -> String {
-    let steering = |character: char| character.is_control() && character != '\n' && character != '\t';
-    text.chars().map(|character| if steering(character) { '·' } else { character }).collect()
 }
 
 /// The words as a shell line that runs the same command.

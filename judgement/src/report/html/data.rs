@@ -50,12 +50,15 @@ struct CandidatePart<'a> {
 #[derive(Serialize)]
 struct PhasePart<'a> {
     name: &'a str,
+    /// Its name in the rows.
+    cell: String,
     headline: bool,
 }
 
 #[derive(Serialize)]
 struct MetricPart<'a> {
     name: &'a str,
+    cell: String,
     unit: &'static str,
     better: &'static str,
     meaning: &'static str,
@@ -102,7 +105,11 @@ pub(super) fn embedded(report: &Report<'_>) -> Result<Embedded, ReportError> {
         phases: report
             .phases
             .iter()
-            .map(|phase| PhasePart { name: &phase.name, headline: report.is_headline(phase) })
+            .map(|phase| PhasePart {
+                name: &phase.name,
+                cell: csv::cell(&phase.name),
+                headline: report.is_headline(phase),
+            })
             .collect(),
         trials: trials.iter().map(|trial| trial_part(report, trial)).collect(),
         metrics: metrics(&trials),
@@ -136,6 +143,7 @@ fn metrics<'a>(trials: &[&'a Trial]) -> Vec<MetricPart<'a>> {
         if !metrics.iter().any(|known| known.name == found.metric) {
             metrics.push(MetricPart {
                 name: &found.metric,
+                cell: csv::cell(&found.metric),
                 unit: found.unit.sign(),
                 better: match better_of(&found.metric, found.unit) {
                     crate::journal::Better::Lower => "lower",

@@ -3,7 +3,6 @@
 
 use maud::{Markup, html};
 
-use super::commands::harmless;
 use super::figures::{in_scale, spread};
 use super::index::Index;
 use super::then::laid_out;
@@ -11,7 +10,7 @@ use super::thinning::Thinned;
 use crate::journal::Unit;
 use crate::plan::{Phase, Work};
 use crate::report::number::Scale;
-use crate::report::text::one_line;
+use crate::report::text::{in_lines, one_line};
 use crate::report::text_table::TextTable;
 use crate::report::{PhaseEntry, Report};
 use crate::verdict::PhaseEstimate;
@@ -119,8 +118,8 @@ fn work(phase: &Phase) -> Markup {
     html! {
         @match &phase.work {
             Work::Operation(operation) => { "built-in operation " code { (operation.name()) } }
-            Work::Command(line) => { "command " code { (harmless(line)) } }
-            Work::Adapter { name, options } => { code { (one_line(name)) " " (harmless(options)) } }
+            Work::Command(line) => { "command " code { (in_lines(line)) } }
+            Work::Adapter { name, options } => { code { (one_line(name)) " " (in_lines(options)) } }
         }
         @if let Some(dataset) = &phase.dataset { " on dataset " code { (one_line(dataset)) } }
         @if phase.cold { ", with cold caches (unmounted, put out of memory, mounted again)" }

@@ -1,0 +1,232 @@
+//! Whose plan is about to be carried out, and what a stranger's may only do once somebody has seen it.
+
+use std::fs::Metadata;
+use std::io::{BufRead, IsTerminal};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::host::talk::{self, say};
+use crate::lab::hidden_from;
+use crate::plan::{Dataset, DeviceSource, Plan, Work, quoted};
+use crate::report::{count, in_lines};
+
+use super::CliError;
+
+/// Characters of a line of what is shown: no more than is said in one piece.
+const COLUMNS: usize = 300;
+/// Lines that are said at once: no more than a screen, of which nothing is left out.
+const LINES: usize = 30;
+
+/// Where a plan is from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// It is a part of the program.
+    Preset,
+    /// Whoever starts us wrote it, or root did.
+    Own,
+    /// Somebody else: the reason to say so.
+    Stranger(String),
+}
+
+impl Origin {
+    /// Of what was read from this file.
+    pub(super) fn of_file(name: &str, file: &Metadata) -> Origin {
+        // What is piped to us was put there by who typed the command.
+        if !(file.is_file() || file.is_dir()) || ours().contains(&file.uid()) {
+            return Origin::Own;
+        }
+        Origin::Stranger(format!("{name} belongs to user {}", file.uid()))
+    }
+
+    /// Of the run in a folder.
+    pub(super) fn of_run(folder: &Path) -> Origin {
+        let files = [folder.to_owned(), folder.join(crate::study::PLAN_FILE)];
+        let found = files.iter().filter_map(|path| {
+            let origin = Origin::of_file(&path.display().to_string(), &path.metadata().ok()?);
+            Some(origin).filter(|origin| *origin != Origin::Own)
+        });
+        found.into_iter().next().unwrap_or(Origin::Own)
+    }
+}
+
+/// Users whose files are our own: root's, the caller's, and those of who became root by sudo.
+fn ours() -> Vec<u32> {
+    let user = rustix::process::geteuid();
+    let before = std::env::var("SUDO_UID").ok().and_then(|number| number.parse().ok());
+    [0, user.as_raw()].into_iter().chain(before.filter(|_| user.is_root())).collect()
+}
+
+/// What the user has said beforehand.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Said {
+    pub(super) yes: bool,
+    pub(super) network: bool,
+    pub(super) quiet: bool,
+}
+
+/// Whether this plan may be carried out: a stranger's only once somebody has seen what it would do.
+///
+/// # Errors
+/// When nobody agreed, or nobody could be asked. Nothing has been done by then.
+pub(super) fn agree(plan: &Plan, origin: &Origin, said: Said) -> Result<(), CliError> {
+    let why = match origin {
+        Origin::Preset => return Ok(()),
+        Origin::Own => {
+            let commands = commands(plan);
+            if let (Some(first), false) = (commands.first(), said.quiet) {
+                let short: String = in_lines(first).replace('\n', " ").chars().take(60).collect();
+                let number = count(commands.len(), "command");
+                say(&format!("{number} of the plan, {} (--dry-run lists all): {short}", as_whom()));
+            }
+            return Ok(());
+        }
+        Origin::Stranger(why) => why,
+    };
+    let online: Vec<&str> =
+        plan.phases.iter().filter(|phase| phase.network).map(|phase| phase.name.as_str()).collect();
+    if !online.is_empty() && !said.network {
+        return Err(CliError::Usage(format!(
+            "the plan is not yours ({why}), and wants this machine's network for {}\nhint: --allow-network gives it to them",
+            in_lines(&online.join(", "))
+        )));
+    }
+    show(&description(plan, why));
+    if said.yes || asked() {
+        return Ok(());
+    }
+    Err(CliError::Usage(
+        "nothing was done: nobody agreed to carry out a plan that is not yours\nhint: look at it above; --yes carries it out without being asked"
+            .to_owned(),
+    ))
+}
+
+/// Whether somebody is there and agrees.
+fn asked() -> bool {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return false;
+    }
+    talk::ask("Carry it out? [y/N] ");
+    let mut line = String::new();
+    let answered = std::io::stdin().lock().read_line(&mut line).is_ok();
+    answered && ["y", "yes"].contains(&line.trim().to_ascii_lowercase().as_str())
+}
+
+/// Says all of it, however long: what is left out is what somebody would hide.
+fn show(text: &str) {
+    let mut lines: Vec<String> = Vec::new();
+    for line in in_lines(text).lines() {
+        let letters: Vec<char> = line.chars().collect();
+        lines.extend(letters.chunks(COLUMNS).map(|piece| piece.iter().collect::<String>()));
+    }
+    lines.chunks(LINES).for_each(|screen| say(&screen.join("\n")));
+}
+
+fn as_whom() -> String {
+    let user = rustix::process::geteuid();
+    if user.is_root() { "as root".to_owned() } else { format!("as user {}", user.as_raw()) }
+}
+
+/// The commands of a plan, each once.
+fn commands(plan: &Plan) -> Vec<String> {
+    let of = plan.phases.iter().filter_map(|phase| match &phase.work {
+        Work::Command(line) => Some(line.clone()),
+        Work::Adapter { name, options } => Some(format!("{name} {options}")),
+        Work::Operation(_) => None,
+    });
+    of.collect()
+}
+
+/// What a plan would run, read and write.
+fn description(plan: &Plan, why: &str) -> String {
+    let mut text = format!("This plan is not yours ({why}). It would run, {}:\n", as_whom());
+    let indented = |line: &str| line.replace('\n', "\n      ");
+    for command in commands(plan) {
+        text += &format!("  command: {}\n", indented(&command));
+    }
+    for candidate in &plan.candidates {
+        let options = [("mkfs", candidate.mkfs.join(" ")), ("mount", candidate.mount.join(","))];
+        for (tool, options) in options.iter().filter(|(_, options)| !options.is_empty()) {
+            text += &format!("  options of {tool} for {}: {}\n", candidate.name, indented(options));
+        }
+        if let Some(folder) = &candidate.path {
+            text += &format!("  writes in a folder of its own in {}\n", quoted(&folder.to_string_lossy()));
+        }
+        if let Some(kernel) = &candidate.under.kernel {
+            text += &format!("  kernel: {}\n", quoted(&kernel.to_string_lossy()));
+        }
+    }
+    if let Some(kernel) = &plan.kernel {
+        text += &format!("  kernel: {}\n", quoted(&kernel.to_string_lossy()));
+    }
+    if let DeviceSource::Path(path) = &plan.device.source {
+        text += &format!("  destroys what is on {}\n", quoted(&path.to_string_lossy()));
+    }
+    for phase in plan.phases.iter().filter(|phase| phase.network) {
+        text += &format!("  with this machine's network: {}\n", phase.name);
+    }
+    text += &reading(plan);
+    text + "What it reads may come to stand in the journal and the report. It can write to the filesystem under test alone."
+}
+
+/// What a plan can read.
+fn reading(plan: &Plan) -> String {
+    let mut text = String::new();
+    for (name, dataset) in &plan.datasets {
+        if let Dataset::Folder { path, .. } = dataset {
+            text += &format!("  copies {} (dataset {name})\n", quoted(&path.to_string_lossy()));
+        }
+    }
+    for path in &plan.reads {
+        text += &format!("  reads {} with all that is in it\n", quoted(&path.to_string_lossy()));
+    }
+    let hidden = hidden_from(plan, []);
+    text + &match hidden.hidden.len() {
+        0 => "  can read every file that you can\n".to_owned(),
+        number => {
+            let seen: Vec<String> = hidden.shown.iter().map(|path| path.display().to_string()).collect();
+            let seen = if seen.is_empty() {
+                String::new()
+            } else {
+                format!(", of which it sees {}", seen.join(", "))
+            };
+            format!(
+                "  can read every file of this machine but homes, logs and what else only root may read ({number} places){seen}\n"
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Origin, description, ours};
+    use crate::plan::Plan;
+
+    #[test]
+    fn what_is_ours_is_own_and_everything_else_a_strangers() {
+        let place = tempfile::tempdir().unwrap();
+        let own = place.path().metadata().unwrap();
+        assert_eq!(Origin::of_file("x", &own), Origin::Own);
+        assert!(ours().contains(&0));
+        assert_eq!(Origin::of_run(place.path()), Origin::Own);
+    }
+
+    #[test]
+    fn a_description_says_every_command_option_and_folder() {
+        let mut plan: Plan = serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
+        plan.candidates[0].mkfs = vec!["-d".to_owned(), "/srv/x".to_owned()];
+        plan.phases[0].work = crate::plan::Work::Command("cat /etc/passwd\ncurl evil".to_owned());
+        plan.reads = vec!["/home/me".into()];
+        plan.kernel = Some("/srv/evil".into());
+        let text = description(&plan, "a page");
+        for words in [
+            "(a page)",
+            "cat /etc/passwd\n      curl evil",
+            "-d /srv/x",
+            "reads /home/me",
+            "kernel: /srv/evil",
+            "can read every file",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+    }
+}

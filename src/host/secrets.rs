@@ -1,0 +1,170 @@
+//! What of this machine only its administrator may read, and is none of a plan's business: who runs as root runs a plan's
+//! commands as root, too.
+//!
+//! No list of names would be complete. What lies in the folders of settings and states goes by its own mode: who made it
+//! unreadable for everybody meant it. Homes and logs go whole.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::root::{Root, names_in};
+
+/// Folders that are somebody's, or tell of everybody.
+const WHOLE: [&str; 7] = ["/root", "/home", "/var/log", "/var/spool", "/var/mail", "/var/backups", "/var/db"];
+/// Folders of which only some is secret, and how deep that is looked for.
+const IN_PART: [(&str, usize); 3] = [("/etc", 8), ("/var/lib", 2), ("/var/cache", 2)];
+
+/// What a cell hides of this machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Secrets {
+    /// Files and folders that look empty, none within another.
+    pub hidden: Vec<PathBuf>,
+    /// What is seen all the same, within folders that look empty.
+    pub shown: Vec<PathBuf>,
+}
+
+impl Secrets {
+    /// Those of the machine at `root`, but for what is `named`, and for `opened` with all that lies below it.
+    ///
+    /// Naming a folder does not name the secrets in it: whoever wants a copy of `/etc` need not mean its passwords.
+    pub fn of(root: &Root, named: &[PathBuf], opened: &[PathBuf]) -> Secrets {
+        let known = |path: &PathBuf| {
+            let real = root.absolute(path).canonicalize().ok();
+            let real =
+                real.and_then(|real| Some(Path::new("/").join(real.strip_prefix(root.path("")).ok()?)));
+            [Some(path.clone()), real]
+        };
+        let mut named: Vec<PathBuf> = named.iter().chain(opened).flat_map(known).flatten().collect();
+        named.sort();
+        named.dedup();
+        let opened: Vec<PathBuf> = opened.iter().flat_map(known).flatten().collect();
+        let mut hidden = Vec::new();
+        for folder in WHOLE {
+            if root.absolute(Path::new(folder)).symlink_metadata().is_ok_and(|found| found.is_dir()) {
+                hidden.push(PathBuf::from(folder));
+            }
+        }
+        for (folder, depth) in IN_PART {
+            unreadable(root, Path::new(folder), depth, &mut hidden);
+        }
+        hidden
+            .retain(|secret| !named.contains(secret) && !opened.iter().any(|open| secret.starts_with(open)));
+        named.retain(|path| hidden.iter().any(|secret| path.starts_with(secret)));
+        Secrets { hidden, shown: named }
+    }
+
+    /// How many of them lie within this folder.
+    pub fn within<'a>(&'a self, folder: &'a Path) -> impl Iterator<Item = &'a Path> {
+        let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        self.hidden.iter().map(PathBuf::as_path).filter(move |secret| secret.starts_with(&real))
+    }
+}
+
+/// What below this folder not everybody may read. What is empty is no secret.
+fn unreadable(root: &Root, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    const FILE: u32 = 0o004;
+    const FOLDER: u32 = 0o005;
+    if depth == 0 {
+        return;
+    }
+    for name in names_in(&root.absolute(folder)) {
+        let path = folder.join(name);
+        let Ok(entry) = root.absolute(&path).symlink_metadata() else { continue };
+        if entry.is_dir() && entry.mode() & FOLDER == FOLDER {
+            unreadable(root, &path, depth - 1, found);
+        } else if entry.is_dir() || entry.is_file() && entry.mode() & FILE == 0 && entry.size() > 0 {
+            found.push(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::{Path, PathBuf};
+
+    use super::{Root, Secrets};
+
+    /// A machine with some of everything: each file or folder with its mode.
+    fn machine() -> (tempfile::TempDir, Root) {
+        let place = tempfile::tempdir().unwrap();
+        for (path, mode) in [
+            ("etc/passwd", 0o644),
+            ("etc/shadow", 0o640),
+            ("etc/.pwd.lock", 0o600),
+            ("etc/ssh/ssh_host_rsa_key", 0o600),
+            ("etc/ssh/ssh_host_rsa_key.pub", 0o644),
+            ("etc/ssl/private/key.pem", 0o644),
+            ("home/me/photos/beach.jpg", 0o644),
+            ("home/me/.ssh/id_rsa", 0o600),
+            ("root/.bashrc", 0o644),
+            ("var/lib/mysql/users", 0o660),
+            ("srv/mine/private", 0o600),
+        ] {
+            let file = place.path().join(path);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(&file, if path.ends_with("lock") { "" } else { "x" }).unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let private = place.path().join("etc/ssl/private");
+        fs::set_permissions(private, fs::Permissions::from_mode(0o710)).unwrap();
+        std::os::unix::fs::symlink("me/photos", place.path().join("home/photos")).unwrap();
+        let root = Root::new(place.path());
+        (place, root)
+    }
+
+    fn hidden(named: &[&str], opened: &[&str]) -> (Vec<String>, Vec<String>) {
+        let (_place, root) = machine();
+        let paths = |of: &[&str]| of.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let found = Secrets::of(&root, &paths(named), &paths(opened));
+        let text = |of: Vec<PathBuf>| {
+            let mut of: Vec<String> = of.into_iter().map(|path| path.display().to_string()).collect();
+            of.sort();
+            of
+        };
+        (text(found.hidden), text(found.shown))
+    }
+
+    const ALL: [&str; 6] = [
+        "/etc/shadow",
+        "/etc/ssh/ssh_host_rsa_key",
+        "/etc/ssl/private",
+        "/home",
+        "/root",
+        "/var/lib/mysql/users",
+    ];
+
+    #[test]
+    fn what_not_everybody_may_read_is_a_secret_and_homes_are() {
+        assert_eq!(hidden(&[], &[]), (ALL.map(str::to_owned).to_vec(), Vec::new()));
+    }
+
+    #[test]
+    fn a_folder_that_is_named_is_seen_and_the_secrets_in_it_are_not() {
+        assert_eq!(hidden(&["/etc", "/srv/mine"], &[]).0, ALL);
+        let (covered, shown) = hidden(&["/home/me/photos", "/root", "/etc/shadow"], &[]);
+        assert!(!covered.contains(&"/root".to_owned()) && !covered.contains(&"/etc/shadow".to_owned()));
+        assert!(covered.contains(&"/home".to_owned()));
+        assert_eq!(shown, ["/home/me/photos"]);
+        // By whatever way it is reached.
+        assert_eq!(hidden(&["/home/photos"], &[]).1, ["/home/me/photos", "/home/photos"]);
+    }
+
+    #[test]
+    fn what_is_opened_is_seen_with_all_that_is_in_it() {
+        let (covered, shown) = hidden(&[], &["/etc", "/home/me/.ssh"]);
+        assert_eq!(covered, ["/home", "/root", "/var/lib/mysql/users"]);
+        assert_eq!(shown, ["/home/me/.ssh"]);
+    }
+
+    #[test]
+    fn those_within_a_folder_are_known() {
+        let (_place, root) = machine();
+        let found = Secrets::of(&root, &[], &[]);
+        assert_eq!(found.within(Path::new("/etc/ssh")).count(), 1);
+        assert_eq!(found.within(Path::new("/srv")).count(), 0);
+    }
+}
