@@ -35,6 +35,8 @@ pub struct FactorEffect {
     pub pairs: usize,
     /// Larger than δ and no chance, all effects taken together.
     pub certain: bool,
+    /// No chance, all effects taken together, but no larger than δ.
+    pub slight: bool,
     /// How it differs with levels of other factors.
     pub interactions: Vec<Interaction>,
 }
@@ -85,26 +87,28 @@ fn effects(cells: &[Levels], fit: &Additive, bound: f64) -> Vec<FactorEffect> {
         found.iter().map(|(.., changes, _)| fit.contrast(&mean(changes.iter()))).collect();
     let apart = found.iter().flat_map(|(.., interactions)| interactions);
     let apart: Vec<Evidence> = apart.map(|(.., weights)| fit.contrast(weights)).collect();
-    let (sure, mut sure_apart) = (certain(&main, bound), certain(&apart, bound).into_iter().zip(&apart));
+    let (sure, mut sure_apart) = (no_chance(&main), no_chance(&apart).into_iter().zip(&apart));
+    let large = |evidence: &Evidence| evidence.difference.abs() > bound;
     found
         .into_iter()
         .zip(main.iter().zip(sure))
-        .map(|((factor, level, against, changes, interactions), (evidence, certain))| FactorEffect {
+        .map(|((factor, level, against, changes, interactions), (evidence, sure))| FactorEffect {
             factor: FACTORS[factor],
             level,
             against,
             ratio: evidence.ratio(),
             pairs: changes.len(),
-            certain,
+            certain: sure && large(evidence),
+            slight: sure && !large(evidence),
             interactions: interactions
                 .into_iter()
                 .zip(sure_apart.by_ref())
-                .map(|((factor, level, here, _), (certain, evidence))| Interaction {
+                .map(|((factor, level, here, _), (sure, evidence))| Interaction {
                     factor: FACTORS[factor],
                     level,
                     here: fit.contrast(&here).ratio(),
                     ratio: evidence.ratio(),
-                    certain,
+                    certain: sure && large(evidence),
                 })
                 .collect(),
         })
@@ -185,12 +189,10 @@ fn mean<'a>(changes: impl Iterator<Item = &'a (usize, Vec<f64>)>) -> Vec<f64> {
     (0..length).map(|at| sum(at) / changes.len() as f64).collect()
 }
 
-/// Which are no chance, all together, and larger than what does not matter. None below three blocks.
-fn certain(found: &[Evidence], bound: f64) -> Vec<bool> {
+/// Which are no chance, all together. None below three blocks.
+fn no_chance(found: &[Evidence]) -> Vec<bool> {
     let p: Vec<f64> = found.iter().map(Evidence::p_different).collect();
-    let sure = |(p, evidence): (f64, &Evidence)| {
-        p <= ALPHA && evidence.difference.abs() > bound && evidence.estimate().low.is_some()
-    };
+    let sure = |(p, evidence): (f64, &Evidence)| p <= ALPHA && evidence.estimate().low.is_some();
     holm(&p).into_iter().zip(found).map(sure).collect()
 }
 
@@ -262,7 +264,6 @@ mod tests {
                 let mut none = of("noatime").interactions.iter();
                 wrong += u32::from(none.any(|one| one.certain));
             }
-            eprintln!("{jfs}: {wrong} of {worlds}");
             assert!(wrong <= worlds * 5 / 100, "{jfs}: {wrong} of {worlds}");
         }
     }
@@ -287,7 +288,6 @@ mod tests {
             found_xfs += usize::from(xfs.certain);
         }
         let share = covered as f64 / f64::from(asked);
-        eprintln!("{share} {found_luks} {found_xfs}");
         assert!((0.94..0.975).contains(&share), "{share}");
         assert!(found_luks == worlds && found_xfs > worlds * 95 / 100, "{found_luks}, {found_xfs}");
         // A filesystem alone has no others to differ from.

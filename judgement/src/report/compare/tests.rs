@@ -33,7 +33,7 @@ fn history(stories: &[&Story], format: Format) -> String {
     let runs: Vec<Run> = stories.iter().map(|story| story.run()).collect();
     let sides: Vec<Side<'_>> =
         stories.iter().zip(&runs).map(|(story, run)| Side { plan: &story.plan, run }).collect();
-    let found = compare(&sides).unwrap();
+    let found = compare(&sides, None).unwrap();
     let all: Vec<&Run> = runs.iter().collect();
     let [before, between @ .., after] = all.as_slice() else { panic!("two at least") };
     let mut out = Vec::new();
