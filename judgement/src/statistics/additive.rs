@@ -111,8 +111,7 @@ impl Additive {
             Noise::Common(variance, degrees) => (variance * parts.iter().sum::<f64>(), *degrees),
             Noise::Each(each) => {
                 let terms = || each.iter().zip(&parts).map(|((variance, _), part)| variance * part);
-                let doubt: f64 =
-                    terms().zip(each).map(|(term, (_, degrees))| term * term / degrees).sum();
+                let doubt: f64 = terms().zip(each).map(|(term, (_, degrees))| term * term / degrees).sum();
                 let sum: f64 = terms().sum();
                 // Without any noise there is no doubt.
                 (sum, if doubt > 0.0 { sum * sum / doubt } else { 1.0 })
@@ -140,8 +139,7 @@ fn shares(rounds: &[Round], covariance: &[Vec<f64>]) -> Vec<Vec<f64>> {
     for one in rounds {
         for other in rounds {
             let middle = one.mean(|at| other.mean(|to| covariance[at][to]));
-            let to_other: Vec<f64> =
-                covariance.iter().map(|row| other.mean(|to| row[to])).collect();
+            let to_other: Vec<f64> = covariance.iter().map(|row| other.mean(|to| row[to])).collect();
             let to_one: Vec<f64> =
                 (0..covariance.len()).map(|to| one.mean(|at| covariance[at][to])).collect();
             let same = if one.members == other.members { one.blocks } else { 0.0 };

@@ -233,8 +233,7 @@ mod tests {
             let mood = normal();
             let rests = |at: usize| block >= 3 && at.is_multiple_of(3);
             let noise = |cell: &Levels| if cell[0] == "jfs" { jfs * NOISE } else { NOISE };
-            let mut score =
-                |(at, cell)| (!rests(at)).then(|| centre(cell) + mood + noise(cell) * normal());
+            let mut score = |(at, cell)| (!rests(at)).then(|| centre(cell) + mood + noise(cell) * normal());
             rows.push(cells.iter().enumerate().map(&mut score).collect::<Vec<_>>());
         }
         effects(&cells, &Additive::fit(&rows).unwrap(), 0.03_f64.ln_1p())

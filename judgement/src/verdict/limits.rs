@@ -2,7 +2,7 @@
 
 use super::limit::Limit;
 use super::order::peculiarities;
-use super::{Grounds, Rank, twin_pairs};
+use super::{ByBlock, Grounds, Rank, twin_pairs};
 use crate::journal::{CandidateStatus, Ending, Run};
 use crate::plan::{Bytes, Dataset, DeviceSource, Plan};
 use crate::statistics::{Estimate, Evidence, FEWEST};
@@ -44,8 +44,11 @@ pub(super) fn limits(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
 fn lost(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
     let Some(first) = ranking.first() else { return Vec::new() };
     let failed = grounds.run.candidates.iter().filter(|state| state.status == CandidateStatus::Failed);
+    // No number is made from the trials of those.
+    let trials: ByBlock<'_> = grounds.run.trials.iter().filter(|trial| trial.counts()).collect();
     let ahead = failed.filter_map(|state| {
-        let times = Evidence::of(&grounds.behind(&state.name, &first.candidate))?.ratio();
+        let behind = trials.differences(&state.name, &first.candidate, |trial| grounds.score(trial));
+        let times = Evidence::of(&behind)?.ratio();
         (times.point < 1.0).then(|| Limit::Lost {
             candidate: state.name.clone(),
             against: first.candidate.clone(),

@@ -182,9 +182,9 @@ fn of_goal(plan: &Plan, bench: &Bench<'_>) -> Vec<PhaseEstimate> {
         // A score is a cost; shown as the metric itself, a rate must be turned over again.
         let sign = if better_of(metric, unit) == Better::Higher { -1.0 } else { 1.0 };
         let logs: Vec<f64> = scores.map(|score| sign * score).collect();
-        let ends = logs.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), log| {
-            (least.min(*log), most.max(*log))
-        });
+        let ends = logs
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), log| (least.min(*log), most.max(*log)));
         Some(PhaseEstimate {
             candidate: candidate.name.clone(),
             phase: GOAL.to_owned(),
@@ -326,14 +326,18 @@ fn extremes<'a>(bench: Bench<'_>, mut all: Vec<Side<'a>>) -> Vec<Pair<'a>> {
 fn decide(test: Test, pairs: &[Pair<'_>], bench: Bench<'_>) -> (Now, Because) {
     let judged: Vec<(Now, &Pair<'_>)> = pairs.iter().map(|pair| (pair.judge(test, bench), pair)).collect();
     let any = |wanted: Now| judged.iter().any(|(now, _)| *now == wanted);
-    let too_far = |at_most: f64, pair: &Pair<'_>| pair.judge(Test::Better { by: at_most }, bench) == Now::Holds;
+    let too_far =
+        |at_most: f64, pair: &Pair<'_>| pair.judge(Test::Better { by: at_most }, bench) == Now::Holds;
     let (whole, limit) = match test {
         // Of every pair it was said; one that is certainly otherwise ends it.
         Test::Better { by } => (all_of(any(Now::NoLongerHolds), any(Now::CannotTell)), by),
         Test::Alike { within } => (all_of(any(Now::NoLongerHolds), any(Now::CannotTell)), 1.0 + within),
         Test::Spread { at_most: Some(most), .. } if pairs.iter().any(|pair| too_far(most, pair)) => {
             let furthest = pairs.iter().max_by(|one, other| one.ratio().total_cmp(&other.ratio()));
-            return (Now::NoLongerHolds, furthest.map_or(Because::NotMeasured, |pair| pair.because(most, bench)));
+            return (
+                Now::NoLongerHolds,
+                furthest.map_or(Because::NotMeasured, |pair| pair.because(most, bench)),
+            );
         }
         // Of some pair it was said; one that is certainly so suffices, where none is certainly or maybe further.
         Test::Spread { spread, at_most } => {

@@ -197,7 +197,8 @@ fn changed(found: &RunComparison) -> Vec<String> {
 
 fn outcome(found: &RunComparison) -> String {
     let mut parts = changed(found);
-    let apart: Vec<String> = found.judged.iter().filter(|change| is_apart(change)).map(within_a_sentence).collect();
+    let apart: Vec<String> =
+        found.judged.iter().filter(|change| is_apart(change)).map(within_a_sentence).collect();
     let apart: Vec<&str> = apart.iter().map(String::as_str).collect();
     if !apart.is_empty() {
         parts.push(format!("no more than two runs of the same may differ by: {}", listing(&apart, 6)));

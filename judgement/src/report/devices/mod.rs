@@ -320,5 +320,9 @@ fn across(rows: &[Row], reports: &[Report<'_>], candidates: &[String], tie: f64)
     };
     let point = |row: &Row, name: &String| Some(row.behind.iter().find(|(known, _)| known == name)?.1.point);
     let of = |name: &String| (name.clone(), rows.iter().map(|row| point(row, name)).collect());
-    Across::on_devices(rows.iter().zip(reports).map(column).collect(), candidates.iter().map(of).collect(), tie)
+    Across::on_devices(
+        rows.iter().zip(reports).map(column).collect(),
+        candidates.iter().map(of).collect(),
+        tie,
+    )
 }

@@ -208,16 +208,14 @@ fn changes(
             }
             judged.extend(goal);
         }
-        let phase = |phase: &str, metric| {
-            of_phase(before.run, after.run, candidate, (phase, metric), between_runs)
-        };
+        let phase =
+            |phase: &str, metric| of_phase(before.run, after.run, candidate, (phase, metric), between_runs);
         for name in &headline {
             match phase(name, metric) {
                 Some(change) => judged.push(change),
-                None => roll.left_out.push(LeftOut::new(
-                    candidate,
-                    format!("{name}: {metric} was not measured in both runs"),
-                )),
+                None => roll
+                    .left_out
+                    .push(LeftOut::new(candidate, format!("{name}: {metric} was not measured in both runs"))),
             }
         }
         let another_kernel = before.run.header.kernel() != after.run.header.kernel();

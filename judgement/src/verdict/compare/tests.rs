@@ -85,9 +85,7 @@ fn observation(phase: &str, seconds: f64) -> Observation {
 fn compared(before: &Made, after: &Made) -> Result<RunComparison, Vec<String>> {
     let ((one_plan, one), (other_plan, other)) = (before.build(), after.build());
     let sides = [Side { plan: &one_plan, run: &one }, Side { plan: &other_plan, run: &other }];
-    compare(&sides, Some(0.0))
-        .map(|found| found.whole)
-        .map_err(|error| error.reasons)
+    compare(&sides, Some(0.0)).map(|found| found.whole).map_err(|error| error.reasons)
 }
 
 fn refusal(change: impl Fn(&mut Made)) -> Vec<String> {

@@ -35,7 +35,8 @@ pub(super) fn judge(
         };
         let bounds = within.and_then(|within| within.low.zip(within.high)).or_else(of_ranges);
         let error = bench.error(own);
-        let now = bounds.map_or(Now::CannotTell, |(low, high)| word(low / error >= limit, high * error < limit));
+        let now =
+            bounds.map_or(Now::CannotTell, |(low, high)| word(low / error >= limit, high * error < limit));
         let because = Because::Share {
             candidate: candidate.clone(),
             of_metric: of_metric.to_owned(),
