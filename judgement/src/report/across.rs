@@ -41,6 +41,9 @@ pub(super) struct Pair {
     evidence: Evidence,
 }
 
+/// In which column, and how many times as much and how surely the other one takes there.
+type Found = (usize, Estimate, Comparison);
+
 impl Pair {
     /// Of a report: every two of these, named as they are here and as its candidates are.
     pub(super) fn all(report: &Report<'_>, names: &[(String, String)]) -> Vec<Self> {
@@ -162,7 +165,7 @@ impl Across {
                 .flat_map(|(at, column)| column.pairs.iter().map(move |pair| (at, pair)))
         };
         let adjusted = holm(&all().map(|(_, pair)| pair.p()).collect::<Vec<_>>());
-        let mut compared: Vec<((&str, &str), Vec<(usize, Estimate, Comparison)>)> = Vec::new();
+        let mut compared: Vec<((&str, &str), Vec<Found>)> = Vec::new();
         for ((at, pair), p) in all().zip(adjusted) {
             let (names, swapped) =
                 ((pair.one.as_str(), pair.other.as_str()), (pair.other.as_str(), pair.one.as_str()));
@@ -202,7 +205,7 @@ impl Across {
             );
         }
         let (least, most) = (1.0 / (1.0 + self.tie), 1.0 + self.tie);
-        let is_same = |(_, columns): &(_, Vec<(usize, Estimate, Comparison)>)| {
+        let is_same = |(_, columns): &(_, Vec<Found>)| {
             columns.iter().all(|(_, ratio, _)| ratio.low.is_some_and(|low| low >= least))
                 || columns.iter().all(|(_, ratio, _)| ratio.high.is_some_and(|high| high <= most))
         };
