@@ -36,8 +36,8 @@ fn who_is_not_shown_to_be_unbeaten_is_open_and_not_in_the_pareto_set() {
     assert!(of("xfs").beaten_by.is_none() && !of("xfs").unbeaten);
     assert!(of("jfs").beaten_by.is_some() && !of("jfs").unbeaten);
     let page = page_of(&story, None, Format::Terminal(TerminalLook { detail: true, ..PLAIN }));
-    let row = page.lines().rfind(|line| line.starts_with("xfs ")).unwrap();
-    assert!(page.contains("Pareto set") && row.trim_end().ends_with("open"), "{row}");
+    let is_open = |line: &str| line.starts_with("xfs ") && line.trim_end().ends_with("open");
+    assert!(page.contains("Pareto set") && page.lines().any(is_open), "{page}");
 }
 
 #[test]
