@@ -18,6 +18,10 @@ pub(super) struct Arguments {
     /// The folders or packs of the runs, the oldest first: before and after a change, or as many as there are
     #[arg(required = true, num_args = 2.., value_name = "RUN")]
     runs: Vec<PathBuf>,
+    /// By how much times of two runs of the same differ on this machine, as a standard deviation: 0.02 or 2%. 3% where it is
+    /// not said, and nothing in simulated time
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    between_runs: Option<f64>,
     /// In which form
     #[arg(long, value_enum, default_value = "terminal")]
     format: FormatArgument,
@@ -40,7 +44,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
         opened.push(one);
     }
     let sides: Vec<Side<'_>> = opened.iter().map(|(_, plan, run)| Side { plan, run }).collect();
-    let found = crate::verdict::compare(&sides).map_err(CliError::failed)?;
+    let found = crate::verdict::compare(&sides, arguments.between_runs).map_err(CliError::failed)?;
     let runs: Vec<&Run> = opened.iter().map(|(.., run)| run).collect();
     let [before, between @ .., after] = runs.as_slice() else {
         return Err(CliError::Usage("there must be two runs or more".to_owned()));
@@ -56,4 +60,13 @@ fn open(path: &Path) -> Result<(PathBuf, Plan, Run), CliError> {
     let (_, plan, run) = open_run(path)?;
     let path = std::fs::canonicalize(path).map_err(CliError::failed)?;
     Ok((path, plan, run))
+}
+
+/// `0.02`, `2%`.
+fn share(text: &str) -> Result<f64, String> {
+    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 0.01));
+    match number.trim().parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&(share * unit)) => Ok(share * unit),
+        _ => Err("a share between 0 and 1 is wanted: 0.02 or 2%".to_owned()),
+    }
 }

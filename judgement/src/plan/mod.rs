@@ -45,7 +45,7 @@ pub use model::{
 };
 pub use operation::{Flow, Kind, Needs, Operation};
 pub use preset::{Preset, preset, presets};
-pub use published::{Claim, Of, Published};
+pub use published::{Claim, GOAL, Of, Published};
 pub use read::{KEYS, read_with};
 pub use read_dataset::{measure_variable, variable};
 pub use scale::scale;

@@ -21,6 +21,7 @@ pub(super) const CLAIM: &[&str] = &[
     "within",
     "spread",
     "among",
+    "at_most",
     "reach",
     "share",
     "of",
@@ -28,8 +29,11 @@ pub(super) const CLAIM: &[&str] = &[
     "of_phase",
 ];
 
-/// Steps of every trial that a finding may be about besides the plan's phases.
-const STEPS: [&str; 4] = ["mkfs", "mount", "umount", "fsck"];
+/// What a finding may be about besides the plan's phases: steps of every trial, and the goal as a whole.
+const STEPS: [&str; 5] = ["mkfs", "mount", "umount", "fsck", GOAL];
+
+/// The goal as a whole, where a finding is about no single phase.
+pub const GOAL: &str = "goal";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Published {
@@ -77,6 +81,9 @@ pub enum Claim {
         /// All that were measured when empty.
         among: Vec<String>,
         spread: f64,
+        /// And no more than this many times.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_most: Option<f64>,
     },
     /// Some candidates reach a share of another number of their own: of the bare device's rate, of the wall time.
     Reach {
@@ -116,18 +123,23 @@ impl Of {
 
 impl Published {
     pub fn candidates(&self) -> impl Iterator<Item = &str> {
-        let (one, other): (&[String], &[String]) = match &self.claim {
+        self.claim.candidates().chain(self.figures.keys().map(String::as_str))
+    }
+}
+
+impl Claim {
+    /// The candidates whose numbers decide, and those that they are multiples of.
+    pub fn candidates(&self) -> impl Iterator<Item = &str> {
+        let (one, other): (&[String], &[String]) = match self {
             Claim::Better { better, than, .. } => (better, than),
             Claim::Alike { alike, .. } => (alike, &[]),
             Claim::Spread { among, .. } => (among, &[]),
             Claim::Reach { reach, .. } => (reach, &[]),
         };
-        let bases = self.claim.of().into_iter().flat_map(|of| of.of.values());
-        one.iter().chain(other).chain(self.figures.keys()).chain(bases).map(String::as_str)
+        let bases = self.of().into_iter().flat_map(|of| of.of.values());
+        one.iter().chain(other).chain(bases).map(String::as_str)
     }
-}
 
-impl Claim {
     /// What its numbers are multiples of, in claims that may say so.
     pub fn of(&self) -> Option<&Of> {
         match self {
@@ -217,7 +229,7 @@ fn table<T>(
 const CLAIMS: [(&str, &[&str]); 4] = [
     ("reach", &["share", "of_metric", "of_phase"]),
     ("alike", &["within", "of", "of_metric", "of_phase"]),
-    ("spread", &["among"]),
+    ("spread", &["among", "at_most"]),
     ("better", &["than", "by", "than_phase", "of", "of_metric", "of_phase"]),
 ];
 
@@ -250,7 +262,8 @@ fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Cla
         }
         "spread" => {
             let among = section.get("among", |node| names(node, 2)).unwrap_or_default();
-            Some(Claim::Spread { among, spread: section.get("spread", factor)? })
+            let at_most = section.get("at_most", factor);
+            Some(Claim::Spread { among, spread: section.get("spread", factor)?, at_most })
         }
         _ => {
             let better = section.need("better", "better = [\"ext4\", \"btrfs\"]", |node| names(node, 1));

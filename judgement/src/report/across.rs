@@ -2,11 +2,13 @@
 
 use super::Report;
 use super::kernels::Kernels;
-use super::number::{percent, times};
+use super::number::{percent, times, times_within};
 use super::text::listing;
 use super::text_table::TextTable;
+use crate::journal::Trial;
 use crate::plan::{Circumstances, Plan, grouped};
-use crate::verdict::{Verdict, strata};
+use crate::statistics::{Estimate, Evidence, FEWEST, holm};
+use crate::verdict::{ALPHA, Comparison, Verdict, settled, strata};
 
 /// The circumstances of a run side by side.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +30,45 @@ pub(super) struct Column {
     pub(super) sentence: String,
     pub(super) under: Circumstances,
     pub(super) verdict: Verdict,
+    pub(super) pairs: Vec<Pair>,
+}
+
+/// How many times as much of the goal one takes as another, within blocks.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Pair {
+    one: String,
+    other: String,
+    evidence: Evidence,
+}
+
+/// In which column, and how many times as much and how surely the other one takes there.
+type Found = (usize, Estimate, Comparison);
+
+impl Pair {
+    /// Of a report: every two of these, named as they are here and as its candidates are.
+    pub(super) fn all(report: &Report<'_>, names: &[(String, String)]) -> Vec<Self> {
+        let score = |trial: &Trial| report.yardstick.log_score(trial);
+        let mut found = Vec::new();
+        for (at, (one, against)) in names.iter().enumerate() {
+            let samples = names[at + 1..]
+                .iter()
+                .map(|(other, name)| (other, report.blocks.differences(name, against, score)));
+            let (others, samples): (Vec<&String>, Vec<Vec<f64>>) =
+                samples.filter(|(_, sample)| !sample.is_empty()).unzip();
+            let pairs = others.into_iter().zip(Evidence::among(&samples));
+            let pair = |(other, evidence): (&String, Evidence)| Pair {
+                one: one.clone(),
+                other: other.clone(),
+                evidence,
+            };
+            found.extend(pairs.map(pair));
+        }
+        found
+    }
+
+    fn p(&self) -> f64 {
+        if self.evidence.count < FEWEST as usize { 1.0 } else { self.evidence.p_different() }
+    }
 }
 
 impl Column {
@@ -67,8 +108,12 @@ impl Across {
                 let behind = entry.and_then(|entry| entry.behind).map(|behind| behind.point);
                 across.rows[row].1[at] = behind;
             }
+            let names = stratum.plan.candidates.iter();
+            let names =
+                names.map(|candidate| (candidate.under.without(&candidate.name), candidate.name.clone()));
+            let pairs = Pair::all(&own, &names.collect::<Vec<_>>());
             let (sentence, under, verdict) = (own.sentence, stratum.under.clone(), own.verdict);
-            across.columns.push(Column { title, sentence, under, verdict });
+            across.columns.push(Column { title, sentence, under, verdict, pairs });
         }
         Some(across)
     }
@@ -109,46 +154,66 @@ impl Across {
         std::iter::once(self.order()).chain(kernels).collect::<Vec<_>>().join(" ")
     }
 
-    /// Where the order changes most: of two configurations each is ahead of the other somewhere, by more than a tie.
+    /// Where the order changes most: of two configurations each is certainly ahead of the other somewhere, by more than a tie,
+    /// everything that was compared taken together.
     fn order(&self) -> String {
-        let mut greatest: Option<(f64, String)> = None;
-        let mut compared = false;
-        for (one, first) in &self.rows {
-            for (other, second) in self.rows.iter().filter(|(other, _)| other != one) {
-                let ratio = |at: usize| Some(second[at]? / first[at]?);
-                let known = (0..self.columns.len()).filter_map(|at| Some((at, ratio(at)?)));
-                compared |= known.clone().count() > 1;
-                let (Some(ahead), Some(behind)) = (
-                    known.clone().max_by(|one, other| one.1.total_cmp(&other.1)),
-                    known.min_by(|one, other| one.1.total_cmp(&other.1)),
-                ) else {
-                    continue;
-                };
-                let size = ahead.1.min(1.0 / behind.1);
-                if size > 1.0 + self.tie && greatest.as_ref().is_none_or(|(known, _)| size > *known) {
-                    let on = |at: usize| &self.columns[at].title;
-                    let (ahead_times, behind_times) = (times(ahead.1), times(1.0 / behind.1));
-                    greatest = Some((
-                        size,
-                        format!(
-                            "The order changes with the {}: {one} is ahead of {other} by a factor of {ahead_times} ({}), and behind it by {behind_times} ({}).",
-                            self.what,
-                            on(ahead.0),
-                            on(behind.0)
-                        ),
-                    ));
-                }
+        let what = self.what;
+        let all = || {
+            self.columns
+                .iter()
+                .enumerate()
+                .flat_map(|(at, column)| column.pairs.iter().map(move |pair| (at, pair)))
+        };
+        let adjusted = holm(&all().map(|(_, pair)| pair.p()).collect::<Vec<_>>());
+        let mut compared: Vec<((&str, &str), Vec<Found>)> = Vec::new();
+        for ((at, pair), p) in all().zip(adjusted) {
+            let (names, swapped) =
+                ((pair.one.as_str(), pair.other.as_str()), (pair.other.as_str(), pair.one.as_str()));
+            let turned = compared.iter().any(|(known, _)| *known == swapped);
+            let sign = if turned { -1.0 } else { 1.0 };
+            let evidence = Evidence { difference: sign * pair.evidence.difference, ..pair.evidence };
+            let (names, ratio) = (if turned { swapped } else { names }, evidence.ratio());
+            let found = (at, ratio, settled(&ratio, p, ALPHA, self.tie));
+            match compared.iter_mut().find(|(known, _)| *known == names) {
+                Some((_, columns)) => columns.push(found),
+                None => compared.push((names, vec![found])),
             }
         }
-        match greatest {
-            Some((_, text)) => text,
-            None if compared => {
-                format!("The order is the same whatever the {}, within {}.", self.what, percent(self.tie))
+        compared.retain(|(_, columns)| columns.len() > 1);
+        if compared.is_empty() {
+            return format!(
+                "There is no order to compare by {what}: no two candidates were measured under two or more."
+            );
+        }
+        let turns = compared.iter().filter_map(|(names, columns)| {
+            let most = |wanted: Comparison| {
+                let certain = columns.iter().filter(move |(.., outcome)| *outcome == wanted);
+                let size = |ratio: &Estimate| libm::fabs(libm::log(ratio.point));
+                certain.max_by(|one, other| size(&one.1).total_cmp(&size(&other.1)))
+            };
+            let (ahead, behind) = (most(Comparison::Worse)?, most(Comparison::Better)?);
+            Some((ahead.1.point.min(behind.1.point.recip()), *names, *ahead, *behind))
+        });
+        if let Some((_, (one, other), ahead, behind)) = turns.max_by(|one, other| one.0.total_cmp(&other.0)) {
+            let on = |at: usize| &self.columns[at].title;
+            return format!(
+                "The order changes with the {what}: {one} is ahead of {other} by a factor of {} ({}), and behind it by {} ({}).",
+                times_within(&ahead.1),
+                on(ahead.0),
+                times_within(&turned(&behind.1)),
+                on(behind.0)
+            );
+        }
+        let (least, most) = (1.0 / (1.0 + self.tie), 1.0 + self.tie);
+        let is_same = |(_, columns): &(_, Vec<Found>)| {
+            columns.iter().all(|(_, ratio, _)| ratio.low.is_some_and(|low| low >= least))
+                || columns.iter().all(|(_, ratio, _)| ratio.high.is_some_and(|high| high <= most))
+        };
+        match compared.iter().all(is_same) {
+            true => format!("The order is the same whatever the {what}, within {}.", percent(self.tie)),
+            false => {
+                format!("Whether the order changes with the {what} is not told: the intervals allow both.")
             }
-            None => format!(
-                "There is no order to compare by {}: no two candidates were measured under two or more.",
-                self.what
-            ),
         }
     }
 
@@ -166,6 +231,12 @@ impl Across {
         };
         std::iter::once(table).chain(self.kernels.iter().map(Kernels::table)).collect()
     }
+}
+
+/// The other way round.
+fn turned(ratio: &Estimate) -> Estimate {
+    let (low, high) = (ratio.high.map(f64::recip), ratio.low.map(f64::recip));
+    Estimate { point: ratio.point.recip(), low, high, n: ratio.n }
 }
 
 fn what(plan: &Plan) -> &'static str {
@@ -203,6 +274,11 @@ mod tests {
 
     /// Two filesystems on two devices: who is ahead on one is behind on the other, by these seconds.
     fn shown(times: [f64; 4]) -> (String, String, String) {
+        strayed(times, |_, _| 0.01)
+    }
+
+    /// The same, each trial by so much longer for each block.
+    fn strayed(times: [f64; 4], by: impl Fn(u32, usize) -> f64) -> (String, String, String) {
         let names = ["ext4-on-usb-stick", "ext4-on-hdd-7200", "f2fs-on-usb-stick", "f2fs-on-hdd-7200"];
         let mut story = Story::new(&names, &["write"]);
         for (candidate, model) in
@@ -212,8 +288,8 @@ mod tests {
         }
         for block in 1..=3 {
             story.open_block(block, 1, &names);
-            for (name, seconds) in names.iter().zip(times) {
-                story.trial(&id(block, name), &[("write", seconds + f64::from(block) / 100.0)]);
+            for (at, (name, seconds)) in names.iter().zip(times).enumerate() {
+                story.trial(&id(block, name), &[("write", seconds + by(block, at) * f64::from(block))]);
             }
             story.close_block(block, 1, None);
         }
@@ -224,7 +300,7 @@ mod tests {
         // Nor is a candidate on one device beaten by one on another.
         assert!(report.verdict.tradeoffs.is_empty());
         let across = report.across.as_ref().unwrap();
-        assert!(across.tables().len() == 1 && across.is_decided());
+        assert_eq!(across.tables().len(), 1);
         (report.sentence.clone(), format!("{:?}", across.tables()[0].rows), across.headline())
     }
 
@@ -246,5 +322,17 @@ mod tests {
         let (sentence, _, headline) = shown([8.0, 6.0, 2.0, 3.0]);
         assert!(headline.starts_with("By device: take f2fs (usb-stick and hdd-7200). "), "{headline}");
         assert!(sentence.starts_with("The order is the same whatever the device"), "{sentence}");
+    }
+
+    #[test]
+    fn an_order_that_only_the_points_have_neither_changes_nor_stays() {
+        let by = |block: u32, at: usize| [0.0, 0.4, 0.3, 0.0][at] * f64::from(block % 2);
+        for times in [[2.2, 1.9, 2.0, 2.1], [2.0, 2.0, 2.1, 2.1]] {
+            let (sentence, _, headline) = strayed(times, by);
+            let not_told =
+                "Whether the order changes with the device is not told: the intervals allow both. ";
+            assert!(sentence.starts_with(not_told), "{sentence}");
+            assert!(!headline.contains("The order"), "{headline}");
+        }
     }
 }

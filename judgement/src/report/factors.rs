@@ -8,13 +8,22 @@ use crate::verdict::{Estimate, FactorEffect, Interaction};
 /// The effects that are certain, in a sentence without a full stop; that of filesystems is the ranking. Nothing where none is.
 pub(super) fn sentence(report: &Report<'_>) -> Option<String> {
     let certain = report.verdict.factors.iter().filter(|effect| effect.certain || apart(effect).is_some());
-    let certain: Vec<String> = certain.filter(|effect| effect.factor != "filesystem").map(words).collect();
+    let tie = report.plan.protocol.tie;
+    let certain = certain.filter(|effect| effect.factor != "filesystem");
+    let certain: Vec<String> = certain.map(|effect| words(effect, tie)).collect();
     (!certain.is_empty()).then(|| certain.join("; "))
 }
 
 /// `encryption luks2 costs 11% (±3.4%) overall, more so on xfs, where it costs 24% (±4.1%)`.
-fn words(effect: &FactorEffect) -> String {
-    let overall = if effect.certain { does(&effect.ratio) } else { "makes no certain difference".to_owned() };
+fn words(effect: &FactorEffect, tie: f64) -> String {
+    let within = effect.ratio.within(1.0 / (1.0 + tie), 1.0 + tie);
+    let overall = match (effect.certain, effect.slight) {
+        (true, _) => does(&effect.ratio),
+        (_, true) if within => format!("{}, which is less than matters,", does(&effect.ratio)),
+        (_, true) => format!("{}, of which it is not told whether it matters,", does(&effect.ratio)),
+        _ if within => "makes no difference that matters".to_owned(),
+        _ => "makes no certain difference".to_owned(),
+    };
     let against = match effect.against.as_deref() {
         None => " against the mean of all".to_owned(),
         Some("") => String::new(),
@@ -64,17 +73,19 @@ pub(super) fn name(level: &str) -> &str {
 
 /// Every effect, and each interaction that is certain.
 pub(super) fn table(report: &Report<'_>) -> Option<TextTable> {
-    let sign = |certain: bool, ratio: &Estimate| match (certain, ratio.point >= 1.0) {
-        (false, _) => "",
-        (true, true) => "costs",
-        (true, false) => "saves",
+    let sign = |effect: &FactorEffect| match (effect.certain, effect.slight, effect.ratio.point >= 1.0) {
+        (true, _, true) => "costs",
+        (true, _, false) => "saves",
+        (_, true, true) => "costs little",
+        (_, true, false) => "saves little",
+        _ => "",
     };
     let mut rows = Vec::new();
     for effect in &report.verdict.factors {
         let against = effect.against.as_deref().map_or("mean of all", name);
         let what = format!("{} {}", effect.factor, name(&effect.level));
         let ratio = times_within(&effect.ratio);
-        rows.push(vec![what, against.to_owned(), ratio, sign(effect.certain, &effect.ratio).to_owned()]);
+        rows.push(vec![what, against.to_owned(), ratio, sign(effect).to_owned()]);
         for one in effect.interactions.iter().filter(|one| one.certain) {
             let sure = if one.ratio.point >= 1.0 { "more there" } else { "less there" };
             let here = format!("  {}", place(one));
@@ -85,4 +96,45 @@ pub(super) fn table(report: &Report<'_>) -> Option<TextTable> {
                  what is named certain is so with all taken together.";
     let header = ["option", "against", "times", "certain"].map(str::to_owned).to_vec();
     (!rows.is_empty()).then(|| TextTable { title: title.to_owned(), header, rows })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Estimate, FactorEffect, Interaction, words};
+
+    #[test]
+    fn what_is_certain_and_smaller_than_matters_is_not_called_uncertain() {
+        let ratio =
+            |point: f64, low: f64, high: f64| Estimate { point, low: Some(low), high: Some(high), n: 5 };
+        let on_xfs = Interaction {
+            factor: "filesystem",
+            level: "xfs".to_owned(),
+            here: ratio(1.2, 1.15, 1.25),
+            ratio: ratio(1.2, 1.15, 1.25),
+            certain: true,
+        };
+        let said = |ratio: Estimate, slight: bool| {
+            let effect = FactorEffect {
+                factor: "mount",
+                level: "noatime".to_owned(),
+                against: Some(String::new()),
+                ratio,
+                pairs: 3,
+                certain: false,
+                slight,
+                interactions: vec![on_xfs.clone()],
+            };
+            words(&effect, 0.03)
+        };
+        let small = said(ratio(0.9865, 0.981, 0.992), true);
+        let wanted =
+            "mount noatime saves 1.3% (±0.55%), which is less than matters, overall, but otherwise on xfs";
+        assert!(small.starts_with(wanted), "{small}");
+        let near = said(ratio(0.975, 0.96, 0.99), true);
+        assert!(near.contains("of which it is not told whether it matters"), "{near}");
+        let none = said(ratio(1.001, 0.99, 1.01), false);
+        assert!(none.contains("noatime makes no difference that matters overall"), "{none}");
+        let unknown = said(ratio(1.02, 0.9, 1.15), false);
+        assert!(unknown.contains("makes no certain difference overall"), "{unknown}");
+    }
 }

@@ -75,14 +75,23 @@ fn then(published: &Published, ours: Option<&PhaseEstimate>) -> String {
     format!("{} ({}{remark})", listed.join(", "), published.unit)
 }
 
+/// That what decides may be the model's own error, where nothing is told.
+fn may_err(now: Now, error: f64) -> String {
+    match now {
+        Now::CannotTell if error > 1.0 => format!("; a modelled device may be off by {} times", times(error)),
+        _ => String::new(),
+    }
+}
+
 fn why(judged: &ThenAndNow) -> String {
     let missing: Vec<&str> = judged.missing.iter().map(String::as_str).collect();
     let mut text = match &judged.because {
-        Because::Pair { one, other, ratio, bounds, limit } => {
+        Because::Pair { one, other, ratio, bounds, limit, error } => {
             let range = bounds.ends().map_or("too few trials for a range".to_owned(), |(low, high)| {
                 format!("{} to {} times", times(low), times(high))
             });
             let asked = if *limit > 1.0 { format!("; {} in question", times(*limit)) } else { String::new() };
+            let asked = asked + &may_err(judged.now, *error);
             let (one, other) = if one == other {
                 ("it", format!("{other} in the other phase"))
             } else {
@@ -97,7 +106,7 @@ fn why(judged: &ThenAndNow) -> String {
                 format!("{other} is worse than {one} by a factor of {ratio} ({range}{asked})")
             }
         }
-        Because::Share { candidate, of_metric, of_phase, share, bounds, limit } => {
+        Because::Share { candidate, of_metric, of_phase, share, bounds, limit, error } => {
             let range = bounds.ends().map_or("too few trials for a range".to_owned(), |(low, high)| {
                 format!("{} to {}", percent(low), percent(high))
             });
@@ -107,11 +116,14 @@ fn why(judged: &ThenAndNow) -> String {
                 format!("the {of_metric} of {of_phase}")
             };
             let (share, limit) = (percent(*share), percent(*limit));
+            let may = may_err(judged.now, *error);
             let metric = &judged.published.metric;
-            format!("{candidate}: {metric} is {share} of {whole} ({range}; {limit} in question)")
+            format!("{candidate}: {metric} is {share} of {whole} ({range}; {limit} in question{may})")
         }
         Because::NotMeasured => "nothing to compare was measured".to_owned(),
-        Because::CpuIsFree => "simulated time takes CPU as free".to_owned(),
+        Because::CpuIsFree => {
+            "simulated time takes CPU as free, and with it encryption and compression".to_owned()
+        }
         Because::NoDirection => "nobody says which way this metric is better".to_owned(),
     };
     if !missing.is_empty() {

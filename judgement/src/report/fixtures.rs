@@ -235,3 +235,13 @@ pub(super) fn demo(blocks: u32) -> Story {
     }
     story
 }
+
+/// Normal deviates, the same for the same seed.
+pub(super) fn normals(seed: u64) -> impl FnMut() -> f64 {
+    let mut state = seed;
+    let mut uniform = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    };
+    move || libm::sqrt(-2.0 * libm::log(uniform())) * libm::cos(std::f64::consts::TAU * uniform())
+}

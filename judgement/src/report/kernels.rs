@@ -1,27 +1,19 @@
 //! What another kernel does with the same work: time, requests, bytes and flushes of each configuration and phase, as
 //! regressions (more) and gains (less).
 
+mod change;
+
 use std::path::PathBuf;
 
 use serde::Serialize;
 
 use super::Report;
-use super::number::{Scale, decimals, fixed};
 use super::text_table::TextTable;
-use crate::journal::{Trial, Unit};
+use crate::journal::Trial;
 use crate::plan::{Candidate, Circumstances};
-use crate::statistics::{Estimate, Evidence, median};
+use crate::statistics::FEWEST;
 
-/// What is compared: its title, its unit, and the metrics it is the sum of. All but the first are exact in simulated time.
-type Measure = (&'static str, Unit, &'static [&'static str]);
-
-const TIME: &str = "time";
-const MEASURES: [Measure; 4] = [
-    (TIME, Unit::Seconds, &["durable"]),
-    ("requests", Unit::Count, &["device_reads", "device_writes"]),
-    ("bytes", Unit::Bytes, &["device_read", "device_written"]),
-    ("flushes", Unit::Count, &["device_flushes"]),
-];
+use change::{Change, MEASURES, Measure, Outcome, TIME, judge, weigh};
 
 /// How many of a kind are named in a sentence.
 const NAMED: usize = 4;
@@ -33,6 +25,8 @@ pub(super) struct Kernels {
     against: PathBuf,
     /// Smaller changes do not matter.
     tie: f64,
+    #[serde(skip)]
+    blocks: usize,
     phases: Vec<Phase>,
 }
 
@@ -48,71 +42,6 @@ struct Phase {
     changes: Vec<Change>,
 }
 
-/// The medians over all blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-struct Change {
-    measure: &'static str,
-    unit: Unit,
-    before: f64,
-    after: f64,
-    /// After over before within blocks; `None` where one of them is nothing.
-    ratio: Option<Estimate>,
-    outcome: Outcome,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Outcome {
-    /// More, beyond a tie, and no chance as far as the blocks can tell.
-    Regression,
-    /// Less, likewise.
-    Gain,
-    Unchanged,
-}
-
-impl Change {
-    fn of((measure, unit, _): Measure, values: [Vec<f64>; 2], differences: &[f64], tie: f64) -> Option<Self> {
-        let [before, after] = values.map(|values| median(&values));
-        let (before, after) = (before?, after?);
-        let ratio = Evidence::of(differences).map(|evidence| evidence.ratio());
-        let chance = ratio.is_some_and(|ratio| {
-            ratio.low.zip(ratio.high).is_some_and(|(low, high)| low <= 1.0 && high >= 1.0)
-        });
-        let beyond = if before > 0.0 { (after / before - 1.0).abs() > tie } else { after > 0.0 };
-        let outcome = match beyond && !chance {
-            true if after > before => Outcome::Regression,
-            true => Outcome::Gain,
-            false => Outcome::Unchanged,
-        };
-        Some(Change { measure, unit, before, after, ratio, outcome })
-    }
-
-    /// `+72%`.
-    fn share(&self) -> String {
-        let share = (self.after / self.before - 1.0) * 100.0;
-        if !share.is_finite() {
-            return "from none".to_owned();
-        }
-        let digits = usize::from(share.abs() < 9.95);
-        format!("{}{:.digits$}%", if share < 0.0 { '−' } else { '+' }, share.abs())
-    }
-
-    /// `638 → 1096 ms, +72%`; one value where it stayed as it was.
-    fn shown(&self) -> String {
-        let scale = Scale::suited(self.unit, [self.before, self.after].into_iter());
-        let shown = |value: f64| {
-            let value = value / scale.divisor;
-            let digits = if self.unit == Unit::Count { 0 } else { decimals(value, Some(0.01)).max(0) };
-            fixed(value, digits)
-        };
-        let label = if scale.label.is_empty() { String::new() } else { format!(" {}", scale.label) };
-        match self.outcome {
-            Outcome::Unchanged => format!("{}{label}", shown(self.after)),
-            _ => format!("{} → {}{label}, {}", shown(self.before), shown(self.after), self.share()),
-        }
-    }
-}
-
 impl Phase {
     /// `ext2 (usb-stick), write`.
     fn title(&self) -> String {
@@ -126,7 +55,13 @@ impl Phase {
     }
 
     fn has_changed(&self) -> bool {
-        self.changes.iter().any(|change| change.outcome != Outcome::Unchanged)
+        let so = |change: &Change| matches!(change.outcome, Outcome::Regression | Outcome::Gain);
+        self.changes.iter().any(so)
+    }
+
+    /// Its time, or unchanged where that was not measured.
+    fn time(&self) -> Outcome {
+        self.change(TIME).map_or(Outcome::Unchanged, |time| time.outcome)
     }
 
     /// `regression: time, requests; gain: bytes`.
@@ -163,10 +98,21 @@ impl Kernels {
                 kernel: kernel.to_path_buf(),
                 against: against.to_path_buf(),
                 tie: report.plan.protocol.tie,
+                blocks: report.verdict.blocks,
                 phases: both.flat_map(|pair| phases(report, pair)).collect(),
             }
         });
-        compared.filter(|kernels| !kernels.phases.is_empty()).collect()
+        let mut found: Vec<Self> = compared.filter(|kernels| !kernels.phases.is_empty()).collect();
+        for kernels in &mut found {
+            for (measure, ..) in MEASURES {
+                let all = kernels.phases.iter_mut().flat_map(|phase| &mut phase.changes);
+                weigh(&mut all.filter(|change| change.measure == measure).collect::<Vec<_>>());
+            }
+        }
+        let all = found.iter_mut().flat_map(|kernels| &mut kernels.phases);
+        let mut all: Vec<&mut Change> = all.flat_map(|phase| &mut phase.changes).collect();
+        judge(&mut all, report.plan.protocol.tie);
+        found
     }
 
     /// `Linux 6.12 against 6.1`.
@@ -182,8 +128,7 @@ impl Kernels {
                 .iter()
                 .filter_map(|phase| {
                     let time = phase.change(TIME).filter(|change| change.outcome == outcome)?;
-                    let size = libm::fabs(libm::log(time.after / time.before));
-                    Some((size, format!("{} {}", phase.title(), time.share())))
+                    Some((time.size(), format!("{} {}", phase.title(), time.share())))
                 })
                 .collect();
             found.sort_by(|one, other| other.0.total_cmp(&one.0));
@@ -191,13 +136,23 @@ impl Kernels {
             (found.len(), most.join("; "))
         };
         let (slower, faster) = (timed(Outcome::Regression), timed(Outcome::Gain));
-        let (all, changed) =
-            (self.phases.len(), self.phases.iter().filter(|phase| phase.has_changed()).count());
+        let all = self.phases.len();
+        let of = |outcome: Outcome, changed: bool| {
+            let is = |phase: &&Phase| phase.time() == outcome && phase.has_changed() == changed;
+            self.phases.iter().filter(is).count()
+        };
+        let untold = of(Outcome::Untold, false) + of(Outcome::Untold, true);
+        let why = if self.blocks < FEWEST as usize {
+            format!("nothing is below {FEWEST} blocks")
+        } else {
+            String::new()
+        };
         let parts = [
             ("slower", slower.0, slower.1),
             ("faster", faster.0, faster.1),
-            ("as fast with other requests", changed - slower.0 - faster.0, String::new()),
-            ("unchanged", all - changed, String::new()),
+            ("as fast with other requests", of(Outcome::Unchanged, true), String::new()),
+            ("unchanged", of(Outcome::Unchanged, false), String::new()),
+            ("not told", untold, why),
         ];
         let parts: Vec<String> = parts
             .into_iter()
@@ -231,10 +186,7 @@ fn phases(report: &Report<'_>, [old, new]: [&Candidate; 2]) -> Vec<Phase> {
             let sum = |trial: &Trial| {
                 measure.2.iter().map(|metric| trial.value(&phase.name, metric)).sum::<Option<f64>>()
             };
-            let values = [old, new].map(|one| report.blocks.of(&one.name).filter_map(sum).collect());
-            let logs = |trial: &Trial| sum(trial).map(libm::log);
-            let differences = report.blocks.differences(&new.name, &old.name, logs);
-            Change::of(measure, values, &differences, report.plan.protocol.tie)
+            Change::of(measure, report.blocks.pairs(&new.name, &old.name, sum))
         };
         Phase {
             candidate: old.under.without(&old.name),
@@ -250,7 +202,9 @@ fn phases(report: &Report<'_>, [old, new]: [&Candidate; 2]) -> Vec<Phase> {
 mod tests {
     use super::super::Report;
     use super::super::examples::under_kernels;
-    use super::{Change, Kernels, MEASURES, Outcome};
+    use super::super::fixtures::{Story, id};
+    use super::Kernels;
+    use crate::plan::Circumstances;
 
     #[test]
     fn what_became_slower_and_faster_under_each_next_kernel_is_named() {
@@ -260,7 +214,7 @@ mod tests {
         let cases = [
             (
                 "Linux 6.12 against 6.1",
-                "1 slower (ext2, write +72%), 1 faster (xfs, read −50%), 2 unchanged.",
+                "1 slower (ext2, write +72%), 1 faster (xfs, read −50%), 1 unchanged, 1 not told.",
                 [
                     ["ext2, write", "regression: time", "1.00 → 1.72 s, +72%", "–", "–", "–"],
                     ["xfs, read", "gain: time", "2.00 → 1.00 s, −50%", "–", "–", "–"],
@@ -268,7 +222,7 @@ mod tests {
             ),
             (
                 "Linux 6.18 against 6.12",
-                "1 slower (xfs, read +100%), 1 faster (ext2, write −42%), 2 unchanged.",
+                "1 slower (xfs, read +100%), 1 faster (ext2, write −42%), 1 unchanged, 1 not told.",
                 [
                     ["ext2, write", "gain: time", "1.72 → 1.00 s, −42%", "–", "–", "–"],
                     ["xfs, read", "regression: time", "1.00 → 2.00 s, +100%", "–", "–", "–"],
@@ -284,19 +238,46 @@ mod tests {
         }
     }
 
-    #[test]
-    fn more_requests_are_a_regression_and_fewer_a_gain() {
-        let of = |values| Change::of(MEASURES[1], values, &[], 0.03);
-        for (before, after, shown, outcome) in [
-            (200.0, 220.0, "200 → 220, +10%", Outcome::Regression),
-            (200.0, 150.0, "200 → 150, −25%", Outcome::Gain),
-            (200.0, 201.0, "201", Outcome::Unchanged),
-            (0.0, 3.0, "0 → 3, from none", Outcome::Regression),
-            (0.0, 0.0, "0", Outcome::Unchanged),
-        ] {
-            let change = of([vec![before], vec![after]]).unwrap();
-            assert_eq!((change.shown().as_str(), change.outcome), (shown, outcome));
+    /// What so many blocks of two kernels show, by the seconds of a phase and kernel in a block.
+    fn shown(phases: &[&str], blocks: u32, mut seconds: impl FnMut(u32, usize) -> f64) -> String {
+        let names = ["ext4-under-6.1", "ext4-under-6.12"];
+        let mut story = Story::new(&names, phases);
+        for (candidate, kernel) in story.plan.candidates.iter_mut().zip(["6.1", "6.12"]) {
+            candidate.under = Circumstances { kernel: Some(kernel.into()), ..Circumstances::default() };
         }
-        assert_eq!(of([vec![], vec![1.0]]), None);
+        for block in 1..=blocks {
+            story.open_block(block, 1, &names);
+            for (at, name) in names.iter().enumerate() {
+                let found: Vec<_> = phases.iter().map(|phase| (*phase, seconds(block, at))).collect();
+                story.trial(&id(block, name), &found);
+            }
+            story.close_block(block, 1, None);
+        }
+        story.finish();
+        let run = story.run();
+        Kernels::of(&Report::new(&story.plan, &run, None))[0].sentence()
+    }
+
+    #[test]
+    fn one_block_tells_nothing_and_a_wide_interval_is_not_unchanged() {
+        let title = "Linux 6.12 against 6.1, of 1 phases: 1 not told";
+        let one = shown(&["write"], 1, |_, kernel| [1.0, 1.11][kernel]);
+        assert_eq!(one, format!("{title} (nothing is below 3 blocks)."));
+        // 1.27 times, between 0.68 and 2.38.
+        let wide = shown(&["write"], 3, |block, kernel| [1.0, [1.0, 1.27, 1.6][block as usize - 1]][kernel]);
+        assert_eq!(wide, format!("{title}."));
+    }
+
+    #[test]
+    fn of_many_phases_that_are_the_same_hardly_ever_one_is_called_slower_or_faster() {
+        let names: Vec<String> = (0..24).map(|at| format!("phase{at}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut normal = super::super::fixtures::normals(11);
+        let mut wrong = 0;
+        for _ in 0..40 {
+            let sentence = shown(&names, 3, |_, _| libm::exp(0.05 * normal()));
+            wrong += u32::from(sentence.contains("slower") || sentence.contains("faster"));
+        }
+        assert!(wrong <= 2, "{wrong} of 40");
     }
 }

@@ -1,6 +1,8 @@
 //! What the user sees of a run: one data model, one renderer per file.
 
 mod across;
+#[cfg(test)]
+mod claims_tests;
 mod compare;
 mod csv;
 mod devices;

@@ -1,10 +1,25 @@
 //! How noisy a run is, in a sentence.
 
 use super::Report;
-use super::number::{fine_percent, percent, times_within};
+use super::number::{fine_percent, percent, plain_number, times_within};
 use super::text::count;
 use crate::plan::{contestants, is_twin};
-use crate::verdict::Relation;
+use crate::verdict::{Noise, Relation};
+
+/// A run that shows differences from this share on only shows none that anybody asks for.
+const HOPELESS: f64 = 9.0;
+
+/// Which differences so many blocks show: a share, a factor where that is more than twofold.
+fn shows(noise: &Noise) -> String {
+    let blocks = count(noise.blocks, "block");
+    match noise.detectable {
+        share if share < 1.0 => format!("{blocks} show differences of {} and more", fine_percent(share)),
+        share if share < HOPELESS => {
+            format!("{blocks} show only differences of a factor of {} and more", plain_number(1.0 + share))
+        }
+        _ => format!("{blocks} show no difference below a factor of ten"),
+    }
+}
 
 /// The sentence, without a full stop; nothing where too little was measured.
 pub(super) fn sentence(report: &Report<'_>) -> Option<String> {
@@ -12,12 +27,7 @@ pub(super) fn sentence(report: &Report<'_>) -> Option<String> {
     let most = noise.noisiest.as_ref().map_or(String::new(), |(phase, share)| {
         format!(", {} of the variance from {phase}", percent(*share))
     });
-    let mut text = format!(
-        "one trial strays by {}{most}; {} show differences of {} and more",
-        fine_percent(noise.deviation),
-        count(noise.blocks, "block"),
-        fine_percent(noise.detectable)
-    );
+    let mut text = format!("one trial strays by {}{most}; {}", fine_percent(noise.deviation), shows(noise));
     for pair in &report.twins {
         let (name, ratio) = (&pair.candidate, times_within(&pair.ratio));
         text.push_str(&format!("; {name} entered twice took {ratio} times its own time"));
@@ -49,4 +59,17 @@ pub(super) fn against_itself(report: &Report<'_>) -> Option<String> {
     Some(format!(
         "{name} against itself: {found}. Entered twice, it took {ratio} times its own time over {blocks}."
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Noise, shows};
+
+    #[test]
+    fn what_hardly_shows_is_said_as_a_factor() {
+        let said = |detectable: f64| shows(&Noise { deviation: 0.1, noisiest: None, detectable, blocks: 3 });
+        assert_eq!(said(0.056), "3 blocks show differences of 5.6% and more");
+        assert_eq!(said(1.4), "3 blocks show only differences of a factor of 2.4 and more");
+        assert_eq!(said(110.0), "3 blocks show no difference below a factor of ten");
+    }
 }

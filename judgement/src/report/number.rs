@@ -103,7 +103,12 @@ pub(super) fn times_within(ratio: &Estimate) -> String {
     }
     // The last digit is between a tenth and the whole of half the interval.
     #[allow(clippy::cast_possible_truncation)]
-    let decimals = libm::ceil(-libm::log10((high - low) / 2.0)).clamp(0.0, 4.0) as i32;
+    let carried = libm::ceil(-libm::log10((high - low) / 2.0)).clamp(0.0, 4.0) as i32;
+    // However wide, it says on which side of 1 the ratio lies, and is the one of the table beside it.
+    let decimals = match ratio.point {
+        near if (0.905..1.095).contains(&near) => carried.max(2),
+        point => carried.max(1 - exponent(point)),
+    };
     format!("{} ({} to {})", fixed(ratio.point, decimals), fixed(low, decimals), fixed(high, decimals))
 }
 
@@ -171,6 +176,9 @@ mod tests {
         assert_eq!(within(1.4213, 1.3927, 1.4501), "1.42 (1.39 to 1.45)");
         assert_eq!(within(1.0042, 0.9987, 1.0098), "1.004 (0.999 to 1.010)");
         assert_eq!(within(12.3, 8.4, 17.9), "12 (8 to 18)");
+        // Not "1 (1 to 3)", nor a factor of "1.0".
+        assert_eq!(within(1.24, 0.62, 2.61), "1.2 (0.6 to 2.6)");
+        assert_eq!(within(1.04, 0.92, 1.18), "1.04 (0.92 to 1.18)");
         assert_eq!(within(0.67, 0.67, 0.67), "0.67");
         assert_eq!(times_within(&Estimate { point: 1.234, low: None, high: None, n: 3 }), "1.23");
     }

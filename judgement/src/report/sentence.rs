@@ -5,7 +5,7 @@ use super::text::{count, listing};
 use super::{Report, TrialBasis, noise};
 use crate::journal::{CandidateStatus, Ending};
 use crate::plan::rough_duration_text;
-use crate::verdict::{OpenPair, Outcome, Rank, Relation};
+use crate::verdict::{Estimate, Limit, OpenPair, Outcome, Rank, Relation};
 
 /// The outcome in a sentence. Names in it are as the plan has them: not yet safe for a terminal.
 pub(super) fn outcome(report: &Report<'_>) -> String {
@@ -16,7 +16,7 @@ pub(super) fn outcome(report: &Report<'_>) -> String {
     if let Some(sentence) = noise::against_itself(report) {
         return sentence;
     }
-    let without = format!("{}{}", depending(report), without(report));
+    let without = format!("{}{}{}", lost(report), depending(report), without(report));
     if verdict.outcome == Outcome::Undecided {
         return format!("{without}{}", undecided(report));
     }
@@ -24,13 +24,45 @@ pub(super) fn outcome(report: &Report<'_>) -> String {
     let leader = verdict.recommended.as_deref().unwrap_or_default();
     let tied = match verdict.tied.as_slice() {
         [] => String::new(),
-        tied => format!("; {} tied with it", names_are(tied)),
+        tied => format!("; {} tied with it{}", names_are(tied), ahead_by_estimate(report)),
     };
     let next = verdict.standings.iter().find(|standing| standing.relation != Relation::Tied);
     let next = next.map_or(String::new(), |next| {
-        format!("; the next, {}, takes {} times as long", next.candidate, times_within(&next.ratio))
+        let (name, ratio) = (&next.candidate, times_within(&next.ratio));
+        match is_ahead(&next.ratio) {
+            true => {
+                format!("; by the estimates {name} is ahead, by no more than that: {ratio} times as long")
+            }
+            false => format!("; the next, {name}, takes {ratio} times as long"),
+        }
     });
     format!("{without}Take {leader}: nobody is better by more than {within}{tied}{next}.")
+}
+
+/// Whether the table beside the sentence shows it with less than the leader's 1.00.
+fn is_ahead(ratio: &Estimate) -> bool {
+    ratio.point < 0.995
+}
+
+/// Of those tied with the leader the one that the estimates have before it; nothing where there is none.
+fn ahead_by_estimate(report: &Report<'_>) -> String {
+    let tied = report.verdict.standings.iter().filter(|standing| standing.relation == Relation::Tied);
+    let first = tied.min_by(|one, other| one.ratio.point.total_cmp(&other.ratio.point));
+    first.filter(|standing| is_ahead(&standing.ratio)).map_or(String::new(), |standing| {
+        let (name, ratio) = (&standing.candidate, times_within(&standing.ratio));
+        format!(" ({name} takes {ratio} times as long: less, by no more than matters)")
+    })
+}
+
+/// Who was ahead of the one in the first place and failed, as the beginning of a sentence.
+fn lost(report: &Report<'_>) -> String {
+    let lost = report.verdict.limits.iter().filter_map(|limit| match limit {
+        Limit::Lost { candidate, reason, .. } => {
+            Some(format!("{candidate}, which was ahead, is out ({reason}). "))
+        }
+        _ => None,
+    });
+    lost.collect()
 }
 
 /// Where the leader is beaten most clearly, as the beginning of a sentence: a mean over devices that disagree helps nobody.
@@ -85,9 +117,9 @@ pub(super) fn pressing<'a>(report: &'a Report<'_>) -> Option<&'a OpenPair> {
     }
 }
 
-fn names_are(names: &[String]) -> String {
+fn names_are<Name: AsRef<str>>(names: &[Name]) -> String {
     let verb = if names.len() == 1 { "is" } else { "are" };
-    format!("{} {verb}", listing(&names.iter().map(String::as_str).collect::<Vec<_>>(), 4))
+    format!("{} {verb}", listing(&names.iter().map(AsRef::as_ref).collect::<Vec<_>>(), 4))
 }
 
 /// From how much, and how many candidates were measured, skipped, failed.
@@ -139,30 +171,28 @@ fn undecided(report: &Report<'_>) -> String {
             let ratio = |rank: &Rank| rank.behind.map_or(f64::INFINITY, |behind| behind.point);
             let shown = |rank: &Rank| rank.behind.map_or("–".to_owned(), |behind| times_within(&behind));
             let near = report.plan.protocol.tie;
-            let close: Vec<&str> = rest
+            let close: Vec<&Rank> = rest.iter().filter(|rank| ratio(rank) <= 1.0 + near).collect();
+            // Close they are by the points, which may be chance: within a tie only where the whole interval is.
+            let all_within = close
                 .iter()
-                .filter(|rank| ratio(rank) <= 1.0 + near)
-                .map(|rank| rank.candidate.as_str())
+                .all(|rank| rank.behind.is_some_and(|behind| behind.within(1.0 / (1.0 + near), 1.0 + near)));
+            let names: Vec<&str> = std::iter::once(leader.candidate.as_str())
+                .chain(close.iter().map(|rank| rank.candidate.as_str()))
                 .collect();
-            let mut text = match close.as_slice() {
-                close if close.len() == rest.len() => {
-                    let names: Vec<&str> =
-                        report.verdict.ranking.iter().map(|rank| rank.candidate.as_str()).collect();
-                    let (within, names) = (percent(near), listing(&names, 4));
-                    format!(
-                        "Undecided{after}: no difference can be told yet; {names} are within {within} of each other"
-                    )
+            let mut text = match close.len() {
+                all if all == rest.len() && all_within => format!(
+                    "Undecided{after}: no difference can be told yet; {} within {} of {}",
+                    names_are(&names[1..]),
+                    percent(near),
+                    leader.candidate
+                ),
+                all if all == rest.len() => {
+                    format!("Undecided{after}: no difference can be told yet between {}", listing(&names, 4))
                 }
-                [] => format!("Undecided{after}: {} leads so far", leader.candidate),
-                close => {
-                    let names: Vec<&str> =
-                        std::iter::once(leader.candidate.as_str()).chain(close.iter().copied()).collect();
-                    let apart = rest.iter().take(close.len()).any(|rank| ratio(rank) < 1.0 / (1.0 + near));
-                    let how = if apart {
-                        "too close to tell".to_owned()
-                    } else {
-                        format!("within {}", percent(near))
-                    };
+                0 => format!("Undecided{after}: {} leads so far", leader.candidate),
+                _ => {
+                    let within = || format!("within {}", percent(near));
+                    let how = if all_within { within() } else { "too close to tell".to_owned() };
                     format!("Undecided{after}: {} lead so far, {how}", listing(&names, 4))
                 }
             };

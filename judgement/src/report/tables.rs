@@ -51,11 +51,15 @@ fn costs(report: &Report<'_>) -> Option<TextTable> {
             let value = one.cost(*cost).map(|found| found.point / scale.divisor);
             value.map_or("–".to_owned(), |value| fixed(value, decimals(value, None)))
         });
-        let set = one.beaten_by.as_ref().map_or("in it".to_owned(), |other| format!("beaten by {other}"));
+        let set = match &one.beaten_by {
+            Some(other) => format!("beaten by {other}"),
+            None if one.unbeaten => "in it".to_owned(),
+            None => "open".to_owned(),
+        };
         [one.candidate.clone(), behind(one)].into_iter().chain(costs).chain([set]).collect()
     };
     let title = "Time and what it costs, all phases of the goal together. Beaten: another is shown to be as good in \
-                 everything and better in something.";
+                 everything and better in something. Open: neither that nor that nobody is.";
     Some(TextTable { title: title.to_owned(), header, rows: tradeoffs.iter().map(row).collect() })
 }
 

@@ -1,22 +1,54 @@
 //! Candidates and blocks that add up: what is left of each candidate when blocks are allowed for, from all trials at once.
+//!
+//! Each candidate has a variance of its own: one that is twenty times as noisy as the others would otherwise make every
+//! difference of its own look certain, and hide those of the others. The squares of what the fit leaves are, in the mean, known
+//! sums of these variances (Rao 1970), which are solved for; a contrast has as many degrees of freedom as they give it
+//! (Satterthwaite 1946, Welch 1947).
 
 use libm::sqrt;
 
 use super::evidence::Evidence;
+use super::sample::median;
 
 /// A pivot smaller than this share of the largest is none: what it stands for cannot be known.
 const NO_PIVOT: f64 = 1e-10;
+
+/// The weight, in degrees of freedom, with which the middle one of all variances counts against one that is smaller: a few
+/// trials that happen to agree are not certain to do so again.
+const LIFT: f64 = 4.0;
 
 /// Least squares of log scores over candidates and blocks; who was tried in which blocks does not matter.
 #[derive(Debug, Clone)]
 pub struct Additive {
     /// Of each candidate, beside the first.
     effects: Vec<f64>,
-    /// Of their covariance, as a multiple of the variance of a trial.
+    /// Of their covariance, as a multiple of the variance of a trial, were that the same for all.
     covariance: Vec<Vec<f64>>,
-    variance: f64,
-    degrees: f64,
+    rounds: Vec<Round>,
+    noise: Noise,
     blocks: usize,
+}
+
+/// Blocks in which the same candidates were tried.
+#[derive(Debug, Clone)]
+struct Round {
+    members: Vec<usize>,
+    blocks: f64,
+}
+
+/// The variance of a trial, with its degrees of freedom.
+#[derive(Debug, Clone)]
+enum Noise {
+    /// By candidate.
+    Each(Vec<(f64, f64)>),
+    /// Two candidates do not tell which of them is noisy, nor do others who were hardly tried.
+    Common(f64, f64),
+}
+
+impl Round {
+    fn mean(&self, of: impl Fn(usize) -> f64) -> f64 {
+        self.members.iter().map(|at| of(*at)).sum::<f64>() / self.members.len() as f64
+    }
 }
 
 impl Additive {
@@ -51,26 +83,100 @@ impl Additive {
         }
         let trials: usize = blocks.iter().map(Vec::len).sum();
         let degrees = trials as f64 - blocks.len() as f64 - (candidates as f64 - 1.0);
-        let squares: f64 = blocks
-            .iter()
-            .map(|block| {
-                let rests: Vec<f64> = block.iter().map(|(at, score)| score - effects[*at]).collect();
-                let middle = rests.iter().sum::<f64>() / rests.len() as f64;
-                rests.iter().map(|rest| (rest - middle) * (rest - middle)).sum::<f64>()
-            })
-            .sum();
-        let variance = squares / degrees;
-        (degrees >= 1.0).then_some(Self { effects, covariance, variance, degrees, blocks: blocks.len() })
+        let mut squares = vec![0.0; candidates];
+        for block in &blocks {
+            let rests: Vec<(usize, f64)> =
+                block.iter().map(|(at, score)| (*at, score - effects[*at])).collect();
+            let middle = rests.iter().map(|(_, rest)| rest).sum::<f64>() / rests.len() as f64;
+            rests.iter().for_each(|(at, rest)| squares[*at] += (rest - middle) * (rest - middle));
+        }
+        let rounds = rounds(&blocks);
+        let common = || Noise::Common(squares.iter().sum::<f64>() / degrees, degrees);
+        let noise = each(&shares(&rounds, &covariance), &squares).map_or_else(common, Noise::Each);
+        (degrees >= 1.0).then_some(Self { effects, covariance, rounds, noise, blocks: blocks.len() })
     }
 
     /// What the candidates weighed like this amount to; the weights must sum to 0.
     pub fn contrast(&self, weights: &[f64]) -> Evidence {
         let difference = weights.iter().zip(&self.effects).map(|(weight, effect)| weight * effect).sum();
         let times = |row: &Vec<f64>| row.iter().zip(weights).map(|(one, weight)| one * weight).sum::<f64>();
-        let square: f64 = self.covariance.iter().zip(weights).map(|(row, weight)| weight * times(row)).sum();
-        let error = sqrt((self.variance * square).max(0.0));
-        Evidence { difference, error, degrees: self.degrees, count: self.blocks }
+        let own: Vec<f64> = self.covariance.iter().map(times).collect();
+        // The squares of what each trial weighs in it, by candidate.
+        let mut parts = vec![0.0; weights.len()];
+        for round in &self.rounds {
+            let middle = round.mean(|at| own[at]);
+            round.members.iter().for_each(|at| parts[*at] += round.blocks * (own[*at] - middle).powi(2));
+        }
+        let (variance, degrees) = match &self.noise {
+            Noise::Common(variance, degrees) => (variance * parts.iter().sum::<f64>(), *degrees),
+            Noise::Each(each) => {
+                let terms = || each.iter().zip(&parts).map(|((variance, _), part)| variance * part);
+                let doubt: f64 = terms().zip(each).map(|(term, (_, degrees))| term * term / degrees).sum();
+                let sum: f64 = terms().sum();
+                // Without any noise there is no doubt.
+                (sum, if doubt > 0.0 { sum * sum / doubt } else { 1.0 })
+            }
+        };
+        Evidence { difference, error: sqrt(variance.max(0.0)), degrees, count: self.blocks }
     }
+}
+
+fn rounds(blocks: &[Vec<(usize, f64)>]) -> Vec<Round> {
+    let mut found: Vec<Round> = Vec::new();
+    for block in blocks {
+        let members: Vec<usize> = block.iter().map(|(at, _)| *at).collect();
+        match found.iter_mut().find(|round| round.members == members) {
+            Some(round) => round.blocks += 1.0,
+            None => found.push(Round { members, blocks: 1.0 }),
+        }
+    }
+    found
+}
+
+/// How much of each candidate's variance (in columns) is, in the mean, in the squares that the fit leaves of each (in rows).
+fn shares(rounds: &[Round], covariance: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let mut shares = vec![vec![0.0; covariance.len()]; covariance.len()];
+    for one in rounds {
+        for other in rounds {
+            let middle = one.mean(|at| other.mean(|to| covariance[at][to]));
+            let to_other: Vec<f64> = covariance.iter().map(|row| other.mean(|to| row[to])).collect();
+            let to_one: Vec<f64> =
+                (0..covariance.len()).map(|to| one.mean(|at| covariance[at][to])).collect();
+            let same = if one.members == other.members { one.blocks } else { 0.0 };
+            for at in &one.members {
+                for to in &other.members {
+                    let apart = -(covariance[*at][*to] - to_other[*at] - to_one[*to] + middle);
+                    let within = f64::from(u8::from(at == to)) - 1.0 / one.members.len() as f64 + apart;
+                    shares[*at][*to] +=
+                        (one.blocks * other.blocks - same) * apart * apart + same * within * within;
+                }
+            }
+        }
+    }
+    shares
+}
+
+/// Every candidate's own variance with its degrees of freedom; `None` where they cannot be told apart.
+fn each(shares: &[Vec<f64>], squares: &[f64]) -> Option<Vec<(f64, f64)>> {
+    // Who was tried once only fits exactly and says nothing of its noise.
+    let known: Vec<usize> = (0..squares.len()).filter(|at| shares[*at][*at] > NO_PIVOT).collect();
+    let solved = inverse(known.iter().map(|at| known.iter().map(|to| shares[*at][*to]).collect()).collect())?;
+    let variance = |row: &Vec<f64>| row.iter().zip(&known).map(|(one, at)| one * squares[*at]).sum::<f64>();
+    let own: Vec<(f64, f64)> = solved
+        .iter()
+        .enumerate()
+        .map(|(at, row)| (variance(row).max(0.0), row[at].recip().max(0.0)))
+        .collect();
+    let middle = median(&own.iter().map(|(variance, _)| *variance).collect::<Vec<_>>())?;
+    let mut found = vec![(middle, LIFT); squares.len()];
+    for (at, (variance, degrees)) in known.iter().zip(own) {
+        found[*at] = if variance < middle {
+            ((degrees * variance + LIFT * middle) / (degrees + LIFT), degrees + LIFT)
+        } else {
+            (variance, degrees)
+        };
+    }
+    Some(found)
 }
 
 /// By Gauss and Jordan, with the largest pivots first; `None` where there is no inverse.

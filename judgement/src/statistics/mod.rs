@@ -14,6 +14,7 @@ mod race;
 #[cfg(test)]
 mod race_tests;
 mod sample;
+mod signs;
 
 pub use additive::Additive;
 pub use distribution::{fisher_tail, student_quantile, student_tail};
@@ -22,3 +23,4 @@ pub use evidence::{Evidence, FEWEST};
 pub use multiple::holm;
 pub use race::{Look, Race, Rival, Rule, Ruling, level};
 pub use sample::{best_of, mean, median, quantile, trimmed_mean};
+pub use signs::{median_test, sign_test};

@@ -7,6 +7,13 @@ use crate::statistics::{Estimate, FEWEST};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Limit {
+    /// A candidate that took this much of what the one in the first place does, until it failed.
+    Lost {
+        candidate: String,
+        against: String,
+        times: Estimate,
+        reason: String,
+    },
     /// A phase that not all candidates have.
     LeftOut {
         phase: String,
@@ -50,6 +57,11 @@ pub enum Limit {
 impl fmt::Display for Limit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Lost { candidate, against, times, reason } => write!(
+                formatter,
+                "{candidate} took {} {against} while it went well, and is out: {reason}",
+                as_long(times)
+            ),
             Self::LeftOut { phase, lacking } => {
                 let have = if lacking.len() == 1 { "has" } else { "have" };
                 let lacking = lacking.join(" and ");

@@ -2,8 +2,8 @@
 
 use super::limit::Limit;
 use super::order::peculiarities;
-use super::{Grounds, Rank, twin_pairs};
-use crate::journal::{Ending, Run};
+use super::{ByBlock, Grounds, Rank, twin_pairs};
+use crate::journal::{CandidateStatus, Ending, Run};
 use crate::plan::{Bytes, Dataset, DeviceSource, Plan};
 use crate::statistics::{Estimate, Evidence, FEWEST};
 
@@ -11,9 +11,9 @@ use crate::statistics::{Estimate, Evidence, FEWEST};
 pub(super) fn limits(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
     let Grounds { plan, run, yardstick, .. } = *grounds;
     let left_out = yardstick.left_out.iter();
-    let mut limits: Vec<Limit> = left_out
-        .map(|left| Limit::LeftOut { phase: left.phase.clone(), lacking: left.lacking.clone() })
-        .collect();
+    let left_out =
+        left_out.map(|left| Limit::LeftOut { phase: left.phase.clone(), lacking: left.lacking.clone() });
+    let mut limits: Vec<Limit> = lost(grounds, ranking).into_iter().chain(left_out).collect();
     let told_apart = twin_pairs(yardstick, run).into_iter().filter(|pair| pair.told_apart);
     limits.extend(
         told_apart.map(|pair| Limit::ToldApart { candidate: pair.candidate, times: pair.ratio.point }),
@@ -38,6 +38,25 @@ pub(super) fn limits(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
     let folders = plan.device.source == DeviceSource::Folders;
     limits.push(if folders { Limit::Folders } else { Limit::FreshlyMade });
     limits
+}
+
+/// Who was ahead of the first of the ranking, by the estimate, until it failed.
+fn lost(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
+    let Some(first) = ranking.first() else { return Vec::new() };
+    let failed = grounds.run.candidates.iter().filter(|state| state.status == CandidateStatus::Failed);
+    // No number is made from the trials of those.
+    let trials: ByBlock<'_> = grounds.run.trials.iter().filter(|trial| trial.counts()).collect();
+    let ahead = failed.filter_map(|state| {
+        let behind = trials.differences(&state.name, &first.candidate, |trial| grounds.score(trial));
+        let times = Evidence::of(&behind)?.ratio();
+        (times.point < 1.0).then(|| Limit::Lost {
+            candidate: state.name.clone(),
+            against: first.candidate.clone(),
+            times,
+            reason: state.reason.clone(),
+        })
+    });
+    ahead.collect()
 }
 
 /// The closest candidate whose difference from the leader is plain only without the blocks that were set aside.

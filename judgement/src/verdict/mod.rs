@@ -25,7 +25,8 @@ mod tradeoff;
 mod twin;
 
 pub use compare::{
-    ALPHA, Change, Comparison, Difference, History, Incomparable, LeftOut, RunComparison, Side, compare,
+    ALPHA, BETWEEN_RUNS, Change, Comparison, Difference, History, Incomparable, LeftOut, RunComparison, Side,
+    compare, settled,
 };
 pub use cost::{CostColumn, cost_columns};
 pub use deliberate::{Deliberation, better_of};

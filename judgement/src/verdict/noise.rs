@@ -18,7 +18,8 @@ const MOST: f64 = 2.0 / 3.0;
 /// How noisy a run is, going by differences from the leader.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Noise {
-    /// The standard deviation of a trial for the goal, block effects aside, as a share.
+    /// The standard deviation of a trial for the goal, block effects aside, as a share: that of a typical pair, without what was
+    /// set aside.
     pub deviation: f64,
     /// The phase that makes most of the variance of the goal, and its share; none where no phase does.
     pub noisiest: Option<(String, f64)>,
@@ -35,19 +36,22 @@ pub(super) fn noise(&Grounds { yardstick, trials, .. }: &Grounds<'_>, ranking: &
         pairs.filter(|pair| pair.len() >= FEWEST as usize).collect()
     };
     let goal = paired(&|trial| yardstick.log_score(trial));
-    let (squares, degrees) = goal.iter().map(|pair| deviations(pair)).fold((0.0, 0.0), add);
     let evidence = Evidence::among(&goal);
     // Those that rested are known by less: it is those in question that the number is about.
     let blocks = goal.iter().map(Vec::len).max()?;
     let longest = evidence.iter().zip(&goal).filter(|(_, pair)| pair.len() == blocks).map(|(one, _)| one);
+    let longest: Vec<&Evidence> = longest.collect();
     let level = level(u32::try_from(blocks).ok()?, 2);
     let reach = |one: &Evidence| {
         one.error * (student_quantile(1.0 - level, one.degrees) + student_quantile(POWER, one.degrees))
     };
-    let detectable = median(&longest.map(reach).collect::<Vec<_>>())?;
+    let detectable = median(&longest.iter().map(|one| reach(one)).collect::<Vec<_>>())?;
+    // Of the same pairs, and without what was set aside: the two numbers are about one noise.
+    let variance = |one: &&Evidence| one.error * one.error * one.count as f64;
+    let variance = median(&longest.iter().map(variance).collect::<Vec<_>>())?;
     let of_phase = |(phase, weight): (&String, &f64)| {
         let own = paired(&|trial| log_cost(&yardstick.metric, phase, trial));
-        let squares: f64 = own.iter().map(|pair| deviations(pair).0).sum();
+        let squares: f64 = own.iter().map(|pair| squares(pair)).sum();
         (phase.clone(), weight * weight * squares)
     };
     let phases: Vec<(String, f64)> = yardstick.weights.iter().map(of_phase).collect();
@@ -56,19 +60,15 @@ pub(super) fn noise(&Grounds { yardstick, trials, .. }: &Grounds<'_>, ranking: &
     let noisiest = noisiest.map(|(phase, squares)| (phase, squares / total));
     Some(Noise {
         // A difference holds the noise of two trials.
-        deviation: exp(sqrt(squares / degrees / 2.0)) - 1.0,
+        deviation: exp(sqrt(variance / 2.0)) - 1.0,
         noisiest: noisiest.filter(|(_, share)| yardstick.weights.len() > 1 && *share > MOST),
         detectable: exp(detectable) - 1.0,
         blocks,
     })
 }
 
-/// The sum of squares about the mean, and its degrees of freedom.
-fn deviations(values: &[f64]) -> (f64, f64) {
+/// The sum of squares about the mean.
+fn squares(values: &[f64]) -> f64 {
     let middle = values.iter().sum::<f64>() / values.len() as f64;
-    (values.iter().map(|value| (value - middle) * (value - middle)).sum(), values.len() as f64 - 1.0)
-}
-
-fn add(one: (f64, f64), other: (f64, f64)) -> (f64, f64) {
-    (one.0 + other.0, one.1 + other.1)
+    values.iter().map(|value| (value - middle) * (value - middle)).sum()
 }

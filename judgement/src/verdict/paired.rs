@@ -42,6 +42,19 @@ impl ByBlock<'_> {
         self.0.values().filter_map(difference).filter(|difference| difference.is_finite()).collect()
     }
 
+    /// A candidate's number and another's, in the blocks in which both have one.
+    pub fn pairs(
+        &self,
+        candidate: &str,
+        other: &str,
+        number: impl Fn(&Trial) -> Option<f64>,
+    ) -> Vec<(f64, f64)> {
+        let pair = |block: &HashMap<&str, &Trial>| {
+            Some((number(block.get(candidate)?)?, number(block.get(other)?)?))
+        };
+        self.0.values().filter_map(pair).collect()
+    }
+
     /// A number of these candidates, block by block.
     pub(super) fn rows(
         &self,

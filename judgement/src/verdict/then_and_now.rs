@@ -5,15 +5,21 @@
 
 mod reach;
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::journal::{Better, Trial, Unit, is_of_cpu};
-use crate::plan::{Claim, Of, Plan, Published, once_each};
+use crate::plan::{Candidate, Claim, GOAL, Of, Plan, Published, once_each};
 use crate::statistics::{Estimate, Evidence};
 
 use super::estimates::find;
-use super::goal::log_cost;
+use super::goal::{log_cost, log_score, weights};
 use super::{ByBlock, PhaseEstimate, better_of};
+
+/// By which factor times on a modelled device may be off: what is decided by less is the model's doing as likely as the
+/// filesystem's. By what models show of what is known anyway (docs/known-facts.md).
+const MODEL_ERROR: f64 = 1.5;
 
 /// Below this the range of a sample says nothing.
 const FEWEST: usize = 3;
@@ -51,6 +57,8 @@ pub enum Because {
         #[serde(flatten)]
         bounds: Bounds,
         limit: f64,
+        /// By which factor the numbers may be off, besides; 1 on a real device.
+        error: f64,
     },
     /// The share that decides: what one candidate reaches of another number of its own.
     Share {
@@ -63,12 +71,14 @@ pub enum Because {
         #[serde(flatten)]
         bounds: Bounds,
         limit: f64,
+        /// By which factor the numbers may be off, besides; 1 on a real device.
+        error: f64,
     },
     /// Nothing is left to compare.
     NotMeasured,
     /// The metric does not say which way is better.
     NoDirection,
-    /// It is about CPU time, which passes for nothing on a modelled device.
+    /// It is about CPU time, or about encryption or compression, which cost that: on a modelled device it passes for nothing.
     CpuIsFree,
 }
 
@@ -104,24 +114,91 @@ pub struct ThenAndNow {
     pub missing: Vec<String>,
 }
 
+/// What findings are judged by, besides the estimates.
+#[derive(Clone, Copy)]
+struct Bench<'a> {
+    blocks: &'a ByBlock<'a>,
+    /// Of the goal, by phase.
+    weights: &'a BTreeMap<String, f64>,
+    tie: f64,
+    /// By which factor times may be off.
+    error: f64,
+}
+
+impl Bench<'_> {
+    /// By which factor this may be off. What was asked of the device is counted, whatever time it takes.
+    fn error(&self, found: &PhaseEstimate) -> f64 {
+        if found.metric.starts_with("device_") { 1.0 } else { self.error }
+    }
+}
+
 /// Judges every published finding of the plan.
 pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate], blocks: &ByBlock<'_>) -> Vec<ThenAndNow> {
     let modelled = plan.device.source.is_modelled();
-    let free = |published: &Published| modelled && is_of_cpu(&published.metric);
-    let judge = |published| {
-        let judged = judge_one(published, estimates, blocks, plan.protocol.tie);
+    let error = if modelled { MODEL_ERROR } else { 1.0 };
+    let weights = weights(plan);
+    let bench = Bench { blocks, weights: &weights, tie: plan.protocol.tie, error };
+    let estimates = [estimates, &of_goal(plan, &bench)].concat();
+    let computes = |name: &str| {
+        let known = plan.candidates.iter().find(|candidate| candidate.name == name);
+        modelled && known.is_some_and(computes)
+    };
+    let judge = |published: &Published| {
+        let mut asked = published.clone();
+        if let Claim::Spread { among, .. } = &mut asked.claim {
+            // Of all, those that computing does not favour.
+            if among.is_empty() {
+                *among = plan.candidates.iter().map(|candidate| candidate.name.clone()).collect();
+            }
+            among.retain(|name| !computes(name));
+        }
+        let judged = judge_one(&asked, &estimates, bench);
+        let judged = ThenAndNow { published: published.clone(), ..judged };
+        let free = modelled && is_of_cpu(&published.metric) || asked.claim.candidates().any(computes);
         let unknown = ThenAndNow { now: Now::CannotTell, because: Because::CpuIsFree, ..judged.clone() };
-        if free(published) { unknown } else { judged }
+        if free { unknown } else { judged }
     };
     plan.published.iter().map(judge).collect()
 }
 
-fn judge_one<'a>(
-    published: &Published,
-    estimates: &'a [PhaseEstimate],
-    blocks: &ByBlock<'_>,
-    tie: f64,
-) -> ThenAndNow {
+/// Whether its device is encrypted or its data are compressed.
+fn computes(candidate: &Candidate) -> bool {
+    let mut options = candidate.mkfs.iter().chain(&candidate.mount);
+    candidate.encryption != "none" || options.any(|option| option.contains("compress"))
+}
+
+/// The goal of every candidate as if it were a phase; nothing where no finding is about it.
+fn of_goal(plan: &Plan, bench: &Bench<'_>) -> Vec<PhaseEstimate> {
+    if plan.published.iter().all(|published| published.phase != GOAL) {
+        return Vec::new();
+    }
+    let metric = plan.goal.metric.as_str();
+    let of = |candidate: &Candidate| {
+        let trials: Vec<&Trial> = bench.blocks.of(&candidate.name).collect();
+        let unit = trials.iter().flat_map(|trial| &trial.observations).find_map(|observation| {
+            Some(observation.measurements.iter().find(|found| found.metric == metric)?.unit)
+        })?;
+        let scores = trials.iter().filter_map(|trial| log_score(metric, bench.weights, trial));
+        // A score is a cost; shown as the metric itself, a rate must be turned over again.
+        let sign = if better_of(metric, unit) == Better::Higher { -1.0 } else { 1.0 };
+        let logs: Vec<f64> = scores.map(|score| sign * score).collect();
+        let ends = logs
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), log| (least.min(*log), most.max(*log)));
+        Some(PhaseEstimate {
+            candidate: candidate.name.clone(),
+            phase: GOAL.to_owned(),
+            metric: metric.to_owned(),
+            unit,
+            estimate: Evidence::of(&logs)?.ratio(),
+            min: libm::exp(ends.0),
+            max: libm::exp(ends.1),
+        })
+    };
+    plan.candidates.iter().filter_map(of).collect()
+}
+
+fn judge_one<'a>(published: &Published, estimates: &'a [PhaseEstimate], bench: Bench<'a>) -> ThenAndNow {
     let in_phase = |name: &str, phase: &str| find(estimates, name, (phase, &published.metric));
     let here = |name: &String| in_phase(name, &published.phase);
     // Whole only where what it is a multiple of was measured, too.
@@ -132,7 +209,8 @@ fn judge_one<'a>(
             let metric = of.of_metric.as_ref().unwrap_or(&found.metric);
             find(estimates, candidate, (phase, metric))
         };
-        if of.is_none() { Some(Side { found, of: None }) } else { Some(Side { found, of: Some(base(of)?) }) }
+        let of = if of.is_none() { None } else { Some(base(of)?) };
+        Some(Side { found, of, weights: bench.weights })
     };
     let named: Vec<String> = once_each(published.candidates().map(str::to_owned));
     let all =
@@ -153,21 +231,23 @@ fn judge_one<'a>(
             let others = than.iter().filter_map(|name| side(in_phase(name, there)?, of));
             let others: Vec<Side<'_>> = others.collect();
             let ones = better.iter().filter_map(|name| side(here(name)?, of));
-            let pairs = ones.flat_map(|one| others.iter().map(move |other| Pair::of(blocks, one, *other)));
+            let pairs = ones.flat_map(|one| others.iter().map(move |other| Pair::of(bench, one, *other)));
             (Test::Better { by: *by }, pairs.collect())
         }
         Claim::Alike { alike, within, of } => {
             let alike = alike.iter().filter_map(|name| side(here(name)?, of)).collect();
-            (Test::Alike { within: *within }, extremes(blocks, alike))
+            (Test::Alike { within: *within }, extremes(bench, alike))
         }
-        Claim::Spread { spread, .. } => {
-            let among = measured.iter().map(|found| Side { found, of: None }).collect();
-            (Test::Spread { spread: *spread }, extremes(blocks, among))
+        Claim::Spread { spread, among, at_most } => {
+            let is_of = |found: &&&PhaseEstimate| among.is_empty() || among.contains(&found.candidate);
+            let among = measured.iter().filter(is_of);
+            let among = among.map(|found| Side { found, of: None, weights: bench.weights }).collect();
+            (Test::Spread { spread: *spread, at_most: *at_most }, extremes(bench, among))
         }
         Claim::Reach { reach, share, of_metric, of_phase } => {
             let metric = of_metric.as_ref().unwrap_or(&published.metric);
             let phase = of_phase.as_ref().unwrap_or(&published.phase);
-            let (now, because) = reach::judge(published, estimates, blocks, reach, *share, (metric, phase));
+            let (now, because) = reach::judge(published, estimates, bench, reach, *share, (metric, phase));
             return finding(now, because, measured);
         }
     };
@@ -176,7 +256,7 @@ fn judge_one<'a>(
     } else if pairs.iter().any(|pair| pair.one.found.direction() == Better::Neither) {
         (Now::CannotTell, Because::NoDirection)
     } else {
-        decide(test, &pairs, tie)
+        decide(test, &pairs, bench)
     };
     finding(now, because, measured)
 }
@@ -188,8 +268,8 @@ enum Test {
     Better { by: f64 },
     /// They differ by this share at most.
     Alike { within: f64 },
-    /// Some pair is this factor apart.
-    Spread { spread: f64 },
+    /// Some pair is this factor apart, and none more than the other.
+    Spread { spread: f64, at_most: Option<f64> },
 }
 
 /// A number, or what multiple of another it is.
@@ -197,6 +277,8 @@ enum Test {
 struct Side<'a> {
     found: &'a PhaseEstimate,
     of: Option<&'a PhaseEstimate>,
+    /// Of the goal, by phase.
+    weights: &'a BTreeMap<String, f64>,
 }
 
 impl Side<'_> {
@@ -214,7 +296,10 @@ impl Side<'_> {
 
     /// The logarithm of the same in a block's trial.
     fn log_cost(&self, blocks: &ByBlock<'_>, trial: &Trial) -> Option<f64> {
-        let own = log_cost(&self.found.metric, &self.found.phase, trial)?;
+        let own = match self.found.phase.as_str() {
+            GOAL => log_score(&self.found.metric, self.weights, trial)?,
+            phase => log_cost(&self.found.metric, phase, trial)?,
+        };
         let Some(of) = self.of else { return Some(own) };
         Some(own - log_cost(&of.metric, &of.phase, blocks.trial(trial.id.block, &of.candidate)?)?)
     }
@@ -230,26 +315,37 @@ struct Pair<'a> {
 }
 
 /// The best with each of the others, the worst last.
-fn extremes<'a>(blocks: &ByBlock<'_>, mut all: Vec<Side<'a>>) -> Vec<Pair<'a>> {
+fn extremes<'a>(bench: Bench<'_>, mut all: Vec<Side<'a>>) -> Vec<Pair<'a>> {
     all.sort_by(|one, other| one.cost().total_cmp(&other.cost()));
     match all.as_slice() {
-        [best, others @ ..] => others.iter().map(|other| Pair::of(blocks, *best, *other)).collect(),
+        [best, others @ ..] => others.iter().map(|other| Pair::of(bench, *best, *other)).collect(),
         [] => Vec::new(),
     }
 }
 
-fn decide(test: Test, pairs: &[Pair<'_>], tie: f64) -> (Now, Because) {
-    let judged: Vec<(Now, &Pair<'_>)> = pairs.iter().map(|pair| (pair.judge(test, tie), pair)).collect();
+fn decide(test: Test, pairs: &[Pair<'_>], bench: Bench<'_>) -> (Now, Because) {
+    let judged: Vec<(Now, &Pair<'_>)> = pairs.iter().map(|pair| (pair.judge(test, bench), pair)).collect();
     let any = |wanted: Now| judged.iter().any(|(now, _)| *now == wanted);
+    let too_far =
+        |at_most: f64, pair: &Pair<'_>| pair.judge(Test::Better { by: at_most }, bench) == Now::Holds;
     let (whole, limit) = match test {
         // Of every pair it was said; one that is certainly otherwise ends it.
         Test::Better { by } => (all_of(any(Now::NoLongerHolds), any(Now::CannotTell)), by),
         Test::Alike { within } => (all_of(any(Now::NoLongerHolds), any(Now::CannotTell)), 1.0 + within),
-        // Of some pair it was said; one that is certainly so suffices.
-        Test::Spread { spread } => {
+        Test::Spread { at_most: Some(most), .. } if pairs.iter().any(|pair| too_far(most, pair)) => {
+            let furthest = pairs.iter().max_by(|one, other| one.ratio().total_cmp(&other.ratio()));
+            return (
+                Now::NoLongerHolds,
+                furthest.map_or(Because::NotMeasured, |pair| pair.because(most, bench)),
+            );
+        }
+        // Of some pair it was said; one that is certainly so suffices, where none is certainly or maybe further.
+        Test::Spread { spread, at_most } => {
+            let alike = |most: f64, pair: &Pair<'_>| pair.judge(Test::Alike { within: most - 1.0 }, bench);
+            let within = at_most.is_none_or(|most| pairs.iter().all(|pair| alike(most, pair) == Now::Holds));
             let whole = match (any(Now::Holds), any(Now::CannotTell)) {
-                (true, _) => Now::Holds,
-                (false, true) => Now::CannotTell,
+                (true, _) if within => Now::Holds,
+                (true, _) | (false, true) => Now::CannotTell,
                 (false, false) => Now::NoLongerHolds,
             };
             (whole, spread)
@@ -257,17 +353,12 @@ fn decide(test: Test, pairs: &[Pair<'_>], tie: f64) -> (Now, Because) {
     };
     // The pair furthest on the side that decided: the narrowest where all hold, the worst where one does not.
     let widest = matches!(test, Test::Alike { .. } | Test::Spread { .. });
-    let deciding = judged.iter().filter(|(now, _)| *now == whole).map(|(_, pair)| *pair);
+    // Where one holds of several and not the whole, it is the one in question.
+    let so = |now: Now| now == whole || widest && !any(whole) && now == Now::Holds;
+    let deciding = judged.iter().filter(|(now, _)| so(*now)).map(|(_, pair)| *pair);
     let order = |one: &&Pair<'_>, other: &&Pair<'_>| one.ratio().total_cmp(&other.ratio());
     let pair = if widest { deciding.max_by(order) } else { deciding.min_by(order) };
-    let because = pair.map_or(Because::NotMeasured, |pair| Because::Pair {
-        one: pair.one.found.candidate.clone(),
-        other: pair.other.found.candidate.clone(),
-        ratio: pair.ratio(),
-        bounds: pair.bounds().into(),
-        limit,
-    });
-    (whole, because)
+    (whole, pair.map_or(Because::NotMeasured, |pair| pair.because(limit, bench)))
 }
 
 fn all_of(one_fails: bool, one_is_open: bool) -> Now {
@@ -279,7 +370,8 @@ fn all_of(one_fails: bool, one_is_open: bool) -> Now {
 }
 
 impl<'a> Pair<'a> {
-    fn of(blocks: &ByBlock<'_>, one: Side<'a>, other: Side<'a>) -> Self {
+    fn of(bench: Bench<'_>, one: Side<'a>, other: Side<'a>) -> Self {
+        let blocks = bench.blocks;
         let number = |side: Side<'a>| {
             (side.found.candidate.as_str(), move |trial: &Trial| side.log_cost(blocks, trial))
         };
@@ -304,13 +396,26 @@ impl<'a> Pair<'a> {
         (bounds.0.is_finite() && bounds.1.is_finite()).then_some(bounds)
     }
 
-    fn judge(&self, test: Test, tie: f64) -> Now {
+    fn because(&self, limit: f64, bench: Bench<'_>) -> Because {
+        Because::Pair {
+            one: self.one.found.candidate.clone(),
+            other: self.other.found.candidate.clone(),
+            ratio: self.ratio(),
+            bounds: self.bounds().into(),
+            limit,
+            error: bench.error(self.one.found),
+        }
+    }
+
+    fn judge(&self, test: Test, bench: Bench<'_>) -> Now {
         let Some((low, high)) = self.bounds() else { return Now::CannotTell };
+        let error = bench.error(self.one.found);
+        let (low, high) = (low / error, high * error);
         let (holds, fails) = match test {
             // "Better, however little" has ended where the difference is too small to matter.
-            Test::Better { by } => (low > by, high < by.max(1.0 + tie)),
+            Test::Better { by } => (low > by, high < by.max(1.0 + bench.tie)),
             Test::Alike { within } => (high <= 1.0 + within, low > 1.0 + within),
-            Test::Spread { spread } => (low >= spread, high < spread),
+            Test::Spread { spread, .. } => (low >= spread, high < spread),
         };
         word(holds, fails)
     }

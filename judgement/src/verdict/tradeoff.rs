@@ -36,6 +36,8 @@ pub struct Tradeoff {
     pub written: Option<Estimate>,
     /// A candidate that is shown to be as good in everything and better in something.
     pub beaten_by: Option<String>,
+    /// Whether it is shown that nobody beats it: that it is in the Pareto set. Where neither is shown, that is open.
+    pub unbeaten: bool,
 }
 
 impl Tradeoff {
@@ -55,30 +57,33 @@ pub(super) fn tradeoffs(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Tradeoff
         side_by_side(grounds.trials, names.first().copied(), &names, |trial| of_trial(&phases, trial, cost))
     });
     let beaten = beaten(grounds, &names);
-    let tradeoff = |(at, beater): (usize, Option<usize>)| Tradeoff {
+    let tradeoff = |(at, (beater, unbeaten)): (usize, (Option<usize>, bool))| Tradeoff {
         candidate: names[at].to_owned(),
         cpu: cpu[at],
         space: space[at],
         written: written[at],
         // The best for the goal is beaten by nobody by definition.
         beaten_by: beater.filter(|_| at > 0).map(|beater| names[beater].to_owned()),
+        unbeaten: at == 0 || unbeaten,
     };
     beaten.into_iter().enumerate().map(tradeoff).collect()
 }
 
 /// The first in the ranking that beats each: shown to be as good in everything, but for what does not matter, and better in
-/// something by more than that, by intervals. What one of the two did not have is no reason.
-fn beaten(grounds: &Grounds<'_>, names: &[&str]) -> Vec<Option<usize>> {
+/// something by more than that, by intervals. What one of the two did not have is no reason. And whether it is shown that nobody
+/// does: each other one is worse in something by more than that, or better in nothing.
+fn beaten(grounds: &Grounds<'_>, names: &[&str]) -> Vec<(Option<usize>, bool)> {
     let (phases, tie) = (grounds.yardstick.phases(), grounds.tie());
     let cost = |trial: &Trial, cost| of_trial(&phases, trial, cost).filter(|value| *value > 0.0).map(log);
     // Each number of each trial is looked up once, however many it is compared with.
     let of_cost = |which| grounds.trials.rows(names, |trial| cost(trial, which));
     let goal = grounds.trials.rows(names, |trial| grounds.score(trial));
     let tables = [goal].into_iter().chain(COSTS.map(of_cost));
-    let mut beaten = vec![None; names.len()];
+    let mut beaten = vec![(None, true); names.len()];
     let tables: Vec<_> = tables.collect();
     for at in 0..names.len() {
         let (mut no_worse, mut better) = (vec![true; names.len()], vec![false; names.len()]);
+        let (mut nowhere_better, mut worse) = (vec![true; names.len()], vec![false; names.len()]);
         for rows in &tables {
             let pairs = (0..names.len()).filter(|other| *other != at);
             let pairs = pairs.map(|other| (other, differences(rows, at, other)));
@@ -89,12 +94,17 @@ fn beaten(grounds: &Grounds<'_>, names: &[&str]) -> Vec<Option<usize>> {
                 let high = ratio.high.unwrap_or(f64::INFINITY);
                 no_worse[other] &= high <= 1.0 + tie;
                 better[other] |= high < 1.0 && ratio.point < 1.0 / (1.0 + tie);
+                let low = ratio.low.unwrap_or(0.0);
+                nowhere_better[other] &= low >= 1.0 / (1.0 + tie);
+                worse[other] |= low > 1.0 && ratio.point > 1.0 + tie;
             }
         }
         for other in 0..names.len() {
-            if no_worse[other] && better[other] && beaten[other].is_none() {
-                beaten[other] = Some(at);
+            let (beater, unbeaten) = &mut beaten[other];
+            if no_worse[other] && better[other] && beater.is_none() {
+                *beater = Some(at);
             }
+            *unbeaten &= other == at || worse[other] || nowhere_better[other];
         }
     }
     beaten

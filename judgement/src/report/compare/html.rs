@@ -130,7 +130,7 @@ fn cell(change: &Change, trend: &Trend<'_>, reach: f64) -> Markup {
         Comparison::Undecided => ("unclear", "?"),
     };
     let shown = row::row(change);
-    let heat = place(change.ratio.point.max(1.0 / change.ratio.point), 1.0, reach);
+    let heat = place(change.ratio.point.max(1.0 / change.ratio.point).min(reach), 1.0, reach);
     let hover = format!("{} → {} ({}), {}", shown.before, shown.after, shown.interval, word(judged));
     html! {
         td.cell.(class) style=(format!("--heat:{heat:.0}%")) title=(hover) {
@@ -144,7 +144,8 @@ fn cell(change: &Change, trend: &Trend<'_>, reach: f64) -> Markup {
 
 /// Each run's number as a multiple of the first that is known.
 fn course(trend: &Trend<'_>, reach: f64) -> String {
-    let Some(base) = trend.values.iter().flatten().next().map(|estimate| estimate.point) else {
+    let mut points = trend.values.iter().flatten().map(|estimate| estimate.point);
+    let Some(base) = points.find(|point| *point > 0.0) else {
         return String::new();
     };
     let last = (trend.values.len() - 1).max(1) as f64;

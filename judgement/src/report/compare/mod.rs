@@ -89,8 +89,15 @@ impl<'a> ComparisonReport<'a> {
                 row::share(found.tie)
             )
         };
+        let allowed = match found.between_runs {
+            none if none <= 0.0 => String::new(),
+            some => format!(
+                ", with a standard deviation of {} between the times of two runs of the same allowed for (--between-runs)",
+                row::share(some)
+            ),
+        };
         format!(
-            "{}: geometric means ± half their 95% interval. change: after against before. worse, better: significant over all {} comparisons (Holm, {}) and beyond {}; same: the interval lies within it.{steps}",
+            "{}: geometric means ± half their 95% interval. change: after against before. worse, better: significant over all {} comparisons (Holm, {}) and beyond {}{allowed}; same: the interval, of these two runs, lies within it.{steps}",
             found.goal.metric,
             self.found.comparisons(),
             row::share(ALPHA),
@@ -190,13 +197,19 @@ fn changed(found: &RunComparison) -> Vec<String> {
 
 fn outcome(found: &RunComparison) -> String {
     let mut parts = changed(found);
+    let apart: Vec<String> =
+        found.judged.iter().filter(|change| is_apart(change)).map(within_a_sentence).collect();
+    let apart: Vec<&str> = apart.iter().map(String::as_str).collect();
+    if !apart.is_empty() {
+        parts.push(format!("no more than two runs of the same may differ by: {}", listing(&apart, 6)));
+    }
     let same = found.judged_as(Comparison::Same).count();
     let unknown = found.judged_as(Comparison::Undecided).count();
     if same > 0 {
         parts.push(format!("{} the same within {}", count(same, "comparison"), row::share(found.tie)));
     }
-    if unknown > 0 {
-        parts.push(format!("{} undecided", count(unknown, "comparison")));
+    if unknown > apart.len() {
+        parts.push(format!("{} undecided", count(unknown - apart.len(), "comparison")));
     }
     let verdict = match found.has_regression() {
         true => "Regression",
@@ -219,8 +232,17 @@ fn numbers(change: &Change, subject: String) -> Vec<String> {
     vec![change.candidate.clone(), subject, before, after, ratio, interval]
 }
 
-/// A change within a sentence: `ext4 write +12%`.
+/// Whether its two runs differ, but not by more than runs of the same may.
+fn is_apart(change: &Change) -> bool {
+    change.judged.is_some_and(|judged| judged.apart)
+}
+
+/// A change within a sentence: `ext4 write +12%`; `ext4 write appeared (0 → 5 MiB)`.
 fn within_a_sentence(change: &Change) -> String {
+    if change.ratio.point.is_infinite() || change.ratio.point == 0.0 {
+        let Row { before, after, change: what, .. } = row(change);
+        return format!("{} {} {what} ({before} → {after})", change.candidate, change.subject());
+    }
     format!("{} {} {}", change.candidate, change.subject(), row::change(change.ratio.point, &change.ratio))
 }
 

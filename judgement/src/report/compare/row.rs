@@ -43,6 +43,12 @@ pub(super) fn row(found: &Change) -> Row {
 
 /// A ratio as a change: `+12%`, `-3.1%` where the whole interval is that narrow, `×12.3` where per cent get unwieldy.
 pub(super) fn change(ratio: f64, of: &Estimate) -> String {
+    if ratio.is_infinite() {
+        return "appeared".to_owned();
+    }
+    if ratio == 0.0 {
+        return "disappeared".to_owned();
+    }
     if ratio >= 10.0 {
         return format!("×{}", times(ratio));
     }
@@ -76,6 +82,8 @@ mod tests {
         assert_eq!(change(0.9999, &none), "±0%");
         assert_eq!(change(1.00001, &narrow), "±0%");
         assert_eq!(change(12.34, &wide), "×12.3");
+        assert_eq!(change(f64::INFINITY, &none), "appeared");
+        assert_eq!(change(0.0, &none), "disappeared");
         assert_eq!((share(0.03), share(0.005)), ("3%".to_owned(), "0.5%".to_owned()));
     }
 }

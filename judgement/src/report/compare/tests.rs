@@ -33,7 +33,7 @@ fn history(stories: &[&Story], format: Format) -> String {
     let runs: Vec<Run> = stories.iter().map(|story| story.run()).collect();
     let sides: Vec<Side<'_>> =
         stories.iter().zip(&runs).map(|(story, run)| Side { plan: &story.plan, run }).collect();
-    let found = compare(&sides).unwrap();
+    let found = compare(&sides, None).unwrap();
     let all: Vec<&Run> = runs.iter().collect();
     let [before, between @ .., after] = all.as_slice() else { panic!("two at least") };
     let mut out = Vec::new();
@@ -146,7 +146,7 @@ fn a_history_in_every_form() {
     assert_eq!((&step[1], &step[19]), ("night-6.3", "worse"));
     let page = shown(Format::Html);
     assert!(page.contains("night-6.2 → night-6.3") && page.contains("kernel.release: 6.2 → 6.3"));
-    // Six courses of four runs, and one of them has a step that is a change, for the goal and for the phase.
-    assert_eq!((page.matches("<svg").count(), page.matches("<circle class=\"worse\"").count()), (6, 2));
+    // Six courses of four runs, and one of them has a step that is a change, more than two runs of the same may differ by.
+    assert_eq!((page.matches("<svg").count(), page.matches("<circle class=\"worse\"").count()), (6, 1));
     assert!(!page.contains("<script") && page.len() < 60_000, "{}", page.len());
 }

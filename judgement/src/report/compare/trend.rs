@@ -39,15 +39,16 @@ impl<'a> Trend<'a> {
 
     /// By which factor it strays from where it began, at most.
     pub(super) fn reach(&self) -> f64 {
-        let mut points = self.values.iter().flatten().map(|estimate| estimate.point);
+        let points = self.values.iter().flatten().map(|estimate| estimate.point);
+        let mut points = points.filter(|point| *point > 0.0);
         let Some(first) = points.next() else { return 1.0 };
         points.map(|point| (point / first).max(first / point)).fold(1.0, f64::max)
     }
 
-    /// In a line of text, a character a run; a dot where a run lacks it.
+    /// In a line of text, a character a run; a dot where a run lacks it, or has nothing.
     pub(super) fn spark(&self) -> String {
-        let logs: Vec<Option<f64>> =
-            self.values.iter().map(|value| value.map(|estimate| log(estimate.point))).collect();
+        let height = |estimate: &Estimate| (estimate.point > 0.0).then(|| log(estimate.point));
+        let logs: Vec<Option<f64>> = self.values.iter().map(|value| value.and_then(height)).collect();
         let known = || logs.iter().flatten().copied();
         let (least, most) =
             (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));

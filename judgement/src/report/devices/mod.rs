@@ -8,7 +8,7 @@ use std::io;
 
 use serde::Serialize;
 
-use super::across::{Across, Column};
+use super::across::{Across, Column, Pair};
 use super::number::{times, times_with_ends};
 use super::text::{count, listing};
 use super::text_table::TextTable;
@@ -114,7 +114,7 @@ impl DeviceReport {
         }
         let named = parts.iter().flat_map(|(_, plan, _)| &plan.candidates);
         let candidates = once_each(named.map(|candidate| candidate.name.clone()));
-        let across = across(&rows, &candidates, first.plan.protocol.tie);
+        let across = across(&rows, &reports, &candidates, first.plan.protocol.tie);
         let mut table = DeviceReport {
             title: first.plan.title.clone(),
             devices: devices(&rows).len(),
@@ -309,14 +309,20 @@ fn devices(rows: &[Row]) -> Vec<Vec<usize>> {
     found
 }
 
-fn across(rows: &[Row], candidates: &[String], tie: f64) -> Across {
-    let column = |row: &Row| Column {
+fn across(rows: &[Row], reports: &[Report<'_>], candidates: &[String], tie: f64) -> Across {
+    let names: Vec<(String, String)> = candidates.iter().map(|name| (name.clone(), name.clone())).collect();
+    let column = |(row, report): (&Row, &Report<'_>)| Column {
         title: row.device.clone(),
         sentence: row.sentence.clone(),
         under: Circumstances::default(),
         verdict: row.verdict.clone(),
+        pairs: Pair::all(report, &names),
     };
     let point = |row: &Row, name: &String| Some(row.behind.iter().find(|(known, _)| known == name)?.1.point);
     let of = |name: &String| (name.clone(), rows.iter().map(|row| point(row, name)).collect());
-    Across::on_devices(rows.iter().map(column).collect(), candidates.iter().map(of).collect(), tie)
+    Across::on_devices(
+        rows.iter().zip(reports).map(column).collect(),
+        candidates.iter().map(of).collect(),
+        tie,
+    )
 }

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use libm::log;
+use libm::{log, log1p, sqrt};
 use serde::Serialize;
 
 use super::{Comparison, FEWEST_TO_TEST, Side};
 use crate::journal::{Better, Run, Unit};
-use crate::statistics::{Estimate, Evidence};
+use crate::statistics::{Estimate, Evidence, median, median_test};
 use crate::verdict::better_of;
 use crate::verdict::goal::log_score;
+
+/// From here on Student's t is the normal distribution.
+const MANY_DEGREES: f64 = 1e6;
 
 /// How one number of one candidate changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,9 +32,17 @@ pub struct Change {
     /// `None` where it only informs.
     #[serde(flatten)]
     pub judged: Option<Judged>,
-    /// Two-sided p of this comparison alone; `None` where there are too few trials for a test.
     #[serde(skip)]
+    pub(super) p: Chance,
+}
+
+/// Two-sided p of one comparison alone; `None` where there are too few trials for a test.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Chance {
+    /// With what two runs of the same may differ by allowed for.
     pub(super) p: Option<f64>,
+    /// Without.
+    pub(super) of_these: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -41,6 +52,8 @@ pub struct Judged {
     /// The same after Holm's correction over everything judged.
     pub p_adjusted: f64,
     pub outcome: Comparison,
+    /// The two runs differ, certainly and by more than δ, but not by more than two runs of the same may.
+    pub apart: bool,
 }
 
 impl Change {
@@ -67,14 +80,13 @@ impl Change {
     }
 }
 
-/// How a metric of a phase changed. `None` where it was not measured in both runs, or as nothing in some trial: of
-/// zero there are no ratios.
+/// How a metric of a phase changed. `None` where it was not measured in both runs.
 pub(super) fn of_phase(
     before: &Run,
     after: &Run,
     candidate: &str,
-    phase: &str,
-    metric: &str,
+    (phase, metric): (&str, &str),
+    between_runs: f64,
 ) -> Option<Change> {
     let unit = before
         .trials
@@ -85,19 +97,59 @@ pub(super) fn of_phase(
         .flat_map(|observation| &observation.measurements)
         .find(|found| found.metric == metric)?
         .unit;
-    let logs = |run: &Run| -> Option<Vec<f64>> {
-        let sample = run.sample(candidate, phase, metric);
-        sample.into_iter().map(|(_, value)| (value > 0.0).then(|| log(value))).collect()
+    let values = |run: &Run| -> Vec<f64> {
+        run.sample(candidate, phase, metric).into_iter().map(|(_, value)| value).collect()
     };
-    change(candidate, Some(phase), metric, unit, [&logs(before)?, &logs(after)?])
+    let (one, other) = (values(before), values(after));
+    if one.iter().chain(&other).any(|value| *value <= 0.0) {
+        return with_nothing(candidate, phase, metric, unit, [&one, &other]);
+    }
+    let logs = |values: Vec<f64>| -> Vec<f64> { values.into_iter().map(log).collect() };
+    change(candidate, Some(phase), (metric, unit), [&logs(one), &logs(other)], between_runs)
 }
 
-/// How the goal as a whole changed. `None` where a phase that counts was not measured in both runs.
+/// How a number changed that was nothing in some trial: of that there are no ratios, and of its scale nothing is known. The
+/// medians stand for it, and signs decide.
+fn with_nothing(
+    candidate: &str,
+    phase: &str,
+    metric: &str,
+    unit: Unit,
+    [before, after]: [&[f64]; 2],
+) -> Option<Change> {
+    let n = before.len().min(after.len());
+    let (one, other) = (median(before)?, median(after)?);
+    let enough = n >= FEWEST_TO_TEST;
+    let ratio = match before.iter().chain(after).all(|value| *value == 0.0) {
+        true if enough => Estimate { point: 1.0, low: Some(1.0), high: Some(1.0), n },
+        true => Estimate::without_interval(1.0, n),
+        // Of nothing and nothing none is larger.
+        false if one == other => Estimate::without_interval(1.0, n),
+        false => Estimate::without_interval(other / one, n),
+    };
+    let p = enough.then(|| median_test(before, after));
+    Some(Change {
+        candidate: candidate.to_owned(),
+        phase: Some(phase.to_owned()),
+        metric: metric.to_owned(),
+        unit,
+        better: better_of(metric, unit),
+        before: Estimate::without_interval(one, before.len()),
+        after: Estimate::without_interval(other, after.len()),
+        ratio,
+        judged: None,
+        p: Chance { p, of_these: p },
+    })
+}
+
+/// How the goal as a whole changed. `None` where a phase that counts was not measured in each trial of both runs, or was
+/// nothing.
 pub(super) fn of_goal(
     before: Side<'_>,
     after: Side<'_>,
     weights: &BTreeMap<String, f64>,
     candidate: &str,
+    between_runs: f64,
 ) -> Option<Change> {
     let plan = before.plan;
     let metric = plan.goal.metric.as_str();
@@ -108,21 +160,23 @@ pub(super) fn of_goal(
     })?;
     // A score is a cost; shown as the metric itself, a rate must be turned over again.
     let sign = if better_of(metric, unit) == Better::Higher { -1.0 } else { 1.0 };
-    let logs = |run: &Run| -> Vec<f64> {
+    let logs = |run: &Run| -> Option<Vec<f64>> {
         let trials = run.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == candidate);
-        trials.filter_map(|trial| log_score(metric, weights, trial)).map(|score| sign * score).collect()
+        trials.map(|trial| log_score(metric, weights, trial).map(|score| sign * score)).collect()
     };
-    change(candidate, None, metric, unit, [&logs(before.run), &logs(after.run)])
+    change(candidate, None, (metric, unit), [&logs(before.run)?, &logs(after.run)?], between_runs)
 }
 
 fn change(
     candidate: &str,
     phase: Option<&str>,
-    metric: &str,
-    unit: Unit,
+    (metric, unit): (&str, Unit),
     [before, after]: [&[f64]; 2],
+    between_runs: f64,
 ) -> Option<Change> {
     let evidence = Evidence::between(after, before)?;
+    let allowed = if is_timed(unit) { allowing(&evidence, between_runs) } else { evidence };
+    let tested = |evidence: &Evidence| (evidence.count >= FEWEST_TO_TEST).then(|| evidence.p_different());
     Some(Change {
         candidate: candidate.to_owned(),
         phase: phase.map(str::to_owned),
@@ -133,6 +187,23 @@ fn change(
         after: Evidence::of(after)?.ratio(),
         ratio: evidence.ratio(),
         judged: None,
-        p: (evidence.count >= FEWEST_TO_TEST).then(|| evidence.p_different()),
+        p: Chance { p: tested(&allowed), of_these: tested(&evidence) },
     })
+}
+
+/// Whether it is the machine's mood, too, that makes it what it is; bytes and requests are not.
+fn is_timed(unit: Unit) -> bool {
+    matches!(unit, Unit::Seconds | Unit::BytesPerSecond | Unit::PerSecond)
+}
+
+/// The same with what each of two runs may be off by, as a standard deviation: that of the difference is known but for its own.
+fn allowing(evidence: &Evidence, between_runs: f64) -> Evidence {
+    let (own, runs) = (evidence.error * evidence.error, 2.0 * log1p(between_runs) * log1p(between_runs));
+    let doubt = own * own / evidence.degrees;
+    let degrees = (own + runs) * (own + runs) / doubt;
+    Evidence {
+        error: sqrt(own + runs),
+        degrees: if degrees.is_finite() { degrees.min(MANY_DEGREES) } else { MANY_DEGREES },
+        ..*evidence
+    }
 }

@@ -19,7 +19,7 @@ pub enum Comparison {
 /// What a ratio (ours over theirs, smaller is better) with its 1 − α interval and its p value, adjusted for whatever
 /// else was compared, amounts to. "Different" needs both: p ≤ α, and a ratio beyond 1 + tie or below its reciprocal.
 /// "Same" needs the whole interval to lie between those.
-pub(super) fn settled(ratio: &Estimate, adjusted_p: f64, alpha: f64, tie: f64) -> Comparison {
+pub fn settled(ratio: &Estimate, adjusted_p: f64, alpha: f64, tie: f64) -> Comparison {
     let (least, most) = (1.0 / (1.0 + tie), 1.0 + tie);
     if adjusted_p <= alpha && ratio.point > most {
         Comparison::Worse

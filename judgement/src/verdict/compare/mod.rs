@@ -13,7 +13,7 @@ mod tests;
 pub use change::Change;
 use change::Judged;
 pub use comparable::Side;
-pub use comparison::Comparison;
+pub use comparison::{Comparison, settled};
 pub use difference::Difference;
 
 use std::collections::BTreeMap;
@@ -26,13 +26,16 @@ use crate::statistics::{FEWEST, holm};
 use crate::verdict::weights;
 
 use change::{of_goal, of_phase};
-use comparison::settled;
 
 /// The probability, over all comparisons together, of calling anything different that is not.
 pub const ALPHA: f64 = 0.05;
 
 /// The fewest trials of each run with which anything is tested.
 const FEWEST_TO_TEST: usize = FEWEST as usize;
+
+/// By how much, as a standard deviation, two runs of the same may differ on a machine that works in real time: memory,
+/// layout, heat and neighbours are not the same a second time, and no test on two runs tells that from a change.
+pub const BETWEEN_RUNS: f64 = 0.03;
 
 /// Metrics shown beside the goal's: they inform, and decide nothing.
 const COSTS: [&str; 3] = ["cpu", "cpu_kernel", "device_written"];
@@ -57,6 +60,8 @@ pub struct RunComparison {
     pub alpha: f64,
     /// δ: smaller differences do not matter.
     pub tie: f64,
+    /// By how much (a standard deviation, as a share) times of two runs of the same may differ.
+    pub between_runs: f64,
     /// For each candidate its goal, then its phases: these are judged together.
     #[serde(rename = "comparisons")]
     pub judged: Vec<Change>,
@@ -129,8 +134,10 @@ impl History {
 }
 
 /// Compares two runs or more: the last with the first, and each with the one before it. All of it is judged together, so
-/// that the more is looked at, the stronger a change must be to be called one.
-pub fn compare(runs: &[Side<'_>]) -> Result<History, Incomparable> {
+/// that the more is looked at, the stronger a change must be to be called one. `between_runs` is by how much (a standard
+/// deviation, as a share) times of two runs of the same differ; where it is not known, [`BETWEEN_RUNS`] in real time, and
+/// nothing in simulated time.
+pub fn compare(runs: &[Side<'_>], between_runs: Option<f64>) -> Result<History, Incomparable> {
     let (Some(first), Some(last)) = (runs.first(), runs.last()) else {
         return Err(Incomparable { reasons: vec!["there is no run".to_owned()] });
     };
@@ -139,7 +146,7 @@ pub fn compare(runs: &[Side<'_>]) -> Result<History, Incomparable> {
     let mut reasons = Vec::new();
     let mut found = Vec::new();
     for (before, after) in pairs {
-        match changes(*before, *after) {
+        match changes(*before, *after, between_runs) {
             Ok(comparison) => found.push((before, after, comparison)),
             Err(wrong) if runs.len() < 3 => reasons.extend(wrong),
             Err(wrong) => {
@@ -170,7 +177,13 @@ pub fn compare(runs: &[Side<'_>]) -> Result<History, Incomparable> {
 }
 
 /// How two runs differ, not yet judged, or every reason why they cannot be compared.
-fn changes(before: Side<'_>, after: Side<'_>) -> Result<RunComparison, Vec<String>> {
+fn changes(
+    before: Side<'_>,
+    after: Side<'_>,
+    between_runs: Option<f64>,
+) -> Result<RunComparison, Vec<String>> {
+    let simulated = is_simulated(before.run) && is_simulated(after.run);
+    let between_runs = between_runs.unwrap_or(if simulated { 0.0 } else { BETWEEN_RUNS });
     let mut reasons = comparable::obstacles(&before, &after);
     let mut roll = Roll::of(before.run, after.run);
     if roll.common.is_empty() && roll.broken.is_empty() && reasons.is_empty() {
@@ -188,21 +201,28 @@ fn changes(before: Side<'_>, after: Side<'_>) -> Result<RunComparison, Vec<Strin
     for candidate in &roll.common.clone() {
         // A goal of one phase is that phase: judged once.
         if weights.len() > 1 {
-            judged.extend(of_goal(before, after, &weights, candidate));
+            let goal = of_goal(before, after, &weights, candidate, between_runs);
+            if goal.is_none() {
+                let why = format!("goal: {metric} was nothing, or not measured, in a phase that counts");
+                roll.left_out.push(LeftOut::new(candidate, why));
+            }
+            judged.extend(goal);
         }
-        let phase = |phase: &str, metric| of_phase(before.run, after.run, candidate, phase, metric);
+        let phase =
+            |phase: &str, metric| of_phase(before.run, after.run, candidate, (phase, metric), between_runs);
         for name in &headline {
             match phase(name, metric) {
                 Some(change) => judged.push(change),
-                None => roll.left_out.push(LeftOut::new(
-                    candidate,
-                    format!("{name}: no ratio, for {metric} was not measured in both runs, or as zero"),
-                )),
+                None => roll
+                    .left_out
+                    .push(LeftOut::new(candidate, format!("{name}: {metric} was not measured in both runs"))),
             }
         }
         let another_kernel = before.run.header.kernel() != after.run.header.kernel();
         for (name, cost) in costs_shown(before.run, &headline, metric, another_kernel) {
-            costs.extend(phase(name, cost));
+            // What nobody has is no cost.
+            let is_there = |change: &Change| change.before.point > 0.0 || change.after.point > 0.0;
+            costs.extend(phase(name, cost).filter(is_there));
         }
     }
     if judged.is_empty() && roll.broken.is_empty() {
@@ -211,6 +231,7 @@ fn changes(before: Side<'_>, after: Side<'_>) -> Result<RunComparison, Vec<Strin
     Ok(RunComparison {
         goal: Goal { metric: metric.to_owned(), weights },
         alpha: ALPHA,
+        between_runs,
         tie: before.plan.protocol.tie,
         judged,
         costs,
@@ -254,12 +275,22 @@ fn costs_shown<'a>(
 /// Holm's correction over everything that is judged, then the answer for each.
 fn judge(changes: &mut [&mut Change], tie: f64) {
     // What cannot be tested shows nothing.
-    let p_values: Vec<f64> = changes.iter().map(|change| change.p.unwrap_or(1.0)).collect();
-    let adjusted = holm(&p_values);
-    for (change, (p, p_adjusted)) in changes.iter_mut().zip(p_values.into_iter().zip(adjusted)) {
-        let outcome = settled(&change.cost_ratio(), p_adjusted, ALPHA, tie);
-        change.judged = Some(Judged { p, p_adjusted, outcome });
+    let p_values: Vec<f64> = changes.iter().map(|change| change.p.p.unwrap_or(1.0)).collect();
+    let of_these: Vec<f64> = changes.iter().map(|change| change.p.of_these.unwrap_or(1.0)).collect();
+    let adjusted = holm(&p_values).into_iter().zip(holm(&of_these));
+    for (change, (p, (p_adjusted, of_these))) in changes.iter_mut().zip(p_values.into_iter().zip(adjusted)) {
+        let by = |p: f64| settled(&change.cost_ratio(), p, ALPHA, tie);
+        let (outcome, these) = (by(p_adjusted), by(of_these));
+        let moved = matches!(these, Comparison::Better | Comparison::Worse);
+        let apart = outcome == Comparison::Undecided && moved;
+        change.judged = Some(Judged { p, p_adjusted, outcome, apart });
     }
+}
+
+/// Whether its trials were in simulated time.
+fn is_simulated(run: &Run) -> bool {
+    let mut trials = run.trials.iter().filter(|trial| trial.counts());
+    trials.any(|trial| trial.facts.contains_key("device.seconds"))
 }
 
 /// Which candidates are compared, and which are not.
@@ -347,6 +378,9 @@ fn cautions(before: &Side<'_>, after: &Side<'_>, found: &RunComparison) -> Vec<S
         "the runs are not randomised against each other: whatever else changed between them is in the numbers too"
             .to_owned(),
     );
+    if found.between_runs <= 0.0 && !(is_simulated(before.run) && is_simulated(after.run)) {
+        cautions.push("two runs cannot tell a change from an offset that one of them has as a whole, and none is allowed for".to_owned());
+    }
     if before.plan.goal != after.plan.goal
         || before.plan.protocol.tie.to_bits() != after.plan.protocol.tie.to_bits()
     {

@@ -84,9 +84,8 @@ fn observation(phase: &str, seconds: f64) -> Observation {
 
 fn compared(before: &Made, after: &Made) -> Result<RunComparison, Vec<String>> {
     let ((one_plan, one), (other_plan, other)) = (before.build(), after.build());
-    compare(&[Side { plan: &one_plan, run: &one }, Side { plan: &other_plan, run: &other }])
-        .map(|found| found.whole)
-        .map_err(|error| error.reasons)
+    let sides = [Side { plan: &one_plan, run: &one }, Side { plan: &other_plan, run: &other }];
+    compare(&sides, Some(0.0)).map(|found| found.whole).map_err(|error| error.reasons)
 }
 
 fn refusal(change: impl Fn(&mut Made)) -> Vec<String> {
@@ -294,7 +293,7 @@ fn a_change_without_a_cause_is_suspicious() {
 fn history(runs: &[Made]) -> Result<History, Vec<String>> {
     let built: Vec<(Plan, Run)> = runs.iter().map(Made::build).collect();
     let sides: Vec<Side<'_>> = built.iter().map(|(plan, run)| Side { plan, run }).collect();
-    compare(&sides).map_err(|error| error.reasons)
+    compare(&sides, Some(0.0)).map_err(|error| error.reasons)
 }
 
 #[test]
@@ -344,6 +343,96 @@ fn which_of_several_runs_does_not_belong_is_named() {
     let side = |at: usize| Side { plan: &runs[at].0, run: &runs[at].1 };
     let mut late = runs[0].1.clone();
     late.header.started = jiff::Timestamp::new(1_900_000_000, 0).unwrap();
-    let found = compare(&[side(0), Side { run: &late, ..side(1) }, side(2)]).unwrap();
+    let found = compare(&[side(0), Side { run: &late, ..side(1) }, side(2)], Some(0.0)).unwrap();
     assert!(found.whole.cautions.iter().any(|text| text.contains("not that of their dates")));
+}
+
+/// Two runs of one phase, by what each block wrote before and after.
+fn written(before: &[f64], after: &[f64]) -> RunComparison {
+    let build = |values: &[f64]| {
+        let mut made = Made::new(0, &[("a", [1.0, 1.0]), ("b", [1.0, 1.0])]);
+        made.plan["goal"] = json!({ "metric": "device_written", "weights": {} });
+        let plan: Plan = serde_json::from_value(made.plan.clone()).unwrap();
+        let mut events: Vec<Told> = vec![(None, made::started())];
+        for (block, value) in (1..).zip(values) {
+            events.push((None, made::block_started(block, 1, &["a", "b"])));
+            for (name, write) in [("a", *value), ("b", 4096.0)] {
+                let id = Some(made::id(block, name));
+                events.push((id.clone(), Event::TrialStarted {}));
+                for (phase, bytes) in [("write", write), ("read", 4096.0)] {
+                    let numbers = [("device_written", Unit::Bytes, bytes)];
+                    events.push((id.clone(), Event::Observation(made::measured(phase, &numbers))));
+                }
+                events.push((id, made::ended(None, 1.0)));
+            }
+            events.push((None, Event::BlockFinished { block, attempt: 1, invalid: None }));
+        }
+        events.push((None, Event::RunFinished { reason: "done".to_owned(), ending: None }));
+        let run = Run::derive(&plan, &made::journal(events)).unwrap();
+        (plan, run)
+    };
+    let ((one_plan, one), (other_plan, other)) = (build(before), build(after));
+    let sides = [Side { plan: &one_plan, run: &one }, Side { plan: &other_plan, run: &other }];
+    compare(&sides, None).unwrap().whole
+}
+
+#[test]
+fn what_was_nothing_and_is_something_in_every_block_is_a_regression() {
+    let some = [5e6, 5.1e6, 5e6, 5.2e6, 5e6, 5.1e6];
+    let of = |found: &RunComparison| {
+        let change = found.judged.iter().find(|change| change.candidate == "a").unwrap();
+        (change.subject().to_owned(), change.outcome().unwrap(), change.ratio.point)
+    };
+    let appeared = written(&[0.0; 6], &some);
+    assert_eq!(of(&appeared), ("write".to_owned(), Comparison::Worse, f64::INFINITY));
+    assert!(appeared.has_regression());
+    assert_eq!(appeared.left_out.len(), 1, "the goal as a whole has no ratio");
+    let gone = written(&some, &[0.0; 6]);
+    assert_eq!(of(&gone), ("write".to_owned(), Comparison::Better, 0.0));
+    // Nothing in both is the same, and three blocks against three are too few for signs.
+    assert_eq!(of(&written(&[0.0; 6], &[0.0; 6])).1, Comparison::Same);
+    assert_eq!(of(&written(&[0.0; 3], &some[..3])).1, Comparison::Undecided);
+    // Something in one block of six is nothing certain.
+    assert_eq!(of(&written(&[0.0; 6], &[0.0, 0.0, 5e6, 0.0, 0.0, 0.0])).1, Comparison::Undecided);
+}
+
+#[test]
+fn an_offset_of_a_run_is_hardly_ever_a_regression_and_a_large_one_still_is() {
+    let mut state = 5_u64;
+    let mut uniform = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    };
+    let mut normal =
+        move || libm::sqrt(-2.0 * libm::log(uniform())) * libm::cos(std::f64::consts::TAU * uniform());
+    let names = ["a", "b", "c"];
+    let mut found = [0, 0, 0];
+    for _ in 0..60 {
+        let [one, other] = [0, 1].map(|_| libm::exp(0.03 * normal()));
+        let run = |by: f64| Made::new(8, &names.map(|name| (name, [by, by]))).build();
+        let (before, after, slow) = (run(one), run(other), run(1.3 * other));
+        let regressed = |after: &(Plan, Run), between_runs| {
+            let side = |(plan, run): &(Plan, Run)| (plan.clone(), run.clone());
+            let ((one_plan, one), (other_plan, other)) = (side(&before), side(after));
+            let sides = [Side { plan: &one_plan, run: &one }, Side { plan: &other_plan, run: &other }];
+            u32::from(compare(&sides, between_runs).unwrap().has_regression())
+        };
+        found[0] += regressed(&after, Some(0.0));
+        found[1] += regressed(&after, None);
+        found[2] += regressed(&slow, None);
+    }
+    let [unsaid, allowed, slower] = found;
+    assert!(unsaid > 6 && allowed <= 3 && slower >= 57, "{found:?}");
+}
+
+#[test]
+fn bytes_have_no_offset_and_what_lies_within_one_is_marked() {
+    let found = written(&[1000.0; 6], &[1050.0; 6]);
+    let write = found.judged.iter().find(|change| change.subject() == "write").unwrap();
+    assert_eq!(write.outcome(), Some(Comparison::Worse));
+    let runs = [1.0, 1.06].map(|by| Made::new(8, &[("a", [by, by])]).build());
+    let sides = runs.each_ref().map(|(plan, run)| Side { plan, run });
+    let found = compare(&sides, None).unwrap().whole;
+    let marked = |change: &Change| change.judged.is_some_and(|judged| judged.apart);
+    assert!(found.judged.iter().all(marked) && !found.has_regression(), "{:?}", found.judged);
 }

@@ -4,14 +4,14 @@ use crate::journal::{Better, Trial};
 use crate::plan::Published;
 use crate::statistics::Evidence;
 
-use super::{Because, ByBlock, Now, PhaseEstimate, all_of, find, log_cost, word};
+use super::{Because, Bench, Now, PhaseEstimate, all_of, find, log_cost, word};
 
 /// Judges whether each of these candidates reaches the share `limit` of its number `of` (metric and phase): by the shares in its
 /// trials, since what makes one number larger in a trial mostly does so with the other.
 pub(super) fn judge(
     published: &Published,
     estimates: &[PhaseEstimate],
-    blocks: &ByBlock<'_>,
+    bench: Bench<'_>,
     candidates: &[String],
     limit: f64,
     (of_metric, of_phase): (&str, &str),
@@ -26,7 +26,7 @@ pub(super) fn judge(
             let (metric, phase) = (of.metric.clone(), of.phase.clone());
             move |trial: &Trial| Some(sign * log_cost(&metric, &phase, trial)?)
         };
-        let within = blocks.differences_of((candidate, log(own)), (candidate, log(whole)));
+        let within = bench.blocks.differences_of((candidate, log(own)), (candidate, log(whole)));
         let within = Evidence::of(&within).map(|evidence| evidence.ratio());
         let share = within.map_or(own.estimate.point / whole.estimate.point, |within| within.point);
         let of_ranges = || {
@@ -34,7 +34,9 @@ pub(super) fn judge(
             Some((own.0 / whole.1, own.1 / whole.0)).filter(|(low, high)| low.is_finite() && high.is_finite())
         };
         let bounds = within.and_then(|within| within.low.zip(within.high)).or_else(of_ranges);
-        let now = bounds.map_or(Now::CannotTell, |(low, high)| word(low >= limit, high < limit));
+        let error = bench.error(own);
+        let now =
+            bounds.map_or(Now::CannotTell, |(low, high)| word(low / error >= limit, high * error < limit));
         let because = Because::Share {
             candidate: candidate.clone(),
             of_metric: of_metric.to_owned(),
@@ -42,6 +44,7 @@ pub(super) fn judge(
             share,
             bounds: bounds.into(),
             limit,
+            error,
         };
         judged.push((now, share, because));
     }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Because, Now, judge_one, then_and_now};
+use super::{Because, Bench, Now, then_and_now};
 use crate::journal::Unit;
 use crate::plan::{Bytes, Claim, DeviceSource, Of, Plan, Published};
-use crate::verdict::{ByBlock, Estimate, PhaseEstimate};
+use crate::verdict::{ByBlock, Estimate, PhaseEstimate, ThenAndNow};
 
 fn estimate(candidate: &str, n: usize, (min, point, max): (f64, f64, f64)) -> PhaseEstimate {
     PhaseEstimate {
@@ -39,8 +39,15 @@ fn better(one: &[&str], than: &[&str], by: f64) -> Claim {
     Claim::Better { better: names(one), than: names(than), by, than_phase: None, of: Of::default() }
 }
 
+/// On a real device.
+fn judge_one(published: &Published, estimates: &[PhaseEstimate]) -> ThenAndNow {
+    let weights = BTreeMap::new();
+    let bench = Bench { blocks: &ByBlock::default(), weights: &weights, tie: 0.03, error: 1.0 };
+    super::judge_one(published, estimates, bench)
+}
+
 fn now(claim: Claim, estimates: &[PhaseEstimate]) -> Now {
-    judge_one(&published(claim), estimates, &ByBlock::default(), 0.03).now
+    judge_one(&published(claim), estimates).now
 }
 
 #[test]
@@ -103,7 +110,7 @@ fn spread_is_of_the_best_and_the_worst() {
         estimate("b", 3, (1.2, 1.2, 1.2)),
         estimate("c", 3, (2.0, 2.0, 2.1)),
     ];
-    let spread = |factor| Claim::Spread { among: Vec::new(), spread: factor };
+    let spread = |factor| Claim::Spread { among: Vec::new(), spread: factor, at_most: None };
     assert_eq!(now(spread(1.8), &estimates), Now::Holds);
     assert_eq!(now(spread(2.5), &estimates), Now::NoLongerHolds);
     let alike = Claim::Alike { alike: names(&["a", "b", "c"]), within: 0.1, of: Of::default() };
@@ -114,7 +121,7 @@ fn spread_is_of_the_best_and_the_worst() {
 fn what_was_not_measured_is_named() {
     let estimates = [estimate("a", 3, (1.0, 1.0, 1.0))];
     let published = published(better(&["a"], &["gone"], 1.0));
-    let judged = judge_one(&published, &estimates, &ByBlock::default(), 0.03);
+    let judged = judge_one(&published, &estimates);
     assert_eq!((judged.now, judged.missing.clone()), (Now::CannotTell, names(&["gone"])));
     assert_eq!(judged.because, Because::NotMeasured);
 }
@@ -128,7 +135,7 @@ fn rates_are_better_when_higher() {
     };
     let published = Published { metric: "throughput".to_owned(), ..published(better(&["a"], &["b"], 1.5)) };
     let estimates = [rate("a", 200.0), rate("b", 100.0)];
-    let judged = judge_one(&published, &estimates, &ByBlock::default(), 0.03);
+    let judged = judge_one(&published, &estimates);
     assert_eq!(judged.now, Now::Holds);
     assert!(matches!(judged.because, Because::Pair { ratio, .. } if (ratio - 2.0).abs() < 1e-9));
 }
@@ -149,7 +156,7 @@ fn what_is_reached_is_a_share_of_another_number() {
             of_phase: Some(of_phase.to_owned()),
         };
         let published = Published { metric: "rate".to_owned(), ..published(claim) };
-        let judged = judge_one(&published, &estimates, &ByBlock::default(), 0.03);
+        let judged = judge_one(&published, &estimates);
         assert_eq!(judged.missing, names(&["gone"]));
         (judged.now, judged.because)
     };
@@ -174,4 +181,76 @@ fn nothing_is_said_of_cpu_where_it_is_free() {
     plan.device.source = DeviceSource::Model { name: "hdd-7200".to_owned(), size: Bytes(80 << 30) };
     let free = &then_and_now(&plan, &estimates, &ByBlock::default())[0];
     assert_eq!((free.now, &free.because), (Now::CannotTell, &Because::CpuIsFree));
+}
+
+/// The demo's plan on a modelled disk, with these findings.
+fn modelled(findings: Vec<Published>) -> Plan {
+    let mut plan: Plan = serde_json::from_str(include_str!("../../../../tests/runs/demo/plan.json")).unwrap();
+    plan.device.source = DeviceSource::Model { name: "hdd-7200".to_owned(), size: Bytes(80 << 30) };
+    plan.published = findings;
+    let encrypted = crate::plan::Candidate {
+        name: "ext4+luks2".to_owned(),
+        encryption: "luks2".to_owned(),
+        ..crate::plan::Candidate::plain("ext4")
+    };
+    let compressed = crate::plan::Candidate {
+        name: "btrfs+zstd".to_owned(),
+        mount: vec!["compress=zstd".to_owned()],
+        ..crate::plan::Candidate::plain("btrfs")
+    };
+    plan.candidates.extend([encrypted, compressed]);
+    plan
+}
+
+fn told(claim: Claim, estimates: &[PhaseEstimate]) -> (Now, Because) {
+    let found = then_and_now(&modelled(vec![published(claim)]), estimates, &ByBlock::default());
+    (found[0].now, found[0].because.clone())
+}
+
+#[test]
+fn nothing_is_told_of_encryption_or_compression_where_cpu_is_free() {
+    let of = |name: &str, value: f64| estimate(name, 3, (value, value, value));
+    let estimates = [of("ext4", 1.0), of("ext4+luks2", 9.0), of("btrfs+zstd", 9.0), of("xfs", 2.5)];
+    for other in ["ext4+luks2", "btrfs+zstd"] {
+        let free = (Now::CannotTell, Because::CpuIsFree);
+        assert_eq!(told(better(&["ext4"], &[other], 1.0), &estimates), free);
+        let claim = Claim::Alike { alike: names(&["ext4", other]), within: 0.1, of: Of::default() };
+        assert_eq!(told(claim, &estimates), free);
+    }
+    assert_eq!(told(better(&["ext4"], &["xfs"], 1.0), &estimates).0, Now::Holds);
+    // Of a spread the others are left.
+    let among = names(&["ext4", "ext4+luks2", "btrfs+zstd", "xfs"]);
+    let spread = |spread| Claim::Spread { among: among.clone(), spread, at_most: None };
+    assert_eq!(told(spread(5.0), &estimates).0, Now::NoLongerHolds);
+    assert_eq!(told(spread(1.5), &estimates).0, Now::Holds);
+}
+
+#[test]
+fn nothing_is_told_within_what_a_model_may_be_off_by() {
+    let of = |name: &str, value: f64| estimate(name, 3, (value, value, value));
+    let estimates = [of("a", 1.0), of("b", 1.4), of("c", 1.6)];
+    let claim = |other: &str, by: f64| better(&["a"], &[other], by);
+    assert_eq!(told(claim("b", 1.0), &estimates).0, Now::CannotTell);
+    assert_eq!(told(claim("c", 1.0), &estimates).0, Now::Holds);
+    assert_eq!(told(claim("b", 2.0), &estimates).0, Now::CannotTell);
+    assert_eq!(told(claim("b", 3.0), &estimates).0, Now::NoLongerHolds);
+    assert!(matches!(told(claim("b", 1.0), &estimates).1, Because::Pair { error: 1.5, .. }));
+    // What was asked of the device is counted.
+    let bytes: Vec<PhaseEstimate> = estimates
+        .iter()
+        .map(|one| PhaseEstimate { metric: "device_written".to_owned(), unit: Unit::Bytes, ..one.clone() })
+        .collect();
+    let written = Published { metric: "device_written".to_owned(), ..published(claim("b", 1.0)) };
+    let found = then_and_now(&modelled(vec![written]), &bytes, &ByBlock::default());
+    assert_eq!(found[0].now, Now::Holds);
+}
+
+#[test]
+fn nearly_twice_does_not_hold_where_it_is_nearly_four_times() {
+    let of = |name: &str, value: f64| estimate(name, 3, (value, value, value));
+    let judged = |worst: f64| {
+        let estimates = [of("a", 1.0), of("b", 1.2), of("c", worst)];
+        now(Claim::Spread { among: Vec::new(), spread: 1.8, at_most: Some(2.0) }, &estimates)
+    };
+    assert_eq!([1.5, 1.9, 3.6].map(judged), [Now::NoLongerHolds, Now::Holds, Now::NoLongerHolds]);
 }

@@ -1,0 +1,200 @@
+//! How much one number of a phase changed with the kernel, and what of that is certain.
+
+use serde::Serialize;
+
+use crate::journal::Unit;
+use crate::report::number::{Scale, decimals, fixed};
+use crate::statistics::{Estimate, Evidence, FEWEST, holm, median, sign_test};
+use crate::verdict::{ALPHA, Comparison, settled};
+
+/// What is compared: its title, its unit, and the metrics it is the sum of.
+pub(super) type Measure = (&'static str, Unit, &'static [&'static str]);
+
+pub(super) const TIME: &str = "time";
+pub(super) const MEASURES: [Measure; 4] = [
+    (TIME, Unit::Seconds, &["durable"]),
+    ("requests", Unit::Count, &["device_reads", "device_writes"]),
+    ("bytes", Unit::Bytes, &["device_read", "device_written"]),
+    ("flushes", Unit::Count, &["device_flushes"]),
+];
+
+/// The medians over all blocks.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Change {
+    pub(super) measure: &'static str,
+    unit: Unit,
+    before: f64,
+    after: f64,
+    /// After over before within blocks; `None` where one of them is nothing.
+    ratio: Option<Estimate>,
+    pub(super) outcome: Outcome,
+    /// After and before, block by block.
+    #[serde(skip)]
+    blocks: Vec<(f64, f64)>,
+    /// Two-sided, of this number alone.
+    #[serde(skip)]
+    p: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Outcome {
+    /// More, beyond a tie, and no chance with everything that is compared taken together.
+    Regression,
+    /// Less, likewise.
+    Gain,
+    /// Shown to be within a tie.
+    Unchanged,
+    /// None of these.
+    Untold,
+}
+
+impl Change {
+    /// Not judged yet.
+    pub(super) fn of((measure, unit, _): Measure, blocks: Vec<(f64, f64)>) -> Option<Self> {
+        let after = median(&blocks.iter().map(|(after, _)| *after).collect::<Vec<_>>())?;
+        let before = median(&blocks.iter().map(|(_, before)| *before).collect::<Vec<_>>())?;
+        Some(Change { measure, unit, before, after, ratio: None, outcome: Outcome::Untold, blocks, p: 1.0 })
+    }
+
+    /// Logs of the ratios within blocks; `None` where something was nothing.
+    fn differences(&self) -> Option<Vec<f64>> {
+        let log = |value: f64| (value > 0.0).then(|| libm::log(value));
+        self.blocks.iter().map(|(after, before)| Some(log(*after)? - log(*before)?)).collect()
+    }
+
+    /// In how many blocks it was more after, and in how many less.
+    fn signs(&self) -> (usize, usize) {
+        let count = |is: fn(&(f64, f64)) -> bool| self.blocks.iter().filter(|pair| is(pair)).count();
+        (count(|(after, before)| after > before), count(|(after, before)| after < before))
+    }
+
+    fn judge(&mut self, p: f64, tie: f64) {
+        let (up, down) = self.signs();
+        self.outcome = match self.ratio {
+            _ if self.blocks.len() < FEWEST as usize => Outcome::Untold,
+            Some(ratio) => match settled(&ratio, p, ALPHA, tie) {
+                Comparison::Worse => Outcome::Regression,
+                Comparison::Better => Outcome::Gain,
+                Comparison::Same => Outcome::Unchanged,
+                Comparison::Undecided => Outcome::Untold,
+            },
+            None if up + down == 0 => Outcome::Unchanged,
+            None if p > ALPHA => Outcome::Untold,
+            None if up > down => Outcome::Regression,
+            None => Outcome::Gain,
+        };
+    }
+
+    /// How large the change is, whichever way.
+    pub(super) fn size(&self) -> f64 {
+        libm::fabs(libm::log(self.times()))
+    }
+
+    fn times(&self) -> f64 {
+        self.ratio.map_or(self.after / self.before, |ratio| ratio.point)
+    }
+
+    /// `+72%`.
+    pub(super) fn share(&self) -> String {
+        let share = (self.times() - 1.0) * 100.0;
+        if !share.is_finite() {
+            return "from none".to_owned();
+        }
+        let digits = usize::from(share.abs() < 9.95);
+        format!("{}{:.digits$}%", if share < 0.0 { '−' } else { '+' }, share.abs())
+    }
+
+    /// `638 → 1096 ms, +72%`; one value where it stayed as it was.
+    pub(super) fn shown(&self) -> String {
+        let scale = Scale::suited(self.unit, [self.before, self.after].into_iter());
+        let shown = |value: f64| {
+            let value = value / scale.divisor;
+            let digits = if self.unit == Unit::Count { 0 } else { decimals(value, Some(0.01)).max(0) };
+            fixed(value, digits)
+        };
+        let label = if scale.label.is_empty() { String::new() } else { format!(" {}", scale.label) };
+        let both = || format!("{} → {}{label}", shown(self.before), shown(self.after));
+        match self.outcome {
+            Outcome::Unchanged => format!("{}{label}", shown(self.after)),
+            Outcome::Untold => format!("{}, not told", both()),
+            Outcome::Regression | Outcome::Gain => format!("{}, {}", both(), self.share()),
+        }
+    }
+}
+
+/// The weight, in degrees of freedom, with which the middle variance of all phases counts against a smaller one.
+const LIFT: f64 = 4.0;
+
+/// Each sample by itself, but for a variance below the middle one of all phases: of three blocks nobody knows how noisy a phase
+/// is, and of many one agrees by chance. A larger one stands, since phases differ in how noisy they are.
+fn among(samples: &[Vec<f64>]) -> Vec<Evidence> {
+    let mut found: Vec<Evidence> = samples.iter().filter_map(|sample| Evidence::of(sample)).collect();
+    let variance = |one: &Evidence| one.error * one.error * one.count as f64;
+    let known = found.iter().map(variance).filter(|variance| variance.is_finite());
+    let Some(middle) = median(&known.collect::<Vec<_>>()) else { return found };
+    for one in found.iter_mut().filter(|one| variance(one) < middle) {
+        let lifted = (one.degrees * variance(one) + LIFT * middle) / (one.degrees + LIFT);
+        (one.error, one.degrees) = (libm::sqrt(lifted / one.count as f64), one.degrees + LIFT);
+    }
+    found
+}
+
+/// The same number of phases that went through the same blocks: each in the light of all.
+pub(super) fn weigh(changes: &mut [&mut Change]) {
+    let samples: Vec<Option<Vec<f64>>> = changes.iter().map(|change| change.differences()).collect();
+    let known: Vec<Vec<f64>> = samples.iter().flatten().cloned().collect();
+    let mut found = among(&known).into_iter();
+    for (change, sample) in changes.iter_mut().zip(samples) {
+        let evidence = sample.as_ref().and_then(|sample| Some((found.next()?, sample)));
+        change.ratio = evidence.map(|(evidence, _)| evidence.ratio());
+        let (up, down) = change.signs();
+        change.p = match evidence {
+            _ if change.blocks.len() < FEWEST as usize => 1.0,
+            None => sign_test(up, down),
+            // Where blocks were set aside, the signs of all of them must say it, too.
+            Some((evidence, sample)) if evidence.count < sample.len() => {
+                evidence.p_different().max(sign_test(up, down))
+            }
+            Some((evidence, _)) => evidence.p_different(),
+        };
+    }
+}
+
+/// All of them together: the more is compared, the clearer a change must be.
+pub(super) fn judge(changes: &mut [&mut Change], tie: f64) {
+    let p: Vec<f64> = changes.iter().map(|change| change.p).collect();
+    for (change, p) in changes.iter_mut().zip(holm(&p)) {
+        change.judge(p, tie);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Change, MEASURES, Outcome, judge, weigh};
+
+    #[test]
+    fn more_requests_are_a_regression_and_fewer_a_gain() {
+        let of = |blocks: usize, values: (f64, f64)| {
+            let mut change = Change::of(MEASURES[1], vec![values; blocks]).unwrap();
+            weigh(&mut [&mut change]);
+            judge(&mut [&mut change], 0.03);
+            (change.shown(), change.outcome)
+        };
+        for (before, after, blocks, shown, outcome) in [
+            (200.0, 220.0, 3, "200 → 220, +10%", Outcome::Regression),
+            (200.0, 150.0, 3, "200 → 150, −25%", Outcome::Gain),
+            (200.0, 201.0, 3, "201", Outcome::Unchanged),
+            // One block, or two, show nothing; nor do three signs.
+            (200.0, 220.0, 1, "200 → 220, not told", Outcome::Untold),
+            (200.0, 200.0, 2, "200 → 200, not told", Outcome::Untold),
+            (0.0, 3.0, 3, "0 → 3, not told", Outcome::Untold),
+            (0.0, 3.0, 6, "0 → 3, from none", Outcome::Regression),
+            (3.0, 0.0, 6, "3 → 0, −100%", Outcome::Gain),
+            (0.0, 0.0, 3, "0", Outcome::Unchanged),
+        ] {
+            assert_eq!(of(blocks, (after, before)), (shown.to_owned(), outcome));
+        }
+        assert_eq!(Change::of(MEASURES[1], Vec::new()), None);
+    }
+}
