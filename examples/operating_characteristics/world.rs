@@ -31,6 +31,20 @@ pub(crate) enum Noise {
     CarryOver,
     /// Each candidate's trials follow one another with a correlation of 0.7.
     Correlated,
+    /// None at all, but whoever is not the best takes 9 in some trials and 12 in the others, against always 9.
+    Steps,
+    /// Normal; that of one candidate is twenty times the nominal one.
+    OneLoud,
+    /// Normal; that of half the candidates is twenty times the nominal one.
+    HalfLoud,
+    /// Normal, and trials of which one in ten fails.
+    Failing,
+    /// Normal, and the best fails in block 5.
+    BestFails,
+    /// Each candidate's trials follow one another with a correlation of 0.3.
+    Resembling,
+    /// Normal, and an offset of 2 % by candidate that stays as it is for the whole run.
+    Offset,
 }
 
 /// Every noise model with its name in the table.
@@ -46,6 +60,29 @@ pub(crate) const NOISES: [(Noise, &str); 9] = [
     (Noise::Correlated, "lag-1 correlation 0.7"),
 ];
 
+/// What the rule is hard put to, with its name in the table.
+pub(crate) const HARD: [(Noise, &str); 7] = [
+    (Noise::Steps, "steps: 9 or 12 (30 %), against always 9"),
+    (Noise::OneLoud, "one candidate x20 as noisy"),
+    (Noise::HalfLoud, "half of them x20 as noisy"),
+    (Noise::Failing, "one trial in ten fails"),
+    (Noise::BestFails, "the best fails in block 5"),
+    (Noise::Resembling, "lag-1 correlation 0.3"),
+    (Noise::Offset, "an offset held fixed, 2 %"),
+];
+
+/// How often a step comes, and how high it is.
+const STEP_SHARE: f64 = 0.3;
+const STEP: [f64; 2] = [9.0, 12.0];
+
+/// When the best fails, and how often others do.
+const FAILS_IN: u32 = 5;
+const FAILING_SHARE: f64 = 0.1;
+
+/// How many times as noisy as the others the loud ones are, and what an offset strays by.
+const LOUD: f64 = 20.0;
+const OFFSET: f64 = 0.02;
+
 /// Candidates with their true centres, tried on one device.
 #[derive(Debug)]
 pub(crate) struct World {
@@ -56,6 +93,8 @@ pub(crate) struct World {
     nominal: f64,
     seed: u64,
     last: Vec<f64>,
+    offsets: Vec<f64>,
+    failed: Vec<bool>,
     block: u32,
 }
 
@@ -68,18 +107,41 @@ impl World {
         seed: u64,
     ) -> World {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let centres = centres(&mut || normal(&mut random));
-        let deviation = |random: &mut Xoshiro256PlusPlus| match noise {
+        let mut centres = centres(&mut || normal(&mut random));
+        // Who is in no way like the others is anywhere among them.
+        let odd = match noise {
+            Noise::Steps | Noise::OneLoud | Noise::HalfLoud => random.next_u64() as usize % centres.len(),
+            _ => 0,
+        };
+        if noise == Noise::Steps {
+            let mean = STEP_SHARE * libm::log(STEP[1] / STEP[0]);
+            centres = (0..centres.len()).map(|at| if at == odd { 0.0 } else { mean }).collect();
+        }
+        let deviation = |(at, random): (usize, &mut Xoshiro256PlusPlus)| match noise {
             Noise::Unequal => nominal * 0.5 * libm::pow(4.0, uniform(random)),
+            Noise::OneLoud if at == odd => LOUD * nominal,
+            Noise::HalfLoud if (at + odd) % 2 == 0 => LOUD * nominal,
             _ => nominal,
         };
-        let deviations = centres.iter().map(|_| deviation(&mut random)).collect();
+        let deviations = (0..centres.len()).map(|at| deviation((at, &mut random))).collect();
         let last = centres.iter().map(|_| normal(&mut random)).collect();
-        World { random, deviations, noise, nominal, seed, last, block: 0, centres }
+        let offset = |random: &mut Xoshiro256PlusPlus| match noise {
+            Noise::Offset => OFFSET * normal(random),
+            _ => 0.0,
+        };
+        let offsets = centres.iter().map(|_| offset(&mut random)).collect();
+        let failed = vec![false; centres.len()];
+        World { random, deviations, noise, nominal, seed, last, offsets, failed, block: 0, centres }
     }
 
     pub(crate) fn centres(&self) -> &[f64] {
         &self.centres
+    }
+
+    /// The centre of the best of those that have not failed.
+    pub(crate) fn best(&self) -> f64 {
+        let left = self.centres.iter().zip(&self.failed).filter(|(_, failed)| !**failed);
+        left.map(|(centre, _)| *centre).fold(f64::INFINITY, f64::min)
     }
 
     /// The log times of one block of those still racing.
@@ -90,8 +152,15 @@ impl World {
         let mut times = vec![None; self.centres.len()];
         let mut before = None;
         for (place, candidate) in order.into_iter().enumerate() {
-            let mut time =
-                self.centres[candidate] + shared + self.deviations[candidate] * self.unit_noise(candidate);
+            let mut time = self.offsets[candidate]
+                + match self.noise {
+                    Noise::Steps => self.step(candidate),
+                    _ => {
+                        self.centres[candidate]
+                            + shared
+                            + self.deviations[candidate] * self.unit_noise(candidate)
+                    }
+                };
             time += match self.noise {
                 Noise::Outliers if uniform(&mut self.random) < ODD_SHARE => libm::log(3.0),
                 Noise::Drift => 0.5 * self.nominal * f64::from(self.block),
@@ -100,7 +169,15 @@ impl World {
                 _ => 0.0,
             };
             before = Some(candidate);
-            times[candidate] = Some(time);
+            let fails = match self.noise {
+                Noise::Failing => uniform(&mut self.random) < FAILING_SHARE,
+                Noise::BestFails if self.block + 1 == FAILS_IN => {
+                    !self.failed.contains(&true) && self.centres[candidate] <= self.best()
+                }
+                _ => false,
+            };
+            self.failed[candidate] |= fails;
+            times[candidate] = Some(if fails { f64::NAN } else { time });
         }
         self.block += 1;
         times
@@ -115,12 +192,21 @@ impl World {
                 value / libm::sqrt(squares)
             }
             Noise::Modes => 0.436 * value + if uniform(&mut self.random) < 0.5 { 0.9 } else { -0.9 },
-            Noise::Correlated => {
-                self.last[candidate] = 0.7 * self.last[candidate] + libm::sqrt(0.51) * value;
-                self.last[candidate]
-            }
+            Noise::Correlated => self.after_the_last(candidate, 0.7, value),
+            Noise::Resembling => self.after_the_last(candidate, 0.3, value),
             _ => value,
         }
+    }
+
+    fn after_the_last(&mut self, candidate: usize, correlation: f64, value: f64) -> f64 {
+        let own = libm::sqrt(1.0 - correlation * correlation);
+        self.last[candidate] = correlation * self.last[candidate] + own * value;
+        self.last[candidate]
+    }
+
+    fn step(&mut self, candidate: usize) -> f64 {
+        let steps = self.centres[candidate] > 0.0 && uniform(&mut self.random) < STEP_SHARE;
+        libm::log(STEP[usize::from(steps)])
     }
 }
 

@@ -190,7 +190,7 @@ fn mark(report: &Report<'_>, own: &PhaseEstimate, times: Option<f64>, best: &Pha
     let log = |trial: &Trial| trial.value(&own.phase, &own.metric).map(libm::log);
     let unsure = || {
         let pairs = report.blocks.differences(&own.candidate, &best.candidate, log);
-        let ratio = Evidence::of(&pairs).map(|evidence| evidence.ratio());
+        let ratio = Evidence::of(&pairs).map(|evidence| evidence.ratio_at_the_stop());
         ratio.and_then(|ratio| Some(ratio.low? <= 1.0 && ratio.high? >= 1.0)).unwrap_or(false)
     };
     match times {

@@ -8,7 +8,7 @@
 use libm::{exp, sqrt};
 
 use super::distribution::{fair_coin_tail, student_quantile, student_tail};
-use super::estimate::{CONFIDENCE, Estimate};
+use super::estimate::{AT_THE_STOP, CONFIDENCE, Estimate};
 use super::sample::{mean, median};
 
 /// Nothing is concluded from fewer blocks.
@@ -25,6 +25,14 @@ const FEWEST_TO_SET_ASIDE: usize = 4;
 
 /// Where values were set aside, the signs of all must say the same with this one-sided p.
 const BACKED: f64 = 0.05;
+
+/// Values that agree to the last digit come in steps, and a step that comes in so many of all trials is not to be missed
+/// with more than this probability, over all that is compared.
+const STEPPING: f64 = 0.3;
+const MISSED: f64 = 0.05;
+
+/// Rounding of logs makes equal differences differ by less.
+const LAST_DIGIT: f64 = 1e-12;
 
 /// More blocks are not worth promising, nor does `resume --more` take them.
 const MOST_BLOCKS: usize = 1000;
@@ -59,10 +67,17 @@ impl Evidence {
 
     /// Each sample in the light of all: pairs that went through the same blocks. None of them may be empty.
     pub fn among(samples: &[Vec<f64>]) -> Vec<Evidence> {
+        Self::at_sites(samples, &[])
+    }
+
+    /// The same of values that come from several sites, where each of each sample does: a site of which nothing would be left
+    /// is no outlier.
+    pub fn at_sites(samples: &[Vec<f64>], sites: &[Vec<usize>]) -> Vec<Evidence> {
         let spreads: Vec<f64> = samples.iter().filter_map(|values| spread(values)).collect();
         let typical = median(&spreads).unwrap_or(0.0);
-        let moments: Vec<(f64, f64, f64)> =
-            samples.iter().filter_map(|values| moments(&kept(values, typical))).collect();
+        let sites_of = |at: usize| sites.get(at).map_or(&[][..], Vec::as_slice);
+        let kept = samples.iter().enumerate().map(|(at, values)| kept(values, sites_of(at), typical));
+        let moments: Vec<(f64, f64, f64)> = kept.filter_map(|values| moments(&values)).collect();
         let variances = moments.iter().filter(|(_, _, count)| *count > 1.0).map(|(_, variance, _)| *variance);
         let common = mean(&variances.collect::<Vec<_>>()).unwrap_or(0.0);
         let several = samples.len() > 1;
@@ -95,6 +110,7 @@ impl Evidence {
     }
 
     fn new(difference: f64, variance: f64, degrees: f64, count: f64) -> Evidence {
+        let variance = if variance < LAST_DIGIT * LAST_DIGIT { 0.0 } else { variance };
         let error = if count > 1.0 { sqrt(variance / count) } else { f64::INFINITY };
         // Counts are of blocks: no loss.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -103,19 +119,36 @@ impl Evidence {
 
     /// As an estimate, with an interval of [`CONFIDENCE`] from [`FEWEST`] values on.
     pub fn estimate(&self) -> Estimate {
-        let reach = match self.error {
-            error if error > 0.0 => error * student_quantile(0.5 + 0.5 * CONFIDENCE, self.degrees),
-            _ => 0.0,
-        };
-        let sure = self.count >= FEWEST as usize && reach.is_finite();
-        let end = |end: f64| sure.then_some(end);
-        let (low, high) = (end(self.difference - reach), end(self.difference + reach));
-        Estimate { point: self.difference, low, high, n: self.count }
+        self.estimate_at(CONFIDENCE, FEWEST as usize)
     }
 
     /// Of logs: as a ratio.
     pub fn ratio(&self) -> Estimate {
         self.estimate().map(exp)
+    }
+
+    /// As [`estimate`](Self::estimate), of a run that ends when it has seen enough: that it looked so often, and ends where chance
+    /// pleases, is made up for by a [wider interval](AT_THE_STOP). There is none where values agree to the last digit and are too
+    /// few to have seen a step.
+    pub fn estimate_at_the_stop(&self) -> Estimate {
+        let steps = self.error <= 0.0;
+        self.estimate_at(AT_THE_STOP, if steps { agreeing(1) } else { FEWEST as usize })
+    }
+
+    /// Of logs: as a ratio.
+    pub fn ratio_at_the_stop(&self) -> Estimate {
+        self.estimate_at_the_stop().map(exp)
+    }
+
+    fn estimate_at(&self, confidence: f64, fewest: usize) -> Estimate {
+        let reach = match self.error {
+            error if error > 0.0 => error * student_quantile(0.5 + 0.5 * confidence, self.degrees),
+            _ => 0.0,
+        };
+        let sure = self.count >= fewest && reach.is_finite();
+        let end = |end: f64| sure.then_some(end);
+        let (low, high) = (end(self.difference - reach), end(self.difference + reach));
+        Estimate { point: self.difference, low, high, n: self.count }
     }
 
     /// One-sided p: the probability, were the difference `bound` or less, of one at least this large.
@@ -134,14 +167,19 @@ impl Evidence {
         (2.0 * self.p_above(0.0).min(self.p_below(0.0))).min(1.0)
     }
 
-    /// How many values the sample that this is of must have before their signs say without any scale that the difference is
-    /// above 0 (the sign test, Dixon & Mood 1946), those to come agreeing; 0 where nothing was set aside. A third of a small
-    /// sample may lie outside by chance, and what is left then looks surer than it is.
-    pub fn backed_from(&self, sample: &[f64]) -> usize {
-        let against = sample.iter().filter(|value| **value <= 0.0).count();
+    /// How many values the sample that this is of must have before it may say that the difference is above `bound`, should those to
+    /// come agree; 0 where nothing speaks against it. Where values were set aside, the signs of all must say so, without any scale
+    /// (the sign test, Dixon & Mood 1946): a third of a small sample may lie outside by chance, and what is left then looks surer
+    /// than it is; below 0, which asks for less, it is enough that none of them speaks against it. Where most agree to the last digit, there must be enough to have seen a step, among so many pairs.
+    pub fn backed_from(&self, sample: &[f64], bound: f64, pairs: usize) -> usize {
+        let steps = spread(sample).is_some_and(|spread| spread < LAST_DIGIT);
+        let agreeing = if steps && sample.len() > 1 { agreeing(pairs) } else { 0 };
+        let against = sample.iter().filter(|value| **value <= bound).count();
         let backed = |tosses: &usize| fair_coin_tail(*tosses, against) <= BACKED;
+        let unasked = self.count == sample.len() || (bound < 0.0 && against == 0);
         // Who has enough need not know with how few it would have had.
-        if self.count == sample.len() { 0 } else { (sample.len()..).find(backed).unwrap_or(usize::MAX) }
+        let signs = if unasked { 0 } else { (sample.len()..).find(backed).unwrap_or(usize::MAX) };
+        signs.max(agreeing)
     }
 
     /// How many blocks in all it would take to make [`p_above`](Self::p_above) at most the `level` that so many blocks have,
@@ -166,6 +204,17 @@ impl Evidence {
     }
 }
 
+/// How many values must agree to the last digit before nothing else is thought of, in each of so many pairs: after 9 a step
+/// that comes in 3 of 10 trials would have been seen with 96 %.
+fn agreeing(pairs: usize) -> usize {
+    let enough = |count: &usize| powi(1.0 - STEPPING, *count) <= MISSED / pairs.max(1) as f64;
+    (1..MOST_BLOCKS).find(enough).unwrap_or(MOST_BLOCKS)
+}
+
+fn powi(base: f64, exponent: usize) -> f64 {
+    std::iter::repeat_n(base, exponent).product()
+}
+
 /// Mean, variance (0 for one value) and count.
 fn moments(values: &[f64]) -> Option<(f64, f64, f64)> {
     let (centre, count) = (mean(values)?, values.len() as f64);
@@ -181,14 +230,20 @@ fn spread(values: &[f64]) -> Option<f64> {
 }
 
 /// Those no further than [`REACH`] typical deviations from the median, the sample's own or all samples', whichever is larger.
-/// All where few are there, where they mostly agree to the last digit, or where a third would go: then nobody can tell
-/// which are the outliers.
-fn kept(values: &[f64], typical: f64) -> Vec<f64> {
+/// All where few are there, where they mostly agree to the last digit, or where a third or a whole site would go: then nobody
+/// can tell which are the outliers.
+fn kept(values: &[f64], sites: &[usize], typical: f64) -> Vec<f64> {
     let all = values.to_vec();
     let (Some(centre), Some(own)) = (median(values), spread(values)) else { return all };
     let far = REACH * own.max(typical);
-    let near: Vec<f64> = values.iter().copied().filter(|value| (value - centre).abs() <= far).collect();
-    let unclear = all.len() < FEWEST_TO_SET_ASIDE || far <= 0.0 || 3 * near.len() <= 2 * all.len();
+    let is_near = |value: &f64| (value - centre).abs() <= far;
+    let near: Vec<f64> = values.iter().copied().filter(is_near).collect();
+    let of_site = |site: usize| sites.iter().zip(values).filter(move |(own, _)| **own == site);
+    let has_some = |site: &usize| of_site(*site).any(|(_, value)| is_near(value));
+    let unclear = all.len() < FEWEST_TO_SET_ASIDE
+        || far < LAST_DIGIT
+        || 3 * near.len() <= 2 * all.len()
+        || (near.len() < all.len() && !sites.iter().all(has_some));
     if unclear { all } else { near }
 }
 
@@ -214,24 +269,47 @@ mod tests {
         // What one of 25 runs of two that are the same measured, natively on a busy machine.
         let unlucky = [0.903f64, 0.943, 1.124, 1.138, 1.136, 1.145, 1.045].map(f64::ln);
         let found = Evidence::of(&unlucky).unwrap();
-        assert!(found.count == 5 && found.p_above(0.0) < 0.002 && found.backed_from(&unlucky) == 11);
+        assert!(found.count == 5 && found.p_above(0.0) < 0.002 && found.backed_from(&unlucky, 0.0, 1) == 11);
         let spiked = [0.10, 0.11, 0.09, 0.10, 3.0];
-        assert_eq!(Evidence::of(&spiked).unwrap().backed_from(&spiked), 5);
+        assert_eq!(Evidence::of(&spiked).unwrap().backed_from(&spiked, 0.0, 1), 5);
         let calm = [0.10, -0.01, 0.09];
-        assert_eq!(Evidence::of(&calm).unwrap().backed_from(&calm), 0);
+        assert_eq!(Evidence::of(&calm).unwrap().backed_from(&calm, 0.0, 1), 0);
     }
 
     #[test]
-    fn values_that_agree_to_the_last_digit_leave_no_doubt() {
-        let same = Evidence::of(&[0.0; 3]).unwrap();
+    fn values_that_agree_to_the_last_digit_leave_no_doubt_once_a_step_would_have_been_seen() {
+        let shown = |count: usize| Evidence::of(&vec![0.0; count]).unwrap().ratio_at_the_stop().low;
+        assert_eq!([3, 8, 9].map(shown), [None, None, Some(1.0)]);
+        let same = Evidence::of(&[0.0; 9]).unwrap();
         assert_eq!((same.p_above(-0.03), same.p_below(0.03), same.p_different()), (0.0, 0.0, 1.0));
         assert_eq!((same.ratio().low, same.ratio().high), (Some(1.0), Some(1.0)));
         assert!(
-            same.blocks_to_exceed(-0.03, |_| 0.004) == Some(3)
+            same.blocks_to_exceed(-0.03, |_| 0.004) == Some(9)
                 && same.blocks_to_exceed(0.0, |_| 0.004).is_none()
         );
-        let apart = Evidence::of(&[0.1, 0.1, 0.1]).unwrap();
+        let apart = Evidence::of(&[0.1; 9]).unwrap();
         assert!(apart.p_above(0.0) < 1e-9 && apart.p_different() < 1e-9);
+    }
+
+    #[test]
+    fn what_comes_in_steps_is_asked_more_often_the_more_pairs_there_are() {
+        let found = Evidence::of(&[0.0; 3]).unwrap();
+        assert_eq!([1, 4, 39].map(|pairs| found.backed_from(&[0.0; 3], -0.03, pairs)), [9, 13, 19]);
+        // One step of four is one all the same; what varies at all is none.
+        let steps = [0.0, 0.0, 0.3, 0.0];
+        assert_eq!(Evidence::of(&steps).unwrap().backed_from(&steps, -0.03, 1), 9);
+        let varies = [0.0, 0.0, 0.001, -0.001];
+        assert_eq!(Evidence::of(&varies).unwrap().backed_from(&varies, -0.03, 1), 0);
+    }
+
+    #[test]
+    fn a_whole_site_is_no_outlier() {
+        let samples = [vec![0.10, 0.11, 0.09, 0.10, 0.12, 0.11, -0.5, -0.51]];
+        let count = |sites: [usize; 8]| Evidence::at_sites(&samples, &[sites.to_vec()])[0].count;
+        assert_eq!(
+            (count([0; 8]), count([0, 0, 0, 1, 1, 1, 0, 1]), count([0, 0, 0, 1, 1, 1, 2, 2])),
+            (6, 6, 8)
+        );
     }
 
     #[test]

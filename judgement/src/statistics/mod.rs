@@ -18,7 +18,7 @@ mod signs;
 
 pub use additive::Additive;
 pub use distribution::{fisher_tail, student_quantile, student_tail};
-pub use estimate::{CONFIDENCE, Estimate};
+pub use estimate::{AT_THE_STOP, CONFIDENCE, Estimate};
 pub use evidence::{Evidence, FEWEST};
 pub use multiple::holm;
 pub use race::{Look, Race, Rival, Rule, Ruling, level};

@@ -86,7 +86,7 @@ pub struct Rival {
     pub candidate: usize,
     /// Its log score less the leader's.
     pub evidence: Evidence,
-    /// From so many blocks on it may be called behind.
+    /// From so many blocks on what is open next may be said of it.
     pub backed_from: usize,
     /// Shown not to be better than the leader by more than δ.
     pub not_better: bool,
@@ -122,6 +122,8 @@ pub struct Race {
     rule: Rule,
     /// One row per block, one score per candidate that took part.
     rows: Vec<Vec<Option<f64>>>,
+    /// Where each was done.
+    sites: Vec<usize>,
     racing: Vec<bool>,
     /// Those that were tried without a result: nothing is concluded about them any more.
     withdrawn: Vec<bool>,
@@ -132,7 +134,7 @@ impl Race {
     /// A run of so many candidates is about to begin.
     pub fn new(rule: Rule, candidates: usize) -> Race {
         let (racing, withdrawn) = (vec![true; candidates], vec![false; candidates]);
-        Race { rule, rows: Vec::new(), racing, withdrawn, trials: 0 }
+        Race { rule, rows: Vec::new(), sites: Vec::new(), racing, withdrawn, trials: 0 }
     }
 
     /// Those whom the next block is to try.
@@ -142,13 +144,13 @@ impl Race {
 
     /// Takes in a block: the log scores of those that took part. Who has none that is finite, or none in the first, withdraws.
     pub fn block(&mut self, scores: &[Option<f64>]) -> Look {
-        self.round(&[scores.to_vec()])
+        self.round(&[(0, scores.to_vec())])
     }
 
-    /// Takes in blocks that were done at the same time, at several sites, and looks once.
-    pub fn round(&mut self, blocks: &[Vec<Option<f64>>]) -> Look {
+    /// Takes in blocks that were done at the same time, each at the site of this number, and looks once.
+    pub fn round(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) -> Look {
         let before = self.rows.len() as u32;
-        for scores in blocks {
+        for (site, scores) in blocks {
             let score = |candidate: usize| scores.get(candidate).copied().flatten();
             for candidate in 0..self.racing.len() {
                 let lacks = score(candidate).map_or(self.rows.is_empty(), |score| !score.is_finite());
@@ -158,11 +160,21 @@ impl Race {
             }
             let finite = |candidate: usize| score(candidate).filter(|score| score.is_finite());
             self.rows.push((0..self.racing.len()).map(finite).collect());
+            self.sites.push(*site);
+        }
+        let deserted = self.racing().len() < 2;
+        if deserted {
+            // Those that rest do so for others who have now failed: nobody wins by that.
+            self.racing = self.withdrawn.iter().map(|withdrawn| !withdrawn).collect();
         }
         let block = self.rows.len() as u32;
         let leader = if block >= 2 { self.leader() } else { None };
         let rivals = leader.map_or(Vec::new(), |leader| self.rivals(leader));
-        Look { block, leader, outcome: self.look(before, block, leader, &rivals), rivals }
+        let outcome = match deserted && self.left() > 1 && !self.is_spent() {
+            true => Ruling::Continue,
+            false => self.look(before, block, leader, &rivals),
+        };
+        Look { block, leader, outcome, rivals }
     }
 
     fn look(&mut self, before: u32, block: u32, leader: Option<usize>, rivals: &[Rival]) -> Ruling {
@@ -235,15 +247,18 @@ impl Race {
         };
         let reversed = Evidence { difference: -evidence.difference, ..*evidence };
         let leader_not_better = reversed.blocks_to_exceed(-bound, level(1.0));
-        let (other, sides, least) =
-            if rival.not_better { (0.0, SIDES, rival.backed_from) } else { (-bound, 1.0, 0) };
-        let placed = evidence.blocks_to_exceed(other, level(sides)).map(|blocks| blocks.max(least));
-        [leader_not_better, placed].into_iter().flatten().min()
+        let (other, sides) = if rival.not_better { (0.0, SIDES) } else { (-bound, 1.0) };
+        let placed = evidence.blocks_to_exceed(other, level(sides));
+        [leader_not_better, placed].into_iter().flatten().min().map(|blocks| blocks.max(rival.backed_from))
     }
 
-    /// Of those in the last block the one whose deviations from the blocks' medians have the least interquartile mean.
+    /// Of those in the last block, or if all have failed of those that are left, the one whose deviations from the blocks' medians have the least interquartile mean.
     fn leader(&self) -> Option<usize> {
-        let here = self.taking_part();
+        let left = |candidate: &usize| !self.withdrawn[*candidate];
+        let mut here = self.taking_part();
+        if !here.iter().any(left) {
+            here = (0..self.racing.len()).filter(left).collect();
+        }
         let centre = |row: &Vec<Option<f64>>| {
             median(&here.iter().filter_map(|candidate| row[*candidate]).collect::<Vec<_>>())
         };
@@ -253,27 +268,32 @@ impl Race {
                 self.rows.iter().zip(&centres).filter_map(|(row, centre)| Some(row[candidate]? - (*centre)?));
             interquartile_mean(&away.collect::<Vec<_>>()).unwrap_or(f64::INFINITY)
         };
-        let left = here.iter().copied().filter(|candidate| !self.withdrawn[*candidate]);
-        left.min_by(|one, other| place(*one).total_cmp(&place(*other)))
+        here.iter().copied().filter(left).min_by(|one, other| place(*one).total_cmp(&place(*other)))
     }
 
     fn rivals(&self, leader: usize) -> Vec<Rival> {
-        let differences = |other: usize| -> Vec<f64> {
-            self.rows.iter().filter_map(|row| Some(row[other]? - row[leader]?)).collect()
+        let pair = |other: usize| -> (Vec<f64>, Vec<usize>) {
+            let rows = self.rows.iter().zip(&self.sites);
+            rows.filter_map(|(row, site)| Some((row[other]? - row[leader]?, *site))).unzip()
         };
         let others = (0..self.racing.len()).filter(|other| *other != leader && !self.withdrawn[*other]);
-        let (others, samples): (Vec<usize>, Vec<Vec<f64>>) =
-            others.map(|other| (other, differences(other))).filter(|(_, sample)| !sample.is_empty()).unzip();
+        let pairs = others.map(|other| (other, pair(other))).filter(|(_, (sample, _))| !sample.is_empty());
+        let (others, (samples, sites)): (Vec<usize>, (Vec<_>, Vec<_>)) = pairs.unzip();
+        let pairs = samples.len();
         let (bound, level) = (self.bound(), level(self.rows.len() as u32, self.taking_part().len()));
         let mut rivals: Vec<Rival> = others
             .into_iter()
-            .zip(samples.iter().zip(Evidence::among(&samples)))
+            .zip(samples.iter().zip(Evidence::at_sites(&samples, &sites)))
             .map(|(candidate, (sample, evidence))| {
-                let not_better = evidence.p_above(-bound) <= level;
+                let backed = |bound: f64| evidence.backed_from(sample, bound, pairs);
+                let [above_tie, above_leader] = [backed(-bound), backed(0.0)];
+                let not_better = evidence.p_above(-bound) <= level && sample.len() >= above_tie;
                 let placing = self.placing(sample.len(), evidence.degrees);
-                let tied = not_better && evidence.p_below(bound) <= placing;
-                let backed_from = evidence.backed_from(sample);
-                let behind = evidence.p_above(0.0) <= placing / SIDES && sample.len() >= backed_from;
+                let turned: Vec<f64> = sample.iter().map(|difference| -difference).collect();
+                let below_tie = || evidence.backed_from(&turned, -bound, pairs);
+                let tied = not_better && evidence.p_below(bound) <= placing && sample.len() >= below_tie();
+                let behind = evidence.p_above(0.0) <= placing / SIDES && sample.len() >= above_leader;
+                let backed_from = if not_better { above_leader } else { above_tie };
                 Rival { candidate, evidence, backed_from, not_better, behind, tied }
             })
             .collect();

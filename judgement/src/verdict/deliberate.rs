@@ -4,7 +4,7 @@
 //! a report never knows more than the run did.
 
 use crate::journal::{Better, BlockState, Run, Unit, adapter_metric, metric};
-use crate::plan::{Plan, Until, contestants};
+use crate::plan::{Plan, Until, contestants, once_each};
 use crate::statistics::{Look, Race, Rival, Rule, Ruling};
 
 use super::{ByBlock, Yardstick};
@@ -38,10 +38,15 @@ impl Deliberation {
             let found = || trials.trial(block.block, name).and_then(|trial| yardstick.log_score(trial));
             block.order.contains(name).then(|| found().unwrap_or(f64::NAN))
         };
-        let rows = |round: &[&BlockState]| -> Vec<Vec<Option<f64>>> {
-            round.iter().map(|block| candidates.iter().map(|name| score(block, name)).collect()).collect()
-        };
         let blocks: Vec<&BlockState> = run.prefix().collect();
+        let site = |block: &BlockState| block.place.as_ref().map(|place| place.site.clone());
+        let sites = once_each(blocks.iter().map(|block| site(block)));
+        let row = |block: &&BlockState| {
+            let at = sites.iter().position(|known| *known == site(block)).unwrap_or_default();
+            (at, candidates.iter().map(|name| score(block, name)).collect())
+        };
+        let rows =
+            |round: &[&BlockState]| -> Vec<(usize, Vec<Option<f64>>)> { round.iter().map(row).collect() };
         let looks = blocks
             .chunk_by(|one, next| one.is_of_round(next))
             .map(|round| race.round(&rows(round)))

@@ -53,7 +53,7 @@ pub fn option_effects(plan: &Plan, blocks: &ByBlock<'_>, phases: &[&str]) -> Vec
         .map(|(base, changed, change)| {
             let effect = |phase: &&str| {
                 let log = |trial: &Trial| log_cost(metric, phase, trial);
-                Some(Evidence::of(&blocks.differences(&changed.name, &base.name, log))?.ratio())
+                Some(Evidence::of(&blocks.differences(&changed.name, &base.name, log))?.ratio_at_the_stop())
             };
             OptionEffect {
                 base: base.name.clone(),

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::better_of;
 use crate::journal::{Better, Run, Status, Trial, TrialStanding};
-use crate::plan::Plan;
+use crate::plan::{Plan, once_each};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Yardstick {
@@ -30,18 +30,20 @@ pub struct LeftOutPhase {
 }
 
 impl Yardstick {
-    /// Which phases all have is settled by the first block, so that later ones cannot change what was concluded.
+    /// A phase counts that gave everybody a number in every trial: of nothing, which may come in any block, there are no ratios, and
+    /// who has none must not leave the race by that.
     pub fn of(plan: &Plan, run: &Run) -> Self {
         let metric = plan.goal.metric.clone();
-        let first = run.trials.iter().filter(|trial| {
-            trial.id.block == 1 && trial.status == Status::Ok && trial.standing != TrialStanding::Discarded
-        });
-        let first: Vec<&Trial> = first.collect();
+        let done: Vec<&Trial> = run
+            .trials
+            .iter()
+            .filter(|trial| trial.status == Status::Ok && trial.standing != TrialStanding::Discarded)
+            .collect();
         let mut left_out = Vec::new();
         let mut weights = weights(plan);
         weights.retain(|phase, _| {
-            let lacking = first.iter().filter(|trial| log_cost(&metric, phase, trial).is_none());
-            let lacking: Vec<String> = lacking.map(|trial| trial.id.candidate.clone()).collect();
+            let lacking = done.iter().filter(|trial| log_cost(&metric, phase, trial).is_none());
+            let lacking = once_each(lacking.map(|trial| trial.id.candidate.clone()));
             let all_have_it = lacking.is_empty();
             if !all_have_it {
                 left_out.push(LeftOutPhase { phase: phase.clone(), lacking });

@@ -64,7 +64,7 @@ fn set_aside(grounds: &Grounds<'_>, ranking: &[Rank]) -> Option<Limit> {
     let against = &ranking.first()?.candidate;
     ranking.iter().find_map(|rank| {
         let (shown, sample) = (rank.behind?, grounds.behind(&rank.candidate, against));
-        let all = Evidence::of_all(&sample)?.ratio();
+        let all = Evidence::of_all(&sample)?.ratio_at_the_stop();
         let plain = |estimate: Estimate| estimate.low.is_some_and(|low| low > 1.0);
         (shown.n < all.n && plain(shown) && !plain(all)).then(|| Limit::SetAside {
             candidate: rank.candidate.clone(),

@@ -104,7 +104,7 @@ pub(super) fn side_by_side(
         rows.iter().map(|row| row.iter().map(|value| value.map(libm::log)).collect()).collect();
     let alone = |values: &Vec<f64>| {
         let logs: Vec<f64> = values.iter().copied().map(libm::log).collect();
-        Some(Estimate { n: values.len(), ..Evidence::of(&logs)?.ratio() })
+        Some(Estimate { n: values.len(), ..Evidence::of(&logs)?.ratio_at_the_stop() })
     };
     let mut shown: Vec<Option<Estimate>> = values.iter().map(alone).collect();
     // Who leads may lack this very number.
@@ -116,7 +116,7 @@ pub(super) fn side_by_side(
     let (places, differences): (Vec<usize>, Vec<Vec<f64>>) =
         pairs.filter(|(_, differences)| !differences.is_empty()).unzip();
     for (at, evidence) in places.into_iter().zip(Evidence::among(&differences)) {
-        let multiple = evidence.ratio().map(|ratio| ratio * mean.point);
+        let multiple = evidence.ratio_at_the_stop().map(|ratio| ratio * mean.point);
         shown[at] = Some(Estimate { n: values[at].len(), ..multiple });
     }
     // What was the same in every trial is so to the last digit.

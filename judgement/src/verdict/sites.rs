@@ -74,11 +74,13 @@ impl Sites {
             p_values.push(p_same(&groups));
             let each = by_site
                 .iter()
-                .filter_map(|(site, values)| Some((site.clone(), Evidence::of(values)?.ratio())));
+                .filter_map(|(site, values)| Some((site.clone(), Evidence::of(values)?.ratio_at_the_stop())));
             found.push(AtSites {
                 candidate: rival.to_owned(),
                 each: each.collect(),
-                these: Evidence::of(&groups.concat()).filter(|_| pooled).map(|these| these.ratio()),
+                these: Evidence::of(&groups.concat())
+                    .filter(|_| pooled)
+                    .map(|these| these.ratio_at_the_stop()),
                 like_these: like_these.ratio(),
                 depends: false,
             });

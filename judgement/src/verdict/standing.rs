@@ -51,7 +51,7 @@ pub(super) fn standings(deliberation: &Deliberation, run: &Run, measured: &[&str
             _ if look.block < FEWEST && !dropped => Relation::Open,
             known => known,
         };
-        let (against, ratio) = (deliberation.leader(look).to_owned(), rival.evidence.ratio());
+        let (against, ratio) = (deliberation.leader(look).to_owned(), rival.evidence.ratio_at_the_stop());
         measured.contains(&candidate.as_str()).then_some(Standing { candidate, against, ratio, relation })
     };
     look.rivals.iter().filter_map(standing).collect()
@@ -86,7 +86,7 @@ pub(super) fn ranking(
     let Some(leader) = known.or(scored.first().map(|(name, _)| *name)) else { return Vec::new() };
     let behind = |name: &str| {
         let own = standings.iter().find(|standing| standing.candidate == name && standing.against == leader);
-        let paired = || Some(Evidence::of(&grounds.behind(name, leader))?.ratio());
+        let paired = || Some(Evidence::of(&grounds.behind(name, leader))?.ratio_at_the_stop());
         own.map(|standing| standing.ratio).or_else(paired)
     };
     let mut ranking: Vec<Rank> = scored

@@ -26,7 +26,7 @@ pub fn twin_pairs(yardstick: &Yardstick, run: &Run) -> Vec<TwinPair> {
             let logs = blocks.differences(twin, name, |trial| yardstick.log_score(trial));
             let evidence = Evidence::of(&logs)?;
             let told_apart = evidence.p_different() <= ALARM;
-            Some(TwinPair { candidate: name.to_owned(), ratio: evidence.ratio(), told_apart })
+            Some(TwinPair { candidate: name.to_owned(), ratio: evidence.ratio_at_the_stop(), told_apart })
         })
         .collect()
 }
