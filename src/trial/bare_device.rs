@@ -1,5 +1,7 @@
 //! The device of a trial: claimed, discarded, its scheduler set, and given back as it was.
 
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
@@ -76,6 +78,11 @@ impl BareDevice {
         let root = Root::default();
         let checked = if claimed { hold.check(&root) } else { hold.check_free(&root) };
         checked.map(drop).map_err(TrialError::host)
+    }
+
+    /// Its bytes, whatever lies on it.
+    pub(super) fn size(&self) -> std::io::Result<u64> {
+        File::open(&self.path)?.seek(SeekFrom::End(0))
     }
 
     /// Puts what is cached of the image below a loop device out of memory: one that has no direct I/O reads through it.

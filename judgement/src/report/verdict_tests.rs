@@ -148,7 +148,7 @@ fn what_was_thrown_out_has_no_part_in_the_verdict() {
     let rows = page(&story, Format::Csv);
     let of_the_first_try = |row: &&str| row.contains(",3,1,");
     assert!(rows.lines().filter(of_the_first_try).all(|row| row.ends_with(",discarded")));
-    assert_eq!(rows.lines().filter(|row| row.ends_with(",discarded")).count(), 2 * 2 * 8);
+    assert_eq!(rows.lines().filter(|row| row.ends_with(",discarded")).count(), 2 * 2 * 9);
     assert!(page(&story, Format::Html).contains("2.1 times as slow"));
 }
 
