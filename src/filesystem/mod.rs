@@ -34,10 +34,12 @@ mod properties;
 mod registry;
 mod reiser4;
 mod reiserfs;
+mod tables;
 mod tool;
 mod vfat;
 mod xfs;
 
+pub use tables::written_by_mkfs;
 pub use directory::DIRECTORY;
 pub use exit::{ExitCodes, Meaning};
 pub use facts::{DirectoryIndex, FilesystemFacts, Inodes};

@@ -6,6 +6,7 @@
 mod candidate_name;
 mod change;
 mod choice;
+mod command_variables;
 mod circumstances;
 mod digest;
 mod disturbance;

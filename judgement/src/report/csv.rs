@@ -4,10 +4,11 @@ use std::io;
 
 use super::{Report, ReportError};
 use crate::journal::{Status, Trial, TrialStanding};
+use crate::plan::{Candidate, DeviceSource, Plan};
 
 /// The columns, documented in docs/output-formats.md.
-const COLUMNS: &str =
-    "run,block,attempt,candidate,filesystem,encryption,phase,cache,repetition,metric,unit,value,status";
+const COLUMNS: &str = "run,block,attempt,candidate,filesystem,encryption,mkfs,mount,scheduler,model,kernel,memory,\
+                       phase,cache,repetition,metric,unit,value,status";
 
 pub(super) fn render(report: &Report<'_>, out: &mut dyn io::Write) -> Result<(), ReportError> {
     rows(report, &report.run.trials.iter().collect::<Vec<_>>(), out)
@@ -23,32 +24,52 @@ pub(super) fn rows(
     rows.write_record(COLUMNS.split(',')).map_err(unwrapped)?;
     for trial in trials {
         let plan = report.plan.candidates.iter().find(|candidate| candidate.name == trial.id.candidate);
+        let configuration = configuration(report.plan, plan);
         let (block, attempt) = (trial.id.block.to_string(), trial.id.attempt.to_string());
         for observation in &trial.observations {
             let repetition = observation.repetition.to_string();
             for found in &observation.measurements {
                 // Rust writes the shortest digits that read back as the same number.
                 let value = found.value.to_string();
-                rows.write_record([
-                    report.run.header.id.as_str(),
-                    &block,
-                    &attempt,
-                    &trial.id.candidate,
-                    plan.map_or("", |plan| &plan.filesystem),
-                    plan.map_or("", |plan| &plan.encryption),
-                    &observation.phase,
+                let who = [report.run.header.id.as_str(), &block, &attempt, &trial.id.candidate];
+                let what = [
+                    observation.phase.as_str(),
                     &observation.cache,
                     &repetition,
                     &found.metric,
                     found.unit.sign(),
                     &value,
                     status(trial),
-                ])
-                .map_err(unwrapped)?;
+                ];
+                let cells = who.into_iter().chain(configuration.iter().map(String::as_str)).chain(what);
+                rows.write_record(cells).map_err(unwrapped)?;
             }
         }
     }
     Ok(rows.flush()?)
+}
+
+/// What was tried, from the filesystem to the guest's memory in bytes: the candidate's own, or the plan's; empty where nothing
+/// was said, and where the plan no longer names the candidate.
+fn configuration(plan: &Plan, candidate: Option<&Candidate>) -> [String; 8] {
+    let Some(candidate) = candidate else { return Default::default() };
+    let under = &candidate.under;
+    let model = under.model.as_ref().or(match &plan.device.source {
+        DeviceSource::Model { name, .. } => Some(name),
+        _ => None,
+    });
+    let kernel = under.kernel.as_ref().or(plan.kernel.as_ref());
+    let memory = under.memory.or(plan.memory);
+    [
+        candidate.filesystem.clone(),
+        candidate.encryption.clone(),
+        candidate.mkfs.join(" "),
+        candidate.mount.join(","),
+        candidate.scheduler.clone().unwrap_or_default(),
+        model.cloned().unwrap_or_default(),
+        kernel.map(|path| path.display().to_string()).unwrap_or_default(),
+        memory.map(|bytes| bytes.0.to_string()).unwrap_or_default(),
+    ]
 }
 
 /// One word for whether a row may be used, and why not.
@@ -70,5 +91,30 @@ pub(super) fn unwrapped(error: ::csv::Error) -> ReportError {
     match error.into_kind() {
         ::csv::ErrorKind::Io(error) => ReportError::Io(error),
         other => ReportError::Io(io::Error::other(format!("{other:?}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::{Bytes, DeviceSource};
+    use crate::report::Format;
+    use crate::report::fixtures::{page_of, demo};
+
+    #[test]
+    fn a_row_says_with_what_options_and_under_what_it_was_tried() {
+        let mut story = demo(1);
+        story.plan.device.source = DeviceSource::Model { name: "usb-stick".to_owned(), size: Bytes(1 << 30) };
+        let first = &mut story.plan.candidates[0];
+        first.mkfs = vec!["-O".to_owned(), "^has_journal".to_owned()];
+        first.mount = vec!["noatime".to_owned(), "nodiratime".to_owned()];
+        first.scheduler = Some("none".to_owned());
+        first.under.kernel = Some("/boot/vmlinuz".into());
+        first.under.memory = Some(Bytes(4096));
+        let (name, filesystem) = (first.name.clone(), first.filesystem.clone());
+        let shown = page_of(&story, None, Format::Csv);
+        let wanted = format!(
+            "{name},{filesystem},none,-O ^has_journal,\"noatime,nodiratime\",none,usb-stick,/boot/vmlinuz,4096,"
+        );
+        assert!(shown.contains(&wanted), "{shown}");
     }
 }

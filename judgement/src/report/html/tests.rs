@@ -62,6 +62,13 @@ fn every_part_is_there_in_its_order() {
 }
 
 #[test]
+fn charts_shrink_to_the_paper() {
+    let page = page(&demo(1));
+    let print = page.split("@media print").nth(1).unwrap();
+    assert!(print.contains(".plot .main-svg { width: 100%") && page.contains("setAttribute(\"viewBox\""));
+}
+
+#[test]
 fn the_page_loads_nothing() {
     let page = page(&demo(1));
     let own = page.split("id=\"plotly\"").next().unwrap();
