@@ -39,7 +39,6 @@ mod tool;
 mod vfat;
 mod xfs;
 
-pub use tables::written_by_mkfs;
 pub use directory::DIRECTORY;
 pub use exit::{ExitCodes, Meaning};
 pub use facts::{DirectoryIndex, FilesystemFacts, Inodes};
@@ -48,4 +47,5 @@ pub use model::{Driver, Filesystem, Fsck};
 pub use mount::{Cleaner, MountOptions};
 pub use properties::{Properties, Property};
 pub use registry::{find, names, registry};
+pub use tables::written_by_mkfs;
 pub use tool::{Distribution, Package, Packages, Tool};

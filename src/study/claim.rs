@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::device::{Device, Model};
 use crate::host::block_device::BlockDevice;
 use crate::host::guard::{Refusal, examine};
-use crate::host::image::{create, look, scratch_folder};
 use crate::host::identity::NameKind;
+use crate::host::image::{create, look, scratch_folder};
 use crate::host::own_folder::lies_on;
 use crate::host::root::Root;
 use crate::journal::{DEVICE_BEARS, Event, Facts, read};
@@ -65,8 +65,9 @@ impl Permission<'_> {
             return None;
         }
         let of_its_filesystem = |(kind, name): (NameKind, &str)| {
-            (kind == NameKind::FilesystemUuid && self.left.iter().any(|mark| mark.contains(&format!("(uuid {name})"))))
-                .then(|| name.to_owned())
+            (kind == NameKind::FilesystemUuid
+                && self.left.iter().any(|mark| mark.contains(&format!("(uuid {name})"))))
+            .then(|| name.to_owned())
         };
         signed.identity.names().find_map(of_its_filesystem)
     }

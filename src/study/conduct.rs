@@ -150,7 +150,8 @@ impl Study<'_> {
     fn skip_what_cannot_be_tried(&mut self) -> Result<(), SessionError> {
         let untried: Vec<String> = still_in(self.plan, self.journal.run()?).map(str::to_owned).collect();
         for candidate in self.plan.candidates.iter().filter(|candidate| untried.contains(&candidate.name)) {
-            let known = self.refused.iter().find(|(name, _)| *name == candidate.name).map(|(_, one)| one.clone());
+            let known =
+                self.refused.iter().find(|(name, _)| *name == candidate.name).map(|(_, one)| one.clone());
             let obstacle = obstacle(self.plan, self.lab, candidate, self.medium.size()).or(known);
             if let Some(Obstacle { reason, hint }) = obstacle {
                 let candidate = candidate.name.clone();

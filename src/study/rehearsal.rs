@@ -37,13 +37,10 @@ pub(super) fn refusals<'a>(
         if plain || candidate.path.is_some() {
             continue;
         }
-        let stack: Stack<'a> = (
-            &candidate.filesystem,
-            &candidate.mkfs,
-            &candidate.mount,
-            candidate.under.kernel.as_ref(),
-        );
-        let found = known.entry(stack).or_insert_with(|| refusal(plan, lab, size.unwrap_or(SMALL), candidate));
+        let stack: Stack<'a> =
+            (&candidate.filesystem, &candidate.mkfs, &candidate.mount, candidate.under.kernel.as_ref());
+        let found =
+            known.entry(stack).or_insert_with(|| refusal(plan, lab, size.unwrap_or(SMALL), candidate));
         refused.extend(found.clone().map(|obstacle| (candidate.name.clone(), obstacle)));
     }
     refused
@@ -54,11 +51,13 @@ fn refusal(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Opti
     let small = size.min(SMALL.max(least));
     let (step, said) = rehearse(plan, lab, small, candidate)?;
     let large = size.min(LARGE);
-    if large > small && rehearse(plan, lab, large, candidate).as_ref() != Some(&(step.clone(), said.clone())) {
+    if large > small && rehearse(plan, lab, large, candidate).as_ref() != Some(&(step.clone(), said.clone()))
+    {
         return None;
     }
     let filesystem = &candidate.filesystem;
-    let page = if step == "mkfs" { format!("mkfs.{filesystem}(8)") } else { format!("mount(8), {filesystem}(5)") };
+    let page =
+        if step == "mkfs" { format!("mkfs.{filesystem}(8)") } else { format!("mount(8), {filesystem}(5)") };
     Some(Obstacle {
         reason: format!("its options are refused, as tried on a scratch image: {step}: {}", said.trim()),
         hint: format!("correct `{step}` of the candidate; {page} has what there is"),
@@ -104,7 +103,9 @@ fn rehearse(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Opt
 fn without_device(said: &str) -> String {
     let words = said.split(' ').map(|word| match word.find("/dev/") {
         Some(at) => {
-            let end = word[at + 5..].find(|letter: char| !letter.is_ascii_alphanumeric()).map_or(word.len(), |end| at + 5 + end);
+            let end = word[at + 5..]
+                .find(|letter: char| !letter.is_ascii_alphanumeric())
+                .map_or(word.len(), |end| at + 5 + end);
             format!("{}the device{}", &word[..at], &word[end..])
         }
         None => word.to_owned(),

@@ -361,7 +361,9 @@ fn a_scaled_plan_takes_no_larger_modelled_device_than_its_data_want() {
 fn what_a_preset_says_of_its_size_is_so() {
     let demo = preset("demo").unwrap();
     let plan = read(demo.toml).unwrap();
-    let Some(Dataset::Folder { size: Some(Bytes(size)), .. }) = plan.datasets.values().next() else { panic!("no folder") };
+    let Some(Dataset::Folder { size: Some(Bytes(size)), .. }) = plan.datasets.values().next() else {
+        panic!("no folder")
+    };
     let blocks = plan.protocol.blocks;
     let said = format!("{} MB, in {} to {} blocks", size / 1_000_000, blocks.min, blocks.max);
     assert!(demo.summary.contains(&said), "{said}: {}", demo.summary);

@@ -4,8 +4,8 @@
 
 /// What a shell, or fsverdict, sets without being asked.
 const ALWAYS: &[&str] = &[
-    "MOUNT", "DEVICE", "SCRATCH", "TMPDIR", "HOME", "FOLDER", "PATH", "PWD", "OLDPWD", "PPID", "IFS", "OPTIND", "OPTARG",
-    "LINENO", "PS1", "PS2", "PS4", "LC_ALL",
+    "MOUNT", "DEVICE", "SCRATCH", "TMPDIR", "HOME", "FOLDER", "PATH", "PWD", "OLDPWD", "PPID", "IFS",
+    "OPTIND", "OPTARG", "LINENO", "PS1", "PS2", "PS4", "LC_ALL",
 ];
 
 /// Words after which names are set.

@@ -6,8 +6,8 @@
 mod candidate_name;
 mod change;
 mod choice;
-mod command_variables;
 mod circumstances;
+mod command_variables;
 mod digest;
 mod disturbance;
 mod error;

@@ -98,7 +98,7 @@ pub(super) fn unwrapped(error: ::csv::Error) -> ReportError {
 mod tests {
     use crate::plan::{Bytes, DeviceSource};
     use crate::report::Format;
-    use crate::report::fixtures::{page_of, demo};
+    use crate::report::fixtures::{demo, page_of};
 
     #[test]
     fn a_row_says_with_what_options_and_under_what_it_was_tried() {

@@ -64,7 +64,10 @@ fn without(report: &Report<'_>) -> String {
 pub(super) fn settling(report: &Report<'_>) -> Option<String> {
     let pair = pressing(report)?;
     if let Some(alike) = alike(report) {
-        return Some(format!("differences between {} are too small to see here: take any of these", listing(&alike, 4)));
+        return Some(format!(
+            "differences between {} are too small to see here: take any of these",
+            listing(&alike, 4)
+        ));
     }
     let (one, other) = (&pair.candidate, &pair.against);
     let Some(more) = pair.more_blocks else {
@@ -86,7 +89,8 @@ const WORTHWHILE: u32 = 100;
 pub(super) fn alike<'a>(report: &'a Report<'_>) -> Option<Vec<&'a str>> {
     let (tie, verdict) = (report.plan.protocol.tie, &report.verdict);
     let near = |pair: &&OpenPair| {
-        let ratio = verdict.standings.iter().find(|one| one.candidate == pair.candidate).map(|one| one.ratio.point);
+        let ratio =
+            verdict.standings.iter().find(|one| one.candidate == pair.candidate).map(|one| one.ratio.point);
         ratio.is_some_and(|ratio| ratio <= 1.0 + tie && ratio >= 1.0 / (1.0 + tie))
             && pair.more_blocks.is_none_or(|more| more > WORTHWHILE)
     };

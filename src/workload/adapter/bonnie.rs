@@ -221,7 +221,9 @@ mod tests {
     #[test]
     fn what_took_no_time_has_no_number_and_fails_nothing() {
         // A rate, its CPU, both, or a latency, for which the guest's clock did not move.
-        for (from, to) in [("222901,49,", ",49,"), ("222901,49,", "222901,,"), ("222901,49,", ",,"), (",20963us,", ",,")] {
+        for (from, to) in
+            [("222901,49,", ",49,"), ("222901,49,", "222901,,"), ("222901,49,", ",,"), (",20963us,", ",,")]
+        {
             assert!(FULL.contains(from), "{from}");
             let reading = Bonnie.read(&FULL.replacen(from, to, 1)).unwrap();
             assert!(value(&reading, "bonnie_block_read_cpu").is_some() || !reading.measurements.is_empty());
