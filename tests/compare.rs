@@ -75,6 +75,20 @@ fn a_history_rings_while_the_last_run_is_worse() {
 }
 
 #[test]
+fn a_bisection_is_told_what_is_known_and_what_is_not() {
+    let place = Place::new();
+    let bisect = |one: &str, other: &str| {
+        let night = |name: &str| format!("{}/tests/runs/{name}", env!("CARGO_MANIFEST_DIR"));
+        place.fsverdict(&["compare", &night(one), &night(other), "--bisect"])
+    };
+    bisect("nights/2", "nights/3").exits(4);
+    // Runs of different plans, and what is no run: not a bad commit.
+    bisect("nights/1", "demo").exits(125);
+    bisect("nights/1", "nowhere").exits(125).says(&["is not the folder of a run"]);
+    place.fsverdict(&["compare", "--help"]).shows(&["--bisect"]);
+}
+
+#[test]
 fn what_is_no_run_is_a_wrong_command_line() {
     let place = Place::new();
     place.fsverdict(&["compare", "a"]).exits(2);

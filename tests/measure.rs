@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use common::{Disk, Place, tool};
 use fsverdict::host::root::Root;
-use fsverdict::measure::{MeasureError, Meter, SettleLimits, WorkDone, settle};
+use fsverdict::measure::{Fresh, MeasureError, Meter, SettleLimits, WorkDone, settle};
 
 const MIB: u64 = 1 << 20;
 
@@ -61,16 +61,19 @@ fn loop_counts_agree_with_what_was_written() {
         rustix::fs::syncfs(file.as_ref().unwrap()).unwrap();
         Ok(())
     };
+    let fresh = Fresh::of(target, 1 << 30).unwrap();
     let ((), clocked) = meter.clock("write", "fresh", &mut None, write, sync).unwrap();
     let work = WorkDone { bytes_written: 16 * MIB, files: 1, ..WorkDone::default() };
-    let observation = clocked.finish(work, Some(target)).unwrap();
+    let observation = clocked.finish(work, Some(&fresh)).unwrap();
 
     let logical = (16 * MIB) as f64;
     let written = observation.value("device_written").unwrap();
     assert!(written >= logical && written < 1.5 * logical, "{written}");
     assert!(observation.value("write_amplification").unwrap() >= 1.0);
     assert!(observation.value("device_flushes").unwrap() >= 1.0, "a commit of the journal flushes");
-    assert!(observation.value("space_used").unwrap() >= logical);
+    let grown = observation.value("space_grown").unwrap();
+    assert!(grown >= logical && grown < 1.5 * logical, "{grown}");
+    assert!(observation.value("space_lost").unwrap() > 0.0);
     assert!(observation.value("cpu").unwrap() > 0.0);
     assert!(observation.value("durable").unwrap() > observation.value("returned").unwrap());
     println!("{observation:#?}");

@@ -28,9 +28,22 @@ pub(super) struct Arguments {
     /// Into this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// For `git bisect run`: end with 0 only if nothing is worse, and with 125 (skip) where the runs cannot tell
+    #[arg(long)]
+    bisect: bool,
+}
+
+/// What `git bisect run` takes for: this one cannot be tested.
+fn cannot_tell(error: CliError) -> CliError {
+    CliError::CannotTell(error.to_string())
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
+    let told = compare(arguments);
+    if arguments.bisect { told.map_err(cannot_tell) } else { told }
+}
+
+fn compare(arguments: &Arguments) -> Result<Exit, CliError> {
     let mut opened: Vec<(PathBuf, Plan, Run)> = Vec::new();
     for path in &arguments.runs {
         let one = open(path)?;
@@ -52,7 +65,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let report = ComparisonReport { before, between, after, found: &found };
     let format = arguments.format.format(arguments.output.is_some(), true);
     write_to(arguments.output.as_deref(), &mut |out| written(write_comparison(report, format, out)))?;
-    Ok(if found.has_regression() { Exit::Regression } else { Exit::Done })
+    Ok(match found.has_regression() {
+        true => Exit::Regression,
+        false if arguments.bisect && !found.tells() => Exit::CannotTell,
+        false => Exit::Done,
+    })
 }
 
 /// The run at this path, with its one true path.

@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
         }
     }
     writeln!(out, "{}\n", simulated_time())?;
-    let permission = Permission { erase: None, ask: &|_| None };
+    let permission = Permission { erase: None, ask: &|_| None, left: &[] };
     let prospects: Vec<(&'static str, Prospect)> = labs
         .iter()
         .filter_map(|(name, lab)| {

@@ -7,6 +7,9 @@ use anstyle::{AnsiColor, Style};
 use crate::host::talk::say_styled;
 use crate::report::in_lines;
 
+/// What `git bisect run` takes for: neither good nor bad.
+const CANNOT_TELL: u8 = 125;
+
 /// How a command ended that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -17,6 +20,8 @@ pub enum Exit {
     Incomplete,
     /// Done: something got worse, or no longer works.
     Regression,
+    /// Whether something got worse cannot be told, and was asked for `git bisect`.
+    CannotTell,
 }
 
 impl Exit {
@@ -26,6 +31,7 @@ impl Exit {
             Exit::NoVerdict => 1,
             Exit::Incomplete => 3,
             Exit::Regression => 4,
+            Exit::CannotTell => CANNOT_TELL,
         }
     }
 }
@@ -39,6 +45,9 @@ pub enum CliError {
     /// It could not be done: exit status 1.
     #[error("{0}")]
     Failed(String),
+    /// The same, of a comparison that was made for `git bisect`: exit status 125.
+    #[error("{0}")]
+    CannotTell(String),
     /// The result could not be written.
     #[error("cannot write the result: {0}")]
     Output(#[from] std::io::Error),
@@ -59,6 +68,7 @@ impl CliError {
         match self {
             CliError::Usage(_) => 2,
             CliError::Failed(_) | CliError::Output(_) => 1,
+            CliError::CannotTell(_) => CANNOT_TELL,
         }
     }
 

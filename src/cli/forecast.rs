@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::dataset::room_for;
+use crate::filesystem::written_by_mkfs;
 use crate::host::procfs::memory;
 use crate::host::root::Root;
 use crate::journal::Run;
@@ -11,7 +12,7 @@ use crate::plan::{
     Bytes, Dataset, DeviceSource, Operation, Phase, Plan, Until, Work, bytes_written, duration_text,
     image_room, rough_duration_text,
 };
-use crate::report::count;
+use crate::report::{count, listing};
 use crate::study::{Prospect, RunFolder};
 use crate::trial::bytes_to_stage;
 
@@ -24,6 +25,7 @@ pub(super) fn forecast(plan: &Plan, choice: &Choice, prospect: &Prospect) -> Vec
     let (least, most) = trials(plan, able);
     let mut lines = vec![("trials", trials_to_come(plan, able)), ("time", time(plan, choice, least, most))];
     lines.extend(writes(plan, prospect, least).map(|text| ("writes", text)));
+    lines.extend(tables(plan, prospect).map(|text| ("mkfs", text)));
     if let DeviceSource::Image(size) = &plan.device.source {
         let room = Bytes(image_room(plan, size.0));
         lines.push((
@@ -116,6 +118,31 @@ fn writes(plan: &Plan, prospect: &Prospect, trials: usize) -> Option<String> {
         ));
     }
     (each > 0).then_some(text)
+}
+
+/// Less than this is written by mkfs within seconds.
+const NOTEWORTHY: u64 = 1 << 30;
+
+/// Whose mkfs writes much, whatever the data are: tables of inodes on a large device take minutes of each trial.
+fn tables(plan: &Plan, prospect: &Prospect) -> Option<String> {
+    let size = prospect.size?;
+    let mut most = 0;
+    let able = plan.candidates.iter().filter(|candidate| prospect.skips(&candidate.name).is_none());
+    let names: Vec<&str> = able
+        .filter(|candidate| {
+            let written = written_by_mkfs(candidate, size);
+            most = most.max(written);
+            written >= NOTEWORTHY
+        })
+        .map(|candidate| candidate.name.as_str())
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} write about {} of tables each time, whatever the data are: a smaller device (--device …@SIZE) saves minutes",
+            listing(&names, 8),
+            rough(most)
+        )
+    })
 }
 
 /// Bytes in folders of the user's that commands copy whole: the plan does not say, and only a look there does.

@@ -76,6 +76,7 @@ fn entries(what: What) -> Vec<(String, String)> {
         }
         What::Metrics => crate::journal::METRICS
             .iter()
+            .filter(|metric| metric.group != crate::journal::Group::Former)
             .chain(crate::workload::adapters().iter().flat_map(|adapter| adapter.metrics()))
             .map(|metric| own(metric.name, metric.meaning))
             .collect(),

@@ -48,11 +48,15 @@ pub struct Cli {
 
 /// What each exit status means.
 const EXIT_STATUS: &[(&str, &str)] = &[
-    ("0", "done"),
-    ("1", "failed, or the verdict could not be given"),
+    ("0", "done; an undecided run is done, too (its first line says so, and `outcome` in report.json)"),
+    (
+        "1",
+        "failed, or no verdict could be given: no candidate was measured, or too many blocks were disturbed",
+    ),
     ("2", "the command line or the plan is wrong"),
     ("3", "done, but some candidates were skipped or failed (run, resume, doctor)"),
     ("4", "`compare` found a regression in the last run, since the first or the one before it"),
+    ("125", "`compare --bisect` cannot tell"),
     ("130", "interrupted; `resume` goes on"),
 ];
 

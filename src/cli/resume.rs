@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     if let Some(fleet) = kept_fleet(&folder, &plan)? {
         return conduct_at_sites(&folder, &plan, &fleet, arguments.conduct.all);
     }
-    let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask };
+    let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask, left: &[] };
     let jobs = arguments.conduct.jobs();
     match Session::resume(folder.clone(), plan.clone(), jobs, arguments.more, &permission)
         .map_err(CliError::failed)?

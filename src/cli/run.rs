@@ -149,7 +149,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
         let folder = shared_run(&path, &plan).map_err(complaint)?;
         return begin_at_sites(&folder, &plan, &fleet, arguments.conduct.all);
     }
-    let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask };
+    let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask, left: &[] };
     let with_jobs = |choice: Choice| choice.with_jobs(arguments.conduct.jobs()).map_err(CliError::usage);
     if arguments.dry_run {
         let (choice, lacks) = choose_to_look(&plan).map_err(CliError::failed)?;

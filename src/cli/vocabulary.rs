@@ -6,6 +6,7 @@ use std::path::Path;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
+use crate::journal::Group;
 use crate::plan::{
     Bytes, LONGEST_PLAN, Overrides, Plan, Preset, Vocabulary, preset, presets, quoted, read_with, suggest,
 };
@@ -23,8 +24,8 @@ pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
     let profiles: Vec<&str> = crate::dataset::PROFILES.iter().map(|profile| profile.name).collect();
     let adapters: Vec<&str> = crate::workload::adapters().iter().map(|adapter| adapter.name()).collect();
     let of_adapters = crate::workload::adapters().iter().flat_map(|adapter| adapter.metrics());
-    let metrics: Vec<&str> =
-        crate::journal::METRICS.iter().chain(of_adapters).map(|metric| metric.name).collect();
+    let measured = crate::journal::METRICS.iter().filter(|metric| metric.group != Group::Former);
+    let metrics: Vec<&str> = measured.chain(of_adapters).map(|metric| metric.name).collect();
     read(&Vocabulary {
         filesystems: &filesystems,
         encryptions: &encryptions,

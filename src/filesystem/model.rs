@@ -29,6 +29,8 @@ pub struct Filesystem {
     pub cleaner: Option<Cleaner>,
     /// Smallest device mkfs accepts with the fair defaults and the kernel mounts, bytes, rounded up to whole MiB.
     pub minimum_size: u64,
+    /// Whether mkfs leaves tables of inodes unwritten under the fair defaults.
+    pub leaves_tables_unwritten: bool,
     pub facts: FilesystemFacts,
 }
 
@@ -63,6 +65,7 @@ impl Filesystem {
         fsck: None,
         cleaner: None,
         minimum_size: 0,
+        leaves_tables_unwritten: false,
         facts: FilesystemFacts::PLAIN,
     };
 

@@ -7,6 +7,7 @@ use crate::journal::{Histogram, Measurement, Unit};
 use super::dirty::DirtyPeak;
 use super::latency::percentiles;
 use super::sample::{DeviceCounters, Sample};
+use super::space::Space;
 
 /// What the phase did, as its user would count it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -36,15 +37,15 @@ pub(super) struct Readings {
     /// CPU seconds per wall second the machine uses without the phase.
     pub(super) idle_load: f64,
     pub(super) dirty: DirtyPeak,
-    /// Bytes in use on the filesystem; `None` where none is mounted.
-    pub(super) space_used: Option<u64>,
+    /// What it did to the space of the filesystem; `None` where none is mounted.
+    pub(super) space: Option<Space>,
     /// Turns the kernel's ticks into time: so many per second.
     pub(super) ticks_per_second: u64,
 }
 
 /// The measurements of a phase, in the order of [`METRICS`](crate::journal::METRICS). What cannot be known here is left out, never zero.
 pub(super) fn measurements(readings: &Readings, work: &WorkDone) -> Vec<Measurement> {
-    let mut list = List(Vec::with_capacity(27));
+    let mut list = List(Vec::with_capacity(28));
     let durable = readings.durable.as_secs_f64();
     list.seconds("durable", readings.durable);
     list.seconds("returned", readings.returned);
@@ -65,8 +66,9 @@ pub(super) fn measurements(readings: &Readings, work: &WorkDone) -> Vec<Measurem
     if work.files > 0 && durable > 0.0 {
         list.push("file_rate", Unit::PerSecond, float(work.files) / durable);
     }
-    if let Some(bytes) = readings.space_used {
-        list.push("space_used", Unit::Bytes, float(bytes));
+    if let Some(space) = readings.space {
+        list.push("space_grown", Unit::Bytes, float(space.grown));
+        list.push("space_lost", Unit::Bytes, float(space.lost));
     }
     list.push("dirty_peak", Unit::Bytes, float(readings.dirty.bytes));
     if let Some((before, after)) = readings.before.stalled.zip(readings.after.stalled) {
@@ -149,6 +151,7 @@ mod tests {
     use crate::journal::{Histogram, Measurement, metric};
     use crate::measure::dirty::DirtyPeak;
     use crate::measure::sample::{DeviceCounters, Sample};
+    use crate::measure::space::Space;
 
     fn readings() -> Readings {
         let before = Sample {
@@ -186,7 +189,7 @@ mod tests {
             own_cpu: Duration::from_millis(700),
             idle_load: 0.1,
             dirty: DirtyPeak { bytes: 5 << 20, course: Vec::new(), cpu: Duration::from_millis(100) },
-            space_used: Some(77),
+            space: Some(Space { grown: 77, lost: 99 }),
             ticks_per_second: 100,
         }
     }
@@ -231,7 +234,8 @@ mod tests {
         near(&list, "files", 100.0);
         near(&list, "throughput", 500_000.0);
         near(&list, "file_rate", 25.0);
-        near(&list, "space_used", 77.0);
+        near(&list, "space_grown", 77.0);
+        near(&list, "space_lost", 99.0);
         near(&list, "dirty_peak", 5.0 * 1024.0 * 1024.0);
         near(&list, "io_pressure", 1.0);
         near(&list, "latency_p50", 1e-6);
@@ -249,7 +253,7 @@ mod tests {
         let mut poor = readings();
         poor.before.device = None;
         poor.before.stalled = None;
-        poor.space_used = None;
+        poor.space = None;
         let list = measurements(&poor, &WorkDone::default());
         let names: Vec<_> = list.iter().map(|one| &*one.metric).collect();
         assert_eq!(names, ["durable", "returned", "cpu", "cpu_kernel", "cpu_stolen", "dirty_peak", "began"]);

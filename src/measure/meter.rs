@@ -1,6 +1,5 @@
 //! The meter the agent puts around a phase.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::host::procfs::cpu_times;
@@ -12,6 +11,7 @@ use super::account::{Readings, WorkDone, measurements};
 use super::dirty::DirtyWatch;
 use super::error::MeasureError;
 use super::sample::Probe;
+use super::space::Fresh;
 
 /// How long [`idle_load`] looks by default. CPU time comes in ticks of 10 ms: shorter says little.
 pub const IDLE_WINDOW: Duration = Duration::from_millis(400);
@@ -102,7 +102,7 @@ impl Meter {
                 own_cpu: own_cpu.saturating_sub(watching),
                 idle_load: self.idle_load,
                 dirty,
-                space_used: None,
+                space: None,
                 ticks_per_second: self.probe.ticks_per_second,
             },
         };
@@ -119,9 +119,9 @@ pub struct Clocked {
 }
 
 impl Clocked {
-    /// The observation. `mount_point` is where the filesystem under test is mounted, if it is.
-    pub fn finish(mut self, work: WorkDone, mount_point: Option<&Path>) -> Result<Observation, MeasureError> {
-        self.readings.space_used = mount_point.map(space_used).transpose()?;
+    /// The observation; `fresh` is the filesystem under test as it was when it was made, if it is mounted.
+    pub fn finish(mut self, work: WorkDone, fresh: Option<&Fresh>) -> Result<Observation, MeasureError> {
+        self.readings.space = fresh.map(Fresh::now).transpose()?;
         Ok(Observation {
             measurements: measurements(&self.readings, &work),
             phase: self.phase,
@@ -133,20 +133,13 @@ impl Clocked {
     }
 }
 
-fn space_used(mount_point: &Path) -> Result<u64, MeasureError> {
-    let space = rustix::fs::statvfs(mount_point)
-        .map_err(|errno| MeasureError::Space { mount_point: mount_point.to_owned(), source: errno.into() })?;
-    Ok(space.f_blocks.saturating_sub(space.f_bfree) * space.f_frsize)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
     use std::time::Duration;
 
     use super::{MeasureError, Meter, idle_load};
     use crate::host::root::{Root, fake_root};
-    use crate::measure::WorkDone;
+    use crate::measure::{Fresh, WorkDone};
 
     const MEMINFO: &str = "MemTotal: 9 kB\nMemAvailable: 5 kB\nDirty: 2 kB\nWriteback: 1 kB\n";
     const SELF: &str = "1 (agent) S 1 1 1 0 -1 0 1 2 3 4 0 0 0 0 20 0 1 0 500";
@@ -179,7 +172,8 @@ mod tests {
         let ((), clocked) = meter.clock("write", "fresh", &mut (), nothing, make_durable).unwrap();
         write("9 9 9 9 9 9 999 9 9 99 99 0 0 0 0 99 0");
         let work = WorkDone { bytes_written: 51_200, ..WorkDone::default() };
-        let observation = clocked.finish(work, Some(folder.path())).unwrap();
+        let fresh = Fresh::of(folder.path(), u64::MAX).unwrap();
+        let observation = clocked.finish(work, Some(&fresh)).unwrap();
         assert_eq!((observation.phase.as_str(), observation.cache.as_str()), ("write", "fresh"));
         for (name, expected) in [
             ("device_writes", 4.0),
@@ -191,7 +185,7 @@ mod tests {
             assert_eq!(observation.value(name).unwrap(), expected, "{name}");
         }
         assert!(observation.value("durable").unwrap() >= observation.value("returned").unwrap());
-        assert!(observation.value("space_used").unwrap() > 0.0);
+        assert!(observation.value("space_lost").unwrap() > 0.0);
     }
 
     #[test]
@@ -217,9 +211,13 @@ mod tests {
         let (_folder, root) = fake_root(&files());
         let meter = Meter::new(&root, None, 0.0).unwrap();
         let ((), failed) = meter.clock("write", "fresh", &mut (), nothing, nothing).unwrap();
-        let error = failed.finish(WorkDone::default(), Some(Path::new("/no/such/place"))).unwrap_err();
+        let gone = tempfile::tempdir().unwrap();
+        let fresh = Fresh::of(gone.path(), 0).unwrap();
+        let place = gone.path().display().to_string();
+        drop(gone);
+        let error = failed.finish(WorkDone::default(), Some(&fresh)).unwrap_err();
         assert!(matches!(error, MeasureError::Space { .. }));
-        assert!(error.to_string().contains("/no/such/place: No such file"), "{error}");
+        assert!(error.to_string().contains(&format!("{place}: No such file")), "{error}");
         let meminfo = root.path("proc/meminfo");
         let spoil = |_: &mut ()| {
             std::fs::write(&meminfo, "Dirty: x kB\n").unwrap();
@@ -239,10 +237,9 @@ mod tests {
             Ok::<u64, MeasureError>(numbers.sum())
         };
         let (sum, clocked) = meter.clock("smoke", "warm", &mut (), work, nothing).unwrap();
-        let folder = tempfile::tempdir().unwrap();
         let work = WorkDone { files: sum.min(1), ..WorkDone::default() };
-        let observation = clocked.finish(work, Some(folder.path())).unwrap();
+        let observation = clocked.finish(work, None).unwrap();
         assert!(observation.value("cpu").unwrap() > 0.0);
-        assert!(observation.value("space_used").unwrap() > 0.0);
+        assert_eq!(observation.value("space_grown"), None);
     }
 }

@@ -17,7 +17,8 @@
 //!     |()| Ok::<_, measure::MeasureError>(work()),
 //!     |()| Ok(sync(mount_point)),
 //! )?;
-//! let observation = clocked.finish(done, Some(mount_point))?;
+//! let fresh = measure::Fresh::of(mount_point, 1 << 30)?;
+//! let observation = clocked.finish(done, Some(&fresh))?;
 //! let settled = measure::settle(&root, Some("loop0"), &measure::SettleLimits::default())?;
 //! # Ok::<(), measure::MeasureError>(())
 //! ```
@@ -29,8 +30,10 @@ mod latency;
 mod meter;
 mod sample;
 mod settle;
+mod space;
 
 pub use account::WorkDone;
 pub use error::MeasureError;
 pub use meter::{Clocked, IDLE_WINDOW, Meter, idle_load};
 pub use settle::{Quiet, SettleLimits, Settled, settle};
+pub use space::Fresh;

@@ -34,10 +34,11 @@ pub(super) fn exhausted(budget: Duration, run: &Run, candidates: usize) -> Optio
 mod tests {
     use std::time::Duration;
 
+    use super::super::conclusion::Conclusion;
     use super::super::made;
     use super::exhausted;
-    use crate::journal::{Event, Journal, Record, Run, TrialId};
-    use crate::plan::{Plan, rough_duration_text};
+    use crate::journal::{Ending, Event, Journal, Record, Run, TrialId};
+    use crate::plan::{Blocks, Plan, rough_duration_text};
 
     /// A run of two candidates whose blocks took so many seconds each; at a minus sign it was interrupted for a day.
     fn run(blocks: &[i64]) -> Run {
@@ -76,6 +77,22 @@ mod tests {
         // One candidate alone needs half as long.
         assert_eq!(exhausted(minutes(15), &three, 1), None);
         assert!(exhausted(minutes(10), &three, 1).unwrap().ends_with("is up"));
+    }
+
+    #[test]
+    fn blocks_that_were_asked_for_after_the_time_was_up_are_done() {
+        let mut plan: Plan = serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
+        plan.protocol.budget = Some(Duration::from_secs(60));
+        plan.protocol.blocks = Blocks { min: 3, max: 10 };
+        plan.candidates.truncate(2);
+        for (candidate, name) in plan.candidates.iter_mut().zip(["ext4", "xfs"]) {
+            candidate.name = name.to_owned();
+        }
+        let mut run = run(&[240, 240, 240]);
+        let end = |run: &Run| Conclusion::of(&plan, run).end.map(|(_, ending)| ending);
+        assert_eq!(end(&run), Some(Ending::Budget));
+        run.extended_to = Some(6);
+        assert_eq!(end(&run), None);
     }
 
     #[test]

@@ -158,7 +158,9 @@ fn end(plan: &Plan, run: &Run, outcome: Option<Ruling>, left: usize) -> Option<(
     if ended.is_some() {
         return ended;
     }
+    // Who asked for more blocks after the time was up wants them.
+    let budget = plan.protocol.budget.filter(|_| run.extended_to.is_none());
     hopelessly_disturbed(run)
         .map(|reason| (reason, Ending::Disturbed))
-        .or_else(|| Some((exhausted(plan.protocol.budget?, run, left)?, Ending::Budget)))
+        .or_else(|| Some((exhausted(budget?, run, left)?, Ending::Budget)))
 }

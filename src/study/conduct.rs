@@ -26,6 +26,8 @@ pub struct Study<'a> {
     pub watcher: &'a mut dyn Watcher,
     /// How many trials are under way at once; one where a watcher looks on.
     pub jobs: usize,
+    /// Candidates that were found out beforehand not to be tried, by name.
+    pub refused: Vec<(String, Obstacle)>,
 }
 
 impl Study<'_> {
@@ -148,7 +150,9 @@ impl Study<'_> {
     fn skip_what_cannot_be_tried(&mut self) -> Result<(), SessionError> {
         let untried: Vec<String> = still_in(self.plan, self.journal.run()?).map(str::to_owned).collect();
         for candidate in self.plan.candidates.iter().filter(|candidate| untried.contains(&candidate.name)) {
-            let obstacle = obstacle(self.plan, self.lab, candidate, self.medium.size());
+            let known =
+                self.refused.iter().find(|(name, _)| *name == candidate.name).map(|(_, one)| one.clone());
+            let obstacle = obstacle(self.plan, self.lab, candidate, self.medium.size()).or(known);
             if let Some(Obstacle { reason, hint }) = obstacle {
                 let candidate = candidate.name.clone();
                 self.report(None, Event::CandidateSkipped { candidate, reason, hint })?;

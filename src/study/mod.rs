@@ -18,6 +18,7 @@ mod made;
 mod observer;
 mod one_block;
 mod prospect;
+mod rehearsal;
 mod repeats;
 mod room;
 mod schedule;

@@ -11,7 +11,7 @@ use super::conduct::Study;
 use super::error::SessionError;
 use super::observer::Observer;
 use super::prospect::check_datasets;
-use super::session::{begin_journal, facts, start, watcher};
+use super::session::{begin_journal, facts, refusals_of, start, watcher};
 
 pub struct OneBlock<'a> {
     /// The plan of the run, whose digest is recorded.
@@ -69,8 +69,9 @@ impl OneBlock<'_> {
         let lab = choice.lab.as_ref();
         let mut watcher = watcher(lab, &medium);
         let jobs = choice.jobs;
+        let refused = refusals_of(&plan, lab, &medium);
         let mut study =
-            Study { plan: &plan, lab, medium, journal, observer, watcher: watcher.as_mut(), jobs };
+            Study { plan: &plan, lab, medium, journal, observer, watcher: watcher.as_mut(), jobs, refused };
         study.conduct_one(self.number, self.order_seed, &self.out)
     }
 }

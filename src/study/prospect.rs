@@ -5,6 +5,7 @@ use crate::plan::{Candidate, Dataset, Plan};
 
 use super::claim::Permission;
 use super::error::SessionError;
+use super::rehearsal::refusals;
 use super::room::shortage;
 
 /// What a run would meet.
@@ -23,7 +24,11 @@ impl Prospect {
     pub fn of(plan: &Plan, lab: &dyn Lab, permission: &Permission<'_>) -> Self {
         let (size, refused) = permission.look(plan);
         let refused = check_datasets(plan).err().into_iter().chain(refused).collect();
-        Prospect { refused, ..Self::on(plan, lab, size) }
+        let mut prospect = Prospect { refused, ..Self::on(plan, lab, size) };
+        let able = plan.candidates.iter().filter(|one| prospect.skips(&one.name).is_none());
+        let choosy = refusals(plan, lab, size, able);
+        prospect.skipped.extend(choosy);
+        prospect
     }
 
     /// That of this plan on a device of so many bytes that nobody refuses.

@@ -3,17 +3,18 @@
 use std::path::Path;
 
 use crate::journal::{Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA};
-use crate::lab::{Choice, Lab, Medium, choose, lacking};
+use crate::lab::{Choice, Lab, Medium, Obstacle, choose, lacking};
 use crate::plan::Plan;
 
-use super::claim::Permission;
+use super::claim::{Permission, left_by};
 use super::conclusion::still_in;
 use super::conduct::Study;
 use super::environment::environment;
 use super::error::SessionError;
 use super::folder::RunFolder;
 use super::observer::Observer;
-use super::prospect::{Prospect, check_datasets};
+use super::prospect::{Prospect, check_datasets, obstacle};
+use super::rehearsal::refusals;
 use super::schedule::{ORDER_SEED, draw_order_seed};
 use super::unchanged::Changes;
 use super::watcher::{Machine, Unwatched, Watcher};
@@ -87,6 +88,8 @@ impl Session {
         let choice = choose(&plan)?.with_jobs(jobs)?;
         plan.lab = asked_for;
         check_datasets(&plan)?;
+        let left = left_by(&folder.journal());
+        let permission = Permission { left: &left, ..*permission };
         let medium = permission.claim(&plan)?.with_traces_in(folder.path());
         let Changes { forbidden, cautions } =
             Changes::since(&run.header, &plan, &facts(&plan, &choice, &medium));
@@ -122,9 +125,17 @@ impl Session {
         let lab = choice.lab.as_ref();
         let mut watcher = watcher(lab, &medium);
         let jobs = choice.jobs;
-        Study { plan: &plan, lab, medium, journal, observer, watcher: watcher.as_mut(), jobs }
+        let begins = resumed.is_none();
+        let refused = if begins { refusals_of(&plan, lab, &medium) } else { Vec::new() };
+        Study { plan: &plan, lab, medium, journal, observer, watcher: watcher.as_mut(), jobs, refused }
             .conduct(resumed)
     }
+}
+
+/// Who of the plan would fail in every trial for options that nobody knows.
+pub(super) fn refusals_of(plan: &Plan, lab: &dyn Lab, medium: &Medium) -> Vec<(String, Obstacle)> {
+    let able = plan.candidates.iter().filter(|one| obstacle(plan, lab, one, medium.size()).is_none());
+    refusals(plan, lab, Some(medium.size()), able)
 }
 
 /// What others do to the machine makes simulated time pass no slower.

@@ -143,7 +143,8 @@ impl Agent<'_> {
         self.raw_phases(stack)?;
         stack.encrypt()?;
         self.timed(stack, "mkfs", Stack::mkfs, Stack::sync_device)?;
-        self.timed(stack, "mount", Stack::mount, Stack::sync)
+        self.timed(stack, "mount", Stack::mount, Stack::sync)?;
+        stack.note_fresh()
     }
 
     /// Unmounts and checks, of which a folder knows nothing.

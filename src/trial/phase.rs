@@ -105,7 +105,7 @@ impl Agent<'_> {
             histograms: done.histograms,
             main_call: Some(done.main_call.to_owned()),
         };
-        let observation = clocked.finish(work, stack.space())?;
+        let observation = clocked.finish(work, stack.fresh())?;
         verify(&site)?;
         Ok(observation)
     }
@@ -124,7 +124,7 @@ impl Agent<'_> {
         let totals = phase.dataset.as_deref().map(|name| self.materials.get(name)).transpose()?;
         let totals = totals.and_then(|material| material.staged.as_ref().map(crate::dataset::Staged::totals));
         let work = WorkDone { files: totals.map_or(0, |totals| totals.files), ..WorkDone::default() };
-        let observation = clocked.finish(work, stack.space())?;
+        let observation = clocked.finish(work, stack.fresh())?;
         // A command may have done anything to what lies there.
         self.ledger.doubt();
         self.compare(phase)?;
@@ -160,7 +160,7 @@ impl Agent<'_> {
             bytes_written: reading.bytes_written,
             ..WorkDone::default()
         };
-        let mut observation = clocked.finish(work, stack.space())?;
+        let mut observation = clocked.finish(work, stack.fresh())?;
         observation.measurements.extend(reading.measurements);
         reading.notes.into_iter().for_each(|note| stack.sink.caution(&phase.name, note));
         if let Some(note) = reading.working_set.and_then(cached) {

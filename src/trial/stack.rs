@@ -17,8 +17,9 @@ use crate::host::procfs::processes_named;
 use crate::host::program::{Program, succeeded};
 use crate::host::root::Root;
 use crate::host::{caches, mounts, syscall};
-use crate::journal::CommandRecord;
+use crate::journal::{CommandRecord, DEVICE_BEARS, Facts};
 use crate::layer::Encryption;
+use crate::measure::Fresh;
 use crate::plan::Candidate;
 
 use super::bare_device::BareDevice;
@@ -57,6 +58,7 @@ pub(super) struct Stack<'a> {
     /// That it does otherwise than asked was told.
     cleaner_told: bool,
     held: Option<File>,
+    fresh: Option<Fresh>,
     log: KernelLog,
     /// Where programs are started from whose options a plan can choose; none before [`Stack::shut_in`].
     workshops: Option<Workshops>,
@@ -111,6 +113,7 @@ impl<'a> Stack<'a> {
             cleaner: false,
             cleaner_told: false,
             held: None,
+            fresh: None,
             // Before there is a /dev without it.
             log: KernelLog::open(),
             workshops: None,
@@ -148,9 +151,19 @@ impl<'a> Stack<'a> {
         Some(real.file_name().unwrap_or_default().to_string_lossy().into_owned())
     }
 
-    /// The mount point whose use of space is the trial's alone.
-    pub(super) fn space(&self) -> Option<&'static Path> {
-        (!self.in_folder()).then_some(Path::new(MOUNT))
+    /// Remembers how the filesystem is that was just made and mounted; a folder's space is not the trial's alone.
+    pub(super) fn note_fresh(&mut self) -> Result<(), TrialError> {
+        let Some(claim) = self.claim else { return Ok(()) };
+        let size = claim.size().map_err(TrialError::io("ask for the size of the device"))?;
+        self.fresh = Some(Fresh::of(Path::new(MOUNT), size)?);
+        if let Some(marks) = claim.bears() {
+            self.sink.facts(Facts::from([(DEVICE_BEARS.to_owned(), marks)]));
+        }
+        Ok(())
+    }
+
+    pub(super) fn fresh(&self) -> Option<&Fresh> {
+        self.fresh.as_ref()
     }
 
     /// From here on there is no disk but this stack's, neither for us nor for any tool, whatever its options name: those

@@ -344,6 +344,32 @@ fn a_scaled_plan_asks_for_no_more_room_than_its_data_need() {
 }
 
 #[test]
+fn a_scaled_plan_takes_no_larger_modelled_device_than_its_data_want() {
+    // 3 MB of data were written to 2 TB, of which ext2 and ext3 wrote 31 GB of tables each.
+    let modelled = |scale| {
+        let overrides = Overrides { scale, ..Overrides::default() };
+        let plan = read_with(preset("usb-backup").unwrap().toml, "usb-backup", &overrides).unwrap();
+        let DeviceSource::Model { size: Bytes(size), .. } = plan.device.source else { panic!("no model") };
+        size
+    };
+    assert!(modelled(None) > 1000 * GIB);
+    let scaled = modelled(Some(0.002));
+    assert!((300 << 20..8 * GIB).contains(&scaled), "{scaled}");
+}
+
+#[test]
+fn what_a_preset_says_of_its_size_is_so() {
+    let demo = preset("demo").unwrap();
+    let plan = read(demo.toml).unwrap();
+    let Some(Dataset::Folder { size: Some(Bytes(size)), .. }) = plan.datasets.values().next() else {
+        panic!("no folder")
+    };
+    let blocks = plan.protocol.blocks;
+    let said = format!("{} MB, in {} to {} blocks", size / 1_000_000, blocks.min, blocks.max);
+    assert!(demo.summary.contains(&said), "{said}: {}", demo.summary);
+}
+
+#[test]
 fn an_image_that_was_asked_for_stays_and_commands_may_fill_it() {
     let asked = DeviceSource::Image(Bytes(4 * GIB));
     let overrides = Overrides { scale: Some(0.1), device: Some(asked), ..Overrides::default() };

@@ -31,6 +31,7 @@ const WRONG: &[(&str, &str)] = &[
     ("[matrix]", "[matrix]\nname = \"x\""),
     ("command = 'cp", "comand  = 'cp"),
     ("dataset   = \"crowd\"", "datset    = \"crowd\""),
+    ("command = 'cp", "command = 'test -e \"$iso\" && cp"),
     // Wrong units and types.
     ("image  = \"1GiB\"", "image  = \"1Gib\""),
     ("image  = \"1GiB\"", "image  = 1024"),

@@ -56,6 +56,8 @@ pub enum Group {
     Cost,
     /// In the data only.
     Detail,
+    /// No longer measured: in the data of earlier versions only.
+    Former,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -119,7 +121,12 @@ pub const METRICS: &[MetricInfo] = metrics! {
     Count Neither "files", "files the phase worked on";
     BytesPerSecond Higher "throughput", Rate "throughput", "logical bytes per second until durable";
     PerSecond Higher "file_rate", Rate "files per second", "files per second until durable";
-    Bytes Lower "space_used", Cost "space", "blocks in use on the filesystem after the phase (statfs)";
+    Bytes Lower "space_grown", Cost "space",
+        "bytes in use on the filesystem after the phase beyond those that were when it was freshly made and mounted (statvfs)";
+    Bytes Lower "space_lost", Cost "lost to the user",
+        "size of the device less what an ordinary user could fill of the freshly made filesystem (statvfs: f_bavail)";
+    Bytes Lower "space_used", Former "in use",
+        "of earlier versions only: bytes in use after the phase, what some filesystems set aside included";
     Bytes Neither "dirty_peak", "largest Dirty + Writeback seen during the phase (sampled)";
     Seconds Lower "io_pressure", "time in which some task was stalled on I/O (PSI)";
     Seconds Lower "latency_p50", "median latency of the operation's main call";

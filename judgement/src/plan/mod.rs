@@ -7,6 +7,7 @@ mod candidate_name;
 mod change;
 mod choice;
 mod circumstances;
+mod command_variables;
 mod digest;
 mod disturbance;
 mod error;

@@ -26,7 +26,7 @@ const PRESETS: &[Preset] = presets! {
         "500 000 files in one directory, hard-linked generations by rsync: nine candidates, with and without directory indexes";
     "build-farm" "350 000 files, 55 GB: written, checked, removed on seven candidates";
     "demo"
-        "usb-backup with 60 MB and one block: every filesystem once, plain and on LUKS, without root, in minutes";
+        "usb-backup with 40 MB, in 3 to 10 blocks: every filesystem once, plain and on LUKS, without root, in minutes";
     "magazine"
         "bonnie++, a kernel tree and a 2 GB ISO copied to and fro, raw device rates: a magazine's test of 2009";
     "quick" "the built-in operations on ext4, xfs and btrfs, in two minutes: does it work here?";

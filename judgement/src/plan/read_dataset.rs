@@ -43,6 +43,12 @@ pub fn measure_variable(dataset: &str, measure: &str) -> String {
     variable(&format!("{dataset}_{measure}"))
 }
 
+/// Every variable that a dataset gives command lines.
+pub(super) fn variables(dataset: &str) -> Vec<String> {
+    let measures = MEASURES.iter().map(|measure| measure_variable(dataset, measure));
+    std::iter::once(variable(dataset)).chain(measures).collect()
+}
+
 pub(super) fn read_datasets(top: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Datasets {
     let Some(entry) = top.entry("dataset") else { return Datasets::new() };
     let Value::Table(table) = &entry.node.value else {

@@ -1,9 +1,10 @@
 //! `[[phase]]`: the timed steps of the workload.
 
+use super::command_variables::{offered, unknown};
 use super::limits::{PHASES, check_length};
-use super::read_dataset::Datasets;
+use super::read_dataset::{Datasets, variables};
 use super::section::{Placed, Problems, Section};
-use super::source::Node;
+use super::source::{Entry, Node};
 use super::suggest::suggest;
 use super::value::{boolean, filled_text, inside_path, name, repetitions, share, text};
 use super::{Dataset, Kind, Needs, Operation, Phase, Verify, Vocabulary, Work};
@@ -95,6 +96,7 @@ fn read_phase(
     let dataset = read_dataset_name(&section, datasets);
     let verify = section.entry("verify").and_then(|entry| read_verify(&entry.node, datasets, problems));
     let work = read_work(&section, vocabulary);
+    check_variables(work.as_ref(), section.entry("options"), datasets, problems);
     if let Some(Placed { value: Work::Operation(operation), at }) = &work {
         section.forbid(&["verify"], "an operation", "built-in operations verify their own data");
         section.forbid(&["network"], "an operation", "built-in operations need none");
@@ -166,6 +168,30 @@ fn read_work(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Place
     let Placed { at, value } = adapter?;
     problems.must_be_known(at, "adapter", &value, vocabulary.adapters);
     Some(Placed { at, value: Work::Adapter { name: value, options } })
+}
+
+/// What a command line, or the options of a program, read must be set by somebody: nothing in its place would copy nothing.
+fn check_variables(
+    work: Option<&Placed<Work>>,
+    options: Option<&Entry>,
+    datasets: &Datasets,
+    problems: &Problems,
+) {
+    let (line, at) = match work {
+        Some(Placed { at, value: Work::Command(line) }) => (line, *at),
+        Some(Placed { at, value: Work::Adapter { options: line, .. } }) => {
+            (line, options.map_or(*at, |entry| entry.node.at))
+        }
+        _ => return,
+    };
+    let known: Vec<String> = datasets.keys().flat_map(|name| variables(name)).collect();
+    if let Some(name) = unknown(line, &known) {
+        let hint = format!(
+            "{}; a dataset is found in the variable of its name in capitals, and `${{{name}:-}}` is empty where nothing is set",
+            suggest(&name, &offered(&known))
+        );
+        problems.add(at, format!("nothing sets the variable ${name}"), hint);
+    }
 }
 
 fn read_dataset_name(section: &Section<'_>, datasets: &Datasets) -> Option<Placed<String>> {

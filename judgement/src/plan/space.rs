@@ -100,7 +100,7 @@ pub fn folder_room(plan: &Plan) -> u64 {
     bytes_written(plan).0.saturating_add(MARGIN)
 }
 
-/// Shrinks the scratch image of a plan whose data were scaled by `factor`: the same share of it, and what the most
+/// Shrinks the scratch image, or modelled device, of a plan whose data were scaled by `factor`: the same share of it, and what the most
 /// demanding of its candidates needs of any device.
 pub(super) fn scale_image(plan: &mut Plan, factor: f64, vocabulary: &Vocabulary<'_>) {
     let fixed = |candidate: &Candidate| (vocabulary.least_device)(candidate);
@@ -111,7 +111,9 @@ pub(super) fn scale_image(plan: &mut Plan, factor: f64, vocabulary: &Vocabulary<
     if plan.phases.iter().any(literal) {
         return;
     }
-    if let DeviceSource::Image(Bytes(image)) = &mut plan.device.source {
+    if let DeviceSource::Image(Bytes(image)) | DeviceSource::Model { size: Bytes(image), .. } =
+        &mut plan.device.source
+    {
         let share = (*image as f64 * factor) as u64;
         let needed = share.saturating_add(most).saturating_add(MARGIN).next_multiple_of(1 << 20);
         *image = needed.min(*image);

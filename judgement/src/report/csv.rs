@@ -5,10 +5,11 @@ use std::io;
 use super::text::one_line;
 use super::{Report, ReportError};
 use crate::journal::{Status, Trial, TrialStanding};
+use crate::plan::{Candidate, DeviceSource, Plan};
 
 /// The columns, documented in docs/output-formats.md.
-const COLUMNS: &str =
-    "run,block,attempt,candidate,filesystem,encryption,phase,cache,repetition,metric,unit,value,status";
+const COLUMNS: &str = "run,block,attempt,candidate,filesystem,encryption,mkfs,mount,scheduler,model,kernel,memory,\
+                       phase,cache,repetition,metric,unit,value,status";
 
 pub(super) fn render(report: &Report<'_>, out: &mut dyn io::Write) -> Result<(), ReportError> {
     rows(report, &report.run.trials.iter().collect::<Vec<_>>(), out)
@@ -25,9 +26,8 @@ pub(super) fn rows(
     let run = cell(&report.run.header.id);
     for trial in trials {
         let plan = report.plan.candidates.iter().find(|candidate| candidate.name == trial.id.candidate);
-        let filesystem = plan.map_or(String::new(), |plan| cell(&plan.filesystem));
-        let encryption = plan.map_or(String::new(), |plan| cell(&plan.encryption));
         let candidate = cell(&trial.id.candidate);
+        let configuration = configuration(report.plan, plan);
         let (block, attempt) = (trial.id.block.to_string(), trial.id.attempt.to_string());
         for observation in &trial.observations {
             let (phase, cache) = (cell(&observation.phase), cell(&observation.cache));
@@ -35,22 +35,18 @@ pub(super) fn rows(
             for found in &observation.measurements {
                 // Rust writes the shortest digits that read back as the same number.
                 let value = found.value.to_string();
-                rows.write_record([
-                    run.as_str(),
-                    &block,
-                    &attempt,
-                    &candidate,
-                    &filesystem,
-                    &encryption,
-                    &phase,
+                let who = [run.as_str(), &block, &attempt, &candidate];
+                let what = [
+                    phase.as_str(),
                     &cache,
                     &repetition,
                     &cell(&found.metric),
                     found.unit.sign(),
                     &value,
                     status(trial),
-                ])
-                .map_err(unwrapped)?;
+                ];
+                let cells = who.into_iter().chain(configuration.iter().map(String::as_str)).chain(what);
+                rows.write_record(cells).map_err(unwrapped)?;
             }
         }
     }
@@ -63,6 +59,30 @@ pub(super) fn cell(text: &str) -> String {
     let text = one_line(text);
     let formula = text.starts_with(['=', '+', '-', '@']) && text.parse::<f64>().is_err();
     if formula { format!("'{text}") } else { text }
+}
+
+/// What was tried, from the filesystem to the guest's memory in bytes: the candidate's own, or the plan's; empty where nothing
+/// was said, and where the plan no longer names the candidate.
+fn configuration(plan: &Plan, candidate: Option<&Candidate>) -> [String; 8] {
+    let Some(candidate) = candidate else { return Default::default() };
+    let under = &candidate.under;
+    let model = under.model.as_ref().or(match &plan.device.source {
+        DeviceSource::Model { name, .. } => Some(name),
+        _ => None,
+    });
+    let kernel = under.kernel.as_ref().or(plan.kernel.as_ref());
+    let memory = under.memory.or(plan.memory);
+    [
+        candidate.filesystem.clone(),
+        candidate.encryption.clone(),
+        candidate.mkfs.join(" "),
+        candidate.mount.join(","),
+        candidate.scheduler.clone().unwrap_or_default(),
+        model.cloned().unwrap_or_default(),
+        kernel.map(|path| path.display().to_string()).unwrap_or_default(),
+        memory.map(|bytes| bytes.0.to_string()).unwrap_or_default(),
+    ]
+    .map(|text| cell(&text))
 }
 
 /// One word for whether a row may be used, and why not.
@@ -90,6 +110,9 @@ pub(super) fn unwrapped(error: ::csv::Error) -> ReportError {
 #[cfg(test)]
 mod tests {
     use super::cell;
+    use crate::plan::{Bytes, DeviceSource};
+    use crate::report::Format;
+    use crate::report::fixtures::{demo, page_of};
 
     #[test]
     fn no_cell_is_a_formula_and_numbers_stay_numbers() {
@@ -100,5 +123,23 @@ mod tests {
             assert_eq!(cell(text), text);
         }
         assert_eq!(cell("a\0b\u{202e}c\u{2069}\nd"), "ab·c· d");
+    }
+
+    #[test]
+    fn a_row_says_with_what_options_and_under_what_it_was_tried() {
+        let mut story = demo(1);
+        story.plan.device.source = DeviceSource::Model { name: "usb-stick".to_owned(), size: Bytes(1 << 30) };
+        let first = &mut story.plan.candidates[0];
+        first.mkfs = vec!["-O".to_owned(), "^has_journal".to_owned()];
+        first.mount = vec!["noatime".to_owned(), "nodiratime".to_owned()];
+        first.scheduler = Some("none".to_owned());
+        first.under.kernel = Some("/boot/vmlinuz".into());
+        first.under.memory = Some(Bytes(4096));
+        let (name, filesystem) = (first.name.clone(), first.filesystem.clone());
+        let shown = page_of(&story, None, Format::Csv);
+        let wanted = format!(
+            "{name},{filesystem},none,'-O ^has_journal,\"noatime,nodiratime\",none,usb-stick,/boot/vmlinuz,4096,"
+        );
+        assert!(shown.contains(&wanted), "{shown}");
     }
 }

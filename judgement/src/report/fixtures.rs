@@ -162,7 +162,8 @@ fn observation(phase: &str, cache: &str, seconds: f64) -> Observation {
         ("device_written", Unit::Bytes, bytes * 1.1),
         ("write_amplification", Unit::Ratio, 1.1),
         ("throughput", Unit::BytesPerSecond, bytes / seconds),
-        ("space_used", Unit::Bytes, bytes * 1.04),
+        ("space_grown", Unit::Bytes, bytes * 1.04),
+        ("space_lost", Unit::Bytes, bytes * 0.5),
         ("settle", Unit::Seconds, seconds * 0.02),
     ];
     Observation {

@@ -12,7 +12,7 @@ use crate::plan::{Circumstances, Goal};
 use crate::verdict::{Combined, PhaseEstimate, RawShare, Sites, ThenAndNow, Verdict};
 
 /// Version of the format: raised when a field changes its meaning or goes, not when one is added.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
 /// The whole document; the HTML report carries it too.
 #[derive(Serialize)]

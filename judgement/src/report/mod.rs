@@ -49,7 +49,7 @@ pub use model::{CandidateEntry, PhaseEntry, Report, TrialBasis};
 pub use notes::Note;
 pub use requests::Requests;
 pub use terminal::TerminalLook;
-pub use text::{count, in_lines, wrap};
+pub use text::{count, in_lines, listing, wrap};
 pub use to_use::ToUse;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

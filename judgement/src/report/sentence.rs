@@ -95,6 +95,12 @@ fn without(report: &Report<'_>) -> String {
 /// What would settle the most pressing of what is open, without a full stop; nothing where nothing is.
 pub(super) fn settling(report: &Report<'_>) -> Option<String> {
     let pair = pressing(report)?;
+    if let Some(alike) = alike(report) {
+        return Some(format!(
+            "differences between {} are too small to see here: take any of these",
+            listing(&alike, 4)
+        ));
+    }
     let (one, other) = (&pair.candidate, &pair.against);
     let Some(more) = pair.more_blocks else {
         return Some(format!("no number of blocks worth promising would settle {one} against {other}"));
@@ -105,6 +111,24 @@ pub(super) fn settling(report: &Report<'_>) -> Option<String> {
         true => format!("about {blocks}{time} would tell whether {one} is behind {other} or tied with it"),
         false => format!("about {blocks}{time} would settle {one} against {other}"),
     })
+}
+
+/// More blocks than these are no way to settle anything that lies within the tie.
+const WORTHWHILE: u32 = 100;
+
+/// Who cannot be told apart here with any number of blocks worth it, nor is known to differ by more than matters: whoever it is
+/// about, and what it is held against.
+pub(super) fn alike<'a>(report: &'a Report<'_>) -> Option<Vec<&'a str>> {
+    let (tie, verdict) = (report.plan.protocol.tie, &report.verdict);
+    let near = |pair: &&OpenPair| {
+        let ratio =
+            verdict.standings.iter().find(|one| one.candidate == pair.candidate).map(|one| one.ratio.point);
+        ratio.is_some_and(|ratio| ratio <= 1.0 + tie && ratio >= 1.0 / (1.0 + tie))
+            && pair.more_blocks.is_none_or(|more| more > WORTHWHILE)
+    };
+    let hardest = pressing(report).filter(near)?;
+    let others = verdict.unsettled.iter().filter(near).map(|pair| pair.candidate.as_str());
+    Some(std::iter::once(hardest.against.as_str()).chain(others).collect())
 }
 
 /// Of what keeps the run undecided the hardest; of what a recommendation leaves open the easiest.

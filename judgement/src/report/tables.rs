@@ -35,6 +35,7 @@ fn costs(report: &Report<'_>) -> Option<TextTable> {
             let (unit, title) = match cost {
                 Cost::Cpu => (Unit::Seconds, "CPU"),
                 Cost::Space => (Unit::Bytes, "space"),
+                Cost::Lost => (Unit::Bytes, "lost"),
                 Cost::Written => (Unit::Bytes, "written"),
             };
             (cost, Scale::suited(unit, tradeoffs.iter().filter_map(|one| Some(one.cost(cost)?.point))), title)

@@ -82,7 +82,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
 }
 
 /// Names in a sentence: `a`, `a and b`, `a, b and 3 more`.
-pub(super) fn listing(names: &[&str], at_most: usize) -> String {
+pub fn listing(names: &[&str], at_most: usize) -> String {
     match names {
         [] => String::new(),
         [only] => (*only).to_owned(),

@@ -192,7 +192,8 @@ fn costs(report: &Report<'_>) -> Vec<String> {
         sentences.push(format!("Less than {leader} take: {}.", less.join("; ")));
     }
     if !least.is_empty() {
-        sentences.push(format!("Nobody takes noticeably less {} than {leader}.", listing(&least, 3)));
+        sentences
+            .push(format!("Nobody takes noticeably less {} than {leader}.", listing(&least, least.len())));
     }
     let beaten: Vec<&str> = verdict
         .tradeoffs
@@ -218,6 +219,7 @@ fn name(cost: Cost) -> &'static str {
     match cost {
         Cost::Cpu => "CPU time",
         Cost::Space => "space",
+        Cost::Lost => "lost space",
         Cost::Written => "device writes",
     }
 }

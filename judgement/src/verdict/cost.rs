@@ -30,7 +30,7 @@ pub fn cost_columns(phases: &[&str], blocks: &ByBlock<'_>, candidates: &[&str]) 
 pub(super) fn cost_of_trial(phases: &[&str], trial: &Trial, metric: &str) -> Option<f64> {
     let values = |metric| phases.iter().filter_map(move |phase| trial.value(phase, metric));
     match metric {
-        "space_used" => values(metric).reduce(f64::max),
+        "space_grown" | "space_lost" => values(metric).reduce(f64::max),
         "write_amplification" => {
             let writing = || phases.iter().filter(|phase| trial.value(phase, metric).is_some());
             let sum = |metric| writing().filter_map(|phase| trial.value(phase, metric)).sum::<f64>();

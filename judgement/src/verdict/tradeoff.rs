@@ -16,13 +16,15 @@ use super::{Grounds, Rank};
 pub enum Cost {
     /// CPU time of the tools and of the kernel on their behalf, all phases of the goal together.
     Cpu,
-    /// The most space in use after any phase of the goal.
+    /// The most that the space in use had grown by after any phase of the goal.
     Space,
+    /// What the filesystem leaves no ordinary user of the device.
+    Lost,
     /// Bytes written to the device, all phases of the goal together.
     Written,
 }
 
-pub const COSTS: [Cost; 3] = [Cost::Cpu, Cost::Space, Cost::Written];
+pub const COSTS: [Cost; 4] = [Cost::Cpu, Cost::Space, Cost::Lost, Cost::Written];
 
 /// A candidate's costs, side by side with the leader's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,8 +32,10 @@ pub struct Tradeoff {
     pub candidate: String,
     /// Seconds of CPU time.
     pub cpu: Option<Estimate>,
-    /// Bytes in use.
+    /// Bytes in use beyond those of the fresh filesystem.
     pub space: Option<Estimate>,
+    /// Bytes of the device that the fresh filesystem leaves no ordinary user.
+    pub lost: Option<Estimate>,
     /// Bytes written to the device.
     pub written: Option<Estimate>,
     /// A candidate that is shown to be as good in everything and better in something.
@@ -45,6 +49,7 @@ impl Tradeoff {
         match cost {
             Cost::Cpu => self.cpu,
             Cost::Space => self.space,
+            Cost::Lost => self.lost,
             Cost::Written => self.written,
         }
     }
@@ -53,7 +58,7 @@ impl Tradeoff {
 pub(super) fn tradeoffs(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Tradeoff> {
     let names: Vec<&str> = ranking.iter().map(|rank| rank.candidate.as_str()).collect();
     let phases = grounds.yardstick.phases();
-    let [cpu, space, written] = COSTS.map(|cost| {
+    let [cpu, space, lost, written] = COSTS.map(|cost| {
         side_by_side(grounds.trials, names.first().copied(), &names, |trial| of_trial(&phases, trial, cost))
     });
     let beaten = beaten(grounds, &names);
@@ -61,6 +66,7 @@ pub(super) fn tradeoffs(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Tradeoff
         candidate: names[at].to_owned(),
         cpu: cpu[at],
         space: space[at],
+        lost: lost[at],
         written: written[at],
         // The best for the goal is beaten by nobody by definition.
         beaten_by: beater.filter(|_| at > 0).map(|beater| names[beater].to_owned()),
@@ -117,6 +123,7 @@ fn of_trial(phases: &[&str], trial: &Trial, cost: Cost) -> Option<f64> {
             Some(cost_of_trial(phases, trial, "cpu")? + kernel)
         }
         Cost::Written => cost_of_trial(phases, trial, "device_written"),
-        Cost::Space => cost_of_trial(phases, trial, "space_used"),
+        Cost::Space => cost_of_trial(phases, trial, "space_grown"),
+        Cost::Lost => cost_of_trial(phases, trial, "space_lost"),
     }
 }

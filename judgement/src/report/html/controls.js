@@ -20,6 +20,11 @@ function built({ kind, phase, call, state }) {
   return driftChart(state);
 }
 
+// Lets a drawing shrink: paper is narrower than the screen that it was made for, and would cut it.
+function fit(plot) {
+  for (const svg of plot.querySelectorAll(".main-svg")) svg.setAttribute("viewBox", `0 0 ${svg.getAttribute("width")} ${svg.getAttribute("height")}`);
+}
+
 function draw(chart) {
   const plot = chart.figure.querySelector(".plot");
   width = plot.clientWidth || 1000;
@@ -29,6 +34,11 @@ function draw(chart) {
   const first = plot.querySelector(".waiting");
   if (first) first.remove();
   Plotly.react(plot, traces, layout, { displayModeBar: false, responsive: true });
+  if (!chart.fits) {
+    chart.fits = true;
+    plot.on("plotly_afterplot", () => fit(plot));
+  }
+  fit(plot);
   chart.figure.dataset.drawn = String(traces.length);
 }
 

@@ -52,6 +52,7 @@ fn tradeoffs(report: &Report<'_>) -> Markup {
     let words = |cost| match cost {
         Cost::Cpu => ("cpu", "CPU"),
         Cost::Space => ("space", "space"),
+        Cost::Lost => ("lost", "space lost to the user"),
         Cost::Written => ("written", "bytes written"),
     };
     html! {

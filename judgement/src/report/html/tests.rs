@@ -56,9 +56,16 @@ fn every_part_is_there_in_its_order() {
     let places: Vec<usize> =
         parts.iter().map(|part| page.find(part).unwrap_or_else(|| panic!("{part}"))).collect();
     assert!(places.is_sorted(), "{places:?}");
-    // Four phases, durable against returned, time against three costs, mkfs and mount, and the drift.
-    assert_eq!(page.matches("<figure class=\"chart\"").count(), 4 + 1 + 3 + 2 + 1);
+    // Four phases, durable against returned, time against four costs, mkfs and mount, and the drift.
+    assert_eq!(page.matches("<figure class=\"chart\"").count(), 4 + 1 + 4 + 2 + 1);
     assert!(page.len() < 6_000_000, "{}", page.len());
+}
+
+#[test]
+fn charts_shrink_to_the_paper() {
+    let page = page(&demo(1));
+    let print = page.split("@media print").nth(1).unwrap();
+    assert!(print.contains(".plot .main-svg { width: 100%") && page.contains("setAttribute(\"viewBox\""));
 }
 
 #[test]

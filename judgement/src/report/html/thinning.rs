@@ -54,8 +54,8 @@ mod tests {
         let run = story.run();
         let report = Report::new(&story.plan, &run, None);
         assert_eq!(choose_within(&report, 1_000_000).1, None);
-        // 160 trials of 6 phases with 8 numbers each; room for a third.
-        let (trials, thinned) = choose_within(&report, 2560);
+        // 160 trials of 6 phases with 9 numbers each; room for a third.
+        let (trials, thinned) = choose_within(&report, 2880);
         let thinned = thinned.map(|thinned| (thinned.shown, thinned.all));
         assert_eq!((trials.len(), thinned), (64, Some((64, 160))));
         assert!(trials.iter().all(|trial| [1, 4, 7, 10].contains(&trial.id.block)));

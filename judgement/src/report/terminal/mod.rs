@@ -308,8 +308,9 @@ fn next(report: &Report<'_>, all: bool) -> Vec<(String, &'static str)> {
         ));
     } else if report.run.finished.is_none() {
         lines.push((format!("fsverdict resume {folder}"), "goes on where it stopped"));
-    } else if let Some(more) =
-        sentence::pressing(report).and_then(|pair| pair.more_blocks).filter(|_| !shared)
+    } else if let Some(more) = sentence::pressing(report)
+        .and_then(|pair| pair.more_blocks)
+        .filter(|_| !shared && sentence::alike(report).is_none())
     {
         lines.push((format!("fsverdict resume {folder} --more {more}"), "settles what is open"));
     }

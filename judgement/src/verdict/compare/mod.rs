@@ -122,6 +122,15 @@ impl History {
         self.whole.has_regression() || self.steps.last().is_some_and(RunComparison::has_regression)
     }
 
+    /// Whether it is known of everything judged, of the last run against the first and against the one before it, that it is not
+    /// worse.
+    pub fn tells(&self) -> bool {
+        let known = |found: &RunComparison| {
+            !found.judged.is_empty() && found.judged_as(Comparison::Undecided).next().is_none()
+        };
+        known(&self.whole) && self.steps.last().is_none_or(known)
+    }
+
     /// How many comparisons are judged together.
     pub fn comparisons(&self) -> usize {
         self.each().map(|found| found.judged.len()).sum()

@@ -1,0 +1,114 @@
+//! Whether the options of mkfs and mount are taken: tried before the first trial, in the lab of the run, on a scratch image of
+//! their own with all of a trial but its phases. Options that nobody knows are no finding about a filesystem.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::host::image::scratch_folder;
+use crate::journal::{Event, Status, TrialId};
+use crate::lab::{Lab, Medium, Obstacle, choose};
+use crate::plan::{Bytes, Candidate, DeviceSource, Plan};
+use crate::trial::TrialSpec;
+
+/// As large as an image is at first: of a whole disk some mkfs write tables for minutes.
+const SMALL: u64 = 1 << 30;
+/// What an image is not larger than where the small one was refused: options may ask for more than there was.
+const LARGE: u64 = 64 << 30;
+/// Bytes that must be free for an image: what it takes is given back at once.
+const ROOM: u64 = 1 << 20;
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// What decides whether options are taken.
+type Stack<'a> = (&'a str, &'a [String], &'a [String], Option<&'a PathBuf>);
+
+/// Those of these candidates whose options are refused in the lab, on a device of so many bytes. What cannot be tried is refused by
+/// nobody.
+pub(super) fn refusals<'a>(
+    plan: &Plan,
+    lab: &dyn Lab,
+    size: Option<u64>,
+    candidates: impl Iterator<Item = &'a Candidate>,
+) -> Vec<(String, Obstacle)> {
+    let mut known: BTreeMap<Stack<'a>, Option<Obstacle>> = BTreeMap::new();
+    let mut refused = Vec::new();
+    for candidate in candidates {
+        let plain = candidate.mkfs.is_empty() && candidate.mount.is_empty();
+        if plain || candidate.path.is_some() {
+            continue;
+        }
+        let stack: Stack<'a> =
+            (&candidate.filesystem, &candidate.mkfs, &candidate.mount, candidate.under.kernel.as_ref());
+        let found =
+            known.entry(stack).or_insert_with(|| refusal(plan, lab, size.unwrap_or(SMALL), candidate));
+        refused.extend(found.clone().map(|obstacle| (candidate.name.clone(), obstacle)));
+    }
+    refused
+}
+
+fn refusal(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Option<Obstacle> {
+    let least = crate::layer::least_device(candidate);
+    let small = size.min(SMALL.max(least));
+    let (step, said) = rehearse(plan, lab, small, candidate)?;
+    let large = size.min(LARGE);
+    if large > small && rehearse(plan, lab, large, candidate).as_ref() != Some(&(step.clone(), said.clone()))
+    {
+        return None;
+    }
+    let filesystem = &candidate.filesystem;
+    let page =
+        if step == "mkfs" { format!("mkfs.{filesystem}(8)") } else { format!("mount(8), {filesystem}(5)") };
+    Some(Obstacle {
+        reason: format!("its options are refused, as tried on a scratch image: {step}: {}", said.trim()),
+        hint: format!("correct `{step}` of the candidate; {page} has what there is"),
+    })
+}
+
+/// The step that failed on an image of so many bytes, and what was said.
+fn rehearse(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Option<(String, String)> {
+    let mut candidate = Candidate { encryption: "none".to_owned(), scheduler: None, ..candidate.clone() };
+    candidate.under.model = None;
+    let mut bare = plan.clone();
+    bare.lab = lab.name().parse().ok()?;
+    bare.device.source = DeviceSource::Image(Bytes(size));
+    bare.phases.clear();
+    bare.datasets.clear();
+    bare.candidates = vec![candidate.clone()];
+    let lab = choose(&bare).ok()?.lab;
+    let folder = scratch_folder(plan.device.folder.as_deref()).ok()?;
+    let spec = TrialSpec {
+        trial: TrialId { block: 1, candidate: candidate.name.clone(), attempt: 1 },
+        seed: plan.protocol.seed,
+        candidate,
+        datasets: BTreeMap::new(),
+        phases: Vec::new(),
+        repeats: BTreeMap::new(),
+        limit: LIMIT,
+        calibration: None,
+    };
+    let mut last = String::new();
+    let mut watch = |event| {
+        if let Event::StepStarted { step } = event
+            && step != crate::journal::TEAR_DOWN
+        {
+            last = step;
+        }
+    };
+    let end = lab.run(&spec, &Medium::Image { folder, size, room: ROOM }, 0, &mut watch).ok()?;
+    let refused = end.status == Status::Failed && !end.killed && ["mkfs", "mount"].contains(&last.as_str());
+    refused.then(|| (last, without_device(&end.reason)))
+}
+
+/// The words, without the device's name, which is another each time.
+fn without_device(said: &str) -> String {
+    let words = said.split(' ').map(|word| match word.find("/dev/") {
+        Some(at) => {
+            let end = word[at + 5..]
+                .find(|letter: char| !letter.is_ascii_alphanumeric())
+                .map_or(word.len(), |end| at + 5 + end);
+            format!("{}the device{}", &word[..at], &word[end..])
+        }
+        None => word.to_owned(),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
