@@ -101,7 +101,7 @@ pub struct Cell {
     pub writable: Vec<PathBuf>,
     /// Folders covered by a fresh tmpfs each, which is writable.
     pub memory: Vec<PathBuf>,
-    /// Folders shown elsewhere: (source, as it was before `memory` covered it; where, made if absent).
+    /// Folders and files shown elsewhere: (source, as it was before `memory` covered it; where, made if absent).
     pub shown: Vec<(PathBuf, PathBuf)>,
     pub devices: Devices,
     /// What is kept of root's powers. A stranger ([`Powers::of_a_stranger`]) is shut off further: it has neither
