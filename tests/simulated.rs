@@ -112,6 +112,19 @@ fn uml_simulated_blocks_meet_other_circumstances_unless_they_are_fixed() {
     assert_ne!(digests(&place), digests(&fixed));
 }
 
+/// 320 MB hold xfs, and 5 % less do not.
+#[test]
+fn uml_a_modelled_device_that_may_be_drawn_too_small_is_told_before_the_first_trial() {
+    let few = ["--fs", "ext4,xfs", "--blocks", "1", "--set", "device.size=320MB"];
+    let (drawn, fixed) = (Place::new(), Place::new());
+    drawn.run(PLAN, &few).exits(0);
+    let skipped = drawn.journal().all("candidate_skipped").next().unwrap().clone();
+    let reason = skipped["reason"].as_str().unwrap();
+    assert!(skipped["candidate"] == "xfs" && reason.contains("up to 5 % smaller"), "{skipped}");
+    fixed.run(PLAN, &[&few[..], &["--set", "protocol.circumstances=fixed"]].concat()).exits(0);
+    assert_eq!(digests(&fixed).len(), 2);
+}
+
 /// nilfs2 has no checker: the check counts for nobody, and this is said first.
 #[test]
 fn uml_a_phase_that_a_candidate_lacks_counts_for_nobody() {
