@@ -277,7 +277,8 @@ fn uml_simulated_trials_are_on_the_model_and_memory_of_their_candidate() {
     let factors = "[matrix]\nmodel = [\"ideal\", \"usb-stick\"]\nmemory = [\"256MiB\", \"512MiB\"]\n";
     // What the guest has, and not what its kernel was told.
     let quarter = "$(( $(grep MemTotal /proc/meminfo | tr -dc 0-9) * 256 ))";
-    let fill = format!("    {{ name = \"fill\", command = \"head -c {quarter} /dev/zero > $MOUNT/fill\" }},\n]\n");
+    let fill =
+        format!("    {{ name = \"fill\", command = \"head -c {quarter} /dev/zero > $MOUNT/fill\" }},\n]\n");
     let plan = PLAN.replace("model = \"usb-disk-5400\", ", "").replace("]\n[matrix]\n", &(fill + factors));
     let place = Place::new();
     let seen = place.run(&plan, &["--fs", "ext4", "--blocks", "1"]).exits(0);
