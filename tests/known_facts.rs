@@ -10,7 +10,7 @@ const PLAN: &str = r#"
 title         = "Known facts"
 lab           = "uml"
 device        = { model = "hdd-7200", size = "2GB" }
-protocol      = { blocks = 1, timeout = "120s" }
+protocol      = { blocks = 1, timeout = "120s", circumstances = "fixed" }
 dataset.big   = { file = "16MB" }
 dataset.crowd = { flat = 1000, file_size = "1KiB" }
 candidate = [

@@ -57,6 +57,74 @@ fn uml_simulated_trials_of_one_seed_are_the_same_and_of_two_blocks_are_not() {
     first.is_left_clean();
 }
 
+/// Neither where the program lies nor how its surroundings are called is anything to a guest.
+#[test]
+fn uml_simulated_trials_are_the_same_wherever_the_program_lies() {
+    let few = ["--fs", "ext4,xfs,btrfs,f2fs", "--blocks", "1"];
+    let here = Place::new();
+    here.run(PLAN, &few).exits(0);
+    assert_eq!(digests(&here).len(), 4);
+    // One of them is covered by what a guest's cell has there.
+    let memory = tempfile::Builder::new().prefix("fsverdict-it-").tempdir_in("/dev/shm").unwrap();
+    let there = Place::new();
+    let deep = there.path().join("a folder with blanks/".to_owned() + &"and-a-long-name/".repeat(12));
+    for folder in [memory.path().to_owned(), deep] {
+        let program = folder.join("fsverdict-by-another-name");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::copy(common::PROGRAM, &program).unwrap();
+        let place = Place::new();
+        let plan = place.plan("plan", PLAN);
+        let arguments = [&["run", &plan, "--out", "run"][..], &few].concat();
+        place.any(program.to_str().unwrap(), &arguments).exits(0);
+        assert_eq!(digests(&here), digests(&place), "{}", program.display());
+    }
+}
+
+/// What blocks meet is drawn by the plan's seed, in pairs of opposites; or is the plan's own.
+#[test]
+fn uml_simulated_blocks_meet_other_circumstances_unless_they_are_fixed() {
+    let drawn = |place: &Place, name: &str| -> Vec<(u64, f64)> {
+        let journal = place.journal();
+        let found = journal.all("facts").filter_map(|event| {
+            let value = event["facts"][format!("drawn.{name}")].as_str()?;
+            Some((event["trial"]["block"].as_u64()?, value.parse().ok()?))
+        });
+        found.collect()
+    };
+    let few = ["--fs", "ext4,xfs", "--jobs", "1"];
+    let place = Place::new();
+    place.run(PLAN, &few).exits(0);
+    for (name, sum) in [("size", 2e9), ("memory", 2.0 * f64::from(1 << 30))] {
+        let found = drawn(&place, name);
+        let [first, second] = [1, 2].map(|block| {
+            let of: Vec<f64> = found.iter().filter(|(of, _)| *of == block).map(|(_, value)| *value).collect();
+            assert_eq!(of.len(), 2, "{name}: {found:?}");
+            assert_eq!(of[0].to_bits(), of[1].to_bits(), "{name}: {found:?}");
+            of[0]
+        });
+        assert!((first - second).abs() > 1.0 && (first + second - sum).abs() / sum < 0.002, "{found:?}");
+    }
+    assert_eq!(place.journal().0[0]["environment"]["circumstances"], "drawn");
+    let fixed = Place::new();
+    fixed.run(PLAN, &[&few[..], &["--set", "protocol.circumstances=fixed"]].concat()).exits(0);
+    assert!(drawn(&fixed, "size").is_empty());
+    assert_eq!(fixed.journal().0[0]["environment"]["circumstances"], "fixed");
+    assert_ne!(digests(&place), digests(&fixed));
+}
+
+/// 320 MB hold xfs, and 5 % less do not.
+#[test]
+fn uml_a_modelled_device_that_may_be_drawn_too_small_is_told_before_the_first_trial() {
+    let few = ["--fs", "ext4,xfs", "--blocks", "1", "--set", "device.size=320MB"];
+    let (drawn, fixed) = (Place::new(), Place::new());
+    drawn.run(PLAN, &few).exits(3);
+    let skipped = drawn.journal().all("candidate_skipped").next().unwrap().clone();
+    let reason = skipped["reason"].as_str().unwrap();
+    assert!(skipped["candidate"] == "xfs" && reason.contains("up to 5 % smaller"), "{skipped}");
+    fixed.run(PLAN, &[&few[..], &["--set", "protocol.circumstances=fixed"]].concat()).exits(0);
+    assert_eq!(digests(&fixed).len(), 2);
+}
+
 /// nilfs2 has no checker: the check counts for nobody, and this is said first.
 #[test]
 fn uml_a_phase_that_a_candidate_lacks_counts_for_nobody() {
@@ -185,16 +253,19 @@ fn uml_a_guest_that_waits_for_ever_is_ended_and_one_that_waits_is_not() {
     }
 }
 
-/// The guest has no init: cells cover the folder the program was started from.
+/// A kernel that says what it can do and does nothing.
 #[test]
 fn uml_a_guest_that_ends_before_it_begins_ends_its_simulated_trial() {
     let place = Place::new();
-    let folder = tempfile::Builder::new().prefix("fsverdict-it-").tempdir_in("/dev/shm").unwrap();
-    let program = folder.path().join("fsverdict");
-    std::fs::copy(common::PROGRAM, &program).unwrap();
-    let plan = place.plan("plan", PLAN);
-    let arguments = ["run", &plan, "--out", "run", "--fs", "ext4", "--blocks", "1"];
-    place.any(program.to_str().unwrap(), &arguments).exits(1);
+    let kernel = place.path().join("kernel");
+    let symbols = ["HOSTFS", "PID_NS", "BLK_DEV_UBD", "SSL", "UML_TIME_TRAVEL_SUPPORT", "VIRTIO_UML"];
+    let symbols: String =
+        symbols.iter().chain(&["VIRTIO_BLK", "EXT4_FS"]).map(|name| format!("CONFIG_{name}=y\\n")).collect();
+    let answers = format!("--version) echo 6.12.0 ;; --showconfig) printf '{symbols}' ;; *) exit 1 ;;");
+    std::fs::write(&kernel, format!("#!/bin/sh\ncase $1 in {answers} esac\n")).unwrap();
+    std::fs::set_permissions(&kernel, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let kernel = format!("kernel={}", kernel.display());
+    place.run(PLAN, &["--fs", "ext4", "--blocks", "1", "--set", &kernel]).exits(1);
     let reason = place.failed("ext4", &["before it asked for its disk"]);
     assert!(!reason.contains("without asking"), "{reason}");
     place.is_left_clean();
@@ -204,7 +275,11 @@ fn uml_a_guest_that_ends_before_it_begins_ends_its_simulated_trial() {
 #[test]
 fn uml_simulated_trials_are_on_the_model_and_memory_of_their_candidate() {
     let factors = "[matrix]\nmodel = [\"ideal\", \"usb-stick\"]\nmemory = [\"256MiB\", \"512MiB\"]\n";
-    let plan = PLAN.replace("model = \"usb-disk-5400\", ", "").replace("[matrix]\n", factors);
+    // What the guest has, and not what its kernel was told.
+    let quarter = "$(( $(grep MemTotal /proc/meminfo | tr -dc 0-9) * 256 ))";
+    let fill =
+        format!("    {{ name = \"fill\", command = \"head -c {quarter} /dev/zero > $MOUNT/fill\" }},\n]\n");
+    let plan = PLAN.replace("model = \"usb-disk-5400\", ", "").replace("]\n[matrix]\n", &(fill + factors));
     let place = Place::new();
     let seen = place.run(&plan, &["--fs", "ext4", "--blocks", "1"]).exits(0);
     // Each has a verdict of its own.
@@ -272,7 +347,7 @@ fn uml_simulated_programs_that_spin_without_a_clock_are_named() {
 #[test]
 fn uml_modelled_devices_keep_real_time_too() {
     let (simulated, real) = (Place::new(), Place::new());
-    let one = ["--fs", "ext4", "--blocks", "1"];
+    let one = ["--fs", "ext4", "--blocks", "1", "--set", "protocol.circumstances=fixed"];
     simulated.run(PLAN, &one).exits(0);
     let seen = real.run(PLAN, &[&one[..], &["--set", "clock=real"]].concat());
     let (status, reason) = real.status("ext4");

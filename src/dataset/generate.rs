@@ -34,10 +34,10 @@ pub(crate) struct Generated {
     pub(crate) capped: usize,
 }
 
-/// Generates the tree; `None` when its names exceed 4 GiB.
-pub(crate) fn generate(shape: &Shape, seed: u64) -> Option<Generated> {
+/// Generates the tree, with names by a seed of their own; `None` when its names exceed 4 GiB.
+pub(crate) fn generate(shape: &Shape, seed: u64, names: u64) -> Option<Generated> {
     let mut tree = Tree::default();
-    let mut namer = Namer::new(seed);
+    let mut namer = Namer::new(names);
     directories(&mut tree, shape.directories, &mut namer, &mut Stream::new(seed, "directories"))?;
     let counts = files_per_directory(shape.directories, shape.files, &mut Stream::new(seed, "files"));
     let mut first = 0;
@@ -52,7 +52,7 @@ pub(crate) fn generate(shape: &Shape, seed: u64) -> Option<Generated> {
 }
 
 /// One directory with `files` entries of `size` bytes each.
-pub(crate) fn flat(files: u32, size: u64, seed: u64) -> Option<Tree> {
+pub(crate) fn flat(files: u32, size: u64, names: u64) -> Option<Tree> {
     let mut tree = Tree::default();
     let name = tree.add_name(b"")?;
     tree.directories.push(Directory {
@@ -65,7 +65,7 @@ pub(crate) fn flat(files: u32, size: u64, seed: u64) -> Option<Tree> {
     });
     tree.entries =
         (0..files).map(|what| Entry { size, name, what, mode: FILE_MODE, kind: EntryKind::File }).collect();
-    name_entries(&mut tree, &[""], &mut Namer::new(seed))?;
+    name_entries(&mut tree, &[""], &mut Namer::new(names))?;
     Some(tree)
 }
 

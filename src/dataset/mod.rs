@@ -30,7 +30,7 @@ pub use copy::Skipped;
 pub use error::{DatasetError, IoFailure};
 pub use folder::{Selection, selection};
 pub use manifest::Manifest;
-pub use prepare::{Prepared, prepare};
+pub use prepare::{Prepared, prepare, prepare_with_names};
 pub use profile::{PROFILES, Profile, profile};
 pub use stage::{Staged, StagingRecord, adopt, room_for, stage};
 pub use tree::Totals;

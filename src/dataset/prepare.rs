@@ -48,7 +48,17 @@ impl Prepared {
 
 /// Lays out the dataset `name`. Generated ones follow from `name`, `spec` and `seed` alone and touch no disk.
 pub fn prepare(name: &str, spec: &Dataset, seed: u64) -> Result<Prepared, DatasetError> {
-    let seed = super::random::Stream::new(seed, name).next();
+    prepare_with_names(name, spec, seed, seed)
+}
+
+/// The same with names of files and directories that follow from a seed of their own.
+pub fn prepare_with_names(
+    name: &str,
+    spec: &Dataset,
+    seed: u64,
+    names: u64,
+) -> Result<Prepared, DatasetError> {
+    let [seed, names] = [seed, names].map(|seed| super::random::Stream::new(seed, name).next());
     let impossible = |problem, hint| DatasetError::Impossible { dataset: name.into(), problem, hint };
     let too_many = || impossible("more than 4 GiB of names".into(), "ask for fewer files");
     let count = |what, number: u64| {
@@ -83,7 +93,7 @@ pub fn prepare(name: &str, spec: &Dataset, seed: u64) -> Result<Prepared, Datase
                 return Err(impossible(problem, hint));
             }
             let compressible = share("compressible", asked.compressible.unwrap_or(known.compressible))?;
-            let made = generate(&shape, seed).ok_or_else(too_many)?;
+            let made = generate(&shape, seed, names).ok_or_else(too_many)?;
             if made.capped > 0 {
                 let cut = match made.capped {
                     1 => "its largest file was".to_owned(),
@@ -97,7 +107,7 @@ pub fn prepare(name: &str, spec: &Dataset, seed: u64) -> Result<Prepared, Datase
             generated(made.tree, compressible)
         }
         Dataset::Flat { files, file_size } => {
-            let tree = flat(count("files", *files)?, file_size.0, seed).ok_or_else(too_many)?;
+            let tree = flat(count("files", *files)?, file_size.0, names).ok_or_else(too_many)?;
             generated(tree, 0.0)
         }
         Dataset::File { size, compressible } => {

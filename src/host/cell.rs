@@ -103,7 +103,7 @@ pub struct Cell {
     pub writable: Vec<PathBuf>,
     /// Folders covered by a fresh tmpfs each, which is writable.
     pub memory: Vec<PathBuf>,
-    /// Folders shown elsewhere: (source, as it was before `memory` covered it; where, made if absent).
+    /// Folders and files shown elsewhere: (source, as it was before `memory` covered it; where, made if absent).
     pub shown: Vec<(PathBuf, PathBuf)>,
     /// What looks empty, to what this cell starts as well. Only for [`Walls::Namespaces`]: an ordinary user may read no more
     /// than is theirs.

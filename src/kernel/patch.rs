@@ -18,7 +18,7 @@ const LARGEST: u64 = 512 << 20;
 const ALL: Versions = [[0, 0], [u32::MAX, 0]];
 
 /// Our own, by name. Between them they serve every tree from Linux 6.1 on.
-const OWN: [(&str, &str, Versions); 5] = [
+const OWN: [(&str, &str, Versions); 6] = [
     ("0001-um-seed.patch", include_str!("../../kernel/patches/0001-um-seed.patch"), ALL),
     ("0002-um-xstate.patch", include_str!("../../kernel/patches/0002-um-xstate.patch"), [ALL[0], [6, 12]]),
     ("0003-um-yield.patch", include_str!("../../kernel/patches/0003-um-yield.patch"), [ALL[0], [6, 10]]),
@@ -28,6 +28,7 @@ const OWN: [(&str, &str, Versions); 5] = [
         [[6, 11], ALL[1]],
     ),
     ("0005-blk-flush-restart.patch", include_str!("../../kernel/patches/0005-blk-flush-restart.patch"), ALL),
+    ("0006-um-seed-alone.patch", include_str!("../../kernel/patches/0006-um-seed-alone.patch"), ALL),
 ];
 
 #[derive(Debug, Clone)]

@@ -103,6 +103,7 @@ mod tests {
                 phases: Vec::new(),
                 repeats: BTreeMap::new(),
                 limit: Duration::from_secs(1),
+                drawn: None,
                 calibration: None,
             };
             let shown = cautions(&spec, &Model::find(model).unwrap().limits(1 << 30));

@@ -15,7 +15,7 @@ use crate::host::root::Root;
 use crate::host::secrets::Secrets;
 use crate::journal::{Caution, Event, Facts, TrialId, is_of_cpu};
 use crate::plan::{Candidate, Plan};
-use crate::trial::{Assignment, Bench, QueueLimits, Staging, TrialDevice, TrialSpec, bytes_to_stage};
+use crate::trial::{Assignment, Bench, Drawn, QueueLimits, Staging, TrialDevice, TrialSpec, bytes_to_stage};
 
 use super::description::covered_folder;
 use super::drive::{Company, Stops, TrialEnd, at_step, drive};
@@ -85,6 +85,8 @@ pub(super) struct Start {
     pub(super) argv: Vec<String>,
     /// What it is lent by number.
     pub(super) lent: Vec<OwnedFd>,
+    /// What its cell shows elsewhere than it lies.
+    pub(super) shown: Option<(PathBuf, PathBuf)>,
 }
 
 /// What differs from one such lab to the other.
@@ -98,6 +100,16 @@ pub(super) struct Habits {
     pub(super) timed: bool,
     /// Whether its clock begins when that of its device does, so that a trace says what was asked for in which phase.
     pub(super) same_clock: bool,
+}
+
+fn drawn_facts(drawn: &Drawn, memory: u64, size: u64) -> Facts {
+    let fact = |name: &str, value: String| (format!("drawn.{name}"), value);
+    Facts::from([
+        fact("memory", memory.to_string()),
+        fact("size", size.to_string()),
+        fact("pause", format!("{:.6}", drawn.pause.as_secs_f64())),
+        fact("names", format!("{:016x}", drawn.names)),
+    ])
 }
 
 impl Guests {
@@ -128,11 +140,13 @@ impl Guests {
         self.kernels.of(&self.plan, candidate)
     }
 
-    fn room(&self, candidate: Option<&Candidate>) -> Room {
+    /// Of a candidate's guest; `factor` is that of its own memory.
+    fn room(&self, candidate: Option<&Candidate>, factor: f64) -> Room {
         let bytes =
             *self.staged.get_or_init(|| bytes_to_stage(&self.plan.datasets, &self.plan.phases).unwrap_or(0));
         let own = candidate.and_then(|candidate| candidate.under.memory).or(self.plan.memory);
-        let own = own.map_or(BASE_MEMORY, |memory| memory.0);
+        // Bytes are far below 2⁵³.
+        let own = (own.map_or(BASE_MEMORY, |memory| memory.0) as f64 * factor) as u64;
         // No more than staging takes: what a guest has left for its caches is what the plan says.
         let staged = bytes.saturating_add(bytes / 16);
         let memory = own.saturating_add(staged);
@@ -147,7 +161,7 @@ impl Guests {
 
     /// Of a candidate's guest, in bytes.
     pub(super) fn memory(&self, candidate: &Candidate) -> u64 {
-        self.room(Some(candidate)).memory
+        self.room(Some(candidate), 1.0).memory
     }
 
     /// What is taken of which of the user's folders.
@@ -218,7 +232,7 @@ impl Guests {
             fact("lab.kernel", join(paths)),
             fact("lab.kernel_release", self.kernels.releases()),
             fact("lab.memory", join(self.memories().iter().map(u64::to_string).collect())),
-            fact("lab.memory_of_datasets", self.room(None).staged.to_string()),
+            fact("lab.memory_of_datasets", self.room(None, 1.0).staged.to_string()),
             fact("lab.walls", format!("{:?}", self.walls)),
         ]);
         if self.side_by_side().is_none() {
@@ -260,8 +274,12 @@ impl Guests {
     ) -> Result<TrialEnd, LabError> {
         let placement =
             *self.placements.get(job).ok_or_else(|| std::io::Error::from(rustix::io::Errno::NODEV))?;
-        let (kernel, room) = (self.kernel(&spec.candidate), self.room(Some(&spec.candidate)));
-        let modelled = self.modelled(&spec.candidate);
+        let factors = spec.drawn.map_or((1.0, 1.0), |drawn| (drawn.memory, drawn.size));
+        let (kernel, room) = (self.kernel(&spec.candidate), self.room(Some(&spec.candidate), factors.0));
+        let modelled = self.modelled(&spec.candidate).map(|modelled| modelled.of_size(factors.1));
+        if let (Some(drawn), Some(modelled)) = (&spec.drawn, &modelled) {
+            watch(Event::Facts { facts: drawn_facts(drawn, room.memory, modelled.size) });
+        }
         let guest_disk = |path: &str| TrialDevice::Guest { path: PathBuf::from(path) };
         let (on_disk, staging) = match room.on_disk {
             Some(bytes) => {
@@ -310,7 +328,7 @@ impl Guests {
         cell.devices = habits.devices;
         cell.keeps = start.lent.iter().map(|lent| inherit(lent.as_fd())).collect::<Result<_, _>>()?;
         // Theirs may lie where the cell covers what is there, as disks do that a desktop mounts below /run.
-        cell.shown = spec.datasets.values().filter_map(covered_folder).collect();
+        cell.shown = spec.datasets.values().filter_map(covered_folder).chain(start.shown).collect();
         let mut inherited = start.lent;
         let stops = Stops::of(&mut cell, &mut inherited)?;
         let mut command = cell.command()?;

@@ -76,6 +76,13 @@ pub(super) struct Modelled<'a> {
 }
 
 impl Modelled<'_> {
+    /// The same of so many times the size, in whole MiB where that is another one.
+    pub(super) fn of_size(self, factor: f64) -> Self {
+        // Bytes are far below 2⁵³.
+        let size = (self.size as f64 * factor) as u64;
+        Modelled { size: if size == self.size { size } else { size >> 20 << 20 }, ..self }
+    }
+
     /// What the guest must be given before it makes a filesystem.
     pub(super) fn limits(&self) -> Result<Limits, LabError> {
         Ok(self.found()?.limits(self.size))

@@ -9,9 +9,9 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use crate::endpoint::Clock;
-use crate::host::cell::{Devices, possible_walls};
+use crate::host::cell::{Devices, Walls, possible_walls};
 use crate::journal::{Facts, TrialId};
-use crate::plan::{Candidate, Plan};
+use crate::plan::{Candidate, CircumstancesChoice, Plan};
 use crate::trial::TrialSpec;
 
 use super::description::{describe, ubd_disks};
@@ -21,6 +21,9 @@ use super::kernel::Kernel;
 use super::kernels::{self, Kernels};
 use super::modelled::{self, DESCRIPTION, LENT_DESCRIPTORS};
 use super::{Lab, LabError, Medium, Obstacle, Watch};
+
+/// Where a guest's cell shows this program.
+const FIRST_PROGRAM: &str = "/dev/shm/fsverdict";
 
 const HABITS: Habits =
     Habits { disks: ["/dev/ubda", "/dev/ubdc"], devices: Devices::Bare, timed: true, same_clock: true };
@@ -45,7 +48,7 @@ impl Uml {
     /// The command line of the kernel, with descriptors by number.
     fn argv(
         &self,
-        (program, kernel, memory): (&Path, &Kernel, u64),
+        (first_program, kernel, memory): (&Path, &Kernel, u64),
         disks: Vec<String>,
         events: i32,
         description: &str,
@@ -59,7 +62,7 @@ impl Uml {
             "ro".into(),
             // The packaged kernel mounts it by itself, over the description in the cell's /dev.
             "devtmpfs.mount=0".into(),
-            format!("init={}", program.display()),
+            format!("init={}", first_program.display()),
         ]);
         if self.0.clock == Clock::Real {
             // Not measured at each boot, which takes hundredths of a second: nothing here waits by counting loops.
@@ -79,22 +82,30 @@ impl Uml {
         argv
     }
 
+    /// Where a guest finds this program: always at the same place, wherever it lies. How long a path is, the guest's kernel
+    /// knows: it takes memory for each folder.
+    fn first_program<'a>(&self, program: &'a Path) -> &'a Path {
+        if self.0.walls == Walls::None { program } else { Path::new(FIRST_PROGRAM) }
+    }
+
     fn start(&self, program: &Path, given: Handover<'_>) -> Result<Start, LabError> {
         let description = describe(given.assignment)?;
-        let by = (program, given.kernel, given.memory);
+        let by = (self.first_program(program), given.kernel, given.memory);
+        let shown = (by.0 != program).then(|| (program.to_owned(), by.0.to_owned()));
         let events = given.events;
         Ok(match given.disk {
             Disk::Served(modelled, (disk, clock)) => {
                 let kernel = self.argv(by, modelled.words(given.trial)?, LENT_DESCRIPTORS[2], DESCRIPTION);
                 let lent = [&disk, &clock, &events].map(AsRawFd::as_raw_fd);
-                let argv = modelled.argv(program, description.as_raw_fd(), lent, kernel);
-                Start { argv, lent: vec![description, events, disk, clock] }
+                let argv = modelled.argv(by.0, description.as_raw_fd(), lent, kernel);
+                Start { argv, lent: vec![description, events, disk, clock], shown }
             }
             Disk::Open(disk) => {
                 let staging = given.staging.as_ref().map(AsRawFd::as_raw_fd);
                 let disks = ubd_disks(disk.as_raw_fd(), description.as_raw_fd(), staging);
                 let argv = self.argv(by, disks, events.as_raw_fd(), "");
-                Start { argv, lent: [disk, description, events].into_iter().chain(given.staging).collect() }
+                let lent = [disk, description, events].into_iter().chain(given.staging).collect();
+                Start { argv, lent, shown }
             }
         })
     }
@@ -113,7 +124,13 @@ impl Lab for Uml {
                 "sandbox: {kernel} (User-Mode Linux), one CPU, {memory}; a system call costs far more than natively, so times on a fast disk are mostly CPU; bytes, requests and flushes are right"
             ),
             (Some(models), Clock::Simulated) => {
-                format!("device time on the {models}; CPU taken as free; {kernel}, {memory}")
+                let drawn = match self.0.plan.protocol.circumstances {
+                    CircumstancesChoice::Drawn => {
+                        ", drawn within 5 % for each block, as the device's size and its start are"
+                    }
+                    CircumstancesChoice::Fixed => "",
+                };
+                format!("device time on the {models}; CPU taken as free; {kernel}, {memory}{drawn}")
             }
             (Some(models), Clock::Real) => format!(
                 "real time on the {models}; {kernel}, {memory}; a system call costs far more than natively"
@@ -137,7 +154,7 @@ impl Lab for Uml {
         // The numbers differ from trial to trial; a reader who repeats it by hand names files instead.
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("fsverdict"));
         let Some(first) = self.0.plan.candidates.first() else { return Vec::new() };
-        let by = (program.as_path(), self.0.kernel(first), self.0.memory(first));
+        let by = (self.first_program(&program), self.0.kernel(first), self.0.memory(first));
         match self.0.modelled(first) {
             Some(modelled) => {
                 let trial = TrialId { block: 1, candidate: String::new(), attempt: 1 };
@@ -157,7 +174,11 @@ impl Lab for Uml {
     ) -> Result<TrialEnd, LabError> {
         let program = std::env::current_exe()?;
         // A quotation mark would open a word that the kernel reads on behind the blank after it.
-        if program.to_string_lossy().contains(|letter: char| letter.is_whitespace() || letter == '"') {
+        if self
+            .first_program(&program)
+            .to_string_lossy()
+            .contains(|letter: char| letter.is_whitespace() || letter == '"')
+        {
             return Err(LabError::PathOfProgram(program));
         }
         let kernel = self.0.kernel(&spec.candidate);

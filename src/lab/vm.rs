@@ -140,7 +140,7 @@ impl Vm {
         let numbers = (initramfs.as_raw_fd(), given.events.as_raw_fd());
         let argv = self.argv((given.kernel, given.memory), numbers, disks, depth);
         lent.extend([initramfs, given.events]);
-        Ok(Start { argv, lent })
+        Ok(Start { argv, lent, shown: None })
     }
 }
 

@@ -30,6 +30,7 @@ pub fn measure_device(plan: &Plan, grid: Grid, permission: &Permission<'_>) -> R
         phases: Vec::new(),
         repeats: BTreeMap::new(),
         limit: LIMIT,
+        drawn: None,
         calibration: Some(grid),
     };
     let mut found = None;

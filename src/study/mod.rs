@@ -5,6 +5,7 @@
 
 mod budget;
 mod calibration;
+mod circumstances;
 mod claim;
 mod conclusion;
 mod conduct;

@@ -3,6 +3,7 @@
 use crate::lab::{Lab, Obstacle};
 use crate::plan::{Candidate, Dataset, Plan};
 
+use super::circumstances::smallest;
 use super::claim::Permission;
 use super::error::SessionError;
 use super::rehearsal::refusals;
@@ -46,7 +47,15 @@ impl Prospect {
 
 /// Why a candidate cannot be tried in this lab on a device of this many bytes.
 pub(super) fn obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: u64) -> Option<Obstacle> {
-    lab.obstacle(candidate).or_else(|| shortage(plan, candidate, size))
+    let short = || shortage(plan, candidate, size);
+    // What fits the plan's device may not fit one that is a little smaller.
+    let least = smallest(plan, lab.side_by_side().is_some(), size);
+    let short_if_drawn = || {
+        let Obstacle { reason, hint } = shortage(plan, candidate, least)?;
+        let reason = format!("{reason} in some blocks, where it is drawn up to 5 % smaller than the plan's");
+        Some(Obstacle { reason, hint: format!("{hint}, or --set protocol.circumstances=fixed") })
+    };
+    lab.obstacle(candidate).or_else(short).or_else(short_if_drawn)
 }
 
 /// A folder that is not there is found out now, not in the first trial.

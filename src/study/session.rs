@@ -7,6 +7,7 @@ use crate::lab::{Choice, Lab, Medium, Obstacle, choose, lacking};
 use crate::plan::Plan;
 
 use super::claim::{Permission, left_by};
+use super::circumstances::recorded;
 use super::conclusion::still_in;
 use super::conduct::Study;
 use super::environment::environment;
@@ -53,6 +54,7 @@ impl Session {
         let medium = medium.with_traces_in(folder.path());
         let mut environment = facts(&plan, &choice, &medium);
         environment.insert(ORDER_SEED.to_owned(), draw_order_seed(&plan).to_string());
+        environment.extend([recorded(&plan, choice.lab.side_by_side().is_some())]);
         let start = start(&plan, folder.id(), &choice, &medium, environment);
         let journal = begin_journal(&plan, &folder.journal(), start, &medium)?;
         Ok(Session { plan, choice, medium, folder, journal, resumed: None })

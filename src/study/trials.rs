@@ -8,8 +8,9 @@ use std::thread::scope;
 use crate::journal::{Caution, Event, Observation, Status, Surroundings, TrialId};
 use crate::lab::{LabError, TrialEnd};
 use crate::plan::Candidate;
-use crate::trial::{Repeats, TrialSpec};
+use crate::trial::{Drawn, Repeats, TrialSpec};
 
+use super::circumstances::circumstances;
 use super::conduct::Study;
 use super::error::SessionError;
 use super::repeats::repeats;
@@ -39,7 +40,9 @@ impl Study<'_> {
     /// recorded to their ends.
     pub(super) fn trials(&mut self, block: u32, attempt: u32, names: &[String]) -> Result<(), SessionError> {
         let plan = self.plan;
-        let repeats = repeats(plan, self.journal.run()?, self.lab.side_by_side().is_some());
+        let run = self.journal.run()?;
+        let repeats = repeats(plan, run, self.lab.side_by_side().is_some());
+        let drawn = circumstances(plan, run, block);
         let task = |name: &String| {
             let candidate = plan.candidates.iter().find(|candidate| candidate.name == *name)?;
             let id = TrialId { block, candidate: name.clone(), attempt };
@@ -60,7 +63,7 @@ impl Study<'_> {
                         break;
                     }
                     let (lab, medium, spec, sender) =
-                        (self.lab, self.medium.clone(), self.spec(&task, &repeats), sender.clone());
+                        (self.lab, self.medium.clone(), self.spec(&task, &repeats, drawn), sender.clone());
                     underway.insert(job, task);
                     scope.spawn(move || {
                         let mut watch = |event| tell(&sender, job, Said::Event(event));
@@ -93,7 +96,7 @@ impl Study<'_> {
         })
     }
 
-    fn spec(&self, task: &Task<'_>, repeats: &BTreeMap<String, Repeats>) -> TrialSpec {
+    fn spec(&self, task: &Task<'_>, repeats: &BTreeMap<String, Repeats>, drawn: Option<Drawn>) -> TrialSpec {
         TrialSpec {
             trial: task.id.clone(),
             seed: self.plan.protocol.seed,
@@ -102,6 +105,7 @@ impl Study<'_> {
             phases: self.plan.phases.clone(),
             repeats: repeats.clone(),
             limit: self.plan.protocol.timeout,
+            drawn,
             calibration: None,
         }
     }

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::host::root::Root;
 use crate::host::talk::say;
@@ -123,9 +124,13 @@ fn work(assignment: &Assignment, stack: &mut Stack<'_>) -> Result<(), TrialError
         checked: false,
         quiet: None,
     };
+    // Twice: what is timed from the mount on, and what from the start, each meet the first phase at another moment.
+    let pause = || std::thread::sleep(spec.drawn.map_or(Duration::ZERO, |drawn| drawn.pause));
+    pause();
     trial.put_up(stack)?;
     stack.sink.facts(mount_facts(stack));
     tell_of_cleaner(stack);
+    pause();
     trial.settle(stack, if stack.in_folder() { "before the phases" } else { "mount" });
     for phase in spec.phases.iter().filter(|phase| !is_raw(phase)) {
         trial.phase(stack, phase)?;

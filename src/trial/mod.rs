@@ -23,6 +23,6 @@ pub use error::TrialError;
 pub use hold::{STAGED, stage};
 pub use plain::command_lines;
 pub use sink::Sink;
-pub use spec::{Assignment, Bench, Modules, QueueLimits, Repeats, Staging, TrialDevice, TrialSpec};
+pub use spec::{Assignment, Bench, Drawn, Modules, QueueLimits, Repeats, Staging, TrialDevice, TrialSpec};
 pub use stack::THE_KERNEL;
 pub use staging::bytes_to_stage;

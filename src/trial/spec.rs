@@ -34,8 +34,22 @@ pub struct TrialSpec {
     pub repeats: BTreeMap<String, Repeats>,
     /// No single program of the trial may take longer than this.
     pub limit: Duration,
+    /// Where it is to differ from the plan's.
+    pub drawn: Option<Drawn>,
     /// Measure the device itself by this half of the grid, and do nothing else.
     pub calibration: Option<Grid>,
+}
+
+/// What a trial meets that a machine like the plan's would have a little differently: the same for all candidates of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Drawn {
+    /// The guest's own memory, and the device's size, as factors of what the plan says.
+    pub memory: f64,
+    pub size: f64,
+    /// How long nothing happens before the device is first used, and again before the first phase.
+    pub pause: Duration,
+    /// Seed of the names of generated files; what is in them is the same in every block.
+    pub names: u64,
 }
 
 /// How many times a phase is done within a trial.

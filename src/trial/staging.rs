@@ -45,7 +45,9 @@ impl Materials {
         }
         let mut by_name = BTreeMap::new();
         for (name, dataset) in &spec.datasets {
-            let prepared = dataset::prepare(name, &as_seen_here(staging, name, dataset), spec.seed)?;
+            let names = spec.drawn.map_or(spec.seed, |drawn| drawn.names);
+            let seen = as_seen_here(staging, name, dataset);
+            let prepared = dataset::prepare_with_names(name, &seen, spec.seed, names)?;
             let staged = match (needed_as_files(&spec.phases, name, dataset), staging) {
                 (false, _) => None,
                 (true, Staging::Held { .. }) => {

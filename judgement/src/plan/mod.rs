@@ -41,8 +41,8 @@ pub use disturbance::Disturbance;
 pub use error::{Fault, PlanError, ValueError};
 pub use limits::TEXT as LONGEST_PLAN;
 pub use model::{
-    Blocks, Candidate, ClockChoice, DIRECTORY, Dataset, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan,
-    PlannedDevice, Protocol, StagingChoice, TreeShape, Until, Verify, Vocabulary, Work,
+    Blocks, Candidate, CircumstancesChoice, ClockChoice, DIRECTORY, Dataset, DeviceSource, Goal, LabChoice,
+    Legacy, Phase, Plan, PlannedDevice, Protocol, StagingChoice, TreeShape, Until, Verify, Vocabulary, Work,
 };
 pub use operation::{Flow, Kind, Needs, Operation};
 pub use preset::{Preset, preset, presets};

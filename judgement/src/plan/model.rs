@@ -149,6 +149,20 @@ pub struct Protocol {
     /// How the study that the plan repeats combined its runs; shown beside the medians, never used for the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub legacy: Option<Legacy>,
+    /// Whether blocks are to stand for machines like the plan's, in simulated time, or each for the same one.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub circumstances: CircumstancesChoice,
+}
+
+/// What a trial in simulated time meets besides its candidate: memory, the device's size, when it begins, names of files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CircumstancesChoice {
+    /// A little different in every block, around what the plan says.
+    #[default]
+    Drawn,
+    /// What the plan says, in every block.
+    Fixed,
 }
 
 /// What is to be known before a run ends.

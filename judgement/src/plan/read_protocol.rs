@@ -9,16 +9,29 @@ use super::source::{Node, Value};
 use super::twin::Twice;
 use super::value::{count, number, text, time, whole};
 use super::words::choose;
-use super::{Blocks, Disturbance, Legacy, Protocol, Until};
+use super::{Blocks, CircumstancesChoice, Disturbance, Legacy, Protocol, Until};
 
-pub(super) const PROTOCOL: &[&str] =
-    &["blocks", "until", "seed", "order", "tie", "timeout", "for", "aa", "disturbed", "legacy"];
+pub(super) const PROTOCOL: &[&str] = &[
+    "blocks",
+    "until",
+    "seed",
+    "order",
+    "tie",
+    "timeout",
+    "for",
+    "aa",
+    "disturbed",
+    "legacy",
+    "circumstances",
+];
 pub(super) const BLOCKS: &[&str] = &["min", "max"];
 const BLOCKS_DEFAULT: Blocks = Blocks { min: 3, max: 30 };
 const TIE: f64 = 0.03;
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 const UNTIL: &[(&str, Until)] = &[("recommended", Until::Recommended), ("ranked", Until::Ranked)];
+const CIRCUMSTANCES: &[(&str, CircumstancesChoice)] =
+    &[("drawn", CircumstancesChoice::Drawn), ("fixed", CircumstancesChoice::Fixed)];
 const LEGACIES: &[(&str, Legacy)] =
     &[("best-of", Legacy::BestOf), ("trimmed-mean", Legacy::TrimmedMean), ("mean", Legacy::Mean)];
 
@@ -34,6 +47,7 @@ pub(super) fn read_protocol(top: &Section<'_>) -> Option<(Protocol, Option<Place
         budget: None,
         disturbed: Some(Disturbance::default()),
         legacy: None,
+        circumstances: CircumstancesChoice::default(),
     };
     let Some(entry) = top.entry("protocol") else { return Some((protocol, None)) };
     let section = Section::new("[protocol]", &entry.node, PROTOCOL, top.problems)?;
@@ -50,6 +64,8 @@ pub(super) fn read_protocol(top: &Section<'_>) -> Option<(Protocol, Option<Place
     }
     let legacy = |node: &Node| choose(&text(node)?, LEGACIES, "there is no legacy estimator");
     protocol.legacy = section.get("legacy", legacy);
+    let circumstances = |node: &Node| choose(&text(node)?, CIRCUMSTANCES, "circumstances cannot be");
+    protocol.circumstances = section.get("circumstances", circumstances).unwrap_or(protocol.circumstances);
     let twice = section.placed("aa", Twice::read);
     let twice = twice.and_then(|Placed { at, value }| value.map(|value| Placed { at, value }));
     Some((protocol, twice))

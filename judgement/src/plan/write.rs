@@ -79,6 +79,9 @@ fn protocol(lines: &mut Lines, plan: &Plan) {
         None => lines.line("disturbed", "false"),
     }
     lines.put("legacy", protocol.legacy);
+    if protocol.circumstances != super::CircumstancesChoice::Drawn {
+        lines.put("circumstances", protocol.circumstances);
+    }
 }
 
 fn of_dataset(lines: &mut Lines, dataset: &Dataset) {

@@ -28,7 +28,7 @@ pub(super) fn arrange_mounts(cell: &Cell) -> Result<(), CellError> {
     let shown: Vec<(OwnedFd, &Path)> = cell
         .shown
         .iter()
-        .map(|(source, point)| Ok((open_folder(source)?, point.as_path())))
+        .map(|(source, point)| Ok((open_shown(source)?, point.as_path())))
         .collect::<Result<_, CellError>>()?;
     // What comes after this is ours, and as it is mounted; binds are as what they show.
     mounts::restrict(&cell.writable, |point| match cell.devices {
@@ -48,7 +48,7 @@ pub(super) fn arrange_mounts(cell: &Cell) -> Result<(), CellError> {
         hide_services()?;
     }
     for (source, point) in &shown {
-        std::fs::create_dir_all(point).map_err(system("make a folder to show another in"))?;
+        make_place(source, point).map_err(system("make a place to show something in"))?;
         mounts::bind(Path::new(&format!("/proc/self/fd/{}", source.as_raw_fd())), point)?;
     }
     if let Some(covers) = covers {
@@ -58,10 +58,22 @@ pub(super) fn arrange_mounts(cell: &Cell) -> Result<(), CellError> {
     Ok(mounts::kernel("proc", Path::new("/proc"), stranger)?)
 }
 
-fn open_folder(path: &Path) -> Result<OwnedFd, CellError> {
+fn open_shown(path: &Path) -> Result<OwnedFd, CellError> {
     use rustix::fs::{Mode, OFlags, open};
-    open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-        .map_err(system("open a folder to show"))
+    open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(system("open what is to be shown"))
+}
+
+/// A mount covers a folder with a folder, and a file with a file.
+fn make_place(source: &OwnedFd, point: &Path) -> std::io::Result<()> {
+    use rustix::fs::{FileType, fstat};
+    let file = FileType::from_raw_mode(fstat(source)?.st_mode) == FileType::RegularFile;
+    match (file, point.parent()) {
+        (true, Some(folder)) => {
+            std::fs::create_dir_all(folder)?;
+            std::fs::File::create(point).map(drop)
+        }
+        _ => std::fs::create_dir_all(point),
+    }
 }
 
 /// Covers [`SERVICES`] with memory. Links at its top level stay: NixOS has its programs behind one.
