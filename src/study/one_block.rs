@@ -11,7 +11,7 @@ use super::conduct::Study;
 use super::error::SessionError;
 use super::observer::Observer;
 use super::prospect::check_datasets;
-use super::session::{begin_journal, facts, start, watcher};
+use super::session::{begin_journal, check_limits, facts, start, watcher};
 
 pub struct OneBlock<'a> {
     /// The plan of the run, whose digest is recorded.
@@ -56,6 +56,7 @@ impl OneBlock<'_> {
         check_datasets(&plan)?;
         let choice = choose(&plan)?;
         let medium = permission.claim(&plan)?;
+        check_limits(&medium)?;
         let folder = self.journal.parent().unwrap_or(Path::new("."));
         let medium = medium.with_traces_in(folder);
         let mut environment = facts(&plan, &choice, &medium);

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::host::limits::{LimitError, check};
 use crate::journal::{Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA};
 use crate::lab::{Choice, Lab, Medium, choose};
 use crate::plan::Plan;
@@ -48,6 +49,7 @@ impl Session {
     ) -> Result<Self, SessionError> {
         check_datasets(&plan)?;
         let medium = permission.claim(&plan)?;
+        check_limits(&medium)?;
         let folder = RunFolder::create(path, &plan)?;
         let medium = medium.with_traces_in(folder.path());
         let mut environment = facts(&plan, &choice, &medium);
@@ -88,6 +90,7 @@ impl Session {
         plan.lab = asked_for;
         check_datasets(&plan)?;
         let medium = permission.claim(&plan)?.with_traces_in(folder.path());
+        check_limits(&medium)?;
         let Changes { forbidden, cautions } =
             Changes::since(&run.header, &plan, &facts(&plan, &choice, &medium));
         if !forbidden.is_empty() {
@@ -125,6 +128,12 @@ impl Session {
         Study { plan: &plan, lab, medium, journal, observer, watcher: watcher.as_mut(), jobs }
             .conduct(resumed)
     }
+}
+
+/// Folders and devices are no files of ours.
+pub(super) fn check_limits(medium: &Medium) -> Result<(), LimitError> {
+    let in_file = matches!(medium, Medium::Image { .. } | Medium::Modelled { .. });
+    check(if in_file { medium.size() } else { 0 })
 }
 
 /// What others do to the machine makes simulated time pass no slower.
