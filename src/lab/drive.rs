@@ -163,12 +163,17 @@ pub(super) fn drive(
     // Who could have said more is gone.
     deadline = deadline.min(Instant::now() + FAREWELL);
     let ended = if late { None } else { warden.wait_until(deadline)? };
-    watch_first.look();
+    // One that does not end although all it ran has; or that was held for long. At the end of its time a chance is not told.
+    let held = if ended.is_none() && (watch_first.has_given_up() || !late) {
+        watch_first.look();
+        watch_first.told()
+    } else {
+        None
+    };
     // A guest's processes are its own; here is only its kernel.
     let doing = (late && stops.natively).then(|| activity(&Root::default(), warden.0.id())).flatten();
     warden.end()?;
     let wall = started.elapsed().as_secs_f64();
-    let held = watch_first.told();
     if reported.is_none() && ended.and_then(|status| status.code()) == Some(OF_MACHINE.into()) {
         let said = console.after("it lacks what every trial needs");
         return Err(std::io::Error::other(format!("{said}\nhint: {HINT}")));

@@ -41,11 +41,10 @@ impl Watch {
         self.times >= PATIENCE
     }
 
-    /// What holds it, if it was given up for that.
+    /// What holds it, if it was found held when it was last looked at.
     pub(super) fn told(&self) -> Option<String> {
-        self.was_held.then(|| {}).filter(|()| self.times > 0)?;
         let by = self.tracer.map_or("another process".to_owned(), |tracer| format!("process {tracer}"));
-        Some(format!("its first process is held by a debugger, {by}"))
+        (self.times > 0).then(|| format!("its first process is held by a debugger, {by}"))
     }
 
     /// The warden, or the first process of its cell. What that starts is none of ours: a User-Mode-Linux kernel holds its
