@@ -32,7 +32,6 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::host::cell::OF_MACHINE;
-use crate::host::limits;
 use crate::host::own_folder;
 use crate::host::talk::say;
 
@@ -114,10 +113,6 @@ pub fn main() -> ExitCode {
     crate::host::syscall::keep_ended_children();
     if let Some(code) = inner_step() {
         return ExitCode::from(code);
-    }
-    if let Err(error) = limits::check_stack() {
-        say(&format!("error: {error}"));
-        return ExitCode::FAILURE;
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

@@ -55,8 +55,8 @@ impl OneBlock<'_> {
         }
         check_datasets(&plan)?;
         let choice = choose(&plan)?;
+        check_limits(&plan)?;
         let medium = permission.claim(&plan)?;
-        check_limits(&medium)?;
         let folder = self.journal.parent().unwrap_or(Path::new("."));
         let medium = medium.with_traces_in(folder);
         let mut environment = facts(&plan, &choice, &medium);

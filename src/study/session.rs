@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::host::limits::{LimitError, check};
 use crate::journal::{Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA};
 use crate::lab::{Choice, Lab, Medium, choose};
-use crate::plan::Plan;
+use crate::plan::{DeviceSource, Plan};
 
 use super::claim::Permission;
 use super::conclusion::still_in;
@@ -48,8 +48,8 @@ impl Session {
         permission: &Permission<'_>,
     ) -> Result<Self, SessionError> {
         check_datasets(&plan)?;
+        check_limits(&plan)?;
         let medium = permission.claim(&plan)?;
-        check_limits(&medium)?;
         let folder = RunFolder::create(path, &plan)?;
         let medium = medium.with_traces_in(folder.path());
         let mut environment = facts(&plan, &choice, &medium);
@@ -89,8 +89,8 @@ impl Session {
         let choice = choose(&plan)?.with_jobs(jobs)?;
         plan.lab = asked_for;
         check_datasets(&plan)?;
+        check_limits(&plan)?;
         let medium = permission.claim(&plan)?.with_traces_in(folder.path());
-        check_limits(&medium)?;
         let Changes { forbidden, cautions } =
             Changes::since(&run.header, &plan, &facts(&plan, &choice, &medium));
         if !forbidden.is_empty() {
@@ -130,10 +130,13 @@ impl Session {
     }
 }
 
-/// Folders and devices are no files of ours.
-pub(super) fn check_limits(medium: &Medium) -> Result<(), LimitError> {
-    let in_file = matches!(medium, Medium::Image { .. } | Medium::Modelled { .. });
-    check(if in_file { medium.size() } else { 0 })
+/// Before anything is made. Folders and devices are no files of ours.
+pub(super) fn check_limits(plan: &Plan) -> Result<(), LimitError> {
+    check(match &plan.device.source {
+        DeviceSource::Image(size) => size.0,
+        DeviceSource::Model { size, .. } => size.0,
+        DeviceSource::Path(_) | DeviceSource::Folders => 0,
+    })
 }
 
 /// What others do to the machine makes simulated time pass no slower.
