@@ -3,5 +3,10 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Before anything that takes some.
+    if let Err(error) = fsverdict::host::limits::check_stack() {
+        fsverdict::host::talk::say(&format!("error: {error}"));
+        return ExitCode::FAILURE;
+    }
     fsverdict::cli::main()
 }

@@ -207,6 +207,34 @@ fn loop_a_killed_agent_is_tried_again_in_its_place() {
     worker_is_killed_once("native", "agent");
 }
 
+/// Nobody is told of a process that another holds for good (ptrace(2), by its numbers on x86-64 and arm64).
+#[test]
+fn loop_an_agent_that_a_debugger_holds_is_found_before_its_time_is_up() {
+    const HOLD: &str = r#"my $ptrace = qx(uname -m) =~ /^x86_64/ ? 101 : 117; $| = 1;
+syscall($ptrace, 16, $ARGV[0] + 0, 0, 0) == 0 or die; print "held\n"; <STDIN>"#;
+    let place = Place::new();
+    hold(&place);
+    let plan = plan(&place, "native").replace("120s", "2h");
+    let mut running = place.start(&plan, &["--blocks", "1", "--fs", "ext4"]);
+    running.wait_for("the held phase", still_held);
+    let mut debugger = std::process::Command::new("perl")
+        .args(["-e", HOLD, &place.worker("agent").to_string()])
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    running.wait_for("a new trial", |journal| journal.all("trial_started").count() > 1);
+    drop(debugger.stdin.take());
+    debugger.wait().unwrap();
+    let_go(&place);
+    assert_eq!(running.end(), Some(0));
+    let journal = place.journal();
+    let told =
+        journal.all("caution").filter(|one| one["text"].as_str().unwrap().contains("held by a debugger"));
+    assert_eq!(told.count(), 1, "{journal:#?}");
+    assert_eq!(place.status("ext4").0, "ok");
+    place.is_left_clean();
+}
+
 #[test]
 fn loop_an_agent_that_is_killed_again_is_one_failed_trial() {
     worker_is_killed_again("native", "agent");

@@ -162,6 +162,96 @@ targets! {
         include_bytes!("../src/workload/adapter/fixtures/fio-3.33.json").to_vec(),
         include_bytes!("../src/workload/adapter/fixtures/fio-3.33-two-jobs.json").to_vec(),
     ], |bytes: &[u8]| understood("fio", bytes);
+    vhost_user_messages: vec![guest::conversation(1), guest::conversation(40)], |bytes: &[u8]| {
+        guest::talks(bytes, &guest::memory());
+    };
+    virtio_requests: vec![guest::memory()], |bytes: &[u8]| guest::talks(&guest::conversation(12), bytes);
+}
+
+/// What a guest says to its modelled device, and the memory that it shows it.
+mod guest {
+    use std::fs::File;
+    use std::io::{IoSlice, Write};
+    use std::mem::MaybeUninit;
+    use std::os::fd::AsFd;
+
+    use fsverdict::endpoint::serve_connection;
+    use rustix::fs::{MemfdFlags, memfd_create};
+    use rustix::net::{
+        AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, SocketFlags,
+        SocketType, sendmsg, shutdown, socketpair,
+    };
+
+    const SIZE: u64 = 1 << 30;
+    const MEMORY: u64 = 0x6000;
+
+    fn message(request: u32, words: &[u64]) -> Vec<u8> {
+        let head = [request, 1, words.len() as u32 * 8].map(u32::to_le_bytes).concat();
+        [head, words.iter().flat_map(|word| word.to_le_bytes()).collect()].concat()
+    }
+
+    /// Memory, size and places of the ring, ready; then so many kicks, with questions between.
+    pub(super) fn conversation(kicks: usize) -> Vec<u8> {
+        let set_up = [
+            message(5, &[1, 0, MEMORY, 0x7000_0000, 0]),
+            message(8, &[16 << 32]),
+            message(9, &[0, 0x7000_0000, 0x7000_2000, 0x7000_1000, 0]),
+            message(10, &[0]),
+            message(13, &[0]),
+            message(18, &[1 << 32]),
+        ];
+        let round =
+            [message(35, &[0]), message(24, &[60 << 32, 0, 0]), message(1, &[]), message(15, &[])].concat();
+        [set_up.concat(), round.repeat(kicks), message(11, &[0])].concat()
+    }
+
+    /// A table of descriptors, the ring with a request of every kind in it, their headers.
+    pub(super) fn memory() -> Vec<u8> {
+        let mut memory = vec![0; MEMORY as usize];
+        let mut put = |at: usize, bytes: &[u8]| memory[at..at + bytes.len()].copy_from_slice(bytes);
+        for (request, kind) in [0_u64, 1, 4, 8, 11].into_iter().enumerate() {
+            let (first, header) = (3 * request as u16, 0x3000 + 16 * request);
+            put(header, &[kind.to_le_bytes(), (request as u64 * 8).to_le_bytes()].concat());
+            let places = [
+                (header as u64, 16_u32, 1_u16),
+                (0x4000, 512, 1 | 2 * u16::from(kind == 0 || kind == 8)),
+                (0x5000, 1, 2),
+            ];
+            for (slot, (address, length, flags)) in (first..).zip(places) {
+                let words = [
+                    &address.to_le_bytes()[..],
+                    &length.to_le_bytes(),
+                    &flags.to_le_bytes(),
+                    &(slot + 1).to_le_bytes(),
+                ];
+                put(16 * usize::from(slot), &words.concat());
+            }
+            put(0x1004 + 2 * request, &first.to_le_bytes());
+        }
+        put(0x1002, &5_u16.to_le_bytes());
+        put(0x4000, &[&8_u64.to_le_bytes()[..], &16_u32.to_le_bytes()].concat());
+        memory
+    }
+
+    /// Serves a device to a guest that says all this, shows this memory, and hangs up.
+    pub(super) fn talks(said: &[u8], memory: &[u8]) {
+        let file = |name| File::from(memfd_create(name, MemfdFlags::CLOEXEC).unwrap());
+        let (mut shown, bell) = (file("memory"), file("bell"));
+        shown.write_all(memory).unwrap();
+        shown.set_len(MEMORY).unwrap();
+        let (ours, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+        let mut beside = SendAncillaryBuffer::new(&mut space);
+        let descriptors = [shown.as_fd(), bell.as_fd()];
+        beside.push(SendAncillaryMessage::ScmRights(&descriptors));
+        // It all fits into the socket, as do the answers.
+        sendmsg(&ours, &[IoSlice::new(said)], &mut beside, SendFlags::empty()).unwrap();
+        shutdown(&ours, Shutdown::Write).unwrap();
+        if let Err(error) = serve_connection(("ideal", SIZE), file("store"), theirs) {
+            assert!(error.to_string().len() < 1000);
+        }
+    }
 }
 
 const RECORDED: &str = include_str!("runs/demo/plan.json");

@@ -168,3 +168,30 @@ fn loop_this_machines_network_is_there_for_the_phase_that_asks_for_it() {
         }
     }
 }
+
+/// Whoever starts it may have left it little to work with, or told the kernel not to tell of ended children.
+fn run_from(place: &Place, shell: &str) -> common::Seen {
+    let plan = place.plan("plan", &one_command("native", "true"));
+    let line = format!("{shell} \"$@\"");
+    place.any("sh", &["-c", &line, "sh", common::PROGRAM, "run", &plan, "--out", "run"])
+}
+
+#[test]
+fn loop_limits_under_which_nothing_can_be_tried_are_told_before_anything_is() {
+    for (limit, hint) in
+        [("-n 16", "hint: ulimit -n"), ("-f 200", "hint: ulimit -f"), ("-s 64", "hint: ulimit -s")]
+    {
+        let place = Place::new();
+        run_from(&place, &format!("ulimit {limit}; exec"))
+            .exits(1)
+            .says(&["a program started from this shell", hint]);
+        assert!(!place.path().join("run").exists(), "{limit}");
+    }
+}
+
+#[test]
+fn loop_children_are_waited_for_where_the_caller_ignored_their_ends() {
+    let place = Place::new();
+    run_from(&place, "exec perl -e '$SIG{CHLD} = \"IGNORE\"; exec @ARGV'").exits(0);
+    assert_eq!(place.status("ext4").0, "ok");
+}

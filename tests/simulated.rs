@@ -271,6 +271,62 @@ fn uml_a_guest_that_ends_before_it_begins_ends_its_simulated_trial() {
     place.is_left_clean();
 }
 
+/// A kernel that is killed before its first word, while the file `kill` is there: what happens to a machine says nothing
+/// of a candidate, however often.
+#[test]
+fn uml_a_guest_that_is_killed_before_it_asks_for_anything_stops_the_run() {
+    let place = Place::new();
+    let listed = place.fsverdict(&["kernel", "list"]).stdout;
+    let kernel = listed.split_whitespace().find(|word| word.starts_with('/')).unwrap().to_owned();
+    let (script, kill) = (place.path().join("kernel"), place.path().join("kill"));
+    let line = format!("case \"$*\" in *mem=*) test -e {} && kill -9 $$;; esac", kill.display());
+    std::fs::write(&script, format!("#!/bin/sh\n{line}\nexec {kernel} \"$@\"\n")).unwrap();
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::write(&kill, "").unwrap();
+    let plan = format!("kernel = \"{}\"\n{PLAN}", script.display());
+    let seen = place.run(&plan, &["--fs", "ext4", "--blocks", "1"]);
+    seen.exits(1)
+        .says(&["was ended from outside again before it asked for anything", "`fsverdict resume run`"]);
+    let journal = place.journal();
+    assert_eq!((journal.all("trial_started").count(), journal.finished()), (2, 0), "{journal:#?}");
+    place.is_left_clean();
+    std::fs::remove_file(&kill).unwrap();
+    place.fsverdict(&["resume", "run"]).exits(0);
+    assert_eq!(place.journal().finished(), 1);
+}
+
+/// The disk that holds what is written to modelled devices is as small as this, and full for both trials.
+#[test]
+fn uml_simulated_trials_on_a_full_disk_of_the_hosts_stop_the_run() {
+    if !common::is_root() {
+        common::not_run("to make a small disk takes root");
+        return;
+    }
+    let place = Place::new();
+    let disk = place.path().join("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let disk = disk.to_str().unwrap();
+    let size = |size: &str| common::tool(&["mount", "-t", "tmpfs", "-o", size, "tmpfs", disk]);
+    size("size=80m");
+    let device = format!("size = \"2TB\", folder = \"{disk}\" }}");
+    let plan = PLAN.replace("size = \"1GB\" }", &device).replace("\"1MiB\"", "\"100MiB\"");
+    let seen = place.run(&plan, &["--fs", "ext4,xfs", "--blocks", "1", "--jobs", "2"]);
+    let shown = (seen.code, seen.stderr.clone(), place.journal().finished());
+    common::tool(&["umount", disk]);
+    size("size=1g");
+    let resumed = place.fsverdict(&["resume", "run", "--jobs", "2"]);
+    common::tool(&["umount", disk]);
+    assert_eq!((shown.0, shown.2), (Some(1), 0), "{}", shown.1);
+    for words in
+        ["the disk that holds the modelled device is full", "hint: make room", "`fsverdict resume run`"]
+    {
+        assert!(shown.1.contains(words), "{}", shown.1);
+    }
+    resumed.exits(0);
+    assert_eq!(place.journal().finished(), 2);
+    place.is_left_clean();
+}
+
 /// The matrix's models and memories are those of its candidates' guests.
 #[test]
 fn uml_simulated_trials_are_on_the_model_and_memory_of_their_candidate() {

@@ -32,6 +32,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::host::cell::OF_MACHINE;
 use crate::host::own_folder;
 use crate::host::talk::{say, say_styled};
 
@@ -114,6 +115,7 @@ enum Command {
 
 /// Runs the program.
 pub fn main() -> ExitCode {
+    crate::host::syscall::keep_ended_children();
     if let Some(code) = inner_step() {
         return ExitCode::from(code);
     }
@@ -168,7 +170,7 @@ fn inner_step() -> Option<u8> {
             let inmate = arguments.next().is_some_and(|second| second == "--inmate");
             Some(crate::host::cell::enter(inmate).unwrap_or_else(|error| {
                 say(&format!("fsverdict: {error}"));
-                126
+                if error.is_of_machine() { OF_MACHINE } else { 126 }
             }))
         }
         "agent" => Some(crate::trial::agent()),

@@ -26,6 +26,11 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether the file failed that holds it, not who asked for it.
+    pub fn is_of_machine(&self) -> bool {
+        !matches!(self, StoreError::Beyond { .. })
+    }
+
     /// What went wrong, and what to do about it.
     pub fn complaint(&self) -> Complaint {
         let hint = match self {

@@ -12,6 +12,7 @@ use crate::device::{Action, Completion, Device, Limits, Request, Store};
 
 use super::EndpointError;
 use super::tally::Tally;
+use super::wire::{u32_at, u64_at};
 
 /// The largest ring a User-Mode-Linux guest makes (`arch/um/drivers/virtio_uml.c`).
 pub(super) const RING: u16 = 256;
@@ -20,6 +21,8 @@ const HEADER: usize = 16;
 /// Buffers of one request; a header and a status come on top. The guest's default where it is offered none is 1.
 const SEGMENTS: u32 = 254;
 const SECTOR: u64 = 512;
+/// More bytes in one request than any driver asks for, whose bound is [`Limits::max_sectors_kb`]: they pass through memory here.
+const LARGEST: u64 = 64 << 20;
 
 const READ: u32 = 0;
 const WRITE: u32 = 1;
@@ -127,8 +130,10 @@ impl Disk {
             }
             slot.buffers.remove(0);
             slot.status = status;
-            slot.kind = memory.read_obj(header).map_err(EndpointError::memory)?;
-            let sector: u64 = memory.read_obj(header.unchecked_add(8)).map_err(EndpointError::memory)?;
+            let mut words = [0; HEADER];
+            memory.read_slice(&mut words, header).map_err(EndpointError::memory)?;
+            slot.kind = u32_at(&words, 0);
+            let sector = u64_at(&words, 8);
             let bytes: u64 = slot.buffers.iter().map(|(_, length)| u64::from(*length)).sum();
             let request = match slot.kind {
                 READ => Ok(request(id, Action::Read, sector, bytes / SECTOR)),
@@ -137,10 +142,9 @@ impl Disk {
                 DISCARD | WRITE_ZEROES => {
                     let operation = if slot.kind == DISCARD { Action::Discard } else { Action::WriteZeroes };
                     let range = slot.buffers.first().ok_or(EndpointError::Chain("it names no range"))?.0;
-                    let sector: u64 = memory.read_obj(range).map_err(EndpointError::memory)?;
-                    let sectors: u32 =
-                        memory.read_obj(range.unchecked_add(8)).map_err(EndpointError::memory)?;
-                    Ok(request(id, operation, sector, u64::from(sectors)))
+                    let mut words = [0; HEADER];
+                    memory.read_slice(&mut words, range).map_err(EndpointError::memory)?;
+                    Ok(request(id, operation, u64_at(&words, 0), u64::from(u32_at(&words, 8))))
                 }
                 IDENTITY => {
                     if let Some((at, length)) = slot.buffers.first() {
@@ -152,7 +156,8 @@ impl Disk {
                 _ => Err(UNSUPPORTED),
             };
             match request {
-                Ok(request) if request.end() * SECTOR > self.store.size_bytes() => {
+                // In sectors: the byte of a place far beyond the end may not be a number.
+                Ok(request) if request.end() > self.store.size_bytes() / SECTOR || bytes > LARGEST => {
                     self.at_once.push((id, FAILED));
                 }
                 Ok(request) => self.device.submit(now, request),
@@ -200,7 +205,7 @@ impl Disk {
                 let mut pieces = slot.buffers.iter().copied().peekable();
                 while let (Some((at, mut length)), Ok(())) = (pieces.next(), &moved) {
                     while let Some((_, more)) =
-                        pieces.next_if(|(next, _)| next.raw_value() == at.raw_value() + u64::from(length))
+                        pieces.next_if(|(next, _)| at.checked_add(u64::from(length)) == Some(*next))
                     {
                         length += more;
                     }
@@ -222,7 +227,7 @@ impl Disk {
         let status = match moved {
             Ok(()) => OK,
             Err(error) => {
-                self.tally.trouble(error.complaint());
+                self.tally.trouble(&error.into());
                 FAILED
             }
         };

@@ -19,6 +19,9 @@ mod start;
 mod tally;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{OwnedFd, RawFd};
@@ -28,6 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::trace::TraceWriter;
 use crate::device::{Device, Model, ModelError, Store, StoreError};
+use crate::host::limits::is_of_machine;
 use crate::host::syscall::own;
 use crate::host::talk::say;
 use crate::journal::Complaint;
@@ -79,6 +83,16 @@ pub enum EndpointError {
     Store(#[from] StoreError),
     #[error("the device process failed: {0}")]
     Io(#[from] std::io::Error),
+    #[error("cannot write the trace: {0}")]
+    Trace(std::io::Error),
+    #[error("it did not end when its guest had")]
+    Unfinished,
+    #[error("it ended without a report: it was ended from outside, or crashed")]
+    Unreported,
+    #[error(
+        "memory that its guest had shown it was taken away: the file that memory is became shorter, or there was no room for it any more"
+    )]
+    MemoryGone,
     #[error("the guest ended before it asked for its disk")]
     Absent,
     #[error("the guest named memory it does not have: {0}")]
@@ -100,6 +114,16 @@ pub enum EndpointError {
 }
 
 impl EndpointError {
+    /// Whether this machine lacked something: a disk that fails to hold what is written to the device is not the device's.
+    fn is_of_machine(&self) -> bool {
+        match self {
+            EndpointError::Store(error) => error.is_of_machine(),
+            EndpointError::Trace(_) => true,
+            EndpointError::Io(error) => is_of_machine(error),
+            _ => false,
+        }
+    }
+
     /// What went wrong, and what to do about it.
     fn complaint(&self) -> Complaint {
         let hint = match self {
@@ -141,44 +165,59 @@ fn live() -> Result<(), EndpointError> {
     let take = |descriptor| own(descriptor).ok_or(EndpointError::NotForPeople);
     let mut report = File::from(take(task.report)?);
     let sockets = (take(task.sockets.0)?, take(task.sockets.1)?);
-    let store = Store::new(File::from(take(task.store)?), task.size_bytes)?;
+    let store = File::from(take(task.store)?);
     let trace = match task.trace {
-        Some((descriptor, bound)) => Some(TraceWriter::new(File::from(take(descriptor)?), bound)?),
+        Some((descriptor, bound)) => Some((File::from(take(descriptor)?), bound)),
         None => None,
     };
-    let told = serve(&task, store, trace, sockets);
+    let told = prepare(&task, store, trace)
+        .map_or_else(|error| EndpointReport::of(&error), |disk| serve(&task, disk, sockets));
     report.write_all(&serde_json::to_vec(&told).map_err(std::io::Error::from)?)?;
     Ok(())
 }
 
-fn serve(
-    task: &Task,
-    store: Store,
-    trace: Option<TraceWriter<File>>,
-    sockets: (OwnedFd, OwnedFd),
-) -> EndpointReport {
-    let prepared = Model::find(&task.model)
-        .and_then(|model| Device::new(&model, task.size_bytes, task.seed))
-        .map_err(EndpointError::from)
-        .and_then(|device| Disk::new(device, store, trace));
-    let mut disk = match prepared {
-        Ok(disk) => disk,
-        Err(error) => {
-            return EndpointReport { trouble: Some(error.complaint()), ..EndpointReport::default() };
-        }
-    };
+fn prepare(task: &Task, store: File, trace: Option<(File, u64)>) -> Result<Disk, EndpointError> {
+    let store = Store::new(store, task.size_bytes)?;
+    let trace = trace.map(|(file, bound)| TraceWriter::new(file, bound)).transpose();
+    let device = Device::new(&Model::find(&task.model)?, task.size_bytes, task.seed)?;
+    Disk::new(device, store, trace.map_err(EndpointError::Trace)?)
+}
+
+fn serve(task: &Task, mut disk: Disk, sockets: (OwnedFd, OwnedFd)) -> EndpointReport {
     let silence = Duration::from_secs(task.silence_s);
     let served = match task.clock {
         Clock::Simulated => simulated::serve(&mut disk, sockets, silence),
-        Clock::Real => real::serve(&mut disk, &sockets.0),
+        Clock::Real => connection(&sockets.0).and_then(|driver| real::serve(&mut disk, driver)),
     };
     let times = match served {
         Ok(times) => times,
         Err(error) => {
-            disk.tally.trouble(error.complaint());
+            disk.tally.trouble(&error);
             EndpointReport::default()
         }
     };
     disk.end();
     EndpointReport { simulated_ns: times.simulated_ns, held_bytes: disk.held_bytes(), ..disk.tally.report() }
+}
+
+/// A guest that ended before it connected never will: the conductor has shut the sockets then.
+fn connection(listener: &OwnedFd) -> Result<OwnedFd, EndpointError> {
+    rustix::net::accept(listener).map_err(|errno| match errno {
+        rustix::io::Errno::INVAL => EndpointError::Absent,
+        other => std::io::Error::from(other).into(),
+    })
+}
+
+/// Serves a device of a model, with its content in `store`, in real time to whoever has the other end of `connection`, until
+/// they hang up.
+pub fn serve_connection(
+    (model, size_bytes): (&str, u64),
+    store: File,
+    connection: OwnedFd,
+) -> Result<EndpointReport, EndpointError> {
+    let device = Device::new(&Model::find(model)?, size_bytes, 0)?;
+    let mut disk = Disk::new(device, Store::new(store, size_bytes)?, None)?;
+    real::serve(&mut disk, connection)?;
+    disk.end();
+    Ok(disk.tally.report())
 }

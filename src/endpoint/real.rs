@@ -5,7 +5,6 @@ use std::num::NonZeroU64;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::accept;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::EndpointError;
@@ -14,11 +13,11 @@ use super::session::{Asked, Session};
 use super::tally::EndpointReport;
 
 /// Serves one guest to its end. How long it says nothing does not matter here: a trial has a time limit of its own.
-pub(super) fn serve(disk: &mut Disk, driver: &OwnedFd) -> Result<EndpointReport, EndpointError> {
+pub(super) fn serve(disk: &mut Disk, connection: OwnedFd) -> Result<EndpointReport, EndpointError> {
     // The kernel would let a process sleep 50 µs longer, to save power (prctl(2), PR_SET_TIMERSLACK).
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     disk.tally.watch_lateness();
-    let mut session = Session::new(accept(driver).map_err(std::io::Error::from)?, true);
+    let mut session = Session::new(connection, true);
     let began = now();
     loop {
         let time = now() - began;
@@ -83,7 +82,11 @@ fn wait(session: &Session, limit: Option<u64>) -> Result<Heard, EndpointError> {
     let heard = Heard { message: said(0), bell: said(1) };
     if let (true, Some(bell)) = (heard.bell, &session.kick) {
         // How often it rang does not matter: the whole ring is looked through.
-        rustix::io::read(bell, &mut [0; 8]).map_err(std::io::Error::from)?;
+        match rustix::io::read(bell, &mut [0; 8]) {
+            // Somebody else heard it, too.
+            Ok(_) | Err(rustix::io::Errno::AGAIN) => {}
+            Err(error) => return Err(std::io::Error::from(error).into()),
+        }
     }
     Ok(heard)
 }

@@ -7,6 +7,8 @@
 use std::fs::File;
 use std::os::fd::OwnedFd;
 
+use rustix::fs::{OFlags, SealFlags};
+use rustix::io::Errno;
 use virtio_queue::QueueT;
 use vm_memory::{FileOffset, GuestAddress, GuestMemoryMmap};
 
@@ -91,6 +93,7 @@ impl Session {
     /// Takes one message and answers it, unless it is a kick.
     pub(super) fn serve(&mut self, disk: &mut Disk) -> Result<Asked, EndpointError> {
         let mut header = [0; HEADER];
+        self.wire.begin();
         if !self.wire.receive(&mut header)? {
             return Ok(Asked::End);
         }
@@ -121,7 +124,7 @@ impl Session {
             }
             SET_KICK | SET_CALL | SET_ERROR => {
                 let count = usize::from(u64_at(&payload, 0) & NO_DESCRIPTOR == 0);
-                let bell = self.wire.take_descriptors(count).pop();
+                let bell = self.wire.take_descriptors(count).pop().map(impatient).transpose()?;
                 match request {
                     SET_KICK if bell.is_some() && !self.bells => {
                         let what = "the guest's driver lacks in-band kicks";
@@ -192,8 +195,11 @@ impl Session {
 
     fn send_call(&self, flags: u32) -> Result<(), EndpointError> {
         if let Some(bell) = &self.call {
-            rustix::io::write(bell, &1_u64.to_ne_bytes()).map_err(std::io::Error::from)?;
-            return Ok(());
+            return match rustix::io::write(bell, &1_u64.to_ne_bytes()) {
+                // It takes no more: whoever hears it has been called already.
+                Ok(_) | Err(Errno::AGAIN) => Ok(()),
+                Err(error) => Err(std::io::Error::from(error).into()),
+            };
         }
         let Some(backend) = &self.backend else {
             return Err(EndpointError::Chain("the guest gave no socket to be called on"));
@@ -224,28 +230,40 @@ fn message(request: u32, flags: u32, payload: &[u8]) -> Vec<u8> {
     message
 }
 
-/// Offset, size and flags, then as much of the configuration space as was asked for.
+/// Offset, size and flags, then as much of the configuration space as was asked for; nothing, which is the protocol's word
+/// for an error, where it has less.
 fn configuration(payload: &[u8], disk: &Disk) -> Vec<u8> {
     let (offset, size) = (u32_at(payload, 0) as usize, u32_at(payload, 4) as usize);
     let space = disk::configuration(disk.limits());
-    let mut answer = payload.to_vec();
-    answer.resize(HEADER + size, 0);
-    for (slot, byte) in answer.iter_mut().skip(HEADER).zip(space.iter().skip(offset)) {
-        *slot = *byte;
+    let asked = offset.checked_add(size).and_then(|end| space.get(offset..end));
+    match (payload.get(..HEADER), asked) {
+        (Some(head), Some(asked)) => [head, asked].concat(),
+        _ => Vec::new(),
     }
-    answer
+}
+
+/// A bell that is never waited for: one that is full, or that somebody else has heard first, would hold up the disk.
+fn impatient(bell: OwnedFd) -> std::io::Result<OwnedFd> {
+    let flags = rustix::fs::fcntl_getfl(&bell)?;
+    rustix::fs::fcntl_setfl(&bell, flags | OFlags::NONBLOCK)?;
+    Ok(bell)
 }
 
 /// The guest's own address for one of its host's.
 fn in_guest(regions: &[(u64, u64, u64)], address: u64) -> u64 {
-    let region = regions.iter().find(|(host, size, _)| (*host..host + size).contains(&address));
-    region.map_or(address, |(host, _, guest)| address - host + guest)
+    let within = |(host, size, guest): &(u64, u64, u64)| {
+        let offset = address.checked_sub(*host).filter(|offset| offset < size)?;
+        guest.checked_add(offset)
+    };
+    regions.iter().find_map(within).unwrap_or(address)
 }
 
 /// Maps the guest's memory: each region is an address in the guest, a size, the address its host has for it, and
 /// where it begins in a file.
 fn map(payload: &[u8], files: Vec<OwnedFd>) -> Result<GuestMemoryMmap, EndpointError> {
     let regions = files.into_iter().enumerate().map(|(index, file)| {
+        // What is taken from a file that is mapped ends whoever looks there (SIGBUS, mmap(2)): not of one that can be sealed.
+        let _ = rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK);
         let at = 8 + 32 * index;
         let (address, size, begins) =
             (u64_at(payload, at), u64_at(payload, at + 8), u64_at(payload, at + 24));

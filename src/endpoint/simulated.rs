@@ -4,7 +4,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::accept;
 
 use super::EndpointError;
 use super::calendar::Calendar;
@@ -57,7 +56,7 @@ pub(super) fn serve(
         }
         if clock_says {
             match calendar.as_mut() {
-                None => calendar = Some(Calendar::new(connection(&clock)?)?),
+                None => calendar = Some(Calendar::new(super::connection(&clock)?)?),
                 Some(calendar) => {
                     if !calendar.serve()? {
                         break;
@@ -68,7 +67,7 @@ pub(super) fn serve(
         if driver_says {
             match (session.as_mut(), calendar.as_mut()) {
                 (None, _) => {
-                    session = Some(Session::new(connection(&driver)?, false));
+                    session = Some(Session::new(super::connection(&driver)?, false));
                 }
                 (Some(session), calendar) => match (session.serve(disk)?, calendar) {
                     (Asked::Kick, Some(calendar)) => {
@@ -97,14 +96,6 @@ enum Turn {
     Guests,
     /// The guest is gone.
     End,
-}
-
-/// A guest that ended before it connected never will: the conductor has shut the sockets then.
-fn connection(listener: &OwnedFd) -> Result<OwnedFd, EndpointError> {
-    accept(listener).map_err(|errno| match errno {
-        rustix::io::Errno::INVAL => EndpointError::Absent,
-        other => std::io::Error::from(other).into(),
-    })
 }
 
 /// Gives whoever is first their turn, where the guest waits.

@@ -4,14 +4,22 @@ use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{FdFlags, fcntl_setfd};
 
 use crate::host::cell::{Cell, Powers, Walls, inherit};
 
 use super::{COMMAND, Clock, EndpointError, EndpointReport, TASK, Task};
+
+/// How long it may take to end after its guest.
+const FAREWELL: Duration = Duration::from_secs(20);
+/// The signal of who looks at mapped memory that is gone.
+const BUS: i32 = 7;
 
 /// Two sockets without names: a guest connects through descriptors of their files.
 #[derive(Debug)]
@@ -108,14 +116,37 @@ impl Endpoint {
             // Nobody may be listening any more, if that process was killed.
             let _ = rustix::net::shutdown(listener, rustix::net::Shutdown::Both);
         }
-        let mut text = String::new();
-        self.report.read_to_string(&mut text)?;
-        self.child.wait()?;
-        serde_json::from_str(&text).map_err(|_| {
-            EndpointError::Io(std::io::Error::other(
-                "it ended without a report: it was ended from outside, or crashed",
-            ))
+        let told = self.hear(Instant::now() + FAREWELL)?;
+        let Some(text) = told else {
+            // Dropped, it is ended.
+            return Err(EndpointError::Unfinished);
+        };
+        let status = self.child.wait()?;
+        // The first process of its cell says it as a shell does.
+        let signal = status.signal().or(status.code().map(|code| code - 128));
+        serde_json::from_slice(&text).map_err(|_| match signal {
+            Some(BUS) => EndpointError::MemoryGone,
+            _ => EndpointError::Unreported,
         })
+    }
+
+    /// All that it says; none where it has not ended by then.
+    fn hear(&mut self, deadline: Instant) -> Result<Option<Vec<u8>>, EndpointError> {
+        let (mut text, mut piece) = (Vec::new(), [0; 4096]);
+        loop {
+            let left = Timespec::try_from(deadline.saturating_duration_since(Instant::now()));
+            let mut watched = [PollFd::new(&self.report, PollFlags::IN)];
+            match poll(&mut watched, left.ok().as_ref()) {
+                Ok(0) => return Ok(None),
+                Ok(_) => {}
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(error) => return Err(std::io::Error::from(error).into()),
+            }
+            match self.report.read(&mut piece)? {
+                0 => return Ok(Some(text)),
+                length => text.extend(piece.get(..length).unwrap_or_default()),
+            }
+        }
     }
 }
 

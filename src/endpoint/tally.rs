@@ -5,6 +5,7 @@ use std::fs::File;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3Default;
 
+use super::EndpointError;
 use super::lateness::Lateness;
 use crate::device::Completion;
 use crate::device::Wear;
@@ -19,6 +20,7 @@ pub(super) struct Tally {
     left_out: u64,
     wear: Wear,
     trouble: Option<Complaint>,
+    of_machine: bool,
     /// In real time.
     lateness: Option<Lateness>,
 }
@@ -58,6 +60,20 @@ pub struct EndpointReport {
     pub wear: Wear,
     /// Why the trial is not to be used, if so.
     pub trouble: Option<Complaint>,
+    /// That is for this machine's sake, which had no room for the device, or no memory for its process.
+    #[serde(default)]
+    pub of_machine: bool,
+}
+
+impl EndpointReport {
+    /// Of a device that could not be served at all.
+    pub(super) fn of(error: &EndpointError) -> Self {
+        EndpointReport {
+            trouble: Some(error.complaint()),
+            of_machine: error.is_of_machine(),
+            ..EndpointReport::default()
+        }
+    }
 }
 
 impl Tally {
@@ -69,6 +85,7 @@ impl Tally {
             left_out: 0,
             wear: Wear::default(),
             trouble: None,
+            of_machine: false,
             lateness: None,
         }
     }
@@ -93,7 +110,7 @@ impl Tally {
         self.digest.update(record.operation.name().as_bytes());
         if let Some(Err(error)) = self.trace.as_mut().map(|trace| trace.record(record)) {
             self.trace = None;
-            self.trouble(Complaint::plain(format!("cannot write the trace: {error}")));
+            self.trouble(&EndpointError::Trace(error));
         }
     }
 
@@ -105,14 +122,17 @@ impl Tally {
     pub(super) fn end(&mut self) {
         match self.trace.take().map(TraceWriter::finish) {
             Some(Ok((_, written))) => self.left_out = written.left_out,
-            Some(Err(error)) => self.trouble(Complaint::plain(format!("cannot write the trace: {error}"))),
+            Some(Err(error)) => self.trouble(&EndpointError::Trace(error)),
             None => {}
         }
     }
 
     /// The first thing that went wrong is what is reported.
-    pub(super) fn trouble(&mut self, what: Complaint) {
-        self.trouble.get_or_insert(what);
+    pub(super) fn trouble(&mut self, error: &EndpointError) {
+        if self.trouble.is_none() {
+            self.trouble = Some(error.complaint());
+            self.of_machine = error.is_of_machine();
+        }
     }
 
     pub(super) fn report(&self) -> EndpointReport {
@@ -124,6 +144,7 @@ impl Tally {
             lateness_share: self.lateness.as_ref().map(Lateness::share),
             late: self.lateness.as_ref().and_then(Lateness::trouble),
             trouble: self.trouble.clone(),
+            of_machine: self.of_machine,
             ..EndpointReport::default()
         }
     }

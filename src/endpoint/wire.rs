@@ -26,6 +26,13 @@ impl Wire {
         Wire { socket, bytes: VecDeque::new(), descriptors: VecDeque::new() }
     }
 
+    /// A message begins: what came with earlier ones and nobody took is closed, as far as nothing of this one is here yet.
+    pub(super) fn begin(&mut self) {
+        if self.bytes.is_empty() {
+            self.descriptors.clear();
+        }
+    }
+
     /// Whether something was taken from the socket that nobody has received yet: waiting for the socket may be in vain.
     pub(super) fn holds_any(&self) -> bool {
         !self.bytes.is_empty()
@@ -68,6 +75,8 @@ impl Wire {
                 self.descriptors.extend(descriptors);
             }
         }
+        // Those of one message, which is all that may wait to be taken.
+        self.descriptors.truncate(DESCRIPTORS);
         self.bytes.extend(bytes.get(..received.bytes).unwrap_or_default());
         Ok(received.bytes > 0)
     }

@@ -19,8 +19,8 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use serde::{Deserialize, Serialize};
 
-use super::mounts;
 use super::secrets::Secrets;
+use super::{limits, mounts};
 
 pub use devices::{make_node, private_devices};
 pub use enter::enter;
@@ -40,6 +40,16 @@ pub enum CellError {
     #[error("`fsverdict cell` is called by fsverdict itself, not by people")]
     NotForPeople,
 }
+
+impl CellError {
+    /// Whether this machine has run out of something, which says nothing about what was to run in the cell.
+    pub fn is_of_machine(&self) -> bool {
+        matches!(self, CellError::System { source, .. } if limits::cannot_start(source))
+    }
+}
+
+/// The exit status of a cell, and of an agent, that could not do its work for this machine's sake.
+pub const OF_MACHINE: u8 = 125;
 
 fn system<E: Into<std::io::Error>>(what: &'static str) -> impl FnOnce(E) -> CellError {
     move |source| CellError::System { what, source: source.into() }

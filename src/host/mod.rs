@@ -14,6 +14,7 @@ pub mod identity;
 pub mod image;
 pub mod kernel_log;
 pub mod leftovers;
+pub mod limits;
 pub mod loop_device;
 pub mod mounts;
 pub mod own_folder;

@@ -252,6 +252,13 @@ pub fn own(descriptor: RawFd) -> Option<OwnedFd> {
     (descriptor > 2).then(|| unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
+/// Has the kernel keep what ended children left until they are waited for, which a caller may have switched off for good:
+/// that is inherited (wait(2), `SIGCHLD` ignored).
+pub fn keep_ended_children() {
+    // SAFETY: no handler is set, and none was before in a program that has just begun.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+}
+
 /// Moves this process into namespaces of its own (unshare(2)).
 ///
 /// # Errors

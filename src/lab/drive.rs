@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::host::cell::{Cell, CellError, Powers, inherit};
+use crate::host::cell::{Cell, CellError, OF_MACHINE, Powers, inherit};
 use crate::host::foreign::harmless_value;
+use crate::host::limits::HINT;
 use crate::host::placement::{Pinned, Placement};
 use crate::host::procfs::activity;
 use crate::host::root::Root;
@@ -19,6 +20,7 @@ use crate::plan::{Work, duration_text};
 use crate::trial::TrialSpec;
 
 use super::console::Console;
+use super::first_process::Watch;
 
 /// How long a lab may take to end by itself after its last event.
 const FAREWELL: Duration = Duration::from_secs(20);
@@ -40,6 +42,9 @@ pub struct TrialEnd {
     pub wall: f64,
     /// It was ended by a signal, from outside or by a crash, or its kernel gave up: it says nothing about the candidate until it happens again.
     pub killed: bool,
+    /// It was ended from outside before its agent said anything, or its device was asked for anything: it says nothing about
+    /// the candidate however often that happens.
+    pub unheard: bool,
     /// It was stopped for a while and went on: what it timed holds the pause.
     pub stopped: bool,
 }
@@ -68,6 +73,9 @@ impl Stops {
         poll(&mut watched, Some(&at_once)).is_ok() && watched[0].revents().contains(PollFlags::IN)
     }
 }
+
+/// Signals that kernels and programs do not end themselves with: SIGINT, SIGKILL, SIGTERM.
+const FROM_OUTSIDE: [i32; 3] = [2, 9, 15];
 
 /// How often it is looked whether what serves a guest is still there.
 const LOOK: Duration = Duration::from_secs(1);
@@ -114,9 +122,11 @@ pub(super) fn drive(
     let lines = lines_of(std::fs::File::from(events));
     let mut reported = None;
     let mut late = false;
-    let mut deadline = started + spec.limit;
+    let time_is_up = started + spec.limit;
+    let mut deadline = time_is_up;
     let mut step = String::new();
     let mut alone = false;
+    let mut watch_first = Watch::of(warden.0.id());
     loop {
         let patience = deadline.saturating_duration_since(Instant::now());
         match lines.recv_timeout(patience.min(LOOK)) {
@@ -142,22 +152,42 @@ pub(super) fn drive(
                 // Where both ended just now, what the guest said last has had a second to arrive.
                 let was_alone = alone;
                 alone = company.as_mut().is_some_and(|company| !(company.there)());
-                late = Instant::now() >= deadline || was_alone && alone;
+                watch_first.look();
+                late = Instant::now() >= deadline || was_alone && alone || watch_first.has_given_up();
                 if late {
                     break;
                 }
             }
         }
     }
+    // Who could have said more is gone.
+    deadline = deadline.min(Instant::now() + FAREWELL);
     let ended = if late { None } else { warden.wait_until(deadline)? };
+    // One that does not end although all it ran has; or that was held for long. At the end of its time a chance is not told.
+    let held = if ended.is_none() && (watch_first.has_given_up() || !late) {
+        watch_first.look();
+        watch_first.told()
+    } else {
+        None
+    };
     // A guest's processes are its own; here is only its kernel.
     let doing = (late && stops.natively).then(|| activity(&Root::default(), warden.0.id())).flatten();
     warden.end()?;
     let wall = started.elapsed().as_secs_f64();
-    let killed = reported.is_none() && (signal(ended).is_some() || ended.is_some() && console.has_panic());
+    if reported.is_none() && ended.and_then(|status| status.code()) == Some(OF_MACHINE.into()) {
+        let said = console.after("it lacks what every trial needs");
+        return Err(std::io::Error::other(format!("{said}\nhint: {HINT}")));
+    }
+    let killed = reported.is_none()
+        && (signal(ended).is_some() || ended.is_some() && console.has_panic() || held.is_some());
+    let from_outside = held.is_some() || signal(ended).is_some_and(|signal| FROM_OUTSIDE.contains(&signal));
+    let unheard = killed && from_outside && step.is_empty();
     let (status, reason, hint) = reported.unwrap_or_else(|| {
         let at = at_step(spec, &step);
-        if Instant::now() < deadline {
+        if let Some(held) = held {
+            return (Status::Failed, format!("the trial was given up ({held}); it was {at}"), String::new());
+        }
+        if Instant::now() < time_is_up {
             let hint =
                 if !stops.natively && step.is_empty() && console.lacks_memory() { MORE_MEMORY } else { "" };
             return (Status::Failed, console.after(&how_it_ended(ended)), hint.to_owned());
@@ -170,7 +200,7 @@ pub(super) fn drive(
         let hint = format!("`timeout` in [protocol] gives a trial longer: --set protocol.timeout={longer}");
         (Status::Failed, reason, hint)
     });
-    Ok(TrialEnd { status, reason, hint, wall, killed, stopped: stops.any() })
+    Ok(TrialEnd { status, reason, hint, wall, killed, unheard, stopped: stops.any() || watch_first.was_held })
 }
 
 /// What a trial was at in its last step, for people: the phase, and the program it runs where the plan names one.

@@ -351,6 +351,6 @@ impl Guests {
         let (Some(endpoint), Some(modelled)) = (endpoint, &modelled) else { return Ok(end) };
         let trace = medium.trace_path(&spec.trial).filter(|_| habits.same_clock);
         let traced = (&spans, trace, modelled.device(&spec.trial)?);
-        Ok(close(endpoint, end, (&at_step(spec, &step), habits.timed), traced, watch))
+        close(endpoint, end, (&at_step(spec, &step), habits.timed), traced, watch)
     }
 }

@@ -10,7 +10,8 @@ use std::os::fd::{AsFd, IntoRawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::host::cell::inherit;
+use crate::host::cell::{OF_MACHINE, inherit};
+use crate::host::limits::cannot_start;
 use crate::host::syscall::own;
 use crate::host::talk::say;
 
@@ -28,7 +29,7 @@ pub fn main(mut arguments: impl Iterator<Item = String>) -> u8 {
         Err(error) => error,
     };
     say(&format!("fsverdict launch: {error}"));
-    1
+    if cannot_start(&error) { OF_MACHINE } else { 1 }
 }
 
 fn prepare(arguments: &mut impl Iterator<Item = String>) -> std::io::Result<Command> {

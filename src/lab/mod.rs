@@ -5,6 +5,7 @@ mod choose;
 mod console;
 mod description;
 mod drive;
+mod first_process;
 mod free_cpu;
 mod guest;
 mod guests;
@@ -164,6 +165,9 @@ pub enum LabError {
     Io(#[from] std::io::Error),
     #[error("{0}")]
     Host(String),
+    /// With what to do.
+    #[error("a trial was given up for this machine's sake, which says nothing about its candidate: {0}")]
+    Machine(String),
 }
 
 fn missing_tools(candidate: &Candidate) -> Option<Obstacle> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::device::{Device, Limits, Model};
 use crate::endpoint::{Clock, Endpoint, EndpointReport, Files, Sockets};
 use crate::host::cell::Walls;
+use crate::host::limits::HINT;
 use crate::host::placement::{Pinned, Placement};
 use crate::host::program::locate;
 use crate::journal::{Caution, Complaint, Event, Status, TrialId};
@@ -178,6 +179,7 @@ impl Modelled<'_> {
 /// Adds to a trial's end what the process says that served its device. A guest that was stopped for a while has not
 /// noticed it: its time stood still.
 ///
+/// An error, not the end of a trial, where the process says that this machine had no room for the device.
 /// What the trace at `trace` says of the phases in `spans` is handed to `watch`, too. Where nobody concludes anything from
 /// times (not `timed`), a device that was late is no reason to fail.
 pub(super) fn close(
@@ -186,16 +188,24 @@ pub(super) fn close(
     (at, timed): (&str, bool),
     (spans, trace, device): (&Spans, Option<PathBuf>, Device),
     watch: &mut dyn FnMut(Event),
-) -> TrialEnd {
+) -> Result<TrialEnd, LabError> {
     let report = match endpoint.finish() {
         Ok(report) => report,
         Err(error) => {
-            return TrialEnd {
+            return Ok(TrialEnd {
                 killed: true,
                 ..failed(&end, Complaint::plain(format!("the device's process: {error}")))
-            };
+            });
         }
     };
+    if let (Some(Complaint { reason, hint }), true) = (&report.trouble, report.of_machine) {
+        let hint = if hint.is_empty() { HINT } else { hint };
+        return Err(LabError::Machine(format!("{reason} ({at})\nhint: {hint}")));
+    }
+    // Whatever its device says of a guest that was ended before it asked for anything follows from that.
+    if end.unheard {
+        return Ok(end);
+    }
     watch(Event::Facts { facts: facts(&report) });
     match trace.map(|trace| spans.observations(&trace, device)) {
         Some(Ok(observations)) => observations.into_iter().for_each(&mut *watch),
@@ -208,12 +218,12 @@ pub(super) fn close(
     if let (Some(late), false) = (&report.late, timed) {
         watch(Event::Caution(Caution { phase: String::new(), text: late.reason.clone() }));
     }
-    match report.trouble.or(report.late.filter(|_| timed)) {
+    Ok(match report.trouble.or(report.late.filter(|_| timed)) {
         Some(Complaint { reason, hint }) => {
             failed(&end, Complaint { reason: format!("{reason} ({at})"), hint })
         }
         None => TrialEnd { stopped: end.stopped && report.lateness_ns.is_some(), ..end },
-    }
+    })
 }
 
 /// Failed for what the device's process says, and what was known before: a kernel's last words say why it asked for nothing
@@ -223,7 +233,15 @@ fn failed(end: &TrialEnd, complaint: Complaint) -> TrialEnd {
     if !end.reason.is_empty() {
         reason = format!("{reason}\n{}", end.reason);
     }
-    TrialEnd { status: Status::Failed, reason, hint, killed: false, stopped: false, wall: end.wall }
+    TrialEnd {
+        status: Status::Failed,
+        reason,
+        hint,
+        killed: false,
+        stopped: false,
+        wall: end.wall,
+        unheard: end.unheard,
+    }
 }
 
 fn facts(report: &EndpointReport) -> crate::journal::Facts {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::host::limits::LimitError;
 use crate::journal::JournalError;
 use crate::lab::LabError;
 
@@ -19,6 +20,8 @@ pub enum SessionError {
     Disk(String),
     #[error(transparent)]
     Folder(#[from] RunFolderError),
+    #[error(transparent)]
+    Limits(#[from] LimitError),
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error("this run has not ended: it goes on by itself as it was planned\nhint: leave --more out")]

@@ -12,7 +12,7 @@ use super::conduct::Study;
 use super::error::SessionError;
 use super::observer::Observer;
 use super::prospect::check_datasets;
-use super::session::{begin_journal, facts, refusals_of, start, watcher};
+use super::session::{begin_journal, check_limits, facts, refusals_of, start, watcher};
 
 pub struct OneBlock<'a> {
     /// The plan of the run, whose digest is recorded.
@@ -56,6 +56,7 @@ impl OneBlock<'_> {
         }
         check_datasets(&plan)?;
         let choice = choose(&plan)?;
+        check_limits(&plan)?;
         let medium = permission.claim(&plan)?;
         let folder = self.journal.parent().unwrap_or(Path::new("."));
         let medium = medium.with_traces_in(folder);

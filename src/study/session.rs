@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use crate::host::limits::{LimitError, check};
 use crate::journal::{Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA};
 use crate::lab::{Choice, Lab, Medium, Obstacle, choose, lacking};
-use crate::plan::Plan;
+use crate::plan::{DeviceSource, Plan};
 
 use super::claim::{Permission, left_by};
 use super::circumstances::recorded;
@@ -49,6 +50,7 @@ impl Session {
         permission: &Permission<'_>,
     ) -> Result<Self, SessionError> {
         check_datasets(&plan)?;
+        check_limits(&plan)?;
         let medium = permission.claim(&plan)?;
         let folder = RunFolder::create(path, &plan)?;
         let medium = medium.with_traces_in(folder.path());
@@ -90,6 +92,7 @@ impl Session {
         let choice = choose(&plan)?.with_jobs(jobs)?;
         plan.lab = asked_for;
         check_datasets(&plan)?;
+        check_limits(&plan)?;
         let left = left_by(&folder.journal());
         let permission = Permission { left: &left, ..*permission };
         let medium = permission.claim(&plan)?.with_traces_in(folder.path());
@@ -138,6 +141,15 @@ impl Session {
 pub(super) fn refusals_of(plan: &Plan, lab: &dyn Lab, medium: &Medium) -> Vec<(String, Obstacle)> {
     let able = plan.candidates.iter().filter(|one| obstacle(plan, lab, one, medium.size()).is_none());
     refusals(plan, lab, Some(medium.size()), able)
+}
+
+/// Before anything is made. Folders and devices are no files of ours.
+pub(super) fn check_limits(plan: &Plan) -> Result<(), LimitError> {
+    check(match &plan.device.source {
+        DeviceSource::Image(size) => size.0,
+        DeviceSource::Model { size, .. } => size.0,
+        DeviceSource::Path(_) | DeviceSource::Folders => 0,
+    })
 }
 
 /// What others do to the machine makes simulated time pass no slower.

@@ -135,6 +135,7 @@ impl Study<'_> {
         let id = &task.id;
         self.medium = self.medium.clone().after_first_write();
         let killed = end.killed && task.killed.is_some();
+        let killed = killed && !end.unheard;
         let seen = Surroundings { stopped: end.stopped, killed, ..self.watcher.end(task.own_bytes) };
         if end.stopped {
             self.caution(id, "it was stopped for a while and went on: its times hold the pause".to_owned())?;
@@ -144,6 +145,13 @@ impl Study<'_> {
         }
         if end.killed && task.killed.is_none() {
             return Ok(Some(Task { killed: Some(end.reason), own_bytes: 0, ..task }));
+        }
+        if end.unheard {
+            let text = format!(
+                "{} was ended from outside again before it asked for anything: {}\nhint: see who ended it (`dmesg` names what ran out of memory)",
+                id.candidate, end.reason
+            );
+            return Err(LabError::Machine(text).into());
         }
         let TrialEnd { status, reason, mut hint, wall, .. } = end;
         if status == Status::Failed

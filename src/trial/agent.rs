@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::host::cell::OF_MACHINE;
 use crate::host::root::Root;
 use crate::host::talk::say;
 use crate::journal::{CLAIM, Complaint, Event, Facts, Status, TEAR_DOWN};
@@ -56,7 +57,15 @@ pub fn agent() -> u8 {
     // Programs that the trial starts have no business with it.
     let _ = rustix::io::fcntl_setfd(&events, rustix::io::FdFlags::CLOEXEC);
     let mut sink = Sink::new(File::from(events));
-    let result = run(&assignment, &mut sink);
+    let mut of_machine = false;
+    let result = run(&assignment, &mut sink, &mut of_machine);
+    // A guest's memory is what the plan gave it.
+    if let (Err(complaint), true, false) =
+        (&result, of_machine, matches!(assignment.bench.device, TrialDevice::Guest { .. }))
+    {
+        say(&format!("fsverdict agent: {}", complaint.reason));
+        return OF_MACHINE;
+    }
     let status = if result.is_ok() { Status::Ok } else { Status::Failed };
     let Complaint { reason, hint } = result.err().unwrap_or_default();
     sink.send(&Event::TrialFinished { status, reason, hint, wall: 0.0 });
@@ -64,7 +73,7 @@ pub fn agent() -> u8 {
 }
 
 /// From a bare device to a bare device; the reason when it failed, complaints of the tear-down after it.
-fn run(assignment: &Assignment, sink: &mut Sink) -> Result<(), Complaint> {
+fn run(assignment: &Assignment, sink: &mut Sink, of_machine: &mut bool) -> Result<(), Complaint> {
     let Assignment { spec, bench } = assignment;
     std::fs::create_dir_all(ROOM)
         .map_err(|error| Complaint::plain(format!("cannot make {ROOM}: {error}")))?;
@@ -85,6 +94,7 @@ fn run(assignment: &Assignment, sink: &mut Sink) -> Result<(), Complaint> {
     let mut stack =
         Stack::new(sink, &spec.candidate, claim.as_ref(), spec.limit).map_err(|error| error.complaint())?;
     let result = work(assignment, &mut stack).map_err(|error| {
+        *of_machine = error.is_of_machine();
         let mut complaint = error.complaint();
         complaint.reason += &stack.said_by_kernel();
         complaint

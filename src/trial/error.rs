@@ -2,6 +2,7 @@
 
 use crate::dataset::DatasetError;
 use crate::host::cell::CellError;
+use crate::host::limits::cannot_start;
 use crate::host::program::ProgramError;
 use crate::journal::Complaint;
 use crate::measure::MeasureError;
@@ -52,6 +53,16 @@ impl TrialError {
             TrialError::Adapter { error, .. } => Complaint::new(self, error.hint),
             TrialError::Refused(complaint) => complaint.clone(),
             other => Complaint::plain(other),
+        }
+    }
+
+    /// Whether this machine kept a program from being started, whatever the candidate.
+    pub fn is_of_machine(&self) -> bool {
+        match self {
+            TrialError::Program(ProgramError::Start { source, .. }) => cannot_start(source),
+            TrialError::Phase { error: ProgramError::Start { source, .. }, .. } => cannot_start(source),
+            TrialError::Cell(error) => error.is_of_machine(),
+            _ => false,
         }
     }
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use super::{Cleared, Refusal, examine};
+use super::{Refusal, examine};
 use crate::host::root::Root;
 
 const MIB: u64 = 1 << 20;
@@ -102,8 +102,22 @@ impl Scene {
         file
     }
 
+    /// On a filesystem of its own, with letters in its name that the kernel's table has as numbers.
+    fn swap_file(&mut self) -> PathBuf {
+        let device = self.attached_file().1;
+        self.mount(&device);
+        let (swap, kept) = (self.path("point/folder/a swap\\file"), self.path("point/kept"));
+        fs::create_dir(swap.parent().unwrap()).unwrap();
+        // It is taken out of use by a name that stays where it is.
+        let line = "dd if=/dev/zero of=\"$1\" bs=1M count=40 status=none; chmod 600 \"$1\"; mkswap -q \"$1\"
+            ln \"$1\" \"$2\"; swapon -p 0 \"$1\"";
+        shell(line, &[swap.to_str().unwrap(), kept.to_str().unwrap()]);
+        self.undo(&["swapoff", kept.to_str().unwrap()]);
+        swap
+    }
+
     fn attach_by_another_name(&mut self, file: &Path) -> String {
-        let link = self.path("link");
+        let link = file.with_file_name("link");
         fs::hard_link(file, &link).unwrap();
         self.attach(&link, &[])
     }
@@ -270,6 +284,38 @@ const IN_USE: &[Case] = &[
         },
         "is swap space",
     ),
+    (
+        "a loop device over a swap file",
+        |scene| {
+            let swap = scene.swap_file();
+            scene.attach(&swap, &[])
+        },
+        "a swap\\file is swap space",
+    ),
+    (
+        "a swap file by another name, moved since",
+        |scene| {
+            let swap = scene.swap_file();
+            let device = scene.attach_by_another_name(&swap);
+            // It cannot be renamed itself.
+            let folder = swap.parent().unwrap();
+            fs::rename(folder, folder.with_file_name("moved")).unwrap();
+            device
+        },
+        "/moved/a swap\\file is swap space",
+    ),
+    (
+        "a swap file with another file in its place",
+        |scene| {
+            let swap = scene.swap_file();
+            let device = scene.attach(&swap, &[]);
+            let other = scene.file("other");
+            shell("mount --bind \"$1\" \"$2\"", &[other.to_str().unwrap(), swap.to_str().unwrap()]);
+            scene.undo(&["umount", swap.to_str().unwrap()]);
+            device
+        },
+        "a swap\\file is not found there",
+    ),
 ];
 
 /// mmap(2), shared and for writing, by its number on x86-64 and arm64.
@@ -337,12 +383,13 @@ const WITHOUT_CONSENT: &[Case] = &[
     ),
 ];
 
-fn outcome((_, prepare, _): &Case, consent: bool) -> Result<Cleared, Refusal> {
+fn outcome((_, prepare, _): &Case, consent: bool) -> Result<(), Refusal> {
     let mut scene = Scene::new();
     let device = prepare(&mut scene);
     let name = device.trim_start_matches("/dev/");
     let backing = fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).unwrap();
-    examine(&Root::default(), Path::new(&device), MIB, consent.then_some(backing.trim()))
+    // Not held any longer when the scene is cleared away.
+    examine(&Root::default(), Path::new(&device), MIB, consent.then_some(backing.trim())).map(drop)
 }
 
 #[test]
@@ -352,7 +399,7 @@ fn loop_device_list() {
     let mut wrong = Vec::new();
     for (case, consent) in cases {
         let (name, _, expected) = case;
-        let shown = outcome(case, consent).map(drop).map_err(|refusal| refusal.to_string());
+        let shown = outcome(case, consent).map_err(|refusal| refusal.to_string());
         let right = match &shown {
             Ok(()) => expected.is_empty(),
             Err(shown) => !expected.is_empty() && shown.contains(expected),

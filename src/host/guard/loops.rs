@@ -30,6 +30,12 @@ pub(super) enum Base {
     Device(DeviceNumber),
 }
 
+impl Base {
+    pub(super) fn file(found: &fs::Metadata) -> Self {
+        Base::File(found.dev(), found.ino())
+    }
+}
+
 /// Some of those bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
@@ -188,6 +194,5 @@ fn by_path(root: &Root, backing: &str) -> Option<Base> {
     if let Some(number) = number_of(root, &path) {
         return Some(Base::Device(number));
     }
-    let file = fs::metadata(path).ok()?;
-    Some(Base::File(file.dev(), file.ino()))
+    fs::metadata(path).ok().map(|file| Base::file(&file))
 }

@@ -31,6 +31,11 @@ pub enum Refusal {
     Mounted { device: String, part: String, point: PathBuf },
     #[error("{device} is in use: {part} is swap space")]
     Swap { device: String, part: String },
+    /// It stands on a file, and which file is swapped to cannot be told.
+    #[error(
+        "cannot tell whether {device} is swap space: it stands on a file, and the swap file that the kernel calls {swap} is not found there"
+    )]
+    SwapHidden { device: String, swap: String },
     #[error("{device} is in use: {part} is held by {holder}")]
     Held {
         device: String,
@@ -145,6 +150,7 @@ impl Refusal {
             Refusal::Swap { part, .. } => {
                 format!("if it may be erased, take it out of use first: swapoff {}", quoted(part))
             }
+            Refusal::SwapHidden { .. } => "`swapon --show` lists what is swapped to: take that file out of use first (swapoff), or name a device that stands on no file".to_owned(),
             Refusal::Held { .. } => "if it may be erased, take that apart first; `lsblk` and `losetup --list` show what stands on it".to_owned(),
             Refusal::NodeElsewhere { name, number, .. } => {
                 format!("make it: mknod /dev/{name} b {} {}", number.major, number.minor)

@@ -37,11 +37,10 @@ pub(super) fn check(root: &Root, device: &BlockDevice) -> Result<Option<String>,
     let parts = parts(root, device);
     let loops = loops::attached(root).map_err(unreadable)?;
     check_loops(root, device, &parts, &loops, &mounts)?;
+    let below = files_below(root, &loops, device);
+    check_files(root, device, &below, &mounts)?;
     let devices = parts.into_iter().map(|(name, number)| (format!("/dev/{name}"), Base::Device(number)));
-    let files = loops::places(root, &loops, device.number).into_iter().filter_map(|place| match place.base {
-        Base::File(..) => Some((format!("the file behind /dev/{}", device.name), place.base)),
-        Base::Device(_) => None,
-    });
+    let files = below.into_iter().map(|file| (format!("the file behind /dev/{}", device.name), file));
     writers::check(root, device, &devices.chain(files).collect())
 }
 
@@ -105,20 +104,77 @@ fn check_mounts(
 }
 
 fn check_swap(root: &Root, device: &BlockDevice, parts: &[(String, DeviceNumber)]) -> Result<(), Refusal> {
-    let table = match fs::read_to_string(root.path("proc/swaps")) {
-        Ok(table) => table,
-        // A kernel without swap has no such table.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(source) => return Err(Refusal::TableUnreadable { device: device.describe_for_people(), source }),
-    };
-    for line in table.lines().skip(1) {
-        let path = path_from(line.split_whitespace().next().unwrap_or_default());
-        let part = number_of(root, &root.absolute(&path)).and_then(|number| part_with(parts, number));
+    for path in swaps(root, device)? {
+        let part = number_of(root, &path).and_then(|number| part_with(parts, number));
         if let Some(part) = part {
             return Err(Refusal::Swap { device: device.describe_for_people(), part });
         }
     }
     Ok(())
+}
+
+/// The paths of what is swapped to, as the kernel tells them.
+fn swaps(root: &Root, device: &BlockDevice) -> Result<Vec<PathBuf>, Refusal> {
+    let table = match fs::read(root.path("proc/swaps")) {
+        Ok(table) => table,
+        // A kernel without swap has no such table.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(Refusal::TableUnreadable { device: device.describe_for_people(), source }),
+    };
+    let first_words = table
+        .split(|byte| *byte == b'\n')
+        .skip(1)
+        .filter_map(|line| line.split(u8::is_ascii_whitespace).next().filter(|word| !word.is_empty()));
+    Ok(first_words.map(|word| root.absolute(&PathBuf::from(OsString::from_vec(unescape(word))))).collect())
+}
+
+/// The files that a device's bytes are in, through loop devices and what else stands on one another.
+fn files_below(root: &Root, loops: &[Loop], device: &BlockDevice) -> Vec<Base> {
+    let bases = loops::places(root, loops, device.number).into_iter().map(|place| place.base);
+    bases.filter(|base| matches!(base, Base::File(..))).collect()
+}
+
+/// The kernel swaps to a file, and some filesystems are mounted from one, without a descriptor that anybody could see; a
+/// loop device over that file is excluded by neither. Its paths are many, its inode is one.
+fn check_files(root: &Root, device: &BlockDevice, files: &[Base], mounts: &[Mount]) -> Result<(), Refusal> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    for path in swaps(root, device)?.into_iter().filter(|path| number_of(root, path).is_none()) {
+        let named = path.display().to_string();
+        let found = fs::metadata(&path).map(|found| files.contains(&Base::file(&found)));
+        match found {
+            Ok(true) => return Err(Refusal::Swap { device: device.describe_for_people(), part: named }),
+            Ok(false) if is_swapped_to(root, &path) => {}
+            // It lost its name, or another file hides it, or it lies where we cannot look.
+            _ => return Err(Refusal::SwapHidden { device: device.describe_for_people(), swap: named }),
+        }
+    }
+    for mount in mounts.iter().filter(|mount| mount.source.is_absolute()) {
+        let source = fs::metadata(root.absolute(&mount.source));
+        if source.is_ok_and(|source| source.is_file() && files.contains(&Base::file(&source))) {
+            return Err(Refusal::Mounted {
+                device: device.describe_for_people(),
+                part: mount.source.display().to_string(),
+                point: mount.target.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether the file at a path is one that the kernel swaps to, and not another in its place. It takes no allocation
+/// in such a file, which it says before it looks at where that would be (`vfs_fallocate` in fs/open.c): here beyond
+/// what any file can have.
+fn is_swapped_to(root: &Root, path: &Path) -> bool {
+    use rustix::fs::{FallocateFlags, Mode, OFlags, fallocate, open};
+    if *root != Root::default() {
+        return true; // a made-up machine does not swap
+    }
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let Ok(file) = open(path, flags, Mode::empty()) else { return false };
+    let answer = fallocate(&file, FallocateFlags::KEEP_SIZE, i64::MAX as u64, 1);
+    answer == Err(rustix::io::Errno::TXTBSY)
 }
 
 /// Device-mapper, md and bcache devices are listed as holders in sysfs; btrfs lists the devices of what is mounted.
@@ -265,8 +321,4 @@ pub(super) fn whole_of(root: &Root, number: DeviceNumber) -> Option<DeviceNumber
 fn name_of(root: &Root, number: DeviceNumber) -> String {
     let folder = root.path(format!("sys/dev/block/{number}")).canonicalize().unwrap_or_default();
     kernel_name(&folder)
-}
-
-fn path_from(word: &str) -> PathBuf {
-    OsString::from_vec(unescape(word.as_bytes())).into()
 }

@@ -165,7 +165,7 @@ fn part_of<'g>(guarded: &'g Guarded, target: &fs::Metadata) -> Option<&'g str> {
     let base = if target.file_type().is_block_device() {
         Base::Device(DeviceNumber::from_raw(target.rdev()))
     } else {
-        Base::File(target.dev(), target.ino())
+        Base::file(target)
     };
     guarded.iter().find(|(_, known)| *known == base).map(|(name, _)| name.as_str())
 }

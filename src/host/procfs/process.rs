@@ -78,6 +78,13 @@ impl ProcessStat {
     }
 }
 
+/// The process that traces another, if one does and its PID namespace shows it.
+pub fn tracer(root: &Root, process: u32) -> Option<u32> {
+    let status = root.text(format!("proc/{process}/status")).ok()?;
+    let number = status.lines().find_map(|line| line.strip_prefix("TracerPid:"))?;
+    number.trim().parse().ok().filter(|number| *number != 0)
+}
+
 /// Processes of this name that still run, in this PID namespace.
 pub fn processes_named(root: &Root, name: &str) -> Vec<Pid> {
     let short = &name[..name.len().min(NAME_LENGTH)];

@@ -98,6 +98,43 @@ const CASES: &[Case] = &[
             ("loop0", "hint: name that device itself: /dev/sdb1"),
         ],
     ),
+    (
+        "a file that is swapped to, or that a filesystem is mounted from, below loop devices and their partitions",
+        |machine| {
+            for (device, number, file) in
+                [("loop0", "7:0", "/a swap"), ("loop1", "7:1", "/image.erofs"), ("loop2", "7:2", "/other")]
+            {
+                machine.disk(device, number, 100);
+                machine.attribute(device, "loop/backing_file", file);
+                machine.write(file.trim_start_matches('/'), "");
+            }
+            machine.partition("loop0", "loop0p1", "259:0", 50);
+            machine.swap("/a\\040swap");
+            machine.swap("/other");
+            machine.mount("0:50", "/erofs", "erofs", "/image.erofs");
+        },
+        &[
+            ("loop2", "/other is swap space"),
+            ("loop0", "/a swap is swap space"),
+            ("loop0p1", "/a swap is swap space"),
+            ("loop1", "/image.erofs is mounted on /erofs"),
+            ("sdb", ""),
+        ],
+    ),
+    (
+        "a swap file that is not where the kernel says, for what stands on a file",
+        |machine| {
+            machine.disk("loop0", "7:0", 100);
+            machine.attribute("loop0", "loop/backing_file", "/file");
+            machine.write("file", "");
+            machine.swap("/gone\\040(deleted)");
+        },
+        &[
+            ("loop0", "/gone (deleted) is not found there"),
+            ("loop0", "hint: `swapon --show` lists what is swapped to"),
+            ("sdb", ""),
+        ],
+    ),
     ("the same disk by a second path, both idle", two_paths, &[("sdc", "")]),
     (
         "the same disk by a second path, the first in use",

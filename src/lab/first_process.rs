@@ -1,0 +1,64 @@
+//! Whether the first process of a trial's cell is held by a debugger: unlike a stop by a signal, nobody is told of that
+//! (ptrace(2)), and what holds it may never let go.
+
+use crate::host::procfs::{ProcessStat, tracer};
+use crate::host::root::{Root, names_in};
+
+/// One that is found held so many times in a row, a second apart, is given up. Who is only watched, system call by system
+/// call, is let go in between.
+const PATIENCE: u32 = 20;
+/// So many times are no chance.
+const HELD: u32 = 3;
+
+/// Looks after the warden of a cell and the processes it started.
+#[derive(Debug)]
+pub(super) struct Watch {
+    root: Root,
+    warden: u32,
+    times: u32,
+    tracer: Option<u32>,
+    pub(super) was_held: bool,
+}
+
+impl Watch {
+    pub(super) fn of(warden: u32) -> Self {
+        Watch { root: Root::default(), warden, times: 0, tracer: None, was_held: false }
+    }
+
+    /// To be asked where nothing has been heard of the trial for a second.
+    pub(super) fn look(&mut self) {
+        match self.held() {
+            Some(process) => {
+                self.times += 1;
+                self.tracer = tracer(&self.root, process);
+            }
+            None => self.times = 0,
+        }
+        self.was_held |= self.times >= HELD;
+    }
+
+    pub(super) fn has_given_up(&self) -> bool {
+        self.times >= PATIENCE
+    }
+
+    /// What holds it, if it was found held when it was last looked at.
+    pub(super) fn told(&self) -> Option<String> {
+        let by = self.tracer.map_or("another process".to_owned(), |tracer| format!("process {tracer}"));
+        (self.times > 0).then(|| format!("its first process is held by a debugger, {by}"))
+    }
+
+    /// The warden, or the first process of its cell. What that starts is none of ours: a User-Mode-Linux kernel holds its
+    /// own processes all the time.
+    fn held(&self) -> Option<u32> {
+        let is_held =
+            |process: &u32| ProcessStat::of(&self.root, process).is_ok_and(|stat| stat.state == 't');
+        let folder = self.root.path(format!("proc/{}/task", self.warden));
+        let started = names_in(&folder).into_iter().flat_map(|thread| {
+            let children = self.root.text(format!("proc/{}/task/{thread}/children", self.warden));
+            let numbers: Vec<u32> =
+                children.unwrap_or_default().split_whitespace().flat_map(str::parse).collect();
+            numbers
+        });
+        [self.warden].into_iter().chain(started).find(is_held)
+    }
+}
