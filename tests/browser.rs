@@ -242,7 +242,11 @@ fn listener() -> (String, impl Fn() -> usize) {
         stream.set_read_timeout(Some(std::time::Duration::from_millis(500))).unwrap();
         std::io::Read::read(&mut stream, &mut [0; 100]).is_ok_and(|bytes| bytes > 0)
     };
-    (port, move || std::iter::from_fn(|| listener.accept().ok()).filter_map(|(stream, _)| asks(stream).then_some(())).count())
+    (port, move || {
+        std::iter::from_fn(|| listener.accept().ok())
+            .filter_map(|(stream, _)| asks(stream).then_some(()))
+            .count()
+    })
 }
 
 #[test]

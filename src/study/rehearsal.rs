@@ -85,6 +85,7 @@ fn rehearse(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Opt
         repeats: BTreeMap::new(),
         limit: LIMIT,
         calibration: None,
+        drawn: None,
     };
     let mut last = String::new();
     let mut watch = |event| {

@@ -7,8 +7,8 @@ use crate::journal::{Caution, Event, Facts, JournalError, OpenJournal, Run, SCHE
 use crate::lab::{Choice, Lab, Medium, Obstacle, choose, lacking};
 use crate::plan::{DeviceSource, Plan};
 
-use super::claim::{Permission, left_by};
 use super::circumstances::recorded;
+use super::claim::{Permission, left_by};
 use super::conclusion::still_in;
 use super::conduct::Study;
 use super::environment::environment;

@@ -360,7 +360,7 @@ fn a_scaled_plan_takes_no_larger_modelled_device_than_its_data_want() {
 #[test]
 fn what_a_preset_says_of_its_size_is_so() {
     let demo = preset("demo").unwrap();
-    let plan = read(demo.toml).unwrap();
+    let plan = read(demo.toml, "demo.toml").unwrap();
     let Some(Dataset::Folder { size: Some(Bytes(size)), .. }) = plan.datasets.values().next() else {
         panic!("no folder")
     };

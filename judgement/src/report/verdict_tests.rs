@@ -7,7 +7,6 @@ use super::examples::{
 use super::fixtures::{PLAIN, Story, data_of, id, page_of};
 use super::{Format, Report, TerminalLook};
 use crate::journal::Ending;
-use crate::journal::made::id;
 use crate::plan::Blocks;
 use crate::verdict::Outcome;
 
