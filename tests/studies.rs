@@ -131,15 +131,15 @@ fn backup_server_writes_links_and_drops_generations_with_and_without_the_huge_di
     );
 }
 
-/// `--scale` shrinks the data in every study, and the image with them where it is one.
+/// `--scale` shrinks the data in every study, and the image or the modelled device with them.
 #[test]
 fn a_scaled_study_differs_in_its_data_and_image_alone() {
     for name in ["usb-backup", "build-farm", "magazine", "root-on-flash", "backup-server"] {
         let (whole, scaled) = (study(name, None), study(name, Some(0.01)));
         assert_ne!(whole.datasets, scaled.datasets);
         let (datasets, device) = (scaled.datasets.clone(), scaled.device.clone());
-        let image = matches!(whole.device.source, DeviceSource::Image(_));
-        assert_eq!(whole.device != device, image, "{name}");
+        let ours = matches!(whole.device.source, DeviceSource::Image(_) | DeviceSource::Model { .. });
+        assert_eq!(whole.device != device, ours, "{name}");
         assert_eq!(scaled, Plan { datasets, device, scale: Some(0.01), ..whole });
     }
 }

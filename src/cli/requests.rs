@@ -1,6 +1,5 @@
 //! For the page: what a modelled device was asked for, by the traces in a run's folder.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
@@ -8,6 +7,9 @@ use crate::device::trace::{Reader, TraceFile, Traced, reckon};
 use crate::journal::{Run, Trial};
 use crate::plan::Plan;
 use crate::report::Requests;
+
+/// What takes more to be drawn has no picture: a trace of a few MB may unpack to any number of requests.
+const MOST_RECORDS: usize = 1 << 22;
 
 /// A trial of each candidate that went well: the first whose trace is there and can be read.
 pub(super) fn requests(folder: &Path, plan: &Plan, run: &Run) -> Vec<Requests> {
@@ -26,8 +28,11 @@ fn of_trial(folder: &Path, plan: &Plan, trial: &Trial) -> Option<Requests> {
     let (from, to) = spans.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))?;
     let id = &trial.id;
     let file = TraceFile::of(folder, &id.candidate, id.block, id.attempt);
-    let reader = Reader::new(BufReader::new(File::open(file.path).ok()?)).ok()?;
-    let records: Vec<Traced> = reader.collect::<Result<_, _>>().ok()?;
+    let reader = Reader::new(BufReader::new(file.open().ok()?)).ok()?;
+    let records: Vec<Traced> = reader.take(MOST_RECORDS + 1).collect::<Result<_, _>>().ok()?;
+    if records.len() > MOST_RECORDS {
+        return None;
+    }
     let reckoned = reckon(&records, ((from * 1e9) as u64, (to * 1e9) as u64))?;
     Some(Requests { candidate: id.candidate.clone(), block: id.block, ..reckoned })
 }

@@ -1,7 +1,6 @@
 //! `fsverdict trace`: what a modelled device was asked for in one trial, as figures or for other programs.
 
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::{BufReader, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -75,7 +74,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
         )));
     };
     let told = |error: &dyn std::fmt::Display| CliError::Failed(format!("{}: {error}", file.path.display()));
-    let source = BufReader::new(File::open(&file.path).map_err(|error| told(&error))?);
+    let source = BufReader::new(file.open().map_err(|error| told(&error))?);
     let records = Reader::new(source).and_then(Iterator::collect::<Result<Vec<Traced>, _>>);
     let records = records.map_err(|error| told(&error))?;
     let format = match arguments.format.unwrap_or(FormatArgument::Figures) {

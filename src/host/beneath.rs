@@ -11,9 +11,11 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, chmodat, chownat, statat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, chmodat, chownat, statat};
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
+
+use crate::journal::{Links, open_regular};
 
 pub use remove::remove_tree;
 use remove::{FOLDER, entries, look_up, remove_folder};
@@ -106,16 +108,18 @@ impl Beneath {
 
 /// A file that was named by whoever started us, wherever that leads: regular, and of at most so many bytes.
 pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let file: File = rustix::fs::open(path, READ, Mode::empty())?.into();
-    whole(checked(file, most)?, most)
+    whole(checked(named(path)?, most)?, most)
 }
 
 /// The first bytes of such a file, however long it is.
 pub fn read_beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let file: File = rustix::fs::open(path, READ, Mode::empty())?.into();
     let mut bytes = Vec::new();
-    checked(file, u64::MAX)?.take(most).read_to_end(&mut bytes)?;
+    named(path)?.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+fn named(path: &Path) -> io::Result<File> {
+    open_regular(CWD, path, OFlags::RDONLY, Links::Follow)
 }
 
 /// A regular file of our own in a folder of our own, made if it is not there: no link, and no FIFO, that lies in its place.

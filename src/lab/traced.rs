@@ -1,12 +1,13 @@
 //! What a modelled device has to say of each phase once the trial is over: how scattered its requests were, how deep its
 //! queue, what its medium wrote for them.
 
-use std::fs::File;
 use std::path::Path;
+
+use rustix::fs::{CWD, OFlags};
 
 use crate::device::trace::{Metrics, Reader, TraceError, Traced};
 use crate::device::{Device, Request, Wear};
-use crate::journal::{Event, Measurement, Observation, Unit};
+use crate::journal::{Event, Links, Measurement, Observation, Unit, open_regular};
 
 /// The phases of a trial on the calendar, as they are heard of.
 #[derive(Debug, Default)]
@@ -36,7 +37,8 @@ impl Spans {
     /// What the trace at `path` says of every phase. The trial's device, as it was before its first request, says what its
     /// medium did: the same requests at the same times wear it in the same way.
     pub(super) fn observations(&self, path: &Path, mut device: Device) -> Result<Vec<Event>, TraceError> {
-        let reader = Reader::new(std::io::BufReader::new(File::open(path)?))?;
+        let file = open_regular(CWD, path, OFlags::RDONLY, Links::Refuse)?;
+        let reader = Reader::new(std::io::BufReader::new(file))?;
         let mut records = reader.collect::<Result<Vec<_>, _>>()?;
         records.sort_by_key(|record| record.submitted_ns);
         let mut left = records.as_slice();
@@ -104,7 +106,7 @@ mod tests {
     use super::Spans;
     use crate::device::trace::{Flags, TraceWriter, Traced};
     use crate::device::{Action, Completion, Device, Model, Request};
-    use crate::journal::{Event, Measurement, Observation, Unit};
+    use crate::journal::{Event, Links, Measurement, Observation, Unit, open_regular};
 
     fn phase(name: &str, began: f64, durable: f64) -> Event {
         let seconds =

@@ -60,6 +60,14 @@ mod tests {
                 let id = made::id(block, candidate);
                 tell(clock, Some(id.clone()), Event::TrialStarted {});
                 clock += seconds.abs() / 2;
+                for (phase, took) in ["write", "read", "remove"].into_iter().zip([1.0, 1.1, 1.3]) {
+                    let strays = if block % 2 == 0 { 1.2 } else { 1.0 };
+                    tell(
+                        clock,
+                        Some(id.clone()),
+                        made::durable(phase, if candidate == "xfs" { took * strays } else { took }),
+                    );
+                }
                 tell(clock, Some(id), made::ended(None, 1.0));
             }
             tell(clock, None, Event::BlockFinished { block, attempt: 1, invalid: None });

@@ -41,7 +41,7 @@ impl Writer {
     pub fn append_to(path: &Path, take: impl FnMut(Record)) -> Result<Self, JournalError> {
         // As an append-only file (chattr(1)) must be opened.
         let access = OFlags::RDWR | OFlags::APPEND;
-        let file = open_regular(CWD, path, access, Links::Follow)
+        let file = open_regular(CWD, path, access, Links::Refuse)
             .map_err(|error| JournalError::opening("open", path, error))?;
         lock(&file, path)?;
         let mut writer = Self { path: path.to_path_buf(), file, acknowledged: 0, closed: false };

@@ -5,7 +5,10 @@ mod read;
 
 pub(crate) use parameters::Parameters;
 
+use std::path::Path;
+
 use super::limits::Limits;
+use crate::host::beneath::read_regular;
 use crate::plan::{Bytes, LONGEST_PLAN, PlanError, suggest};
 
 /// A model that ships inside the binary.
@@ -89,10 +92,10 @@ impl Model {
         if !path.contains('/') && !path.ends_with(".toml") {
             return Model::named(name);
         }
-        let text = std::fs::read_to_string(path).map_err(|source| {
-            let (path, reason) = (path.to_owned(), source.to_string());
-            ModelError::Unreadable { path, reason }
-        })?;
+        let unreadable = |reason: String| ModelError::Unreadable { path: path.to_owned(), reason };
+        let bytes =
+            read_regular(Path::new(path), LONGEST_PLAN).map_err(|error| unreadable(error.to_string()))?;
+        let text = String::from_utf8(bytes).map_err(|error| unreadable(error.to_string()))?;
         Model::read(&text, path, state)
     }
 

@@ -4,6 +4,11 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::journal::{Links, open_regular};
+
 /// The folder of the traces within a run's.
 pub const FOLDER: &str = "traces";
 const SUFFIX: &str = ".trace";
@@ -23,10 +28,27 @@ impl TraceFile {
         TraceFile { path, candidate: candidate.to_owned(), block, attempt }
     }
 
-    /// The same, empty, to be written; its folder is made where it is missing.
+    /// Opens it to be read: a regular file, and no link to one.
+    pub fn open(&self) -> io::Result<File> {
+        open_regular(CWD, &self.path, OFlags::RDONLY, Links::Refuse)
+    }
+
+    /// The same, empty, to be written; its folder is made where it is missing. Nothing is written through what else lies in its
+    /// place.
     pub(crate) fn create(run: &Path, candidate: &str, block: u32, attempt: u32) -> io::Result<File> {
-        std::fs::create_dir_all(run.join(FOLDER))?;
-        File::create(TraceFile::of(run, candidate, block, attempt).path)
+        let folder = run.join(FOLDER);
+        std::fs::create_dir_all(&folder)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(&folder, flags, Mode::empty())?;
+        let path = TraceFile::of(run, candidate, block, attempt).path;
+        let name = path.file_name().unwrap_or_default();
+        match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH;
+        Ok(rustix::fs::openat(&folder, name, flags, mode)?.into())
     }
 }
 
@@ -41,4 +63,34 @@ fn named(run: &Path, name: &str) -> Option<TraceFile> {
     // Names of candidates have hyphens, too.
     let (candidate, attempt) = rest.rsplit_once('-')?;
     Some(TraceFile::of(run, candidate, block.parse().ok()?, attempt.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+    use std::os::unix::fs::symlink;
+
+    use super::{FOLDER, TraceFile};
+
+    #[test]
+    fn a_trace_is_written_and_read_through_no_link() {
+        let place = tempfile::tempdir().unwrap();
+        let (run, mine) = (place.path().join("run"), place.path().join("mine"));
+        fs::write(&mine, "mine").unwrap();
+        let file = TraceFile::of(&run, "ext4", 1, 1);
+        fs::create_dir_all(run.join(FOLDER)).unwrap();
+        symlink(&mine, &file.path).unwrap();
+        assert!(file.open().unwrap_err().to_string().contains("a link"));
+        TraceFile::create(&run, "ext4", 1, 1).unwrap().write_all(b"trace").unwrap();
+        assert_eq!(
+            (fs::read(&mine).unwrap(), fs::read(&file.path).unwrap()),
+            (b"mine".to_vec(), b"trace".to_vec())
+        );
+        fs::remove_dir_all(run.join(FOLDER)).unwrap();
+        fs::create_dir(place.path().join("elsewhere")).unwrap();
+        symlink(place.path().join("elsewhere"), run.join(FOLDER)).unwrap();
+        TraceFile::create(&run, "ext4", 1, 1).unwrap_err();
+        assert_eq!(fs::read_dir(place.path().join("elsewhere")).unwrap().count(), 0);
+    }
 }

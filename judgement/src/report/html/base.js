@@ -75,21 +75,23 @@ function rowsOf(csv) {
     row.push(field.startsWith('"') ? field.slice(1, -1).replace(/""/g, '"') : field);
     if (end === "\n") { rows.push(row); row = []; }
   }
-  return rows.slice(1);
+  return rows;
 }
 
 // Each trial: candidate, block, attempt, when it began, standing, and by phase the values in the order of the metrics, the mean of all repetitions.
-function trialsOf(rows) {
+function trialsOf([header, ...rows]) {
+  const [PHASE, REPETITION, METRIC, VALUE, STATUS] = ["phase", "repetition", "metric", "value", "status"].map((name) => header.indexOf(name));
   const phaseAt = new Map(data.phases.map((phase, at) => [phase.cell, at])), ofCell = new Map(data.metrics.map((metric, at) => [metric.cell, at]));
   let from = 0;
   return data.trials.map(([c, b, a, t, many]) => {
     const own = rows.slice(from, from += many);
     const found = new Map();
-    for (const [, , , , , , phase, , repetition, metric, , value] of own) {
+    for (const row of own) {
+      const phase = row[PHASE], metric = row[METRIC], value = row[VALUE], repetition = row[REPETITION];
       if (!found.has(phase)) found.set(phase, [phaseAt.get(phase), []]);
       const values = found.get(phase)[1], at = ofCell.get(metric), before = values[at] ?? 0;
       values[at] = before + (Number(value) - before) / (Number(repetition) + 1);
     }
-    return { c, b, a, t, s: own.length ? own[0][12] : "failed", o: [...found.values()] };
+    return { c, b, a, t, s: own.length ? own[0][STATUS] : "failed", o: [...found.values()] };
   });
 }
