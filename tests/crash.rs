@@ -207,6 +207,12 @@ fn loop_a_killed_agent_is_tried_again_in_its_place() {
     worker_is_killed_once("native", "agent");
 }
 
+/// As by a kernel that ran out of memory.
+#[test]
+fn loop_a_killed_command_is_no_failure_of_its_candidate() {
+    worker_is_killed_once("native", "/bin/sh");
+}
+
 /// Nobody is told of a process that another holds for good (ptrace(2), by its numbers on x86-64 and arm64).
 #[test]
 fn loop_an_agent_that_a_debugger_holds_is_found_before_its_time_is_up() {

@@ -15,7 +15,7 @@ use crate::host::limits::HINT;
 use crate::host::placement::{Pinned, Placement};
 use crate::host::procfs::activity;
 use crate::host::root::Root;
-use crate::journal::{Event, Status};
+use crate::journal::{CommandRecord, Event, Status};
 use crate::plan::{Work, duration_text};
 use crate::trial::TrialSpec;
 
@@ -126,6 +126,7 @@ pub(super) fn drive(
     let mut deadline = time_is_up;
     let mut step = String::new();
     let mut alone = false;
+    let mut felled = false;
     let mut watch_first = Watch::of(warden.0.id());
     loop {
         let patience = deadline.saturating_duration_since(Instant::now());
@@ -137,9 +138,13 @@ pub(super) fn drive(
                         deadline = Instant::now() + FAREWELL;
                     }
                     Ok(event) => {
-                        if let Event::StepStarted { step: begun } = &event {
-                            step.clone_from(begun);
-                            console.forget();
+                        match &event {
+                            Event::StepStarted { step: begun } => {
+                                step.clone_from(begun);
+                                console.forget();
+                            }
+                            Event::Command(record) => felled |= was_killed(record),
+                            _ => {}
                         }
                         watch(event);
                     }
@@ -178,11 +183,17 @@ pub(super) fn drive(
         let said = console.after("it lacks what every trial needs");
         return Err(std::io::Error::other(format!("{said}\nhint: {HINT}")));
     }
-    let killed = reported.is_none()
-        && (signal(ended).is_some() || ended.is_some() && console.has_panic() || held.is_some());
+    let failed = reported.as_ref().is_some_and(|(status, ..)| *status == Status::Failed);
+    let killed = failed && felled
+        || reported.is_none()
+            && (signal(ended).is_some() || ended.is_some() && console.has_panic() || held.is_some());
     let from_outside = held.is_some() || signal(ended).is_some_and(|signal| FROM_OUTSIDE.contains(&signal));
     let unheard = killed && from_outside && step.is_empty();
-    let (status, reason, hint) = reported.unwrap_or_else(|| {
+    let told = reported.map(|(status, reason, hint)| match felled && status == Status::Failed {
+        true => (status, format!("a program of the trial was ended from outside (signal 9): {reason}"), hint),
+        false => (status, reason, hint),
+    });
+    let (status, reason, hint) = told.unwrap_or_else(|| {
         let at = at_step(spec, &step);
         if let Some(held) = held {
             return (Status::Failed, format!("the trial was given up ({held}); it was {at}"), String::new());
@@ -220,6 +231,12 @@ fn how_it_ended(status: Option<ExitStatus>) -> String {
         (None, Some(code)) => format!("the trial ended without a result (exit status {code})"),
         (None, None) => "the trial ended without a result".to_owned(),
     }
+}
+
+/// Whether somebody, the kernel that ran out of memory say, took a program of a trial away: none does that to itself.
+fn was_killed(record: &CommandRecord) -> bool {
+    const KILL: i32 = 9;
+    record.signal == Some(KILL) || record.exit == Some(128 + KILL)
 }
 
 /// The signal that ended it, or what the warden reported as 128 and the signal.

@@ -36,6 +36,8 @@ fn not_installed(program: &str) -> Complaint {
 
 fn failure(record: &CommandRecord) -> String {
     let how = match (record.exit, record.signal) {
+        // As a shell and a cell's warden tell it.
+        (Some(code @ 129..160), _) => format!("exited with status {code} (signal {})", code - 128),
         (Some(code), _) => format!("exited with status {code}"),
         (None, Some(signal)) => format!("was ended by signal {signal}"),
         (None, None) => {
@@ -47,7 +49,7 @@ fn failure(record: &CommandRecord) -> String {
     let separator = if said.is_empty() { "" } else { ": " };
     let line = match record.argv.as_slice() {
         // Told as it was written; of a whole script, its beginning.
-        [shell, option, line] if shell == "/bin/sh" && option == "-c" => {
+        [shell, options @ .., option, line] if shell == "/bin/sh" && option == "-c" && options.len() < 2 => {
             match line.trim_start_matches("exec ").trim().split_once('\n') {
                 Some((first, _)) => format!("{} …", first.trim_end_matches([' ', '\\'])),
                 None => line.trim_start_matches("exec ").trim().to_owned(),
