@@ -138,7 +138,7 @@ impl<'a> Report<'a> {
             run.candidates.iter().map(|state| state.name.as_str()).filter(has_trials).collect();
         let contesting = |name: &&str| contestants(plan).any(|candidate| candidate.name == **name);
         let contestants: Vec<&str> = measured.iter().copied().filter(contesting).collect();
-        let blocks: ByBlock<'_> = trials.iter().copied().collect();
+        let blocks = ByBlock::of_run(run, trials.iter().copied());
         let yardstick = Yardstick::of(plan, run);
         let mut verdict = judge(plan, run, &yardstick, &blocks, &contestants);
         if plan.circumstances().len() > 1 {

@@ -6,9 +6,9 @@ use super::examples::{
 };
 use super::fixtures::{PLAIN, Story, data_of, id, page_of};
 use super::{Format, Report, TerminalLook};
-use crate::journal::Ending;
+use crate::journal::{Ending, Place, Unit};
 use crate::plan::Blocks;
-use crate::verdict::Outcome;
+use crate::verdict::{Outcome, estimate_all};
 
 fn page(story: &Story, format: Format) -> String {
     page_of(story, None, format)
@@ -244,4 +244,27 @@ fn the_guide_shows_these_pages() {
     } else {
         assert_eq!(guide, renewed, "docs/reading-a-report.md; INSTA_UPDATE=always renews it");
     }
+}
+
+#[test]
+fn tables_leave_out_no_site_either() {
+    let mut story = Story::new(&["ext4", "xfs"], &["write"]);
+    for (block, seconds) in (1..).zip([11.0, 11.1, 10.9, 11.0, 11.2, 11.1, 6.0, 6.1]) {
+        story.open_block(block, 1, &["ext4", "xfs"]);
+        story.trial(&id("ext4", block), &[("write", 10.0)]).trial(&id("xfs", block), &[("write", seconds)]);
+        story.close_block(block, 1, None);
+    }
+    let times = |sites: [&str; 2]| {
+        let mut run = story.run();
+        for block in &mut run.blocks {
+            let site = sites[usize::from(block.block > 6)].to_owned();
+            block.place = Some(Place { site, round: block.block });
+        }
+        let trials: Vec<_> = run.trials.iter().collect();
+        let estimates = estimate_all(&run, &trials, Some("ext4"));
+        let seconds = estimates.iter().find(|one| one.candidate == "xfs" && one.unit == Unit::Seconds);
+        seconds.unwrap().estimate.point
+    };
+    let (one, two) = (times(["here", "here"]), times(["here", "there"]));
+    assert!(one > 11.0 && two < 10.0, "{one} {two}");
 }

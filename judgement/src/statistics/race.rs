@@ -7,15 +7,8 @@
 use libm::log1p;
 
 use super::evidence::{Evidence, FEWEST};
+use super::looks::{MOST, is_look, level};
 use super::sample::{interquartile_mean, median};
-
-/// One-sided error of one interval at a look, for each block so far, of at least and at most so many.
-const PER_BLOCK: f64 = 0.000_33;
-const LEAST: u32 = 6;
-const MOST: u32 = 60;
-
-/// After so many blocks looks become rarer: another after every quarter more.
-const EVERY_BLOCK: u32 = 8;
 
 /// Who is better by more than δ with no more than this probability rests while there are others to ask about.
 const RESTING: f64 = 0.02;
@@ -30,21 +23,6 @@ const SIDES: f64 = 2.0;
 
 /// From so many candidates on some may rest after block 2 already.
 const MANY: usize = 5;
-
-/// One-sided error of one interval at the look after a block that so many candidates took part in. It grows with the blocks:
-/// of little noise little is needed to decide early, and much of what may go wrong is left for where noise makes it hard.
-pub fn level(block: u32, candidates: usize) -> f64 {
-    PER_BLOCK * f64::from(block.clamp(LEAST, MOST)) / candidates.saturating_sub(1).max(1) as f64
-}
-
-/// Whether the rule looks after this block.
-fn is_look(block: u32) -> bool {
-    let mut look = EVERY_BLOCK;
-    while look < block {
-        look += look / 4;
-    }
-    block <= EVERY_BLOCK || block == look
-}
 
 /// What the user has fixed in advance.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,7 +2,8 @@
 
 use proptest::prelude::{any, proptest};
 
-use super::race::{Look, Race, Rule, Ruling, level};
+use super::looks::level;
+use super::race::{Look, Race, Rule, Ruling};
 
 const RULE: Rule = Rule { tie: 0.03, minimum: 3, maximum: 10, ranked: false, early: true };
 

@@ -4,9 +4,10 @@
 //! a report never knows more than the run did.
 
 use crate::journal::{Better, BlockState, Run, Unit, adapter_metric, metric};
-use crate::plan::{Plan, Until, contestants, once_each};
+use crate::plan::{Plan, Until, contestants};
 use crate::statistics::{Look, Race, Rival, Rule, Ruling};
 
+use super::paired::site_numbers;
 use super::{ByBlock, Yardstick};
 
 /// The plan's candidates and every look at them so far.
@@ -39,17 +40,14 @@ impl Deliberation {
             block.order.contains(name).then(|| found().unwrap_or(f64::NAN))
         };
         let blocks: Vec<&BlockState> = run.prefix().collect();
-        let site = |block: &BlockState| block.place.as_ref().map(|place| place.site.clone());
-        let sites = once_each(blocks.iter().map(|block| site(block)));
-        let row = |block: &&BlockState| {
-            let at = sites.iter().position(|known| *known == site(block)).unwrap_or_default();
-            (at, candidates.iter().map(|name| score(block, name)).collect())
+        let sites = site_numbers(blocks.iter().copied());
+        let row = |(block, site): &(&BlockState, usize)| {
+            (*site, candidates.iter().map(|name| score(block, name)).collect())
         };
-        let rows =
-            |round: &[&BlockState]| -> Vec<(usize, Vec<Option<f64>>)> { round.iter().map(row).collect() };
-        let looks = blocks
-            .chunk_by(|one, next| one.is_of_round(next))
-            .map(|round| race.round(&rows(round)))
+        let placed: Vec<(&BlockState, usize)> = blocks.into_iter().zip(sites).collect();
+        let looks = placed
+            .chunk_by(|(one, _), (next, _)| one.is_of_round(next))
+            .map(|round| race.round(&round.iter().map(row).collect::<Vec<_>>()))
             .collect();
         Deliberation { looks, race, candidates }
     }

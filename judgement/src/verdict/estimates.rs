@@ -45,7 +45,7 @@ impl PhaseEstimate {
 /// Estimates everything the given trials measured, beside `reference`: candidates in the run's order, phases and metrics
 /// in the order they were first measured.
 pub fn estimate_all(run: &Run, trials: &[&Trial], reference: Option<&str>) -> Vec<PhaseEstimate> {
-    let blocks: ByBlock<'_> = trials.iter().copied().collect();
+    let blocks = ByBlock::of_run(run, trials.iter().copied());
     let measured: BTreeSet<&str> = trials.iter().map(|trial| trial.id.candidate.as_str()).collect();
     let states = run.candidates.iter().map(|state| state.name.as_str());
     let candidates: Vec<&str> = states.filter(|name| measured.contains(name)).collect();

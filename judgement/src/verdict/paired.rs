@@ -2,20 +2,41 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::journal::Trial;
+use crate::journal::{BlockState, Run, Trial};
+use crate::plan::once_each;
 use crate::statistics::{Estimate, Evidence, median};
 
 /// Trials by block and candidate, to be compared within blocks.
 #[derive(Debug, Clone, Default)]
-pub struct ByBlock<'a>(BTreeMap<u32, HashMap<&'a str, &'a Trial>>);
+pub struct ByBlock<'a> {
+    blocks: BTreeMap<u32, HashMap<&'a str, &'a Trial>>,
+    /// Where each was done; nothing where all were done at one place.
+    sites: HashMap<u32, usize>,
+}
 
 impl<'a> FromIterator<&'a Trial> for ByBlock<'a> {
     fn from_iter<I: IntoIterator<Item = &'a Trial>>(trials: I) -> Self {
         let mut blocks = Self::default();
         for trial in trials {
-            blocks.0.entry(trial.id.block).or_default().insert(&trial.id.candidate, trial);
+            blocks.blocks.entry(trial.id.block).or_default().insert(&trial.id.candidate, trial);
         }
         blocks
+    }
+}
+
+/// Where blocks were done, as numbers: who did none of them at a place is no site.
+pub(super) fn site_numbers<'a>(blocks: impl Iterator<Item = &'a BlockState> + Clone) -> Vec<usize> {
+    let site = |block: &'a BlockState| block.place.as_ref().map(|place| place.site.as_str());
+    let sites = once_each(blocks.clone().map(site));
+    blocks.map(|block| sites.iter().position(|known| *known == site(block)).unwrap_or_default()).collect()
+}
+
+impl<'a> ByBlock<'a> {
+    /// Trials of this run, which knows at which site each of its blocks was done.
+    pub fn of_run(run: &Run, trials: impl IntoIterator<Item = &'a Trial>) -> Self {
+        let numbers = site_numbers(run.blocks.iter());
+        let sites = run.blocks.iter().map(|block| block.block).zip(numbers).collect();
+        ByBlock { sites, ..trials.into_iter().collect() }
     }
 }
 
@@ -39,7 +60,7 @@ impl ByBlock<'_> {
         let difference = |block: &HashMap<&str, &Trial>| {
             Some(number(block.get(candidate)?)? - other_number(block.get(other)?)?)
         };
-        self.0.values().filter_map(difference).filter(|difference| difference.is_finite()).collect()
+        self.blocks.values().filter_map(difference).filter(|difference| difference.is_finite()).collect()
     }
 
     /// A candidate's number and another's, in the blocks in which both have one.
@@ -52,7 +73,7 @@ impl ByBlock<'_> {
         let pair = |block: &HashMap<&str, &Trial>| {
             Some((number(block.get(candidate)?)?, number(block.get(other)?)?))
         };
-        self.0.values().filter_map(pair).collect()
+        self.blocks.values().filter_map(pair).collect()
     }
 
     /// A number of these candidates, block by block.
@@ -64,15 +85,20 @@ impl ByBlock<'_> {
         let row = |block: &HashMap<&str, &Trial>| {
             candidates.iter().map(|name| number(block.get(name)?).filter(|found| found.is_finite())).collect()
         };
-        self.0.values().map(row).collect()
+        self.blocks.values().map(row).collect()
+    }
+
+    /// Where each block was done, in the order of [`rows`](Self::rows).
+    fn sites(&self) -> Vec<usize> {
+        self.blocks.keys().map(|block| self.sites.get(block).copied().unwrap_or_default()).collect()
     }
 
     pub fn of(&self, candidate: &str) -> impl Iterator<Item = &Trial> {
-        self.0.values().filter_map(move |block| block.get(candidate).copied())
+        self.blocks.values().filter_map(move |block| block.get(candidate).copied())
     }
 
     pub fn trial(&self, block: u32, candidate: &str) -> Option<&Trial> {
-        self.0.get(&block)?.get(candidate).copied()
+        self.blocks.get(&block)?.get(candidate).copied()
     }
 }
 
@@ -102,20 +128,28 @@ pub(super) fn side_by_side(
     }
     let logs: Vec<Vec<Option<f64>>> =
         rows.iter().map(|row| row.iter().map(|value| value.map(libm::log)).collect()).collect();
-    let alone = |values: &Vec<f64>| {
-        let logs: Vec<f64> = values.iter().copied().map(libm::log).collect();
-        Some(Estimate { n: values.len(), ..Evidence::of(&logs)?.ratio_at_the_stop() })
+    let sites = blocks.sites();
+    // What somebody has in each block, with where that was done.
+    let placed = |number: &dyn Fn(&Vec<Option<f64>>) -> Option<f64>| -> (Vec<f64>, Vec<usize>) {
+        logs.iter().zip(&sites).filter_map(|(row, site)| Some((number(row)?, *site))).unzip()
     };
-    let mut shown: Vec<Option<Estimate>> = values.iter().map(alone).collect();
+    let alone = |at: usize| {
+        let (logs, sites) = placed(&|row| row[at]);
+        let n = logs.len();
+        let found = if n > 0 { Evidence::at_sites(&[logs], &[sites]).pop() } else { None };
+        Some(Estimate { n, ..found?.ratio_at_the_stop() })
+    };
+    let mut shown: Vec<Option<Estimate>> = (0..candidates.len()).map(alone).collect();
     // Who leads may lack this very number.
     let leads = |at: &usize| reference == Some(candidates[*at]) && shown[*at].is_some();
     let anchor = (0..candidates.len()).find(leads).or_else(|| shown.iter().position(Option::is_some));
     let Some((anchor, Some(mean))) = anchor.map(|at| (at, shown[at])) else { return shown };
     let others = (0..candidates.len()).filter(|at| *at != anchor);
-    let pairs = others.map(|at| (at, differences(&logs, at, anchor)));
-    let (places, differences): (Vec<usize>, Vec<Vec<f64>>) =
-        pairs.filter(|(_, differences)| !differences.is_empty()).unzip();
-    for (at, evidence) in places.into_iter().zip(Evidence::among(&differences)) {
+    let pairs = others.map(|at| (at, placed(&|row| Some(row[at]? - row[anchor]?))));
+    let (places, pairs): (Vec<usize>, Vec<(Vec<f64>, Vec<usize>)>) =
+        pairs.filter(|(_, (differences, _))| !differences.is_empty()).unzip();
+    let (differences, sites): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+    for (at, evidence) in places.into_iter().zip(Evidence::at_sites(&differences, &sites)) {
         let multiple = evidence.ratio_at_the_stop().map(|ratio| ratio * mean.point);
         shown[at] = Some(Estimate { n: values[at].len(), ..multiple });
     }

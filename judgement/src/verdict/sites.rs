@@ -2,6 +2,7 @@
 //! these. The first pools all blocks; for the second each site is one observation, however many blocks it did.
 
 use std::collections::HashMap;
+use std::iter::repeat_n;
 
 use serde::Serialize;
 
@@ -78,9 +79,7 @@ impl Sites {
             found.push(AtSites {
                 candidate: rival.to_owned(),
                 each: each.collect(),
-                these: Evidence::of(&groups.concat())
-                    .filter(|_| pooled)
-                    .map(|these| these.ratio_at_the_stop()),
+                these: together(&groups).filter(|_| pooled),
                 like_these: like_these.ratio(),
                 depends: false,
             });
@@ -134,6 +133,14 @@ pub fn by_site(run: &Run) -> Vec<(String, Run)> {
     sites.iter().map(of).collect()
 }
 
+/// What all sites show together, the blocks of none of them set aside as a whole.
+fn together(groups: &[Vec<f64>]) -> Option<Estimate> {
+    let sites = groups.iter().enumerate().flat_map(|(at, values)| repeat_n(at, values.len()));
+    let (values, sites) = (groups.concat(), sites.collect());
+    let found = if values.is_empty() { None } else { Evidence::at_sites(&[values], &[sites]).pop() };
+    found.map(|found| found.ratio_at_the_stop())
+}
+
 /// p that all groups have one mean (one-way analysis of variance, Fisher 1925); 1 where too few blocks tell.
 fn p_same(groups: &[Vec<f64>]) -> f64 {
     let Some(grand) = mean(&groups.concat()) else { return 1.0 };
@@ -154,7 +161,7 @@ fn p_same(groups: &[Vec<f64>]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::p_same;
+    use super::{Sites, p_same};
 
     #[test]
     fn sites_differ_when_they_do_so_more_than_their_blocks() {
@@ -164,5 +171,13 @@ mod tests {
         // One block each says nothing; blocks that agree to the last digit leave no doubt.
         assert_eq!((p_same(&[vec![0.1], vec![0.2]]), p_same(&[])), (1.0, 1.0));
         assert!(p_same(&[vec![0.1; 3], vec![0.2; 3]]) < 1e-9);
+    }
+
+    #[test]
+    fn together_no_site_is_left_out() {
+        let apart = [("here", vec![0.10, 0.11, 0.09, 0.10, 0.12, 0.11]), ("there", vec![-0.50, -0.51])];
+        let by_site = |_: &str| apart.clone().map(|(site, values)| (site.to_owned(), values)).to_vec();
+        let found = Sites::against("ext4", ["xfs"].into_iter(), true, by_site);
+        assert_eq!(found.rivals[0].these.map(|these| these.n), Some(8));
     }
 }
