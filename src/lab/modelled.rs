@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::device::{Device, Limits, Model};
-use crate::endpoint::{Clock, Endpoint, EndpointReport, Files, Sockets};
+use crate::endpoint::{Clock, Endpoint, EndpointError, EndpointReport, Files, Sockets};
 use crate::host::cell::Walls;
 use crate::host::limits::HINT;
 use crate::host::placement::{Pinned, Placement};
@@ -181,11 +181,11 @@ impl Modelled<'_> {
 ///
 /// An error, not the end of a trial, where the process says that this machine had no room for the device.
 /// What the trace at `trace` says of the phases in `spans` is handed to `watch`, too. Where nobody concludes anything from
-/// times (not `timed`), a device that was late is no reason to fail.
+/// times (not `timed`), a device that was late is no reason to fail. `at` is what the guest was at, if it had said anything.
 pub(super) fn close(
     endpoint: Endpoint,
     end: TrialEnd,
-    (at, timed): (&str, bool),
+    (at, timed): (Option<&str>, bool),
     (spans, trace, device): (&Spans, Option<PathBuf>, Device),
     watch: &mut dyn FnMut(Event),
 ) -> Result<TrialEnd, LabError> {
@@ -194,10 +194,12 @@ pub(super) fn close(
         Err(error) => {
             return Ok(TrialEnd {
                 killed: true,
+                unheard: end.unheard || at.is_none() && matches!(error, EndpointError::Killed { .. }),
                 ..failed(&end, Complaint::plain(format!("the device's process: {error}")))
             });
         }
     };
+    let at = at.unwrap_or("before its first step");
     if let (Some(Complaint { reason, hint }), true) = (&report.trouble, report.of_machine) {
         let hint = if hint.is_empty() { HINT } else { hint };
         return Err(LabError::Machine(format!("{reason} ({at})\nhint: {hint}")));
