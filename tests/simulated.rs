@@ -342,7 +342,7 @@ fn uml_simulated_trials_on_a_full_disk_of_the_hosts_stop_the_run() {
     let disk = disk.to_str().unwrap();
     let size = |size: &str| common::tool(&["mount", "-t", "tmpfs", "-o", size, "tmpfs", disk]);
     size("size=80m");
-    let device = format!("size = \"2TB\", folder = \"{disk}\" }}");
+    let device = format!("size = \"100GB\", folder = \"{disk}\" }}");
     let plan = PLAN.replace("size = \"1GB\" }", &device).replace("\"1MiB\"", "\"100MiB\"");
     let seen = place.run(&plan, &["--fs", "ext4,xfs", "--blocks", "1", "--jobs", "2"]);
     let shown = (seen.code, seen.stderr.clone(), place.journal().finished());

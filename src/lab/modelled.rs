@@ -77,10 +77,11 @@ pub(super) struct Modelled<'a> {
 }
 
 impl Modelled<'_> {
-    /// The same of so many times the size, in whole MiB where that is another one.
+    /// The same of so many times the size, in whole MiB where that is another one; no larger than its model is.
     pub(super) fn of_size(self, factor: f64) -> Self {
         // Bytes are far below 2⁵³.
         let size = (self.size as f64 * factor) as u64;
+        let size = size.min(self.found().map_or(size, |model| model.capacity().max(self.size)));
         Modelled { size: if size == self.size { size } else { size >> 20 << 20 }, ..self }
     }
 
@@ -263,4 +264,28 @@ fn facts(report: &EndpointReport) -> crate::journal::Facts {
         _ => vec![fact("device.seconds", format!("{:.6}", report.simulated_ns as f64 / 1e9))],
     });
     facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Clock, Model, Modelled, Walls};
+
+    #[test]
+    fn a_size_that_is_drawn_goes_with_its_model() {
+        let all = 2_000_000_000_000;
+        for (size, factor, expected) in
+            [(all, 1.04, all), (all, 0.5, all / 2 >> 20 << 20), (all / 2, 1.5, all * 3 / 4 >> 20 << 20)]
+        {
+            let modelled = Modelled {
+                model: "usb-disk-5400",
+                size,
+                walls: Walls::None,
+                seed: 0,
+                clock: Clock::Simulated,
+            };
+            let drawn = modelled.of_size(factor);
+            assert_eq!(drawn.size, expected);
+            Model::find(drawn.model).unwrap().check_size(drawn.size).unwrap();
+        }
+    }
 }
