@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Disk, Place, tool};
+use common::{Disk, PROGRAM, Place, tool};
 
 /// Numbers of a model that are not the built-in's, and how far from each the calibration may be.
 type Planted = &'static [(&'static str, &'static str, f64, f64)];
@@ -100,6 +100,18 @@ fn uml_what_a_guest_measures_of_a_modelled_device_is_what_its_model_says() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
     place.is_left_clean();
+}
+
+#[test]
+fn limits_under_which_nothing_can_be_measured_are_told_first() {
+    let place = Place::new();
+    std::fs::write(place.path().join("disk"), [0; 1 << 20]).unwrap();
+    for (limit, hint) in [("-n 16", "hint: ulimit -n"), ("-f 200", "hint: ulimit -f")] {
+        let line = format!("ulimit {limit}; exec \"$@\"");
+        let seen = place.any("sh", &["-c", &line, "sh", PROGRAM, "calibrate", "disk", "-o", "model.toml"]);
+        seen.exits(1).says(&["a program started from this shell", hint]);
+        assert!(!place.path().join("model.toml").exists(), "{limit}");
+    }
 }
 
 #[test]

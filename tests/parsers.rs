@@ -174,12 +174,13 @@ mod guest {
     use std::io::{IoSlice, Write};
     use std::mem::MaybeUninit;
     use std::os::fd::AsFd;
+    use std::time::Duration;
 
-    use fsverdict::endpoint::serve_connection;
+    use fsverdict::endpoint::{Clock, serve};
     use rustix::fs::{MemfdFlags, memfd_create};
     use rustix::net::{
-        AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, SocketFlags,
-        SocketType, sendmsg, shutdown, socketpair,
+        AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, SocketAddrUnix,
+        SocketFlags, SocketType, bind, connect, getsockname, listen, sendmsg, shutdown, socket_with,
     };
 
     const SIZE: u64 = 1 << 30;
@@ -239,8 +240,14 @@ mod guest {
         let (mut shown, bell) = (file("memory"), file("bell"));
         shown.write_all(memory).unwrap();
         shown.set_len(MEMORY).unwrap();
-        let (ours, theirs) =
-            socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+        // A name without a file, chosen by the kernel.
+        let name = SocketAddrUnix::new_unnamed();
+        let socket =
+            || socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+        let (ours, listening) = (socket(), socket());
+        bind(&listening, &name).unwrap();
+        listen(&listening, 1).unwrap();
+        connect(&ours, &getsockname(&listening).unwrap()).unwrap();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
         let mut beside = SendAncillaryBuffer::new(&mut space);
         let descriptors = [shown.as_fd(), bell.as_fd()];
@@ -248,8 +255,10 @@ mod guest {
         // It all fits into the socket, as do the answers.
         sendmsg(&ours, &[IoSlice::new(said)], &mut beside, SendFlags::empty()).unwrap();
         shutdown(&ours, Shutdown::Write).unwrap();
-        if let Err(error) = serve_connection(("ideal", SIZE), file("store"), theirs) {
-            assert!(error.to_string().len() < 1000);
+        let time = (Clock::Real, Duration::ZERO);
+        let told = serve(("ideal", SIZE, 0), time, (file("store"), None), (listening, socket()));
+        if let Some(trouble) = told.trouble {
+            assert!(trouble.to_string().len() < 1000);
         }
     }
 }

@@ -7,10 +7,11 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 
-use common::Place;
+use common::{Journal, Place};
 use fsverdict::device::trace::{Flags, TraceFile, TraceWriter, Traced};
 use fsverdict::device::{Action, Completion, Request};
 
@@ -276,21 +277,55 @@ fn uml_a_guest_that_ends_before_it_begins_ends_its_simulated_trial() {
 #[test]
 fn uml_a_guest_that_is_killed_before_it_asks_for_anything_stops_the_run() {
     let place = Place::new();
-    let listed = place.fsverdict(&["kernel", "list"]).stdout;
-    let kernel = listed.split_whitespace().find(|word| word.starts_with('/')).unwrap().to_owned();
-    let (script, kill) = (place.path().join("kernel"), place.path().join("kill"));
-    let line = format!("case \"$*\" in *mem=*) test -e {} && kill -9 $$;; esac", kill.display());
-    std::fs::write(&script, format!("#!/bin/sh\n{line}\nexec {kernel} \"$@\"\n")).unwrap();
-    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    std::fs::write(&kill, "").unwrap();
-    let plan = format!("kernel = \"{}\"\n{PLAN}", script.display());
+    let (plan, kill) = hindered(&place, "test -e {} && kill -9 $$");
     let seen = place.run(&plan, &["--fs", "ext4", "--blocks", "1"]);
     seen.exits(1)
         .says(&["was ended from outside again before it asked for anything", "`fsverdict resume run`"]);
+    is_resumed(&place, &kill);
+}
+
+/// The same of the process that serves its disk, while its kernel waits.
+#[test]
+fn uml_a_device_that_is_killed_before_its_guest_asks_for_anything_stops_the_run() {
+    let place = Place::new();
+    let (plan, wait) = hindered(&place, "while test -e {}; do sleep 0.1; done");
+    let mut running = place.start(&plan, &["--fs", "ext4", "--blocks", "1"]);
+    for tried in [1, 2] {
+        let is_served =
+            |journal: &Journal| journal.all("trial_started").count() == tried && serving(&place).is_some();
+        running.wait_for("its device", is_served);
+        common::kill(serving(&place).unwrap());
+    }
+    assert_eq!(running.end(), Some(1));
+    is_resumed(&place, &wait);
+}
+
+/// A plan with a kernel that does this first as long as a file is there, which it is.
+fn hindered(place: &Place, first: &str) -> (String, PathBuf) {
+    let listed = place.fsverdict(&["kernel", "list"]).stdout;
+    let kernel = listed.split_whitespace().find(|word| word.starts_with('/')).unwrap().to_owned();
+    let (script, hindrance) = (place.path().join("kernel"), place.path().join("hindrance"));
+    let first = first.replace("{}", hindrance.to_str().unwrap());
+    let line = format!("case \"$*\" in *mem=*) {first};; esac");
+    std::fs::write(&script, format!("#!/bin/sh\n{line}\nexec {kernel} \"$@\"\n")).unwrap();
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::write(&hindrance, "").unwrap();
+    (format!("kernel = \"{}\"\n{PLAN}", script.display()), hindrance)
+}
+
+/// The process that serves a disk, not the cell around it.
+fn serving(place: &Place) -> Option<u32> {
+    let found =
+        place.processes().into_iter().find(|(_, line)| line.get(1).is_some_and(|word| word == "device"));
+    found.map(|(process, _)| process)
+}
+
+/// Two tries, and no end of any that would be the candidate's; without the hindrance it is tried again.
+fn is_resumed(place: &Place, hindrance: &Path) {
     let journal = place.journal();
     assert_eq!((journal.all("trial_started").count(), journal.finished()), (2, 0), "{journal:#?}");
     place.is_left_clean();
-    std::fs::remove_file(&kill).unwrap();
+    std::fs::remove_file(hindrance).unwrap();
     place.fsverdict(&["resume", "run"]).exits(0);
     assert_eq!(place.journal().finished(), 1);
 }
@@ -299,8 +334,7 @@ fn uml_a_guest_that_is_killed_before_it_asks_for_anything_stops_the_run() {
 #[test]
 fn uml_simulated_trials_on_a_full_disk_of_the_hosts_stop_the_run() {
     if !common::is_root() {
-        common::not_run("to make a small disk takes root");
-        return;
+        return common::not_run("to make a small disk takes root");
     }
     let place = Place::new();
     let disk = place.path().join("disk");
@@ -308,7 +342,7 @@ fn uml_simulated_trials_on_a_full_disk_of_the_hosts_stop_the_run() {
     let disk = disk.to_str().unwrap();
     let size = |size: &str| common::tool(&["mount", "-t", "tmpfs", "-o", size, "tmpfs", disk]);
     size("size=80m");
-    let device = format!("size = \"2TB\", folder = \"{disk}\" }}");
+    let device = format!("size = \"100GB\", folder = \"{disk}\" }}");
     let plan = PLAN.replace("size = \"1GB\" }", &device).replace("\"1MiB\"", "\"100MiB\"");
     let seen = place.run(&plan, &["--fs", "ext4,xfs", "--blocks", "1", "--jobs", "2"]);
     let shown = (seen.code, seen.stderr.clone(), place.journal().finished());

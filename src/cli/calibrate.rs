@@ -8,6 +8,7 @@ use clap::Args;
 use crate::calibrate::{Disk, Found, Grid, Raw, calibrate, measure};
 use crate::device::{Model, built_in};
 use crate::host::block_device::BlockDevice;
+use crate::host::limits::check;
 use crate::host::root::Root;
 use crate::host::talk::say;
 use crate::plan::{ClockChoice, DeviceSource, LabChoice, Overrides, Plan, suggest};
@@ -49,6 +50,7 @@ struct Target {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
+    check(0).map_err(CliError::failed)?;
     if let Some(file) = &arguments.output {
         free(file, arguments.force)?;
     }

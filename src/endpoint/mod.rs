@@ -87,7 +87,9 @@ pub enum EndpointError {
     Trace(std::io::Error),
     #[error("it did not end when its guest had")]
     Unfinished,
-    #[error("it ended without a report: it was ended from outside, or crashed")]
+    #[error("it was ended from outside (signal {signal})")]
+    Killed { signal: i32 },
+    #[error("it ended without a report: it crashed")]
     Unreported,
     #[error(
         "memory that its guest had shown it was taken away: the file that memory is became shorter, or there was no room for it any more"
@@ -170,22 +172,26 @@ fn live() -> Result<(), EndpointError> {
         Some((descriptor, bound)) => Some((File::from(take(descriptor)?), bound)),
         None => None,
     };
-    let told = prepare(&task, store, trace)
-        .map_or_else(|error| EndpointReport::of(&error), |disk| serve(&task, disk, sockets));
+    let device = (task.model.as_str(), task.size_bytes, task.seed);
+    let time = (task.clock, Duration::from_secs(task.silence_s));
+    let told = serve(device, time, (store, trace), sockets);
     report.write_all(&serde_json::to_vec(&told).map_err(std::io::Error::from)?)?;
     Ok(())
 }
 
-fn prepare(task: &Task, store: File, trace: Option<(File, u64)>) -> Result<Disk, EndpointError> {
-    let store = Store::new(store, task.size_bytes)?;
-    let trace = trace.map(|(file, bound)| TraceWriter::new(file, bound)).transpose();
-    let device = Device::new(&Model::find(&task.model)?, task.size_bytes, task.seed)?;
-    Disk::new(device, store, trace.map_err(EndpointError::Trace)?)
-}
-
-fn serve(task: &Task, mut disk: Disk, sockets: (OwnedFd, OwnedFd)) -> EndpointReport {
-    let silence = Duration::from_secs(task.silence_s);
-    let served = match task.clock {
+/// Serves a device of this model, size and seed to whoever connects to these sockets, disk's and clock's, until they hang up.
+/// The files are empty: for what is written to it, and for the trace with how many bytes of it at most.
+pub fn serve(
+    device: (&str, u64, u64),
+    (clock, silence): (Clock, Duration),
+    (store, trace): (File, Option<(File, u64)>),
+    sockets: (OwnedFd, OwnedFd),
+) -> EndpointReport {
+    let mut disk = match prepare(device, store, trace) {
+        Ok(disk) => disk,
+        Err(error) => return EndpointReport::of(&error),
+    };
+    let served = match clock {
         Clock::Simulated => simulated::serve(&mut disk, sockets, silence),
         Clock::Real => connection(&sockets.0).and_then(|driver| real::serve(&mut disk, driver)),
     };
@@ -200,24 +206,21 @@ fn serve(task: &Task, mut disk: Disk, sockets: (OwnedFd, OwnedFd)) -> EndpointRe
     EndpointReport { simulated_ns: times.simulated_ns, held_bytes: disk.held_bytes(), ..disk.tally.report() }
 }
 
+fn prepare(
+    (model, size_bytes, seed): (&str, u64, u64),
+    store: File,
+    trace: Option<(File, u64)>,
+) -> Result<Disk, EndpointError> {
+    let store = Store::new(store, size_bytes)?;
+    let trace = trace.map(|(file, bound)| TraceWriter::new(file, bound)).transpose();
+    let device = Device::new(&Model::find(model)?, size_bytes, seed)?;
+    Disk::new(device, store, trace.map_err(EndpointError::Trace)?)
+}
+
 /// A guest that ended before it connected never will: the conductor has shut the sockets then.
 fn connection(listener: &OwnedFd) -> Result<OwnedFd, EndpointError> {
     rustix::net::accept(listener).map_err(|errno| match errno {
         rustix::io::Errno::INVAL => EndpointError::Absent,
         other => std::io::Error::from(other).into(),
     })
-}
-
-/// Serves a device of a model, with its content in `store`, in real time to whoever has the other end of `connection`, until
-/// they hang up.
-pub fn serve_connection(
-    (model, size_bytes): (&str, u64),
-    store: File,
-    connection: OwnedFd,
-) -> Result<EndpointReport, EndpointError> {
-    let device = Device::new(&Model::find(model)?, size_bytes, 0)?;
-    let mut disk = Disk::new(device, Store::new(store, size_bytes)?, None)?;
-    real::serve(&mut disk, connection)?;
-    disk.end();
-    Ok(disk.tally.report())
 }

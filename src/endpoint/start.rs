@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{FdFlags, fcntl_setfd};
 
-use crate::host::cell::{Cell, Powers, Walls, inherit};
+use crate::host::cell::{Cell, FROM_OUTSIDE, Powers, Walls, inherit};
 
 use super::{COMMAND, Clock, EndpointError, EndpointReport, TASK, Task};
 
@@ -126,6 +126,7 @@ impl Endpoint {
         let signal = status.signal().or(status.code().map(|code| code - 128));
         serde_json::from_slice(&text).map_err(|_| match signal {
             Some(BUS) => EndpointError::MemoryGone,
+            Some(signal) if FROM_OUTSIDE.contains(&signal) => EndpointError::Killed { signal },
             _ => EndpointError::Unreported,
         })
     }

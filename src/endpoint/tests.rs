@@ -11,7 +11,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::wire::{Wire, u32_at};
-use super::{EndpointError, EndpointReport, serve_connection};
+use super::{EndpointError, EndpointReport, prepare, real};
 
 const SIZE: u64 = 1_000_000_000;
 /// Bytes of the guest's memory, and what lies where in it.
@@ -48,7 +48,10 @@ impl Guest {
         let (memory, store) = (memory("memory"), memory("store"));
         memory.set_len(MEMORY).unwrap();
         let (model, file) = (model.to_owned(), store.try_clone().unwrap());
-        let device = std::thread::spawn(move || serve_connection((&model, SIZE), file, theirs));
+        let device = std::thread::spawn(move || {
+            let mut disk = prepare((&model, SIZE, 0), file, None)?;
+            real::serve(&mut disk, theirs)
+        });
         let call = eventfd(0, EventfdFlags::CLOEXEC).unwrap();
         let guest = Guest { wire: Wire::new(ours), memory, store, call, device };
         guest.say(&message(5, &[1, 0, MEMORY, 0, 0]), &[guest.memory.as_fd()]);

@@ -51,6 +51,9 @@ impl CellError {
 /// The exit status of a cell, and of an agent, that could not do its work for this machine's sake.
 pub const OF_MACHINE: u8 = 125;
 
+/// Signals that kernels and programs do not end themselves with: SIGINT, SIGKILL, SIGTERM.
+pub const FROM_OUTSIDE: [i32; 3] = [2, 9, 15];
+
 fn system<E: Into<std::io::Error>>(what: &'static str) -> impl FnOnce(E) -> CellError {
     move |source| CellError::System { what, source: source.into() }
 }

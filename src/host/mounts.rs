@@ -80,19 +80,41 @@ pub fn make_private() -> Result<(), MountError> {
         .map_err(failed("make private the mounts below", root))
 }
 
-/// Makes every mount of this namespace read-only except those at `spared`, which must be mount points; and takes from
-/// all but those that `keep_nodes` that a node on them opens a device.
-pub fn restrict(spared: &[PathBuf], keep_nodes: impl Fn(&Path) -> bool) -> Result<(), MountError> {
-    let all = mounts(&Root::default()).map_err(|error| MountError {
+/// Every mount of this namespace.
+fn all() -> Result<Vec<Mount>, MountError> {
+    mounts(&Root::default()).map_err(|error| MountError {
         what: "read the mounts below",
         path: "/".into(),
         source: std::io::Error::other(error.to_string()),
-    })?;
-    let changes: Vec<Change> = all
+    })
+}
+
+/// Every mount of this namespace, once each of these folders is one.
+///
+/// To read them takes as long as most else that a cell needs, so it is done once where nothing must be mounted.
+pub fn all_with(folders: &[PathBuf]) -> Result<Vec<Mount>, MountError> {
+    let found = all()?;
+    let lacking: Vec<&PathBuf> =
+        folders.iter().filter(|folder| !found.iter().any(|mount| mount.target == **folder)).collect();
+    for folder in &lacking {
+        bind(folder, folder)?;
+    }
+    if lacking.is_empty() { Ok(found) } else { all() }
+}
+
+/// Makes every mount of this namespace read-only except those at `spared`, which must be mount points; and takes from
+/// all but those that `keep_nodes` that a node on them opens a device. `known` are all of them, or, if there are `others`,
+/// all but some that are made since then, and are neither to be spared nor to keep nodes.
+pub fn restrict(
+    (known, others): (&[Mount], bool),
+    spared: &[PathBuf],
+    keep_nodes: impl Fn(&Path) -> bool,
+) -> Result<(), MountError> {
+    let changes: Vec<Change> = known
         .iter()
         .enumerate()
         // What lies beneath another mount at the same place cannot be named.
-        .filter(|(at, mount)| !all[at + 1..].iter().any(|later| later.target == mount.target))
+        .filter(|(at, mount)| !known[at + 1..].iter().any(|later| later.target == mount.target))
         .map(|(_, mount)| {
             let had = kept_flags(&mount.options);
             let mut wanted = had;
@@ -102,13 +124,18 @@ pub fn restrict(spared: &[PathBuf], keep_nodes: impl Fn(&Path) -> bool) -> Resul
             Change { target: &mount.target, had, wanted }
         })
         .collect();
-    // At one stroke what most need; where there is no such call, one by one.
+    // At one stroke what most need, and all that is needed by what is not known.
     let count = |which: fn(&Change) -> bool| changes.iter().filter(|change| which(change)).count();
-    let no_devices = count(|change| (change.wanted - change.had).contains(MountFlags::NODEV))
-        > count(|change| !change.wanted.contains(MountFlags::NODEV));
+    let no_devices = others
+        || count(|change| (change.wanted - change.had).contains(MountFlags::NODEV))
+            > count(|change| !change.wanted.contains(MountFlags::NODEV));
     let mut stroke = MountFlags::RDONLY;
     stroke.set(MountFlags::NODEV, no_devices);
     if set_flags_of_all_mounts(true, no_devices).is_err() {
+        if others {
+            // One by one, then, and none may be left out.
+            return restrict((&all()?, false), spared, keep_nodes);
+        }
         stroke = MountFlags::empty();
     }
     for Change { target, had, wanted } in changes {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::host::cell::{Cell, CellError, OF_MACHINE, Powers, inherit};
+use crate::host::cell::{Cell, CellError, FROM_OUTSIDE, OF_MACHINE, Powers, inherit};
 use crate::host::foreign::harmless_value;
 use crate::host::limits::HINT;
 use crate::host::placement::{Pinned, Placement};
@@ -73,9 +73,6 @@ impl Stops {
         poll(&mut watched, Some(&at_once)).is_ok() && watched[0].revents().contains(PollFlags::IN)
     }
 }
-
-/// Signals that kernels and programs do not end themselves with: SIGINT, SIGKILL, SIGTERM.
-const FROM_OUTSIDE: [i32; 3] = [2, 9, 15];
 
 /// How often it is looked whether what serves a guest is still there.
 const LOOK: Duration = Duration::from_secs(1);

@@ -351,6 +351,7 @@ impl Guests {
         let (Some(endpoint), Some(modelled)) = (endpoint, &modelled) else { return Ok(end) };
         let trace = medium.trace_path(&spec.trial).filter(|_| habits.same_clock);
         let traced = (&spans, trace, modelled.device(&spec.trial)?);
-        close(endpoint, end, (&at_step(spec, &step), habits.timed), traced, watch)
+        let at = (!step.is_empty()).then(|| at_step(spec, &step));
+        close(endpoint, end, (at.as_deref(), habits.timed), traced, watch)
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::device::{Device, Limits, Model};
-use crate::endpoint::{Clock, Endpoint, EndpointReport, Files, Sockets};
+use crate::endpoint::{Clock, Endpoint, EndpointError, EndpointReport, Files, Sockets};
 use crate::host::cell::Walls;
 use crate::host::limits::HINT;
 use crate::host::placement::{Pinned, Placement};
@@ -77,10 +77,11 @@ pub(super) struct Modelled<'a> {
 }
 
 impl Modelled<'_> {
-    /// The same of so many times the size, in whole MiB where that is another one.
+    /// The same of so many times the size, in whole MiB where that is another one; no larger than its model is.
     pub(super) fn of_size(self, factor: f64) -> Self {
         // Bytes are far below 2⁵³.
         let size = (self.size as f64 * factor) as u64;
+        let size = size.min(self.found().map_or(size, |model| model.capacity().max(self.size)));
         Modelled { size: if size == self.size { size } else { size >> 20 << 20 }, ..self }
     }
 
@@ -181,11 +182,11 @@ impl Modelled<'_> {
 ///
 /// An error, not the end of a trial, where the process says that this machine had no room for the device.
 /// What the trace at `trace` says of the phases in `spans` is handed to `watch`, too. Where nobody concludes anything from
-/// times (not `timed`), a device that was late is no reason to fail.
+/// times (not `timed`), a device that was late is no reason to fail. `at` is what the guest was at, if it had said anything.
 pub(super) fn close(
     endpoint: Endpoint,
     end: TrialEnd,
-    (at, timed): (&str, bool),
+    (at, timed): (Option<&str>, bool),
     (spans, trace, device): (&Spans, Option<PathBuf>, Device),
     watch: &mut dyn FnMut(Event),
 ) -> Result<TrialEnd, LabError> {
@@ -194,10 +195,12 @@ pub(super) fn close(
         Err(error) => {
             return Ok(TrialEnd {
                 killed: true,
+                unheard: end.unheard || at.is_none() && matches!(error, EndpointError::Killed { .. }),
                 ..failed(&end, Complaint::plain(format!("the device's process: {error}")))
             });
         }
     };
+    let at = at.unwrap_or("before its first step");
     if let (Some(Complaint { reason, hint }), true) = (&report.trouble, report.of_machine) {
         let hint = if hint.is_empty() { HINT } else { hint };
         return Err(LabError::Machine(format!("{reason} ({at})\nhint: {hint}")));
@@ -261,4 +264,28 @@ fn facts(report: &EndpointReport) -> crate::journal::Facts {
         _ => vec![fact("device.seconds", format!("{:.6}", report.simulated_ns as f64 / 1e9))],
     });
     facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Clock, Model, Modelled, Walls};
+
+    #[test]
+    fn a_size_that_is_drawn_goes_with_its_model() {
+        let all = 2_000_000_000_000;
+        for (size, factor, expected) in
+            [(all, 1.04, all), (all, 0.5, all / 2 >> 20 << 20), (all / 2, 1.5, all * 3 / 4 >> 20 << 20)]
+        {
+            let modelled = Modelled {
+                model: "usb-disk-5400",
+                size,
+                walls: Walls::None,
+                seed: 0,
+                clock: Clock::Simulated,
+            };
+            let drawn = modelled.of_size(factor);
+            assert_eq!(drawn.size, expected);
+            Model::find(drawn.model).unwrap().check_size(drawn.size).unwrap();
+        }
+    }
 }

@@ -11,12 +11,14 @@ use crate::trial::{TrialSpec, calibration};
 
 use super::claim::Permission;
 use super::error::SessionError;
+use super::session::check_limits;
 
 /// A slow stick takes a quarter of an hour.
 const LIMIT: Duration = Duration::from_hours(2);
 
 /// Does this half of the grid on the device of a plan, in its lab; of its candidates the first lends its kernel.
 pub fn measure_device(plan: &Plan, grid: Grid, permission: &Permission<'_>) -> Result<Found, SessionError> {
+    check_limits(plan)?;
     let medium = permission.claim(plan)?;
     let choice = choose(plan)?;
     let failed =

@@ -117,6 +117,11 @@ impl Model {
         Ok(model)
     }
 
+    /// The bytes of the largest device of this model.
+    pub fn capacity(&self) -> u64 {
+        self.parameters.capacity_bytes
+    }
+
     /// What the guest must be given for a device of this model.
     pub fn limits(&self, size_bytes: u64) -> Limits {
         let parameters = &self.parameters;

@@ -17,13 +17,11 @@ const SERVICES: &str = "/run";
 pub(super) fn arrange_mounts(cell: &Cell) -> Result<(), CellError> {
     let stranger = cell.powers.of_a_stranger();
     mounts::make_private()?;
+    let known = mounts::all_with(&cell.writable)?;
     let covers = match cell.walls {
         Walls::Namespaces => Covers::lay(&cell.secrets)?,
         Walls::None | Walls::UserNamespaces => None,
     };
-    for folder in cell.writable.iter().filter(|folder| mounts::at(folder).is_none()) {
-        mounts::bind(folder, folder)?;
-    }
     // Opened before anything is covered, so that what is shown can lie below; and with what stays writable as it is.
     let shown: Vec<(OwnedFd, &Path)> = cell
         .shown
@@ -31,7 +29,7 @@ pub(super) fn arrange_mounts(cell: &Cell) -> Result<(), CellError> {
         .map(|(source, point)| Ok((open_shown(source)?, point.as_path())))
         .collect::<Result<_, CellError>>()?;
     // What comes after this is ours, and as it is mounted; binds are as what they show.
-    mounts::restrict(&cell.writable, |point| match cell.devices {
+    mounts::restrict((&known, covers.is_some()), &cell.writable, |point| match cell.devices {
         Devices::Closed => point.starts_with(DEVICES) && point != Path::new(DEVICES),
         Devices::Shared | Devices::Bare | Devices::BareAndKvm => point.starts_with(DEVICES),
     })?;

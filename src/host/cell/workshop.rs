@@ -37,7 +37,9 @@ impl Workshop {
         Self::open(|| {
             unshare(UnshareFlags::NEWNS).map_err(system("make mounts for tools"))?;
             mounts::make_private()?;
-            mounts::restrict(&[], |point| point.starts_with(mounts::DEVICES))?;
+            mounts::restrict((&mounts::all_with(&[])?, false), &[], |point| {
+                point.starts_with(mounts::DEVICES)
+            })?;
             keep_only(Powers::Tool)
         })
     }
