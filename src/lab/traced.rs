@@ -106,7 +106,7 @@ mod tests {
     use super::Spans;
     use crate::device::trace::{Flags, TraceWriter, Traced};
     use crate::device::{Action, Completion, Device, Model, Request};
-    use crate::journal::{Event, Links, Measurement, Observation, Unit, open_regular};
+    use crate::journal::{Event, Measurement, Observation, Unit};
 
     fn phase(name: &str, began: f64, durable: f64) -> Event {
         let seconds =

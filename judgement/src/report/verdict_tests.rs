@@ -251,7 +251,7 @@ fn tables_leave_out_no_site_either() {
     let mut story = Story::new(&["ext4", "xfs"], &["write"]);
     for (block, seconds) in (1..).zip([11.0, 11.1, 10.9, 11.0, 11.2, 11.1, 6.0, 6.1]) {
         story.open_block(block, 1, &["ext4", "xfs"]);
-        story.trial(&id("ext4", block), &[("write", 10.0)]).trial(&id("xfs", block), &[("write", seconds)]);
+        story.trial(&id(block, "ext4"), &[("write", 10.0)]).trial(&id(block, "xfs"), &[("write", seconds)]);
         story.close_block(block, 1, None);
     }
     let times = |sites: [&str; 2]| {
