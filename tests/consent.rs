@@ -48,6 +48,16 @@ fn a_page_is_not_carried_out_before_somebody_agreed() {
 }
 
 #[test]
+fn the_options_of_a_page_are_not_even_tried_before_somebody_agreed() {
+    let place = Place::new();
+    let page = page(&place, "true", "matrix.mkfs = [\"-O nosuchfeature\"]\n");
+    let words = ["not tried: nothing of a plan that is not yours is run unseen"];
+    let dry = place.fsverdict(&["run", &page, "--dry-run"]).shows(&words);
+    assert!(dry.stdout.contains("-O nosuchfeature") && !dry.stdout.contains("refused"), "{}", dry.stdout);
+    place.fsverdict(&["doctor", &page]).shows(&words);
+}
+
+#[test]
 fn whoever_is_asked_may_say_no() {
     let place = Place::new();
     let page = page(&place, "true", "");

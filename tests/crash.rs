@@ -268,6 +268,34 @@ fn loop_an_agent_that_is_killed_again_in_the_last_block_is_tried_again_on_resumi
 }
 
 #[test]
+fn loop_what_an_interrupted_trial_left_on_a_device_is_erased_only_by_its_name() {
+    let place = Place::new();
+    let disk = Disk::new(&place, "disk", 64 << 20);
+    hold(&place);
+    let mut running = place.start(&plan(&place, "native"), &["--device", &disk.device]);
+    running.wait_for("the held phase", still_held);
+    running.signal(Signal::INT);
+    let_go(&place);
+    let left = disk.bytes();
+    let seen = place.fsverdict(&["resume", "run", "--quiet"]).exits(1);
+    let seen = seen.says(&["is not empty", "uuid", "an interrupted one, too"]);
+    assert!(disk.bytes() == left, "a refused device was written");
+    let name = seen.stderr.split("--erase ").nth(1).unwrap().split_whitespace().next().unwrap();
+    // No run's folder says so by itself: whatever its journal claims of the device, somebody may have made it up.
+    let journal = place.path().join("run/journal.jsonl");
+    let mut text = std::fs::read_to_string(&journal).unwrap();
+    let fact = text.lines().find(|line| line.contains("device.queue")).unwrap();
+    let start = fact.find("\"device.queue").unwrap();
+    let forged = format!("{}\"device.bears\":\"ext2 (uuid {name})\",{}\n", &fact[..start], &fact[start..]);
+    text.push_str(&forged);
+    std::fs::write(&journal, text).unwrap();
+    place.fsverdict(&["resume", "run", "--quiet"]).exits(1).says(&["is not empty", name]);
+    assert!(disk.bytes() == left, "a refused device was written");
+    place.fsverdict(&["resume", "run", "--quiet", "--erase", name]).exits(0);
+    assert_eq!(place.journal().0.last().unwrap()["event"], "run_finished");
+}
+
+#[test]
 fn loop_a_stopped_agent_is_seen_and_its_block_repeated() {
     worker_is_stopped("native", "agent");
 }

@@ -324,3 +324,55 @@ fn failures_say_why(lab: &str, doing: &str) {
     place.failed("ext4", &["within the 5s"]);
     place.is_left_clean();
 }
+
+/// Four of which two have an option that nobody knows.
+fn choosy(lab: &str, device: &str) -> String {
+    format!(
+        r#"
+title        = "Options"
+lab          = "{lab}"
+device       = {{ {device} }}
+protocol     = {{ blocks = 1, disturbed = false }}
+dataset.tree = {{ profile = "mixed", files = 20, directories = 3, size = "256KiB" }}
+phase        = [{{ name = "write", operation = "tree.write", dataset = "tree" }}]
+candidate    = [
+    {{ name = "plain", filesystem = "ext2" }},
+    {{ name = "taken", filesystem = "ext4", mkfs = "-O ^has_journal", mount = "noatime" }},
+    {{ name = "unmade", filesystem = "ext4", mkfs = "-O nosuchfeature" }},
+    {{ name = "unmounted", filesystem = "ext4", mount = "nosuchoption" }},
+]
+"#
+    )
+}
+
+fn options_are_tried_before_the_first_trial(lab: &str, device: &str) {
+    let place = Place::new();
+    let plan = place.plan("plan", &choosy(lab, device));
+    let refused =
+        ["unmade: skipped: its options are refused", "nosuchfeature", "unmounted: skipped", "nosuchoption"];
+    place.fsverdict(&["run", &plan, "--dry-run"]).exits(3).shows(&refused);
+    place.fsverdict(&["doctor", &plan]).exits(3).shows(&[
+        "nosuchfeature",
+        "nosuchoption",
+        "2 of 4 candidates can run",
+    ]);
+    place.fsverdict(&["run", &plan, "--out", "run", "--quiet"]).exits(3);
+    for (candidate, status) in
+        [("plain", "ok"), ("taken", "ok"), ("unmade", "skipped"), ("unmounted", "skipped")]
+    {
+        assert_eq!(place.status(candidate).0, status, "{candidate}");
+    }
+    let journal = place.journal();
+    assert_eq!(journal.all("trial_started").count(), 2, "what is refused has no trial");
+    place.is_left_clean();
+}
+
+#[test]
+fn loop_options_that_nobody_knows_are_refused_before_the_first_trial() {
+    options_are_tried_before_the_first_trial("native", "image = \"64MiB\"");
+}
+
+#[test]
+fn uml_simulated_options_that_nobody_knows_are_refused_before_the_first_trial() {
+    options_are_tried_before_the_first_trial("uml", "model = \"ideal\", size = \"256MiB\"");
+}

@@ -79,7 +79,7 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
         device: arguments.device.clone(),
         jobs: arguments.conduct.jobs(),
     };
-    let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask, left: &[] };
+    let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask };
     let mut observer = arguments.conduct.observer();
     let end = conduct_block(&folder, &plan, asked, &permission, observer.as_mut()).map_err(complaint)?;
     drop(observer);

@@ -162,8 +162,7 @@ fn in_trial(arguments: &Arguments, source: DeviceSource, grid: Grid) -> Result<F
     plan.datasets.clear();
     plan.phases.clear();
     let identity = arguments.erase.as_deref().filter(|identity| !identity.is_empty());
-    measure_device(&plan, grid, &Permission { erase: identity, ask: &ask, left: &[] })
-        .map_err(CliError::failed)
+    measure_device(&plan, grid, &Permission { erase: identity, ask: &ask }).map_err(CliError::failed)
 }
 
 /// The built-in model that is nearest, by what the kernel calls the device and whether it turns.

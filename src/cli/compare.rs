@@ -34,13 +34,13 @@ pub(super) struct Arguments {
 }
 
 /// What `git bisect run` takes for: this one cannot be tested.
-fn cannot_tell(error: CliError) -> CliError {
+fn cannot_tell(error: &CliError) -> CliError {
     CliError::CannotTell(error.to_string())
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let told = compare(arguments);
-    if arguments.bisect { told.map_err(cannot_tell) } else { told }
+    if arguments.bisect { told.map_err(|error| cannot_tell(&error)) } else { told }
 }
 
 fn compare(arguments: &Arguments) -> Result<Exit, CliError> {

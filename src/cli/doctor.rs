@@ -10,8 +10,9 @@ use crate::lab::{Obstacle, every};
 use crate::plan::{Candidate, Overrides, Plan};
 use crate::study::{Permission, Prospect};
 
-use super::dry_run::may_begin;
-use super::vocabulary::{Among, preset_names, read_plan};
+use super::consent::Origin;
+use super::dry_run::{look_ahead, may_begin};
+use super::vocabulary::{Among, plan_and_origin, preset_names, read_plan};
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
@@ -22,9 +23,9 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
-    let plan = match &arguments.plan {
-        Some(name) => read_plan(name, &Overrides::default())?,
-        None => everything()?,
+    let (plan, origin) = match &arguments.plan {
+        Some(name) => plan_and_origin(name, &Overrides::default())?,
+        None => (everything()?, Origin::Preset),
     };
     let labs = every(&plan);
     let mut out = anstream::stdout().lock();
@@ -39,15 +40,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
         }
     }
     writeln!(out, "{}\n", simulated_time())?;
-    let permission = Permission { erase: None, ask: &|_| None, left: &[] };
-    let prospects: Vec<(&'static str, Prospect)> = labs
-        .iter()
-        .filter_map(|(name, lab)| {
-            Some((*name, Prospect::of(&plan, lab.as_ref().ok()?.as_ref(), &permission)))
-        })
-        .collect();
+    let permission = Permission { erase: None, ask: &|_| None };
+    let mut untried = Vec::new();
+    let mut prospects: Vec<(&'static str, Prospect)> = Vec::new();
+    for (name, lab) in &labs {
+        let Ok(lab) = lab else { continue };
+        let (prospect, why) = look_ahead(&plan, lab.as_ref(), &permission, &origin);
+        untried.extend(why.map(|why| format!("{name}: options {why}")));
+        prospects.push((*name, prospect));
+    }
     let (table, reasons) = compare(&plan, &prospects);
     writeln!(out, "{table}")?;
+    for text in &untried {
+        writeln!(out, "{text}")?;
+    }
     if !reasons.is_empty() {
         writeln!(out, "\nWhat is missing:")?;
     }

@@ -1,13 +1,14 @@
 //! `fsverdict run --dry-run`: every trial and every command line that would run, and whether the run would begin; nothing is
-//! touched.
+//! touched. Options of mkfs and mount are tried on a scratch image.
 
 use std::io::Write;
 
-use crate::lab::{Choice, LabError, Obstacle};
+use crate::lab::{Choice, Lab, LabError, Obstacle};
 use crate::plan::{DeviceSource, Plan};
 use crate::report::in_lines;
 use crate::study::{Permission, Prospect, order};
 
+use super::consent::Origin;
 use super::forecast::forecast;
 use super::{CliError, Exit};
 
@@ -19,8 +20,9 @@ pub(super) fn show(
     choice: &Choice,
     lacks: Option<&LabError>,
     permission: &Permission<'_>,
+    origin: &Origin,
 ) -> Result<Exit, CliError> {
-    let prospect = Prospect::of(plan, choice.lab.as_ref(), permission);
+    let (prospect, untried) = look_ahead(plan, choice.lab.as_ref(), permission, origin);
     let mut out = anstream::stdout().lock();
     writeln!(out, "{}", in_lines(&plan.title))?;
     writeln!(out, "lab: {} ({})", choice.lab.name(), choice.reason)?;
@@ -48,6 +50,9 @@ pub(super) fn show(
     for (label, text) in forecast(plan, choice, &prospect) {
         writeln!(out, "{label:LABEL$}{text}")?;
     }
+    if let Some(why) = untried {
+        writeln!(out, "{:LABEL$}{why}", "options")?;
+    }
     if let Some(seed) = plan.protocol.order {
         let able = |at: usize| prospect.skips(&plan.candidates[at].name).is_none();
         for block in 1..=plan.protocol.blocks.min {
@@ -66,6 +71,29 @@ pub(super) fn show(
         all if all == plan.candidates.len() => Exit::NoVerdict,
         _ => Exit::Incomplete,
     })
+}
+
+/// What a run would meet, with the options of mkfs and mount tried; else why they were not.
+pub(super) fn look_ahead(
+    plan: &Plan,
+    lab: &dyn Lab,
+    permission: &Permission<'_>,
+    origin: &Origin,
+) -> (Prospect, Option<&'static str>) {
+    let mut prospect = Prospect::of(plan, lab, permission);
+    if prospect.choosy(plan).next().is_none() {
+        return (prospect, None);
+    }
+    let why = match (origin, lab.name()) {
+        (Origin::Stranger(_), _) => "not tried: nothing of a plan that is not yours is run unseen",
+        // Its kernel may first have to be unpacked, and takes its time to boot.
+        (_, "vm") => "not tried: a run tries them in a virtual machine before its first trial",
+        _ => {
+            prospect.try_options(plan, lab);
+            return (prospect, None);
+        }
+    };
+    (prospect, Some(why))
 }
 
 /// Whether the run would begin: an error in the words with which it would not.

@@ -8,7 +8,7 @@ use signal_hook::low_level::emulate_default_handler;
 
 use crate::host::talk::say;
 use crate::journal::{Run, TrialStanding};
-use crate::plan::{Plan, quoted};
+use crate::plan::{DeviceSource, Plan, quoted};
 use crate::study::RunFolder;
 
 /// From now on. What the run has open ends with the program, as it does when it is killed; there is nothing to undo here.
@@ -26,15 +26,22 @@ pub(super) fn explain(folder: &RunFolder, plan: &Plan) {
 
 fn parting(folder: &RunFolder, plan: &Plan) -> String {
     let run = quoted(&folder.path().to_string_lossy());
-    let kept = Run::read(plan, &folder.journal()).map_or(0, |run| {
+    let so_far = Run::read(plan, &folder.journal()).ok();
+    let kept = so_far.as_ref().map_or(0, |run| {
         run.trials.iter().filter(|trial| trial.standing != TrialStanding::Discarded).count()
     });
+    // A device bears what was being tried, and is erased by its name alone; one without a name of its own is named when refused.
+    let identity = so_far.as_ref().and_then(|run| run.header.environment.get("device.identity"));
+    let erase = match (&plan.device.source, identity) {
+        (DeviceSource::Path(_), Some(identity)) => format!(" --erase {}", quoted(identity)),
+        _ => String::new(),
+    };
     let kept = match kept {
         0 => "no trial had ended".to_owned(),
         1 => format!("one finished trial is kept in {run}"),
         many => format!("{many} finished trials are kept in {run}"),
     };
     format!(
-        "interrupted: {kept}\nhint: `fsverdict resume {run}` goes on, `fsverdict report {run}` shows what is known so far"
+        "interrupted: {kept}\nhint: `fsverdict resume {run}{erase}` goes on, `fsverdict report {run}` shows what is known so far"
     )
 }

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::host::talk::say;
 use crate::host::whole_file;
-use crate::journal::{CandidateStatus, Ending, Run};
+use crate::journal::{CandidateStatus, Run};
 use crate::plan::{Plan, quoted};
 use crate::report::{Format, Report, ReportError, TerminalLook};
 use crate::study::RunFolder;
@@ -180,7 +180,7 @@ pub(super) fn written(result: Result<(), ReportError>) -> Result<(), CliError> {
 fn outcome(run: &Run) -> Exit {
     let with = |status: CandidateStatus| run.candidates.iter().filter(|state| state.status == status).count();
     match with(CandidateStatus::Ok) {
-        _ if run.ending == Some(Ending::Disturbed) => Exit::NoVerdict,
+        _ if run.was_too_disturbed() => Exit::NoVerdict,
         0 => Exit::NoVerdict,
         ok if ok == run.candidates.len() => Exit::Done,
         _ => Exit::Incomplete,

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::host::talk::say;
-use crate::study::{Permission, Resumed, RunFolder, Session};
+use crate::plan::{DeviceSource, Plan};
+use crate::study::{Permission, Resumed, RunFolder, Session, SessionError};
 
 use super::consent::{Origin, agree};
 use super::device::ask;
@@ -39,10 +40,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     if let Some(fleet) = kept_fleet(&folder, &plan)? {
         return conduct_at_sites(&folder, &plan, &fleet, arguments.conduct.all);
     }
-    let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask, left: &[] };
+    let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask };
     let jobs = arguments.conduct.jobs();
     match Session::resume(folder.clone(), plan.clone(), jobs, arguments.more, &permission)
-        .map_err(CliError::failed)?
+        .map_err(|error| refused(&plan, &error))?
     {
         Resumed::Session(session) => conduct(*session, &arguments.conduct),
         Resumed::Complete(reason) => {
@@ -50,4 +51,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
             show_result(&folder, &plan, arguments.conduct.all)
         }
     }
+}
+
+/// A run's folder says nothing that a device could be erased for: it may be anybody's, and somebody may have put data since into what a
+/// trial left.
+fn refused(plan: &Plan, error: &SessionError) -> CliError {
+    let of_device = matches!((&plan.device.source, error), (DeviceSource::Path(_), SessionError::Disk(_)));
+    let what = "\nhint: the last trial of a run leaves its filesystem on the device, an interrupted one, too";
+    CliError::failed(format!("{error}{}", if of_device { what } else { "" }))
 }

@@ -149,11 +149,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
         let folder = shared_run(&path, &plan).map_err(complaint)?;
         return begin_at_sites(&folder, &plan, &fleet, arguments.conduct.all);
     }
-    let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask, left: &[] };
+    let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask };
     let with_jobs = |choice: Choice| choice.with_jobs(arguments.conduct.jobs()).map_err(CliError::usage);
     if arguments.dry_run {
         let (choice, lacks) = choose_to_look(&plan).map_err(CliError::failed)?;
-        return dry_run::show(&plan, &with_jobs(choice)?, lacks.as_ref(), &permission);
+        return dry_run::show(&plan, &with_jobs(choice)?, lacks.as_ref(), &permission, &origin);
     }
     let choice = with_jobs(choose(&plan).map_err(CliError::failed)?)?;
     let path = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.plan));

@@ -103,14 +103,6 @@ impl SignatureError {
     }
 }
 
-/// The marks on an open device, one line each, as a refusal shows them. Reads only, and only where marks lie.
-///
-/// # Errors
-/// When a tool is missing or fails.
-pub fn described(device: &File) -> Result<Vec<String>, SignatureError> {
-    Ok(marks(device.as_fd())?.iter().map(Signature::describe).collect())
-}
-
 /// Finds out what is on an open device (or image file) of `size` bytes. Reads only.
 ///
 /// # Errors

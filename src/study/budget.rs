@@ -18,14 +18,14 @@ pub(super) fn exhausted(budget: Duration, run: &Run, candidates: usize) -> Optio
     let next = run.worked / trials as f64 * candidates as f64;
     let left = budget.as_secs_f64() - run.worked;
     (next > left).then(|| {
-        let budget = duration_text(budget);
-        if left <= 0.0 {
-            format!("the time of {budget} is up")
-        } else {
-            format!(
-                "the time of {budget} is up: another block would take longer than the {} left",
-                rough_duration_text(left)
-            )
+        let up = format!("the time of {} is up", duration_text(budget));
+        // Numbers that do not count are no reason to give a run up, but one to say so.
+        match run.invalid_blocks().last() {
+            Some((_, rule)) if run.complete_blocks() == 0 => {
+                format!("{up}, and no block counts: this machine is too busy (last: {rule})")
+            }
+            _ if left <= 0.0 => up,
+            _ => format!("{up}: another block would take longer than the {} left", rough_duration_text(left)),
         }
     })
 }

@@ -5,11 +5,10 @@ use std::path::Path;
 use crate::device::{Device, Model};
 use crate::host::block_device::BlockDevice;
 use crate::host::guard::{Refusal, examine};
-use crate::host::identity::NameKind;
 use crate::host::image::{create, look, scratch_folder};
 use crate::host::own_folder::lies_on;
 use crate::host::root::Root;
-use crate::journal::{DEVICE_BEARS, Event, Facts, read};
+use crate::journal::Facts;
 use crate::lab::Medium;
 use crate::plan::{DeviceSource, Plan, image_room};
 
@@ -21,18 +20,6 @@ pub struct Permission<'a> {
     pub erase: Option<&'a str>,
     /// Asks for the identity that would lift a refusal; `None` where nobody can be asked, or says nothing.
     pub ask: &'a dyn Fn(&Refusal) -> Option<String>,
-    /// The marks that a trial of this very run made on the device; none but for a run that is carried on.
-    pub left: &'a [String],
-}
-
-/// What the last trial of a run that got so far made on the user's device: the marks it found there once it had mounted them.
-pub(super) fn left_by(journal: &Path) -> Vec<String> {
-    let records = read(journal).map(|journal| journal.records).unwrap_or_default();
-    let bears = records.iter().rev().find_map(|record| match &record.event {
-        Event::Facts { facts, .. } => facts.get(DEVICE_BEARS),
-        _ => None,
-    });
-    bears.map_or(Vec::new(), |marks| marks.lines().map(str::to_owned).collect())
 }
 
 impl Permission<'_> {
@@ -54,22 +41,6 @@ impl Permission<'_> {
             DeviceSource::Folders => (None, None),
             DeviceSource::Model { size, .. } => (Some(size.0), self.claim(plan).err()),
         }
-    }
-
-    /// The name by which the device may be erased because it bears what a trial of this run made on it, mark for mark, and nothing
-    /// else: the same filesystem (or LUKS header) by its UUID. Anybody else's has another, and is refused as ever; that the
-    /// device is the run's by its hardware is compared before anything is written ([`Changes`](super::unchanged::Changes)).
-    fn to_leftover(&self, refusal: &Refusal) -> Option<String> {
-        let Refusal::Signed(signed) = refusal else { return None };
-        if self.left.is_empty() || signed.given.is_some() || signed.marks != self.left {
-            return None;
-        }
-        let of_its_filesystem = |(kind, name): (NameKind, &str)| {
-            (kind == NameKind::FilesystemUuid
-                && self.left.iter().any(|mark| mark.contains(&format!("(uuid {name})"))))
-            .then(|| name.to_owned())
-        };
-        signed.identity.names().find_map(of_its_filesystem)
     }
 
     /// The medium for this plan.
@@ -98,8 +69,7 @@ impl Permission<'_> {
             DeviceSource::Folders => Ok(Medium::Folders { facts: folders(plan) }),
             DeviceSource::Path(path) => {
                 let needed = smallest(plan);
-                let consent = |refusal: &Refusal| self.to_leftover(refusal).or_else(|| (self.ask)(refusal));
-                cleared(path, needed, self.erase).or_else(|refusal| match consent(&refusal) {
+                cleared(path, needed, self.erase).or_else(|refusal| match (self.ask)(&refusal) {
                     Some(identity) => cleared(path, needed, Some(&identity)).map_err(refused),
                     None => Err(refused(refusal)),
                 })

@@ -1,4 +1,4 @@
-//! What a run would meet, before it begins: the checks that it makes itself, none of which writes or claims anything.
+//! What a run would meet, before it begins: the checks that it makes itself, none of which writes to or claims what is not its own.
 
 use crate::lab::{Lab, Obstacle};
 use crate::plan::{Candidate, Dataset, Plan};
@@ -6,7 +6,7 @@ use crate::plan::{Candidate, Dataset, Plan};
 use super::circumstances::smallest;
 use super::claim::Permission;
 use super::error::SessionError;
-use super::rehearsal::refusals;
+use super::rehearsal::{has_options, refusals};
 use super::room::shortage;
 
 /// What a run would meet.
@@ -25,11 +25,18 @@ impl Prospect {
     pub fn of(plan: &Plan, lab: &dyn Lab, permission: &Permission<'_>) -> Self {
         let (size, refused) = permission.look(plan);
         let refused = check_datasets(plan).err().into_iter().chain(refused).collect();
-        let mut prospect = Prospect { refused, ..Self::on(plan, lab, size) };
-        let able = plan.candidates.iter().filter(|one| prospect.skips(&one.name).is_none());
-        let choosy = refusals(plan, lab, size, able);
-        prospect.skipped.extend(choosy);
-        prospect
+        Prospect { refused, ..Self::on(plan, lab, size) }
+    }
+
+    /// Those whose mkfs and mount options nobody has tried yet.
+    pub fn choosy<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = &'a Candidate> {
+        plan.candidates.iter().filter(|one| has_options(one) && self.skips(&one.name).is_none())
+    }
+
+    /// Tries those options in the lab as a run does before its first trial, on scratch images of its own: what is refused is skipped.
+    pub fn try_options(&mut self, plan: &Plan, lab: &dyn Lab) {
+        let refused = refusals(plan, lab, self.size, self.choosy(plan));
+        self.skipped.extend(refused);
     }
 
     /// That of this plan on a device of so many bytes that nobody refuses.

@@ -22,6 +22,10 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// What decides whether options are taken.
 type Stack<'a> = (&'a str, &'a [String], &'a [String], Option<&'a PathBuf>);
 
+pub(super) fn has_options(candidate: &Candidate) -> bool {
+    candidate.path.is_none() && !(candidate.mkfs.is_empty() && candidate.mount.is_empty())
+}
+
 /// Those of these candidates whose options are refused in the lab, on a device of so many bytes. What cannot be tried is refused by
 /// nobody.
 pub(super) fn refusals<'a>(
@@ -33,8 +37,7 @@ pub(super) fn refusals<'a>(
     let mut known: BTreeMap<Stack<'a>, Option<Obstacle>> = BTreeMap::new();
     let mut refused = Vec::new();
     for candidate in candidates {
-        let plain = candidate.mkfs.is_empty() && candidate.mount.is_empty();
-        if plain || candidate.path.is_some() {
+        if !has_options(candidate) {
             continue;
         }
         let stack: Stack<'a> =
@@ -100,14 +103,14 @@ fn rehearse(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Opt
     refused.then(|| (last, without_device(&end.reason)))
 }
 
-/// The words, without the device's name, which is another each time.
+/// The words, with the device called as a dry run calls it: its name is another each time.
 fn without_device(said: &str) -> String {
     let words = said.split(' ').map(|word| match word.find("/dev/") {
         Some(at) => {
             let end = word[at + 5..]
                 .find(|letter: char| !letter.is_ascii_alphanumeric())
                 .map_or(word.len(), |end| at + 5 + end);
-            format!("{}the device{}", &word[..at], &word[end..])
+            format!("{}$DEVICE{}", &word[..at], &word[end..])
         }
         None => word.to_owned(),
     });

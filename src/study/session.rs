@@ -8,7 +8,7 @@ use crate::lab::{Choice, Lab, Medium, Obstacle, choose, lacking};
 use crate::plan::{DeviceSource, Plan};
 
 use super::circumstances::recorded;
-use super::claim::{Permission, left_by};
+use super::claim::Permission;
 use super::conclusion::still_in;
 use super::conduct::Study;
 use super::environment::environment;
@@ -93,8 +93,6 @@ impl Session {
         plan.lab = asked_for;
         check_datasets(&plan)?;
         check_limits(&plan)?;
-        let left = left_by(&folder.journal());
-        let permission = Permission { left: &left, ..*permission };
         let medium = permission.claim(&plan)?.with_traces_in(folder.path());
         let Changes { forbidden, cautions } =
             Changes::since(&run.header, &plan, &facts(&plan, &choice, &medium));

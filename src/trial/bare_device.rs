@@ -10,7 +10,6 @@ use crate::host::environment::device_facts;
 use crate::host::guard::Hold;
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::root::Root;
-use crate::host::signature;
 use crate::host::syscall::own;
 use crate::host::sysfs::Schedulers;
 use crate::journal::{Complaint, Facts};
@@ -84,13 +83,6 @@ impl BareDevice {
     /// Its bytes, whatever lies on it.
     pub(super) fn size(&self) -> std::io::Result<u64> {
         File::open(&self.path)?.seek(SeekFrom::End(0))
-    }
-
-    /// What a trial has made on a device of the user's, for whoever finds it there after a crash; nothing of an image.
-    pub(super) fn bears(&self) -> Option<String> {
-        self.hold.as_ref()?;
-        let marks = File::open(&self.path).ok().and_then(|open| signature::described(&open).ok())?;
-        (!marks.is_empty()).then(|| marks.join("\n"))
     }
 
     /// Puts what is cached of the image below a loop device out of memory: one that has no direct I/O reads through it.

@@ -17,7 +17,7 @@ use crate::host::procfs::processes_named;
 use crate::host::program::{Program, succeeded};
 use crate::host::root::Root;
 use crate::host::{caches, mounts, syscall};
-use crate::journal::{CommandRecord, DEVICE_BEARS, Facts};
+use crate::journal::CommandRecord;
 use crate::layer::Encryption;
 use crate::measure::Fresh;
 use crate::plan::Candidate;
@@ -156,9 +156,6 @@ impl<'a> Stack<'a> {
         let Some(claim) = self.claim else { return Ok(()) };
         let size = claim.size().map_err(TrialError::io("ask for the size of the device"))?;
         self.fresh = Some(Fresh::of(Path::new(MOUNT), size)?);
-        if let Some(marks) = claim.bears() {
-            self.sink.facts(Facts::from([(DEVICE_BEARS.to_owned(), marks)]));
-        }
         Ok(())
     }
 

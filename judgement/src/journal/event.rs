@@ -7,9 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::Unit;
 
-/// The fact of a trial on a device of the user's that says what it made there, a mark a line.
-pub const DEVICE_BEARS: &str = "device.bears";
-
 /// Plain facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`.
 pub type Facts = BTreeMap<String, String>;
 

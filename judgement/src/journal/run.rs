@@ -269,6 +269,16 @@ impl Run {
         self.blocks.iter().filter_map(|block| Some((block, block.invalid.as_deref()?)))
     }
 
+    /// Whether it has ended for what others did to the machine: of its numbers nothing is concluded, and they are shown all the same.
+    pub fn was_too_disturbed(&self) -> bool {
+        let no_block_counts = self.complete_blocks() == 0 && self.invalid_blocks().next().is_some();
+        match self.ending {
+            Some(Ending::Disturbed) => true,
+            Some(Ending::Budget) => no_block_counts,
+            _ => false,
+        }
+    }
+
     /// The values of a metric that count, by block: the sample that statistics are made from.
     pub fn sample(&self, candidate: &str, phase: &str, metric: &str) -> Vec<(u32, f64)> {
         let trials = self.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == candidate);

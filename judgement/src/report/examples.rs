@@ -130,6 +130,15 @@ pub(super) fn disturbed() -> Story {
     story
 }
 
+/// The time was up before any block counted.
+pub(super) fn disturbed_till_its_time_was_up() -> Story {
+    let contestants = [one("ext4", 8.0, 2.7, 0.01), one("jfs", 14.0, 4.0, 0.01)];
+    let mut story = run_of(&contestants, 0);
+    add_block(&mut story, &contestants, 1, 1, Some("other programs used 41 % of the CPU (25 % is borne)"));
+    story.end("the time of 20m is up, and no block counts: this machine is too busy", Ending::Budget);
+    story
+}
+
 /// One block was disturbed and repeated.
 pub(super) fn repeated() -> Story {
     let contestants = [one("ext4", 8.0, 2.7, 0.01), one("jfs", 14.0, 4.0, 0.01)];

@@ -6,9 +6,7 @@ use super::across::Across;
 use super::matrix::Matrix;
 use super::text_table::TextTable;
 use super::{Harness, Note, Requests, ToUse, noise, notes, sentence, tables, words};
-use crate::journal::{
-    CandidateStatus, Ending, Group, METRICS, Run, Status, Trial, TrialStanding, adapter_metric,
-};
+use crate::journal::{CandidateStatus, Group, METRICS, Run, Status, Trial, TrialStanding, adapter_metric};
 use crate::plan::{Candidate, Phase, Plan, contestants};
 use crate::verdict::{
     ByBlock, Combined, CostColumn, Estimate, OptionEffect, PhaseEstimate, RawShare, Sites, ThenAndNow,
@@ -257,7 +255,7 @@ fn basis(run: &Run) -> TrialBasis {
     match run.resume_point() {
         _ if any(TrialStanding::Counted) => TrialBasis::Blocks(run.complete_blocks()),
         Some(open) if any(TrialStanding::Open) => TrialBasis::OpenBlock(open.block),
-        _ if run.ending == Some(Ending::Disturbed) && any(TrialStanding::Discarded) => {
+        _ if run.was_too_disturbed() && any(TrialStanding::Discarded) => {
             TrialBasis::Disturbed(run.invalid_blocks().count())
         }
         _ => TrialBasis::Nothing,

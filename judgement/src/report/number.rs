@@ -90,6 +90,15 @@ pub(super) fn fine_percent(share: f64) -> String {
     }
 }
 
+/// A share of more or less, in words or a table: `+72%`, `−24.9%`, and `±0%` for what rounds to nothing, of which neither sign is true.
+pub(super) fn signed_percent(share: f64, digits: usize) -> String {
+    let size = format!("{:.digits$}", (share * 100.0).abs());
+    match size.bytes().all(|letter| matches!(letter, b'0' | b'.')) {
+        true => "±0%".to_owned(),
+        false => format!("{}{size}%", if share < 0.0 { '−' } else { '+' }),
+    }
+}
+
 /// A number with two digits: `0.34`, `3.2`, `12`, `130`.
 pub(super) fn plain_number(value: f64) -> String {
     fixed(value, 1 - exponent(value))

@@ -1,8 +1,8 @@
 //! Verdicts as the user sees them: recommended, ranked, undecided and A/A, in every form that people read.
 
 use super::examples::{
-    against_itself, disturbed, one, ranked, recommended, repeated, run_of, set_aside, undecided, with_a_twin,
-    with_tradeoffs,
+    against_itself, disturbed, disturbed_till_its_time_was_up, one, ranked, recommended, repeated, run_of,
+    set_aside, undecided, with_a_twin, with_tradeoffs,
 };
 use super::fixtures::{PLAIN, Story, data_of, id, page_of};
 use super::{Format, Report, TerminalLook};
@@ -132,6 +132,19 @@ fn no_form_crowns_anybody_in_a_run_that_was_disturbed() {
         }
         // Its numbers are still there.
         assert!(picture.contains("8.") && picture.contains("14"), "{picture}");
+    }
+}
+
+#[test]
+fn a_machine_too_busy_till_the_time_was_up_shows_its_numbers_and_what_to_do() {
+    for format in [Format::Html, Format::Markdown, Format::Terminal(PLAIN)] {
+        let shown = page(&disturbed_till_its_time_was_up(), format);
+        for words in
+            ["No verdict: the time of 20m is up", "too busy", "run it again when the machine is quiet", "14"]
+        {
+            assert!(shown.contains(words), "{words} in {shown}");
+        }
+        assert!(!shown.contains("No result"), "{shown}");
     }
 }
 

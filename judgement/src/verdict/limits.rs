@@ -1,9 +1,9 @@
-//! What may not be concluded: limits that are shown with every verdict (METHOD).
+//! What may not be concluded: limits that are shown with every verdict (docs/methodology.md).
 
 use super::limit::Limit;
 use super::order::peculiarities;
 use super::{ByBlock, Grounds, Rank, twin_pairs};
-use crate::journal::{CandidateStatus, Ending, Run};
+use crate::journal::{CandidateStatus, Run};
 use crate::plan::{Bytes, Dataset, DeviceSource, Plan};
 use crate::statistics::{Estimate, Evidence, FEWEST};
 
@@ -19,7 +19,7 @@ pub(super) fn limits(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
         told_apart.map(|pair| Limit::ToldApart { candidate: pair.candidate, times: pair.ratio.point }),
     );
     let blocks = run.complete_blocks();
-    let refused = run.ending == Some(Ending::Disturbed);
+    let refused = run.was_too_disturbed();
     if refused {
         limits.push(Limit::Refused);
     } else if (1..FEWEST as usize).contains(&blocks) {

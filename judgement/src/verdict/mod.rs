@@ -61,7 +61,7 @@ use tradeoff::tradeoffs;
 
 use serde::Serialize;
 
-use crate::journal::{Ending, Run};
+use crate::journal::Run;
 use crate::plan::Plan;
 use crate::statistics::{self, FEWEST};
 
@@ -141,7 +141,7 @@ pub fn judge(
     measured: &[&str],
 ) -> Verdict {
     let deliberation = Deliberation::of(plan, run);
-    let refused = run.ending == Some(Ending::Disturbed);
+    let refused = run.was_too_disturbed();
     let standings = if refused { Vec::new() } else { standings(&deliberation, run, measured) };
     let with = |relation: &[Relation]| -> Vec<String> {
         let fitting = standings.iter().filter(|standing| relation.contains(&standing.relation));

@@ -102,7 +102,7 @@ impl ByBlock<'_> {
     }
 }
 
-/// By rows as of [`Blocks::rows`]: a candidate's number less another's, in the blocks in which both have one.
+/// By rows as of [`ByBlock::rows`]: a candidate's number less another's, in the blocks in which both have one.
 pub(super) fn differences(rows: &[Vec<Option<f64>>], candidate: usize, other: usize) -> Vec<f64> {
     let difference = |row: &Vec<Option<f64>>| Some(row[candidate]? - row[other]?);
     rows.iter().filter_map(difference).filter(|difference| difference.is_finite()).collect()

@@ -1,6 +1,6 @@
 //! A change as the cells of a table: numbers with no more digits than they carry.
 
-use crate::report::number::{Scale, decimals, fixed, percent, times};
+use crate::report::number::{Scale, decimals, fixed, percent, signed_percent, times};
 use crate::statistics::Estimate;
 use crate::verdict::Change;
 
@@ -41,7 +41,7 @@ pub(super) fn row(found: &Change) -> Row {
     }
 }
 
-/// A ratio as a change: `+12%`, `-3.1%` where the whole interval is that narrow, `×12.3` where per cent get unwieldy.
+/// A ratio as a change: `+12%`, `−3.1%` where the whole interval is that narrow, `×12.3` where per cent get unwieldy.
 pub(super) fn change(ratio: f64, of: &Estimate) -> String {
     if ratio.is_infinite() {
         return "appeared".to_owned();
@@ -53,13 +53,7 @@ pub(super) fn change(ratio: f64, of: &Estimate) -> String {
         return format!("×{}", times(ratio));
     }
     let narrow = matches!((of.low, of.high), (Some(low), Some(high)) if high - low < 0.03);
-    let share = 100.0 * (ratio - 1.0);
-    let text = if narrow { format!("{share:+.1}%") } else { format!("{share:+.0}%") };
-    // Neither sign is true of what rounds to nothing.
-    match text.as_str() {
-        "-0%" | "+0%" | "-0.0%" | "+0.0%" => "±0%".to_owned(),
-        _ => text,
-    }
+    signed_percent(ratio - 1.0, usize::from(narrow))
 }
 
 pub(super) fn share(fraction: f64) -> String {
@@ -78,7 +72,7 @@ mod tests {
         let narrow = Estimate { point: 1.2, low: Some(1.195), high: Some(1.205), n: 8 };
         let none = Estimate { point: 1.2, low: None, high: None, n: 2 };
         assert_eq!(change(1.2, &wide), "+20%");
-        assert_eq!(change(0.7512, &narrow), "-24.9%");
+        assert_eq!(change(0.7512, &narrow), "−24.9%");
         assert_eq!(change(0.9999, &none), "±0%");
         assert_eq!(change(1.00001, &narrow), "±0%");
         assert_eq!(change(12.34, &wide), "×12.3");

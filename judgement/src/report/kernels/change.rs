@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::journal::Unit;
-use crate::report::number::{Scale, decimals, fixed};
+use crate::report::number::{Scale, decimals, fixed, signed_percent};
 use crate::statistics::{Estimate, Evidence, FEWEST, holm, median, sign_test};
 use crate::verdict::{ALPHA, Comparison, settled};
 
@@ -97,12 +97,11 @@ impl Change {
 
     /// `+72%`.
     pub(super) fn share(&self) -> String {
-        let share = (self.times() - 1.0) * 100.0;
+        let share = self.times() - 1.0;
         if !share.is_finite() {
             return "from none".to_owned();
         }
-        let digits = usize::from(share.abs() < 9.95);
-        format!("{}{:.digits$}%", if share < 0.0 { '−' } else { '+' }, share.abs())
+        signed_percent(share, usize::from(share.abs() < 0.0995))
     }
 
     /// `638 → 1096 ms, +72%`; one value where it stayed as it was.
