@@ -146,9 +146,8 @@ pub(super) fn side_by_side(
     let Some((anchor, Some(mean))) = anchor.map(|at| (at, shown[at])) else { return shown };
     let others = (0..candidates.len()).filter(|at| *at != anchor);
     let pairs = others.map(|at| (at, placed(&|row| Some(row[at]? - row[anchor]?))));
-    let (places, pairs): (Vec<usize>, Vec<(Vec<f64>, Vec<usize>)>) =
+    let (places, (differences, sites)): (Vec<usize>, (Vec<_>, Vec<_>)) =
         pairs.filter(|(_, (differences, _))| !differences.is_empty()).unzip();
-    let (differences, sites): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
     for (at, evidence) in places.into_iter().zip(Evidence::at_sites(&differences, &sites)) {
         let multiple = evidence.ratio_at_the_stop().map(|ratio| ratio * mean.point);
         shown[at] = Some(Estimate { n: values[at].len(), ..multiple });
