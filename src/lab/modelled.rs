@@ -274,7 +274,7 @@ mod tests {
     fn a_size_that_is_drawn_goes_with_its_model() {
         let all = 2_000_000_000_000;
         for (size, factor, expected) in
-            [(all, 1.04, all), (all, 0.5, all / 2 >> 20 << 20), (all / 2, 1.5, all * 3 / 4 >> 20 << 20)]
+            [(all, 1.04, all), (all, 0.5, 999_999_668_224), (all / 2, 1.5, 1_499_999_502_336)]
         {
             let modelled = Modelled {
                 model: "usb-disk-5400",
