@@ -38,8 +38,10 @@ pub struct Entry {
     choice: LabChoice,
     /// How a medium can be attached there.
     takes: &'static [Way],
-    prepare: fn(&Plan, Intent) -> Result<Box<dyn Lab>, LabError>,
+    prepare: Prepare,
 }
+
+type Prepare = fn(&Plan, Intent) -> Result<Box<dyn Lab>, LabError>;
 
 /// Every lab, the preferred one first.
 pub const LABS: [Entry; 3] = [

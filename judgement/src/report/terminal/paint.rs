@@ -64,6 +64,7 @@ fn in_ascii(character: char) -> &'static str {
     match character {
         'µ' => "u",
         '×' => "x",
+        '−' => "-",
         '±' => "+-",
         '−' => "-",
         '≈' => "~",
