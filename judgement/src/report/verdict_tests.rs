@@ -139,9 +139,12 @@ fn no_form_crowns_anybody_in_a_run_that_was_disturbed() {
 fn a_machine_too_busy_till_the_time_was_up_shows_its_numbers_and_what_to_do() {
     for format in [Format::Html, Format::Markdown, Format::Terminal(PLAIN)] {
         let shown = page(&disturbed_till_its_time_was_up(), format);
-        for words in
-            ["No verdict: the time of 20m is up", "too busy", "run it again when the machine is quiet", "13.7"]
-        {
+        for words in [
+            "No verdict: the time of 20m is up",
+            "too busy",
+            "run it again when the machine is quiet",
+            "13.7",
+        ] {
             assert!(shown.contains(words), "{words} in {shown}");
         }
         assert!(!shown.contains("No result"), "{shown}");

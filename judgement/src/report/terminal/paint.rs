@@ -64,7 +64,6 @@ fn in_ascii(character: char) -> &'static str {
     match character {
         'µ' => "u",
         '×' => "x",
-        '−' => "-",
         '±' => "+-",
         '−' => "-",
         '≈' => "~",
