@@ -215,7 +215,7 @@ mod guest {
             put(header, &[kind.to_le_bytes(), (request as u64 * 8).to_le_bytes()].concat());
             let places = [
                 (header as u64, 16_u32, 1_u16),
-                (0x4000, 512, 1 | 2 * u16::from(kind == 0 || kind == 8)),
+                (0x4000, 512, 1 | (2 * u16::from(kind == 0 || kind == 8))),
                 (0x5000, 1, 2),
             ];
             for (slot, (address, length, flags)) in (first..).zip(places) {
