@@ -282,9 +282,14 @@ fi
 dataset = "tree"
 verify  = { dataset = "tree", at = "copy" }
 "#;
-    place.run(plan, &[]).exits(3).says(&["warning: bad-option failed"]).shows(&["no such luck"]);
+    place
+        .run(plan, &[])
+        .exits(3)
+        .says(&["skipped bad-option", "warning: ext2 failed"])
+        .shows(&["no such luck"]);
     assert_eq!(place.status("ext4").0, "ok");
-    place.failed("bad-option", &["mount", "bad option"]);
+    let (status, reason) = place.status("bad-option");
+    assert!(status == "skipped" && reason.contains("bad option"), "{status}: {reason}");
     place.failed("ext2", &["status 7", "no such luck"]);
     let journal = place.journal();
     let said = journal.all("command").filter_map(|event| event["stdout"].as_str());
@@ -312,7 +317,9 @@ fn failures_say_why(lab: &str, doing: &str) {
     let place = Place::new();
     let option = one_command(lab, "true") + "matrix.mount = ['bogus=1']\n";
     place.run(&option, &[]).exits(1).says(&["the kernel: ", "bogus"]);
-    let text = reason(&place);
+    let found = &place.report()["candidates"][0];
+    let text = found["reason"].as_str().unwrap();
+    assert_eq!(found["status"], "skipped");
     assert!(text.contains("-o noinit_itable,bogus=1") && !text.contains("dmesg"), "{text}");
     let place = Place::new();
     let slow = one_command(lab, "sleep 50").replace("timeout = \"60s\"", "timeout = \"5s\"");
