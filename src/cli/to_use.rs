@@ -10,8 +10,8 @@ const OPENED: &str = "/dev/mapper/data";
 const NAME: &str = "data";
 /// Whoever types the lines has named it.
 const DEVICE: &str = "$DEVICE";
-const DISCARDS: &str = "measured with discards passed through the encryption, which shows which blocks are in use: `discard` in /etc/crypttab allows them";
-const NO_CLEANER: &str = "measured without its garbage collector, which mount(8) starts on a real system: without it space does not come back, and with it there is work in the background";
+const DISCARDS: &str = "Measured with discards passed through the encryption, which shows which blocks are in use: `discard` in /etc/crypttab allows them";
+const NO_CLEANER: &str = "Measured without its garbage collector, which mount(8) starts on a real system: without it space does not come back, and with it there is work in the background";
 
 /// None for a folder of the user's, which was there before.
 pub(super) fn to_use(candidate: &Candidate) -> Option<ToUse> {
@@ -49,7 +49,7 @@ pub(super) fn to_use(candidate: &Candidate) -> Option<ToUse> {
     to_use.add("mkdir -p \"$FOLDER\" && mount \"$FOLDER\"");
     if let Some(scheduler) = &candidate.scheduler {
         to_use.notes.push(format!(
-            "measured with the I/O scheduler {scheduler}: /sys/block/…/queue/scheduler takes it until the next boot, a rule of udev keeps it"
+            "Measured with the I/O scheduler {scheduler}: /sys/block/…/queue/scheduler takes it until the next boot, a rule of udev keeps it"
         ));
     }
     if filesystem.cleaner.is_some() && mount.cleaner.is_none() {
