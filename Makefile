@@ -16,7 +16,7 @@ setup: ## find what is missing on this machine and install it (asks for sudo onl
 build: setup ## build the program and print where it is
 	@scripts/binary
 
-demo: setup ## compare sixteen filesystem configurations on a modelled USB disk, without root: 2 minutes, and once the kernel
+demo: setup ## compare sixteen filesystem configurations on a modelled USB disk, without root: some minutes, and once the kernel
 	@binary=$$(scripts/binary) && scripts/kernel "$$binary" && echo "$$binary run demo" >&2 && "$$binary" run demo
 
 test: setup ## run every test that can run here, and say which cannot and why
