@@ -183,7 +183,11 @@ pub(super) fn drive(
     let failed = reported.as_ref().is_some_and(|(status, ..)| *status == Status::Failed);
     let killed = failed && felled
         || reported.is_none()
-            && (signal(ended).is_some() || ended.is_some() && console.has_panic() || held.is_some());
+            && (signal(ended).is_some()
+                || ended.is_some() && console.has_panic()
+                // A guest that powers off in the midst of its work: its agent was taken away.
+                || ended.is_some_and(|status| status.success()) && !step.is_empty()
+                || held.is_some());
     let from_outside = held.is_some() || signal(ended).is_some_and(|signal| FROM_OUTSIDE.contains(&signal));
     let unheard = killed && from_outside && step.is_empty();
     let told = reported.map(|(status, reason, hint)| match felled && status == Status::Failed {
