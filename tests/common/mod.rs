@@ -290,7 +290,7 @@ pub fn two_disks(min: u32, max: u32) -> String {
         r#"
 title             = "Two disks"
 device            = {{ model = "usb-disk-5400", size = "2GB" }}
-protocol          = {{ blocks = {{ min = {min}, max = {max} }}, timeout = "60s" }}
+protocol          = {{ blocks = {{ min = {min}, max = {max} }}, timeout = "60s", circumstances = "fixed" }}
 dataset.tree      = {{ profile = "mixed", files = 60, directories = 6, size = "1MiB" }}
 matrix.filesystem = ["ext4", "xfs"]
 phase             = [{{ name = "write", operation = "tree.write", dataset = "tree" }}]
