@@ -77,7 +77,9 @@ fn uml_what_a_guest_measures_of_a_modelled_device_is_what_its_model_says() {
         }
         let mine = place.plan("mine", &lines.join("\n"));
         let device = format!("model:{mine}@{size}");
-        place.fsverdict(&["calibrate", &device, "--erase", "--like", like, "-o", "found.toml"]).exits(0);
+        place
+            .fsverdict(&["calibrate", &device, "--erase", "--like", like, "-o", "found.toml", "--force"])
+            .exits(0);
         let found = std::fs::read_to_string(place.path().join("found.toml")).unwrap();
         for (section, key, planted, within) in planted {
             let number = value(&found, section, key);
