@@ -32,7 +32,7 @@ fn on_path(folder: &str) -> bool {
 
 /// The lines of what the phase said.
 fn said(place: &Place) -> Vec<String> {
-    let said = place.journal().program("do")["stdout"].as_str().unwrap().to_owned();
+    let said = place.journal().program("do")["stdout"].as_str().unwrap_or_default().to_owned();
     let seen = |line: &&str| !line.strip_prefix("SEEN ").is_some_and(on_path);
     said.lines().filter(seen).map(str::to_owned).collect()
 }
