@@ -1,10 +1,9 @@
 //! Measures a device itself, as a trial without a filesystem: a modelled one in a guest, a real one where it may be erased.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::calibrate::{Found, Grid};
-use crate::journal::{Event, Status, TrialId};
+use crate::journal::{Event, Status};
 use crate::lab::choose;
 use crate::plan::Plan;
 use crate::trial::{TrialSpec, calibration};
@@ -24,17 +23,8 @@ pub fn measure_device(plan: &Plan, grid: Grid, permission: &Permission<'_>) -> R
     let failed =
         |reason: &str| SessionError::Disk(format!("cannot measure {}: {reason}", plan.device.source));
     let candidate = plan.candidates.first().ok_or_else(|| failed("no candidate"))?.clone();
-    let spec = TrialSpec {
-        trial: TrialId { block: 1, candidate: candidate.name.clone(), attempt: 1 },
-        seed: plan.protocol.seed,
-        candidate,
-        datasets: BTreeMap::new(),
-        phases: Vec::new(),
-        repeats: BTreeMap::new(),
-        limit: LIMIT,
-        drawn: None,
-        calibration: Some(grid),
-    };
+    let bare = TrialSpec::without_work(candidate, plan.protocol.seed, LIMIT);
+    let spec = TrialSpec { calibration: Some(grid), ..bare };
     let mut found = None;
     let mut watch = |event| {
         if let Event::Facts { facts } = event {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::host::image::scratch_folder;
-use crate::journal::{Event, Status, TrialId};
+use crate::journal::{Event, Status};
 use crate::lab::{Lab, Medium, Obstacle, choose};
 use crate::plan::{Bytes, Candidate, DeviceSource, Plan};
 use crate::trial::TrialSpec;
@@ -79,17 +79,7 @@ fn rehearse(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Opt
     bare.candidates = vec![candidate.clone()];
     let lab = choose(&bare).ok()?.lab;
     let folder = scratch_folder(plan.device.folder.as_deref()).ok()?;
-    let spec = TrialSpec {
-        trial: TrialId { block: 1, candidate: candidate.name.clone(), attempt: 1 },
-        seed: plan.protocol.seed,
-        candidate,
-        datasets: BTreeMap::new(),
-        phases: Vec::new(),
-        repeats: BTreeMap::new(),
-        limit: LIMIT,
-        calibration: None,
-        drawn: None,
-    };
+    let spec = TrialSpec::without_work(candidate, plan.protocol.seed, LIMIT);
     let mut last = String::new();
     let mut watch = |event| {
         if let Event::StepStarted { step } = event

@@ -40,6 +40,23 @@ pub struct TrialSpec {
     pub calibration: Option<Grid>,
 }
 
+impl TrialSpec {
+    /// The first trial of a candidate, with no work to do.
+    pub fn without_work(candidate: Candidate, seed: u64, limit: Duration) -> Self {
+        TrialSpec {
+            trial: TrialId { block: 1, candidate: candidate.name.clone(), attempt: 1 },
+            seed,
+            candidate,
+            datasets: BTreeMap::new(),
+            phases: Vec::new(),
+            repeats: BTreeMap::new(),
+            limit,
+            drawn: None,
+            calibration: None,
+        }
+    }
+}
+
 /// What a trial meets that a machine like the plan's would have a little differently: the same for all candidates of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Drawn {
