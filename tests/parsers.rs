@@ -6,12 +6,18 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
 
+use std::io::Write;
 use std::path::Path;
 use std::sync::LazyLock;
 
 use fsverdict::cli::with_vocabulary;
+use fsverdict::device::trace::{Flags, Reader, TraceWriter, Traced};
+use fsverdict::device::{Action, Device, Model, built_in};
+use fsverdict::fleet::{Fleet, On, open_pack};
 use fsverdict::journal::Run;
+use fsverdict::lab::is_kernel_package;
 use fsverdict::plan::{Overrides, Plan, digest, presets, read_with};
+use fsverdict::report::{Format, Report, plan_in_page, write};
 use fsverdict::verdict::Deliberation;
 use fsverdict::workload::adapter;
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
@@ -166,6 +172,100 @@ targets! {
         guest::talks(bytes, &guest::memory());
     };
     virtio_requests: vec![guest::memory()], |bytes: &[u8]| guest::talks(&guest::conversation(12), bytes);
+    page_with_a_plan: vec![page()], |bytes: &[u8]| {
+        if let Ok(text) = plan_in_page(&String::from_utf8_lossy(bytes)) {
+            read_plan(&text, &[]);
+        }
+    };
+    pack_of_files: vec![archive()], |bytes: &[u8]| {
+        let _ = in_file(&compressed(bytes), open_pack);
+    };
+    pack: vec![compressed(&archive())], |bytes: &[u8]| {
+        let _ = in_file(bytes, open_pack);
+    };
+    model: built_in().iter().map(|model| model.toml.as_bytes().to_vec()).collect(), |bytes: &[u8]| {
+        match Model::read(&String::from_utf8_lossy(bytes), "mine.toml", None) {
+            Ok(model) => drop(Device::new(&model, 64 << 30, 1)),
+            Err(error) => assert!(error.to_string().len() < 15_000),
+        }
+    };
+    inventory: vec![SITES.as_bytes().to_vec()], |bytes: &[u8]| {
+        if let Err(error) = in_file(bytes, |path| Fleet::from_inventory(path, On::Ssh)) {
+            assert!(error.to_string().len() < 15_000);
+        }
+    };
+    trace_of_a_device: vec![trace()], |bytes: &[u8]| {
+        if let Ok(reader) = Reader::new(bytes) {
+            assert!(reader.take_while(Result::is_ok).count() < 1 << 24);
+        }
+    };
+    kernel_package: vec![package()], |bytes: &[u8]| {
+        let _ = in_file(bytes, is_kernel_package);
+    };
+}
+
+const SITES: &str = r#"
+[[site]]
+name = "left"
+ssh = "me@left"
+device = "/dev/disk/by-id/left"
+erase = "serial 1"
+[[site]]
+name = "right"
+node = "rack4-07"
+program = "/opt/fsverdict"
+folder = "/srv/runs"
+"#;
+
+/// As much of a run's page as its plan takes, and what stands around it.
+fn page() -> Vec<u8> {
+    let mut page = Vec::new();
+    write(&Report::new(&PLAN, &RUN, None), Format::Html, &mut page).unwrap();
+    let page = String::from_utf8(page).unwrap();
+    let begins = page.find("<pre id=\"plan\"").unwrap();
+    let ends = begins + page[begins..].find("</pre>").unwrap();
+    page[begins - 1000..ends + 1000].as_bytes().to_vec()
+}
+
+/// A plan and the beginning of a journal, as a pack has them.
+fn archive() -> Vec<u8> {
+    let mut archive = tar::Builder::new(Vec::new());
+    for (name, content) in [("plan.json", RECORDED.as_bytes().to_vec()), ("journal.jsonl", beginning(6))] {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(content.len() as u64);
+        header.set_mode(0o644);
+        archive.append_data(&mut header, Path::new("run").join(name), content.as_slice()).unwrap();
+    }
+    archive.into_inner().unwrap()
+}
+
+fn compressed(bytes: &[u8]) -> Vec<u8> {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(bytes).unwrap();
+    packer.finish().unwrap()
+}
+
+/// Some requests as they are recorded.
+fn trace() -> Vec<u8> {
+    let mut writer = TraceWriter::new(Vec::new(), 1 << 20).unwrap();
+    for at in 0..300_u64 {
+        let operation = [Action::Read, Action::Write, Action::Flush][(at % 3) as usize];
+        let (submitted_ns, completed_ns) = (at * 1000, Some(at * 1000 + 700));
+        let record =
+            Traced { submitted_ns, completed_ns, operation, sector: at * at, sectors: 8, flags: Flags(0) };
+        writer.record(&record).unwrap();
+    }
+    writer.finish().unwrap().0
+}
+
+/// A Debian package's beginning.
+fn package() -> Vec<u8> {
+    let mut bytes = b"!<arch>\n".to_vec();
+    for (name, size) in [("debian-binary", 4), ("control.tar.xz", 102), ("data.tar.xz", 1000)] {
+        bytes.extend_from_slice(format!("{name:<16}{:<32}{size:<10}`\n", "0").as_bytes());
+        bytes.resize(bytes.len() + size, b'x');
+    }
+    bytes
 }
 
 /// What a guest says to its modelled device, and the memory that it shows it.
@@ -329,6 +429,6 @@ fn understood(name: &str, bytes: &[u8]) {
 fn in_file<T>(bytes: &[u8], read: impl FnOnce(&Path) -> T) -> T {
     let memory = rustix::fs::memfd_create("parsers", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
     let mut file = std::fs::File::from(memory);
-    std::io::Write::write_all(&mut file, bytes).unwrap();
+    file.write_all(bytes).unwrap();
     read(Path::new(&format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file))))
 }

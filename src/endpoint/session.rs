@@ -259,15 +259,20 @@ fn in_guest(regions: &[(u64, u64, u64)], address: u64) -> u64 {
 }
 
 /// Maps the guest's memory: each region is an address in the guest, a size, the address its host has for it, and
-/// where it begins in a file.
+/// where it begins in a file. What a file does not have cannot be looked at without being ended (SIGBUS, mmap(2)).
 fn map(payload: &[u8], files: Vec<OwnedFd>) -> Result<GuestMemoryMmap, EndpointError> {
-    let regions = files.into_iter().enumerate().map(|(index, file)| {
-        // What is taken from a file that is mapped ends whoever looks there (SIGBUS, mmap(2)): not of one that can be sealed.
+    let region = |(index, file): (usize, OwnedFd)| {
+        // Nor is it to be taken from a file later: not from one that can be sealed.
         let _ = rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK);
         let at = 8 + 32 * index;
         let (address, size, begins) =
             (u64_at(payload, at), u64_at(payload, at + 8), u64_at(payload, at + 24));
-        (GuestAddress(address), size as usize, Some(FileOffset::new(File::from(file), begins)))
-    });
-    GuestMemoryMmap::from_ranges_with_files(regions.collect::<Vec<_>>()).map_err(EndpointError::memory)
+        let has = u64::try_from(rustix::fs::fstat(&file).map_err(std::io::Error::from)?.st_size).unwrap_or(0);
+        if begins.checked_add(size).is_none_or(|end| end > has) {
+            return Err(EndpointError::memory(format!("{size} bytes from {begins} on of a file of {has}")));
+        }
+        Ok((GuestAddress(address), size as usize, Some(FileOffset::new(File::from(file), begins))))
+    };
+    let regions = files.into_iter().enumerate().map(region).collect::<Result<Vec<_>, _>>()?;
+    GuestMemoryMmap::from_ranges_with_files(regions).map_err(EndpointError::memory)
 }

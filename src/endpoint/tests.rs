@@ -195,6 +195,18 @@ fn descriptors_that_nobody_asked_for_are_closed() {
 }
 
 #[test]
+fn memory_that_its_file_does_not_have_is_refused() {
+    for (size, begins) in
+        [(MEMORY + 1, 0), (MEMORY, 4096), (4096, 0x00d2_0000_0000_0000), (4096, u64::MAX - 4095)]
+    {
+        let guest = Guest::new("ideal");
+        guest.say(&message(5, &[1, 0, size, 0, begins]), &[guest.memory.as_fd()]);
+        let told = guest.device.join().unwrap().unwrap_err();
+        assert!(matches!(&told, EndpointError::Memory(reason) if reason.contains("of a file of")), "{told}");
+    }
+}
+
+#[test]
 fn memory_that_can_be_sealed_does_not_shrink() {
     let mut guest = Guest::new("ideal");
     guest.say(&message(1, &[]), &[]);

@@ -35,6 +35,7 @@ pub use guest::main as guest;
 pub use hidden::{hidden_from, lacking};
 pub use launch::main as launch;
 pub use medium::{Medium, Way};
+pub use vm::is_kernel_package;
 
 /// Who is handed events as they come.
 pub type Watch<'a> = &'a mut dyn FnMut(Event);

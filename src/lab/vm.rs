@@ -39,6 +39,7 @@ use super::{Intent, Lab, LabError, Medium, Obstacle, Watch};
 use accelerator::{Accelerator, KVM, remembered};
 pub(super) use enter::{DESCRIPTION, EVENTS, MACHINE, enter_root};
 pub(super) use error::KernelFileError;
+pub use package::is_kernel_package;
 
 const HABITS: Habits =
     Habits { disks: [DISK, "/dev/vdb"], devices: Devices::BareAndKvm, timed: true, same_clock: false };

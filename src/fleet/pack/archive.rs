@@ -8,9 +8,10 @@ use std::path::{Component, Path};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use rustix::fs::{CWD, OFlags};
 use tar::{Archive, Builder, Entry, EntryType, Header};
 
-use crate::journal::{FILE_NAME, JournalError, Record, Run};
+use crate::journal::{FILE_NAME, JournalError, Links, Record, Run, open_regular};
 use crate::plan::Plan;
 use crate::study::PLAN_FILE;
 
@@ -58,7 +59,7 @@ pub(super) fn write(path: &Path, name: &str, plan: &Plan, records: &[Record]) ->
 pub fn open(path: &Path) -> Result<(Plan, Run), PackError> {
     let wrong = |reason: String| PackError::NotAPack { path: path.to_owned(), reason };
     let io = |error: std::io::Error| wrong(error.to_string());
-    let file = File::open(path).map_err(io)?;
+    let file = open_regular(CWD, path, OFlags::RDONLY, Links::Follow).map_err(io)?;
     let longest = LONGEST_PLAN + LONGEST_JOURNAL + (1 << 20);
     let mut archive = Archive::new(GzDecoder::new(BufReader::new(file)).take(longest));
     // As they are: else names longer than a header would be read into memory, however long.

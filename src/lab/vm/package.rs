@@ -30,7 +30,7 @@ const HEAD: usize = 60;
 /// The folder a kernel's package is unpacked in; none where it is only looked at and was not before.
 pub(super) fn unpacked(path: &Path, walls: Walls, intent: Intent) -> Result<Option<PathBuf>, LabError> {
     let failed = |source| KernelFileError::Read { path: path.to_owned(), source };
-    if !is_package(path).map_err(failed)? {
+    if !is_kernel_package(path).map_err(failed)? {
         let reason = "it is no Debian package".to_owned();
         return Err(KernelFileError::Unpack { path: path.to_owned(), reason }.into());
     }
@@ -79,7 +79,7 @@ fn text(path: &Path) -> String {
 }
 
 /// Whether a file begins as a Debian package does (deb(5)) and has data; nothing of them is unpacked.
-fn is_package(path: &Path) -> std::io::Result<bool> {
+pub fn is_kernel_package(path: &Path) -> std::io::Result<bool> {
     if !path.metadata()?.is_file() {
         return Ok(false);
     }
