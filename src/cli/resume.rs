@@ -57,6 +57,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
 /// trial left.
 fn refused(plan: &Plan, error: &SessionError) -> CliError {
     let of_device = matches!((&plan.device.source, error), (DeviceSource::Path(_), SessionError::Disk(_)));
-    let what = "\nhint: the last trial of a run leaves its filesystem on the device, an interrupted one, too";
+    let what = "\nhint: the last trial of a run leaves its filesystem on the device, an interrupted one, too; whether this is it, nobody but you can tell: look at it first";
     CliError::failed(format!("{error}{}", if of_device { what } else { "" }))
 }

@@ -77,6 +77,13 @@ impl Console {
         })
     }
 
+    /// Whether a kernel said that its host gave it no memory to begin with (`setup_physmem` of arch/um).
+    pub(super) fn was_refused_memory(&self) -> bool {
+        let _ = self.ended.recv_timeout(PATIENCE);
+        let refused = |line: &String| line.contains("setup_physmem") && line.contains("failed");
+        self.kept.lock().is_ok_and(|kept| kept.last.iter().any(refused))
+    }
+
     /// The reason, followed by what was said.
     pub(super) fn after(&self, reason: &str) -> String {
         let _ = self.ended.recv_timeout(PATIENCE);

@@ -140,7 +140,7 @@ pub(super) fn drive(
                                 step.clone_from(begun);
                                 console.forget();
                             }
-                            Event::Command(record) => felled |= was_killed(record),
+                            Event::Command(record) => felled |= was_killed(record, stops.natively),
                             _ => {}
                         }
                         watch(event);
@@ -181,7 +181,9 @@ pub(super) fn drive(
         return Err(std::io::Error::other(format!("{said}\nhint: {HINT}")));
     }
     let failed = reported.as_ref().is_some_and(|(status, ..)| *status == Status::Failed);
-    let killed = failed && felled
+    let starved = reported.is_none() && step.is_empty() && console.was_refused_memory();
+    let killed = starved
+        || failed && felled
         || reported.is_none()
             && (signal(ended).is_some()
                 || ended.is_some() && console.has_panic()
@@ -189,9 +191,11 @@ pub(super) fn drive(
                 || ended.is_some_and(|status| status.success()) && !step.is_empty()
                 || held.is_some());
     let from_outside = held.is_some() || signal(ended).is_some_and(|signal| FROM_OUTSIDE.contains(&signal));
-    let unheard = killed && from_outside && step.is_empty();
+    let unheard = starved || killed && from_outside && step.is_empty();
     let told = reported.map(|(status, reason, hint)| match felled && status == Status::Failed {
-        true => (status, format!("a program of the trial was ended from outside (signal 9): {reason}"), hint),
+        true => {
+            (status, format!("a program of the trial was ended from outside, or crashed: {reason}"), hint)
+        }
         false => (status, reason, hint),
     });
     let (status, reason, hint) = told.unwrap_or_else(|| {
@@ -234,10 +238,13 @@ fn how_it_ended(status: Option<ExitStatus>) -> String {
     }
 }
 
-/// Whether somebody, the kernel that ran out of memory say, took a program of a trial away: none does that to itself.
-fn was_killed(record: &CommandRecord) -> bool {
+/// Whether somebody, the kernel that ran out of memory say, took a program of a trial away: none does that to itself. A guest's
+/// kernel that is a process takes one whose own process on this machine was ended for one that used memory it does not have.
+fn was_killed(record: &CommandRecord, natively: bool) -> bool {
     const KILL: i32 = 9;
-    record.signal == Some(KILL) || record.exit == Some(128 + KILL)
+    const SEGMENTATION_FAULT: i32 = 11;
+    let by = |signal: i32| record.signal == Some(signal) || record.exit == Some(128 + signal);
+    by(KILL) || !natively && by(SEGMENTATION_FAULT)
 }
 
 /// The signal that ended it, or what the warden reported as 128 and the signal.

@@ -140,6 +140,16 @@ pub enum MediumError {
     Io(#[from] std::io::Error),
 }
 
+impl MediumError {
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            MediumError::Image(error) => error.hint(),
+            MediumError::Refused(refusal) => refusal.hint(),
+            MediumError::Io(_) => None,
+        }
+    }
+}
+
 impl Medium {
     pub(super) fn attach(&self) -> Result<Attachment, MediumError> {
         match self {
@@ -156,12 +166,13 @@ impl Medium {
         }
     }
 
-    /// Whether what a trial writes still has room where a scratch image lies: others may have filled that disk meanwhile, which
-    /// says nothing about a candidate that failed for it.
-    pub fn has_room(&self) -> Result<(), ImageError> {
+    /// Whether a candidate had what it was to be tried on: others may have filled the disk that a scratch image lies on
+    /// meanwhile, or taken the device away, which says nothing about a candidate that failed for it.
+    pub fn is_there(&self) -> Result<(), MediumError> {
         match self {
-            Medium::Image { folder, size, room } => image::look(Some(folder), *size, *room),
-            _ => Ok(()),
+            Medium::Image { folder, size, room } => Ok(image::look(Some(folder), *size, *room)?),
+            Medium::Device { hold, .. } => Ok(hold.check(&Root::default()).map(drop)?),
+            Medium::Modelled { .. } | Medium::Folders { .. } => Ok(()),
         }
     }
 
@@ -216,10 +227,11 @@ impl Medium {
         }
     }
 
-    /// The same medium once a trial has written to it: what is on it now is ours.
-    pub fn after_first_write(self) -> Self {
+    /// The same medium once a trial has written to it: what is on it now is ours, and stays as it is until the next trial.
+    pub fn after_trial(self, ended_well: bool) -> Self {
         match self {
             Medium::Device { ticket, hold, cautions, facts } => {
+                hold.remember(ended_well);
                 Medium::Device { ticket: ticket.after_first_write(), hold, cautions, facts }
             }
             other => other,

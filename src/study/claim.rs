@@ -100,6 +100,9 @@ fn cleared(path: &Path, needed: u64, erase: Option<&str>) -> Result<Medium, Refu
     }
     let cautions = cleared.cautions().to_vec();
     let (ticket, hold) = cleared.into_ticket()?;
+    if let Some(inode) = ticket.file_below() {
+        facts.insert("device.file_below".to_owned(), format!("inode {inode}"));
+    }
     Ok(Medium::Device { ticket, hold: hold.into(), cautions, facts })
 }
 

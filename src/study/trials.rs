@@ -133,7 +133,7 @@ impl Study<'_> {
     /// Records the end of a trial, or gives it back to be done again.
     fn end<'a>(&mut self, task: Task<'a>, end: TrialEnd) -> Result<Option<Task<'a>>, SessionError> {
         let id = &task.id;
-        self.medium = self.medium.clone().after_first_write();
+        self.medium = self.medium.clone().after_trial(end.status == Status::Ok && !end.killed);
         let killed = end.killed && task.killed.is_some();
         let killed = killed && !end.unheard;
         let seen = Surroundings { stopped: end.stopped, killed, ..self.watcher.end(task.own_bytes) };
@@ -148,20 +148,18 @@ impl Study<'_> {
         }
         if end.unheard {
             let text = format!(
-                "{} was ended from outside again before it asked for anything: {}\nhint: see who ended it (`dmesg` names what ran out of memory)",
+                "{} was ended from outside again before it asked for anything: {}\nhint: see who ended it, or refused it memory (`dmesg` names what ran out of memory; `ulimit -v`)",
                 id.candidate, end.reason
             );
             return Err(LabError::Machine(text).into());
         }
         let TrialEnd { status, reason, mut hint, wall, .. } = end;
         if status == Status::Failed
-            && let Err(error) = self.medium.has_room()
+            && let Err(error) = self.medium.is_there()
         {
             let hint = error.hint().map_or(String::new(), |hint| format!("\nhint: {hint}"));
-            let text = format!(
-                "a trial of {} failed, and there is no room for it any more: {error}{hint}",
-                id.candidate
-            );
+            let text =
+                format!("a trial of {} failed, and what it needs is not there: {error}{hint}", id.candidate);
             return Err(LabError::Host(text).into());
         }
         if killed && hint.is_empty() {

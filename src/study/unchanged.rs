@@ -5,13 +5,15 @@ use crate::journal::{Facts, Header};
 use crate::plan::{Plan, digest};
 
 /// Facts that must be as they were: another kernel, processor or device makes other numbers of the same filesystem.
-const BINDING: [(&str, &str); 7] = [
+const BINDING: [(&str, &str); 9] = [
     ("lab.kernel_release", "kernel of the guest"),
     ("kernel.machine", "architecture"),
     ("cpu.model", "processor"),
     ("cpu.count", "number of processors"),
     ("device.kind", "kind of device"),
     ("device.identity", "device"),
+    ("device.model", "model of the device"),
+    ("device.file_below", "file below the loop device"),
     ("device.size", "size of the device"),
 ];
 /// Natively this one, too; a guest has its own.
@@ -79,6 +81,7 @@ mod tests {
         let mut run = Run::read(&plan, std::path::Path::new(&format!("{folder}journal.jsonl"))).unwrap();
         run.header.plan_digest = crate::plan::digest(&plan);
         run.header.environment.insert("device.identity".to_owned(), "disk-1".to_owned());
+        run.header.environment.insert("device.file_below".to_owned(), "inode 7".to_owned());
         let seen = |run: &Run, plan: &Plan, fact: &str, value: &str| {
             let mut now = run.header.environment.clone();
             now.extend(Facts::from([(fact.to_owned(), value.to_owned())]));
@@ -94,6 +97,12 @@ mod tests {
                 "",
             ),
             ("device.identity", "disk-2", "another device: it was disk-1, and is disk-2 now", ""),
+            (
+                "device.file_below",
+                "inode 8",
+                "another file below the loop device: it was inode 7, and is inode 8 now",
+                "",
+            ),
             ("kernel.release", "7.0", "", "kernel.release: it was 6.18.44-fc-v669, and is 7.0 now"),
             ("tool.mkfs.xfs", "7", "", "tool.mkfs.xfs: it was mkfs.xfs version 6.1.0, and is 7 now"),
             ("fsverdict.version", "9", "", "fsverdict.version: it was 0.1.0, and is 9 now"),

@@ -5,8 +5,11 @@
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::sync::Mutex;
 
 use rustix::fs::{Advice, Mode, OFlags, fadvise};
+use xxhash_rust::xxh3::Xxh3Default;
 
 use super::lock::Lock;
 use super::refusal::Refusal;
@@ -15,11 +18,18 @@ use super::{check_tables, writers};
 use crate::host::block_device::BlockDevice;
 use crate::host::root::Root;
 
+/// Where whoever takes a device for his own writes first and last, in bytes: superblocks (that of btrfs lies at 64 KiB), headers,
+/// and both tables of partitions.
+const HEAD: usize = 128 << 10;
+const END: usize = 64 << 10;
+
 /// A device kept open, but claimed by nobody: mkfs and mount can have it.
 #[derive(Debug)]
 pub struct Hold {
     ticket: Ticket,
     file: File,
+    /// Digest of what the last trial left at both ends, where that is known.
+    left: Mutex<Option<u64>>,
     _lock: Option<Lock>,
 }
 
@@ -34,7 +44,7 @@ impl Hold {
     pub(super) fn instead_of(claimed: File, ticket: &Ticket, lock: Option<Lock>) -> Result<Self, Refusal> {
         let file = reopen(&claimed, OFlags::empty()).map_err(|error| ticket.cannot_open(error))?;
         drop(claimed);
-        Ok(Hold { ticket: ticket.clone(), file, _lock: lock })
+        Ok(Hold { ticket: ticket.clone(), file, left: Mutex::new(None), _lock: lock })
     }
 
     pub fn check(&self, root: &Root) -> Result<BlockDevice, Refusal> {
@@ -56,11 +66,38 @@ impl Hold {
         Ok(device)
     }
 
-    /// The same, and that nobody writes to it or has put something else on its bytes: to be asked outside of cells,
-    /// where everybody can be seen.
+    /// The same, and that nobody writes to it, has put something else on its bytes, or wrote to it since a trial
+    /// [left it](Self::remember): to be asked outside of cells, where everybody can be seen.
     pub fn check_unused(&self, root: &Root) -> Result<(), Refusal> {
         let device = self.check_free(root)?;
-        check_tables(root, &device, 0).map(drop)
+        check_tables(root, &device, 0)?;
+        let left = self.left.lock().ok().and_then(|left| *left);
+        if left.is_some() && self.ends().ok() != left {
+            return Err(Refusal::changed(&device, "somebody has written to it since the last trial ended"));
+        }
+        Ok(())
+    }
+
+    /// Notes how a trial has left the device: before the next one it must still be so. After a trial that was ended from
+    /// outside its mount may go on writing for a moment, and nothing is known.
+    pub fn remember(&self, ended_well: bool) {
+        let found = if ended_well { self.ends().ok() } else { None };
+        if let Ok(mut left) = self.left.lock() {
+            *left = found;
+        }
+    }
+
+    fn ends(&self) -> std::io::Result<u64> {
+        let _ = fadvise(&self.file, 0, None, Advice::DontNeed);
+        let size = usize::try_from(self.ticket.size).unwrap_or(usize::MAX);
+        let (mut head, mut end) = (vec![0; HEAD.min(size)], vec![0; END.min(size)]);
+        self.file.read_exact_at(&mut head, 0)?;
+        let begins = size - end.len();
+        self.file.read_exact_at(&mut end, begins as u64)?;
+        let mut digest = Xxh3Default::new();
+        digest.update(&head);
+        digest.update(&end);
+        Ok(digest.digest())
     }
 }
 

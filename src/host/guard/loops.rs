@@ -60,6 +60,12 @@ pub(super) struct Loop {
     size: u64,
 }
 
+/// The path of a loop device's file, as the kernel names it.
+pub(super) fn file_of(root: &Root, device: &BlockDevice) -> Option<PathBuf> {
+    let file = root.path(format!("sys/dev/block/{}/loop/backing_file", device.number));
+    read_trimmed(&file).map(PathBuf::from)
+}
+
 pub(super) fn attached(root: &Root) -> io::Result<Vec<Loop>> {
     let mut found = Vec::new();
     for name in names_in(&root.path("sys/class/block")) {

@@ -1,6 +1,7 @@
 //! What was cleared, in a form that can be handed to another process, and checked there right before the first write.
 
 use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -90,7 +91,24 @@ impl Ticket {
         if backing(held) != self.backing {
             return Err(Refusal::changed(&device, "it shows another file, or another part of its file"));
         }
+        if self.is_cut_short(root, &device) {
+            return Err(Refusal::changed(&device, "the file it shows has become shorter than the device"));
+        }
         Ok(device)
+    }
+
+    /// Whether the file of a loop device lacks bytes that the device has; where no name leads to that file nobody can tell.
+    fn is_cut_short(&self, root: &Root, device: &BlockDevice) -> bool {
+        let Some((filesystem, inode, _, offset)) = self.backing else { return false };
+        let Some(path) = super::loops::file_of(root, device) else { return false };
+        let found = std::fs::symlink_metadata(path).ok();
+        let file = found.filter(|found| found.is_file() && (found.dev(), found.ino()) == (filesystem, inode));
+        file.is_some_and(|file| file.len() < offset.saturating_add(self.size))
+    }
+
+    /// The inode of a loop device's file: another one is another device, which bears no other name.
+    pub fn file_below(&self) -> Option<u64> {
+        self.backing.filter(|(_, _, raw_device, _)| *raw_device == 0).map(|(_, inode, ..)| inode)
     }
 
     fn check_contents(&self, device: &BlockDevice, held: &File) -> Result<(), Refusal> {
