@@ -1,25 +1,27 @@
 //! `--format markdown`: the outcome and its tables, to be pasted into a pull request, an issue or a forum.
 
-use super::across::Across;
-use super::matrix::{Cell, Mark, Matrix, Spread};
+use super::across;
+use super::matrix::{Cell, Matrix, Spread};
 use super::number::{fixed, percent, times};
 use super::text::{count, one_line};
 use super::text_table::TextTable;
 use super::to_use::LEAD;
-use super::{Report, factors, findings, sentence, sites};
+use super::{Report, factors, findings, harness, sentence, sites};
 use crate::journal::CandidateStatus;
+use crate::verdict::Mark;
 
 pub(super) fn render(report: &Report<'_>) -> String {
-    let mut page = format!("## {}\n\n{}\n\n", escaped(&report.run.header.title), escaped(&report.sentence));
+    let mut page =
+        format!("## {}\n\n{}\n\n", escaped(&report.judged.run.header.title), escaped(&report.sentence));
     if let Some(matrix) = &report.picture {
         page.push_str(&table(matrix));
         page.push_str(&legend(report, matrix));
     }
-    let missing = report.candidates.iter().filter(|entry| entry.status != CandidateStatus::Ok);
+    let missing = report.judged.candidates.iter().filter(|entry| entry.status != CandidateStatus::Ok);
     let mut rows = String::new();
     for entry in missing {
-        let status = entry.fared();
-        let mut why = escaped(&entry.reason);
+        let status = sentence::fared(entry);
+        let mut why = escaped(&sentence::why(entry));
         if !entry.hint.is_empty() {
             why.push_str(&format!(" ({})", escaped(entry.hint)));
         }
@@ -62,15 +64,19 @@ pub(super) fn text_table(table: &TextTable, words: &[&str]) -> String {
 /// What a plan that repeats a study has of its own.
 fn repeated(report: &Report<'_>) -> String {
     let mut text = String::new();
-    let across: Vec<TextTable> = report.across.iter().flat_map(Across::tables).collect();
-    for table in
-        across.iter().chain(&report.beside).chain(&sites::table(report, false)).chain(&report.of_study)
+    let across: Vec<TextTable> =
+        report.across.iter().flat_map(|across| across::tables(&across.found)).collect();
+    for table in across
+        .iter()
+        .chain(&report.beside)
+        .chain(&sites::table(&report.judged, false))
+        .chain(&report.of_study)
     {
         text.push_str(&format!("{}\n\n{}\n", escaped(&table.title), text_table(table, &[])));
     }
-    let found = findings::in_words(report);
+    let found = findings::in_words(&report.judged);
     if !found.is_empty() {
-        text.push_str(&format!("### Then and now\n\n{}\n\n", escaped(&findings::standing(report))));
+        text.push_str(&format!("### Then and now\n\n{}\n\n", escaped(&findings::standing(&report.judged))));
         text.push_str("| finding | then | now | holds? |\n|:--|:--|:--|:--|\n");
         for found in found {
             let [finding, source, then, now, why] =
@@ -131,14 +137,14 @@ fn legend(report: &Report<'_>, matrix: &Matrix) -> String {
         Spread::Range => ", ± half the range from least to most",
         Spread::Unknown => "",
     };
-    let sizes = match report.sample_sizes() {
+    let sizes = match report.judged.sample_sizes() {
         Some((1, 1)) | None => "one trial each".to_owned(),
         Some((few, many)) if few == many => format!("mean of {}", count(few, "trial")),
         Some((few, many)) => format!("mean of {few} to {many} trials, side by side within blocks"),
     };
-    let tie = percent(report.plan.protocol.tie);
-    let metric = escaped(&report.plan.goal.metric);
-    let marks = if report.verdict.refused.is_some() {
+    let tie = percent(report.judged.plan.protocol.tie);
+    let metric = escaped(&report.judged.plan.goal.metric);
+    let marks = if report.judged.verdict.refused.is_some() {
         String::new()
     } else {
         format!(" ► best of its phase, ≈ within {tie} of it.")
@@ -147,24 +153,24 @@ fn legend(report: &Report<'_>, matrix: &Matrix) -> String {
 }
 
 fn foot(report: &Report<'_>) -> String {
-    let header = &report.run.header;
+    let header = &report.judged.run.header;
     let mut text = format!(
         "- **Trials**: {}\n- **Lab**: {}\n- **Fidelity**: {}\n",
-        sentence::tally(report),
+        sentence::tally(&report.judged),
         escaped(&header.lab),
         escaped(&header.fidelity)
     );
-    if let Some(reason) = &report.run.finished {
+    if let Some(reason) = &report.judged.run.finished {
         text.push_str(&format!("- **Ended**: {}\n", escaped(reason)));
     }
     if let Some(noise) = &report.noise {
         text.push_str(&format!("- **Noise**: {}\n", escaped(noise)));
     }
-    if let Some(factors) = factors::sentence(report) {
+    if let Some(factors) = factors::sentence(&report.judged) {
         text.push_str(&format!("- **Options**: {}\n", escaped(&factors)));
     }
-    if let Some(harness) = report.harness {
-        text.push_str(&format!("- **Harness**: {}\n", harness.sentence()));
+    if let Some(harness) = report.judged.harness {
+        text.push_str(&format!("- **Harness**: {}\n", harness::sentence(&harness)));
     }
     for note in &report.notes {
         text.push_str(&format!("- **Caution**: {}\n", escaped(&note.line())));

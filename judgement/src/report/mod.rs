@@ -41,11 +41,10 @@ mod words;
 use std::io;
 
 pub use compare::{ComparisonReport, write_comparison};
-pub use devices::{DeviceReport, Source, write_devices};
-pub use harness::Harness;
+pub use devices::{DeviceReport, write_devices};
 pub use html::{LONGEST_PAGE, NoPlan, plan_in_page};
 pub use json::SCHEMA as JSON_SCHEMA;
-pub use model::{CandidateEntry, PhaseEntry, Report, TrialBasis};
+pub use model::Report;
 pub use notes::Note;
 pub use requests::Requests;
 pub use terminal::TerminalLook;

@@ -3,16 +3,16 @@
 use std::io;
 
 use maud::{Markup, html};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use super::{DeviceReport, Row};
+use super::DeviceReport;
 use crate::report::csv::{cell, or_empty, unwrapped};
 use crate::report::html::{ratio, shell};
 use crate::report::markdown::{code, escaped, text_table};
 use crate::report::terminal::{Page, Tone, aligned};
 use crate::report::text::{count, one_line};
 use crate::report::{ReportError, TerminalLook};
-use crate::verdict::{Estimate, Outcome, Sites, Verdict};
+use crate::verdict::{Estimate, OnDevice, Outcome, Sites};
 
 /// Version of the JSON: raised when a field goes or changes its meaning.
 const SCHEMA: u32 = 1;
@@ -20,19 +20,19 @@ const SCHEMA: u32 = 1;
 const WORDS: [&str; 4] = ["kernel", "lab", "take", "device"];
 
 pub(super) fn terminal(report: &DeviceReport, look: TerminalLook) -> String {
-    let (mut page, signs) = Page::begin(look, &report.title);
-    page.text(if report.across.is_decided() { Tone::Good } else { Tone::Strong }, &report.sentence());
+    let (mut page, signs) = Page::begin(look, &report.found.title);
+    page.text(if report.found.across.is_decided() { Tone::Good } else { Tone::Strong }, &report.sentence());
     page.blank();
     let table = report.table();
     page.text(Tone::Faint, &table.title);
     page.lines.extend(aligned(&table, look.columns, &WORDS));
     page.blank();
-    for row in &report.rows {
+    for (row, sentence) in report.rows() {
         page.beside(
             &format!("{} ", signs.bullet),
             2,
             None,
-            &format!("{}: {} ({})", row.device, row.sentence, row.source),
+            &format!("{}: {sentence} ({})", row.device, row.source),
         );
     }
     for text in &report.cautions {
@@ -42,11 +42,11 @@ pub(super) fn terminal(report: &DeviceReport, look: TerminalLook) -> String {
 }
 
 pub(super) fn markdown(report: &DeviceReport) -> String {
-    let mut page = format!("## {}\n\n**{}**\n\n", escaped(&report.title), escaped(&report.sentence()));
+    let mut page = format!("## {}\n\n**{}**\n\n", escaped(&report.found.title), escaped(&report.sentence()));
     let table = report.table();
     page.push_str(&format!("{}\n\n{}\n", escaped(&table.title), text_table(&table, &WORDS)));
-    for row in &report.rows {
-        let (device, sentence) = (escaped(&row.device), escaped(&row.sentence));
+    for (row, sentence) in report.rows() {
+        let (device, sentence) = (escaped(&row.device), escaped(sentence));
         page.push_str(&format!("- {device}: {sentence} (`{}`)\n", code(&row.source)));
     }
     report.cautions.iter().for_each(|text| page.push_str(&format!("- {}\n", escaped(text))));
@@ -54,11 +54,11 @@ pub(super) fn markdown(report: &DeviceReport) -> String {
 }
 
 pub(super) fn html(report: &DeviceReport) -> String {
-    let title = one_line(&report.title);
+    let title = one_line(&report.found.title);
     let body = html! {
         header.opening {
-            div.title { h1 { (title) } p.kicker { "fsverdict · " (count(report.devices, "device")) } }
-            section.verdict.decided[report.across.is_decided()].undecided[!report.across.is_decided()] aria-labelledby="verdict" {
+            div.title { h1 { (title) } p.kicker { "fsverdict · " (count(report.found.devices, "device")) } }
+            section.verdict.decided[report.found.across.is_decided()].undecided[!report.found.across.is_decided()] aria-labelledby="verdict" {
                 p #verdict.sentence { (one_line(&report.sentence())) }
             }
         }
@@ -69,9 +69,9 @@ pub(super) fn html(report: &DeviceReport) -> String {
         }
         section #devices aria-labelledby="devices-title" {
             h2 #devices-title { "The devices" }
-            dl.facts { @for row in &report.rows {
+            dl.facts { @for (row, sentence) in report.rows() {
                 dt { (one_line(&row.device)) }
-                dd { (one_line(&row.sentence)) " (" (one_line(&row.source)) ": " (count(row.blocks, "block")) ", lab " (one_line(&row.lab)) ", Linux " (one_line(&row.kernel)) ", " (one_line(&row.processor)) "; " (one_line(&row.fidelity)) ")" }
+                dd { (one_line(sentence)) " (" (one_line(&row.source)) ": " (count(row.blocks, "block")) ", lab " (one_line(&row.lab)) ", Linux " (one_line(&row.kernel)) ", " (one_line(&row.processor)) "; " (one_line(&row.fidelity)) ")" }
             } }
             @if !report.cautions.is_empty() { ul { @for text in &report.cautions { li { (one_line(text)) } } } }
         }
@@ -85,21 +85,21 @@ fn picture(report: &DeviceReport) -> Markup {
             caption.unseen { "Devices by candidates" }
             thead { tr {
                 th scope="col" { "device" } th scope="col" { "kernel" } th scope="col" { "take" }
-                @for name in &report.candidates { th scope="col" { (one_line(name)) } }
+                @for name in &report.found.candidates { th scope="col" { (one_line(name)) } }
             } }
             tbody {
-                @for row in &report.rows { tr {
+                @for row in &report.found.rows { tr {
                     th scope="row" { span.name { (one_line(&row.device)) } }
                     td { (one_line(&row.kernel)) }
                     td { (row.verdict.recommended.as_deref().map_or("undecided".to_owned(), one_line)) }
-                    @for name in &report.candidates {
+                    @for name in &report.found.candidates {
                         (ratio(row.behind.iter().find(|(known, _)| known == name).map(|(_, found)| found)))
                     }
                 } }
-                @if let Some(sites) = &report.sites { tr {
-                    th scope="row" { "devices like these (n = " (report.devices) ")" } td {} td {}
-                    @for name in &report.candidates {
-                        @if *name == sites.leader { (ratio(Some(&Estimate::without_interval(1.0, report.devices)))) }
+                @if let Some(sites) = &report.found.sites { tr {
+                    th scope="row" { "devices like these (n = " (report.found.devices) ")" } td {} td {}
+                    @for name in &report.found.candidates {
+                        @if *name == sites.leader { (ratio(Some(&Estimate::without_interval(1.0, report.found.devices)))) }
                         @else { (ratio(sites.rivals.iter().find(|rival| rival.candidate == *name).map(|rival| &rival.like_these))) }
                     }
                 } }
@@ -114,7 +114,7 @@ struct Document<'a> {
     title: &'a str,
     sentence: String,
     n: usize,
-    devices: &'a [Row],
+    devices: Vec<RowPart<'a>>,
     like_these: Option<&'a Sites>,
     cautions: &'a [String],
 }
@@ -133,26 +133,37 @@ struct CandidatePart<'a> {
     behind: &'a Estimate,
 }
 
-pub(super) fn taken<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::Error> {
-    let Verdict { outcome, recommended, tied, .. } = verdict;
-    Taken { outcome: *outcome, recommended: recommended.as_deref(), tied }.serialize(serializer)
+/// A device, in the order in which its fields stand.
+#[derive(Serialize)]
+struct RowPart<'a> {
+    #[serde(flatten)]
+    row: &'a OnDevice,
+    #[serde(flatten)]
+    verdict: Taken<'a>,
+    sentence: &'a str,
+    candidates: Vec<CandidatePart<'a>>,
 }
 
-pub(super) fn by_candidate<S: Serializer>(
-    all: &[(String, Estimate)],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(all.iter().map(|(candidate, behind)| CandidatePart { candidate, behind }))
+fn row_part<'a>((row, sentence): (&'a OnDevice, &'a str)) -> RowPart<'a> {
+    let verdict = &row.verdict;
+    let recommended = verdict.recommended.as_deref();
+    let candidates = row.behind.iter().map(|(candidate, behind)| CandidatePart { candidate, behind });
+    RowPart {
+        row,
+        verdict: Taken { outcome: verdict.outcome, recommended, tied: &verdict.tied },
+        sentence,
+        candidates: candidates.collect(),
+    }
 }
 
 pub(super) fn json(report: &DeviceReport, out: &mut dyn io::Write) -> Result<(), ReportError> {
     let text = serde_json::to_string_pretty(&Document {
         schema: SCHEMA,
-        title: &report.title,
+        title: &report.found.title,
         sentence: report.sentence(),
-        n: report.devices,
-        devices: &report.rows,
-        like_these: report.sites.as_ref(),
+        n: report.found.devices,
+        devices: report.rows().map(row_part).collect(),
+        like_these: report.found.sites.as_ref(),
         cautions: &report.cautions,
     })?;
     Ok(writeln!(out, "{text}")?)
@@ -164,7 +175,7 @@ const COLUMNS: &str = "device,source,identity,kernel,lab,candidate,recommended,b
 pub(super) fn csv(report: &DeviceReport, out: &mut dyn io::Write) -> Result<(), ReportError> {
     let mut rows = ::csv::Writer::from_writer(out);
     rows.write_record(COLUMNS.split(',')).map_err(unwrapped)?;
-    for row in &report.rows {
+    for row in &report.found.rows {
         for (candidate, behind) in &row.behind {
             let taken = row.verdict.recommended.as_ref() == Some(candidate);
             let names = [&row.device, &row.source, &row.identity, &row.kernel, &row.lab, candidate];

@@ -12,7 +12,7 @@ use crate::verdict::{Relation, Standing};
 
 /// The whole comparison, folded; nothing where nothing was compared.
 pub(super) fn folded(report: &Report<'_>, index: &Index<'_>) -> Markup {
-    let mut standings: Vec<&Standing> = report.verdict.standings.iter().collect();
+    let mut standings: Vec<&Standing> = report.judged.verdict.standings.iter().collect();
     if standings.is_empty() {
         return html! {};
     }

@@ -9,18 +9,19 @@ use super::phases::chart;
 use super::then::laid_out;
 use crate::journal::Group;
 use crate::report::Report;
-use crate::report::matrix::{Cell, Mark, Matrix, Row};
+use crate::report::matrix::{Cell, Matrix, Row};
 use crate::report::number::{Scale, fixed};
 use crate::report::text::one_line;
 use crate::report::text_table::TextTable;
-use crate::verdict::{COSTS, Cost, CostColumn};
+use crate::verdict::{COSTS, Cost, CostColumn, Mark};
 
 pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
     let most = |found: &CostColumn| found.values.iter().flatten().copied().fold(0.0, f64::max);
     // Tool and kernel stand side by side to be added up.
     let is_cpu = |found: &CostColumn| ["cpu", "cpu_kernel"].contains(&found.metric.name);
-    let of_cpu = report.costs.iter().filter(|found| is_cpu(found)).map(most).fold(0.0, f64::max);
+    let of_cpu = report.judged.costs.iter().filter(|found| is_cpu(found)).map(most).fold(0.0, f64::max);
     let columns: Vec<Column<'_>> = report
+        .judged
         .costs
         .iter()
         .map(|found| {
@@ -45,7 +46,7 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
 
 /// Time against each cost, where anything is ranked.
 fn tradeoffs(report: &Report<'_>) -> Markup {
-    let found = &report.verdict.tradeoffs;
+    let found = &report.judged.verdict.tradeoffs;
     let shown = COSTS
         .into_iter()
         .filter(|cost| found.iter().filter_map(|one| one.cost(*cost)).any(|cost| cost.point > 0.0));

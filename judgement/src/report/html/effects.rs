@@ -21,8 +21,8 @@ fn reach<'a>(ratios: impl Iterator<Item = &'a Estimate>) -> f64 {
 
 /// The section; nothing where no two candidates differ in just one option.
 pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
-    let goal = report.plan.goal.metric.as_str();
-    let rows = &report.effects;
+    let goal = report.judged.plan.goal.metric.as_str();
+    let rows = &report.judged.effects;
     let ratios = || rows.iter().flat_map(|effect| effect.phases.iter().flatten());
     let reach = reach(ratios());
     let claims = ratios().any(|ratio| ratio.low.is_some());
@@ -39,7 +39,7 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
                     caption.unseen { "Effect of one option by phase, as a ratio" }
                     thead { tr {
                         th scope="col" { "from → to" }
-                        @for phase in report.headline() { th scope="col" { (one_line(&phase.name)) } }
+                        @for phase in report.judged.headline() { th scope="col" { (one_line(&phase.name)) } }
                     } }
                     tbody { @for effect in rows { (row(report, index, effect, reach)) } }
                 } }
@@ -56,7 +56,7 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
 
 /// The effects of whole factors, a strip each.
 fn factors_section(report: &Report<'_>) -> Markup {
-    let found = &report.verdict.factors;
+    let found = &report.judged.verdict.factors;
     let reach = reach(found.iter().map(|effect| &effect.ratio));
     let cell = |ratio: &Estimate, certain: bool| {
         let seen = match (certain, ratio.point < 1.0) {
@@ -93,7 +93,7 @@ fn factors_section(report: &Report<'_>) -> Markup {
                 } }
                 p.note {
                     "The line is the 95% interval of each alone; ► and ◄ mark what is certain with all of them taken together "
-                    "and larger than " (percent(report.plan.protocol.tie)) ". Edges: " (times(1.0 / reach)) "× and " (times(reach)) "×."
+                    "and larger than " (percent(report.judged.plan.protocol.tie)) ". Edges: " (times(1.0 / reach)) "× and " (times(reach)) "×."
                 }
             }
         }
@@ -109,7 +109,7 @@ fn row(report: &Report<'_>, index: &Index<'_>, option: &OptionEffect, reach: f64
             }
             @for effect in &option.phases {
                 @match effect {
-                    Some(ratio) => { (drawn(ratio, Seen::of(ratio, report.plan.protocol.tie), reach)) }
+                    Some(ratio) => { (drawn(ratio, Seen::of(ratio, report.judged.plan.protocol.tie), reach)) }
                     None => { td.none { "–" } }
                 }
             }

@@ -4,9 +4,9 @@ use maud::{Markup, html};
 
 use super::thinning::Thinned;
 use super::{carried, commands};
-use crate::report::Report;
 use crate::report::number::percent;
 use crate::report::text::one_line;
+use crate::report::{Report, harness};
 
 /// Where the method comes from: what, and where it can be read.
 const SOURCES: [(&str, &str); 4] = [
@@ -36,7 +36,7 @@ pub(super) fn section(report: &Report<'_>, thinned: Option<&Thinned>) -> Markup 
             details {
                 summary { "Plan: what was asked, to be run again" }
                 p.note { code { "fsverdict run THIS-PAGE.html" } " repeats the run; " code { "fsverdict show THIS-PAGE.html" } " prints this, to be changed." }
-                (carried::shown(report.plan))
+                (carried::shown(report.judged.plan))
             }
             details { summary { "Environment: where it ran" } (environment(report)) }
             (commands::folded(report))
@@ -53,7 +53,7 @@ fn downloads(report: &Report<'_>, thinned: Option<&Thinned>) -> Markup {
         }
         @if let Some(thinned) = thinned { p.note { "The CSV saved here holds the trials that are drawn only. " (thinned.sentence()) } }
         p.note {
-            "Run " code { (one_line(&report.run.header.id)) } ", plan digest " code { (one_line(&report.run.header.plan_digest)) } ". "
+            "Run " code { (one_line(&report.judged.run.header.id)) } ", plan digest " code { (one_line(&report.judged.run.header.plan_digest)) } ". "
             "The journal " code { (crate::journal::FILE_NAME) } " in the run's folder holds every event; this page can be made from it again with "
             code { "fsverdict report RUN --format html" } "."
         }
@@ -63,12 +63,12 @@ fn downloads(report: &Report<'_>, thinned: Option<&Thinned>) -> Markup {
 fn environment(report: &Report<'_>) -> Markup {
     html! {
         dl.facts {
-            @for (name, value) in &report.run.header.environment {
+            @for (name, value) in &report.judged.run.header.environment {
                 dt { code { (one_line(name)) } } dd { (one_line(value)) }
             }
-            @if let Some(harness) = report.harness {
+            @if let Some(harness) = report.judged.harness {
                 dt { code { "harness" } }
-                dd { (harness.sentence()) }
+                dd { (harness::sentence(&harness)) }
             }
         }
     }
@@ -82,7 +82,7 @@ fn method(report: &Report<'_>) -> Markup {
             li { b { "Randomised blocks." } " Every candidate is tried once per block, in random order, so that a machine that grows slower favours nobody. A block is thrown out only by a rule fixed in advance, never by its result." }
             li { b { "Verified." } " What was written is read back and compared, outside the clock: fast but wrong fails." }
             li { b { "Side by side." } " The leader's number is the geometric mean of its trials; everybody else's is a multiple of that, by the ratios within blocks, with the 95% interval of the multiple. Intervals exist from 3 blocks on." }
-            li { b { "Ties." } " Differences below " (percent(report.plan.protocol.tie)) " do not matter, by this plan's own word: such candidates are tied, and a tie is an answer." }
+            li { b { "Ties." } " Differences below " (percent(report.judged.plan.protocol.tie)) " do not matter, by this plan's own word: such candidates are tied, and a tie is an answer." }
         }
         p { "Where the method comes from:" }
         ul { @for (title, address) in SOURCES { li { a href=(address) rel="noreferrer" { (title) } } } }

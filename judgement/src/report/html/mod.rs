@@ -55,7 +55,7 @@ const RENEWAL: u32 = 15;
 pub(super) fn render(report: &Report<'_>) -> Result<String, ReportError> {
     let index = Index::of(report);
     let data = data::embedded(report)?;
-    let title = one_line(&report.run.header.title);
+    let title = one_line(&report.judged.run.header.title);
     let scripts = html! {
         script type="application/json" id="data" { (PreEscaped(&data.json)) }
         script type="text/plain" id="csv" { (data.csv) }
@@ -95,7 +95,8 @@ pub(super) fn shell(title: &str, renewal: Option<u32>, body: &Markup, scripts: &
 }
 
 fn parts(report: &Report<'_>, index: &Index<'_>, data: &data::Embedded) -> Markup {
-    let measured = report.with_status(CandidateStatus::Ok).count() > 0 && !report.estimates.is_empty();
+    let measured =
+        report.judged.with_status(CandidateStatus::Ok).count() > 0 && !report.judged.estimates.is_empty();
     html! {
         (opening::opening(report))
         @if let Some(across) = &report.across { (across::section(across)) }

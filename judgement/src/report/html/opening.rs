@@ -3,26 +3,26 @@
 use maud::{Markup, html};
 
 use crate::journal::{CandidateStatus, Facts, metric};
-use crate::report::across::Across;
+use crate::report::across;
 use crate::report::text::{count, one_line};
 use crate::report::to_use::LEAD;
-use crate::report::{Report, TrialBasis, sentence};
-use crate::verdict::Outcome;
+use crate::report::{Report, sentence};
+use crate::verdict::{Outcome, TrialBasis};
 
 /// Title, verdict, goal, fidelity, cautions: all of it in so few lines that the picture is seen without scrolling.
 pub(super) fn opening(report: &Report<'_>) -> Markup {
-    let header = &report.run.header;
+    let header = &report.judged.run.header;
     let (badge, class) = badge(report);
     html! {
         header.opening {
             div.title { h1 { (one_line(&header.title)) } p.kicker { "fsverdict · " (when(report)) } }
             section.verdict.(class) aria-labelledby="verdict" {
                 p.tally {
-                    b.badge { (badge) } " " (sentence::tally(report)) "."
-                    @if let Some(reason) = &report.run.finished { " Ended: " (one_line(reason)) "." }
+                    b.badge { (badge) } " " (sentence::tally(&report.judged)) "."
+                    @if let Some(reason) = &report.judged.run.finished { " Ended: " (one_line(reason)) "." }
                 }
                 p #verdict.sentence {
-                    @if let Some(across) = &report.across { (one_line(&across.headline())) }
+                    @if let Some(across) = &report.across { (one_line(&across::headline(&across.found))) }
                     @else { (one_line(&report.sentence)) }
                 }
             }
@@ -45,25 +45,27 @@ pub(super) fn opening(report: &Report<'_>) -> Markup {
 }
 
 fn badge(report: &Report<'_>) -> (&'static str, &'static str) {
-    match (report.basis, report.verdict.outcome) {
-        (TrialBasis::Blocks(_), _) if report.across.as_ref().is_some_and(Across::is_decided) => {
+    match (report.judged.basis, report.judged.verdict.outcome) {
+        (TrialBasis::Blocks(_), _)
+            if report.across.as_ref().is_some_and(|across| across.found.is_decided()) =>
+        {
             ("recommended", "decided")
         }
         (TrialBasis::Blocks(_), _) if report.across.is_some() => ("undecided", "undecided"),
-        _ if report.verdict.refused.is_some() => ("no verdict", "nothing"),
+        _ if report.judged.verdict.refused.is_some() => ("no verdict", "nothing"),
         (TrialBasis::Nothing, _) => ("no result", "nothing"),
         (TrialBasis::OpenBlock(_), _) => ("provisional", "undecided"),
         (TrialBasis::Disturbed(_), _) => ("no verdict", "nothing"),
         (_, Outcome::Recommended) => ("recommended", "decided"),
         (_, Outcome::Ranked) => ("ranked", "decided"),
-        _ if report.with_status(CandidateStatus::Ok).count() == 1 => ("measured alone", "nothing"),
+        _ if report.judged.with_status(CandidateStatus::Ok).count() == 1 => ("measured alone", "nothing"),
         (_, Outcome::Undecided) => ("undecided", "undecided"),
     }
 }
 
 fn when(report: &Report<'_>) -> String {
-    let started = report.run.header.started.strftime("%Y-%m-%d %H:%M UTC");
-    let state = match (&report.run.finished, !report.run.interrupted.is_empty()) {
+    let started = report.judged.run.header.started.strftime("%Y-%m-%d %H:%M UTC");
+    let state = match (&report.judged.run.finished, !report.judged.run.interrupted.is_empty()) {
         (Some(_), _) => "",
         (None, _) if report.live => ", still going on: this page renews itself",
         (None, true) => ", interrupted or still going on",
@@ -73,12 +75,13 @@ fn when(report: &Report<'_>) -> String {
 }
 
 fn goal(report: &Report<'_>) -> Markup {
-    let goal = &report.plan.goal;
+    let goal = &report.judged.plan.goal;
     let known = metric(&goal.metric);
-    let weights = &report.yardstick.weights;
+    let weights = &report.judged.yardstick.weights;
     let even = weights.values().all(|weight| *weight == 1.0);
     // In the order of the work; what was never measured comes last.
-    let place = |name: &str| report.phases.iter().position(|phase| phase.name == name).unwrap_or(usize::MAX);
+    let place =
+        |name: &str| report.judged.phases.iter().position(|phase| phase.name == name).unwrap_or(usize::MAX);
     let mut weighed: Vec<(&String, &f64)> = weights.iter().filter(|(_, weight)| **weight > 0.0).collect();
     weighed.sort_by_key(|(phase, _)| place(phase));
     let phases: Vec<String> = weighed

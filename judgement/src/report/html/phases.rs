@@ -9,18 +9,19 @@ use super::then::laid_out;
 use super::thinning::Thinned;
 use crate::journal::Unit;
 use crate::plan::{Phase, Work};
+use crate::report::Report;
 use crate::report::number::Scale;
 use crate::report::text::{in_lines, one_line};
 use crate::report::text_table::TextTable;
-use crate::report::{PhaseEntry, Report};
-use crate::verdict::PhaseEstimate;
+use crate::verdict::{PhaseEntry, PhaseEstimate};
 
 /// The metrics of the tables, where they were measured: the goal's own comes first.
 const SHOWN: [&str; 4] = ["durable", "returned", "throughput", "file_rate"];
 
 /// The phases of the plan, and what else the goal weighs.
 pub(super) fn section(report: &Report<'_>, index: &Index<'_>, thinned: Option<&Thinned>) -> Markup {
-    let phases: Vec<&PhaseEntry> = report.phases.iter().filter(|phase| report.is_headline(phase)).collect();
+    let phases: Vec<&PhaseEntry> =
+        report.judged.phases.iter().filter(|phase| report.judged.is_headline(phase)).collect();
     html! {
         section #phases aria-labelledby="phases-title" {
             h2 #phases-title { "Phase by phase" }
@@ -38,7 +39,7 @@ pub(super) fn section(report: &Report<'_>, index: &Index<'_>, thinned: Option<&T
 
 /// Durable against returned: who lets a program go on while the work is still to be done.
 fn buffered(report: &Report<'_>) -> Markup {
-    let both = |metric: &str| report.estimates.iter().any(|found| found.metric == metric);
+    let both = |metric: &str| report.judged.estimates.iter().any(|found| found.metric == metric);
     html! {
         @if both("returned") && both("durable") {
             article.phase #buffered {
@@ -52,7 +53,8 @@ fn buffered(report: &Report<'_>) -> Markup {
 
 /// mkfs, mount, umount, fsck and what else surrounds the work.
 pub(super) fn steps(report: &Report<'_>, index: &Index<'_>) -> Markup {
-    let steps: Vec<&PhaseEntry> = report.phases.iter().filter(|phase| !report.is_headline(phase)).collect();
+    let steps: Vec<&PhaseEntry> =
+        report.judged.phases.iter().filter(|phase| !report.judged.is_headline(phase)).collect();
     html! {
         @if !steps.is_empty() {
             section #steps aria-labelledby="steps-title" {
@@ -67,7 +69,7 @@ pub(super) fn steps(report: &Report<'_>, index: &Index<'_>) -> Markup {
 /// The results over the run's time.
 pub(super) fn drift(report: &Report<'_>) -> Markup {
     // A candidate's only trial divided by itself is a level line, whatever the machine did.
-    if report.sample_sizes().is_none_or(|(_, most)| most < 2) {
+    if report.judged.sample_sizes().is_none_or(|(_, most)| most < 2) {
         return html! {};
     }
     html! {
@@ -80,7 +82,7 @@ pub(super) fn drift(report: &Report<'_>) -> Markup {
             }
             (chart("drift", None, "", &format!(
                 "Times of {} trials relative to their candidate's median, by the time at which they began",
-                report.run.trials.len()
+                report.judged.run.trials.len()
             )))
         }
     }
@@ -96,7 +98,7 @@ pub(super) fn chart(kind: &str, phase: Option<usize>, call: &str, words: &str) -
 }
 
 fn one(report: &Report<'_>, index: &Index<'_>, phase: &PhaseEntry) -> Markup {
-    let planned = report.plan.phases.iter().find(|planned| planned.name == phase.name);
+    let planned = report.judged.plan.phases.iter().find(|planned| planned.name == phase.name);
     let name = one_line(&phase.name);
     html! {
         article.phase {
@@ -104,10 +106,10 @@ fn one(report: &Report<'_>, index: &Index<'_>, phase: &PhaseEntry) -> Markup {
                 h3 { (name) }
                 @if let Some(planned) = planned { p.work { (work(planned)) } }
             }
-            @if index.measured.iter().all(|candidate| index.get(candidate, &phase.name, "durable").is_none() && index.get(candidate, &phase.name, &report.plan.goal.metric).is_none()) {
+            @if index.measured.iter().all(|candidate| index.get(candidate, &phase.name, "durable").is_none() && index.get(candidate, &phase.name, &report.judged.plan.goal.metric).is_none()) {
                 p.none { "Not measured for any candidate." }
             } @else {
-                (chart("phase", report.phases.iter().position(|known| known == phase), "", &format!("Every trial of {name}, by candidate; the table below has the numbers")))
+                (chart("phase", report.judged.phases.iter().position(|known| known == phase), "", &format!("Every trial of {name}, by candidate; the table below has the numbers")))
                 details { summary { "Numbers of " (name) } (table(report, index, phase)) }
             }
         }
@@ -127,7 +129,7 @@ fn work(phase: &Phase) -> Markup {
 }
 
 fn table(report: &Report<'_>, index: &Index<'_>, phase: &PhaseEntry) -> Markup {
-    let goal = report.plan.goal.metric.as_str();
+    let goal = report.judged.plan.goal.metric.as_str();
     let mut metrics: Vec<&str> = vec![goal];
     metrics.extend(SHOWN.into_iter().filter(|shown| *shown != goal));
     let columns: Vec<(&str, Scale)> = metrics

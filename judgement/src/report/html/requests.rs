@@ -61,10 +61,13 @@ fn peak<'a>(values: impl IntoIterator<Item = &'a f64>) -> f64 {
 
 /// The phases of the trial that is pictured, and when each began.
 fn phases<'a>(report: &Report<'a>, one: &Requests) -> Vec<(&'a str, f64)> {
-    let trial =
-        report.trials.iter().find(|trial| trial.id.candidate == one.candidate && trial.id.block == one.block);
+    let trial = report
+        .judged
+        .trials
+        .iter()
+        .find(|trial| trial.id.candidate == one.candidate && trial.id.block == one.block);
     let began = |phase: &'a str| Some((phase, trial?.value(phase, "began")?));
-    report.plan.phases.iter().filter_map(|phase| began(&phase.name)).collect()
+    report.judged.plan.phases.iter().filter_map(|phase| began(&phase.name)).collect()
 }
 
 /// As an image that is part of the page, within this many bytes.

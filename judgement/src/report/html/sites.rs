@@ -11,12 +11,12 @@ use crate::report::text::{count, one_line};
 
 /// The section; nothing where one site did it all.
 pub(super) fn section(report: &Report<'_>) -> Markup {
-    let Some(sites) = &report.sites else { return html! {} };
+    let Some(sites) = &report.judged.sites else { return html! {} };
     let mut blocks: BTreeMap<&str, usize> = BTreeMap::new();
-    for place in report.run.prefix().filter_map(|block| block.place.as_ref()) {
+    for place in report.judged.run.prefix().filter_map(|block| block.place.as_ref()) {
         *blocks.entry(&place.site).or_default() += 1;
     }
-    let facts = &report.run.header.environment;
+    let facts = &report.judged.run.header.environment;
     let device = |site: &str| {
         let fact = |name: &str| facts.get(&format!("site.{site}.{name}")).or_else(|| facts.get(name));
         fact("device.description")

@@ -11,7 +11,7 @@ use crate::verdict::Now;
 
 /// The section; nothing where the plan repeats no study.
 pub(super) fn section(report: &Report<'_>) -> Markup {
-    let found = findings::in_words(report);
+    let found = findings::in_words(&report.judged);
     let tables = &report.of_study;
     html! {
         @if !found.is_empty() || !tables.is_empty() {
@@ -19,7 +19,7 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
                 h2 #then-title { "Then and now" }
                 @if !found.is_empty() {
                     p.lead { "What the study published, and whether this run bears it out. A finding that no longer holds is a result." }
-                    p.note { (one_line(&findings::standing(report))) }
+                    p.note { (one_line(&findings::standing(&report.judged))) }
                     @for finding in &found { (one(finding)) }
                 }
                 @for table in tables { (laid_out(table, None)) }

@@ -11,15 +11,16 @@ pub(super) use table::aligned;
 use look::{ASCII, Signs, UNICODE};
 use paint::finished;
 
-use super::across::Across;
+use super::across;
 use super::matrix::{Matrix, Spread};
 use super::number::percent;
 use super::text::{count, listing, one_line, shorten, width, wrap};
 use super::text_table::TextTable;
 use super::to_use::LEAD;
-use super::{Report, TrialBasis, factors, findings, sentence, sites};
+use super::{Report, factors, findings, harness, sentence, sites};
 use crate::journal::{CandidateStatus, TrialStanding, metric};
 use crate::plan::quoted;
+use crate::verdict::TrialBasis;
 
 /// Width of the labels at the foot of the page.
 const LABEL: usize = 10;
@@ -30,7 +31,7 @@ const LONGEST_REASON: usize = 400;
 const FINDING: usize = 21;
 
 pub(super) fn render(report: &Report<'_>, look: TerminalLook) -> String {
-    let (mut page, signs) = Page::begin(look, &report.run.header.title);
+    let (mut page, signs) = Page::begin(look, &report.judged.run.header.title);
     page.plain(&report.sentence);
     page.blank();
     headline(report, &mut page, signs);
@@ -93,7 +94,7 @@ impl Page {
 
 /// The goal's metric in the plan's phases, and the candidates that have no numbers as rows of their own.
 fn headline(report: &Report<'_>, page: &mut Page, signs: Signs) {
-    let names = table::name_width(report.candidates.iter().map(|entry| entry.name));
+    let names = table::name_width(report.judged.candidates.iter().map(|entry| entry.name));
     if let Some(matrix) = &report.picture {
         page.lines.extend(table::lines(matrix, names, true, page.look, signs));
         unmeasured(report, page, names, signs);
@@ -121,20 +122,24 @@ fn to_use(report: &Report<'_>, page: &mut Page) {
 /// What lies beside the ranking, and what a plan that repeats a study has to say.
 fn repeated(report: &Report<'_>, page: &mut Page) {
     let beside: &[TextTable] = if page.look.detail { &report.beside } else { &[] };
-    let across: Vec<TextTable> = report.across.iter().flat_map(Across::tables).collect();
-    for table in
-        across.iter().chain(beside).chain(&sites::table(report, page.look.detail)).chain(&report.of_study)
+    let across: Vec<TextTable> =
+        report.across.iter().flat_map(|across| across::tables(&across.found)).collect();
+    for table in across
+        .iter()
+        .chain(beside)
+        .chain(&sites::table(&report.judged, page.look.detail))
+        .chain(&report.of_study)
     {
         page.text(Tone::Strong, &table.title);
         page.lines.extend(aligned(table, page.look.columns, &[]));
         page.blank();
     }
-    let found = findings::in_words(report);
+    let found = findings::in_words(&report.judged);
     if found.is_empty() {
         return;
     }
     page.text(Tone::Strong, "Then and now");
-    page.plain(&findings::standing(report));
+    page.plain(&findings::standing(&report.judged));
     for found in found {
         page.beside(found.now_as.words(), FINDING, None, &found.finding);
         for (label, text) in [("then ", &found.then), ("now ", &found.now), ("", &found.why)] {
@@ -147,16 +152,17 @@ fn repeated(report: &Report<'_>, page: &mut Page) {
 }
 
 fn unmeasured(report: &Report<'_>, page: &mut Page, names: usize, signs: Signs) {
-    for entry in &report.candidates {
+    for entry in &report.judged.candidates {
         let tone = match entry.status {
             CandidateStatus::Ok => continue,
             CandidateStatus::Failed => Tone::Bad,
             CandidateStatus::Skipped | CandidateStatus::Untried => Tone::Faint,
         };
-        let mut text = entry.fared().to_owned();
-        if !entry.reason.is_empty() {
+        let mut text = sentence::fared(entry).to_owned();
+        let why = sentence::why(entry);
+        if !why.is_empty() {
             text.push_str(": ");
-            text.push_str(&shorten(&one_line(&entry.reason), LONGEST_REASON, signs.more));
+            text.push_str(&shorten(&one_line(&why), LONGEST_REASON, signs.more));
         }
         if !entry.hint.is_empty() {
             text.push_str("; ");
@@ -167,12 +173,12 @@ fn unmeasured(report: &Report<'_>, page: &mut Page, names: usize, signs: Signs) 
 }
 
 fn legend(report: &Report<'_>, matrix: &Matrix, signs: Signs) -> String {
-    let goal = &report.plan.goal.metric;
+    let goal = &report.judged.plan.goal.metric;
     let meaning = match goal.as_str() {
         "durable" => "Time until the data were durable",
         name => metric(name).map_or(name, |known| known.meaning),
     };
-    let sizes = match report.sample_sizes() {
+    let sizes = match report.judged.sample_sizes() {
         Some((1, 1)) | None => "one trial".to_owned(),
         Some((few, many)) if few == many => format!("mean of {}", count(few, "trial")),
         Some((few, many)) => format!("mean of {few} to {many} trials, side by side within blocks"),
@@ -183,12 +189,12 @@ fn legend(report: &Report<'_>, matrix: &Matrix, signs: Signs) -> String {
         Spread::Range => format!(" {} half the range from least to most", signs.plus_minus),
         Spread::Unknown => String::new(),
     };
-    let tie = percent(report.plan.protocol.tie);
+    let tie = percent(report.judged.plan.protocol.tie);
     let mut text = format!("{meaning}: {sizes}{spread}.");
-    if report.verdict.refused.is_none() {
+    if report.judged.verdict.refused.is_none() {
         text.push_str(&format!(" {} best of its phase, {} within {tie} of it.", signs.best, signs.tied));
     }
-    if report.verdict.ranking.len() > 1 {
+    if report.judged.verdict.ranking.len() > 1 {
         text.push_str(&format!(" goal: {} the leader; {}.", signs.times, weighting(report)));
     }
     text
@@ -196,8 +202,8 @@ fn legend(report: &Report<'_>, matrix: &Matrix, signs: Signs) -> String {
 
 /// How the phases are weighted together, shortly where they weigh the same.
 fn weighting(report: &Report<'_>) -> String {
-    let weights = &report.yardstick.weights;
-    let planned = report.phases.iter().filter(|phase| report.is_headline(phase));
+    let weights = &report.judged.yardstick.weights;
+    let planned = report.judged.phases.iter().filter(|phase| report.judged.is_headline(phase));
     let counted: Vec<(&str, f64)> = planned
         .clone()
         .filter_map(|phase| Some((phase.name.as_str(), *weights.get(&phase.name)?)))
@@ -222,7 +228,7 @@ fn weighting(report: &Report<'_>) -> String {
 
 /// A table for the steps around the phases, and one for each rate and cost that was measured.
 fn detail(report: &Report<'_>, page: &mut Page, signs: Signs) {
-    let names = table::name_width(report.with_status(CandidateStatus::Ok).map(|entry| entry.name));
+    let names = table::name_width(report.judged.with_status(CandidateStatus::Ok).map(|entry| entry.name));
     let around = report.around.iter();
     let around =
         around.map(|matrix| ("around the phases: wall time of the steps every trial has".to_owned(), matrix));
@@ -238,21 +244,21 @@ fn detail(report: &Report<'_>, page: &mut Page, signs: Signs) {
 }
 
 fn foot(report: &Report<'_>, page: &mut Page, signs: Signs) {
-    let header = &report.run.header;
+    let header = &report.judged.run.header;
     page.beside("Trials", LABEL, None, &trials(report));
-    if let Some(reason) = &report.run.finished {
+    if let Some(reason) = &report.judged.run.finished {
         page.beside("Ended", LABEL, None, reason);
     }
     if let Some(noise) = &report.noise {
         page.beside("Noise", LABEL, None, noise);
     }
-    if let Some(factors) = factors::sentence(report) {
+    if let Some(factors) = factors::sentence(&report.judged) {
         page.beside("Options", LABEL, None, &factors);
     }
     page.beside("Lab", LABEL, None, &join(&header.lab, &header.lab_reason));
     page.beside("Fidelity", LABEL, None, &header.fidelity);
-    if let Some(harness) = report.harness {
-        page.beside("Harness", LABEL, None, &harness.sentence());
+    if let Some(harness) = report.judged.harness {
+        page.beside("Harness", LABEL, None, &harness::sentence(&harness));
     }
     for (at, note) in report.notes.iter().enumerate() {
         let label = if at == 0 { "Cautions" } else { "" };
@@ -279,11 +285,11 @@ fn foot(report: &Report<'_>, page: &mut Page, signs: Signs) {
 }
 
 fn trials(report: &Report<'_>) -> String {
-    let trials = report.run.trials.iter();
+    let trials = report.judged.run.trials.iter();
     let used = trials.clone().filter(|trial| trial.standing != TrialStanding::Discarded).count();
-    let mut text = match report.basis {
-        TrialBasis::Nothing => format!("{used}; {}", sentence::tally(report)),
-        _ => format!("{used} in {}", sentence::tally(report)),
+    let mut text = match report.judged.basis {
+        TrialBasis::Nothing => format!("{used}; {}", sentence::tally(&report.judged)),
+        _ => format!("{used} in {}", sentence::tally(&report.judged)),
     };
     match trials.count() - used {
         0 => {}
@@ -300,24 +306,27 @@ fn next(report: &Report<'_>, all: bool) -> Vec<(String, &'static str)> {
     let Some(folder) = &report.folder else { return Vec::new() };
     let folder = quoted(&folder.display().to_string());
     let mut lines = Vec::new();
-    let shared = report.run.is_merged();
-    if report.run.finished.is_none() && shared {
+    let shared = report.judged.run.is_merged();
+    if report.judged.run.finished.is_none() && shared {
         lines.push((
             format!("fsverdict block {folder} --site NAME --block N"),
             "does the next block of a site",
         ));
-    } else if report.run.finished.is_none() {
+    } else if report.judged.run.finished.is_none() {
         lines.push((format!("fsverdict resume {folder}"), "goes on where it stopped"));
-    } else if let Some(more) = sentence::pressing(report)
+    } else if let Some(more) = report
+        .judged
+        .verdict
+        .pressing()
         .and_then(|pair| pair.more_blocks)
-        .filter(|_| !shared && sentence::alike(report).is_none())
+        .filter(|_| !shared && report.judged.verdict.alike(report.judged.plan.protocol.tie).is_none())
     {
         lines.push((format!("fsverdict resume {folder} --more {more}"), "settles what is open"));
     }
-    if report.with_status(CandidateStatus::Skipped).next().is_some() {
+    if report.judged.with_status(CandidateStatus::Skipped).next().is_some() {
         lines.push(("fsverdict doctor".to_owned(), "what the skipped candidates need"));
     }
-    if report.basis != TrialBasis::Nothing {
+    if report.judged.basis != TrialBasis::Nothing {
         lines.push((format!("fsverdict report {folder} --format csv"), "or json, markdown"));
         if !all {
             lines.push((format!("fsverdict report {folder} --all"), "with every table"));

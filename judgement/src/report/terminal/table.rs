@@ -3,10 +3,11 @@
 use super::TerminalLook;
 use super::look::Signs;
 use super::paint::{Tone, toned};
-use crate::report::matrix::{Cell, Mark, Matrix, Row};
+use crate::report::matrix::{Cell, Matrix, Row};
 use crate::report::number::{fixed, percent, times};
 use crate::report::text::{one_line, shorten, width};
 use crate::report::text_table::TextTable;
+use crate::verdict::Mark;
 
 /// Names longer than this are cut: they would leave no room for the numbers.
 const LONGEST_NAME: usize = 32;
