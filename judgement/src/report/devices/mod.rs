@@ -1,11 +1,14 @@
 //! Runs of one plan on several devices as a table: a row for each device with its own verdict.
 
-mod formats;
+mod data;
+mod page;
 
 use std::io;
 
 use super::across::headline;
+use super::forms::{self, Forms};
 use super::number::{percent, times, times_with_ends};
+use super::page::Page;
 use super::sentence::outcome;
 use super::text::{count, listing};
 use super::text_table::TextTable;
@@ -26,12 +29,20 @@ pub fn write_devices(
     format: Format,
     out: &mut dyn io::Write,
 ) -> Result<(), ReportError> {
-    match format {
-        Format::Terminal(look) => Ok(out.write_all(formats::terminal(report, look).as_bytes())?),
-        Format::Markdown => Ok(out.write_all(formats::markdown(report).as_bytes())?),
-        Format::Html => Ok(out.write_all(formats::html(report).as_bytes())?),
-        Format::Json => formats::json(report, out),
-        Format::Csv => formats::csv(report, out),
+    forms::write(report, format, out)
+}
+
+impl Forms for DeviceReport {
+    fn page(&self) -> Page<'_> {
+        page::page(self)
+    }
+
+    fn json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+        data::json(self, out)
+    }
+
+    fn csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+        data::csv(self, out)
     }
 }
 

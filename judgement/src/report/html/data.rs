@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Serialize;
 
-use super::thinning::{self, Thinned};
+use super::thinning;
 use crate::journal::{Trial, metric};
 use crate::report::json::{self, Document};
 use crate::report::{Report, ReportError, Requests, csv};
@@ -25,7 +25,6 @@ pub(super) struct Embedded {
     pub(super) json: String,
     /// The rows of `--format csv`, compressed.
     pub(super) csv: String,
-    pub(super) thinned: Option<Thinned>,
 }
 
 #[derive(Serialize)]
@@ -89,7 +88,7 @@ struct LatencyPart<'a> {
 }
 
 pub(super) fn embedded(report: &Report<'_>) -> Result<Embedded, ReportError> {
-    let (trials, thinned) = thinning::choose(report);
+    let (trials, _) = thinning::choose(report);
     let data = Data {
         report: json::document(report),
         goal: &report.judged.plan.goal.metric,
@@ -120,7 +119,7 @@ pub(super) fn embedded(report: &Report<'_>) -> Result<Embedded, ReportError> {
     let json = harmless(&serde_json::to_string(&data)?);
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
     csv::rows(report, &trials, &mut packed)?;
-    Ok(Embedded { json, csv: STANDARD.encode(packed.finish()?), thinned })
+    Ok(Embedded { json, csv: STANDARD.encode(packed.finish()?) })
 }
 
 /// JSON that can neither end its script element nor hide anything: `<` and the control characters JSON leaves as they

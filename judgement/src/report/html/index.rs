@@ -16,7 +16,7 @@ pub(in crate::report) struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    pub(super) fn of(report: &'a Report<'a>) -> Self {
+    pub(in crate::report) fn of(report: &'a Report<'a>) -> Self {
         let key = |found: &'a PhaseEstimate| {
             ((found.candidate.as_str(), found.phase.as_str(), found.metric.as_str()), found)
         };

@@ -1,15 +1,17 @@
 //! How long single calls took: the histograms of a phase's trials added up, as the latency at chosen percentiles.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use maud::{Markup, html};
 
 use super::figures::alone;
 use super::index::Index;
 use super::phases::chart;
-use super::then::laid_out;
+use super::writer::numbers;
 use crate::journal::Unit;
 use crate::report::Report;
+use crate::report::page::Block;
 use crate::report::text::one_line;
 use crate::report::text_table::TextTable;
 use crate::verdict::{LatencyCounts, latencies, latency_at};
@@ -17,40 +19,40 @@ use crate::verdict::{LatencyCounts, latencies, latency_at};
 const SHOWN: [(f64, &str); 4] = [(0.5, "median"), (0.95, "95%"), (0.99, "99%"), (0.999, "99.9%")];
 
 /// The section; nothing where no operation recorded latencies.
-pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
+pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Option<Block<'a>> {
     let sums = latencies(&report.judged);
+    if sums.is_empty() {
+        return None;
+    }
+    let lead = "Left the typical call, right the rare slow ones: at 99.9% one call in a thousand took longer. Both axes are \
+                logarithmic; the lowest line is best. All trials of a candidate are added up.";
+    let index = Rc::clone(index);
+    let blocks = vec![Block::Lead(lead.into()), Block::picture(move || curves(report, &index, &sums))];
+    Some(Block::section("latency", "How long single calls took", blocks))
+}
+
+/// By phase, call and candidate.
+type Sums<'a> = BTreeMap<(usize, &'a str, usize), LatencyCounts>;
+
+fn curves(report: &Report<'_>, index: &Index<'_>, sums: &Sums<'_>) -> Markup {
     let mut groups: Vec<(usize, &str)> = sums.keys().map(|(phase, call, _)| (*phase, *call)).collect();
     groups.dedup();
     html! {
-        @if !groups.is_empty() {
-            section #latency aria-labelledby="latency-title" {
-                h2 #latency-title { "How long single calls took" }
-                p.lead {
-                    "Left the typical call, right the rare slow ones: at 99.9% one call in a thousand took longer. Both axes are "
-                    "logarithmic; the lowest line is best. All trials of a candidate are added up."
+        div.phases { @for (phase, call) in groups {
+            @let name = &report.judged.phases[phase].name;
+            article.phase {
+                div.head { h3 { (one_line(name)) ": " code { (one_line(call)) } } }
+                (chart("latency", Some(phase), call, &format!("Latency of {} in {} by percentile; the table below has the numbers", one_line(call), one_line(name))))
+                details {
+                    summary { "Numbers of " (one_line(name)) ": " (one_line(call)) }
+                    (numbers(&table(report, sums, phase, call), Some(index)))
                 }
-                div.phases { @for (phase, call) in groups {
-                    @let name = &report.judged.phases[phase].name;
-                    article.phase {
-                        div.head { h3 { (one_line(name)) ": " code { (one_line(call)) } } }
-                        (chart("latency", Some(phase), call, &format!("Latency of {} in {} by percentile; the table below has the numbers", one_line(call), one_line(name))))
-                        details {
-                            summary { "Numbers of " (one_line(name)) ": " (one_line(call)) }
-                            (laid_out(&table(report, &sums, phase, call), Some(index)))
-                        }
-                    }
-                } }
             }
-        }
+        } }
     }
 }
 
-fn table(
-    report: &Report<'_>,
-    sums: &BTreeMap<(usize, &str, usize), LatencyCounts>,
-    phase: usize,
-    call: &str,
-) -> TextTable {
+fn table(report: &Report<'_>, sums: &Sums<'_>, phase: usize, call: &str) -> TextTable {
     let rows = report.judged.candidates.iter().enumerate().filter_map(|(at_candidate, entry)| {
         let counts = sums.get(&(phase, call, at_candidate))?;
         let shares = SHOWN.map(|shown| shown.0).into_iter().chain([1.0]);

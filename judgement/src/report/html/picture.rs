@@ -1,14 +1,17 @@
 //! The picture: candidates × phases at a glance. Each cell says how many times the best of its phase, with its
 //! interval; colour, sign and place say the same, so that none of them is needed.
 
+use std::rc::Rc;
+
 use maud::{Markup, html};
 
+use super::certainty;
 use super::figures::{alone, along, in_full, place, spread, strip};
 use super::index::Index;
-use super::{certainty, then};
 use crate::journal::{CandidateStatus, metric};
 use crate::report::matrix::{Cell, Column, Matrix};
 use crate::report::number::{percent, times};
+use crate::report::page::{Block, Keys, Table, Text};
 use crate::report::text::one_line;
 use crate::report::{Report, sentence};
 use crate::verdict::{CandidateEntry, Mark, Relation, times_worse};
@@ -28,38 +31,57 @@ fn looks(mark: Mark) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
+pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Block<'a> {
     let goal = report.judged.plan.goal.metric.as_str();
     let what = metric(goal).map_or(goal, |known| known.title);
     let columns = report.picture.as_ref().map_or(&[][..], |matrix| &matrix.columns);
     let crowned = columns.iter().any(|column| column.best.is_some());
+    let tie = percent(report.judged.plan.protocol.tie);
+    let said = |lead: Text| Keys { lead, keys: Vec::new(), has_switch: false };
+    let keys = match crowned {
+        _ if columns.is_empty() => said("Nothing was measured that could be compared.".into()),
+        false => said(format!("What was measured ({what}); nothing is ranked.").into()),
+        true => Keys {
+            lead: format!("× the best of each phase ({what})").into(),
+            keys: vec![
+                ("best", "► best".to_owned()),
+                ("tied", format!("≈ within {tie}")),
+                ("unsure", "~ may be chance".to_owned()),
+                ("behind", "the deeper, the slower".to_owned()),
+            ],
+            has_switch: true,
+        },
+    };
+    let mut blocks = {
+        let index = Rc::clone(index);
+        vec![Block::picture(move || picture(report, &index, columns, crowned))]
+    };
+    if let Some(matrix) = &report.picture {
+        if crowned {
+            blocks.push(Block::Note(legend(report, matrix).into()));
+        }
+        blocks.extend(certainty::folded(report));
+        blocks.extend(beside(report));
+    }
+    Block::Section { id: "picture", title: "The picture", keys: Some(keys), blocks }
+}
+
+/// Costs beside time with the Pareto set, and how far the weights may move, folded; nothing where nothing is ranked.
+fn beside<'a>(report: &Report<'_>) -> Option<Block<'a>> {
+    let tables = report.beside.iter().cloned().map(|table| Block::Table(Table::plain(table)));
+    let tables: Vec<Block<'a>> = tables.collect();
+    let title = "Costs beside time, and other weights";
+    (!tables.is_empty()).then(|| Block::fold(Some("beside"), title, tables))
+}
+
+fn picture(report: &Report<'_>, index: &Index<'_>, columns: &[Column], crowned: bool) -> Markup {
     html! {
-        section #picture aria-labelledby="picture-title" {
-            div.keys {
-                h2 #picture-title { "The picture" }
-                @if columns.is_empty() {
-                    p.lead { "Nothing was measured that could be compared." }
-                } @else if !crowned {
-                    p.lead { "What was measured (" (what) "); nothing is ranked." }
-                } @else {
-                    p.lead { "× the best of each phase (" (what) ")" }
-                    b.key.best { "► best" } b.key.tied { "≈ within " (percent(report.judged.plan.protocol.tie)) }
-                    b.key.unsure { "~ may be chance" } b.key.behind { "the deeper, the slower" }
-                    p.switch hidden { button type="button" data-absolute="" aria-pressed="false" { "absolute numbers" } }
-                }
-            }
-            p.swipe.note { "The table scrolls sideways." }
-            div.scroll {
-                table.picture {
-                    caption.unseen { "Candidates by phase, as multiples of the best of each phase" }
-                    (head(report, columns, crowned))
-                    tbody { @for entry in &report.judged.candidates { (row(report, index, (columns.len(), crowned), entry)) } }
-                }
-            }
-            @if let Some(matrix) = &report.picture {
-                @if crowned { p.note { (legend(report, matrix)) } }
-                (certainty::folded(report, index))
-                (then::beside(report))
+        p.swipe.note { "The table scrolls sideways." }
+        div.scroll {
+            table.picture {
+                caption.unseen { "Candidates by phase, as multiples of the best of each phase" }
+                (head(report, columns, crowned))
+                tbody { @for entry in &report.judged.candidates { (row(report, index, (columns.len(), crowned), entry)) } }
             }
         }
     }
