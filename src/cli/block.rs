@@ -7,8 +7,9 @@ use clap::Args;
 use crate::fleet::{Asked, BlockEnd, Site, conduct_block, merge, shared_run};
 use crate::host::talk::say;
 use crate::plan::{DeviceSource, Overrides, quoted};
-use crate::report::{DeviceReport, Source, write_devices};
+use crate::report::{DeviceReport, write_devices};
 use crate::study::{Permission, RunFolder};
+use crate::verdict::Source;
 
 use super::consent::{Origin, agree};
 use super::device::ask;

@@ -32,7 +32,7 @@ fn who_is_not_shown_to_be_unbeaten_is_open_and_not_in_the_pareto_set() {
     let story = undecided();
     let run = story.run();
     let report = Report::new(&story.plan, &run, None);
-    let of = |name: &str| report.verdict.tradeoffs.iter().find(|one| one.candidate == name).unwrap();
+    let of = |name: &str| report.judged.verdict.tradeoffs.iter().find(|one| one.candidate == name).unwrap();
     assert!(of("xfs").beaten_by.is_none() && !of("xfs").unbeaten);
     assert!(of("jfs").beaten_by.is_some() && !of("jfs").unbeaten);
     let page = page_of(&story, None, Format::Terminal(TerminalLook { detail: true, ..PLAIN }));
@@ -66,7 +66,7 @@ fn that_the_one_ahead_failed_is_in_the_headline_and_the_first_limit() {
     let report = Report::new(&story.plan, &run, None);
     let lost = "ext4, which was ahead, is out (1 of 6 trials failed, first in block 6: fsck found errors). Take xfs: ";
     assert!(report.sentence.starts_with(lost), "{}", report.sentence);
-    let limit = report.verdict.limits[0].to_string();
+    let limit = report.judged.verdict.limits[0].to_string();
     assert!(limit.starts_with("ext4 took 0.80 ") && limit.contains("is out: "), "{limit}");
     // Who was behind anyway is named with the failed ones only.
     let block = |block: u32| {
@@ -87,7 +87,8 @@ fn how_much_trials_stray_is_of_the_noise_by_which_differences_show() {
     }
     story.close_block(9, 1, None).finish();
     let run = story.run();
-    let Noise { deviation, detectable, .. } = Report::new(&story.plan, &run, None).verdict.noise.unwrap();
+    let Noise { deviation, detectable, .. } =
+        Report::new(&story.plan, &run, None).judged.verdict.noise.unwrap();
     assert!(deviation < detectable && deviation < 0.01, "{deviation} {detectable}");
 }
 
@@ -96,14 +97,14 @@ fn a_row_that_is_ahead_of_the_one_to_take_is_named() {
     let story = ranked();
     let run = story.run();
     let mut report = Report::new(&story.plan, &run, None);
-    let xfs = report.verdict.standings.iter_mut().find(|one| one.candidate == "xfs").unwrap();
+    let xfs = report.judged.verdict.standings.iter_mut().find(|one| one.candidate == "xfs").unwrap();
     xfs.ratio = xfs.ratio.map(|ratio| ratio * 0.985);
-    let said = sentence::outcome(&report);
+    let said = sentence::outcome(&report.judged);
     assert!(said.contains("xfs is tied with it (xfs takes 0.988 ("), "{said}");
     assert!(said.contains("less, by no more than matters); the next, jfs, takes "), "{said}");
-    let xfs = report.verdict.standings.iter_mut().find(|one| one.candidate == "xfs").unwrap();
+    let xfs = report.judged.verdict.standings.iter_mut().find(|one| one.candidate == "xfs").unwrap();
     xfs.relation = Relation::NotBetter;
-    report.verdict.tied.clear();
-    let said = sentence::outcome(&report);
+    report.judged.verdict.tied.clear();
+    let said = sentence::outcome(&report.judged);
     assert!(said.contains("; by the estimates xfs is ahead, by no more than that: 0.988 ("), "{said}");
 }

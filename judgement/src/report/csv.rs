@@ -12,7 +12,7 @@ const COLUMNS: &str = "run,block,attempt,candidate,filesystem,encryption,mkfs,mo
                        phase,cache,repetition,metric,unit,value,status";
 
 pub(super) fn render(report: &Report<'_>, out: &mut dyn io::Write) -> Result<(), ReportError> {
-    rows(report, &report.run.trials.iter().collect::<Vec<_>>(), out)
+    rows(report, &report.judged.run.trials.iter().collect::<Vec<_>>(), out)
 }
 
 /// The rows of these trials, below the header.
@@ -23,11 +23,12 @@ pub(super) fn rows(
 ) -> Result<(), ReportError> {
     let mut rows = ::csv::Writer::from_writer(out);
     rows.write_record(COLUMNS.split(',')).map_err(unwrapped)?;
-    let run = cell(&report.run.header.id);
+    let run = cell(&report.judged.run.header.id);
     for trial in trials {
-        let plan = report.plan.candidates.iter().find(|candidate| candidate.name == trial.id.candidate);
+        let plan =
+            report.judged.plan.candidates.iter().find(|candidate| candidate.name == trial.id.candidate);
         let candidate = cell(&trial.id.candidate);
-        let configuration = configuration(report.plan, plan);
+        let configuration = configuration(report.judged.plan, plan);
         let (block, attempt) = (trial.id.block.to_string(), trial.id.attempt.to_string());
         for observation in &trial.observations {
             let (phase, cache) = (cell(&observation.phase), cell(&observation.cache));

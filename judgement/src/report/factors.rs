@@ -1,14 +1,13 @@
 //! What options do wherever they were tried, in words and as a table.
 
-use super::Report;
 use super::number::{fine_percent, times_within};
 use super::text_table::TextTable;
-use crate::verdict::{Estimate, FactorEffect, Interaction};
+use crate::verdict::{Estimate, FactorEffect, Interaction, Judgement};
 
 /// The effects that are certain, in a sentence without a full stop; that of filesystems is the ranking. Nothing where none is.
-pub(super) fn sentence(report: &Report<'_>) -> Option<String> {
-    let certain = report.verdict.factors.iter().filter(|effect| effect.certain || apart(effect).is_some());
-    let tie = report.plan.protocol.tie;
+pub(super) fn sentence(judged: &Judgement<'_>) -> Option<String> {
+    let certain = judged.verdict.factors.iter().filter(|effect| effect.certain || apart(effect).is_some());
+    let tie = judged.plan.protocol.tie;
     let certain = certain.filter(|effect| effect.factor != "filesystem");
     let certain: Vec<String> = certain.map(|effect| words(effect, tie)).collect();
     (!certain.is_empty()).then(|| certain.join("; "))
@@ -72,7 +71,7 @@ pub(super) fn name(level: &str) -> &str {
 }
 
 /// Every effect, and each interaction that is certain.
-pub(super) fn table(report: &Report<'_>) -> Option<TextTable> {
+pub(super) fn table(judged: &Judgement<'_>) -> Option<TextTable> {
     let sign = |effect: &FactorEffect| match (effect.certain, effect.slight, effect.ratio.point >= 1.0) {
         (true, _, true) => "costs",
         (true, _, false) => "saves",
@@ -81,7 +80,7 @@ pub(super) fn table(report: &Report<'_>) -> Option<TextTable> {
         _ => "",
     };
     let mut rows = Vec::new();
-    for effect in &report.verdict.factors {
+    for effect in &judged.verdict.factors {
         let against = effect.against.as_deref().map_or("mean of all", name);
         let what = format!("{} {}", effect.factor, name(&effect.level));
         let ratio = times_within(&effect.ratio);

@@ -1,11 +1,10 @@
 //! What a study published, then and now, in words.
 
-use super::Report;
 use super::number::{Scale, decimals, fixed, percent, times};
 use super::text::listing;
 use crate::journal::Unit;
 use crate::plan::Published;
-use crate::verdict::{Because, Now, PhaseEstimate, ThenAndNow, same_quantity};
+use crate::verdict::{Because, Judgement, Now, PhaseEstimate, ThenAndNow, same_quantity};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Finding {
@@ -20,14 +19,14 @@ pub(super) struct Finding {
 }
 
 /// What the study found, then and now.
-pub(super) fn in_words(report: &Report<'_>) -> Vec<Finding> {
-    report.findings.iter().map(finding).collect()
+pub(super) fn in_words(judged: &Judgement<'_>) -> Vec<Finding> {
+    judged.findings.iter().map(finding).collect()
 }
 
 /// What all findings stand on, in a sentence.
-pub(super) fn standing(report: &Report<'_>) -> String {
-    let data = report.plan.scale.map_or(String::new(), |scale| format!(", with {scale} of the data"));
-    format!("Now: {}{data}", report.run.header.fidelity)
+pub(super) fn standing(judged: &Judgement<'_>) -> String {
+    let data = judged.plan.scale.map_or(String::new(), |scale| format!(", with {scale} of the data"));
+    format!("Now: {}{data}", judged.run.header.fidelity)
 }
 
 fn finding(judged: &ThenAndNow) -> Finding {

@@ -4,12 +4,14 @@ use std::io;
 
 use serde::Serialize;
 
-use super::across::Column;
-use super::kernels::Kernels;
-use super::{CandidateEntry, Report, ReportError, ToUse, TrialBasis};
+use super::across::SideBySide;
+use super::sentence::why;
+use super::{Report, ReportError, ToUse};
 use crate::journal::{CandidateStatus, Ending, Facts};
 use crate::plan::{Circumstances, Goal};
-use crate::verdict::{Combined, PhaseEstimate, RawShare, Sites, ThenAndNow, Verdict};
+use crate::verdict::{
+    CandidateEntry, Combined, Kernels, PhaseEstimate, RawShare, Sites, ThenAndNow, TrialBasis, Verdict,
+};
 
 /// Version of the format: raised when a field changes its meaning or goes, not when one is added.
 pub const SCHEMA: u32 = 4;
@@ -110,9 +112,9 @@ pub(super) fn render(report: &Report<'_>, out: &mut dyn io::Write) -> Result<(),
 }
 
 pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
-    let (run, verdict) = (report.run, &report.verdict);
+    let (run, verdict) = (report.judged.run, &report.judged.verdict);
     let mut environment = run.header.environment.clone();
-    if let Some(harness) = report.harness {
+    if let Some(harness) = report.judged.harness {
         match harness.simulated {
             Some(seconds) => environment.insert("harness.simulated".to_owned(), format!("{seconds:.3}")),
             None => environment.insert("harness.share".to_owned(), format!("{:.4}", harness.share)),
@@ -132,22 +134,25 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
             lab_reason: &run.header.lab_reason,
             fidelity: &run.header.fidelity,
             plan_digest: &run.header.plan_digest,
-            seed: report.plan.protocol.seed,
+            seed: report.judged.plan.protocol.seed,
             blocks: run.complete_blocks(),
             blocks_invalid: run.invalid_blocks().count(),
             invalid: run
                 .invalid_blocks()
                 .map(|(state, rule)| InvalidPart { block: state.block, attempt: state.attempt, rule })
                 .collect(),
-            provisional: matches!(report.basis, TrialBasis::OpenBlock(_)),
+            provisional: matches!(report.judged.basis, TrialBasis::OpenBlock(_)),
             complete: run.finished.is_some(),
             ended: run.finished.as_deref().map(|reason| EndPart { reason, by: run.ending }),
             environment,
         },
         candidates: in_plan_order(report).map(candidate).collect(),
-        estimates: &report.estimates,
+        estimates: &report.judged.estimates,
         verdict: VerdictPart {
-            goal: Goal { metric: report.plan.goal.metric.clone(), weights: report.yardstick.weights.clone() },
+            goal: Goal {
+                metric: report.judged.plan.goal.metric.clone(),
+                weights: report.judged.yardstick.weights.clone(),
+            },
             verdict,
             words: report.paragraph.as_deref(),
             cautions: report.notes.iter().map(super::Note::line).collect(),
@@ -155,31 +160,30 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
         strata: report
             .across
             .iter()
-            .flat_map(|across| &across.columns)
-            .map(|Column { under, verdict, sentence, .. }| StratumPart { under, verdict, words: sentence })
+            .flat_map(SideBySide::columns)
+            .map(|(column, words)| StratumPart { under: &column.under, verdict: &column.verdict, words })
             .collect(),
-        kernels: report.across.as_ref().map_or(&[], |across| across.kernels.as_slice()),
-        findings: &report.findings,
-        legacy: report.combined.as_ref(),
-        raw_shares: &report.raw_shares,
-        sites: report.sites.as_ref(),
+        kernels: report.across.as_ref().map_or(&[], |across| across.found.kernels.as_slice()),
+        findings: &report.judged.findings,
+        legacy: report.judged.combined.as_ref(),
+        raw_shares: &report.judged.raw_shares,
+        sites: report.judged.sites.as_ref(),
         to_use: report.to_use.as_ref(),
     }
 }
 
 /// The order of a data format must not hang on the numbers.
 fn in_plan_order<'a>(report: &'a Report<'a>) -> impl Iterator<Item = &'a CandidateEntry<'a>> {
-    let states = report.run.candidates.iter();
-    states.filter_map(|state| report.candidates.iter().find(|entry| entry.name == state.name))
+    let states = report.judged.run.candidates.iter();
+    states.filter_map(|state| report.judged.candidates.iter().find(|entry| entry.name == state.name))
 }
 
 fn candidate<'a>(entry: &'a CandidateEntry<'a>) -> CandidatePart<'a> {
     let (status, reason) = match entry.status {
-        CandidateStatus::Ok => ("ok", entry.reason.clone()),
-        CandidateStatus::Failed => ("failed", entry.reason.clone()),
-        CandidateStatus::Skipped => ("skipped", entry.reason.clone()),
-        CandidateStatus::Untried if entry.reason.is_empty() => ("skipped", "not tried yet".to_owned()),
-        CandidateStatus::Untried => ("skipped", entry.reason.clone()),
+        CandidateStatus::Ok => ("ok", why(entry)),
+        CandidateStatus::Failed => ("failed", why(entry)),
+        CandidateStatus::Untried if entry.why.is_nothing() => ("skipped", "not tried yet".to_owned()),
+        CandidateStatus::Skipped | CandidateStatus::Untried => ("skipped", why(entry)),
     };
     let plan = entry.plan;
     CandidatePart {

@@ -1,92 +1,148 @@
 //! `--format markdown`: the outcome and its tables, to be pasted into a pull request, an issue or a forum.
 
-use super::across::Across;
-use super::matrix::{Cell, Mark, Matrix, Spread};
+use super::findings::Finding;
+use super::matrix::{Cell, Matrix};
 use super::number::{fixed, percent, times};
-use super::text::{count, one_line};
+use super::page::{Block, Fold, For, Missing, Page, Span, Table, Text};
+use super::text::one_line;
 use super::text_table::TextTable;
-use super::to_use::LEAD;
-use super::{Report, factors, findings, sentence, sites};
-use crate::journal::CandidateStatus;
+use crate::verdict::Mark;
 
-pub(super) fn render(report: &Report<'_>) -> String {
-    let mut page = format!("## {}\n\n{}\n\n", escaped(&report.run.header.title), escaped(&report.sentence));
-    if let Some(matrix) = &report.picture {
-        page.push_str(&table(matrix));
-        page.push_str(&legend(report, matrix));
-    }
-    let missing = report.candidates.iter().filter(|entry| entry.status != CandidateStatus::Ok);
-    let mut rows = String::new();
-    for entry in missing {
-        let status = entry.fared();
-        let mut why = escaped(&entry.reason);
-        if !entry.hint.is_empty() {
-            why.push_str(&format!(" ({})", escaped(entry.hint)));
+/// The page as Markdown.
+pub(super) fn written(page: &Page<'_>) -> String {
+    let opening = &page.opening;
+    let subtitle = opening.subtitle.map_or(String::new(), |subtitle| format!(": {subtitle}"));
+    let sentence = escaped(&opening.sentence);
+    let mut text = Vec::new();
+    text.push(format!("## {}{subtitle}", escaped(&opening.title)));
+    text.push(if opening.tone.is_some() { format!("**{sentence}**") } else { sentence });
+    let mut last_is_item = false;
+    for block in page.blocks(For::MARKDOWN) {
+        let (is_item, mut all) = (is_of_a_list(block), paragraphs(block));
+        all.retain(|text| !text.is_empty());
+        if all.is_empty() {
+            continue;
         }
-        rows.push_str(&format!("| {} | {status} | {why} |\n", escaped(entry.name)));
+        match text.last_mut().filter(|_| is_item && last_is_item) {
+            Some(list) => all.iter().for_each(|item| *list = format!("{list}\n{item}")),
+            None => text.append(&mut all),
+        }
+        last_is_item = is_item;
     }
-    if !rows.is_empty() {
-        page.push_str(&format!("| candidate | status | why |\n|:--|:--|:--|\n{rows}\n"));
-    }
-    if let Some(paragraph) = report.paragraph.as_deref() {
-        page.push_str(&format!("{}\n\n", escaped(paragraph)));
-    }
-    if let Some(to_use) = &report.to_use {
-        let notes: String =
-            to_use.notes.iter().map(|note| format!("{}.\n", escaped(note.trim_end_matches('.')))).collect();
-        // Not in a fence: nothing in a line can end an indented block.
-        let lines: String = to_use.lines.iter().map(|line| format!("    {line}\n")).collect();
-        page.push_str(&format!(
-            "### To use it\n\n{LEAD}\n\n{lines}\n{}.\n{notes}\n",
-            escaped(&to_use.properties())
-        ));
-    }
-    page.push_str(&repeated(report));
-    page.push_str(&foot(report));
-    page
+    text.join("\n\n") + "\n"
 }
 
-/// A small table: names and these columns of words on the left, values on the right.
-pub(super) fn text_table(table: &TextTable, words: &[&str]) -> String {
-    let row = |cells: &[String]| {
-        let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
-        format!("| {} |\n", cells.join(" | "))
+/// Lines of one list, whatever blocks they are of.
+fn is_of_a_list(block: &Block<'_>) -> bool {
+    matches!(block, Block::Labelled(..) | Block::Bullets(..) | Block::Remarks(_))
+}
+
+/// The block as paragraphs, which blank lines are to keep apart.
+fn paragraphs(block: &Block<'_>) -> Vec<String> {
+    let lines = |lines: Vec<String>| vec![lines.join("\n")];
+    match block {
+        Block::Section { title, blocks, .. } => under(&escaped(title), blocks),
+        Block::Fold(Fold { title, blocks, .. }) => under(&marked(title), blocks),
+        Block::Folded(Fold { title, blocks, .. }) => {
+            let inside: Vec<String> = blocks.iter().flat_map(paragraphs).collect();
+            let title = marked(title);
+            vec![format!("<details><summary>{title}</summary>\n\n{}\n\n</details>", inside.join("\n\n"))]
+        }
+        Block::Heading(text) => vec![format!("### {}", marked(text))],
+        Block::Lead(text) | Block::Paragraph(text) | Block::Note(text) => vec![marked(text)],
+        Block::Sentences(all) => lines(all.iter().map(|text| escaped(text)).collect()),
+        Block::Table(Table { table, words, changes, .. }) => {
+            let table_itself = text_table(table, words, changes.is_some());
+            match table.title.as_str() {
+                "" => vec![table_itself],
+                title => vec![escaped(title), table_itself],
+            }
+        }
+        Block::Matrix(block) => block.matrix.into_iter().map(matrix).collect(),
+        Block::Missing(all) if all.is_empty() => Vec::new(),
+        Block::Missing(all) => vec![missing(all)],
+        Block::Findings(all) => vec![findings(all)],
+        // Not in a fence: nothing in a line can end an indented block.
+        Block::Commands(all) => lines(all.iter().map(|line| format!("    {line}")).collect()),
+        Block::Next(_, all) => lines(all.iter().map(|(line, _)| format!("    {line}")).collect()),
+        Block::Labelled(label, text) => vec![labelled(label, text)],
+        Block::Bullets(all, _) => lines(all.iter().map(|text| format!("- {}", marked(text))).collect()),
+        Block::Remarks(all) => lines(all.iter().map(|remark| labelled(remark.label, &remark.text)).collect()),
+        Block::Gist { lines: all, .. } => {
+            lines(all.iter().map(|text| format!("- {}", escaped(text))).collect())
+        }
+        Block::Facts(all) => {
+            let line = |(what, text): &(Text, Text)| format!("- {}: {}", marked(what), marked(text));
+            lines(all.iter().map(line).collect())
+        }
+        Block::Picture(_) => Vec::new(),
+    }
+}
+
+fn under(title: &str, blocks: &[Block<'_>]) -> Vec<String> {
+    std::iter::once(format!("### {title}")).chain(blocks.iter().flat_map(paragraphs)).collect()
+}
+
+fn labelled(label: &str, text: &str) -> String {
+    format!("- **{label}**: {}", escaped(text))
+}
+
+fn marked(text: &Text) -> String {
+    let span = |span: &Span| match span {
+        Span::Plain(text) => text.clone(),
+        Span::Said(text) | Span::Small(text) | Span::Marked(_, text) => harmless(text),
+        Span::Strong(text) => format!("**{}**", harmless(text)),
+        Span::Meant(_, text) => format!("*{}*", harmless(text)),
+        Span::Code(text) => format!("`{}`", text.replace('`', "'")),
+        Span::Sign(sign) => sign.sign().to_owned(),
+        Span::Break => " ".to_owned(),
+    };
+    text.0.iter().map(span).collect()
+}
+
+/// A small table: names and these columns of words on the left, values on the right. What is news has a sign, which is not lost
+/// on a screen reader either.
+fn text_table(table: &TextTable, words: &[&str], has_changes: bool) -> String {
+    let cell = |cell: &String| match cell.as_str() {
+        "worse" if has_changes => "▲ **worse**".to_owned(),
+        "better" if has_changes => "▼ **better**".to_owned(),
+        cell => escaped(cell),
+    };
+    let row = |cells: &Vec<String>| {
+        let cells: Vec<String> = cells.iter().map(cell).collect();
+        format!("| {} |", cells.join(" | "))
     };
     let left = |at: usize, title: &str| at == 0 || words.contains(&title);
     let rules = table.header.iter().enumerate();
     let rule: String = rules.map(|(at, title)| if left(at, title) { ":--|" } else { "--:|" }).collect();
-    let rows: String = table.rows.iter().map(|cells| row(cells)).collect();
-    format!("{}|{rule}\n{rows}", row(&table.header))
+    let head = [row(&table.header), format!("|{rule}")];
+    head.into_iter().chain(table.rows.iter().map(row)).collect::<Vec<_>>().join("\n")
 }
 
-/// What a plan that repeats a study has of its own.
-fn repeated(report: &Report<'_>) -> String {
-    let mut text = String::new();
-    let across: Vec<TextTable> = report.across.iter().flat_map(Across::tables).collect();
-    for table in
-        across.iter().chain(&report.beside).chain(&sites::table(report, false)).chain(&report.of_study)
-    {
-        text.push_str(&format!("{}\n\n{}\n", escaped(&table.title), text_table(table, &[])));
-    }
-    let found = findings::in_words(report);
-    if !found.is_empty() {
-        text.push_str(&format!("### Then and now\n\n{}\n\n", escaped(&findings::standing(report))));
-        text.push_str("| finding | then | now | holds? |\n|:--|:--|:--|:--|\n");
-        for found in found {
-            let [finding, source, then, now, why] =
-                [&found.finding, &found.source, &found.then, &found.now, &found.why]
-                    .map(|part| escaped(part));
-            text.push_str(&format!(
-                "| {finding} ({source}) | {then} | {now} | **{}**: {why} |\n",
-                found.now_as.words()
-            ));
+fn missing(all: &[Missing<'_>]) -> String {
+    let mut text = "| candidate | status | why |\n|:--|:--|:--|".to_owned();
+    for Missing { name, fared, why, hint, .. } in all {
+        let mut why = escaped(why);
+        if !hint.is_empty() {
+            why.push_str(&format!(" ({})", escaped(hint)));
         }
-        text.push('\n');
+        text.push_str(&format!("\n| {} | {fared} | {why} |", escaped(name)));
     }
     text
 }
 
-fn table(matrix: &Matrix) -> String {
+fn findings(all: &[Finding]) -> String {
+    let mut text = "| finding | then | now | holds? |\n|:--|:--|:--|:--|".to_owned();
+    for found in all {
+        let [finding, source, then, now, why] =
+            [&found.finding, &found.source, &found.then, &found.now, &found.why].map(|part| escaped(part));
+        let word = found.now_as.words();
+        text.push_str(&format!("\n| {finding} ({source}) | {then} | {now} | **{word}**: {why} |"));
+    }
+    text
+}
+
+fn matrix(matrix: &Matrix) -> String {
     let ranked = matrix.rows.iter().filter(|row| row.behind.is_some()).count() > 1;
     let mut header = "| candidate |".to_owned();
     let mut rule = "|:--|".to_owned();
@@ -99,18 +155,17 @@ fn table(matrix: &Matrix) -> String {
         header.push_str(&format!(" {}{unit} |", escaped(&column.phase)));
         rule.push_str("--:|");
     }
-    let mut text = format!("{header}\n{rule}\n");
+    let mut text = format!("{header}\n{rule}");
     for row in &matrix.rows {
-        text.push_str(&format!("| {} |", escaped(&row.candidate)));
+        text.push_str(&format!("\n| {} |", escaped(&row.candidate)));
         if ranked {
             text.push_str(&format!(" {} |", row.behind.map_or("–".to_owned(), |behind| times(behind.point))));
         }
         for cell in &row.cells {
             text.push_str(&format!(" {} |", cell.as_ref().map_or("–".to_owned(), shown)));
         }
-        text.push('\n');
     }
-    text + "\n"
+    text
 }
 
 /// The best in bold and with a sign: neither a plain-text mail nor a screen reader need lose it.
@@ -124,59 +179,15 @@ fn shown(cell: &Cell) -> String {
     }
 }
 
-fn legend(report: &Report<'_>, matrix: &Matrix) -> String {
-    let spread = match matrix.spread {
-        Spread::Interval if matrix.rows.len() == 1 => ", ± its 95% interval",
-        Spread::Interval => ", ± 95% of the distance from the leader",
-        Spread::Range => ", ± half the range from least to most",
-        Spread::Unknown => "",
-    };
-    let sizes = match report.sample_sizes() {
-        Some((1, 1)) | None => "one trial each".to_owned(),
-        Some((few, many)) if few == many => format!("mean of {}", count(few, "trial")),
-        Some((few, many)) => format!("mean of {few} to {many} trials, side by side within blocks"),
-    };
-    let tie = percent(report.plan.protocol.tie);
-    let metric = escaped(&report.plan.goal.metric);
-    let marks = if report.verdict.refused.is_some() {
-        String::new()
-    } else {
-        format!(" ► best of its phase, ≈ within {tie} of it.")
-    };
-    format!("*{metric}*: {sizes}{spread}.{marks}\n\n")
+/// Foreign text that stays text, on one line.
+fn escaped(text: &str) -> String {
+    harmless(&one_line(text))
 }
 
-fn foot(report: &Report<'_>) -> String {
-    let header = &report.run.header;
-    let mut text = format!(
-        "- **Trials**: {}\n- **Lab**: {}\n- **Fidelity**: {}\n",
-        sentence::tally(report),
-        escaped(&header.lab),
-        escaped(&header.fidelity)
-    );
-    if let Some(reason) = &report.run.finished {
-        text.push_str(&format!("- **Ended**: {}\n", escaped(reason)));
-    }
-    if let Some(noise) = &report.noise {
-        text.push_str(&format!("- **Noise**: {}\n", escaped(noise)));
-    }
-    if let Some(factors) = factors::sentence(report) {
-        text.push_str(&format!("- **Options**: {}\n", escaped(&factors)));
-    }
-    if let Some(harness) = report.harness {
-        text.push_str(&format!("- **Harness**: {}\n", harness.sentence()));
-    }
-    for note in &report.notes {
-        text.push_str(&format!("- **Caution**: {}\n", escaped(&note.line())));
-    }
-    text.push_str(&format!("\nRun `{}`, plan `{}`.\n", code(&header.id), code(&header.plan_digest)));
-    text
-}
-
-/// Foreign text that stays text: nothing in it is a table border, a tag, an entity, a link or emphasis.
-pub(super) fn escaped(text: &str) -> String {
+/// Nothing in it is a table border, a tag, an entity, a link or emphasis.
+fn harmless(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for character in one_line(text).chars() {
+    for character in text.chars() {
         match character {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
@@ -191,9 +202,4 @@ pub(super) fn escaped(text: &str) -> String {
         }
     }
     safe
-}
-
-/// Foreign text within back quotes.
-pub(super) fn code(text: &str) -> String {
-    one_line(text).replace('`', "'")
 }

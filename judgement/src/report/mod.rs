@@ -1,4 +1,4 @@
-//! What the user sees of a run: one data model, one renderer per file.
+//! What the user sees of a run: words and tables made of what was judged, on a page of blocks that one writer per form lays out.
 
 mod across;
 #[cfg(test)]
@@ -12,6 +12,7 @@ mod factors;
 mod findings;
 #[cfg(test)]
 mod fixtures;
+mod forms;
 mod harness;
 mod html;
 mod json;
@@ -22,6 +23,7 @@ mod model;
 mod noise;
 mod notes;
 mod number;
+mod page;
 mod requests;
 mod sentence;
 mod sites;
@@ -40,12 +42,14 @@ mod words;
 
 use std::io;
 
+use forms::Forms;
+use page::{Page, page_of_run};
+
 pub use compare::{ComparisonReport, write_comparison};
-pub use devices::{DeviceReport, Source, write_devices};
-pub use harness::Harness;
+pub use devices::{DeviceReport, write_devices};
 pub use html::{LONGEST_PAGE, NoPlan, plan_in_page};
 pub use json::SCHEMA as JSON_SCHEMA;
-pub use model::{CandidateEntry, PhaseEntry, Report, TrialBasis};
+pub use model::Report;
 pub use notes::Note;
 pub use requests::Requests;
 pub use terminal::TerminalLook;
@@ -79,11 +83,23 @@ pub enum ReportError {
 /// # Errors
 /// When `out` does not take it; a closed pipe shows as [`io::ErrorKind::BrokenPipe`].
 pub fn write(report: &Report<'_>, format: Format, out: &mut dyn io::Write) -> Result<(), ReportError> {
-    match format {
-        Format::Terminal(look) => Ok(out.write_all(terminal::render(report, look).as_bytes())?),
-        Format::Json => json::render(report, out),
-        Format::Csv => csv::render(report, out),
-        Format::Html => Ok(out.write_all(html::render(report)?.as_bytes())?),
-        Format::Markdown => Ok(out.write_all(markdown::render(report).as_bytes())?),
+    forms::write(report, format, out)
+}
+
+impl Forms for Report<'_> {
+    fn page(&self) -> Page<'_> {
+        page_of_run(self)
+    }
+
+    fn html(&self) -> Result<String, ReportError> {
+        html::render(self)
+    }
+
+    fn json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+        json::render(self, out)
+    }
+
+    fn csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+        csv::render(self, out)
     }
 }

@@ -1,10 +1,8 @@
 //! How noisy a run is, in a sentence.
 
-use super::Report;
 use super::number::{fine_percent, percent, plain_number, times_within};
 use super::text::count;
-use crate::plan::{contestants, is_twin};
-use crate::verdict::{Noise, Relation};
+use crate::verdict::{Judgement, Noise, Relation};
 
 /// A run that shows differences from this share on only shows none that anybody asks for.
 const HOPELESS: f64 = 9.0;
@@ -22,13 +20,13 @@ fn shows(noise: &Noise) -> String {
 }
 
 /// The sentence, without a full stop; nothing where too little was measured.
-pub(super) fn sentence(report: &Report<'_>) -> Option<String> {
-    let noise = report.verdict.noise.as_ref()?;
+pub(super) fn sentence(judged: &Judgement<'_>) -> Option<String> {
+    let noise = judged.verdict.noise.as_ref()?;
     let most = noise.noisiest.as_ref().map_or(String::new(), |(phase, share)| {
         format!(", {} of the variance from {phase}", percent(*share))
     });
     let mut text = format!("one trial strays by {}{most}; {}", fine_percent(noise.deviation), shows(noise));
-    for pair in &report.twins {
+    for pair in &judged.twins {
         let (name, ratio) = (&pair.candidate, times_within(&pair.ratio));
         text.push_str(&format!("; {name} entered twice took {ratio} times its own time"));
     }
@@ -37,16 +35,12 @@ pub(super) fn sentence(report: &Report<'_>) -> Option<String> {
 
 /// The outcome of a run that compares a candidate with nothing but itself; nothing for any other run, or before there is
 /// something to tell.
-pub(super) fn against_itself(report: &Report<'_>) -> Option<String> {
-    let is_aa = contestants(report.plan).any(|candidate| is_twin(&candidate.name));
-    let [pair] = report.twins.as_slice() else { return None };
-    if !is_aa {
-        return None;
-    }
+pub(super) fn against_itself(judged: &Judgement<'_>) -> Option<String> {
+    let pair = judged.against_itself()?;
     let (name, ratio) = (&pair.candidate, times_within(&pair.ratio));
     let blocks = count(pair.ratio.n, "block");
-    let within = percent(report.plan.protocol.tie);
-    let relation = report.verdict.standings.first().map(|standing| standing.relation);
+    let within = percent(judged.plan.protocol.tie);
+    let relation = judged.verdict.standings.first().map(|standing| standing.relation);
     let found = match relation {
         Some(Relation::Behind) => {
             "told apart, which is a false alarm: something here favours one of two that are the same"

@@ -1,9 +1,9 @@
 //! What a reader of the numbers must know: cautions from the trials, each once, and those that follow from the run.
 
 use super::text::{count, listing};
-use super::{Report, TrialBasis};
 use crate::journal::TrialStanding;
 use crate::statistics::FEWEST;
+use crate::verdict::{Judgement, TrialBasis};
 
 /// One thing to know, with how much of the run it concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,11 +44,11 @@ impl Note {
 }
 
 /// Gathers the notes: first what limits the verdict, then what the trials said, the most frequent first.
-pub(super) fn gather(report: &Report<'_>) -> Vec<Note> {
-    let run = report.run;
+pub(super) fn gather(judged: &Judgement<'_>) -> Vec<Note> {
+    let run = judged.run;
     let mut notes: Vec<Note> =
-        report.verdict.limits.iter().map(|limit| about_the_run(limit.to_string())).collect();
-    notes.extend(sample_notes(report).into_iter().map(about_the_run));
+        judged.verdict.limits.iter().map(|limit| about_the_run(limit.to_string())).collect();
+    notes.extend(sample_notes(judged).into_iter().map(about_the_run));
     let invalid: Vec<_> = run.invalid_blocks().collect();
     for attempts in invalid.chunk_by(|(one, _), (next, _)| one.block == next.block) {
         let text = match attempts {
@@ -88,14 +88,14 @@ pub(super) fn gather(report: &Report<'_>) -> Vec<Note> {
     notes
 }
 
-fn sample_notes(report: &Report<'_>) -> Vec<String> {
+fn sample_notes(judged: &Judgement<'_>) -> Vec<String> {
     let mut notes = Vec::new();
-    if let TrialBasis::OpenBlock(block) = report.basis {
+    if let TrialBasis::OpenBlock(block) = judged.basis {
         notes.push(format!(
             "block {block} is not complete: its numbers are provisional and may be thrown out with it"
         ));
     }
-    match report.sample_sizes() {
+    match judged.sample_sizes() {
         Some((_, 1)) => {
             notes.push("one trial each: how far a repetition would differ is not known".to_owned());
         }
@@ -104,7 +104,7 @@ fn sample_notes(report: &Report<'_>) -> Vec<String> {
         }
         _ => {}
     }
-    if report.run.finished.is_none() {
+    if judged.run.finished.is_none() {
         notes.push("the run has not ended".to_owned());
     }
     notes

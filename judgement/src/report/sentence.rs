@@ -1,30 +1,30 @@
 //! The outcome in one sentence, as one would tell it in a mail.
 
+use super::noise;
 use super::number::{percent, times, times_within};
 use super::text::{count, listing};
-use super::{Report, TrialBasis, noise};
 use crate::journal::{CandidateStatus, Ending};
 use crate::plan::rough_duration_text;
-use crate::verdict::{Estimate, Limit, OpenPair, Outcome, Rank, Relation};
+use crate::verdict::{CandidateEntry, Estimate, Judgement, Limit, Outcome, Rank, Relation, TrialBasis, Why};
 
 /// The outcome in a sentence. Names in it are as the plan has them: not yet safe for a terminal.
-pub(super) fn outcome(report: &Report<'_>) -> String {
-    let verdict = &report.verdict;
+pub(super) fn outcome(judged: &Judgement<'_>) -> String {
+    let verdict = &judged.verdict;
     if let Some(reason) = &verdict.refused {
         return format!("No verdict: {reason}.");
     }
-    if let Some(sentence) = noise::against_itself(report) {
+    if let Some(sentence) = noise::against_itself(judged) {
         return sentence;
     }
-    let without = format!("{}{}{}", lost(report), depending(report), without(report));
+    let without = format!("{}{}{}", lost(judged), depending(judged), without(judged));
     if verdict.outcome == Outcome::Undecided {
-        return format!("{without}{}", undecided(report));
+        return format!("{without}{}", undecided(judged));
     }
-    let within = percent(report.plan.protocol.tie);
+    let within = percent(judged.plan.protocol.tie);
     let leader = verdict.recommended.as_deref().unwrap_or_default();
     let tied = match verdict.tied.as_slice() {
         [] => String::new(),
-        tied => format!("; {} tied with it{}", names_are(tied), ahead_by_estimate(report)),
+        tied => format!("; {} tied with it{}", names_are(tied), ahead_by_estimate(judged)),
     };
     let next = verdict.standings.iter().find(|standing| standing.relation != Relation::Tied);
     let next = next.map_or(String::new(), |next| {
@@ -45,8 +45,8 @@ fn is_ahead(ratio: &Estimate) -> bool {
 }
 
 /// Of those tied with the leader the one that the estimates have before it; nothing where there is none.
-fn ahead_by_estimate(report: &Report<'_>) -> String {
-    let tied = report.verdict.standings.iter().filter(|standing| standing.relation == Relation::Tied);
+fn ahead_by_estimate(judged: &Judgement<'_>) -> String {
+    let tied = judged.verdict.standings.iter().filter(|standing| standing.relation == Relation::Tied);
     let first = tied.min_by(|one, other| one.ratio.point.total_cmp(&other.ratio.point));
     first.filter(|standing| is_ahead(&standing.ratio)).map_or(String::new(), |standing| {
         let (name, ratio) = (&standing.candidate, times_within(&standing.ratio));
@@ -55,8 +55,8 @@ fn ahead_by_estimate(report: &Report<'_>) -> String {
 }
 
 /// Who was ahead of the one in the first place and failed, as the beginning of a sentence.
-fn lost(report: &Report<'_>) -> String {
-    let lost = report.verdict.limits.iter().filter_map(|limit| match limit {
+fn lost(judged: &Judgement<'_>) -> String {
+    let lost = judged.verdict.limits.iter().filter_map(|limit| match limit {
         Limit::Lost { candidate, reason, .. } => {
             Some(format!("{candidate}, which was ahead, is out ({reason}). "))
         }
@@ -66,9 +66,9 @@ fn lost(report: &Report<'_>) -> String {
 }
 
 /// Where the leader is beaten most clearly, as the beginning of a sentence: a mean over devices that disagree helps nobody.
-fn depending(report: &Report<'_>) -> String {
-    let Some(sites) = &report.sites else { return String::new() };
-    sites.turn(report.plan.protocol.tie).map_or(String::new(), |(candidate, site, ratio)| {
+fn depending(judged: &Judgement<'_>) -> String {
+    let Some(sites) = &judged.sites else { return String::new() };
+    sites.turn(judged.plan.protocol.tie).map_or(String::new(), |(candidate, site, ratio)| {
         format!(
             "It depends on the device: at {site}, {candidate} takes {} times as long as {}. On the whole: ",
             times(ratio),
@@ -78,8 +78,8 @@ fn depending(report: &Report<'_>) -> String {
 }
 
 /// What the comparison had to leave out, as the beginning of a sentence.
-fn without(report: &Report<'_>) -> String {
-    let left_out = report.verdict.left_out_phases.iter().map(|left| {
+fn without(judged: &Judgement<'_>) -> String {
+    let left_out = judged.verdict.left_out_phases.iter().map(|left| {
         format!(
             "{} (nothing of {})",
             left.phase,
@@ -93,9 +93,9 @@ fn without(report: &Report<'_>) -> String {
 }
 
 /// What would settle the most pressing of what is open, without a full stop; nothing where nothing is.
-pub(super) fn settling(report: &Report<'_>) -> Option<String> {
-    let pair = pressing(report)?;
-    if let Some(alike) = alike(report) {
+pub(super) fn settling(judged: &Judgement<'_>) -> Option<String> {
+    let pair = judged.verdict.pressing()?;
+    if let Some(alike) = judged.verdict.alike(judged.plan.protocol.tie) {
         return Some(format!(
             "differences between {} are too small to see here: take any of these",
             listing(&alike, 4)
@@ -113,88 +113,85 @@ pub(super) fn settling(report: &Report<'_>) -> Option<String> {
     })
 }
 
-/// More blocks than these are no way to settle anything that lies within the tie.
-const WORTHWHILE: u32 = 100;
-
-/// Who cannot be told apart here with any number of blocks worth it, nor is known to differ by more than matters: whoever it is
-/// about, and what it is held against.
-pub(super) fn alike<'a>(report: &'a Report<'_>) -> Option<Vec<&'a str>> {
-    let (tie, verdict) = (report.plan.protocol.tie, &report.verdict);
-    let near = |pair: &&OpenPair| {
-        let ratio =
-            verdict.standings.iter().find(|one| one.candidate == pair.candidate).map(|one| one.ratio.point);
-        ratio.is_some_and(|ratio| ratio <= 1.0 + tie && ratio >= 1.0 / (1.0 + tie))
-            && pair.more_blocks.is_none_or(|more| more > WORTHWHILE)
-    };
-    let hardest = pressing(report).filter(near)?;
-    let others = verdict.unsettled.iter().filter(near).map(|pair| pair.candidate.as_str());
-    Some(std::iter::once(hardest.against.as_str()).chain(others).collect())
-}
-
-/// Of what keeps the run undecided the hardest; of what a recommendation leaves open the easiest.
-pub(super) fn pressing<'a>(report: &'a Report<'_>) -> Option<&'a OpenPair> {
-    let open = report.verdict.unsettled.iter();
-    let needed = |pair: &&OpenPair| pair.more_blocks.unwrap_or(u32::MAX);
-    match report.verdict.outcome {
-        Outcome::Undecided => open.filter(|pair| !pair.not_better).max_by_key(needed),
-        Outcome::Recommended | Outcome::Ranked => open.min_by_key(needed),
-    }
-}
-
 fn names_are<Name: AsRef<str>>(names: &[Name]) -> String {
     let verb = if names.len() == 1 { "is" } else { "are" };
     format!("{} {verb}", listing(&names.iter().map(AsRef::as_ref).collect::<Vec<_>>(), 4))
 }
 
+/// How a candidate fared, in a word or two.
+pub(super) fn fared(entry: &CandidateEntry<'_>) -> &'static str {
+    match entry.status {
+        CandidateStatus::Ok => "measured",
+        CandidateStatus::Skipped => "skipped",
+        CandidateStatus::Failed => "failed",
+        CandidateStatus::Untried if entry.why.is_nothing() => "not tried yet",
+        CandidateStatus::Untried => "no result",
+    }
+}
+
+/// Why it has no numbers; empty where there is nothing to say.
+pub(super) fn why(entry: &CandidateEntry<'_>) -> String {
+    match entry.why {
+        Why::Said(reason) => reason.to_owned(),
+        Why::Discarded { trials, failed } => {
+            let last = failed.map_or(String::new(), |reason| format!("; the last that failed: {reason}"));
+            match trials {
+                1 => format!("its only trial does not count{last}"),
+                some => format!("none of its {some} trials counts{last}"),
+            }
+        }
+    }
+}
+
 /// From how much, and how many candidates were measured, skipped, failed.
-pub(super) fn tally(report: &Report<'_>) -> String {
-    let number = |status| report.with_status(status).count();
+pub(super) fn tally(judged: &Judgement<'_>) -> String {
+    let number = |status| judged.with_status(status).count();
     let ok = number(CandidateStatus::Ok);
-    let without = match report.run.invalid_blocks().count() {
+    let without = match judged.run.invalid_blocks().count() {
         0 => String::new(),
         some => format!(" ({some} more did not count)"),
     };
-    let from = match report.basis {
+    let from = match judged.basis {
         TrialBasis::Blocks(blocks) => format!("{}{without}: ", count(blocks, "block")),
         TrialBasis::OpenBlock(block) => format!("block {block}, not complete: "),
         TrialBasis::Disturbed(blocks) => format!("{} that did not count: ", count(blocks, "block")),
         TrialBasis::Nothing => String::new(),
     };
-    let mut text = match report.candidates.len() {
+    let mut text = match judged.candidates.len() {
         all if all == ok => format!("{from}{} measured", count(all, "candidate")),
         all => format!("{from}{ok} of {} measured", count(all, "candidate")),
     };
     for status in [CandidateStatus::Skipped, CandidateStatus::Failed, CandidateStatus::Untried] {
-        if let Some(last) = report.with_status(status).last() {
-            text.push_str(&format!(", {} {}", number(status), last.fared()));
+        if let Some(last) = judged.with_status(status).last() {
+            text.push_str(&format!(", {} {}", number(status), fared(last)));
         }
     }
     text
 }
 
-fn undecided(report: &Report<'_>) -> String {
-    let skipped = report.with_status(CandidateStatus::Skipped).count();
-    if skipped > 0 && skipped == report.candidates.len() {
+fn undecided(judged: &Judgement<'_>) -> String {
+    let skipped = judged.with_status(CandidateStatus::Skipped).count();
+    if skipped > 0 && skipped == judged.candidates.len() {
         return "No result: none of the candidates can be tried here.".to_owned();
     }
-    if report.basis == TrialBasis::Nothing {
-        return match report.run.trials.len() {
+    if judged.basis == TrialBasis::Nothing {
+        return match judged.run.trials.len() {
             0 => "No result yet: no trial has ended.".to_owned(),
             ended => format!("No result: {} ended, and none can be used.", count(ended, "trial")),
         };
     }
-    let up = if report.run.ending == Some(Ending::Budget) { " when the time was up," } else { "" };
-    let after = match report.verdict.blocks {
+    let up = if judged.run.ending == Some(Ending::Budget) { " when the time was up," } else { "" };
+    let after = match judged.verdict.blocks {
         0 => String::new(),
         blocks => format!("{up} after {}", count(blocks, "block")),
     };
-    match report.verdict.ranking.as_slice() {
+    match judged.verdict.ranking.as_slice() {
         [] => format!("Undecided{after}: no candidate was measured in every phase of the goal."),
         [only] => format!("{} alone was measured: there is nothing to compare it with.", only.candidate),
         [leader, rest @ ..] => {
             let ratio = |rank: &Rank| rank.behind.map_or(f64::INFINITY, |behind| behind.point);
             let shown = |rank: &Rank| rank.behind.map_or("–".to_owned(), |behind| times_within(&behind));
-            let near = report.plan.protocol.tie;
+            let near = judged.plan.protocol.tie;
             let close: Vec<&Rank> = rest.iter().filter(|rank| ratio(rank) <= 1.0 + near).collect();
             // Close they are by the points, which may be chance: within a tie only where the whole interval is.
             let all_within = close
@@ -233,10 +230,10 @@ fn undecided(report: &Report<'_>) -> String {
                     shown(last)
                 )),
             }
-            if !report.verdict.behind.is_empty() {
-                text.push_str(&format!("; {} behind", names_are(&report.verdict.behind)));
+            if !judged.verdict.behind.is_empty() {
+                text.push_str(&format!("; {} behind", names_are(&judged.verdict.behind)));
             }
-            match settling(report) {
+            match settling(judged) {
                 Some(what) => format!("{text}; {what}."),
                 None => text + ".",
             }

@@ -1,11 +1,10 @@
 //! The rows of a run of several sites: each by itself, and what they have between them.
 
-use super::Report;
 use super::number::times_with_ends;
 use super::text::count;
 use super::text_table::TextTable;
 use crate::plan::once_each;
-use crate::verdict::{AtSites, Estimate, Sites};
+use crate::verdict::{AtSites, Estimate, Judgement, Sites};
 
 /// So many sites, and no more, are all shown at once.
 const FEW: usize = 8;
@@ -70,8 +69,8 @@ impl Rows {
 }
 
 /// As a table of text; `whole`: with every site, however many.
-pub(super) fn table(report: &Report<'_>, whole: bool) -> Option<TextTable> {
-    let sites = report.sites.as_ref().filter(|sites| !sites.rivals.is_empty())?;
+pub(super) fn table(judged: &Judgement<'_>, whole: bool) -> Option<TextTable> {
+    let sites = judged.sites.as_ref().filter(|sites| !sites.rivals.is_empty())?;
     let Rows { together, shown, all } = Rows::of(sites);
     let number = all.as_ref().map(Vec::len);
     let mut header = vec!["site".to_owned()];

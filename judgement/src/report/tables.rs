@@ -1,31 +1,31 @@
 //! Small tables of text below the headline: time beside its costs, how far the goal's weights may move, and what a plan
 //! that repeats a study has of its own. The renderers lay them out.
 
+use super::factors;
 use super::number::{Scale, decimals, fixed, percent, plain_number, times};
 use super::text::count;
 use super::text_table::TextTable;
-use super::{Report, factors};
 use crate::journal::Unit;
 use crate::plan::once_each;
-use crate::verdict::{COSTS, Cost, Tradeoff, Turn, legacy_name};
+use crate::verdict::{COSTS, Cost, Judgement, Tradeoff, Turn, legacy_name};
 
-pub(super) fn beside(report: &Report<'_>) -> Vec<TextTable> {
-    [factors::table(report), costs(report), weights(report)].into_iter().flatten().collect()
+pub(super) fn beside(judged: &Judgement<'_>) -> Vec<TextTable> {
+    [factors::table(judged), costs(judged), weights(judged)].into_iter().flatten().collect()
 }
 
 /// What a plan that repeats a study has of its own.
-pub(super) fn of_study(report: &Report<'_>) -> Vec<TextTable> {
-    [legacy(report), shares(report)].into_iter().flatten().collect()
+pub(super) fn of_study(judged: &Judgement<'_>) -> Vec<TextTable> {
+    [legacy(judged), shares(judged)].into_iter().flatten().collect()
 }
 
 /// Time, CPU, space and device writes, with the Pareto set.
-fn costs(report: &Report<'_>) -> Option<TextTable> {
-    let tradeoffs = &report.verdict.tradeoffs;
+fn costs(judged: &Judgement<'_>) -> Option<TextTable> {
+    let tradeoffs = &judged.verdict.tradeoffs;
     if tradeoffs.len() < 2 {
         return None;
     }
     let behind = |one: &Tradeoff| {
-        let entry = report.candidates.iter().find(|entry| entry.name == one.candidate);
+        let entry = judged.candidates.iter().find(|entry| entry.name == one.candidate);
         entry.and_then(|entry| entry.behind).map_or("–".to_owned(), |behind| times(behind.point))
     };
     let measured: Vec<(Cost, Scale, &str)> = COSTS
@@ -65,9 +65,9 @@ fn costs(report: &Report<'_>) -> Option<TextTable> {
 }
 
 /// Between which weights the leader leads.
-fn weights(report: &Report<'_>) -> Option<TextTable> {
-    let ranges = &report.verdict.sensitivity;
-    let leader = &report.verdict.ranking.first()?.candidate;
+fn weights(judged: &Judgement<'_>) -> Option<TextTable> {
+    let ranges = &judged.verdict.sensitivity;
+    let leader = &judged.verdict.ranking.first()?.candidate;
     if ranges.len() < 2 {
         return None;
     }
@@ -85,10 +85,10 @@ fn weights(report: &Report<'_>) -> Option<TextTable> {
     Some(TextTable::new(title, &["phase", "weight", "from", "to"], rows))
 }
 
-fn legacy(report: &Report<'_>) -> Option<TextTable> {
-    let combined = report.combined.as_ref()?;
+fn legacy(judged: &Judgement<'_>) -> Option<TextTable> {
+    let combined = judged.combined.as_ref()?;
     let estimates = &combined.estimates;
-    let mut phases: Vec<&str> = report.phases.iter().map(|phase| phase.name.as_str()).collect();
+    let mut phases: Vec<&str> = judged.phases.iter().map(|phase| phase.name.as_str()).collect();
     phases.retain(|name| estimates.iter().any(|found| found.phase == *name));
     let most = estimates.iter().filter(|found| found.point.is_some()).map(|found| found.n).max()?;
     let title = format!(
@@ -96,7 +96,7 @@ fn legacy(report: &Report<'_>) -> Option<TextTable> {
         legacy_name(combined.estimator),
         count(most, "run")
     );
-    let scored = report.candidates.iter().filter(|entry| entry.behind.is_some());
+    let scored = judged.candidates.iter().filter(|entry| entry.behind.is_some());
     let rows = scored.map(|entry| {
         let cells = phases.iter().map(|phase| {
             let found = estimates.iter().find(|found| found.candidate == entry.name && found.phase == *phase);
@@ -114,15 +114,15 @@ fn header(columns: &[&str]) -> Vec<String> {
 }
 
 /// Rates as shares of the bare device's.
-fn shares(report: &Report<'_>) -> Option<TextTable> {
-    let shares = &report.raw_shares;
+fn shares(judged: &Judgement<'_>) -> Option<TextTable> {
+    let shares = &judged.raw_shares;
     let columns = once_each(shares.iter().map(|found| (found.phase.as_str(), found.metric.as_str())));
     if columns.is_empty() {
         return None;
     }
     let names: Vec<String> = columns.iter().map(|(phase, metric)| format!("{phase} {metric}")).collect();
     let measured =
-        report.candidates.iter().filter(|entry| shares.iter().any(|found| found.candidate == entry.name));
+        judged.candidates.iter().filter(|entry| shares.iter().any(|found| found.candidate == entry.name));
     let rows = measured.map(|entry| {
         let cells = columns.iter().map(|(phase, metric)| {
             let found = shares.iter().find(|found| {

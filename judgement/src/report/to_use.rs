@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::Report;
 use super::text::one_line;
 use crate::plan::quoted;
 
@@ -56,14 +55,6 @@ impl ToUse {
 
 /// What is said above the lines.
 pub(super) const LEAD: &str = "All that is on the device is lost. Name it by its id, and the folder it is to be mounted on; then, as root:";
-
-impl Report<'_> {
-    /// Whom the lines are for; nobody where nothing is recommended.
-    pub fn taken(&self) -> Option<&crate::plan::Candidate> {
-        let taken = self.verdict.recommended.as_ref().filter(|_| self.across.is_none())?;
-        self.plan.candidates.iter().find(|candidate| candidate.name == *taken)
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -20,7 +20,7 @@ fn terminal(story: &Story) -> String {
 
 fn outcome(story: &Story) -> Outcome {
     let run = story.run();
-    Report::new(&story.plan, &run, None).verdict.outcome
+    Report::new(&story.plan, &run, None).judged.verdict.outcome
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_candidate_against_itself() {
 fn a_twin_that_is_told_apart_is_a_warning() {
     let story = with_a_twin();
     let run = story.run();
-    let verdict = Report::new(&story.plan, &run, None).verdict;
+    let verdict = Report::new(&story.plan, &run, None).judged.verdict;
     assert_eq!((verdict.outcome, verdict.recommended.as_deref()), (Outcome::Ranked, Some("ext4")));
     let shown = terminal(&story);
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -61,7 +61,7 @@ fn a_twin_that_is_told_apart_is_a_warning() {
 fn what_hangs_on_blocks_that_were_set_aside_says_so_and_is_not_certain() {
     let story = set_aside();
     let run = story.run();
-    let verdict = Report::new(&story.plan, &run, None).verdict;
+    let verdict = Report::new(&story.plan, &run, None).judged.verdict;
     // What was set aside speaks for the other: ext4 is not even to be taken.
     assert_eq!((verdict.recommended.as_deref(), verdict.behind.len()), (None, 0));
     let shown = page(&story, Format::Markdown);
@@ -85,7 +85,7 @@ fn who_measures_nothing_in_a_later_block_is_no_reason_to_take_the_other() {
             story.close_block(block, 1, None);
         }
         let run = story.run();
-        let verdict = Report::new(&story.plan, &run, None).verdict;
+        let verdict = Report::new(&story.plan, &run, None).judged.verdict;
         assert_eq!(verdict.left_out_phases.len(), 1, "{verdict:?}");
         assert_eq!(verdict.left_out_phases[0].lacking, ["btrfs"]);
         let shown = terminal(&story);
@@ -100,7 +100,7 @@ fn who_measures_nothing_in_a_later_block_is_no_reason_to_take_the_other() {
 fn a_machine_too_busy_ranks_nothing() {
     let story = disturbed();
     let run = story.run();
-    let verdict = Report::new(&story.plan, &run, None).verdict;
+    let verdict = Report::new(&story.plan, &run, None).judged.verdict;
     assert!(verdict.recommended.is_none() && verdict.ranking.is_empty() && verdict.standings.is_empty());
     assert_eq!(verdict.open, ["ext4", "jfs"]);
     insta::assert_snapshot!("disturbed_terminal", terminal(&story));
@@ -170,9 +170,11 @@ fn one_thing_has_one_number_wherever_it_stands() {
     for story in [recommended(), ranked(), undecided(), with_a_twin(), with_tradeoffs()] {
         let run = story.run();
         let report = Report::new(&story.plan, &run, None);
-        let leader = &report.verdict.ranking[0].candidate;
-        for standing in report.verdict.standings.iter().filter(|standing| standing.against == *leader) {
-            let entry = report.candidates.iter().find(|entry| entry.name == standing.candidate).unwrap();
+        let leader = &report.judged.verdict.ranking[0].candidate;
+        for standing in report.judged.verdict.standings.iter().filter(|standing| standing.against == *leader)
+        {
+            let entry =
+                report.judged.candidates.iter().find(|entry| entry.name == standing.candidate).unwrap();
             // The interval in the table belongs to the ratio beside it, and both to the sentences.
             assert_eq!(entry.behind, Some(standing.ratio), "{}", standing.candidate);
         }
@@ -220,12 +222,12 @@ fn the_words_tell_what_time_costs_and_how_firm_the_order_is() {
     let story = with_tradeoffs();
     let run = story.run();
     let report = Report::new(&story.plan, &run, None);
-    let set = report.verdict.tradeoffs.iter().filter(|one| one.beaten_by.is_none());
+    let set = report.judged.verdict.tradeoffs.iter().filter(|one| one.beaten_by.is_none());
     assert_eq!(set.map(|one| one.candidate.as_str()).collect::<Vec<_>>(), ["ext4", "jfs"]);
     let shown = page(&story, Format::Terminal(TerminalLook { detail: true, ..PLAIN }));
     insta::assert_snapshot!("with_tradeoffs_terminal", shown);
     // xfs leads as soon as reading weighs as much more as ext4 is ahead.
-    let read = report.verdict.sensitivity.iter().find(|range| range.phase == "read").unwrap();
+    let read = report.judged.verdict.sensitivity.iter().find(|range| range.phase == "read").unwrap();
     let turn = read.high.as_ref().unwrap();
     assert_eq!(turn.winner, "xfs");
     assert!((turn.weight - libm::log(10.0 / 6.0) / libm::log(3.0 / 2.5)).abs() < 0.3, "{turn:?}");

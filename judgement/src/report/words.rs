@@ -1,40 +1,47 @@
 //! The verdict in plain words: a paragraph to be pasted into a mail, with every number in its interval.
 
+use super::across::headline;
 use super::number::{percent, plain_number, times_within};
+use super::sentence::settling;
 use super::text::{count, listing};
-use super::{Report, TrialBasis, noise};
 use crate::journal::{Ending, Unit, metric};
 use crate::plan::DeviceSource;
-use crate::verdict::{COSTS, Cost, Estimate, Limit, Outcome, Relation, Standing};
+use crate::verdict::{
+    Across, COSTS, Cost, CostLead, Judgement, Limit, Outcome, Relation, Standing, TrialBasis,
+};
 
 /// More candidates than this are not listed one by one.
 const MOST_NAMES: usize = 4;
-/// A weight that may change by more than this factor hardly matters.
-const FAR: f64 = 20.0;
 /// More limits than this nobody reads in a mail.
 const MOST_LIMITS: usize = 3;
 
-/// The paragraph; nothing where there is nothing to compare, or not yet.
-pub(super) fn paragraph(report: &Report<'_>) -> Option<String> {
-    let verdict = &report.verdict;
-    let TrialBasis::Blocks(_) = report.basis else { return None };
+/// The paragraph, of which the outcome and the noise have been said by themselves; nothing where there is nothing to compare, or
+/// not yet.
+pub(super) fn paragraph(
+    judged: &Judgement<'_>,
+    across: Option<&Across>,
+    outcome: &str,
+    noise: Option<&str>,
+) -> Option<String> {
+    let verdict = &judged.verdict;
+    let TrialBasis::Blocks(_) = judged.basis else { return None };
     if verdict.refused.is_none() && verdict.ranking.len() < 2 {
         return None;
     }
-    let mut sentences = vec![asked(report)];
-    if let Some(across) = &report.across {
-        sentences.push(across.headline());
+    let mut sentences = vec![asked(judged)];
+    if let Some(across) = across {
+        sentences.push(headline(across));
         sentences.push("Candidates on different ones are not compared with each other.".to_owned());
-    } else if verdict.refused.is_some() || noise::against_itself(report).is_some() {
-        sentences.push(report.sentence.clone());
+    } else if verdict.refused.is_some() || judged.against_itself().is_some() {
+        sentences.push(outcome.to_owned());
     } else {
-        sentences.extend(found(report));
-        sentences.extend(report.noise.as_deref().map(|noise| capital(noise) + "."));
-        sentences.extend(costs(report));
-        sentences.extend(weighing(report));
+        sentences.extend(found(judged, outcome));
+        sentences.extend(noise.map(|noise| capital(noise) + "."));
+        sentences.extend(costs(judged));
+        sentences.extend(weighing(judged));
     }
-    if report.run.ending == Some(Ending::Budget)
-        && let Some(reason) = &report.run.finished
+    if judged.run.ending == Some(Ending::Budget)
+        && let Some(reason) = &judged.run.finished
     {
         sentences.push(format!("The run ended early: {reason}."));
     }
@@ -46,23 +53,23 @@ pub(super) fn paragraph(report: &Report<'_>) -> Option<String> {
 }
 
 /// What was compared, by what, in how much.
-fn asked(report: &Report<'_>) -> String {
-    let compared: Vec<&str> = report
+fn asked(judged: &Judgement<'_>) -> String {
+    let compared: Vec<&str> = judged
         .run
         .candidates
         .iter()
         .map(|state| state.name.as_str())
-        .filter(|name| report.estimates.iter().any(|found| found.candidate == *name))
+        .filter(|name| judged.estimates.iter().any(|found| found.candidate == *name))
         .collect();
-    let goal = &report.plan.goal.metric;
+    let goal = &judged.plan.goal.metric;
     let measure = match goal.as_str() {
         "durable" => "the time until the data were durable".to_owned(),
         name => metric(name).map_or_else(|| name.to_owned(), |known| format!("{name} ({})", known.meaning)),
     };
-    let weights = &report.yardstick.weights;
+    let weights = &judged.yardstick.weights;
     let even = weights.values().all(|weight| *weight == 1.0);
     // As the plan has them; steps that it does not name come last.
-    let place = |name: &str| report.phases.iter().position(|phase| phase.name == name).unwrap_or(usize::MAX);
+    let place = |name: &str| judged.phases.iter().position(|phase| phase.name == name).unwrap_or(usize::MAX);
     let mut weights: Vec<(&String, &f64)> = weights.iter().collect();
     weights.sort_by_key(|(phase, _)| place(phase));
     let phases: Vec<String> = weights
@@ -70,13 +77,13 @@ fn asked(report: &Report<'_>) -> String {
         .map(|(phase, weight)| if even { phase.clone() } else { format!("{phase} (weight {weight})") })
         .collect();
     let phases: Vec<&str> = phases.iter().map(String::as_str).collect();
-    let blocks = count(report.verdict.blocks, "block");
-    let invalid = match report.run.invalid_blocks().count() {
+    let blocks = count(judged.verdict.blocks, "block");
+    let invalid = match judged.run.invalid_blocks().count() {
         0 => String::new(),
         some => format!(", and {some} more that did not count"),
     };
     let fresh =
-        if report.plan.device.source == DeviceSource::Folders { "new folders" } else { "fresh filesystems" };
+        if judged.plan.device.source == DeviceSource::Folders { "new folders" } else { "fresh filesystems" };
     format!(
         "{} {} compared by {measure} in {}, in {blocks} of {fresh} in random order{invalid}.",
         listing(&compared, 2 * MOST_NAMES),
@@ -85,28 +92,28 @@ fn asked(report: &Report<'_>) -> String {
     )
 }
 
-fn found(report: &Report<'_>) -> Vec<String> {
-    let verdict = &report.verdict;
+fn found(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
+    let verdict = &judged.verdict;
     let of = |relation: Relation| -> Vec<&Standing> {
         verdict.standings.iter().filter(|standing| standing.relation == relation).collect()
     };
-    let leader = leader(report);
+    let leader = leader(judged);
     if verdict.standings.is_empty() || verdict.outcome == Outcome::Undecided && of(Relation::Open).is_empty()
     {
-        return vec![report.sentence.clone()];
+        return vec![outcome.to_owned()];
     }
-    let within = percent(report.plan.protocol.tie);
+    let within = percent(judged.plan.protocol.tie);
     let mut sentences = Vec::new();
     if verdict.outcome == Outcome::Undecided {
         let open = of(Relation::Open);
         // An interval that excludes a tie looks like a decision, and is none.
         let clear =
-            |standing: &&Standing| standing.ratio.low.is_some_and(|low| low > 1.0 + report.plan.protocol.tie);
+            |standing: &&Standing| standing.ratio.low.is_some_and(|low| low > 1.0 + judged.plan.protocol.tie);
         let alone = match open.iter().any(clear) {
             true => ", by the interval of one comparison alone; all taken together are not yet certain",
             false => "",
         };
-        sentences.push(format!("Which to take is not decided: {}{alone}.", ratios(report, &open, leader)));
+        sentences.push(format!("Which to take is not decided: {}{alone}.", ratios(judged, &open, leader)));
     } else {
         sentences.push(format!("Take {leader}: nobody is better by more than {within}."));
     }
@@ -117,24 +124,24 @@ fn found(report: &Report<'_>) -> Vec<String> {
     ] {
         let those = of(relation);
         if !those.is_empty() {
-            sentences.push(format!("{words}: {}.", ratios(report, &those, "")));
+            sentences.push(format!("{words}: {}.", ratios(judged, &those, "")));
         }
     }
-    sentences.extend(super::sentence::settling(report).map(|what| capital(&what) + "."));
+    sentences.extend(settling(judged).map(|what| capital(&what) + "."));
     sentences
 }
 
 /// The best; where nothing is decided, the first of the sample.
-fn leader<'a>(report: &'a Report<'_>) -> &'a str {
-    report.verdict.ranking.first().map_or("", |rank| rank.candidate.as_str())
+fn leader<'a>(judged: &'a Judgement<'_>) -> &'a str {
+    judged.verdict.ranking.first().map_or("", |rank| rank.candidate.as_str())
 }
 
 /// `ext4 takes 1.33 (1.28 to 1.39) times as long as btrfs, xfs 1.52 (1.44 to 1.60) times`.
-fn ratios(report: &Report<'_>, standings: &[&Standing], leader: &str) -> String {
-    let is_time = report
+fn ratios(judged: &Judgement<'_>, standings: &[&Standing], leader: &str) -> String {
+    let is_time = judged
         .estimates
         .iter()
-        .find(|found| found.metric == report.plan.goal.metric)
+        .find(|found| found.metric == judged.plan.goal.metric)
         .is_none_or(|found| found.unit == Unit::Seconds);
     let ratios: Vec<String> = standings
         .iter()
@@ -161,30 +168,16 @@ fn ratios(report: &Report<'_>, standings: &[&Standing], leader: &str) -> String 
 }
 
 /// Who costs less than the leader, and where nobody does.
-fn costs(report: &Report<'_>) -> Vec<String> {
-    let verdict = &report.verdict;
-    let leader = leader(report);
-    let Some(own) = verdict.tradeoffs.iter().find(|one| one.candidate == leader) else { return Vec::new() };
-    let mut less = Vec::new();
-    let mut least = Vec::new();
-    for cost in COSTS {
-        let Some(mine) = own.cost(cost).filter(|mine| mine.point > 0.0) else { continue };
-        let others = verdict.tradeoffs.iter().filter(|one| one.candidate != leader);
-        let ratios: Vec<(&str, Estimate)> = others
-            .filter_map(|one| Some((one.candidate.as_str(), one.cost(cost)?.map(|value| value / mine.point))))
-            .collect();
-        let (small, best) = (
-            1.0 / (1.0 + report.plan.protocol.tie),
-            ratios.iter().min_by(|one, other| one.1.point.total_cmp(&other.1.point)),
-        );
-        match best {
-            Some((candidate, ratio)) if ratio.high.is_some_and(|high| high < small) => {
-                less.push(format!("{candidate} in {}, {} times", name(cost), times_within(ratio)));
+fn costs(judged: &Judgement<'_>) -> Vec<String> {
+    let verdict = &judged.verdict;
+    let leader = leader(judged);
+    let (mut less, mut least) = (Vec::new(), Vec::new());
+    for (cost, lead) in verdict.cost_leads(leader, judged.plan.protocol.tie) {
+        match lead {
+            CostLead::Less(candidate, ratio) => {
+                less.push(format!("{candidate} in {}, {} times", name(cost), times_within(&ratio)));
             }
-            Some(_) if ratios.iter().all(|(_, ratio)| ratio.low.is_some_and(|low| low > small)) => {
-                least.push(name(cost));
-            }
-            Some(_) | None => {}
+            CostLead::Least => least.push(name(cost)),
         }
     }
     let mut sentences = Vec::new();
@@ -225,29 +218,24 @@ fn name(cost: Cost) -> &'static str {
 }
 
 /// How far the weights may move.
-fn weighing(report: &Report<'_>) -> Option<String> {
-    let verdict = &report.verdict;
+fn weighing(judged: &Judgement<'_>) -> Option<String> {
+    let verdict = &judged.verdict;
     if verdict.outcome == Outcome::Undecided || verdict.sensitivity.len() < 2 {
         return None;
     }
-    let turns = verdict.sensitivity.iter().flat_map(|range| {
-        let ends = [(&range.low, "less"), (&range.high, "more")];
-        ends.into_iter().filter_map(move |(turn, way)| Some((range, turn.as_ref()?, way)))
-    });
-    let far = |(range, turn): (&crate::verdict::WeightRange, &crate::verdict::Turn)| {
-        libm::fabs(libm::log(turn.weight / range.weight))
-    };
-    let nearest = turns.min_by(|one, other| far((one.0, one.1)).total_cmp(&far((other.0, other.1))));
-    Some(match nearest {
-        Some((range, turn, way)) if far((range, turn)) < libm::log(FAR) => format!(
-            "{} would lead if {} weighed {way} than {} (now {}), going by the estimates.",
+    Some(match verdict.nearest_turn() {
+        Some((range, turn)) => format!(
+            "{} would lead if {} weighed {} than {} (now {}), going by the estimates.",
             turn.winner,
             range.phase,
+            if range.low.as_ref() == Some(turn) { "less" } else { "more" },
             plain_number(turn.weight),
             range.weight
         ),
-        _ => "However the phases are weighed, within reason, nobody else would lead, going by the estimates."
-            .to_owned(),
+        None => {
+            "However the phases are weighed, within reason, nobody else would lead, going by the estimates."
+                .to_owned()
+        }
     })
 }
 

@@ -1,13 +1,21 @@
 //! From estimates to a verdict about the plan's goal: the best, those tied with it, those ruled out, and the limits.
 
+mod across;
+mod candidates;
 mod compare;
 mod cost;
 mod deliberate;
+mod devices;
 mod effect;
 mod estimates;
 mod factors;
+mod field;
 mod goal;
 mod grounds;
+mod harness;
+mod judgement;
+mod kernels;
+mod latency;
 mod legacy;
 mod limit;
 mod limits;
@@ -24,16 +32,26 @@ mod then_and_now;
 mod tradeoff;
 mod twin;
 
+pub use across::{Across, AcrossColumn, Order};
+pub use candidates::{CandidateEntry, Why};
 pub use compare::{
     ALPHA, BETWEEN_RUNS, Change, Comparison, Difference, History, Incomparable, LeftOut, RunComparison, Side,
     compare, settled,
 };
 pub use cost::{CostColumn, cost_columns};
 pub use deliberate::{Deliberation, better_of};
+pub use devices::{DevicePart, DeviceTable, LikeThese, OnDevice, Source, device_parts};
 pub use effect::{OptionEffect, Seen, option_effects};
 pub use estimates::{PhaseEstimate, estimate_all};
 pub use factors::{FactorEffect, Interaction};
+pub use field::{Field, Mark, times_worse};
 pub use goal::{LeftOutPhase, Yardstick, weights};
+pub use harness::Harness;
+pub use judgement::{Judgement, PhaseEntry, TrialBasis};
+#[cfg(test)]
+pub(crate) use kernels::judged_alone;
+pub use kernels::{ChangeOutcome, KernelChange, KernelPhase, Kernels, MEASURES, TIME};
+pub use latency::{LatencyCounts, latencies, latency_at};
 pub use legacy::{Combined, combine, legacy_name};
 pub use limit::Limit;
 pub use noise::Noise;
@@ -45,7 +63,7 @@ pub use sites::{AtSites, Sites, by_site};
 pub use standing::{Rank, Relation, Standing};
 pub use strata::{Stratum, strata};
 pub use then_and_now::{Because, Now, ThenAndNow, same_quantity, then_and_now};
-pub use tradeoff::{COSTS, Cost, Tradeoff};
+pub use tradeoff::{COSTS, Cost, CostLead, Tradeoff};
 pub use twin::{TwinPair, twin_pairs};
 
 pub use crate::statistics::Estimate;

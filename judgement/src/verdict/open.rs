@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Deliberation;
+use super::{Deliberation, Outcome, Verdict};
 use crate::journal::Run;
 use crate::statistics::FEWEST;
 
@@ -45,4 +45,33 @@ pub(super) fn open_pairs(deliberation: &Deliberation, run: &Run, measured: &[&st
             })
         })
         .collect()
+}
+
+/// More blocks than these are no way to settle anything that lies within the tie.
+const WORTHWHILE: u32 = 100;
+
+impl Verdict {
+    /// Of what keeps the run undecided the hardest; of what a recommendation leaves open the easiest.
+    pub fn pressing(&self) -> Option<&OpenPair> {
+        let open = self.unsettled.iter();
+        let needed = |pair: &&OpenPair| pair.more_blocks.unwrap_or(u32::MAX);
+        match self.outcome {
+            Outcome::Undecided => open.filter(|pair| !pair.not_better).max_by_key(needed),
+            Outcome::Recommended | Outcome::Ranked => open.min_by_key(needed),
+        }
+    }
+
+    /// Who cannot be told apart here with any number of blocks worth it, nor is known to differ by more than matters (`tie`):
+    /// whoever it is about, and what it is held against.
+    pub fn alike(&self, tie: f64) -> Option<Vec<&str>> {
+        let near = |pair: &&OpenPair| {
+            let ratio =
+                self.standings.iter().find(|one| one.candidate == pair.candidate).map(|one| one.ratio.point);
+            ratio.is_some_and(|ratio| ratio <= 1.0 + tie && ratio >= 1.0 / (1.0 + tie))
+                && pair.more_blocks.is_none_or(|more| more > WORTHWHILE)
+        };
+        let hardest = self.pressing().filter(near)?;
+        let others = self.unsettled.iter().filter(near).map(|pair| pair.candidate.as_str());
+        Some(std::iter::once(hardest.against.as_str()).chain(others).collect())
+    }
 }

@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use super::goal::log_cost;
-use super::{Grounds, Rank};
+use super::{Grounds, Rank, Verdict};
 use crate::journal::Trial;
 use crate::statistics::Evidence;
 
@@ -25,6 +25,22 @@ pub struct WeightRange {
 pub struct Turn {
     pub weight: f64,
     pub winner: String,
+}
+
+/// A weight that may change by more than this factor hardly matters.
+const FAR: f64 = 20.0;
+
+impl Verdict {
+    /// The weight that need move least for another to lead; `None` where no weight within reason does that.
+    pub fn nearest_turn(&self) -> Option<(&WeightRange, &Turn)> {
+        let turns = self.sensitivity.iter().flat_map(|range| {
+            let ends = [&range.low, &range.high];
+            ends.into_iter().filter_map(move |turn| Some((range, turn.as_ref()?)))
+        });
+        let far = |(range, turn): &(&WeightRange, &Turn)| libm::fabs(libm::log(turn.weight / range.weight));
+        let nearest = turns.min_by(|one, other| far(one).total_cmp(&far(other)));
+        nearest.filter(|nearest| far(nearest) < libm::log(FAR))
+    }
 }
 
 /// The ranges of every weight of the goal, for the first of the ranking; nothing where there is no rival. Candidates

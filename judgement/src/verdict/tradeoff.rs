@@ -9,7 +9,7 @@ use crate::statistics::{Estimate, Evidence};
 
 use super::cost::cost_of_trial;
 use super::paired::{differences, side_by_side};
-use super::{Grounds, Rank};
+use super::{Grounds, Rank, Verdict};
 
 /// What is weighed against time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,45 @@ impl Tradeoff {
             Cost::Lost => self.lost,
             Cost::Written => self.written,
         }
+    }
+}
+
+/// How a candidate compares with the others in a cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum CostLead<'a> {
+    /// This other one certainly takes less, by more than a tie: so many times as much.
+    Less(&'a str, Estimate),
+    /// Nobody takes less by more than a tie.
+    Least,
+}
+
+impl Verdict {
+    /// In which costs somebody certainly takes less than this candidate, or nobody does; of the others neither is known.
+    pub fn cost_leads(&self, candidate: &str, tie: f64) -> Vec<(Cost, CostLead<'_>)> {
+        let Some(own) = self.tradeoffs.iter().find(|one| one.candidate == candidate) else {
+            return Vec::new();
+        };
+        let small = 1.0 / (1.0 + tie);
+        let lead = |cost: Cost| {
+            let mine = own.cost(cost).filter(|mine| mine.point > 0.0)?;
+            let others = self.tradeoffs.iter().filter(|one| one.candidate != candidate);
+            let ratios: Vec<(&str, Estimate)> = others
+                .filter_map(|one| {
+                    Some((one.candidate.as_str(), one.cost(cost)?.map(|value| value / mine.point)))
+                })
+                .collect();
+            let best = ratios.iter().min_by(|one, other| one.1.point.total_cmp(&other.1.point));
+            match best {
+                Some((candidate, ratio)) if ratio.high.is_some_and(|high| high < small) => {
+                    Some((cost, CostLead::Less(candidate, *ratio)))
+                }
+                Some(_) if ratios.iter().all(|(_, ratio)| ratio.low.is_some_and(|low| low > small)) => {
+                    Some((cost, CostLead::Least))
+                }
+                Some(_) | None => None,
+            }
+        };
+        COSTS.into_iter().filter_map(lead).collect()
     }
 }
 

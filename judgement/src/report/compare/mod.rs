@@ -1,17 +1,18 @@
 //! Runs against each other, for people and programs: one renderer per file.
 
 mod csv;
-mod html;
 mod json;
-mod markdown;
+mod page;
+mod picture;
 mod row;
-mod terminal;
 #[cfg(test)]
 mod tests;
 mod trend;
 
 use std::io;
 
+use super::forms::{self, Forms};
+use super::page::Page;
 use super::text::{count, listing};
 use super::text_table::TextTable;
 use super::{Format, ReportError};
@@ -39,12 +40,20 @@ pub fn write_comparison(
     format: Format,
     out: &mut dyn io::Write,
 ) -> Result<(), ReportError> {
-    match format {
-        Format::Terminal(look) => Ok(out.write_all(terminal::render(report, look).as_bytes())?),
-        Format::Markdown => Ok(out.write_all(markdown::render(report).as_bytes())?),
-        Format::Html => Ok(out.write_all(html::render(report).as_bytes())?),
-        Format::Json => json::render(report, out),
-        Format::Csv => csv::render(report, out),
+    forms::write(&report, format, out)
+}
+
+impl Forms for ComparisonReport<'_> {
+    fn page(&self) -> Page<'_> {
+        page::page(self)
+    }
+
+    fn json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+        json::render(*self, out)
+    }
+
+    fn csv(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
+        csv::render(*self, out)
     }
 }
 

@@ -1,20 +1,17 @@
 //! How certain the order is: every candidate against the leader.
 
-use maud::{Markup, html};
-
-use super::index::Index;
-use super::then::laid_out;
 use crate::report::Report;
 use crate::report::number::times;
+use crate::report::page::{Block, Table, Text};
 use crate::report::text::one_line;
 use crate::report::text_table::TextTable;
 use crate::verdict::{Relation, Standing};
 
 /// The whole comparison, folded; nothing where nothing was compared.
-pub(super) fn folded(report: &Report<'_>, index: &Index<'_>) -> Markup {
-    let mut standings: Vec<&Standing> = report.verdict.standings.iter().collect();
+pub(super) fn folded(report: &Report<'_>) -> Option<Block<'static>> {
+    let mut standings: Vec<&Standing> = report.judged.verdict.standings.iter().collect();
     if standings.is_empty() {
-        return html! {};
+        return None;
     }
     standings.sort_by(|one, other| one.ratio.point.total_cmp(&other.ratio.point));
     let row = |standing: &&Standing| {
@@ -31,17 +28,14 @@ pub(super) fn folded(report: &Report<'_>, index: &Index<'_>) -> Markup {
     };
     let header = ["candidate", "against", "times", "95% interval", "blocks", "conclusion"];
     let table = TextTable::new("", &header, standings.iter().map(row).collect());
-    html! {
-        details #certainty {
-            summary { "How certain is the order" }
-            p.note {
-                "Each candidate against whoever led at the time, paired within blocks, for the whole goal. The interval is of this pair "
-                "alone; the conclusion allows for all comparisons and all looks at the data."
-                @if let Some(noise) = &report.noise { " Noise: " (one_line(noise)) "." }
-            }
-            (laid_out(&table, Some(index)))
-        }
-    }
+    let noise = report.noise.as_ref().map_or(String::new(), |noise| format!(" Noise: {}.", one_line(noise)));
+    let said = "Each candidate against whoever led at the time, paired within blocks, for the whole goal. The interval is of this pair \
+                alone; the conclusion allows for all comparisons and all looks at the data.";
+    let blocks = vec![
+        Block::Note(Text::ours(said).plain(noise)),
+        Block::Table(Table { by_candidate: true, ..Table::plain(table) }),
+    ];
+    Some(Block::fold(Some("certainty"), "How certain is the order", blocks))
 }
 
 fn conclusion(relation: Relation) -> &'static str {

@@ -13,9 +13,12 @@ const OUTPUT_SHOWN: usize = 2000;
 /// The commands, in the report's order of candidates.
 pub(super) fn folded(report: &Report<'_>) -> Markup {
     let trials: Vec<&TrialCommands> = report
+        .judged
         .candidates
         .iter()
-        .filter_map(|entry| report.run.commands.iter().find(|found| found.trial.candidate == entry.name))
+        .filter_map(|entry| {
+            report.judged.run.commands.iter().find(|found| found.trial.candidate == entry.name)
+        })
         .collect();
     html! {
         @if !trials.is_empty() {

@@ -1,66 +1,71 @@
 //! What it cost: CPU, device traffic, flushes, space, memory, for the whole workload of each candidate and, folded,
 //! phase by phase.
 
+use std::rc::Rc;
+
 use maud::{Markup, html};
 
 use super::figures::{bar, in_scale};
 use super::index::Index;
 use super::phases::chart;
-use super::then::laid_out;
 use crate::journal::Group;
 use crate::report::Report;
-use crate::report::matrix::{Cell, Mark, Matrix, Row};
+use crate::report::matrix::{Cell, Matrix, Row};
+use crate::report::model::Detail;
 use crate::report::number::{Scale, fixed};
+use crate::report::page::{Block, Table, Text};
 use crate::report::text::one_line;
 use crate::report::text_table::TextTable;
-use crate::verdict::{COSTS, Cost, CostColumn};
+use crate::verdict::{COSTS, Cost, CostColumn, Mark};
 
-pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
+pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Block<'a> {
+    let mut blocks = Vec::new();
+    if report.judged.costs.is_empty() {
+        blocks.push(Block::Lead("No costs were measured.".into()));
+    } else {
+        if report.judged.verdict.tradeoffs.len() > 1 {
+            blocks.extend(tradeoffs(report));
+        }
+        let lead = "Side by side within blocks, in each trial the phases of the goal taken together. Shorter bars are better.";
+        blocks.push(Block::Lead(lead.into()));
+        let index = Rc::clone(index);
+        blocks.push(Block::picture(move || html! { div.scroll { (table(&index, &columns(report))) } }));
+        blocks.extend(by_phase(report));
+    }
+    Block::section("costs", "What it cost", blocks)
+}
+
+fn columns<'a>(report: &'a Report<'_>) -> Vec<Column<'a>> {
+    let costs = &report.judged.costs;
     let most = |found: &CostColumn| found.values.iter().flatten().copied().fold(0.0, f64::max);
     // Tool and kernel stand side by side to be added up.
     let is_cpu = |found: &CostColumn| ["cpu", "cpu_kernel"].contains(&found.metric.name);
-    let of_cpu = report.costs.iter().filter(|found| is_cpu(found)).map(most).fold(0.0, f64::max);
-    let columns: Vec<Column<'_>> = report
-        .costs
-        .iter()
-        .map(|found| {
-            let most = if is_cpu(found) { of_cpu } else { most(found) };
-            Column { found, scale: Scale::suited(found.metric.unit, std::iter::once(most)), most }
-        })
-        .collect();
-    html! {
-        section #costs aria-labelledby="costs-title" {
-            h2 #costs-title { "What it cost" }
-            @if columns.is_empty() {
-                p.lead { "No costs were measured." }
-            } @else {
-                (tradeoffs(report))
-                p.lead { "Side by side within blocks, in each trial the phases of the goal taken together. Shorter bars are better." }
-                div.scroll { (table(index, &columns)) }
-                (by_phase(report, index))
-            }
-        }
-    }
+    let of_cpu = costs.iter().filter(|found| is_cpu(found)).map(most).fold(0.0, f64::max);
+    let column = |found: &'a CostColumn| {
+        let most = if is_cpu(found) { of_cpu } else { most(found) };
+        Column { found, scale: Scale::suited(found.metric.unit, std::iter::once(most)), most }
+    };
+    costs.iter().map(column).collect()
 }
 
-/// Time against each cost, where anything is ranked.
-fn tradeoffs(report: &Report<'_>) -> Markup {
-    let found = &report.verdict.tradeoffs;
-    let shown = COSTS
-        .into_iter()
-        .filter(|cost| found.iter().filter_map(|one| one.cost(*cost)).any(|cost| cost.point > 0.0));
+/// Time against each cost.
+fn tradeoffs<'a>(report: &'a Report<'a>) -> [Block<'a>; 2] {
+    let lead = Text::ours("Left and low is best. Full: the ").strong("Pareto set").plain(
+        ", of which each is the best for somebody. Hollow: another is shown to be as good in \
+         time and every cost, and better in something. Named: the best in just these two. By ratios within blocks; lines are 95% intervals.",
+    );
+    let found = &report.judged.verdict.tradeoffs;
     let words = |cost| match cost {
         Cost::Cpu => ("cpu", "CPU"),
         Cost::Space => ("space", "space"),
         Cost::Lost => ("lost", "space lost to the user"),
         Cost::Written => ("written", "bytes written"),
     };
-    html! {
-        @if found.len() > 1 {
-            p.lead {
-                "Left and low is best. Full: the " b { "Pareto set" } ", of which each is the best for somebody. Hollow: another is shown to be as good in "
-                "time and every cost, and better in something. Named: the best in just these two. By ratios within blocks; lines are 95% intervals."
-            }
+    let drawn = move || {
+        let shown = COSTS
+            .into_iter()
+            .filter(|cost| found.iter().filter_map(|one| one.cost(*cost)).any(|cost| cost.point > 0.0));
+        html! {
             div.phases.three { @for (call, title) in shown.map(words) {
                 article.phase {
                     div.head { h3 { "Time against " (title) } }
@@ -68,7 +73,8 @@ fn tradeoffs(report: &Report<'_>) -> Markup {
                 }
             } }
         }
-    }
+    };
+    [Block::Lead(lead), Block::picture(drawn)]
 }
 
 struct Column<'a> {
@@ -118,19 +124,16 @@ fn beside_the_most(value: f64, column: &Column<'_>) -> String {
     in_scale(value, column.scale, Some(if value < column.most / 10.0 { 0.1 } else { 0.02 }))
 }
 
-fn by_phase(report: &Report<'_>, index: &Index<'_>) -> Markup {
-    let costs = || report.details.iter().filter(|detail| detail.group == Group::Cost);
-    html! {
-        @if costs().next().is_some() {
-            details {
-                summary { "The same, phase by phase" }
-                @for detail in costs() {
-                    h4 { code { (detail.metric) } " " small { (detail.meaning) } }
-                    (laid_out(&phase_table(&detail.matrix), Some(index)))
-                }
-            }
-        }
-    }
+fn by_phase<'a>(report: &Report<'_>) -> Option<Block<'a>> {
+    let costs = report.details.iter().filter(|detail| detail.group == Group::Cost);
+    let table = |detail: &Detail| {
+        [
+            Block::Heading(Text::default().code(&detail.metric).plain(" ").small(detail.meaning)),
+            Block::Table(Table { by_candidate: true, ..Table::plain(phase_table(&detail.matrix)) }),
+        ]
+    };
+    let tables: Vec<Block<'a>> = costs.flat_map(table).collect();
+    (!tables.is_empty()).then(|| Block::fold(None, "The same, phase by phase", tables))
 }
 
 fn phase_table(matrix: &Matrix) -> TextTable {

@@ -7,12 +7,11 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Serialize;
 
-use super::latency;
-use super::thinning::{self, Thinned};
+use super::thinning;
 use crate::journal::{Trial, metric};
 use crate::report::json::{self, Document};
 use crate::report::{Report, ReportError, Requests, csv};
-use crate::verdict::better_of;
+use crate::verdict::{better_of, latencies, latency_at};
 
 /// Percentiles of the latency curves, as one call in so many that took longer: equal steps on the chart's axis.
 const ONE_IN: [f64; 22] = [
@@ -26,7 +25,6 @@ pub(super) struct Embedded {
     pub(super) json: String,
     /// The rows of `--format csv`, compressed.
     pub(super) csv: String,
-    pub(super) thinned: Option<Thinned>,
 }
 
 #[derive(Serialize)]
@@ -90,11 +88,12 @@ struct LatencyPart<'a> {
 }
 
 pub(super) fn embedded(report: &Report<'_>) -> Result<Embedded, ReportError> {
-    let (trials, thinned) = thinning::choose(report);
+    let (trials, _) = thinning::choose(report);
     let data = Data {
         report: json::document(report),
-        goal: &report.plan.goal.metric,
+        goal: &report.judged.plan.goal.metric,
         candidates: report
+            .judged
             .candidates
             .iter()
             .map(|entry| CandidatePart {
@@ -103,12 +102,13 @@ pub(super) fn embedded(report: &Report<'_>) -> Result<Embedded, ReportError> {
             })
             .collect(),
         phases: report
+            .judged
             .phases
             .iter()
             .map(|phase| PhasePart {
                 name: &phase.name,
                 cell: csv::cell(&phase.name),
-                headline: report.is_headline(phase),
+                headline: report.judged.is_headline(phase),
             })
             .collect(),
         trials: trials.iter().map(|trial| trial_part(report, trial)).collect(),
@@ -119,7 +119,7 @@ pub(super) fn embedded(report: &Report<'_>) -> Result<Embedded, ReportError> {
     let json = harmless(&serde_json::to_string(&data)?);
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
     csv::rows(report, &trials, &mut packed)?;
-    Ok(Embedded { json, csv: STANDARD.encode(packed.finish()?), thinned })
+    Ok(Embedded { json, csv: STANDARD.encode(packed.finish()?) })
 }
 
 /// JSON that can neither end its script element nor hide anything: `<` and the control characters JSON leaves as they
@@ -158,22 +158,21 @@ fn metrics<'a>(trials: &[&'a Trial]) -> Vec<MetricPart<'a>> {
 }
 
 fn trial_part(report: &Report<'_>, trial: &Trial) -> TrialPart {
-    let candidate = report.candidates.iter().position(|entry| entry.name == trial.id.candidate);
-    let since = trial.started.duration_since(report.run.header.started).as_secs_f64();
+    let candidate = report.judged.candidates.iter().position(|entry| entry.name == trial.id.candidate);
+    let since = trial.started.duration_since(report.judged.run.header.started).as_secs_f64();
     let rows = trial.observations.iter().map(|observation| observation.measurements.len()).sum();
     (candidate, trial.id.block, trial.id.attempt, since, rows)
 }
 
 fn latency_parts<'a>(report: &'a Report<'_>) -> Vec<LatencyPart<'a>> {
-    latency::collect(report)
+    latencies(&report.judged)
         .into_iter()
         .map(|((phase, call, candidate), counts)| {
             let calls: u64 = counts.values().sum();
             // A percentile finer than the calls can show is none.
             let shown = ONE_IN.into_iter().filter(|one_in| *one_in <= calls as f64);
-            let curve = shown
-                .filter_map(|one_in| Some((one_in, latency::at(&counts, 1.0 - 1.0 / one_in)?)))
-                .collect();
+            let curve =
+                shown.filter_map(|one_in| Some((one_in, latency_at(&counts, 1.0 - 1.0 / one_in)?))).collect();
             LatencyPart { phase, call, candidate, calls, curve }
         })
         .collect()
@@ -182,15 +181,15 @@ fn latency_parts<'a>(report: &'a Report<'_>) -> Vec<LatencyPart<'a>> {
 /// Of the trial whose requests are pictured, or else the first.
 fn course_parts(report: &Report<'_>) -> Vec<CoursePart> {
     let mut parts = Vec::new();
-    for (candidate, entry) in report.candidates.iter().enumerate() {
+    for (candidate, entry) in report.judged.candidates.iter().enumerate() {
         let asked = report.requests.iter().find(|one| one.candidate == entry.name);
         let own = |trial: &&&Trial| {
             trial.id.candidate == entry.name && asked.is_none_or(|one| one.block == trial.id.block)
         };
-        let Some(trial) = report.trials.iter().find(own) else { continue };
+        let Some(trial) = report.judged.trials.iter().find(own) else { continue };
         for observation in &trial.observations {
-            let phase = report.phases.iter().position(|phase| phase.name == observation.phase);
-            let Some(phase) = phase.filter(|at| report.phases[*at].planned) else { continue };
+            let phase = report.judged.phases.iter().position(|phase| phase.name == observation.phase);
+            let Some(phase) = phase.filter(|at| report.judged.phases[*at].planned) else { continue };
             let span =
                 trial.value(&observation.phase, "began").zip(trial.value(&observation.phase, "durable"));
             let within = |values: Vec<f64>| match (asked, span) {

@@ -1,14 +1,17 @@
 //! What one option does: candidates that differ in nothing else, compared within each block, where the machine was
 //! in the same mood for both.
 
+use std::rc::Rc;
+
 use maud::{Markup, html};
 
 use super::figures::{along, place, strip};
 use super::index::Index;
 use crate::report::number::{percent, times, times_within};
+use crate::report::page::Block;
 use crate::report::text::{count, one_line};
 use crate::report::{Report, factors};
-use crate::verdict::{Estimate, OptionEffect, Seen};
+use crate::verdict::{Estimate, FactorEffect, OptionEffect, Seen};
 
 /// The strips of effects show at least this factor and at most the other, to either side.
 const NARROWEST: f64 = 1.25;
@@ -20,44 +23,68 @@ fn reach<'a>(ratios: impl Iterator<Item = &'a Estimate>) -> f64 {
 }
 
 /// The section; nothing where no two candidates differ in just one option.
-pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
-    let goal = report.plan.goal.metric.as_str();
-    let rows = &report.effects;
+pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Option<Block<'a>> {
+    let rows = &report.judged.effects;
+    if rows.is_empty() {
+        return None;
+    }
+    let goal = report.judged.plan.goal.metric.as_str();
     let ratios = || rows.iter().flat_map(|effect| effect.phases.iter().flatten());
     let reach = reach(ratios());
-    let claims = ratios().any(|ratio| ratio.low.is_some());
-    html! {
-        (factors_section(report))
-        @if !rows.is_empty() {
-            section #effects aria-labelledby="effects-title" {
-                h2 #effects-title { "What an option does" }
-                p.lead {
-                    "Pairs of candidates that differ in one option only: how many times as much (" (goal) ") with it as without. "
-                    "Compared within each block; the line is the 95% interval, which there is from three blocks on."
-                }
-                div.scroll { table.picture.effects {
-                    caption.unseen { "Effect of one option by phase, as a ratio" }
-                    thead { tr {
-                        th scope="col" { "from → to" }
-                        @for phase in report.headline() { th scope="col" { (one_line(&phase.name)) } }
-                    } }
-                    tbody { @for effect in rows { (row(report, index, effect, reach)) } }
-                } }
-                p.note {
-                    "The upright in the middle is no effect; the edges are " (times(1.0 / reach)) "× and " (times(reach)) "×. "
-                    @if claims {
-                        "► certainly better, ◄ certainly worse, ≈ within the tie, ? the interval points both ways. Each cell is judged alone."
-                    } @else { "With fewer than three blocks there is no interval, and nothing is claimed." }
-                }
-            }
+    let lead = format!(
+        "Pairs of candidates that differ in one option only: how many times as much ({goal}) with it as without. \
+         Compared within each block; the line is the 95% interval, which there is from three blocks on."
+    );
+    let said = match ratios().any(|ratio| ratio.low.is_some()) {
+        true => {
+            "► certainly better, ◄ certainly worse, ≈ within the tie, ? the interval points both ways. Each cell is judged alone."
         }
-    }
+        false => "With fewer than three blocks there is no interval, and nothing is claimed.",
+    };
+    let (least, most) = (times(1.0 / reach), times(reach));
+    let note = format!("The upright in the middle is no effect; the edges are {least}× and {most}×. {said}");
+    let index = Rc::clone(index);
+    let drawn = move || {
+        html! {
+            div.scroll { table.picture.effects {
+                caption.unseen { "Effect of one option by phase, as a ratio" }
+                thead { tr {
+                    th scope="col" { "from → to" }
+                    @for phase in report.judged.headline() { th scope="col" { (one_line(&phase.name)) } }
+                } }
+                tbody { @for effect in rows { (row(report, &index, effect, reach)) } }
+            } }
+        }
+    };
+    let blocks = vec![Block::Lead(lead.into()), Block::picture(drawn), Block::Note(note.into())];
+    Some(Block::section("effects", "What an option does", blocks))
 }
 
-/// The effects of whole factors, a strip each.
-fn factors_section(report: &Report<'_>) -> Markup {
-    let found = &report.verdict.factors;
+/// The effects of whole factors, a strip each; nothing where there is one candidate of each.
+pub(super) fn of_factors<'a>(report: &'a Report<'a>) -> Option<Block<'a>> {
+    let found = &report.judged.verdict.factors;
+    if found.is_empty() {
+        return None;
+    }
     let reach = reach(found.iter().map(|effect| &effect.ratio));
+    let lead = "How many times as much the goal takes with an option, over everything that was tried both with it and \
+                without: from all trials, blocks allowed for. Below it, where it does more or less than elsewhere.";
+    let note = format!(
+        "The line is the 95% interval of each alone; ► and ◄ mark what is certain with all of them taken together \
+         and larger than {}. Edges: {}× and {}×.",
+        percent(report.judged.plan.protocol.tie),
+        times(1.0 / reach),
+        times(reach)
+    );
+    let blocks = vec![
+        Block::Lead(lead.into()),
+        Block::picture(move || strips(found, reach)),
+        Block::Note(note.into()),
+    ];
+    Some(Block::section("factors", "What options do overall", blocks))
+}
+
+fn strips(found: &[FactorEffect], reach: f64) -> Markup {
     let cell = |ratio: &Estimate, certain: bool| {
         let seen = match (certain, ratio.point < 1.0) {
             (true, true) => Seen::Better,
@@ -68,35 +95,22 @@ fn factors_section(report: &Report<'_>) -> Markup {
         drawn(ratio, seen, reach)
     };
     html! {
-        @if !found.is_empty() {
-            section #factors aria-labelledby="factors-title" {
-                h2 #factors-title { "What options do overall" }
-                p.lead {
-                    "How many times as much the goal takes with an option, over everything that was tried both with it and "
-                    "without: from all trials, blocks allowed for. Below it, where it does more or less than elsewhere."
+        div.scroll { table.picture.effects {
+            caption.unseen { "Effect of each option over all candidates, as a ratio" }
+            thead { tr { th scope="col" { "option" } th scope="col" { "goal" } th scope="col" { "against" } } }
+            tbody { @for effect in found {
+                tr {
+                    th scope="row" { span.name { (effect.factor) " " (one_line(factors::name(&effect.level))) } }
+                    (cell(&effect.ratio, effect.certain))
+                    td { (one_line(effect.against.as_deref().map_or("the mean of all", factors::name))) }
                 }
-                div.scroll { table.picture.effects {
-                    caption.unseen { "Effect of each option over all candidates, as a ratio" }
-                    thead { tr { th scope="col" { "option" } th scope="col" { "goal" } th scope="col" { "against" } } }
-                    tbody { @for effect in found {
-                        tr {
-                            th scope="row" { span.name { (effect.factor) " " (one_line(factors::name(&effect.level))) } }
-                            (cell(&effect.ratio, effect.certain))
-                            td { (one_line(effect.against.as_deref().map_or("the mean of all", factors::name))) }
-                        }
-                        @for one in effect.interactions.iter().filter(|one| one.certain) { tr {
-                            th scope="row" { small { (one_line(&factors::place(one))) ": as against elsewhere" } }
-                            (cell(&one.ratio, true))
-                            td { (times_within(&one.here)) "× there" }
-                        } }
-                    } }
+                @for one in effect.interactions.iter().filter(|one| one.certain) { tr {
+                    th scope="row" { small { (one_line(&factors::place(one))) ": as against elsewhere" } }
+                    (cell(&one.ratio, true))
+                    td { (times_within(&one.here)) "× there" }
                 } }
-                p.note {
-                    "The line is the 95% interval of each alone; ► and ◄ mark what is certain with all of them taken together "
-                    "and larger than " (percent(report.plan.protocol.tie)) ". Edges: " (times(1.0 / reach)) "× and " (times(reach)) "×."
-                }
-            }
-        }
+            } }
+        } }
     }
 }
 
@@ -109,7 +123,7 @@ fn row(report: &Report<'_>, index: &Index<'_>, option: &OptionEffect, reach: f64
             }
             @for effect in &option.phases {
                 @match effect {
-                    Some(ratio) => { (drawn(ratio, Seen::of(ratio, report.plan.protocol.tie), reach)) }
+                    Some(ratio) => { (drawn(ratio, Seen::of(ratio, report.judged.plan.protocol.tie), reach)) }
                     None => { td.none { "–" } }
                 }
             }

@@ -4,9 +4,9 @@ use maud::{Markup, html};
 
 use super::thinning::Thinned;
 use super::{carried, commands};
-use crate::report::Report;
 use crate::report::number::percent;
-use crate::report::text::one_line;
+use crate::report::page::{Block, Text};
+use crate::report::{Report, harness};
 
 /// Where the method comes from: what, and where it can be read.
 const SOURCES: [(&str, &str); 4] = [
@@ -28,50 +28,57 @@ const SOURCES: [(&str, &str); 4] = [
     ),
 ];
 
-pub(super) fn section(report: &Report<'_>, thinned: Option<&Thinned>) -> Markup {
-    html! {
-        section #evidence aria-labelledby="evidence-title" {
-            h2 #evidence-title { "The evidence" }
-            (downloads(report, thinned))
-            details {
-                summary { "Plan: what was asked, to be run again" }
-                p.note { code { "fsverdict run THIS-PAGE.html" } " repeats the run; " code { "fsverdict show THIS-PAGE.html" } " prints this, to be changed." }
-                (carried::shown(report.plan))
-            }
-            details { summary { "Environment: where it ran" } (environment(report)) }
-            (commands::folded(report))
-            details #method { summary { "Method: why these numbers can be trusted, and how far" } (method(report)) }
-        }
-    }
+pub(super) fn section<'a>(report: &'a Report<'a>, thinned: Option<&Thinned>) -> Block<'a> {
+    let again = Text::default()
+        .code("fsverdict run THIS-PAGE.html")
+        .plain(" repeats the run; ")
+        .code("fsverdict show THIS-PAGE.html")
+        .plain(" prints this, to be changed.");
+    let plan = vec![Block::Note(again), Block::picture(move || carried::shown(report.judged.plan))];
+    let mut blocks = downloads(report, thinned);
+    blocks.extend([
+        Block::fold(None, "Plan: what was asked, to be run again", plan),
+        Block::fold(None, "Environment: where it ran", vec![environment(report)]),
+        Block::picture(move || commands::folded(report)),
+        Block::fold(
+            Some("method"),
+            "Method: why these numbers can be trusted, and how far",
+            vec![Block::picture(move || method(report))],
+        ),
+    ]);
+    Block::section("evidence", "The evidence", blocks)
 }
 
-fn downloads(report: &Report<'_>, thinned: Option<&Thinned>) -> Markup {
-    html! {
-        p.downloads hidden {
+fn downloads<'a>(report: &Report<'_>, thinned: Option<&Thinned>) -> Vec<Block<'a>> {
+    let buttons = || {
+        html! { p.downloads hidden {
             button type="button" data-save="csv" { "Save every observation (CSV)" } " "
             button type="button" data-save="json" { "Save the estimates and the verdict (JSON)" }
-        }
-        @if let Some(thinned) = thinned { p.note { "The CSV saved here holds the trials that are drawn only. " (thinned.sentence()) } }
-        p.note {
-            "Run " code { (one_line(&report.run.header.id)) } ", plan digest " code { (one_line(&report.run.header.plan_digest)) } ". "
-            "The journal " code { (crate::journal::FILE_NAME) } " in the run's folder holds every event; this page can be made from it again with "
-            code { "fsverdict report RUN --format html" } "."
-        }
-    }
+        } }
+    };
+    let fewer = |thinned: &Thinned| {
+        format!("The CSV saved here holds the trials that are drawn only. {}", thinned.sentence())
+    };
+    let header = &report.judged.run.header;
+    let source = Text::ours("Run ")
+        .code(&header.id)
+        .plain(", plan digest ")
+        .code(&header.plan_digest)
+        .plain(". The journal ")
+        .code(crate::journal::FILE_NAME)
+        .plain(" in the run's folder holds every event; this page can be made from it again with ")
+        .code("fsverdict report RUN --format html")
+        .plain(".");
+    let thinned = thinned.map(|thinned| Block::Note(fewer(thinned).into()));
+    [Block::picture(buttons)].into_iter().chain(thinned).chain([Block::Note(source)]).collect()
 }
 
-fn environment(report: &Report<'_>) -> Markup {
-    html! {
-        dl.facts {
-            @for (name, value) in &report.run.header.environment {
-                dt { code { (one_line(name)) } } dd { (one_line(value)) }
-            }
-            @if let Some(harness) = report.harness {
-                dt { code { "harness" } }
-                dd { (harness.sentence()) }
-            }
-        }
-    }
+fn environment<'a>(report: &Report<'_>) -> Block<'a> {
+    let facts = &report.judged.run.header.environment;
+    let fact = |(name, value): (&String, &String)| (Text::default().code(name), Text::foreign(value));
+    let harness = report.judged.harness.iter();
+    let harness = harness.map(|found| (Text::default().code("harness"), harness::sentence(found).into()));
+    Block::Facts(facts.iter().map(fact).chain(harness).collect())
 }
 
 fn method(report: &Report<'_>) -> Markup {
@@ -82,7 +89,7 @@ fn method(report: &Report<'_>) -> Markup {
             li { b { "Randomised blocks." } " Every candidate is tried once per block, in random order, so that a machine that grows slower favours nobody. A block is thrown out only by a rule fixed in advance, never by its result." }
             li { b { "Verified." } " What was written is read back and compared, outside the clock: fast but wrong fails." }
             li { b { "Side by side." } " The leader's number is the geometric mean of its trials; everybody else's is a multiple of that, by the ratios within blocks, with the 95% interval of the multiple. Intervals exist from 3 blocks on." }
-            li { b { "Ties." } " Differences below " (percent(report.plan.protocol.tie)) " do not matter, by this plan's own word: such candidates are tied, and a tie is an answer." }
+            li { b { "Ties." } " Differences below " (percent(report.judged.plan.protocol.tie)) " do not matter, by this plan's own word: such candidates are tied, and a tie is an answer." }
         }
         p { "Where the method comes from:" }
         ul { @for (title, address) in SOURCES { li { a href=(address) rel="noreferrer" { (title) } } } }

@@ -16,19 +16,20 @@ pub(in crate::report) struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    pub(super) fn of(report: &'a Report<'a>) -> Self {
+    pub(in crate::report) fn of(report: &'a Report<'a>) -> Self {
         let key = |found: &'a PhaseEstimate| {
             ((found.candidate.as_str(), found.phase.as_str(), found.metric.as_str()), found)
         };
         Self {
-            estimates: report.estimates.iter().map(key).collect(),
+            estimates: report.judged.estimates.iter().map(key).collect(),
             numbers: report
+                .judged
                 .candidates
                 .iter()
                 .enumerate()
                 .map(|(number, entry)| (entry.name, number))
                 .collect(),
-            measured: report.with_status(CandidateStatus::Ok).map(|entry| entry.name).collect(),
+            measured: report.judged.with_status(CandidateStatus::Ok).map(|entry| entry.name).collect(),
         }
     }
 

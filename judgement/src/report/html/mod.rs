@@ -14,23 +14,26 @@ mod evidence;
 mod figures;
 mod index;
 mod latency;
-mod opening;
 mod phases;
 mod picture;
 mod requests;
 mod sites;
 mod then;
 mod thinning;
+mod writer;
 
 #[cfg(test)]
 mod tests;
+
+use std::rc::Rc;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub use self::carried::{LONGEST_PAGE, NoPlan, plan_in_page};
 pub(super) use self::figures::{place, ratio};
-use self::index::Index;
-pub(super) use self::then::laid_out as text_table;
+pub(super) use self::index::Index;
+use self::writer::body;
+use super::page::{Block, Page, page_of_run};
 use super::text::one_line;
 use super::{Report, ReportError};
 use crate::journal::CandidateStatus;
@@ -53,21 +56,54 @@ const POLICY: &str = concat!(
 const RENEWAL: u32 = 15;
 
 pub(super) fn render(report: &Report<'_>) -> Result<String, ReportError> {
-    let index = Index::of(report);
     let data = data::embedded(report)?;
-    let title = one_line(&report.run.header.title);
+    let title = one_line(&report.judged.run.header.title);
     let scripts = html! {
         script type="application/json" id="data" { (PreEscaped(&data.json)) }
         script type="text/plain" id="csv" { (data.csv) }
         script type="text/plain" id="plotly" { (PLOTLY) }
         @for script in SCRIPTS { script { (PreEscaped(script)) } }
     };
-    let page = shell(&title, report.live.then_some(RENEWAL), &parts(report, &index, &data), &scripts);
-    Ok(page.into_string())
+    let body = body(&page_of_run(report));
+    Ok(shell(&title, report.live.then_some(RENEWAL), &body, &scripts).into_string())
+}
+
+/// A page without data of its own, which needs no script.
+pub(super) fn written(page: &Page<'_>) -> String {
+    shell(&one_line(&page.opening.title), None, &body(page), &html! {}).into_string()
+}
+
+/// What is drawn of a run, each part in a file of its own: a new picture is one more, and its line here.
+pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec<Option<Block<'a>>> {
+    let (_, thinned) = thinning::choose(report);
+    let thinned = thinned.as_ref();
+    let judged = &report.judged;
+    let is_measured =
+        judged.with_status(CandidateStatus::Ok).next().is_some() && !judged.estimates.is_empty();
+    let mut sections = vec![
+        report.across.as_ref().map(across::section),
+        Some(picture::section(report, index)),
+        sites::section(report),
+    ];
+    if is_measured {
+        sections.extend([
+            Some(phases::section(report, index, thinned)),
+            requests::section(report),
+            Some(costs::section(report, index)),
+            effects::of_factors(report),
+            effects::section(report, index),
+            phases::steps(report, index),
+            latency::section(report, index),
+            then::section(report),
+            phases::drift(report),
+        ]);
+    }
+    sections.push(Some(evidence::section(report, thinned)));
+    sections
 }
 
 /// What every page is put into; it is read again after so many seconds, where that is wanted.
-pub(super) fn shell(title: &str, renewal: Option<u32>, body: &Markup, scripts: &Markup) -> Markup {
+fn shell(title: &str, renewal: Option<u32>, body: &Markup, scripts: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -91,26 +127,5 @@ pub(super) fn shell(title: &str, renewal: Option<u32>, body: &Markup, scripts: &
                 (scripts)
             }
         }
-    }
-}
-
-fn parts(report: &Report<'_>, index: &Index<'_>, data: &data::Embedded) -> Markup {
-    let measured = report.with_status(CandidateStatus::Ok).count() > 0 && !report.estimates.is_empty();
-    html! {
-        (opening::opening(report))
-        @if let Some(across) = &report.across { (across::section(across)) }
-        (picture::section(report, index))
-        (sites::section(report))
-        @if measured {
-            (phases::section(report, index, data.thinned.as_ref()))
-            (requests::section(report))
-            (costs::section(report, index))
-            (effects::section(report, index))
-            (phases::steps(report, index))
-            (latency::section(report, index))
-            (then::section(report))
-            (phases::drift(report))
-        }
-        (evidence::section(report, data.thinned.as_ref()))
     }
 }

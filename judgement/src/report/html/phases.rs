@@ -1,44 +1,57 @@
 //! Phase by phase: every trial as a point, with the numbers as a table beside the chart; the steps around the
 //! work (mkfs, mount, fsck) in the same way; and the results over the time of the run.
 
+use std::rc::Rc;
+
 use maud::{Markup, html};
 
 use super::figures::{in_scale, spread};
 use super::index::Index;
-use super::then::laid_out;
 use super::thinning::Thinned;
+use super::writer::numbers;
 use crate::journal::Unit;
 use crate::plan::{Phase, Work};
+use crate::report::Report;
 use crate::report::number::Scale;
+use crate::report::page::{Block, Text};
 use crate::report::text::{in_lines, one_line};
 use crate::report::text_table::TextTable;
-use crate::report::{PhaseEntry, Report};
-use crate::verdict::PhaseEstimate;
+use crate::verdict::{PhaseEntry, PhaseEstimate};
 
 /// The metrics of the tables, where they were measured: the goal's own comes first.
 const SHOWN: [&str; 4] = ["durable", "returned", "throughput", "file_rate"];
 
 /// The phases of the plan, and what else the goal weighs.
-pub(super) fn section(report: &Report<'_>, index: &Index<'_>, thinned: Option<&Thinned>) -> Markup {
-    let phases: Vec<&PhaseEntry> = report.phases.iter().filter(|phase| report.is_headline(phase)).collect();
-    html! {
-        section #phases aria-labelledby="phases-title" {
-            h2 #phases-title { "Phase by phase" }
-            p.lead {
-                "Every trial is a point: " b { "● durable" } ", when the work had also reached the device, and " b { "◇ returned" }
-                ", when the program said it was done. " b { "┃" } " is what stands in the tables, side by side with the leader; the bar through it is its 95% interval, or with fewer "
-                "than 3 trials a thin line its range."
-            }
-            @if let Some(thinned) = thinned { p.note { (thinned.sentence()) } }
-            div.phases { @for phase in phases { (one(report, index, phase)) } }
+pub(super) fn section<'a>(
+    report: &'a Report<'a>,
+    index: &Rc<Index<'a>>,
+    thinned: Option<&Thinned>,
+) -> Block<'a> {
+    let lead = Text::ours("Every trial is a point: ")
+        .strong("● durable")
+        .plain(", when the work had also reached the device, and ")
+        .strong("◇ returned")
+        .plain(", when the program said it was done. ")
+        .strong("┃")
+        .plain(
+            " is what stands in the tables, side by side with the leader; the bar through it is its 95% interval, or with fewer \
+             than 3 trials a thin line its range.",
+        );
+    let index = Rc::clone(index);
+    let drawn = move || {
+        html! {
+            div.phases { @for phase in report.judged.headline() { (one(report, &index, phase)) } }
             (buffered(report))
         }
-    }
+    };
+    let thinned = thinned.map(|thinned| Block::Note(thinned.sentence().into()));
+    let blocks = std::iter::once(Block::Lead(lead)).chain(thinned).chain([Block::picture(drawn)]);
+    Block::section("phases", "Phase by phase", blocks.collect())
 }
 
 /// Durable against returned: who lets a program go on while the work is still to be done.
 fn buffered(report: &Report<'_>) -> Markup {
-    let both = |metric: &str| report.estimates.iter().any(|found| found.metric == metric);
+    let both = |metric: &str| report.judged.estimates.iter().any(|found| found.metric == metric);
     html! {
         @if both("returned") && both("durable") {
             article.phase #buffered {
@@ -50,40 +63,33 @@ fn buffered(report: &Report<'_>) -> Markup {
     }
 }
 
-/// mkfs, mount, umount, fsck and what else surrounds the work.
-pub(super) fn steps(report: &Report<'_>, index: &Index<'_>) -> Markup {
-    let steps: Vec<&PhaseEntry> = report.phases.iter().filter(|phase| !report.is_headline(phase)).collect();
-    html! {
-        @if !steps.is_empty() {
-            section #steps aria-labelledby="steps-title" {
-                h2 #steps-title { "Around the work" }
-                p.lead { "The steps every trial takes before and after its phases: making, mounting, unmounting, checking." }
-                div.phases { @for step in steps { (one(report, index, step)) } }
-            }
-        }
+/// mkfs, mount, umount, fsck and what else surrounds the work; nothing where nothing does.
+pub(super) fn steps<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Option<Block<'a>> {
+    let around = |phase: &&PhaseEntry| !report.judged.is_headline(phase);
+    let steps: Vec<&PhaseEntry> = report.judged.phases.iter().filter(around).collect();
+    if steps.is_empty() {
+        return None;
     }
+    let lead =
+        "The steps every trial takes before and after its phases: making, mounting, unmounting, checking.";
+    let index = Rc::clone(index);
+    let drawn = move || html! { div.phases { @for step in &steps { (one(report, &index, step)) } } };
+    Some(Block::section("steps", "Around the work", vec![Block::Lead(lead.into()), Block::picture(drawn)]))
 }
 
 /// The results over the run's time.
-pub(super) fn drift(report: &Report<'_>) -> Markup {
+pub(super) fn drift<'a>(report: &'a Report<'a>) -> Option<Block<'a>> {
     // A candidate's only trial divided by itself is a level line, whatever the machine did.
-    if report.sample_sizes().is_none_or(|(_, most)| most < 2) {
-        return html! {};
-    }
-    html! {
-        section #drift aria-labelledby="drift-title" {
-            h2 #drift-title { "Was the machine steady?" }
-            p.lead {
-                "Each trial's time as a multiple of its own candidate's median, over the time of the run. A level band means a "
-                "steady machine; a slope or a step means that it changed. Uprights are the borders of blocks; trials of blocks "
-                "that were thrown out are hollow."
-            }
-            (chart("drift", None, "", &format!(
-                "Times of {} trials relative to their candidate's median, by the time at which they began",
-                report.run.trials.len()
-            )))
-        }
-    }
+    report.judged.sample_sizes().filter(|(_, most)| *most >= 2)?;
+    let lead = "Each trial's time as a multiple of its own candidate's median, over the time of the run. A level band means a \
+                steady machine; a slope or a step means that it changed. Uprights are the borders of blocks; trials of blocks \
+                that were thrown out are hollow.";
+    let words = format!(
+        "Times of {} trials relative to their candidate's median, by the time at which they began",
+        report.judged.run.trials.len()
+    );
+    let blocks = vec![Block::Lead(lead.into()), Block::picture(move || chart("drift", None, "", &words))];
+    Some(Block::section("drift", "Was the machine steady?", blocks))
 }
 
 /// The place of a chart, with what it says in words.
@@ -96,7 +102,7 @@ pub(super) fn chart(kind: &str, phase: Option<usize>, call: &str, words: &str) -
 }
 
 fn one(report: &Report<'_>, index: &Index<'_>, phase: &PhaseEntry) -> Markup {
-    let planned = report.plan.phases.iter().find(|planned| planned.name == phase.name);
+    let planned = report.judged.plan.phases.iter().find(|planned| planned.name == phase.name);
     let name = one_line(&phase.name);
     html! {
         article.phase {
@@ -104,10 +110,10 @@ fn one(report: &Report<'_>, index: &Index<'_>, phase: &PhaseEntry) -> Markup {
                 h3 { (name) }
                 @if let Some(planned) = planned { p.work { (work(planned)) } }
             }
-            @if index.measured.iter().all(|candidate| index.get(candidate, &phase.name, "durable").is_none() && index.get(candidate, &phase.name, &report.plan.goal.metric).is_none()) {
+            @if index.measured.iter().all(|candidate| index.get(candidate, &phase.name, "durable").is_none() && index.get(candidate, &phase.name, &report.judged.plan.goal.metric).is_none()) {
                 p.none { "Not measured for any candidate." }
             } @else {
-                (chart("phase", report.phases.iter().position(|known| known == phase), "", &format!("Every trial of {name}, by candidate; the table below has the numbers")))
+                (chart("phase", report.judged.phases.iter().position(|known| known == phase), "", &format!("Every trial of {name}, by candidate; the table below has the numbers")))
                 details { summary { "Numbers of " (name) } (table(report, index, phase)) }
             }
         }
@@ -127,7 +133,7 @@ fn work(phase: &Phase) -> Markup {
 }
 
 fn table(report: &Report<'_>, index: &Index<'_>, phase: &PhaseEntry) -> Markup {
-    let goal = report.plan.goal.metric.as_str();
+    let goal = report.judged.plan.goal.metric.as_str();
     let mut metrics: Vec<&str> = vec![goal];
     metrics.extend(SHOWN.into_iter().filter(|shown| *shown != goal));
     let columns: Vec<(&str, Scale)> = metrics
@@ -151,7 +157,7 @@ fn table(report: &Report<'_>, index: &Index<'_>, phase: &PhaseEntry) -> Markup {
     };
     let rows = index.measured.iter().map(row).collect();
     let header = std::iter::once("candidate".to_owned()).chain(titles).chain(["trials".to_owned()]).collect();
-    laid_out(&TextTable { title: String::new(), header, rows }, Some(index))
+    numbers(&TextTable { title: String::new(), header, rows }, Some(index))
 }
 
 fn cell(found: Option<&PhaseEstimate>, scale: Scale) -> String {

@@ -1,17 +1,20 @@
 //! The picture: candidates × phases at a glance. Each cell says how many times the best of its phase, with its
 //! interval; colour, sign and place say the same, so that none of them is needed.
 
+use std::rc::Rc;
+
 use maud::{Markup, html};
 
+use super::certainty;
 use super::figures::{alone, along, in_full, place, spread, strip};
 use super::index::Index;
-use super::{certainty, then};
 use crate::journal::{CandidateStatus, metric};
-use crate::report::matrix::{Cell, Column, Mark, Matrix, times_worse};
+use crate::report::matrix::{Cell, Column, Matrix};
 use crate::report::number::{percent, times};
+use crate::report::page::{Block, Keys, Table, Text};
 use crate::report::text::one_line;
-use crate::report::{CandidateEntry, Report, noise};
-use crate::verdict::Relation;
+use crate::report::{Report, sentence};
+use crate::verdict::{CandidateEntry, Mark, Relation, times_worse};
 
 /// The strips begin a little below the best, so that its own interval has room, and end here at the latest: what is
 /// slower is marked as lying beyond.
@@ -28,45 +31,64 @@ fn looks(mark: Mark) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-pub(super) fn section(report: &Report<'_>, index: &Index<'_>) -> Markup {
-    let goal = report.plan.goal.metric.as_str();
+pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Block<'a> {
+    let goal = report.judged.plan.goal.metric.as_str();
     let what = metric(goal).map_or(goal, |known| known.title);
     let columns = report.picture.as_ref().map_or(&[][..], |matrix| &matrix.columns);
     let crowned = columns.iter().any(|column| column.best.is_some());
+    let tie = percent(report.judged.plan.protocol.tie);
+    let said = |lead: Text| Keys { lead, keys: Vec::new(), has_switch: false };
+    let keys = match crowned {
+        _ if columns.is_empty() => said("Nothing was measured that could be compared.".into()),
+        false => said(format!("What was measured ({what}); nothing is ranked.").into()),
+        true => Keys {
+            lead: format!("× the best of each phase ({what})").into(),
+            keys: vec![
+                ("best", "► best".to_owned()),
+                ("tied", format!("≈ within {tie}")),
+                ("unsure", "~ may be chance".to_owned()),
+                ("behind", "the deeper, the slower".to_owned()),
+            ],
+            has_switch: true,
+        },
+    };
+    let mut blocks = {
+        let index = Rc::clone(index);
+        vec![Block::picture(move || picture(report, &index, columns, crowned))]
+    };
+    if let Some(matrix) = &report.picture {
+        if crowned {
+            blocks.push(Block::Note(legend(report, matrix).into()));
+        }
+        blocks.extend(certainty::folded(report));
+        blocks.extend(beside(report));
+    }
+    Block::Section { id: "picture", title: "The picture", keys: Some(keys), blocks }
+}
+
+/// Costs beside time with the Pareto set, and how far the weights may move, folded; nothing where nothing is ranked.
+fn beside<'a>(report: &Report<'_>) -> Option<Block<'a>> {
+    let tables = report.beside.iter().cloned().map(|table| Block::Table(Table::plain(table)));
+    let tables: Vec<Block<'a>> = tables.collect();
+    let title = "Costs beside time, and other weights";
+    (!tables.is_empty()).then(|| Block::fold(Some("beside"), title, tables))
+}
+
+fn picture(report: &Report<'_>, index: &Index<'_>, columns: &[Column], crowned: bool) -> Markup {
     html! {
-        section #picture aria-labelledby="picture-title" {
-            div.keys {
-                h2 #picture-title { "The picture" }
-                @if columns.is_empty() {
-                    p.lead { "Nothing was measured that could be compared." }
-                } @else if !crowned {
-                    p.lead { "What was measured (" (what) "); nothing is ranked." }
-                } @else {
-                    p.lead { "× the best of each phase (" (what) ")" }
-                    b.key.best { "► best" } b.key.tied { "≈ within " (percent(report.plan.protocol.tie)) }
-                    b.key.unsure { "~ may be chance" } b.key.behind { "the deeper, the slower" }
-                    p.switch hidden { button type="button" data-absolute="" aria-pressed="false" { "absolute numbers" } }
-                }
-            }
-            p.swipe.note { "The table scrolls sideways." }
-            div.scroll {
-                table.picture {
-                    caption.unseen { "Candidates by phase, as multiples of the best of each phase" }
-                    (head(report, columns, crowned))
-                    tbody { @for entry in &report.candidates { (row(report, index, (columns.len(), crowned), entry)) } }
-                }
-            }
-            @if let Some(matrix) = &report.picture {
-                @if crowned { p.note { (legend(report, matrix)) } }
-                (certainty::folded(report, index))
-                (then::beside(report))
+        p.swipe.note { "The table scrolls sideways." }
+        div.scroll {
+            table.picture {
+                caption.unseen { "Candidates by phase, as multiples of the best of each phase" }
+                (head(report, columns, crowned))
+                tbody { @for entry in &report.judged.candidates { (row(report, index, (columns.len(), crowned), entry)) } }
             }
         }
     }
 }
 
 fn head(report: &Report<'_>, columns: &[Column], crowned: bool) -> Markup {
-    let weights = &report.yardstick.weights;
+    let weights = &report.judged.yardstick.weights;
     let even = weights.values().all(|weight| *weight == 1.0);
     html! {
         thead {
@@ -83,7 +105,7 @@ fn head(report: &Report<'_>, columns: &[Column], crowned: bool) -> Markup {
                                 Some(weight) if *weight > 0.0 => { @if !even { "weight " (weight) ", " } }
                                 _ => { "not in the goal, " }
                             }
-                            @if let Some(best) = column.best.and_then(|at| report.estimates.get(at)) {
+                            @if let Some(best) = column.best.and_then(|at| report.judged.estimates.get(at)) {
                                 "best " (alone(best.estimate.point, best.unit, spread(best)))
                             }
                         }
@@ -131,7 +153,7 @@ fn row(
                 }
             } @else {
                 td.why colspan=(phases + usize::from(crowned)) {
-                    b { (entry.fared()) } @if !entry.reason.is_empty() { ": " (one_line(&entry.reason)) }
+                    b { (sentence::fared(entry)) } @if !entry.why.is_nothing() { ": " (one_line(&sentence::why(entry))) }
                     @if !entry.hint.is_empty() { br; span.hint { "hint: " (one_line(entry.hint)) } }
                 }
             }
@@ -141,8 +163,8 @@ fn row(
 
 /// What the verdict says of a candidate: text, class. Of one that was only compared with itself it says nothing.
 fn state(report: &Report<'_>, entry: &CandidateEntry<'_>) -> Option<(&'static str, &'static str)> {
-    let verdict = &report.verdict;
-    if entry.status != CandidateStatus::Ok || noise::against_itself(report).is_some() {
+    let verdict = &report.judged.verdict;
+    if entry.status != CandidateStatus::Ok || report.judged.against_itself().is_some() {
         return None;
     }
     if verdict.recommended.as_deref() == Some(entry.name) {
@@ -159,7 +181,7 @@ fn state(report: &Report<'_>, entry: &CandidateEntry<'_>) -> Option<(&'static st
 }
 
 fn shown(report: &Report<'_>, cell: &Cell, farthest: f64) -> Markup {
-    let Some(found) = report.estimates.get(cell.at) else { return html! { td.none { "–" } } };
+    let Some(found) = report.judged.estimates.get(cell.at) else { return html! { td.none { "–" } } };
     let absolute = alone(found.estimate.point, found.unit, spread(found));
     let Some(ratio) = cell.times else {
         return html! { td.cell title=(in_full(found)) { span.value { (absolute) } } };
@@ -194,7 +216,7 @@ fn farthest(report: &Report<'_>) -> f64 {
 
 fn legend(report: &Report<'_>, matrix: &Matrix) -> String {
     let cells = || matrix.rows.iter().flat_map(|row| row.cells.iter().flatten());
-    let mut found = cells().filter_map(|cell| report.estimates.get(cell.at));
+    let mut found = cells().filter_map(|cell| report.judged.estimates.get(cell.at));
     let line = if found.clone().any(|found| found.estimate.low.is_some()) {
         "the line the 95% interval of its distance from the leader"
     } else if found.any(|found| found.estimate.n > 1) {
@@ -202,7 +224,7 @@ fn legend(report: &Report<'_>, matrix: &Matrix) -> String {
     } else {
         "one trial each, so that no interval is known"
     };
-    let sizes = match report.sample_sizes() {
+    let sizes = match report.judged.sample_sizes() {
         Some((few, many)) if few != many => {
             format!("Means over {few} to {many} trials, side by side within blocks. ")
         }

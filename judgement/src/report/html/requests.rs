@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use maud::{Markup, PreEscaped, html};
 
+use crate::report::page::{Block, Span, Text};
 use crate::report::text::one_line;
 use crate::report::{Report, Requests};
 
@@ -18,35 +19,43 @@ const STRIP: f64 = 40.0;
 const GAP: f64 = 10.0;
 
 /// The section; nothing where no device was modelled.
-pub(super) fn section(report: &Report<'_>) -> Markup {
+pub(super) fn section<'a>(report: &'a Report<'a>) -> Option<Block<'a>> {
+    if report.requests.is_empty() {
+        return None;
+    }
+    let lead = Text::ours(
+        "Each picture is one trial: time from left to right, the device from its first to its last place used, a mark \
+         where something was ",
+    )
+    .with(Span::Marked("reads", "read".to_owned()))
+    .plain(" or ")
+    .with(Span::Marked("writes", "written".to_owned()))
+    .plain(
+        ". Below it bytes per second, and requests inside the device. Long lines are sequential work, \
+         clouds are seeks; a device that moves an arm is slow in clouds.",
+    );
+    let blocks = vec![Block::Lead(lead), Block::picture(move || pictures(report))];
+    Some(Block::section("requests", "What the device was asked for", blocks))
+}
+
+fn pictures(report: &Report<'_>) -> Markup {
     let limit = (ALL / report.requests.len().max(1)).min(EACH);
     // Strips of the same height mean the same in every picture.
     let most = |of: fn(&Requests) -> f64| report.requests.iter().map(of).fold(0.0, f64::max);
     let scale =
         Scale { rate: most(|one| peak(one.rates.iter().flatten())), depth: most(|one| peak(&one.depth)) };
     html! {
-        @if !report.requests.is_empty() {
-            section #requests aria-labelledby="requests-title" {
-                h2 #requests-title { "What the device was asked for" }
-                p.lead {
-                    "Each picture is one trial: time from left to right, the device from its first to its last place used, a mark "
-                    "where something was " span.reads { "read" } " or " span.writes { "written" }
-                    ". Below it bytes per second, and requests inside the device. Long lines are sequential work, "
-                    "clouds are seeks; a device that moves an arm is slow in clouds."
+        div.requests { @for one in &report.requests {
+            figure.requests data-requests=(one_line(&one.candidate)) {
+                figcaption {
+                    strong { (one_line(&one.candidate)) } " block " (one.block) " · "
+                    (format!("{:.3} s", one.to - one.from)) " · "
+                    (format!("{:.1}–{:.1} GB", one.lowest as f64 / 1e9, one.highest as f64 / 1e9))
+                    " · ≤ " (format!("{:.0} MB/s", peak(one.rates.iter().flatten()) / 1e6))
                 }
-                div.requests { @for one in &report.requests {
-                    figure.requests data-requests=(one_line(&one.candidate)) {
-                        figcaption {
-                            strong { (one_line(&one.candidate)) } " block " (one.block) " · "
-                            (format!("{:.3} s", one.to - one.from)) " · "
-                            (format!("{:.1}–{:.1} GB", one.lowest as f64 / 1e9, one.highest as f64 / 1e9))
-                            " · ≤ " (format!("{:.0} MB/s", peak(one.rates.iter().flatten()) / 1e6))
-                        }
-                        (PreEscaped(drawing(one, &phases(report, one), &scale, limit)))
-                    }
-                } }
+                (PreEscaped(drawing(one, &phases(report, one), &scale, limit)))
             }
-        }
+        } }
     }
 }
 
@@ -61,10 +70,13 @@ fn peak<'a>(values: impl IntoIterator<Item = &'a f64>) -> f64 {
 
 /// The phases of the trial that is pictured, and when each began.
 fn phases<'a>(report: &Report<'a>, one: &Requests) -> Vec<(&'a str, f64)> {
-    let trial =
-        report.trials.iter().find(|trial| trial.id.candidate == one.candidate && trial.id.block == one.block);
+    let trial = report
+        .judged
+        .trials
+        .iter()
+        .find(|trial| trial.id.candidate == one.candidate && trial.id.block == one.block);
     let began = |phase: &'a str| Some((phase, trial?.value(phase, "began")?));
-    report.plan.phases.iter().filter_map(|phase| began(&phase.name)).collect()
+    report.judged.plan.phases.iter().filter_map(|phase| began(&phase.name)).collect()
 }
 
 /// As an image that is part of the page, within this many bytes.

@@ -2,33 +2,28 @@
 
 use maud::{Markup, html};
 
-use super::index::Index;
 use crate::report::Report;
 use crate::report::findings::{self, Finding};
+use crate::report::page::{Block, Table, Text};
 use crate::report::text::one_line;
-use crate::report::text_table::TextTable;
 use crate::verdict::Now;
 
 /// The section; nothing where the plan repeats no study.
-pub(super) fn section(report: &Report<'_>) -> Markup {
-    let found = findings::in_words(report);
-    let tables = &report.of_study;
-    html! {
-        @if !found.is_empty() || !tables.is_empty() {
-            section #then aria-labelledby="then-title" {
-                h2 #then-title { "Then and now" }
-                @if !found.is_empty() {
-                    p.lead { "What the study published, and whether this run bears it out. A finding that no longer holds is a result." }
-                    p.note { (one_line(&findings::standing(report))) }
-                    @for finding in &found { (one(finding)) }
-                }
-                @for table in tables { (laid_out(table, None)) }
-            }
-        }
+pub(super) fn section<'a>(report: &Report<'_>) -> Option<Block<'a>> {
+    let found = findings::in_words(&report.judged);
+    let mut blocks = Vec::new();
+    if !found.is_empty() {
+        let lead = "What the study published, and whether this run bears it out. A finding that no longer holds is a result.";
+        blocks.push(Block::Lead(lead.into()));
+        blocks.push(Block::Note(Text::foreign(&findings::standing(&report.judged))));
+        blocks.push(Block::Findings(found));
     }
+    blocks.extend(report.of_study.iter().cloned().map(|table| Block::Table(Table::plain(table))));
+    (!blocks.is_empty()).then(|| Block::section("then", "Then and now", blocks))
 }
 
-fn one(finding: &Finding) -> Markup {
+/// What a study found, and whether it holds.
+pub(super) fn finding(finding: &Finding) -> Markup {
     let (class, sign) = match finding.now_as {
         Now::Holds => ("holds", "✓"),
         Now::NoLongerHolds => ("fails", "✕"),
@@ -44,35 +39,5 @@ fn one(finding: &Finding) -> Markup {
                 dt { "source" } dd { (one_line(&finding.source)) }
             }
         }
-    }
-}
-
-/// Costs beside time with the Pareto set, and how far the weights may move, folded; nothing where nothing is ranked.
-pub(super) fn beside(report: &Report<'_>) -> Markup {
-    html! {
-        @if !report.beside.is_empty() {
-            details #beside {
-                summary { "Costs beside time, and other weights" }
-                @for table in &report.beside { (laid_out(table, None)) }
-            }
-        }
-    }
-}
-
-/// A small table under its title; a row that is a candidate's can be left out with it.
-pub(in crate::report) fn laid_out(table: &TextTable, index: Option<&Index<'_>>) -> Markup {
-    let number = |row: &[String]| index?.number(row.first()?);
-    html! {
-        @if !table.title.is_empty() { h3.extra { (one_line(&table.title)) } }
-        div.scroll { table.numbers {
-            thead { tr { @for title in &table.header { th scope="col" { (one_line(title)) } } } }
-            tbody { @for row in &table.rows {
-                tr data-candidate=[number(row)] {
-                    @for (at, cell) in row.iter().enumerate() {
-                        @if at == 0 { th scope="row" { (one_line(cell)) } } @else { td { (one_line(cell)) } }
-                    }
-                }
-            } }
-        } }
     }
 }

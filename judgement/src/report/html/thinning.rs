@@ -32,7 +32,7 @@ pub(super) fn choose<'a>(report: &'a Report<'_>) -> (Vec<&'a Trial>, Option<Thin
 }
 
 fn choose_within<'a>(report: &'a Report<'_>, limit: usize) -> (Vec<&'a Trial>, Option<Thinned>) {
-    let trials = &report.run.trials;
+    let trials = &report.judged.run.trials;
     let numbers: usize =
         trials.iter().flat_map(|trial| &trial.observations).map(|found| found.measurements.len()).sum();
     let step = u32::try_from(numbers.div_ceil(limit.max(1))).unwrap_or(u32::MAX).max(1);

@@ -55,21 +55,21 @@ impl TerminalLook {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(in crate::report) struct Signs {
-    pub(in crate::report) best: &'static str,
-    pub(in crate::report) tied: &'static str,
-    pub(in crate::report) plus_minus: &'static str,
-    pub(in crate::report) times: &'static str,
-    pub(in crate::report) rule: &'static str,
-    pub(in crate::report) bar: &'static str,
-    pub(in crate::report) half_bar: &'static str,
-    pub(in crate::report) bullet: &'static str,
-    pub(in crate::report) none: &'static str,
-    pub(in crate::report) more: &'static str,
+pub(super) struct Signs {
+    pub(super) best: &'static str,
+    pub(super) tied: &'static str,
+    pub(super) plus_minus: &'static str,
+    pub(super) times: &'static str,
+    pub(super) rule: &'static str,
+    pub(super) bar: &'static str,
+    pub(super) half_bar: &'static str,
+    pub(super) bullet: &'static str,
+    pub(super) none: &'static str,
+    pub(super) more: &'static str,
 }
 
 /// These are in the fonts of a plain Linux console too.
-pub(in crate::report) const UNICODE: Signs = Signs {
+pub(super) const UNICODE: Signs = Signs {
     best: "►",
     tied: "≈",
     plus_minus: "±",
@@ -82,7 +82,7 @@ pub(in crate::report) const UNICODE: Signs = Signs {
     more: "…",
 };
 
-pub(in crate::report) const ASCII: Signs = Signs {
+pub(super) const ASCII: Signs = Signs {
     best: "*",
     tied: "~",
     plus_minus: "+-",

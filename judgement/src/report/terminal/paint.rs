@@ -5,15 +5,7 @@
 use anstyle::{AnsiColor, Style};
 
 use super::TerminalLook;
-
-/// A style's meaning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::report) enum Tone {
-    Strong,
-    Good,
-    Bad,
-    Faint,
-}
+use crate::report::page::Tone;
 
 const TONES: [(Tone, char); 4] = [
     (Tone::Strong, '\u{2060}'),
@@ -23,24 +15,22 @@ const TONES: [(Tone, char); 4] = [
 ];
 const END: char = '\u{2064}';
 
-impl Tone {
-    fn style(self) -> Style {
-        match self {
-            Self::Strong => Style::new().bold(),
-            Self::Good => AnsiColor::Green.on_default().bold(),
-            Self::Bad => AnsiColor::Red.on_default(),
-            Self::Faint => Style::new().dimmed(),
-        }
+fn style(tone: Tone) -> Style {
+    match tone {
+        Tone::Strong => Style::new().bold(),
+        Tone::Good => AnsiColor::Green.on_default().bold(),
+        Tone::Bad => AnsiColor::Red.on_default(),
+        Tone::Faint => Style::new().dimmed(),
     }
 }
 
-pub(in crate::report) fn toned(tone: Tone, text: &str) -> String {
+pub(super) fn toned(tone: Tone, text: &str) -> String {
     let mark = TONES.iter().find(|(known, _)| *known == tone).map_or(END, |(_, mark)| *mark);
     format!("{mark}{text}{END}")
 }
 
 /// The page as it goes out: marks become escape sequences or vanish; without Unicode every sign becomes ASCII.
-pub(in crate::report) fn finished(page: &str, look: TerminalLook) -> String {
+pub(super) fn finished(page: &str, look: TerminalLook) -> String {
     let mut out = String::with_capacity(page.len());
     for character in page.chars() {
         if character == END {
@@ -49,7 +39,7 @@ pub(in crate::report) fn finished(page: &str, look: TerminalLook) -> String {
             }
         } else if let Some((tone, _)) = TONES.iter().find(|(_, mark)| *mark == character) {
             if look.colour {
-                out.push_str(&tone.style().render().to_string());
+                out.push_str(&style(*tone).render().to_string());
             }
         } else if look.unicode || character.is_ascii() {
             out.push(character);

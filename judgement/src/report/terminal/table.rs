@@ -2,11 +2,13 @@
 
 use super::TerminalLook;
 use super::look::Signs;
-use super::paint::{Tone, toned};
-use crate::report::matrix::{Cell, Mark, Matrix, Row};
+use super::paint::toned;
+use crate::report::matrix::{Cell, Matrix, Row};
 use crate::report::number::{fixed, percent, times};
+use crate::report::page::Tone;
 use crate::report::text::{one_line, shorten, width};
 use crate::report::text_table::TextTable;
+use crate::verdict::Mark;
 
 /// Names longer than this are cut: they would leave no room for the numbers.
 const LONGEST_NAME: usize = 32;
@@ -74,7 +76,7 @@ pub(super) fn lines(
 }
 
 /// A small table, names and these columns of words on the left and values on the right.
-pub(in crate::report) fn aligned(table: &TextTable, room: usize, words: &[&str]) -> Vec<String> {
+pub(super) fn aligned(table: &TextTable, room: usize, words: &[&str]) -> Vec<String> {
     let mut columns = table.header.iter().enumerate().map(|(at, title)| TextColumn {
         header: vec![one_line(title)],
         cells: table

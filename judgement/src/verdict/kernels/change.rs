@@ -3,31 +3,30 @@
 use serde::Serialize;
 
 use crate::journal::Unit;
-use crate::report::number::{Scale, decimals, fixed, signed_percent};
 use crate::statistics::{Estimate, Evidence, FEWEST, holm, median, sign_test};
 use crate::verdict::{ALPHA, Comparison, settled};
 
 /// What is compared: its title, its unit, and the metrics it is the sum of.
 pub(super) type Measure = (&'static str, Unit, &'static [&'static str]);
 
-pub(super) const TIME: &str = "time";
-pub(super) const MEASURES: [Measure; 4] = [
+pub const TIME: &str = "time";
+pub const MEASURES: [Measure; 4] = [
     (TIME, Unit::Seconds, &["durable"]),
     ("requests", Unit::Count, &["device_reads", "device_writes"]),
     ("bytes", Unit::Bytes, &["device_read", "device_written"]),
     ("flushes", Unit::Count, &["device_flushes"]),
 ];
 
-/// The medians over all blocks.
+/// One number under a kernel and under the one before it, block by block. The medians over all blocks stand for it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Change {
-    pub(super) measure: &'static str,
-    unit: Unit,
-    before: f64,
-    after: f64,
+pub struct KernelChange {
+    pub measure: &'static str,
+    pub unit: Unit,
+    pub before: f64,
+    pub after: f64,
     /// After over before within blocks; `None` where one of them is nothing.
-    ratio: Option<Estimate>,
-    pub(super) outcome: Outcome,
+    pub ratio: Option<Estimate>,
+    pub outcome: ChangeOutcome,
     /// After and before, block by block.
     #[serde(skip)]
     blocks: Vec<(f64, f64)>,
@@ -38,7 +37,7 @@ pub(super) struct Change {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Outcome {
+pub enum ChangeOutcome {
     /// More, beyond a tie, and no chance with everything that is compared taken together.
     Regression,
     /// Less, likewise.
@@ -49,12 +48,21 @@ pub(super) enum Outcome {
     Untold,
 }
 
-impl Change {
+impl KernelChange {
     /// Not judged yet.
     pub(super) fn of((measure, unit, _): Measure, blocks: Vec<(f64, f64)>) -> Option<Self> {
         let after = median(&blocks.iter().map(|(after, _)| *after).collect::<Vec<_>>())?;
         let before = median(&blocks.iter().map(|(_, before)| *before).collect::<Vec<_>>())?;
-        Some(Change { measure, unit, before, after, ratio: None, outcome: Outcome::Untold, blocks, p: 1.0 })
+        Some(KernelChange {
+            measure,
+            unit,
+            before,
+            after,
+            ratio: None,
+            outcome: ChangeOutcome::Untold,
+            blocks,
+            p: 1.0,
+        })
     }
 
     /// Logs of the ratios within blocks; `None` where something was nothing.
@@ -72,53 +80,28 @@ impl Change {
     fn judge(&mut self, p: f64, tie: f64) {
         let (up, down) = self.signs();
         self.outcome = match self.ratio {
-            _ if self.blocks.len() < FEWEST as usize => Outcome::Untold,
+            _ if self.blocks.len() < FEWEST as usize => ChangeOutcome::Untold,
             Some(ratio) => match settled(&ratio, p, ALPHA, tie) {
-                Comparison::Worse => Outcome::Regression,
-                Comparison::Better => Outcome::Gain,
-                Comparison::Same => Outcome::Unchanged,
-                Comparison::Undecided => Outcome::Untold,
+                Comparison::Worse => ChangeOutcome::Regression,
+                Comparison::Better => ChangeOutcome::Gain,
+                Comparison::Same => ChangeOutcome::Unchanged,
+                Comparison::Undecided => ChangeOutcome::Untold,
             },
-            None if up + down == 0 => Outcome::Unchanged,
-            None if p > ALPHA => Outcome::Untold,
-            None if up > down => Outcome::Regression,
-            None => Outcome::Gain,
+            None if up + down == 0 => ChangeOutcome::Unchanged,
+            None if p > ALPHA => ChangeOutcome::Untold,
+            None if up > down => ChangeOutcome::Regression,
+            None => ChangeOutcome::Gain,
         };
     }
 
     /// How large the change is, whichever way.
-    pub(super) fn size(&self) -> f64 {
+    pub fn size(&self) -> f64 {
         libm::fabs(libm::log(self.times()))
     }
 
-    fn times(&self) -> f64 {
+    /// How many times as much after as before.
+    pub fn times(&self) -> f64 {
         self.ratio.map_or(self.after / self.before, |ratio| ratio.point)
-    }
-
-    /// `+72%`.
-    pub(super) fn share(&self) -> String {
-        let share = self.times() - 1.0;
-        if !share.is_finite() {
-            return "from none".to_owned();
-        }
-        signed_percent(share, usize::from(share.abs() < 0.0995))
-    }
-
-    /// `638 → 1096 ms, +72%`; one value where it stayed as it was.
-    pub(super) fn shown(&self) -> String {
-        let scale = Scale::suited(self.unit, [self.before, self.after].into_iter());
-        let shown = |value: f64| {
-            let value = value / scale.divisor;
-            let digits = if self.unit == Unit::Count { 0 } else { decimals(value, Some(0.01)).max(0) };
-            fixed(value, digits)
-        };
-        let label = if scale.label.is_empty() { String::new() } else { format!(" {}", scale.label) };
-        let both = || format!("{} → {}{label}", shown(self.before), shown(self.after));
-        match self.outcome {
-            Outcome::Unchanged => format!("{}{label}", shown(self.after)),
-            Outcome::Untold => format!("{}, not told", both()),
-            Outcome::Regression | Outcome::Gain => format!("{}, {}", both(), self.share()),
-        }
     }
 }
 
@@ -140,7 +123,7 @@ fn among(samples: &[Vec<f64>]) -> Vec<Evidence> {
 }
 
 /// The same number of phases that went through the same blocks: each in the light of all.
-pub(super) fn weigh(changes: &mut [&mut Change]) {
+pub(super) fn weigh(changes: &mut [&mut KernelChange]) {
     let samples: Vec<Option<Vec<f64>>> = changes.iter().map(|change| change.differences()).collect();
     let known: Vec<Vec<f64>> = samples.iter().flatten().cloned().collect();
     let mut found = among(&known).into_iter();
@@ -161,39 +144,18 @@ pub(super) fn weigh(changes: &mut [&mut Change]) {
 }
 
 /// All of them together: the more is compared, the clearer a change must be.
-pub(super) fn judge(changes: &mut [&mut Change], tie: f64) {
+pub(super) fn judge(changes: &mut [&mut KernelChange], tie: f64) {
     let p: Vec<f64> = changes.iter().map(|change| change.p).collect();
     for (change, p) in changes.iter_mut().zip(holm(&p)) {
         change.judge(p, tie);
     }
 }
 
+/// One alone, judged: for the tests of its words.
 #[cfg(test)]
-mod tests {
-    use super::{Change, MEASURES, Outcome, judge, weigh};
-
-    #[test]
-    fn more_requests_are_a_regression_and_fewer_a_gain() {
-        let of = |blocks: usize, values: (f64, f64)| {
-            let mut change = Change::of(MEASURES[1], vec![values; blocks]).unwrap();
-            weigh(&mut [&mut change]);
-            judge(&mut [&mut change], 0.03);
-            (change.shown(), change.outcome)
-        };
-        for (before, after, blocks, shown, outcome) in [
-            (200.0, 220.0, 3, "200 → 220, +10%", Outcome::Regression),
-            (200.0, 150.0, 3, "200 → 150, −25%", Outcome::Gain),
-            (200.0, 201.0, 3, "201", Outcome::Unchanged),
-            // One block, or two, show nothing; nor do three signs.
-            (200.0, 220.0, 1, "200 → 220, not told", Outcome::Untold),
-            (200.0, 200.0, 2, "200 → 200, not told", Outcome::Untold),
-            (0.0, 3.0, 3, "0 → 3, not told", Outcome::Untold),
-            (0.0, 3.0, 6, "0 → 3, from none", Outcome::Regression),
-            (3.0, 0.0, 6, "3 → 0, −100%", Outcome::Gain),
-            (0.0, 0.0, 3, "0", Outcome::Unchanged),
-        ] {
-            assert_eq!(of(blocks, (after, before)), (shown.to_owned(), outcome));
-        }
-        assert_eq!(Change::of(MEASURES[1], Vec::new()), None);
-    }
+pub(crate) fn judged_alone(measure: Measure, blocks: Vec<(f64, f64)>, tie: f64) -> Option<KernelChange> {
+    let mut change = KernelChange::of(measure, blocks)?;
+    weigh(&mut [&mut change]);
+    judge(&mut [&mut change], tie);
+    Some(change)
 }

@@ -1,0 +1,220 @@
+//! Configurations × circumstances (filesystem × device, kernel, memory): the verdict under each side by side, and where the order
+//! changes.
+
+use super::{ALPHA, Comparison, Judgement, Kernels, Stratum, Verdict, settled};
+use crate::journal::Trial;
+use crate::plan::{Circumstances, Plan};
+use crate::statistics::{Estimate, Evidence, FEWEST, holm};
+
+/// The circumstances of a run side by side, or the devices of several runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Across {
+    /// `device`, `kernel`, `memory`, or `circumstance` where several of them differ.
+    pub what: &'static str,
+    pub columns: Vec<AcrossColumn>,
+    /// What was chosen, with how many times worse it is than the leader of each column.
+    pub rows: Vec<(String, Vec<Option<f64>>)>,
+    /// Differences below it do not matter.
+    pub tie: f64,
+    pub kernels: Vec<Kernels>,
+}
+
+/// What was found under the same circumstances.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AcrossColumn {
+    pub title: String,
+    pub under: Circumstances,
+    pub verdict: Verdict,
+    pairs: Vec<Pair>,
+}
+
+/// How many times as much of the goal one takes as another, within blocks.
+#[derive(Debug, Clone, PartialEq)]
+struct Pair {
+    one: String,
+    other: String,
+    evidence: Evidence,
+}
+
+/// What becomes of the order from column to column.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Order<'a> {
+    /// No two candidates were measured in two columns or more.
+    NotCompared,
+    /// Each of two is certainly ahead of the other somewhere, by more than a tie, everything that was compared taken
+    /// together; of all such, where it changes most.
+    Turns {
+        one: &'a str,
+        other: &'a str,
+        /// By how much `one` is ahead, and where.
+        ahead: (Estimate, &'a str),
+        /// By how much it is behind, and where.
+        behind: (Estimate, &'a str),
+    },
+    /// Shown to be the same everywhere, within a tie.
+    Same,
+    /// The intervals allow both.
+    Untold,
+}
+
+/// In which column, and how many times as much and how surely the other one takes there.
+type Found = (usize, Estimate, Comparison);
+
+impl Pair {
+    /// Every two of these, named as they are here and as the candidates of the run are.
+    fn all(judged: &Judgement<'_>, names: &[(String, String)]) -> Vec<Self> {
+        let score = |trial: &Trial| judged.yardstick.log_score(trial);
+        let mut found = Vec::new();
+        for (at, (one, against)) in names.iter().enumerate() {
+            let samples = names[at + 1..]
+                .iter()
+                .map(|(other, name)| (other, judged.blocks.differences(name, against, score)));
+            let (others, samples): (Vec<&String>, Vec<Vec<f64>>) =
+                samples.filter(|(_, sample)| !sample.is_empty()).unzip();
+            let pairs = others.into_iter().zip(Evidence::among(&samples));
+            let pair = |(other, evidence): (&String, Evidence)| Pair {
+                one: one.clone(),
+                other: other.clone(),
+                evidence,
+            };
+            found.extend(pairs.map(pair));
+        }
+        found
+    }
+
+    fn p(&self) -> f64 {
+        if self.evidence.count < FEWEST as usize { 1.0 } else { self.evidence.p_different() }
+    }
+}
+
+impl AcrossColumn {
+    /// Of these, named as they are here and as the candidates of the run are.
+    pub(super) fn of(title: &str, judged: &Judgement<'_>, names: &[(String, String)]) -> Self {
+        Self {
+            title: title.to_owned(),
+            under: Circumstances::default(),
+            verdict: judged.verdict.clone(),
+            pairs: Pair::all(judged, names),
+        }
+    }
+
+    /// The configuration that is recommended, named without its circumstances.
+    pub fn taken(&self) -> Option<String> {
+        self.verdict.recommended.as_deref().map(|name| self.under.without(name))
+    }
+}
+
+impl Across {
+    /// Of a run with its strata, each as judged by itself; `None` where there are none.
+    pub fn of(whole: &Judgement<'_>, strata: &[Stratum], judged: &[Judgement<'_>]) -> Option<Self> {
+        if strata.is_empty() {
+            return None;
+        }
+        let mut across = Across {
+            what: what(whole.plan),
+            columns: Vec::new(),
+            rows: Vec::new(),
+            tie: whole.plan.protocol.tie,
+            kernels: Kernels::of(whole),
+        };
+        for (at, (stratum, own)) in strata.iter().zip(judged).enumerate() {
+            let title = match stratum.under.title() {
+                empty if empty.is_empty() => "the plan's own".to_owned(),
+                title => title,
+            };
+            for candidate in &stratum.plan.candidates {
+                let name = candidate.under.without(&candidate.name);
+                let row = across.rows.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+                    across.rows.push((name, vec![None; strata.len()]));
+                    across.rows.len() - 1
+                });
+                let entry = own.candidates.iter().find(|entry| entry.name == candidate.name);
+                let behind = entry.and_then(|entry| entry.behind).map(|behind| behind.point);
+                across.rows[row].1[at] = behind;
+            }
+            let names = stratum.plan.candidates.iter();
+            let names =
+                names.map(|candidate| (candidate.under.without(&candidate.name), candidate.name.clone()));
+            let column = AcrossColumn::of(&title, own, &names.collect::<Vec<_>>());
+            across.columns.push(AcrossColumn { under: stratum.under.clone(), ..column });
+        }
+        Some(across)
+    }
+
+    /// Whether there is a choice under all circumstances.
+    pub fn is_decided(&self) -> bool {
+        self.columns.iter().all(|column| column.taken().is_some())
+    }
+
+    pub fn order(&self) -> Order<'_> {
+        let all = || {
+            self.columns
+                .iter()
+                .enumerate()
+                .flat_map(|(at, column)| column.pairs.iter().map(move |pair| (at, pair)))
+        };
+        let adjusted = holm(&all().map(|(_, pair)| pair.p()).collect::<Vec<_>>());
+        let mut compared: Vec<((&str, &str), Vec<Found>)> = Vec::new();
+        for ((at, pair), p) in all().zip(adjusted) {
+            let (names, swapped) =
+                ((pair.one.as_str(), pair.other.as_str()), (pair.other.as_str(), pair.one.as_str()));
+            let turned = compared.iter().any(|(known, _)| *known == swapped);
+            let sign = if turned { -1.0 } else { 1.0 };
+            let evidence = Evidence { difference: sign * pair.evidence.difference, ..pair.evidence };
+            let (names, ratio) = (if turned { swapped } else { names }, evidence.ratio());
+            let found = (at, ratio, settled(&ratio, p, ALPHA, self.tie));
+            match compared.iter_mut().find(|(known, _)| *known == names) {
+                Some((_, columns)) => columns.push(found),
+                None => compared.push((names, vec![found])),
+            }
+        }
+        compared.retain(|(_, columns)| columns.len() > 1);
+        if compared.is_empty() {
+            return Order::NotCompared;
+        }
+        let turns = compared.iter().filter_map(|(names, columns)| {
+            let most = |wanted: Comparison| {
+                let certain = columns.iter().filter(move |(.., outcome)| *outcome == wanted);
+                let size = |ratio: &Estimate| libm::fabs(libm::log(ratio.point));
+                certain.max_by(|one, other| size(&one.1).total_cmp(&size(&other.1)))
+            };
+            let (ahead, behind) = (most(Comparison::Worse)?, most(Comparison::Better)?);
+            Some((ahead.1.point.min(behind.1.point.recip()), *names, *ahead, *behind))
+        });
+        if let Some((_, (one, other), ahead, behind)) = turns.max_by(|one, other| one.0.total_cmp(&other.0)) {
+            let on = |at: usize| self.columns[at].title.as_str();
+            return Order::Turns {
+                one,
+                other,
+                ahead: (ahead.1, on(ahead.0)),
+                behind: (turned(&behind.1), on(behind.0)),
+            };
+        }
+        let (least, most) = (1.0 / (1.0 + self.tie), 1.0 + self.tie);
+        let is_same = |(_, columns): &(_, Vec<Found>)| {
+            columns.iter().all(|(_, ratio, _)| ratio.low.is_some_and(|low| low >= least))
+                || columns.iter().all(|(_, ratio, _)| ratio.high.is_some_and(|high| high <= most))
+        };
+        if compared.iter().all(is_same) { Order::Same } else { Order::Untold }
+    }
+}
+
+/// The other way round.
+fn turned(ratio: &Estimate) -> Estimate {
+    let (low, high) = (ratio.high.map(f64::recip), ratio.low.map(f64::recip));
+    Estimate { point: ratio.point.recip(), low, high, n: ratio.n }
+}
+
+fn what(plan: &Plan) -> &'static str {
+    let all = plan.circumstances();
+    let differs = |of: fn(&Circumstances) -> String| all.iter().any(|under| of(under) != of(all[0]));
+    let model = differs(|under| format!("{:?}", under.model));
+    let kernel = differs(|under| format!("{:?}", under.kernel));
+    let memory = differs(|under| format!("{:?}", under.memory));
+    match (model, kernel, memory) {
+        (true, false, false) => "device",
+        (false, true, false) => "kernel",
+        (false, false, true) => "memory",
+        _ => "circumstance",
+    }
+}

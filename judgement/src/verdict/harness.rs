@@ -1,0 +1,79 @@
+//! What the measuring itself cost: the part of the wall time that no measured step accounts for.
+
+use crate::journal::{Run, Spent, Status};
+
+/// The cost of the harness over all trials that went well.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Harness {
+    /// Share of wall time outside phases, mkfs, mount, unmount and fsck, 0 to 1.
+    pub share: f64,
+    /// The part of it that was spent waiting for the device to be quiet, 0 to 1 of wall time.
+    pub settle: f64,
+    /// Seconds of wall time it was taken from.
+    pub wall: f64,
+    /// Seconds that went elsewhere; `work` is what was verified. Nothing where a trial's steps were not recorded.
+    spent: Option<Spent>,
+    /// In simulated time: seconds that the trials took on their devices.
+    pub simulated: Option<f64>,
+    /// Seconds the run has gone on, during which trials may have been side by side.
+    pub worked: f64,
+}
+
+impl Harness {
+    /// Adds up the run's trials; nothing where no wall time is known.
+    pub fn of(run: &Run) -> Option<Self> {
+        let (mut wall, mut measured, mut settle) = (0.0, 0.0, 0.0);
+        let mut spent = Some(Spent::default());
+        let mut simulated = None;
+        for trial in run.trials.iter().filter(|trial| trial.status == Status::Ok && trial.wall > 0.0) {
+            wall += trial.wall;
+            let seconds = trial.facts.get("device.seconds").and_then(|text| text.parse::<f64>().ok());
+            if let Some(seconds) = seconds {
+                simulated = Some(simulated.unwrap_or(0.0) + seconds);
+            }
+            for observation in &trial.observations {
+                let value = |name: &str| observation.value(name);
+                let times = f64::from(observation.repetition) + 1.0;
+                measured += value("durable").or_else(|| value("returned")).unwrap_or(0.0) * times;
+                settle += value("settle").unwrap_or(0.0) * times;
+            }
+            // The wall clock starts a little later than the record of the beginning is stamped.
+            let before =
+                |one: Spent| (one.boot + one.staging + one.work + one.teardown - trial.wall).max(0.0);
+            spent = spent.zip(trial.spent).map(|(all, one)| Spent {
+                boot: all.boot + (one.boot - before(one)).max(0.0),
+                staging: all.staging + one.staging,
+                work: all.work + one.work,
+                teardown: all.teardown + one.teardown,
+            });
+        }
+        let verified = |spent: Spent| Spent { work: (spent.work - measured - settle).max(0.0), ..spent };
+        // Clocks of guest and host differ a little: a share is never below nothing.
+        (wall > 0.0).then(|| Self {
+            share: (1.0 - measured / wall).max(0.0),
+            settle: (settle / wall).min(1.0),
+            wall,
+            spent: spent.map(verified),
+            simulated,
+            worked: run.worked,
+        })
+    }
+
+    /// What the rest went to, as shares of wall time that add up to it; empty where it was not recorded.
+    pub fn parts(&self) -> Vec<(&'static str, f64)> {
+        let Some(Spent { boot, staging, work, teardown }) = self.spent else { return Vec::new() };
+        // Steps are stamped when the journal has their records, which is a little after they begin: they tell in what
+        // proportion the rest was spent, and what was timed tells how much it was.
+        let settle = self.settle.min(self.share);
+        let stamped = (boot + staging + work + teardown).max(f64::MIN_POSITIVE);
+        let part = |seconds: f64| seconds / stamped * (self.share - settle);
+        let (boot, staging, verify, teardown) = (part(boot), part(staging), part(work), part(teardown));
+        vec![
+            ("boot", boot),
+            ("staging", staging),
+            ("verify", verify),
+            ("settle", settle),
+            ("teardown", teardown),
+        ]
+    }
+}
