@@ -251,6 +251,43 @@ fn loop_contents_that_change_after_clearance_are_not_written_over() {
 }
 
 #[test]
+fn loop_what_somebody_writes_between_two_trials_is_not_written_over() {
+    let (root, disk) = (Root::default(), Disk::new());
+    let (_ticket, hold) = disk.examine(None).unwrap().into_ticket().unwrap();
+    // What a trial left; then what others write, to the device while nobody has it, at either end.
+    for place in [64 << 10, SIZE - 512] {
+        disk.image.write_all_at(b"left by a trial", 1 << 10).unwrap();
+        hold.remember(true);
+        hold.check_unused(&root).unwrap();
+        let other = File::options().write(true).open(disk.path()).unwrap();
+        other.write_all_at(b"precious", place).unwrap();
+        other.sync_all().unwrap();
+        drop(other);
+        let refusal = hold.check_unused(&root).unwrap_err();
+        assert!(refusal.to_string().contains("somebody has written to it"), "{refusal}");
+        // After a trial that was killed nothing is known.
+        hold.remember(false);
+        hold.check_unused(&root).unwrap();
+    }
+}
+
+#[test]
+fn loop_a_device_whose_file_became_shorter_is_told() {
+    let (root, folder) = (Root::default(), tempfile::tempdir().unwrap());
+    let image =
+        File::options().create_new(true).read(true).write(true).open(folder.path().join("image")).unwrap();
+    image.set_len(SIZE).unwrap();
+    let device = LoopDevice::attach(image.as_fd(), &LoopOptions::default()).unwrap();
+    let (ticket, hold) = examine(&root, device.path(), 1 << 20, None).unwrap().into_ticket().unwrap();
+    assert!(ticket.file_below().is_some());
+    hold.check(&root).unwrap();
+    image.set_len(SIZE / 2).unwrap();
+    let refusal = hold.check(&root).unwrap_err();
+    assert!(refusal.to_string().contains("has become shorter"), "{refusal}");
+    assert!(ticket.redeem(&root).is_err());
+}
+
+#[test]
 fn loop_another_disk_under_the_same_name_is_not_written_over() {
     let first = Disk::new();
     let path = first.path().to_owned();
