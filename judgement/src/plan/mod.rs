@@ -16,6 +16,7 @@ mod disturbance;
 mod error;
 mod folders;
 mod limits;
+mod meaning;
 mod model;
 mod operation;
 mod preset;
