@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::host::talk::{self, say};
 use crate::lab::hidden_from;
-use crate::plan::{Dataset, DeviceSource, Plan, Work, quoted};
+use crate::plan::{AXES, Dataset, DeviceSource, Level, Plan, Role, Work, quoted};
 use crate::report::{count, in_lines};
 
 use super::CliError;
@@ -144,15 +144,19 @@ fn description(plan: &Plan, why: &str) -> String {
         text += &format!("  command: {}\n", indented(&command));
     }
     for candidate in &plan.candidates {
-        let options = [("mkfs", candidate.mkfs.join(" ")), ("mount", candidate.mount.join(","))];
-        for (tool, options) in options.iter().filter(|(_, options)| !options.is_empty()) {
-            text += &format!("  options of {tool} for {}: {}\n", candidate.name, indented(options));
-        }
-        if let Some(folder) = &candidate.path {
-            text += &format!("  writes in a folder of its own in {}\n", quoted(&folder.to_string_lossy()));
-        }
-        if let Some(kernel) = &candidate.under.kernel {
-            text += &format!("  kernel: {}\n", quoted(&kernel.to_string_lossy()));
+        for axis in &AXES {
+            let level = axis.given(candidate);
+            let said = indented(&level.text());
+            text += &match level {
+                Level::Words(_) | Level::Options(_) if !level.is_nothing() => {
+                    format!("  options of {} for {}: {said}\n", axis.key, candidate.name)
+                }
+                Level::Path(path) if matches!(axis.role, Role::Place) => {
+                    format!("  writes in a folder of its own in {}\n", quoted(&path.to_string_lossy()))
+                }
+                Level::Path(path) => format!("  {}: {}\n", axis.key, quoted(&path.to_string_lossy())),
+                _ => continue,
+            };
         }
     }
     if let Some(kernel) = &plan.kernel {

@@ -155,7 +155,7 @@ impl Lab for Native {
                 hint: sandbox.to_owned(),
             });
         }
-        if candidate.encryption != "none" && !has_device_mapper() && !loadable("dm-crypt") {
+        if candidate.is_encrypted() && !has_device_mapper() && !loadable("dm-crypt") {
             return Some(Obstacle {
                 reason: format!("this kernel has no device mapper, which {} needs", candidate.encryption),
                 hint: sandbox.to_owned(),

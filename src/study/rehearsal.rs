@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::host::image::scratch_folder;
 use crate::journal::{Event, Status};
 use crate::lab::{Lab, Medium, Obstacle, choose};
-use crate::plan::{Bytes, Candidate, DeviceSource, Plan};
+use crate::plan::{Bytes, Candidate, Circumstances, DeviceSource, Plan};
 use crate::trial::TrialSpec;
 
 /// As large as an image is at first: of a whole disk some mkfs write tables for minutes.
@@ -67,10 +67,21 @@ fn refusal(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Opti
     })
 }
 
+/// The candidate with nothing that does not decide whether its options are taken.
+fn options_alone(candidate: &Candidate) -> Candidate {
+    let Circumstances { kernel, memory, .. } = candidate.under.clone();
+    Candidate {
+        name: candidate.name.clone(),
+        mkfs: candidate.mkfs.clone(),
+        mount: candidate.mount.clone(),
+        under: Circumstances { kernel, memory, ..Circumstances::default() },
+        ..Candidate::plain(&candidate.filesystem)
+    }
+}
+
 /// The step that failed on an image of so many bytes, and what was said.
 fn rehearse(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Option<(String, String)> {
-    let mut candidate = Candidate { encryption: "none".to_owned(), scheduler: None, ..candidate.clone() };
-    candidate.under.model = None;
+    let candidate = options_alone(candidate);
     let mut bare = plan.clone();
     bare.lab = lab.name().parse().ok()?;
     bare.device.source = DeviceSource::Image(Bytes(size));

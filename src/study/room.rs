@@ -3,7 +3,7 @@
 //!
 //! Only certain shortages are told: what phases keep at the same time, and what command lines write, nobody knows.
 
-use crate::filesystem::{Filesystem, Inodes, find};
+use crate::filesystem::{FewInodes, Filesystem, find};
 use crate::lab::Obstacle;
 use crate::plan::{Bytes, Candidate, Dataset, Flow, Needs, Phase, Plan, Work, least_space};
 
@@ -54,11 +54,7 @@ fn too_few_inodes(
     (name, dataset): (&str, &Dataset),
     device: u64,
 ) -> Option<Obstacle> {
-    let Inodes::FixedAtMkfs { bytes_per_inode, options } = filesystem.facts.inodes else { return None };
-    if candidate.mkfs.iter().any(|word| options.iter().any(|option| word.starts_with(option))) {
-        return None;
-    }
-    let inodes = filesystem.facts.inodes.limit(device)?;
+    let FewInodes { inodes, bytes_per_inode, option } = filesystem.few_inodes(device, &candidate.mkfs)?;
     let needed = inodes_of(dataset);
     (needed > inodes).then(|| Obstacle {
         reason: format!(
@@ -68,8 +64,7 @@ fn too_few_inodes(
             Bytes(bytes_per_inode)
         ),
         hint: format!(
-            "give mkfs more (mkfs = \"{} {}\"), or take a larger device",
-            options.first().unwrap_or(&""),
+            "give mkfs more (mkfs = \"{option} {}\"), or take a larger device",
             needed + needed / 10 + 100
         ),
     })

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::dataset::{HardLinks, Manifest};
+use crate::filesystem::reads_without_trace;
 use crate::host::procfs::memory;
 use crate::host::program::{Program, locate};
 use crate::host::root::Root;
@@ -47,7 +48,7 @@ impl Agent<'_> {
     fn times(&self, stack: &Stack<'_>, phase: &str) -> u32 {
         let traceless = || {
             let mount = stack.resolved_mount();
-            mount.is_none_or(|mount| mount.options.split(',').any(|option| option == "noatime"))
+            mount.is_none_or(|mount| reads_without_trace(&mount.options))
         };
         match self.spec.repeats.get(phase) {
             Some(repeats) if repeats.asked_for || traceless() => repeats.times.max(1),

@@ -1,81 +1,14 @@
 //! What a candidate is tried under: device model, kernel and memory. Nobody chooses them for a filesystem's sake, so that
 //! candidates are compared with those under the same, and each of these circumstances has a verdict of its own.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
-use super::candidate_name::plain;
 use super::error::ValueError;
 use super::words::once_each;
-use super::{Bytes, Candidate, ClockChoice, DeviceSource, LabChoice, Plan, TWIN};
+use super::{Bytes, Candidate, Circumstances, ClockChoice, DeviceSource, LabChoice, Plan};
 
 /// The least a guest starts with, besides its datasets.
 const LEAST_MEMORY: Bytes = Bytes(64 << 20);
-
-/// What a candidate is tried under, where it is not the plan's own.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Circumstances {
-    /// The device's model; the plan's when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// The guest's kernel, a path or a name in the cache; the plan's when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kernel: Option<PathBuf>,
-    /// The guest's memory besides its datasets; the plan's when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory: Option<Bytes>,
-}
-
-impl Circumstances {
-    /// Nothing but the plan's own.
-    pub fn is_plain(&self) -> bool {
-        *self == Circumstances::default()
-    }
-
-    /// For people: `usb-stick, Linux 6.12, 512 MiB of memory`; empty where there is nothing but the plan's own.
-    pub fn title(&self) -> String {
-        let model = self.model.as_deref().map(model_name);
-        let kernel = self.kernel.as_deref().map(|kernel| format!("Linux {}", kernel_name(kernel)));
-        let memory = self.memory.map(|memory| format!("{memory} of memory"));
-        [model, kernel, memory].into_iter().flatten().collect::<Vec<_>>().join(", ")
-    }
-
-    /// What is added to a candidate's name: `-on-usb-stick-under-6.12-with-512MiB`.
-    pub(super) fn suffix(&self, in_full: bool) -> String {
-        let model =
-            self.model.as_deref().map(|name| if in_full { name.to_owned() } else { model_name(name) });
-        let kernel = self.kernel.as_deref();
-        let kernel = kernel.map(|name| if in_full { name.display().to_string() } else { kernel_name(name) });
-        let words = [
-            ("on", model),
-            ("under", kernel),
-            ("with", self.memory.map(|memory| memory.to_string().replace(' ', ""))),
-        ];
-        words.into_iter().filter_map(|(word, name)| Some(format!("-{word}-{}", name?))).collect()
-    }
-}
-
-impl Circumstances {
-    /// A candidate's name without what it is tried under: that of the configuration alone.
-    pub fn without(&self, name: &str) -> String {
-        let (name, twin) = name.strip_suffix(TWIN).map_or((name, ""), |name| (name, TWIN));
-        let suffixes =
-            [false, true].map(|in_full| self.suffix(in_full).chars().map(plain).collect::<String>());
-        let bare = suffixes.iter().find_map(|suffix| name.strip_suffix(suffix.as_str()));
-        format!("{}{twin}", bare.unwrap_or(name))
-    }
-}
-
-/// A model of the user's own is a file.
-fn model_name(model: &str) -> String {
-    let stem = Path::new(model).file_stem().filter(|_| model.contains('/'));
-    stem.map_or_else(|| model.to_owned(), |stem| stem.to_string_lossy().into_owned())
-}
-
-fn kernel_name(kernel: &Path) -> String {
-    kernel.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
 
 impl Plan {
     /// The circumstances candidates are tried under, each once, in the order of the candidates.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bytes, Circumstances, Disturbance, Operation, Published};
+use super::{Bytes, Candidate, Disturbance, Operation, Published};
 
 /// A resolved plan: everything a run needs to know, and nothing about how it will be carried out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -244,49 +244,6 @@ pub struct TreeShape {
     /// The share of files that are further hard links to another file, 0 to 1; the profile's own when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hard_links: Option<f64>,
-}
-
-/// What stands in the place of a filesystem where a folder of the user's is worked in, whatever it lies on.
-pub const DIRECTORY: &str = "directory";
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Candidate {
-    /// Short, unique within the plan, without white space.
-    pub name: String,
-    pub filesystem: String,
-    /// The folder that is worked in, where `filesystem` is [`DIRECTORY`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<PathBuf>,
-    /// Words added to the filesystem's fair default mkfs options.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub mkfs: Vec<String>,
-    /// Mount options (comma-separated in TOML) added to the filesystem's fair defaults.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub mount: Vec<String>,
-    /// `none`, or the name of an encryption layer.
-    pub encryption: String,
-    /// I/O scheduler of the device; the device's own when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scheduler: Option<String>,
-    /// What it is tried under, where that is not the plan's own.
-    #[serde(default, skip_serializing_if = "Circumstances::is_plain")]
-    pub under: Circumstances,
-}
-
-impl Candidate {
-    /// A filesystem as it is by itself, under its own name.
-    pub fn plain(filesystem: &str) -> Self {
-        Self {
-            name: filesystem.to_owned(),
-            filesystem: filesystem.to_owned(),
-            path: None,
-            mkfs: Vec::new(),
-            mount: Vec::new(),
-            encryption: "none".to_owned(),
-            scheduler: None,
-            under: Circumstances::default(),
-        }
-    }
 }
 
 /// One timed step of the workload.

@@ -42,21 +42,23 @@ const DEVICE: &[&str] = &["image", "path", "model", "size", "folder", "staging"]
 const GOAL: &[&str] = &["metric", "weights"];
 
 /// Every key a plan may hold, by the section it stands in. The reference (docs/plan-format.md) covers them all.
-pub const KEYS: &[(&str, &[&str])] = &[
-    ("", TOP),
-    ("[device]", DEVICE),
-    ("[protocol]", read_protocol::PROTOCOL),
-    ("blocks", read_protocol::BLOCKS),
-    ("disturbed", disturbance::KEYS),
-    ("[goal]", GOAL),
-    ("[dataset.NAME]", read_dataset::KEYS),
-    ("[[candidate]]", read_candidate::CANDIDATE),
-    ("[matrix]", read_candidate::MATRIX),
-    ("[[phase]]", read_phase::PHASE),
-    ("verify", read_phase::VERIFY),
-    ("[[published]]", published::PUBLISHED),
-    ("claim", published::CLAIM),
-];
+pub fn keys() -> Vec<(&'static str, Vec<&'static str>)> {
+    vec![
+        ("", TOP.to_vec()),
+        ("[device]", DEVICE.to_vec()),
+        ("[protocol]", read_protocol::PROTOCOL.to_vec()),
+        ("blocks", read_protocol::BLOCKS.to_vec()),
+        ("disturbed", disturbance::KEYS.to_vec()),
+        ("[goal]", GOAL.to_vec()),
+        ("[dataset.NAME]", read_dataset::KEYS.to_vec()),
+        ("[[candidate]]", read_candidate::candidate_keys()),
+        ("[matrix]", read_candidate::matrix_keys()),
+        ("[[phase]]", read_phase::PHASE.to_vec()),
+        ("verify", read_phase::VERIFY.to_vec()),
+        ("[[published]]", published::PUBLISHED.to_vec()),
+        ("claim", published::CLAIM.to_vec()),
+    ]
+}
 
 const IMAGE: Bytes = Bytes(4 << 30);
 

@@ -3,9 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::names::{Kind, Names, is_public};
+use crate::plan::{Tells, axis};
 
-/// Words of the schemas: whatever they are, nobody chose them.
-const OURS: [&str; 19] = [
+/// Words of the schemas besides those of axes: whatever they are, nobody chose them.
+const OURS: [&str; 16] = [
     "at",
     "event",
     "status",
@@ -16,9 +17,6 @@ const OURS: [&str; 19] = [
     "ending",
     "kind",
     "call",
-    "filesystem",
-    "encryption",
-    "scheduler",
     "staging",
     "clock",
     "operation",
@@ -31,8 +29,8 @@ const CHOSEN: [&str; 9] =
     ["candidate", "name", "phase", "step", "order", "dataset", "into", "weights", "under"];
 /// Keys of a plan whose values are command lines.
 const COMMANDS: [&str; 2] = ["command", "options"];
-/// Keys of a plan whose values are paths.
-const PATHS: [&str; 4] = ["path", "folder", "kernel", "reads"];
+/// Keys of a plan whose values are paths, besides those of axes.
+const PATHS: [&str; 2] = ["folder", "reads"];
 /// What a plan says of somebody's published work.
 const CITED: [&str; 2] = ["finding", "source"];
 /// How facts begin that say where a folder lies, and on what, in brackets: of a network, the name of its server.
@@ -63,6 +61,11 @@ const NAMING: [(&str, Kind); 16] = [
 fn named_by(fact: &str) -> Option<Kind> {
     let last = fact.rsplit('.').next().unwrap_or(fact);
     NAMING.iter().find(|(known, _)| *known == last).map(|(_, kind)| *kind)
+}
+
+/// Whom a candidate's axis of this key tells of.
+fn told_by(key: &str) -> Option<Tells> {
+    axis(key).map(|axis| axis.tells)
 }
 
 /// Makes known what a plan or a record names in so many words.
@@ -112,7 +115,7 @@ pub(super) fn hide(key: &str, value: &mut Value, names: &mut Names) {
             }
         }
         Value::Array(values) => values.iter_mut().for_each(|value| hide(key, value, names)),
-        Value::String(_) if OURS.contains(&key) => {}
+        Value::String(_) if OURS.contains(&key) || told_by(key) == Some(Tells::Nobody) => {}
         Value::String(text) if CHOSEN.contains(&key) || VERSIONS.iter().any(|known| key.contains(known)) => {
             *text = names.without_known(text);
         }
@@ -125,7 +128,11 @@ pub(super) fn hide(key: &str, value: &mut Value, names: &mut Names) {
             names.cites = false;
         }
         // It may hold anything, and is a path all the same.
-        Value::String(text) if PATHS.contains(&key) && text.starts_with('/') && !is_public(text) => {
+        Value::String(text)
+            if (PATHS.contains(&key) || told_by(key) == Some(Tells::Path))
+                && text.starts_with('/')
+                && !is_public(text) =>
+        {
             *text = names.pseudonym(text, Kind::Path);
         }
         Value::String(text) if key.starts_with(LIES) => *text = without_source(text, names),

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Side;
 use crate::journal::Facts;
-use crate::plan::{Candidate, Plan};
+use crate::plan::{AXES, Candidate, Plan};
 
 /// Something that is not the same in both runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -58,21 +58,11 @@ pub(super) fn differences(before: &Side<'_>, after: &Side<'_>, common: &[&str]) 
     found
 }
 
+/// What was chosen for a candidate. Where it is worked, and what it is tried under, the facts of its trials tell.
 fn options(candidate: &Candidate) -> Facts {
-    let mut facts = Facts::new();
-    let mut put = |name: &str, value: String| facts.insert(name.to_owned(), value);
-    put("filesystem", candidate.filesystem.clone());
-    if !candidate.mkfs.is_empty() {
-        put("mkfs", candidate.mkfs.join(" "));
-    }
-    if !candidate.mount.is_empty() {
-        put("mount", candidate.mount.join(","));
-    }
-    put("encryption", candidate.encryption.clone());
-    if let Some(scheduler) = &candidate.scheduler {
-        put("scheduler", scheduler.clone());
-    }
-    facts
+    let chosen = AXES.iter().filter(|axis| axis.is_chosen());
+    let said = chosen.map(|axis| (axis, axis.level(candidate))).filter(|(_, level)| !level.is_nothing());
+    said.map(|(axis, level)| (axis.key.to_owned(), level.text())).collect()
 }
 
 /// The facts about a candidate's trials that were the same in all of them.
