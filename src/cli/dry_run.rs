@@ -32,7 +32,7 @@ pub(super) fn show(
     };
     writeln!(out, "device: {device}")?;
     writeln!(out, "each trial: {}", choice.lab.command_line().join(" "))?;
-    for candidate in &plan.candidates {
+    for (place, candidate) in plan.candidates.iter().enumerate() {
         writeln!(out)?;
         match prospect.skips(&candidate.name) {
             Some(Obstacle { reason, hint }) => {
@@ -40,7 +40,7 @@ pub(super) fn show(
             }
             None => {
                 writeln!(out, "{}:", in_lines(&candidate.name))?;
-                for line in crate::trial::command_lines(candidate, &plan.phases) {
+                for line in crate::trial::command_lines(plan, place) {
                     writeln!(out, "  {}", in_lines(&line))?;
                 }
             }

@@ -32,6 +32,7 @@ pub(super) struct Material {
     pub(super) staged: Option<Staged>,
 }
 
+#[derive(Default)]
 pub(super) struct Materials {
     by_name: BTreeMap<String, Material>,
 }
@@ -135,8 +136,15 @@ fn needed_as_files(phases: &[Phase], name: &str, dataset: &Dataset) -> bool {
 ///
 /// A folder of the user's without a stated size is measured; one that cannot be counts nothing.
 pub fn bytes_to_stage(datasets: &BTreeMap<String, Dataset>, phases: &[Phase]) -> Option<u64> {
-    let needed = datasets.iter().filter(|(name, dataset)| needed_as_files(phases, name, dataset));
-    needed.map(|(_, dataset)| dataset::room_for(dataset)).reduce(u64::saturating_add)
+    to_stage(datasets, phases).map(|(_, dataset)| dataset::room_for(dataset)).reduce(u64::saturating_add)
+}
+
+/// The datasets that must lie somewhere as files.
+pub(super) fn to_stage<'a>(
+    datasets: &'a BTreeMap<String, Dataset>,
+    phases: &'a [Phase],
+) -> impl Iterator<Item = (&'a String, &'a Dataset)> {
+    datasets.iter().filter(|(name, dataset)| needed_as_files(phases, name, dataset))
 }
 
 /// The folder for the datasets: memory as it is, or a scratch disk mounted there.
