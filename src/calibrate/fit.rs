@@ -5,16 +5,33 @@ use super::figures::{Figures, errors};
 use super::grid::{Found, Grid, measure};
 use super::text::{number, rounded, value, with};
 use crate::device::{Model, ModelError};
+use crate::reason::{Hinted, Reason};
 
 /// A device could not be calibrated.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
     /// The grid cannot be done on the model.
-    #[error("cannot measure a device of that size: {0}\nhint: it must hold 512 MiB or more")]
+    #[error("cannot measure a device of that size: {0}")]
     Grid(#[from] std::io::Error),
     /// No model to start from, or the numbers make none.
     #[error(transparent)]
     Model(#[from] ModelError),
+}
+
+impl Hinted for CalibrateError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            CalibrateError::Grid(_) => "it must hold 512 MiB or more".to_owned(),
+            CalibrateError::Model(error) => return error.hint(),
+        })
+    }
+
+    fn reason(&self) -> Reason {
+        match self {
+            CalibrateError::Grid(_) => Reason::new(self, self.hint().unwrap_or_default()),
+            CalibrateError::Model(error) => error.reason(),
+        }
+    }
 }
 
 #[derive(Debug)]

@@ -15,6 +15,7 @@ use crate::host::root::Root;
 use crate::host::secrets::Secrets;
 use crate::journal::{Caution, Event, Facts, TrialId, is_of_cpu};
 use crate::plan::{Candidate, Plan};
+use crate::reason::Reason;
 use crate::trial::{Assignment, Bench, Drawn, QueueLimits, Staging, TrialDevice, TrialSpec, bytes_to_stage};
 
 use super::description::covered_folder;
@@ -26,7 +27,7 @@ use super::kernel::{Kernel, kernel_cell};
 use super::kernels::Kernels;
 use super::modelled::{DISK, Modelled, close};
 use super::traced::Spans;
-use super::{LabError, Medium, Obstacle, missing_tools};
+use super::{LabError, Medium, missing_tools};
 
 /// Where programs put what is to be in memory: it must be possible to execute from there, and be fast.
 pub(super) const MEMORY_FOLDER: &str = "/dev/shm";
@@ -241,12 +242,14 @@ impl Guests {
         facts
     }
 
-    pub(super) fn obstacle(&self, candidate: &Candidate) -> Option<Obstacle> {
+    pub(super) fn obstacle(&self, candidate: &Candidate) -> Option<Reason> {
         let lacks = || {
             let (wanted, there) = (self.memory(candidate), memory(&Root::default()).ok()?.total);
-            (wanted > there).then(|| Obstacle {
-                reason: format!("its guest's memory, {} MiB, is more than this machine has", wanted >> 20),
-                hint: "give it less: `memory`, or smaller datasets (--scale)".to_owned(),
+            (wanted > there).then(|| {
+                Reason::new(
+                    format!("its guest's memory, {} MiB, is more than this machine has", wanted >> 20),
+                    "give it less: `memory`, or smaller datasets (--scale)",
+                )
             })
         };
         self.kernel(candidate).modules(candidate).err().or_else(|| missing_tools(candidate)).or_else(lacks)

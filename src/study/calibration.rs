@@ -6,6 +6,7 @@ use crate::calibrate::{Found, Grid};
 use crate::journal::{Event, Status};
 use crate::lab::choose;
 use crate::plan::Plan;
+use crate::reason::Reason;
 use crate::trial::{TrialSpec, calibration};
 
 use super::claim::Permission;
@@ -21,8 +22,8 @@ pub fn measure_device(plan: &Plan, grid: Grid, permission: &Permission<'_>) -> R
     let medium = permission.claim(plan)?;
     let choice = choose(plan)?;
     let failed =
-        |reason: &str| SessionError::Disk(format!("cannot measure {}: {reason}", plan.device.source));
-    let candidate = plan.candidates.first().ok_or_else(|| failed("no candidate"))?.clone();
+        |reason: Reason| SessionError::Disk(reason.after(format!("cannot measure {}: ", plan.device.source)));
+    let candidate = plan.candidates.first().ok_or_else(|| failed(Reason::plain("no candidate")))?.clone();
     let bare = TrialSpec::without_work(candidate, plan.protocol.seed, LIMIT);
     let spec = TrialSpec { calibration: Some(grid), ..bare };
     let mut found = None;
@@ -34,7 +35,6 @@ pub fn measure_device(plan: &Plan, grid: Grid, permission: &Permission<'_>) -> R
     let end = choice.lab.run(&spec, &medium, 0, &mut watch)?;
     match found.filter(|_| end.status == Status::Ok) {
         Some(found) => Ok(found),
-        None if end.hint.is_empty() => Err(failed(&end.reason)),
-        None => Err(failed(&format!("{}\nhint: {}", end.reason, end.hint))),
+        None => Err(failed(Reason::new(end.reason, end.hint))),
     }
 }

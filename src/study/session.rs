@@ -4,8 +4,9 @@ use std::path::Path;
 
 use crate::host::limits::{LimitError, check};
 use crate::journal::{Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA};
-use crate::lab::{Choice, Lab, Medium, Obstacle, choose, lacking};
+use crate::lab::{Choice, Lab, Medium, choose, lacking};
 use crate::plan::{DeviceSource, Plan};
+use crate::reason::Reason;
 
 use super::circumstances::recorded;
 use super::claim::Permission;
@@ -136,7 +137,7 @@ impl Session {
 }
 
 /// Who of the plan would fail in every trial for options that nobody knows.
-pub(super) fn refusals_of(plan: &Plan, lab: &dyn Lab, medium: &Medium) -> Vec<(String, Obstacle)> {
+pub(super) fn refusals_of(plan: &Plan, lab: &dyn Lab, medium: &Medium) -> Vec<(String, Reason)> {
     let able = plan.candidates.iter().filter(|one| obstacle(plan, lab, one, medium.size()).is_none());
     refusals(plan, lab, Some(medium.size()), able)
 }

@@ -8,8 +8,9 @@ use std::time::Duration;
 use crate::host::cell::OF_MACHINE;
 use crate::host::root::Root;
 use crate::host::talk::say;
-use crate::journal::{CommandRecord, Complaint, Event, Facts, Observation, Status};
+use crate::journal::{CommandRecord, Event, Facts, Observation, Status};
 use crate::measure::{Meter, Quiet};
+use crate::reason::{Hinted, Reason};
 use crate::workload::{Ledger, verify_written};
 
 use super::act::Act;
@@ -68,40 +69,39 @@ pub fn agent() -> u8 {
     if let (Err(complaint), true, false) =
         (&result, of_machine, matches!(assignment.bench.device, TrialDevice::Guest { .. }))
     {
-        say(&format!("fsverdict agent: {}", complaint.reason));
+        say(&format!("fsverdict agent: {}", complaint.what));
         return OF_MACHINE;
     }
     let status = if result.is_ok() { Status::Ok } else { Status::Failed };
-    let Complaint { reason, hint } = result.err().unwrap_or_default();
+    let Reason { what: reason, hint, .. } = result.err().unwrap_or_default();
     sink.send(&Event::TrialFinished { status, reason, hint, wall: 0.0 });
     0
 }
 
 /// From a bare device to a bare device; the reason when it failed, complaints of the tear-down after it.
-fn run(assignment: &Assignment, sink: &mut Sink, of_machine: &mut bool) -> Result<(), Complaint> {
+fn run(assignment: &Assignment, sink: &mut Sink, of_machine: &mut bool) -> Result<(), Reason> {
     let spec = &assignment.spec;
-    std::fs::create_dir_all(ROOM)
-        .map_err(|error| Complaint::plain(format!("cannot make {ROOM}: {error}")))?;
+    std::fs::create_dir_all(ROOM).map_err(|error| Reason::plain(format!("cannot make {ROOM}: {error}")))?;
     // A tmpfs of its own, so that commands see it read-only while /tmp around it is theirs.
-    crate::host::mounts::memory(Path::new(ROOM), "755").map_err(Complaint::plain)?;
-    let mut stack = Stack::new(sink, &spec.candidate, spec.limit).map_err(|error| error.complaint())?;
+    crate::host::mounts::memory(Path::new(ROOM), "755").map_err(Reason::plain)?;
+    let mut stack = Stack::new(sink, &spec.candidate, spec.limit).map_err(|error| error.reason())?;
     let course = Course::of(spec);
     let mut agent = Agent::new(assignment);
     let result = course.steps.iter().try_for_each(|step| agent.walk(&mut stack, step)).map_err(|error| {
         *of_machine = error.is_of_machine();
-        let mut complaint = error.complaint();
-        complaint.reason += &stack.said_by_kernel();
+        let mut complaint = error.reason();
+        complaint.what += &stack.said_by_kernel();
         complaint
     });
     let complaints = agent.take_down(&mut stack, &course.last).join("; ");
     match (result, complaints.is_empty()) {
         (Ok(()), true) => Ok(()),
-        (Ok(()), false) => Err(Complaint::plain(format!(
+        (Ok(()), false) => Err(Reason::plain(format!(
             "the work was done, but not everything could be taken down: {complaints}"
         ))),
         (Err(error), true) => Err(error),
         (Err(mut error), false) => {
-            error.reason += &format!("\nafter that, not everything could be taken down: {complaints}");
+            error.what += &format!("\nafter that, not everything could be taken down: {complaints}");
             Err(error)
         }
     }

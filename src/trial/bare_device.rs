@@ -12,7 +12,8 @@ use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::root::Root;
 use crate::host::syscall::own;
 use crate::host::sysfs::Schedulers;
-use crate::journal::{Complaint, Facts};
+use crate::journal::Facts;
+use crate::reason::{Hinted, Reason};
 
 use super::error::TrialError;
 use super::sink::Sink;
@@ -46,7 +47,7 @@ impl BareDevice {
                     .ok_or_else(|| TrialError::Host("no image was handed over".to_owned()))?;
                 let options = LoopOptions { owner: *owner, ..LoopOptions::default() };
                 let attached = LoopDevice::attach(image.as_fd(), &options)
-                    .map_err(|error| TrialError::Refused(error.complaint()))?;
+                    .map_err(|error| TrialError::Refused(error.reason()))?;
                 facts.insert("device.direct_io".to_owned(), attached.direct_io().to_string());
                 attached.caution().into_iter().for_each(|caution| sink.caution("", caution));
                 (attached.path().to_owned(), Some((attached, image)), None)
@@ -109,7 +110,7 @@ impl BareDevice {
             let offered =
                 if offered.is_empty() { "none to choose from".to_owned() } else { offered.join(", ") };
             let reason = format!("{} cannot be set to the I/O scheduler `{wanted}`: {error}", self.name);
-            TrialError::Refused(Complaint::new(reason, format!("it has {offered}")))
+            TrialError::Refused(Reason::new(reason, format!("it has {offered}")))
         })?;
         self.scheduler = Some(borrowed);
         Ok(())

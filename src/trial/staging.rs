@@ -12,6 +12,7 @@ use crate::host::program::{Program, succeeded};
 use crate::host::syscall::own;
 use crate::journal::{DATASET_FACT, Facts, STAGE};
 use crate::plan::{Bytes, Dataset, Phase, Work, measure_variable, variable};
+use crate::reason::Hinted;
 
 use super::error::TrialError;
 use super::sink::Sink;
@@ -158,7 +159,7 @@ fn make_room(staging: &Staging) -> Result<(), TrialError> {
                 own(*descriptor).ok_or_else(|| failed(&"no disk for the datasets was handed over"))?;
             let options = LoopOptions { owner: *owner, ..LoopOptions::default() };
             let attached = LoopDevice::attach(image.as_fd(), &options)
-                .map_err(|error| TrialError::Refused(error.complaint()))?;
+                .map_err(|error| TrialError::Refused(error.reason()))?;
             (attached.path().to_owned(), Some(attached))
         }
         TrialDevice::Guest { path } => (path.clone(), None),

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fsverdict::journal::{Event, FILE_NAME, Facts, Status, Surroundings, TrialId, read};
-use fsverdict::lab::{Lab, LabError, Medium, Obstacle, TrialEnd, Watch};
+use fsverdict::lab::{Lab, LabError, Medium, TrialEnd, Watch};
 use fsverdict::plan::Candidate;
+use fsverdict::reason::Reason;
 use fsverdict::study::Watcher;
 use fsverdict::trial::TrialSpec;
 
@@ -83,9 +84,9 @@ impl Lab for Player {
         Facts::new()
     }
 
-    fn obstacle(&self, candidate: &Candidate) -> Option<Obstacle> {
+    fn obstacle(&self, candidate: &Candidate) -> Option<Reason> {
         let missing = self.tale.missing.contains(&candidate.name.as_str());
-        missing.then(|| Obstacle { reason: "not recorded".to_owned(), hint: "record it".to_owned() })
+        missing.then(|| Reason::new("not recorded", "record it"))
     }
 
     fn command_line(&self) -> Vec<String> {

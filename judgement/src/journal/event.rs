@@ -196,32 +196,6 @@ pub enum Status {
     Failed,
 }
 
-/// What went wrong, on its way into an event.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Complaint {
-    pub reason: String,
-    /// What to do about it; empty where nothing is known.
-    pub hint: String,
-}
-
-impl Complaint {
-    /// An error of which nothing else is known.
-    pub fn plain(error: impl std::fmt::Display) -> Self {
-        Complaint::new(error, "")
-    }
-
-    pub fn new(error: impl std::fmt::Display, hint: impl Into<String>) -> Self {
-        Complaint { reason: error.to_string(), hint: hint.into() }
-    }
-}
-
-impl std::fmt::Display for Complaint {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(&self.reason)?;
-        if self.hint.is_empty() { Ok(()) } else { write!(formatter, "\nhint: {}", self.hint) }
-    }
-}
-
 /// A program that was run: enough to repeat it by hand.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandRecord {

@@ -38,7 +38,7 @@ pub use choice::LABS;
 pub use circumstances::Circumstances;
 pub use digest::digest;
 pub use disturbance::Disturbance;
-pub use error::{Fault, PlanError, ValueError};
+pub use error::{Fault, PlanError};
 pub use limits::TEXT as LONGEST_PLAN;
 pub use model::{
     Blocks, Candidate, CircumstancesChoice, ClockChoice, DIRECTORY, Dataset, DeviceSource, Goal, LabChoice,

@@ -1,7 +1,8 @@
 //! `[[candidate]]` and `[matrix]`: the configurations under test, spelled out one by one.
 
+use crate::reason::Reason;
+
 use super::candidate_name::name_all;
-use super::error::ValueError;
 use super::limits::{CANDIDATES, check_length};
 use super::section::{Placed, Problems, Section};
 use super::source::{Node, Value};
@@ -198,7 +199,7 @@ fn each<T: Clone>(
 fn read_axis<T: PartialEq>(
     section: &Section<'_>,
     key: &str,
-    read: impl Fn(&Node) -> Result<T, ValueError>,
+    read: impl Fn(&Node) -> Result<T, Reason>,
 ) -> Option<Vec<Placed<T>>> {
     let (problems, entry) = (section.problems, section.entry(key)?);
     let Value::Array(nodes) = &entry.node.value else {
@@ -215,8 +216,7 @@ fn read_axis<T: PartialEq>(
         .note(entry.node.at, check_length(&format!("values of `{key}`"), Some(nodes.len()), CANDIDATES))?;
     let mut axis: Vec<Placed<T>> = Vec::new();
     for node in nodes {
-        let result =
-            read(node).map_err(|error| ValueError::new(format!("`{key}`: {}", error.message), error.hint));
+        let result = read(node).map_err(|error| error.after(format!("`{key}`: ")));
         let Some(value) = problems.note(node.at, result) else { continue };
         if axis.iter().any(|earlier| earlier.value == value) {
             problems.add(
@@ -231,11 +231,11 @@ fn read_axis<T: PartialEq>(
 }
 
 /// mkfs options: a string that is split as a shell does, or the words themselves.
-fn words(node: &Node) -> Result<Vec<String>, ValueError> {
+fn words(node: &Node) -> Result<Vec<String>, Reason> {
     let words = match &node.value {
         Value::Text(line) => split_words(line),
         Value::Array(nodes) => nodes.iter().map(text).collect(),
-        other => Err(ValueError::new(
+        other => Err(Reason::new(
             format!("a string or an array of strings is wanted here, not {}", other.kind()),
             "as in \"-O ^dir_index\" or [\"-O\", \"^dir_index\"]",
         )),
@@ -244,10 +244,10 @@ fn words(node: &Node) -> Result<Vec<String>, ValueError> {
 }
 
 /// A trial reaches no device but its own, whatever its options say; this only says so before anything has run.
-fn no_other_device(words: Vec<String>) -> Result<Vec<String>, ValueError> {
+fn no_other_device(words: Vec<String>) -> Result<Vec<String>, Reason> {
     match words.iter().find(|word| word.contains("/dev/")) {
         None => Ok(words),
-        Some(word) => Err(ValueError::new(
+        Some(word) => Err(Reason::new(
             format!("`{word}` names another device"),
             "a trial has no device but the one under test: a journal or log on a device of its own cannot be tried",
         )),
@@ -255,14 +255,14 @@ fn no_other_device(words: Vec<String>) -> Result<Vec<String>, ValueError> {
 }
 
 /// Mount options, separated by commas.
-fn options(node: &Node) -> Result<Vec<String>, ValueError> {
+fn options(node: &Node) -> Result<Vec<String>, Reason> {
     let line = text(node)?;
     if line.trim().is_empty() {
         return Ok(Vec::new());
     }
     let options: Vec<String> = line.split(',').map(|option| option.trim().to_owned()).collect();
     if options.iter().any(|option| option.is_empty() || option.contains(char::is_whitespace)) {
-        return Err(ValueError::new(
+        return Err(Reason::new(
             format!("\"{line}\" is not a list of mount options"),
             "mount options are separated by commas, without `-o`, as in \"noatime,compress=zstd\"",
         ));
@@ -271,7 +271,7 @@ fn options(node: &Node) -> Result<Vec<String>, ValueError> {
 }
 
 /// An I/O scheduler; the empty string leaves the device's own.
-fn scheduler(node: &Node) -> Result<Option<String>, ValueError> {
+fn scheduler(node: &Node) -> Result<Option<String>, Reason> {
     match text(node)? {
         empty if empty.is_empty() => Ok(None),
         _ => name(node).map(Some),
