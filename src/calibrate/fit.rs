@@ -2,9 +2,10 @@
 
 use super::disk::Modelled;
 use super::figures::{Figures, errors};
-use super::grid::{Found, Grid, measure};
+use super::grid::measure;
 use super::text::{number, rounded, value, with};
 use crate::device::{Model, ModelError};
+use crate::journal::{Found, Grid};
 use crate::reason::{Hinted, Reason};
 
 /// A device could not be calibrated.
@@ -255,10 +256,11 @@ impl Effect {
 #[cfg(test)]
 mod tests {
     use super::super::disk::Modelled;
-    use super::super::grid::{Grid, measure};
+    use super::super::grid::measure;
     use super::super::text::with;
     use super::{Calibrated, calibrate};
     use crate::device::{Model, built_in};
+    use crate::journal::Grid;
 
     /// Calibrates a device whose model is the built-in one with these numbers replaced, starting from the built-in one.
     fn find(like: &str, planted: &[(&str, &str, &str)], gib: u64) -> Calibrated {

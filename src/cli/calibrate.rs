@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::calibrate::{Disk, Found, Grid, Raw, calibrate, measure};
+use crate::calibrate::{Disk, Raw, calibrate, measure};
 use crate::device::{Model, built_in};
 use crate::host::block_device::BlockDevice;
 use crate::host::limits::check;
 use crate::host::root::Root;
 use crate::host::talk::say;
+use crate::journal::{Found, Grid};
 use crate::plan::{ClockChoice, DeviceSource, LabChoice, Overrides, Plan, suggest};
 use crate::reason::Reason;
 use crate::study::{Permission, measure_device};

@@ -55,6 +55,11 @@ pub trait Lab: Sync {
     /// Why a candidate cannot be tried here, if so.
     fn obstacle(&self, candidate: &Candidate) -> Option<Reason>;
 
+    /// What its guests have of memory; none where trials have this machine's.
+    fn memory(&self) -> Option<GuestMemory> {
+        None
+    }
+
     /// The command line that starts a trial.
     fn command_line(&self) -> Vec<String>;
 
@@ -76,6 +81,15 @@ pub trait Lab: Sync {
         job: usize,
         watch: Watch<'_>,
     ) -> Result<TrialEnd, LabError>;
+}
+
+/// In bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuestMemory {
+    /// Of each size of guest, the smallest first.
+    pub each: Vec<u64>,
+    /// What datasets take of it.
+    pub datasets: u64,
 }
 
 /// What a lab is wanted for.

@@ -10,7 +10,7 @@ use crate::host::cell::Walls;
 use crate::host::limits::HINT;
 use crate::host::placement::{Pinned, Placement};
 use crate::host::program::locate;
-use crate::journal::{Caution, Event, Status, TrialId};
+use crate::journal::{Caution, Event, Learnt, Status, TrialId};
 
 use crate::plan::ClockChoice;
 use crate::reason::{Hinted, Reason};
@@ -210,7 +210,8 @@ pub(super) fn close(
     if end.unheard {
         return Ok(end);
     }
-    watch(Event::Facts { facts: facts(&report) });
+    let device_seconds = seconds(&report);
+    watch(Event::Facts { facts: facts(&report), learnt: Learnt { device_seconds, ..Learnt::default() } });
     match trace.map(|trace| spans.observations(&trace, device)) {
         Some(Ok(observations)) => observations.into_iter().for_each(&mut *watch),
         Some(Err(error)) => {
@@ -244,6 +245,12 @@ fn failed(end: &TrialEnd, why: Reason) -> TrialEnd {
         wall: end.wall,
         unheard: end.unheard,
     }
+}
+
+/// What the trial took on its device, in simulated time, to the microsecond.
+fn seconds(report: &EndpointReport) -> Option<f64> {
+    let is_real = report.lateness_ns.is_some() && report.lateness_share.is_some();
+    (!is_real).then(|| (report.simulated_ns as f64 / 1e3).round() / 1e6)
 }
 
 fn facts(report: &EndpointReport) -> crate::journal::Facts {

@@ -21,7 +21,7 @@ use super::guests::{Disk, Guests, Habits, Handover, MEMORY_FOLDER, Start};
 use super::kernel::Kernel;
 use super::kernels::{self, Kernels};
 use super::modelled::{self, DESCRIPTION, LENT_DESCRIPTORS};
-use super::{Lab, LabError, Medium, Watch};
+use super::{GuestMemory, Lab, LabError, Medium, Watch};
 
 /// Where a guest's cell shows this program.
 const FIRST_PROGRAM: &str = "/dev/shm/fsverdict";
@@ -145,6 +145,10 @@ impl Lab for Uml {
 
     fn obstacle(&self, candidate: &Candidate) -> Option<Reason> {
         self.0.obstacle(candidate)
+    }
+
+    fn memory(&self) -> Option<GuestMemory> {
+        Some(self.0.guest_memory())
     }
 
     fn side_by_side(&self) -> Option<usize> {

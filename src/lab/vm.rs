@@ -35,7 +35,7 @@ use super::hidden::hidden_but_for;
 use super::kernel::{Kernel, kernel_cell};
 use super::kernels::Kernels;
 use super::modelled::DISK;
-use super::{Intent, Lab, LabError, Medium, Watch};
+use super::{GuestMemory, Intent, Lab, LabError, Medium, Watch};
 
 use accelerator::{Accelerator, KVM, remembered};
 pub(super) use enter::{DESCRIPTION, EVENTS, MACHINE, enter_root};
@@ -240,6 +240,10 @@ impl Lab for Vm {
 
     fn obstacle(&self, candidate: &Candidate) -> Option<Reason> {
         self.guests.obstacle(candidate)
+    }
+
+    fn memory(&self) -> Option<GuestMemory> {
+        Some(self.guests.guest_memory())
     }
 
     fn command_line(&self) -> Vec<String> {

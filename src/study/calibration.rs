@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use crate::calibrate::{Found, Grid};
-use crate::journal::{Event, Status};
+use crate::journal::{Event, Found, Grid, Status};
 use crate::lab::choose;
 use crate::plan::Plan;
 use crate::reason::Reason;
-use crate::trial::{TrialSpec, calibration};
+use crate::trial::TrialSpec;
 
 use super::claim::Permission;
 use super::error::SessionError;
@@ -28,8 +27,8 @@ pub fn measure_device(plan: &Plan, grid: Grid, permission: &Permission<'_>) -> R
     let spec = TrialSpec { calibration: Some(grid), ..bare };
     let mut found = None;
     let mut watch = |event| {
-        if let Event::Facts { facts } = event {
-            found = found.take().or_else(|| calibration(&facts));
+        if let Event::Facts { learnt, .. } = event {
+            found = found.take().or(learnt.calibration);
         }
     };
     let end = choice.lab.run(&spec, &medium, 0, &mut watch)?;

@@ -152,7 +152,8 @@ impl Study<'_> {
                 "{} was ended from outside again before it asked for anything: {}",
                 id.candidate, end.reason
             );
-            let hint = "see who ended it, or refused it memory (`dmesg` names what ran out of memory; `ulimit -v`)";
+            let hint =
+                "see who ended it, or refused it memory (`dmesg` names what ran out of memory; `ulimit -v`)";
             return Err(LabError::Machine(Reason::new(text, hint)).into());
         }
         let TrialEnd { status, reason, mut hint, wall, .. } = end;

@@ -1,6 +1,6 @@
 //! What the steps of a trial are made of.
 
-use crate::calibrate::Grid;
+use crate::journal::Grid;
 use crate::plan::Phase;
 
 /// One thing that is done.

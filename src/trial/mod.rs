@@ -21,7 +21,6 @@ mod steps;
 
 pub use act::{Act, CacheState, Durable, Timed};
 pub use agent::{EVENTS_VARIABLE, agent};
-pub use calibration::calibration;
 pub use cell::{agent_cell, staging_cell};
 pub use error::TrialError;
 pub use hold::{STAGED, stage};

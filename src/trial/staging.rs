@@ -10,7 +10,7 @@ use crate::dataset::{self, Manifest, Prepared, Staged, StagingRecord, Totals};
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::program::{Program, succeeded};
 use crate::host::syscall::own;
-use crate::journal::{DATASET_FACT, Facts, STAGE};
+use crate::journal::{DATASET_FACT, Facts, Learnt, STAGE};
 use crate::plan::{Bytes, Dataset, Phase, Work, measure_variable, variable};
 use crate::reason::Hinted;
 
@@ -61,7 +61,10 @@ impl Materials {
                 }
             };
             if let (Dataset::Folder { .. }, Some(staged)) = (dataset, &staged) {
-                sink.facts(fingerprint(name, &prepared, staged)?);
+                let held = fingerprint(&prepared, staged)?;
+                let shown = Facts::from([(format!("{DATASET_FACT}{name}"), held.clone())]);
+                let held = BTreeMap::from([(name.clone(), held)]);
+                sink.learnt(shown, Learnt { held, ..Learnt::default() });
             }
             let notes = prepared.notes.iter().chain(staged.iter().flat_map(|staged| &staged.notes)).cloned();
             notes.for_each(|note| sink.caution("", note));
@@ -96,11 +99,10 @@ impl Materials {
 }
 
 /// What a user's folder held: it may hold something else in the next trial, or the next run.
-fn fingerprint(name: &str, prepared: &Prepared, staged: &Staged) -> Result<Facts, TrialError> {
+fn fingerprint(prepared: &Prepared, staged: &Staged) -> Result<String, TrialError> {
     let Totals { files, bytes, .. } = staged.totals();
     let digest = Manifest::of(prepared, Some(staged), 0)?.digest();
-    let held = format!("{files} files, {} (digest {digest:016x})", Bytes(bytes));
-    Ok(Facts::from([(format!("{DATASET_FACT}{name}"), held)]))
+    Ok(format!("{files} files, {} (digest {digest:016x})", Bytes(bytes)))
 }
 
 /// Where a folder of the process that staged for the whole run is shown to the agent.

@@ -11,7 +11,7 @@ use super::spec::{TrialSpec, is_raw};
 use super::staging::to_stage;
 
 /// What the journal calls the step in which a device is measured, and no filesystem is.
-pub(super) const MEASURED: &str = "calibration";
+const MEASURED: &str = "calibration";
 
 /// A trial: one step after another, up to the first that fails; the last one whatever happened, past every error.
 #[derive(Debug, Clone, PartialEq)]

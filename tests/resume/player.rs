@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fsverdict::journal::{Event, FILE_NAME, Facts, Status, Surroundings, TrialId, read};
+use fsverdict::journal::{Event, FILE_NAME, Facts, Learnt, Status, Surroundings, TrialId, read};
 use fsverdict::lab::{Lab, LabError, Medium, TrialEnd, Watch};
 use fsverdict::plan::Candidate;
 use fsverdict::reason::Reason;
@@ -108,7 +108,8 @@ impl Lab for Player {
             let held =
                 self.tale.held.iter().find(|(block, attempt, name, _)| (*block, *attempt, *name) == here);
             let held = held.map_or("1 files", |(.., held)| held).to_owned();
-            watch(Event::Facts { facts: Facts::from([("dataset.docs".to_owned(), held)]) });
+            let held = BTreeMap::from([("docs".to_owned(), held)]);
+            watch(Event::Facts { facts: Facts::new(), learnt: Learnt { held, ..Learnt::default() } });
         }
         let fails = self.tale.failing.contains(&(block, attempt, candidate.as_str()));
         let mut left = lock(&self.tale.killed);

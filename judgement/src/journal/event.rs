@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Unit;
+use super::{Beginning, Learnt, Unit};
 
-/// Plain facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`.
+/// Plain facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`: for showing, and for telling what changed.
 pub type Facts = BTreeMap<String, String>;
 
 /// How facts begin that say what a user's folder held when it was staged; the dataset's name follows.
@@ -56,6 +56,9 @@ pub enum Event {
         fidelity: String,
         /// Host, kernel, device, tools.
         environment: Facts,
+        /// What the program itself goes by.
+        #[serde(default, skip_serializing_if = "Beginning::is_unknown")]
+        beginning: Beginning,
     },
     RunResumed {
         /// A run that had ended goes on for so many blocks.
@@ -98,6 +101,9 @@ pub enum Event {
     /// Facts about this trial: mount options as the kernel resolved them, queue settings …
     Facts {
         facts: Facts,
+        /// What the program itself goes by.
+        #[serde(default, skip_serializing_if = "Learnt::is_nothing")]
+        learnt: Learnt,
     },
     /// Something a reader of the numbers must know.
     Caution(Caution),

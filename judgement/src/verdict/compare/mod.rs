@@ -304,7 +304,7 @@ fn judge(changes: &mut [&mut Change], tie: f64) {
 /// Whether its trials were in simulated time.
 fn is_simulated(run: &Run) -> bool {
     let mut trials = run.trials.iter().filter(|trial| trial.counts());
-    trials.any(|trial| trial.facts.contains_key("device.seconds"))
+    trials.any(|trial| trial.learnt.device_seconds.is_some())
 }
 
 /// Which candidates are compared, and which are not.
