@@ -8,6 +8,7 @@ use std::path::Path;
 use crate::host::talk::{self, say};
 use crate::lab::hidden_from;
 use crate::plan::{AXES, Dataset, DeviceSource, Level, Plan, Role, Work, quoted};
+use crate::reason::Reason;
 use crate::report::{count, in_lines};
 
 use super::CliError;
@@ -85,19 +86,22 @@ pub(super) fn agree(plan: &Plan, origin: &Origin, said: Said) -> Result<(), CliE
     let online: Vec<&str> =
         plan.phases.iter().filter(|phase| phase.network).map(|phase| phase.name.as_str()).collect();
     if !online.is_empty() && !said.network {
-        return Err(CliError::Usage(format!(
-            "the plan is not yours ({why}), and wants this machine's network for {}\nhint: --allow-network gives it to them",
-            in_lines(&online.join(", "))
+        return Err(CliError::usage(Reason::new(
+            format!(
+                "the plan is not yours ({why}), and wants this machine's network for {}",
+                in_lines(&online.join(", "))
+            ),
+            "--allow-network gives it to them",
         )));
     }
     show(&description(plan, why));
     if said.yes || asked() {
         return Ok(());
     }
-    Err(CliError::Usage(
-        "nothing was done: nobody agreed to carry out a plan that is not yours\nhint: look at it above; --yes carries it out without being asked"
-            .to_owned(),
-    ))
+    Err(CliError::usage(Reason::new(
+        "nothing was done: nobody agreed to carry out a plan that is not yours",
+        "look at it above; --yes carries it out without being asked",
+    )))
 }
 
 /// Whether somebody is there and agrees.

@@ -4,13 +4,13 @@
 use std::path::Path;
 
 use super::axis::{Axis, Circumstance, Level, Role, Setting, Tells};
-use super::error::ValueError;
 use super::source::{Node, Value};
 use super::value::{absolute_path, filled_text, kernel, name, size, text};
 use super::words::split_words;
 use super::{Candidate, DeviceSource, UNENCRYPTED};
+use crate::reason::Reason;
 
-type Read = fn(&Node) -> Result<Setting, ValueError>;
+type Read = fn(&Node) -> Result<Setting, Reason>;
 
 /// An option that is shown as it is, may tell of anybody, and has no word for its default and no list of what it takes.
 const fn row(key: &'static str, read: Read, level: fn(&Candidate) -> Level<'_>) -> Axis {
@@ -151,10 +151,7 @@ pub fn columns() -> Vec<&'static Axis> {
 }
 
 /// What was read, as what gives it to a candidate.
-fn to<T: Clone + 'static>(
-    read: Result<T, ValueError>,
-    set: fn(&mut Candidate, T),
-) -> Result<Setting, ValueError> {
+fn to<T: Clone + 'static>(read: Result<T, Reason>, set: fn(&mut Candidate, T)) -> Result<Setting, Reason> {
     read.map(|value| -> Setting { Box::new(move |candidate| set(candidate, value.clone())) })
 }
 
@@ -185,11 +182,11 @@ fn kernel_name(level: &Level<'_>, in_full: bool) -> String {
 }
 
 /// mkfs options: a string that is split as a shell does, or the words themselves.
-fn words(node: &Node) -> Result<Vec<String>, ValueError> {
+fn words(node: &Node) -> Result<Vec<String>, Reason> {
     let words = match &node.value {
         Value::Text(line) => split_words(line),
         Value::Array(nodes) => nodes.iter().map(text).collect(),
-        other => Err(ValueError::new(
+        other => Err(Reason::new(
             format!("a string or an array of strings is wanted here, not {}", other.kind()),
             "as in \"-O ^dir_index\" or [\"-O\", \"^dir_index\"]",
         )),
@@ -198,10 +195,10 @@ fn words(node: &Node) -> Result<Vec<String>, ValueError> {
 }
 
 /// A trial reaches no device but its own, whatever its options say; this only says so before anything has run.
-fn no_other_device(words: Vec<String>) -> Result<Vec<String>, ValueError> {
+fn no_other_device(words: Vec<String>) -> Result<Vec<String>, Reason> {
     match words.iter().find(|word| word.contains("/dev/")) {
         None => Ok(words),
-        Some(word) => Err(ValueError::new(
+        Some(word) => Err(Reason::new(
             format!("`{word}` names another device"),
             "a trial has no device but the one under test: a journal or log on a device of its own cannot be tried",
         )),
@@ -209,14 +206,14 @@ fn no_other_device(words: Vec<String>) -> Result<Vec<String>, ValueError> {
 }
 
 /// Mount options, separated by commas.
-fn options(node: &Node) -> Result<Vec<String>, ValueError> {
+fn options(node: &Node) -> Result<Vec<String>, Reason> {
     let line = text(node)?;
     if line.trim().is_empty() {
         return Ok(Vec::new());
     }
     let options: Vec<String> = line.split(',').map(|option| option.trim().to_owned()).collect();
     if options.iter().any(|option| option.is_empty() || option.contains(char::is_whitespace)) {
-        return Err(ValueError::new(
+        return Err(Reason::new(
             format!("\"{line}\" is not a list of mount options"),
             "mount options are separated by commas, without `-o`, as in \"noatime,compress=zstd\"",
         ));
@@ -225,7 +222,7 @@ fn options(node: &Node) -> Result<Vec<String>, ValueError> {
 }
 
 /// An I/O scheduler; the empty string leaves the device's own.
-fn scheduler(node: &Node) -> Result<Option<String>, ValueError> {
+fn scheduler(node: &Node) -> Result<Option<String>, Reason> {
     match text(node)? {
         empty if empty.is_empty() => Ok(None),
         _ => name(node).map(Some),

@@ -2,9 +2,9 @@
 
 use serde::{Serialize, Serializer};
 
-use super::error::ValueError;
 use super::source::Node;
 use super::{Bytes, Candidate, Plan, Vocabulary};
+use crate::reason::Reason;
 
 /// One axis: read from a plan, marked in names, written back, and shown in every format by walking the rows.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub struct Axis {
     /// Its key in a plan, which is also its name as a factor, an option that differs, a field and a column.
     pub key: &'static str,
     pub role: Role,
-    pub(super) read: fn(&Node) -> Result<Setting, ValueError>,
+    pub(super) read: fn(&Node) -> Result<Setting, Reason>,
     pub(super) level: fn(&Candidate) -> Level<'_>,
     /// Its word for what is left as it is; empty where that has none.
     pub(super) default: &'static str,

@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use super::error::ValueError;
+use crate::reason::Reason;
+
 use super::words::once_each;
 use super::{Bytes, Candidate, Circumstances, ClockChoice, DeviceSource, LabChoice, Plan};
 
@@ -46,10 +47,10 @@ impl Plan {
 }
 
 /// What goes with what: models with a modelled device, guests' memory and kernels with a guest.
-pub(super) fn check(plan: &Plan) -> Result<(), ValueError> {
+pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
     let model = plan.candidates.iter().find_map(|candidate| candidate.under.model.as_ref());
     if let (Some(model), false) = (model, plan.device.source.is_modelled()) {
-        return Err(ValueError::new(
+        return Err(Reason::new(
             format!(
                 "candidates are to be tried on the model {model}, but the device is a {}",
                 plan.device.source
@@ -58,20 +59,20 @@ pub(super) fn check(plan: &Plan) -> Result<(), ValueError> {
         ));
     }
     if let (LabChoice::Native, Some(key)) = (plan.lab, plan.wants_guest()) {
-        return Err(ValueError::new(
+        return Err(Reason::new(
             format!("`{key}` does not go with lab = \"native\", which is this machine as it is"),
             format!("take `{key}` out, or let lab be \"uml\" or \"vm\""),
         ));
     }
     if let (LabChoice::Vm, ClockChoice::Simulated) = (plan.lab, plan.clock) {
-        return Err(ValueError::new(
+        return Err(Reason::new(
             "clock = \"simulated\" does not go with lab = \"vm\": a virtual machine's clock is this machine's",
             "take `clock` out, or let lab be \"uml\", whose kernels take their time from the device",
         ));
     }
     let memory = plan.candidates.iter().filter_map(|candidate| candidate.under.memory).chain(plan.memory);
     match memory.min() {
-        Some(least) if least < LEAST_MEMORY => Err(ValueError::new(
+        Some(least) if least < LEAST_MEMORY => Err(Reason::new(
             format!("a guest with {least} of memory does not start"),
             format!("give it {LEAST_MEMORY} or more, for example: memory = \"512MiB\""),
         )),

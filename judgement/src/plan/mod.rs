@@ -44,7 +44,7 @@ pub use change::Overrides;
 pub use choice::LABS;
 pub use digest::digest;
 pub use disturbance::Disturbance;
-pub use error::{Fault, PlanError, ValueError};
+pub use error::{Fault, PlanError};
 pub use limits::TEXT as LONGEST_PLAN;
 pub use model::{
     Blocks, CircumstancesChoice, ClockChoice, Dataset, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan,

@@ -257,7 +257,7 @@ pub struct Phase {
     /// Folder below the mount point to work in; the dataset's name when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub into: Option<String>,
-    /// Start with nothing cached: unmount, sync the device, drop caches, mount.
+    /// Start with nothing of it cached: unmount, sync the device, put what is cached of it out of memory, mount.
     #[serde(default)]
     pub cold: bool,
     /// How many times it is done within a trial; what it took is their mean. Nothing: by the rule (see docs/methodology.md).

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::change::{Overrides, amend, apply};
 use super::circumstances;
 use super::disturbance;
-use super::error::{PlanError, ValueError};
+use super::error::PlanError;
 use super::folders;
 use super::published::{self, read_published};
 use super::read_candidate::{self, read_candidates};
@@ -233,9 +233,8 @@ fn read_weights(node: &Node, phases: &Phases, problems: &Problems) -> BTreeMap<S
             let message = format!("the weight `{}` names no phase of this plan", weight.key);
             problems.add(weight.key_at, message, suggest(&weight.key, &names));
         }
-        let result = number(&weight.node).map_err(|error| {
-            ValueError::new(format!("the weight of `{}`: {}", weight.key, error.message), error.hint)
-        });
+        let result =
+            number(&weight.node).map_err(|error| error.after(format!("the weight of `{}`: ", weight.key)));
         if let Some(number) = problems.note(weight.node.at, result) {
             weights.insert(weight.key.clone(), number);
         }

@@ -10,6 +10,7 @@ use std::path::Path;
 use super::limits::Limits;
 use crate::host::beneath::read_regular;
 use crate::plan::{Bytes, LONGEST_PLAN, PlanError, suggest};
+use crate::reason::{Hinted, Reason};
 
 /// A model that ships inside the binary.
 #[derive(Debug, Clone, Copy)]
@@ -43,18 +44,35 @@ pub fn built_in() -> &'static [BuiltIn] {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    #[error("there is no model `{name}`\nhint: {hint}")]
+    #[error("there is no model `{name}`")]
     Unknown { name: String, hint: String },
-    #[error(
-        "cannot read the model {path}: {reason}\nhint: `fsverdict list models` has those that need no file"
-    )]
+    #[error("cannot read the model {path}: {reason}")]
     Unreadable { path: String, reason: String },
-    #[error("the model {name} has no state `{state}`\nhint: {hint}")]
+    #[error("the model {name} has no state `{state}`")]
     State { name: String, state: String, hint: String },
     #[error(transparent)]
     Wrong(#[from] PlanError),
-    #[error("a device of {wanted} does not go with the model {name}: {reason}\nhint: {hint}")]
+    #[error("a device of {wanted} does not go with the model {name}: {reason}")]
     Size { name: String, wanted: Bytes, reason: String, hint: String },
+}
+
+impl Hinted for ModelError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            ModelError::Unknown { hint, .. } => hint.clone(),
+            ModelError::Unreadable { .. } => "`fsverdict list models` has those that need no file".to_owned(),
+            ModelError::State { hint, .. } => hint.clone(),
+            ModelError::Size { hint, .. } => hint.clone(),
+            ModelError::Wrong(_) => return None,
+        })
+    }
+
+    fn reason(&self) -> Reason {
+        match self {
+            ModelError::Wrong(error) => error.reason(),
+            other => Reason::new(other, other.hint().unwrap_or_default()),
+        }
+    }
 }
 
 /// A kind of device, in a state.

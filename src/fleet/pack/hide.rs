@@ -37,6 +37,10 @@ const CITED: [&str; 2] = ["finding", "source"];
 const LIES: &str = "folder.";
 /// How facts begin whose values are versions and numbers.
 const VERSIONS: [&str; 6] = ["cpu.", "kernel.", "memory.", "tool.", "fsverdict.", "lab.kernel_release"];
+/// What a trial learnt of its datasets.
+const HELD: &str = "held";
+/// Names of the sites of a run.
+const SITES: &str = "sites";
 /// How facts end that are nothing but a name.
 const NAMING: [(&str, Kind); 16] = [
     ("label", Kind::Other),
@@ -91,6 +95,8 @@ pub(super) fn learn(value: &Value, names: &mut Names) {
                     }
                     _ => learn(value, names),
                 }
+                let sites = value.as_array().filter(|_| key == SITES).into_iter().flatten();
+                sites.filter_map(Value::as_str).for_each(|site| names.know(site, Kind::Site));
             }
         }
         Value::Array(values) => {
@@ -108,6 +114,13 @@ pub(super) fn learn(value: &Value, names: &mut Names) {
 /// Takes all names out, in place. `key` is that of the value.
 pub(super) fn hide(key: &str, value: &mut Value, names: &mut Names) {
     match value {
+        // What each dataset held: as the facts say it.
+        Value::Object(map) if key == HELD => {
+            for (dataset, mut value) in std::mem::take(map) {
+                hide(&format!("{}{dataset}", crate::journal::DATASET_FACT), &mut value, names);
+                map.insert(names.without_known(&dataset), value);
+            }
+        }
         Value::Object(map) => {
             for (key, mut value) in std::mem::take(map) {
                 hide(&key, &mut value, names);
