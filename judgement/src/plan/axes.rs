@@ -3,12 +3,13 @@
 
 use std::path::Path;
 
+use crate::reason::Reason;
+
 use super::axis::{Axis, Circumstance, Level, Role, Setting, Tells};
 use super::source::{Node, Value};
 use super::value::{absolute_path, filled_text, kernel, name, size, text};
 use super::words::split_words;
 use super::{Candidate, DeviceSource, UNENCRYPTED};
-use crate::reason::Reason;
 
 type Read = fn(&Node) -> Result<Setting, Reason>;
 

@@ -2,9 +2,10 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::reason::Reason;
+
 use super::source::Node;
 use super::{Bytes, Candidate, Plan, Vocabulary};
-use crate::reason::Reason;
 
 /// One axis: read from a plan, marked in names, written back, and shown in every format by walking the rows.
 #[derive(Debug)]

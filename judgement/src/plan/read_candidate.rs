@@ -1,7 +1,5 @@
 //! `[[candidate]]` and `[matrix]`: the configurations under test, spelled out one by one.
 
-use crate::reason::Reason;
-
 use super::axes::AXES;
 use super::axis::{Axis, Role, Setting};
 use super::candidate_name::name_all;
@@ -201,7 +199,7 @@ fn read_axis(section: &Section<'_>, axis: &Axis) -> Option<Vec<Choice>> {
         .note(entry.node.at, check_length(&format!("values of `{key}`"), Some(nodes.len()), CANDIDATES))?;
     let mut choices: Vec<Choice> = Vec::new();
     for node in nodes {
-        let result = (axis.read)(node).map_err(|error: Reason| error.after(format!("`{key}`: ")));
+        let result = (axis.read)(node).map_err(|error| error.after(format!("`{key}`: ")));
         let Some(set) = problems.note(node.at, result) else { continue };
         let mut alone = Candidate::plain("");
         set(&mut alone);
