@@ -468,3 +468,24 @@ fn bytes_have_no_offset_and_what_lies_within_one_is_marked() {
     let marked = |change: &Change| change.judged.is_some_and(|judged| judged.apart);
     assert!(found.judged.iter().all(marked) && !found.has_regression(), "{:?}", found.judged);
 }
+
+#[test]
+fn a_digest_that_a_pack_hides_is_no_other_content() {
+    let holding = |held: &str| {
+        let (plan, mut run) = Made::new(8, &[("a", [1.0, 1.0])]).build();
+        for trial in &mut run.trials {
+            trial.facts.insert("dataset.home".to_owned(), held.to_owned());
+        }
+        (plan, run)
+    };
+    let refused = |before: &str, after: &str| {
+        let ((one_plan, one), (other_plan, other)) = (holding(before), holding(after));
+        let sides = [Side { plan: &one_plan, run: &one }, Side { plan: &other_plan, run: &other }];
+        compare(&sides, Some(0.0)).err().map(|error| error.reasons.join("; "))
+    };
+    let (own, pack) = ("3 files, 1 MiB (digest feedfacefeedface)", "3 files, 1 MiB (digest hidden-be754887)");
+    let more = "4 files, 1 MiB (digest hidden-be754887)";
+    assert_eq!((refused(own, own), refused(pack, pack)), (None, None));
+    assert!(refused(pack, own).unwrap().contains("compare packs of both"));
+    assert!(refused(own, more).unwrap().contains("held 3 files, 1 MiB (digest feedfacefeedface) before"));
+}
