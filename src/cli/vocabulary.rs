@@ -33,6 +33,7 @@ pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
         profiles: &profiles,
         metrics: &metrics,
         least_device: crate::layer::least_device,
+        model: crate::device::can_be_had,
     })
 }
 
@@ -97,6 +98,11 @@ fn read_file(name: &str) -> Result<(String, String, Origin), CliError> {
         called = format!("the plan in {name}");
         origin = Origin::Stranger(format!("{name} is a page"));
         text = plan_in_page(&text).map_err(|error| CliError::Usage(format!("{name}: {error}")))?;
+    }
+    if read.is_ok() && text.trim().is_empty() {
+        return Err(CliError::Usage(format!(
+            "{name} is empty, and no plan\nhint: `fsverdict show quick > mine.toml` begins one"
+        )));
     }
     if text.len() as u64 > LONGEST_PLAN {
         return Err(CliError::Usage(format!(

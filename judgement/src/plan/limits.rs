@@ -43,6 +43,7 @@ mod tests {
         profiles: &["mixed"],
         metrics: &["durable"],
         least_device: |_| 0,
+        model: |_, _| Ok(()),
     };
 
     const PLAN: &str = r#"

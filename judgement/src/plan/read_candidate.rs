@@ -1,11 +1,12 @@
 //! `[[candidate]]` and `[matrix]`: the configurations under test, spelled out one by one.
 
 use super::candidate_name::name_all;
+use super::circumstances::{known_model, memory};
 use super::error::ValueError;
 use super::limits::{CANDIDATES, check_length};
 use super::section::{Placed, Problems, Section};
 use super::source::{Node, Value};
-use super::value::{absolute_path, filled_text, kernel, name, size, text};
+use super::value::{absolute_path, filled_text, kernel, name, text};
 use super::words::split_words;
 use super::{Candidate, Circumstances, DIRECTORY, Vocabulary};
 
@@ -92,9 +93,9 @@ fn read_candidate(
     let mount = section.get("mount", options).unwrap_or_default();
     let scheduler = section.get("scheduler", scheduler).flatten();
     let under = Circumstances {
-        model: section.get("model", filled_text),
+        model: section.get("model", known_model(vocabulary.model)),
         kernel: section.get("kernel", kernel),
-        memory: section.get("memory", size),
+        memory: section.get("memory", memory),
     };
     let own_name = section.placed("name", name);
     let at = own_name.as_ref().map_or(section.at, |name| name.at);
@@ -148,9 +149,9 @@ fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) ->
     let mkfs = read_axis(&section, "mkfs", words);
     let mounts = read_axis(&section, "mount", options);
     let schedulers = read_axis(&section, "scheduler", scheduler);
-    let models = read_axis(&section, "model", filled_text);
+    let models = read_axis(&section, "model", known_model(vocabulary.model));
     let kernels = read_axis(&section, "kernel", kernel);
-    let memories = read_axis(&section, "memory", size);
+    let memories = read_axis(&section, "memory", memory);
     let filesystems = filesystems?;
     let lengths = [
         filesystems.len(),
