@@ -38,8 +38,27 @@ pub enum KernelBuildError {
     Unknown { name: String, hint: String },
     #[error(transparent)]
     Program(#[from] crate::host::program::ProgramError),
-    #[error("cannot {what} {}: {source}", path.display())]
+    #[error("cannot {what} {}: {source}{}", path.display(), advice(source))]
     File { what: &'static str, path: PathBuf, source: std::io::Error },
+}
+
+/// What to do about a file that cannot be used.
+fn advice(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        _ if error.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) => {
+            "\nhint: `lsattr -d` shows whether it is append-only or immutable (chattr(1)); a mount or a container may forbid it, too"
+        }
+        std::io::ErrorKind::PermissionDenied => {
+            "\nhint: `ls -ld` shows whose it is: XDG_CACHE_HOME and HOME say which cache is used"
+        }
+        std::io::ErrorKind::NotFound => {
+            "\nhint: name a linux-*.tar.xz, or a folder with the kernel's Makefile and arch/um in it, that is there"
+        }
+        std::io::ErrorKind::ReadOnlyFilesystem => {
+            "\nhint: set XDG_CACHE_HOME to a folder that can be written"
+        }
+        _ => "",
+    }
 }
 
 /// Bytes that are free where a folder is.

@@ -77,15 +77,45 @@ impl JournalError {
     }
 }
 
-/// What to do about errors that being root does not help against.
+/// What to do about a file that cannot be used.
 fn unwritable(path: &Path, error: &io::Error) -> String {
     match error.kind() {
         _ if error.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) => {
             "\nhint: `lsattr` shows whether it is append-only or immutable (chattr(1))".to_owned()
         }
+        io::ErrorKind::PermissionDenied => {
+            let folder = path.parent().unwrap_or(path).display();
+            format!("\nhint: `ls -ld {folder}` shows whose run it is: who began it carries it on, or root")
+        }
+        io::ErrorKind::ReadOnlyFilesystem => {
+            "\nhint: copy the folder of the run to where you may write, and go on with the copy".to_owned()
+        }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             format!("\nhint: make room in {}", path.parent().unwrap_or(path).display())
         }
         _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+    use std::path::Path;
+
+    use super::JournalError;
+
+    #[test]
+    fn a_journal_that_may_not_be_written_says_who_may_carry_it_on() {
+        let told = |error: Error| {
+            JournalError::io("open", Path::new("/runs/theirs/journal.jsonl"), error).to_string()
+        };
+        let denied = told(ErrorKind::PermissionDenied.into());
+        assert!(
+            denied.contains("hint: `ls -ld /runs/theirs`") && denied.contains("who began it"),
+            "{denied}"
+        );
+        assert!(told(ErrorKind::ReadOnlyFilesystem.into()).contains("hint: copy the folder"));
+        let forbidden = told(Error::from_raw_os_error(1));
+        assert!(forbidden.contains("lsattr") && !forbidden.contains("who began it"), "{forbidden}");
     }
 }
