@@ -2,6 +2,7 @@
 
 use super::text::{count, listing};
 use crate::journal::TrialStanding;
+use crate::plan::grouped;
 use crate::statistics::FEWEST;
 use crate::verdict::{Judgement, TrialBasis};
 
@@ -99,15 +100,11 @@ fn set_aside(judged: &Judgement<'_>) -> Vec<Note> {
         |phase: &str| judged.phases.iter().any(|entry| entry.name == phase && judged.is_headline(entry));
     let found = judged.estimates.iter().filter(|one| one.metric == *metric && of_goal(&one.phase));
     // Those of whom the same is said, together.
-    let mut said: Vec<((usize, usize, &str), Vec<&str>)> = Vec::new();
-    for one in found.filter(|one| one.set_aside > 0) {
-        let what = (one.set_aside, one.estimate.n, one.phase.as_str());
-        match said.iter_mut().find(|(known, _)| *known == what) {
-            Some((_, names)) => names.push(&one.candidate),
-            None => said.push((what, vec![&one.candidate])),
-        }
-    }
-    let note = |((aside, of, phase), names): ((usize, usize, &str), Vec<&str>)| {
+    let said = found.filter(|one| one.set_aside > 0).map(|one| {
+        let what = (one.phase.as_str(), one.set_aside, one.estimate.n);
+        (what, one.candidate.as_str())
+    });
+    let note = |((phase, aside, of), names): ((&str, usize, usize), Vec<&str>)| {
         let each = if names.len() > 1 { " each" } else { "" };
         let (trials, names) = (count(of, "trial"), listing(&names, 4));
         Note {
@@ -118,7 +115,7 @@ fn set_aside(judged: &Judgement<'_>) -> Vec<Note> {
             ))
         }
     };
-    said.into_iter().map(note).collect()
+    grouped(said).into_iter().map(note).collect()
 }
 
 fn sample_notes(judged: &Judgement<'_>) -> Vec<String> {
