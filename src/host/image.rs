@@ -46,7 +46,7 @@ impl ImageError {
                 "make room, choose a smaller image (--device image:SIZE), or name another folder in the plan: [device] folder = \"…\"".to_owned()
             }
             ImageError::NoSpaceForStore { .. } => {
-                "make room, or name a folder on another disk, with room for what a trial writes: [device] folder = \"…\" in the plan, XDG_CACHE_HOME for this and a resumed run".to_owned()
+                "make room, or name a folder on another disk, with room for what a trial writes: [device] folder = \"…\" in the plan, or XDG_CACHE_HOME, by which a run is resumed elsewhere, too".to_owned()
             }
             ImageError::Folder { .. } | ImageError::Create { .. } => {
                 "name a folder of yours in the plan: [device] folder = \"…\"".to_owned()

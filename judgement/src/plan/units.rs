@@ -55,7 +55,7 @@ impl FromStr for Bytes {
             if let Some(larger) = LARGER_UNITS.iter().find(|name| name.eq_ignore_ascii_case(unit)) {
                 return Err(ValueError::new(
                     format!("\"{text}\" is too large: nothing here is counted in {larger}"),
-                    format!("the most that there is are {}", Bytes(limits::SIZE)),
+                    format!("{} is the most that there is", Bytes(limits::SIZE)),
                 ));
             }
             // Of another magnitude nothing was meant.
