@@ -194,6 +194,15 @@ fn no_public_type_has_the_name_of_another() {
     assert!(places.is_empty(), "{places:#?}");
 }
 
+/// What to do about an error is a field of it (`reason.rs`): nobody has to find it again in a text.
+#[test]
+fn a_hint_is_no_part_of_a_text() {
+    let mut texts = texts();
+    texts.retain(|file, text| !file.contains(&"tests".to_owned()) && text.contains("\\nhint:"));
+    let found: Vec<String> = texts.keys().map(|file| file.join("/")).collect();
+    assert!(found.is_empty(), "{found:?}");
+}
+
 #[test]
 fn a_circle_and_an_arrow_up_would_be_seen() {
     let module = |path: &str| -> Module { path.split('/').map(str::to_owned).collect() };

@@ -1,9 +1,10 @@
 //! What a grid says, in the figures that a model's numbers decide.
 
-use super::grid::{Cell, Found, Kind, STREAMED};
+use super::grid::STREAMED;
+use crate::journal::{Found, GridCell, GridKind};
 
 /// Every second cell is not fitted to, but compared with.
-fn half(cells: &[Cell], left_out: bool) -> impl Iterator<Item = &Cell> {
+fn half(cells: &[GridCell], left_out: bool) -> impl Iterator<Item = &GridCell> {
     cells.iter().skip(usize::from(left_out)).step_by(2)
 }
 
@@ -45,26 +46,28 @@ pub(super) struct Figures {
 
 impl Figures {
     pub(super) fn of(found: &Found) -> Figures {
-        let points = |kind: Kind| -> Vec<(f64, f64)> {
-            let every = |cell: &Cell| cell.times_ns.iter().map(|time| (cell.at, *time)).collect::<Vec<_>>();
+        let points = |kind: GridKind| -> Vec<(f64, f64)> {
+            let every =
+                |cell: &GridCell| cell.times_ns.iter().map(|time| (cell.at, *time)).collect::<Vec<_>>();
             half(found.of(kind), false).flat_map(every).collect()
         };
-        let (command, link_byte) = line(&points(Kind::Again));
-        let (access, access_byte) = line(&points(Kind::Anywhere));
+        let (command, link_byte) = line(&points(GridKind::Again));
+        let (access, access_byte) = line(&points(GridKind::Anywhere));
         let mib = f64::from(1 << 20);
         // Rates, not times, change evenly from the outer edge to the inner.
         let rates: Vec<_> =
-            half(found.of(Kind::Onwards), false).map(|cell| (cell.at, mib / cell.mean_ns())).collect();
+            half(found.of(GridKind::Onwards), false).map(|cell| (cell.at, mib / cell.mean_ns())).collect();
         let (first, slope) = line(&rates);
         let mean_rate = rates.iter().map(|(_, rate)| rate).sum::<f64>() / rates.len() as f64;
-        let jumps = points(Kind::Jumps);
+        let jumps = points(GridKind::Jumps);
         let (start, slope_jump) = line(&jumps);
         let squares = jumps.iter().map(|(at, time)| (time - start - slope_jump * at).powi(2)).sum::<f64>();
         // Those that waited least for the platter show the arm best.
-        let least: Vec<_> = half(found.of(Kind::Jumps), false).map(|cell| (cell.at, cell.low_ns())).collect();
+        let least: Vec<_> =
+            half(found.of(GridKind::Jumps), false).map(|cell| (cell.at, cell.low_ns())).collect();
         let (shortest, slope_jump) = line(&least);
-        let (flush, scattered) = line(&points(Kind::Scattered));
-        let streams: Vec<_> = half(found.of(Kind::Streams), false)
+        let (flush, scattered) = line(&points(GridKind::Scattered));
+        let streams: Vec<_> = half(found.of(GridKind::Streams), false)
             .map(|cell| (cell.at, cell.mean_ns() / STREAMED as f64))
             .collect();
         let alone = streams.first().map_or(f64::NAN, |(_, byte)| *byte);
@@ -82,8 +85,8 @@ impl Figures {
             // The mean distance of two places is a third of the whole, of its root 8/15.
             mean_jump: shortest + slope_jump * 8.0 / 15.0,
             spread: (squares / jumps.len() as f64).sqrt(),
-            write_command: line(&points(Kind::WritesOn)).0,
-            written_byte: line(&points(Kind::Bursts)).1,
+            write_command: line(&points(GridKind::WritesOn)).0,
+            written_byte: line(&points(GridKind::Bursts)).1,
             flush,
             scattered,
             streams: fast.len() as f64,
@@ -105,7 +108,7 @@ fn line(points: &[(f64, f64)]) -> (f64, f64) {
 
 /// How far a model is from the device on the half it was not fitted to: the mean of the cells' errors, as shares, by kind.
 pub(super) fn errors(device: &Found, model: &Found) -> Vec<(&'static str, f64)> {
-    let error = |(kind, cells): (&Kind, &Vec<Cell>)| {
+    let error = |(kind, cells): (&GridKind, &Vec<GridCell>)| {
         let pairs = half(cells, true).zip(half(model.of(*kind), true));
         let shares: Vec<f64> =
             pairs.map(|(real, said)| (said.mean_ns() / real.mean_ns() - 1.0).abs()).collect();

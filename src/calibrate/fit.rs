@@ -2,19 +2,37 @@
 
 use super::disk::Modelled;
 use super::figures::{Figures, errors};
-use super::grid::{Found, Grid, measure};
+use super::grid::measure;
 use super::text::{number, rounded, value, with};
 use crate::device::{Model, ModelError};
+use crate::journal::{Found, Grid};
+use crate::reason::{Hinted, Reason};
 
 /// A device could not be calibrated.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
     /// The grid cannot be done on the model.
-    #[error("cannot measure a device of that size: {0}\nhint: it must hold 512 MiB or more")]
+    #[error("cannot measure a device of that size: {0}")]
     Grid(#[from] std::io::Error),
     /// No model to start from, or the numbers make none.
     #[error(transparent)]
     Model(#[from] ModelError),
+}
+
+impl Hinted for CalibrateError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            CalibrateError::Grid(_) => "it must hold 512 MiB or more".to_owned(),
+            CalibrateError::Model(error) => return error.hint(),
+        })
+    }
+
+    fn reason(&self) -> Reason {
+        match self {
+            CalibrateError::Grid(_) => Reason::new(self, self.hint().unwrap_or_default()),
+            CalibrateError::Model(error) => error.reason(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -238,10 +256,11 @@ impl Effect {
 #[cfg(test)]
 mod tests {
     use super::super::disk::Modelled;
-    use super::super::grid::{Grid, measure};
+    use super::super::grid::measure;
     use super::super::text::with;
     use super::{Calibrated, calibrate};
     use crate::device::{Model, built_in};
+    use crate::journal::Grid;
 
     /// Calibrates a device whose model is the built-in one with these numbers replaced, starting from the built-in one.
     fn find(like: &str, planted: &[(&str, &str, &str)], gib: u64) -> Calibrated {

@@ -1,11 +1,8 @@
 //! The grid: which reads and writes are timed.
 
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
-
 use super::disk::Disk;
 use crate::device::random::below;
+use crate::journal::{Found, Grid, GridKind};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -32,96 +29,6 @@ const UNIT: u64 = 4 * MIB;
 /// Bytes of each write to a stream: one that no device splits.
 pub(super) const STREAMED: u64 = 64 * KIB;
 const ROUNDS: u64 = 8;
-
-/// Which half of the grid: what a device has to be erased for is apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Grid {
-    Reading,
-    /// Writes and flushes, on a device whose content nobody needs.
-    Writing,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Kind {
-    /// Reads of what was just read, by length.
-    Again,
-    /// Reads anywhere, by length.
-    Anywhere,
-    /// Reads of 1 MiB that go on, by place.
-    Onwards,
-    /// Reads of 4 KiB after a jump, by the root of its distance.
-    Jumps,
-    /// Writes that go on, by length.
-    WritesOn,
-    /// Writes of 1 MiB that go on, and a flush: by their bytes.
-    Bursts,
-    /// Writes of 4 KiB anywhere, and a flush: by their number.
-    Scattered,
-    /// Writes to several streams in turn, by their number.
-    Streams,
-}
-
-impl Kind {
-    pub(super) fn title(self) -> &'static str {
-        match self {
-            Kind::Again => "reads of what was just read",
-            Kind::Anywhere => "reads anywhere",
-            Kind::Onwards => "reads that go on",
-            Kind::Jumps => "reads after a jump",
-            Kind::WritesOn => "writes that go on",
-            Kind::Bursts => "writes in a row and a flush",
-            Kind::Scattered => "writes anywhere and a flush",
-            Kind::Streams => "writes to several streams",
-        }
-    }
-}
-
-/// One kind of access, done several times.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Cell {
-    /// What it varies in: bytes, share of the device, the root of a share, or a number.
-    pub(super) at: f64,
-    pub(super) times_ns: Vec<f64>,
-}
-
-impl Cell {
-    /// What one in twenty stays below: the very least may have been in the device's memory.
-    pub(super) fn low_ns(&self) -> f64 {
-        let mut times = self.times_ns.clone();
-        times.sort_by(f64::total_cmp);
-        times.get(times.len() / 20).copied().unwrap_or_default()
-    }
-
-    pub(super) fn mean_ns(&self) -> f64 {
-        self.times_ns.iter().sum::<f64>() / self.times_ns.len().max(1) as f64
-    }
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Found(pub(super) BTreeMap<Kind, Vec<Cell>>);
-
-impl Found {
-    pub fn and(mut self, other: Found) -> Found {
-        self.0.extend(other.0);
-        self
-    }
-
-    /// Whether this half was done.
-    pub(super) fn has(&self, grid: Grid) -> bool {
-        self.0.contains_key(if grid == Grid::Reading { &Kind::Again } else { &Kind::WritesOn })
-    }
-
-    /// The cells of a kind; none where its half of the grid was not done.
-    pub(super) fn of(&self, kind: Kind) -> &[Cell] {
-        self.0.get(&kind).map_or(&[], Vec::as_slice)
-    }
-
-    fn add(&mut self, kind: Kind, at: f64, times_ns: Vec<f64>) {
-        self.0.entry(kind).or_default().push(Cell { at, times_ns });
-    }
-}
 
 /// Does a half of the grid on a disk: some 5700 reads, a minute or two on a slow one; or some 5000 writes of
 /// 700 MiB in all, up to ten minutes on a slow one.
@@ -166,14 +73,14 @@ fn read(disk: &mut dyn Disk, size: u64, found: &mut Found) -> std::io::Result<()
         for _ in 0..SAMPLES {
             times_ns.push(disk.read(middle, length)? as f64);
         }
-        found.add(Kind::Again, length as f64, times_ns);
+        found.add(GridKind::Again, length as f64, times_ns);
     }
     for length in lengths() {
         let mut times_ns = Vec::new();
         for _ in 0..SAMPLES {
             times_ns.push(disk.read(anywhere(size - length, 4096), length)? as f64);
         }
-        found.add(Kind::Anywhere, length as f64, times_ns);
+        found.add(GridKind::Anywhere, length as f64, times_ns);
     }
     for place in 0..PLACES {
         let from = (size - PLACE) / (PLACES - 1) * place / MIB * MIB;
@@ -183,7 +90,7 @@ fn read(disk: &mut dyn Disk, size: u64, found: &mut Found) -> std::io::Result<()
         }
         // The first had to be gone to.
         times_ns.remove(0);
-        found.add(Kind::Onwards, from as f64 / size as f64, times_ns);
+        found.add(GridKind::Onwards, from as f64 / size as f64, times_ns);
     }
     for jump in 1..=JUMPS {
         let root = jump as f64 / (JUMPS + 1) as f64;
@@ -197,7 +104,7 @@ fn read(disk: &mut dyn Disk, size: u64, found: &mut Found) -> std::io::Result<()
             disk.read(from, 4096)?;
             times_ns.push(disk.read(to, 4096)? as f64);
         }
-        found.add(Kind::Jumps, root, times_ns);
+        found.add(GridKind::Jumps, root, times_ns);
     }
     Ok(())
 }
@@ -211,7 +118,7 @@ fn write(disk: &mut dyn Disk, size: u64, found: &mut Found) -> std::io::Result<(
             times_ns.push(disk.write(offset, length)? as f64);
             offset += length;
         }
-        found.add(Kind::WritesOn, length as f64, times_ns);
+        found.add(GridKind::WritesOn, length as f64, times_ns);
     }
     disk.flush()?;
     for burst in (1..=BURSTS).map(|number| 2 * number * MIB) {
@@ -224,7 +131,7 @@ fn write(disk: &mut dyn Disk, size: u64, found: &mut Found) -> std::io::Result<(
             }
             times_ns.push((took + disk.flush()?) as f64);
         }
-        found.add(Kind::Bursts, burst as f64, times_ns);
+        found.add(GridKind::Bursts, burst as f64, times_ns);
     }
     for number in 1..=BURSTS {
         let mut times_ns = Vec::new();
@@ -235,7 +142,7 @@ fn write(disk: &mut dyn Disk, size: u64, found: &mut Found) -> std::io::Result<(
             }
             times_ns.push((took + disk.flush()?) as f64);
         }
-        found.add(Kind::Scattered, number as f64, times_ns);
+        found.add(GridKind::Scattered, number as f64, times_ns);
     }
     // Where every unit holds data, one more than can be open has the rest of another copied for each write.
     for offset in (0..STREAMS * UNIT).step_by(MIB as usize) {
@@ -252,7 +159,7 @@ fn write(disk: &mut dyn Disk, size: u64, found: &mut Found) -> std::io::Result<(
             }
             // The first write to each closes what was open before.
             let settled = times_ns.split_off(streams as usize);
-            found.add(Kind::Streams, streams as f64, settled);
+            found.add(GridKind::Streams, streams as f64, settled);
         }
     }
     disk.flush()?;

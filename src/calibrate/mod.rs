@@ -12,4 +12,4 @@ mod text;
 
 pub use disk::{Disk, Modelled, Raw};
 pub use fit::{CalibrateError, Calibrated, calibrate};
-pub use grid::{Found, Grid, measure};
+pub use grid::measure;

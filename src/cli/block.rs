@@ -7,6 +7,7 @@ use clap::Args;
 use crate::fleet::{Asked, BlockEnd, Site, conduct_block, merge, shared_run};
 use crate::host::talk::say;
 use crate::plan::{DeviceSource, Overrides, quoted};
+use crate::reason::Reason;
 use crate::report::{DeviceReport, write_devices};
 use crate::study::{Permission, RunFolder};
 use crate::verdict::Source;
@@ -70,9 +71,12 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
         None => {
             let path: &Path = arguments.run.as_ref();
             if path.is_file() || preset_names().contains(&arguments.run.as_str()) && !path.exists() {
-                return Err(CliError::Usage(format!(
-                    "{} is a plan, and the run that this block belongs to needs a folder\nhint: --out DIR names it; it is made where there is none",
-                    arguments.run
+                return Err(CliError::Usage(Reason::new(
+                    format!(
+                        "{} is a plan, and the run that this block belongs to needs a folder",
+                        arguments.run
+                    ),
+                    "--out DIR names it; it is made where there is none",
                 )));
             }
             let (folder, plan) = RunFolder::open(path).map_err(CliError::usage)?;
@@ -101,8 +105,11 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
         BlockEnd::Already => format!("block {number} of site {site} was done before"),
         BlockEnd::Settled(reason) => format!("nothing is left to find out: {reason}"),
         BlockEnd::Disturbed => {
-            return Err(CliError::Failed(format!(
-                "block {number} of site {site} does not count: the machine was too busy at every attempt\nhint: the same command does it again, when it is quiet"
+            return Err(CliError::failed(Reason::new(
+                format!(
+                    "block {number} of site {site} does not count: the machine was too busy at every attempt"
+                ),
+                "the same command does it again, when it is quiet",
             )));
         }
     });
@@ -135,10 +142,10 @@ pub(super) struct MergeArguments {
 pub(super) fn merged(arguments: &MergeArguments) -> Result<Exit, CliError> {
     let [run] = arguments.runs.as_slice() else { return devices(arguments) };
     if run.is_file() || arguments.format.is_some() || arguments.output.is_some() {
-        return Err(CliError::Usage(
-            "one run by itself makes no table of devices\nhint: name the others, too; `fsverdict report` shows one run"
-                .to_owned(),
-        ));
+        return Err(CliError::usage(Reason::new(
+            "one run by itself makes no table of devices",
+            "name the others, too; `fsverdict report` shows one run",
+        )));
     }
     let (folder, plan) = RunFolder::open(run).map_err(CliError::usage)?;
     let merged = merge(&folder, &plan, &arguments.without).map_err(complaint)?;
@@ -152,7 +159,7 @@ pub(super) fn merged(arguments: &MergeArguments) -> Result<Exit, CliError> {
 /// Several runs as a table of devices.
 fn devices(arguments: &MergeArguments) -> Result<Exit, CliError> {
     if arguments.settled || !arguments.without.is_empty() || arguments.all {
-        return Err(CliError::Usage(
+        return Err(CliError::usage(
             "--without, --settled and --all are about one run of several sites".to_owned(),
         ));
     }
@@ -163,7 +170,10 @@ fn devices(arguments: &MergeArguments) -> Result<Exit, CliError> {
     };
     let sources = arguments.runs.iter().map(source).collect::<Result<Vec<Source>, CliError>>()?;
     let report = DeviceReport::of(&sources).map_err(|obstacles| {
-        CliError::Usage(format!("these runs cannot be set side by side:\n  {}\nhint: leave out what does not belong to the others", obstacles.join("\n  ")))
+        CliError::usage(Reason::new(
+            format!("these runs cannot be set side by side:\n  {}", obstacles.join("\n  ")),
+            "leave out what does not belong to the others",
+        ))
     })?;
     let format =
         arguments.format.unwrap_or(FormatArgument::Terminal).format(arguments.output.is_some(), true);

@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::calibrate::{Disk, Found, Grid, Raw, calibrate, measure};
+use crate::calibrate::{Disk, Raw, calibrate, measure};
 use crate::device::{Model, built_in};
 use crate::host::block_device::BlockDevice;
 use crate::host::limits::check;
 use crate::host::root::Root;
 use crate::host::talk::say;
+use crate::journal::{Found, Grid};
 use crate::plan::{ClockChoice, DeviceSource, LabChoice, Overrides, Plan, suggest};
+use crate::reason::Reason;
 use crate::study::{Permission, measure_device};
 
 use super::device::ask;
@@ -93,9 +95,9 @@ fn write(file: &Path, text: &str, force: bool) -> Result<(), CliError> {
 }
 
 fn taken(file: &Path) -> CliError {
-    CliError::Usage(format!(
-        "{} is there already\nhint: --force replaces it; or name another file",
-        file.display()
+    CliError::usage(Reason::new(
+        format!("{} is there already", file.display()),
+        "--force replaces it; or name another file",
     ))
 }
 
@@ -104,7 +106,7 @@ fn template(like: &str) -> Result<&'static str, CliError> {
     let found = built_in().iter().find(|model| model.name == like);
     found.map(|model| model.toml).ok_or_else(|| {
         let known: Vec<&str> = built_in().iter().map(|model| model.name).collect();
-        CliError::Usage(format!("there is no model `{like}`\nhint: {}", suggest(like, &known)))
+        CliError::usage(Reason::new(format!("there is no model `{like}`"), suggest(like, &known)))
     })
 }
 
@@ -114,15 +116,13 @@ fn real(arguments: &Arguments) -> Result<Target, CliError> {
     let inspected = BlockDevice::inspect(&Root::default(), path).ok();
     let device = inspected.map_or_else(|| path.display().to_string(), |device| device.describe_for_people());
     let mut disk = Raw::open(path, false).map_err(|error| {
-        CliError::failed(format!(
-            "cannot open {}: {error}\nhint: a device is read as root, or by the group `disk`",
-            path.display()
-        ))
+        let what = format!("cannot open {}: {error}", path.display());
+        CliError::failed(Reason::new(what, "a device is read as root, or by the group `disk`"))
     })?;
     let erased = if arguments.erase.is_some() { "then it is erased" } else { "it is not written to" };
     say(&format!("reading {device}, some 5700 times; {erased}"));
     let mut found = measure(&mut disk, Grid::Reading).map_err(|error| {
-        CliError::failed(format!("cannot measure {device}: {error}{}", too_small(&error)))
+        CliError::Failed(Reason::new(format!("cannot measure {device}: {error}"), too_small(&error)))
     })?;
     let size = disk.size_bytes();
     // Nobody else may have a device open that is about to be erased.
@@ -139,7 +139,7 @@ fn real(arguments: &Arguments) -> Result<Target, CliError> {
 fn too_small(error: &std::io::Error) -> &'static str {
     match error.kind() {
         std::io::ErrorKind::InvalidInput => {
-            "\nhint: name a whole device; or, to try how it is done, a larger file: truncate -s 1G FILE"
+            "name a whole device; or, to try how it is done, a larger file: truncate -s 1G FILE"
         }
         _ => "",
     }
@@ -149,7 +149,7 @@ fn too_small(error: &std::io::Error) -> &'static str {
 fn modelled(arguments: &Arguments) -> Result<Target, CliError> {
     let source: DeviceSource = arguments.device.parse().map_err(CliError::usage)?;
     let DeviceSource::Model { name, size } = &source else {
-        return Err(CliError::Usage(format!("{source} is no modelled device")));
+        return Err(CliError::usage(format!("{source} is no modelled device")));
     };
     let model = Model::find(name).map_err(CliError::usage)?;
     let (device, size) = (format!("the model {} v{}, {size}", model.name, model.version), size.0);

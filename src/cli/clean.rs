@@ -6,6 +6,7 @@ use clap::Args;
 
 use crate::host::leftovers;
 use crate::host::root::Root;
+use crate::reason::{Hinted, Reason};
 
 use super::{CliError, Exit};
 
@@ -33,14 +34,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
             Ok(()) => writeln!(out, "removed {leftover}")?,
             Err(error) => {
                 stayed += 1;
-                writeln!(out, "could not remove {leftover}: {error}")?;
+                writeln!(out, "{}", error.reason().after(format!("could not remove {leftover}: ")))?;
             }
         }
     }
     if stayed > 0 {
-        return Err(CliError::Failed(format!(
-            "{stayed} of {} could not be removed\nhint: as root, `sudo fsverdict clean` may do more",
-            found.len()
+        return Err(CliError::failed(Reason::new(
+            format!("{stayed} of {} could not be removed", found.len()),
+            "as root, `sudo fsverdict clean` may do more",
         )));
     }
     Ok(Exit::Done)

@@ -6,6 +6,7 @@ use clap::Args;
 
 use crate::journal::Run;
 use crate::plan::Plan;
+use crate::reason::{Hinted, Reason};
 use crate::report::{ComparisonReport, write_comparison};
 use crate::verdict::Side;
 
@@ -35,7 +36,7 @@ pub(super) struct Arguments {
 
 /// What `git bisect run` takes for: this one cannot be tested.
 fn cannot_tell(error: &CliError) -> CliError {
-    CliError::CannotTell(error.to_string())
+    CliError::CannotTell(error.reason())
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
@@ -48,10 +49,9 @@ fn compare(arguments: &Arguments) -> Result<Exit, CliError> {
     for path in &arguments.runs {
         let one = open(path)?;
         if let Some(at) = opened.iter().position(|known| known.0 == one.0) {
-            return Err(CliError::Usage(format!(
-                "{} and {} are the same run\nhint: name the run before the change, then the run after it",
-                arguments.runs[at].display(),
-                path.display()
+            return Err(CliError::usage(Reason::new(
+                format!("{} and {} are the same run", arguments.runs[at].display(), path.display()),
+                "name the run before the change, then the run after it",
             )));
         }
         opened.push(one);
@@ -60,7 +60,7 @@ fn compare(arguments: &Arguments) -> Result<Exit, CliError> {
     let found = crate::verdict::compare(&sides, arguments.between_runs).map_err(CliError::failed)?;
     let runs: Vec<&Run> = opened.iter().map(|(.., run)| run).collect();
     let [before, between @ .., after] = runs.as_slice() else {
-        return Err(CliError::Usage("there must be two runs or more".to_owned()));
+        return Err(CliError::usage("there must be two runs or more".to_owned()));
     };
     let report = ComparisonReport { before, between, after, found: &found };
     let format = arguments.format.format(arguments.output.is_some(), true);

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use crate::host::talk::{self, say};
 use crate::lab::hidden_from;
-use crate::plan::{Dataset, DeviceSource, Plan, Work, quoted};
+use crate::plan::{AXES, Dataset, DeviceSource, Level, Plan, Role, Work, quoted};
+use crate::reason::Reason;
 use crate::report::{count, in_lines};
 
 use super::CliError;
@@ -85,19 +86,22 @@ pub(super) fn agree(plan: &Plan, origin: &Origin, said: Said) -> Result<(), CliE
     let online: Vec<&str> =
         plan.phases.iter().filter(|phase| phase.network).map(|phase| phase.name.as_str()).collect();
     if !online.is_empty() && !said.network {
-        return Err(CliError::Usage(format!(
-            "the plan is not yours ({why}), and wants this machine's network for {}\nhint: --allow-network gives it to them",
-            in_lines(&online.join(", "))
+        return Err(CliError::usage(Reason::new(
+            format!(
+                "the plan is not yours ({why}), and wants this machine's network for {}",
+                in_lines(&online.join(", "))
+            ),
+            "--allow-network gives it to them",
         )));
     }
     show(&description(plan, why));
     if said.yes || asked() {
         return Ok(());
     }
-    Err(CliError::Usage(
-        "nothing was done: nobody agreed to carry out a plan that is not yours\nhint: look at it above; --yes carries it out without being asked"
-            .to_owned(),
-    ))
+    Err(CliError::usage(Reason::new(
+        "nothing was done: nobody agreed to carry out a plan that is not yours",
+        "look at it above; --yes carries it out without being asked",
+    )))
 }
 
 /// Whether somebody is there and agrees.
@@ -144,15 +148,19 @@ fn description(plan: &Plan, why: &str) -> String {
         text += &format!("  command: {}\n", indented(&command));
     }
     for candidate in &plan.candidates {
-        let options = [("mkfs", candidate.mkfs.join(" ")), ("mount", candidate.mount.join(","))];
-        for (tool, options) in options.iter().filter(|(_, options)| !options.is_empty()) {
-            text += &format!("  options of {tool} for {}: {}\n", candidate.name, indented(options));
-        }
-        if let Some(folder) = &candidate.path {
-            text += &format!("  writes in a folder of its own in {}\n", quoted(&folder.to_string_lossy()));
-        }
-        if let Some(kernel) = &candidate.under.kernel {
-            text += &format!("  kernel: {}\n", quoted(&kernel.to_string_lossy()));
+        for axis in &AXES {
+            let level = axis.given(candidate);
+            let said = indented(&level.text());
+            text += &match level {
+                Level::Words(_) | Level::Options(_) if !level.is_nothing() => {
+                    format!("  options of {} for {}: {said}\n", axis.key, candidate.name)
+                }
+                Level::Path(path) if matches!(axis.role, Role::Place) => {
+                    format!("  writes in a folder of its own in {}\n", quoted(&path.to_string_lossy()))
+                }
+                Level::Path(path) => format!("  {}: {}\n", axis.key, quoted(&path.to_string_lossy())),
+                _ => continue,
+            };
         }
     }
     if let Some(kernel) = &plan.kernel {

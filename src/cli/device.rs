@@ -6,6 +6,7 @@ use std::io::{BufRead, IsTerminal};
 use crate::host::guard::Refusal;
 use crate::host::talk::{self, say};
 use crate::plan::DeviceSource;
+use crate::reason::Reason;
 
 use super::CliError;
 
@@ -14,8 +15,9 @@ pub(super) fn erases_a_device(erase: Option<&str>, source: &DeviceSource) -> Res
     match source {
         DeviceSource::Path(_) => Ok(()),
         _ if erase.is_none() => Ok(()),
-        other => Err(CliError::Usage(format!(
-            "--erase says that a block device may be erased, and this is on none: {other}\nhint: --device PATH names the device that --erase belongs to; where none is meant, leave --erase out"
+        other => Err(CliError::Usage(Reason::new(
+            format!("--erase says that a block device may be erased, and this is on none: {other}"),
+            "--device PATH names the device that --erase belongs to; where none is meant, leave --erase out",
         ))),
     }
 }

@@ -6,8 +6,9 @@ use clap::Args;
 use comfy_table::{Table, TableStyle};
 
 use crate::kernel::{Cache, in_the_way};
-use crate::lab::{Obstacle, every};
+use crate::lab::every;
 use crate::plan::{Candidate, Overrides, Plan};
+use crate::reason::{Hinted, Reason};
 use crate::study::{Permission, Prospect};
 
 use super::consent::Origin;
@@ -34,7 +35,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
         match lab {
             Ok(lab) => writeln!(out, "  {name:7} yes  {}", lab.fidelity())?,
             Err(error) => {
-                let text = error.to_string().replace('\n', &format!("\n{:14}", ""));
+                let text = error.reason().to_string().replace('\n', &format!("\n{:14}", ""));
                 writeln!(out, "  {name:7} no   {text}")?;
             }
         }
@@ -58,7 +59,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
         writeln!(out, "\nWhat is missing:")?;
     }
     for (number, (lab, obstacle)) in (1..).zip(&reasons) {
-        writeln!(out, "  [{number}] {lab}: {}\n      hint: {}", obstacle.reason, obstacle.hint)?;
+        writeln!(out, "  [{number}] {lab}: {}\n      hint: {}", obstacle.what, obstacle.hint)?;
     }
     let runs = |candidate: &&Candidate| prospects.iter().any(|(_, one)| one.skips(&candidate.name).is_none());
     let able = plan.candidates.iter().filter(runs).count();
@@ -82,13 +83,13 @@ fn simulated_time() -> String {
     let kernels = Cache::of_user().list();
     let names: Vec<&str> = kernels.iter().rev().map(|kernel| kernel.name.as_str()).collect();
     let (answer, text) = match (names.is_empty(), in_the_way()) {
-        (false, _) => ("yes", format!("kernel {}", names.join(", "))),
+        (false, _) => ("yes", Reason::plain(format!("kernel {}", names.join(", ")))),
         (true, None) => {
-            ("no ", "no kernel for it yet\nhint: fsverdict kernel build: some minutes, once".to_owned())
+            ("no ", Reason::new("no kernel for it yet", "fsverdict kernel build: some minutes, once"))
         }
-        (true, Some(error)) => ("no ", format!("no kernel for it, and none can be built: {error}")),
+        (true, Some(error)) => ("no ", error.reason().after("no kernel for it, and none can be built: ")),
     };
-    let text = text.replace('\n', &format!("\n{:7}", ""));
+    let text = text.to_string().replace('\n', &format!("\n{:7}", ""));
     format!("Simulated time, on modelled devices (lab uml):\n  {answer}  {text}")
 }
 
@@ -96,8 +97,8 @@ fn simulated_time() -> String {
 fn compare<'a>(
     plan: &Plan,
     prospects: &'a [(&'static str, Prospect)],
-) -> (Table, Vec<(&'static str, &'a Obstacle)>) {
-    let mut reasons: Vec<(&str, &Obstacle)> = Vec::new();
+) -> (Table, Vec<(&'static str, &'a Reason)>) {
+    let mut reasons: Vec<(&str, &Reason)> = Vec::new();
     let mut table = Table::new();
     table.load_style(TableStyle::new());
     table.set_header(["candidate"].into_iter().chain(prospects.iter().map(|(name, _)| *name)));

@@ -4,8 +4,9 @@
 use std::io::Write;
 
 use crate::dataset::readable;
-use crate::lab::{Choice, Lab, LabError, Obstacle};
+use crate::lab::{Choice, Lab, LabError};
 use crate::plan::{Dataset, DeviceSource, Plan};
+use crate::reason::{Hinted, Reason};
 use crate::report::in_lines;
 use crate::study::{Permission, Prospect, order};
 
@@ -35,15 +36,15 @@ pub(super) fn show(
     };
     writeln!(out, "device: {device}")?;
     writeln!(out, "each trial: {}", choice.lab.command_line().join(" "))?;
-    for candidate in &plan.candidates {
+    for (place, candidate) in plan.candidates.iter().enumerate() {
         writeln!(out)?;
         match prospect.skips(&candidate.name) {
-            Some(Obstacle { reason, hint }) => {
-                writeln!(out, "{}: skipped: {reason}\n  hint: {hint}", in_lines(&candidate.name))?;
+            Some(Reason { what, hint, .. }) => {
+                writeln!(out, "{}: skipped: {what}\n  hint: {hint}", in_lines(&candidate.name))?;
             }
             None => {
                 writeln!(out, "{}:", in_lines(&candidate.name))?;
-                for line in crate::trial::command_lines(candidate, &plan.phases) {
+                for line in crate::trial::command_lines(plan, place) {
                     writeln!(out, "  {}", in_lines(&line))?;
                 }
             }
@@ -68,7 +69,7 @@ pub(super) fn show(
         }
     }
     if let Some(lacks) = lacks {
-        writeln!(out, "\nNot as this user: {lacks}")?;
+        writeln!(out, "\n{}", lacks.reason().after("Not as this user: "))?;
     }
     out.flush()?;
     may_begin(&prospect)?;
@@ -131,9 +132,9 @@ pub(super) fn look_ahead(
 
 /// Whether the run would begin: an error in the words with which it would not.
 pub(super) fn may_begin(prospect: &Prospect) -> Result<(), CliError> {
-    let reasons: Vec<String> = prospect.refused.iter().map(ToString::to_string).collect();
-    if reasons.is_empty() {
+    if prospect.refused.is_empty() {
         return Ok(());
     }
-    Err(CliError::Failed(format!("the run would not begin: {}", reasons.join("\n"))))
+    let reasons = Reason::all(prospect.refused.iter().map(Hinted::reason));
+    Err(CliError::failed(reasons.after("the run would not begin: ")))
 }

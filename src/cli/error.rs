@@ -5,6 +5,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use crate::host::talk::say_styled;
+use crate::reason::{Hinted, Part, Reason};
 use crate::report::in_lines;
 
 /// What `git bisect run` takes for: neither good nor bad.
@@ -36,18 +37,18 @@ impl Exit {
     }
 }
 
-/// A command failed. The text says what happened, to what, and (on lines that begin with `hint:`) what to do.
+/// A command failed: what happened, to what, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
     /// The command line or the plan is wrong: exit status 2.
     #[error("{0}")]
-    Usage(String),
+    Usage(Reason),
     /// It could not be done: exit status 1.
     #[error("{0}")]
-    Failed(String),
+    Failed(Reason),
     /// The same, of a comparison that was made for `git bisect`: exit status 125.
     #[error("{0}")]
-    CannotTell(String),
+    CannotTell(Reason),
     /// The result could not be written.
     #[error("cannot write the result: {0}")]
     Output(#[from] std::io::Error),
@@ -55,13 +56,13 @@ pub enum CliError {
 
 impl CliError {
     /// For `map_err`: it could not be done.
-    pub(super) fn failed(error: impl std::fmt::Display) -> Self {
-        CliError::Failed(error.to_string())
+    pub(super) fn failed(error: impl Hinted) -> Self {
+        CliError::Failed(error.reason())
     }
 
     /// For `map_err`: the user must put it right.
-    pub(super) fn usage(error: impl std::fmt::Display) -> Self {
-        CliError::Usage(error.to_string())
+    pub(super) fn usage(error: impl Hinted) -> Self {
+        CliError::Usage(error.reason())
     }
 
     pub(super) fn code(&self) -> u8 {
@@ -80,15 +81,29 @@ impl CliError {
     pub(super) fn print(&self) {
         let bad = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
         let hint = Style::new().bold().fg_color(Some(AnsiColor::Cyan.into()));
-        let text = in_lines(&self.to_string());
         let mut said = String::new();
-        for (number, line) in text.lines().enumerate() {
-            let _ = match (number, line.strip_prefix("hint:")) {
-                (0, _) => writeln!(said, "{bad}error:{bad:#} {line}"),
-                (_, Some(rest)) => writeln!(said, "{hint}hint:{hint:#}{rest}"),
-                (_, None) => writeln!(said, "{line}"),
+        let _ = write!(said, "{bad}error:{bad:#} ");
+        for part in self.reason().parts() {
+            let _ = match part {
+                Part::What(text) => writeln!(said, "{}", in_lines(text)),
+                Part::Hint(text) => writeln!(said, "{hint}hint:{hint:#} {}", in_lines(text)),
             };
         }
         say_styled(said.trim_end());
+    }
+}
+
+impl Hinted for CliError {
+    fn hint(&self) -> Option<String> {
+        self.reason().hint()
+    }
+
+    fn reason(&self) -> Reason {
+        match self {
+            CliError::Usage(reason) | CliError::Failed(reason) | CliError::CannotTell(reason) => {
+                reason.clone()
+            }
+            CliError::Output(_) => Reason::plain(self),
+        }
     }
 }

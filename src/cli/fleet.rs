@@ -9,6 +9,7 @@ use crate::fleet::{
 };
 use crate::host::talk::say;
 use crate::plan::{Plan, quoted};
+use crate::reason::Reason;
 use crate::study::RunFolder;
 
 use super::report::show_run;
@@ -96,8 +97,9 @@ pub(super) fn conduct_at_sites(
             }
             On::Ssh => "what the site said is above".to_owned(),
         };
-        return Err(CliError::Failed(format!(
-            "no site has anything under way, and the run is not settled\nhint: {why}; `fsverdict resume {run}` has the missing blocks done"
+        return Err(CliError::failed(Reason::new(
+            "no site has anything under way, and the run is not settled",
+            format!("{why}; `fsverdict resume {run}` has the missing blocks done"),
         )));
     }
     Ok(outcome)
@@ -127,8 +129,7 @@ pub(super) fn settled(merged: &Merged, plan: &Plan) -> Exit {
 
 pub(super) fn complaint(error: FleetError) -> CliError {
     match error {
-        FleetError::SiteName(_)
-        | FleetError::Inventory { .. }
+        FleetError::Inventory { .. }
         | FleetError::Folder(_)
         | FleetError::NoInventory { .. }
         | FleetError::NotShared(_)

@@ -161,10 +161,7 @@ fn rough(bytes: u64) -> Bytes {
 
 fn memory_needed(plan: &Plan, choice: &Choice) -> Option<String> {
     let staged = bytes_to_stage(&plan.datasets, &plan.phases).filter(|bytes| *bytes > 0);
-    let facts = choice.lab.facts();
-    let guest = facts
-        .get("lab.memory")
-        .and_then(|sizes| sizes.split(", ").filter_map(|size| size.parse::<u64>().ok()).max());
+    let guest = choice.lab.memory().and_then(|guest| guest.each.last().copied());
     let (needed, text) = match (guest, staged) {
         (Some(guest), _) => {
             let jobs = choice.jobs;

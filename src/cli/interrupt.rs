@@ -9,6 +9,7 @@ use signal_hook::low_level::emulate_default_handler;
 use crate::host::talk::say;
 use crate::journal::{Run, TrialStanding};
 use crate::plan::{DeviceSource, Plan, quoted};
+use crate::reason::Reason;
 use crate::study::RunFolder;
 
 /// From now on. What the run has open ends with the program, as it does when it is killed; there is nothing to undo here.
@@ -41,7 +42,8 @@ fn parting(folder: &RunFolder, plan: &Plan) -> String {
         1 => format!("one finished trial is kept in {run}"),
         many => format!("{many} finished trials are kept in {run}"),
     };
-    format!(
-        "interrupted: {kept}\nhint: `fsverdict resume {run}{erase}` goes on, `fsverdict report {run}` shows what is known so far"
-    )
+    let hint = format!(
+        "`fsverdict resume {run}{erase}` goes on, `fsverdict report {run}` shows what is known so far"
+    );
+    Reason::new(format!("interrupted: {kept}"), hint).to_string()
 }

@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::host::talk::{say, screenful};
 use crate::journal::{Event, Status, TrialId};
 use crate::plan::rough_duration_text;
+use crate::reason::Reason;
 use crate::report::in_lines;
 use crate::study::Observer;
 use crate::trial::THE_KERNEL;
@@ -141,7 +142,7 @@ impl Observer for Bar {
                 self.trial_ended(id, *status, (reason, hint), *wall);
             }
             (_, Event::CandidateSkipped { candidate, reason, hint }) => {
-                self.say(&format!("skipped {candidate}: {reason}\nhint: {hint}"));
+                self.say(&Reason::new(format!("skipped {candidate}: {reason}"), hint.as_str()).to_string());
             }
             (_, Event::CandidateDropped { candidate, reason }) => {
                 self.say(&format!("{candidate} is no longer tried: {reason}"));

@@ -9,6 +9,7 @@ use crate::host::talk::say;
 use crate::host::whole_file;
 use crate::journal::{CandidateStatus, Run};
 use crate::plan::{Plan, quoted};
+use crate::reason::{Hinted, Reason};
 use crate::report::{Format, Report, ReportError, TerminalLook};
 use crate::study::RunFolder;
 
@@ -69,10 +70,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let format = match (arguments.format, arguments.open) {
         (None | Some(FormatArgument::Html), true) => FormatArgument::Html,
         (Some(_), true) => {
-            return Err(CliError::Usage(
-                "only a page can be opened in the browser\nhint: --open goes with --format html, or alone"
-                    .to_owned(),
-            ));
+            return Err(CliError::usage(Reason::new(
+                "only a page can be opened in the browser",
+                "--open goes with --format html, or alone",
+            )));
         }
         (format, false) => format.unwrap_or(FormatArgument::Terminal),
     };
@@ -98,7 +99,8 @@ pub(super) const PAGE: &str = "report.html";
 pub(super) fn open_page(page: &Path) {
     let page = std::path::absolute(page).unwrap_or_else(|_| page.to_owned());
     if let Err(error) = crate::host::viewer::open(&page) {
-        say(&format!("warning: {error}\nhint: open {} in a browser yourself", page.display()));
+        let hint = format!("open {} in a browser yourself", page.display());
+        say(&Reason::new(format!("warning: {error}"), hint).to_string());
     }
 }
 
@@ -135,9 +137,10 @@ pub(super) fn show_run(folder: &RunFolder, plan: &Plan, run: &Run, all: bool) ->
     written(crate::report::write(&report, format, &mut std::io::stdout().lock()))?;
     kept.map_err(|error| {
         let run = quoted(&folder.path().to_string_lossy());
-        CliError::Failed(format!(
-            "{error}\nhint: the journal is whole; `fsverdict report {run} --format html --output FILE` writes it elsewhere"
-        ))
+        let hint = format!(
+            "the journal is whole; `fsverdict report {run} --format html --output FILE` writes it elsewhere"
+        );
+        CliError::Failed(error.reason().and_hint(hint))
     })?;
     Ok(outcome(run))
 }
@@ -152,7 +155,7 @@ pub(super) fn replace(report: &Report<'_>, format: Format, path: &Path) -> Resul
         })
     };
     whole_file::replace(path, write).map_err(|error| {
-        CliError::Failed(format!("cannot write {}: {error}", quoted(&path.to_string_lossy())))
+        CliError::failed(format!("cannot write {}: {error}", quoted(&path.to_string_lossy())))
     })
 }
 
@@ -163,9 +166,9 @@ pub(super) fn write_to(
 ) -> Result<(), CliError> {
     let Some(path) = file else { return write(&mut std::io::stdout().lock()) };
     let failed = |error: std::io::Error| {
-        CliError::Failed(format!(
-            "cannot write {}: {error}\nhint: name a file in a folder that is there and that you may write to, or leave --output out to see it here",
-            path.display()
+        CliError::Failed(Reason::new(
+            format!("cannot write {}: {error}", path.display()),
+            "name a file in a folder that is there and that you may write to, or leave --output out to see it here",
         ))
     };
     let mut file = std::io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);

@@ -6,6 +6,7 @@ use clap::Args;
 
 use crate::host::talk::say;
 use crate::plan::{DeviceSource, Plan};
+use crate::reason::Hinted;
 use crate::study::{Permission, Resumed, RunFolder, Session, SessionError};
 
 use super::consent::{Origin, agree};
@@ -58,6 +59,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
 /// trial left.
 fn refused(plan: &Plan, error: &SessionError) -> CliError {
     let of_device = matches!((&plan.device.source, error), (DeviceSource::Path(_), SessionError::Disk(_)));
-    let what = "\nhint: the last trial of a run leaves its filesystem on the device, an interrupted one, too; whether this is it, nobody but you can tell: look at it first";
-    CliError::failed(format!("{error}{}", if of_device { what } else { "" }))
+    let hint = "the last trial of a run leaves its filesystem on the device, an interrupted one, too; whether this is it, nobody but you can tell: look at it first";
+    let reason = error.reason();
+    CliError::failed(if of_device { reason.and_hint(hint) } else { reason })
 }

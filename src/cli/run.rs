@@ -11,6 +11,7 @@ use crate::fleet::{FleetError, shared_run};
 use crate::host::talk::say;
 use crate::lab::{Choice, choose, choose_to_look};
 use crate::plan::{Blocks, DeviceSource, LABS, LabChoice, Overrides, Twice, parse_time, quoted};
+use crate::reason::Hinted;
 use crate::report::{TerminalLook, wrap};
 use crate::study::{Observer, Permission, RunFolder, Session, SessionError, Silent, Wanted};
 
@@ -190,9 +191,8 @@ pub(super) fn conduct(session: Session, how: &Conduct) -> Result<Exit, CliError>
         if !folder.journal().exists() {
             return CliError::failed(error);
         }
-        CliError::Failed(format!(
-            "{error}\nhint: what was measured so far is in {run}; `fsverdict resume {run}` carries on"
-        ))
+        let hint = format!("what was measured so far is in {run}; `fsverdict resume {run}` carries on");
+        CliError::failed(error.reason().and_hint(hint))
     })?;
     drop(observer);
     show_result(&folder, &plan, how.all)

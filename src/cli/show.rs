@@ -7,6 +7,7 @@ use clap::Args;
 
 use crate::device;
 use crate::plan::{Overrides, preset, suggest, write};
+use crate::reason::Reason;
 use crate::study::RunFolder;
 
 use super::vocabulary::{Among, read_plan, shown_names};
@@ -30,9 +31,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
             write(&RunFolder::open(Path::new(what)).map_err(CliError::usage)?.1)
         }
         None if !Path::new(what).exists() => {
-            return Err(CliError::Usage(format!(
-                "there is no preset or model `{what}`, and no such file\nhint: {}",
-                suggest(what, &shown_names())
+            return Err(CliError::usage(Reason::new(
+                format!("there is no preset or model `{what}`, and no such file"),
+                suggest(what, &shown_names()),
             )));
         }
         // Read and written anew, nothing but a plan gets through.

@@ -9,6 +9,7 @@ use clap::Args;
 use crate::device::Action;
 use crate::device::trace::{self, Flags, Metrics, Reader, TraceFile, Traced};
 use crate::plan::{Bytes, suggest};
+use crate::reason::Reason;
 use crate::study::RunFolder;
 
 use super::report::write_to;
@@ -51,9 +52,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let names: Vec<&str> = plan.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
     if !names.contains(&arguments.candidate.as_str()) {
         let hint = suggest(&arguments.candidate, &names);
-        return Err(CliError::Usage(format!(
-            "the run has no candidate `{}`\nhint: {hint}",
-            arguments.candidate
+        return Err(CliError::usage(Reason::new(
+            format!("the run has no candidate `{}`", arguments.candidate),
+            hint,
         )));
     }
     let mut files = trace::files(folder.path());
@@ -62,18 +63,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let file = files.iter().rfind(|file| arguments.block.is_none_or(|block| block == file.block));
     let Some(file) = file else {
         if let (Some(block), Some(last)) = (arguments.block, files.last()) {
-            return Err(CliError::Usage(format!(
-                "there is no trace of {} in block {block}\nhint: the last of it is that of block {}",
-                arguments.candidate, last.block
+            return Err(CliError::usage(Reason::new(
+                format!("there is no trace of {} in block {block}", arguments.candidate),
+                format!("the last of it is that of block {}", last.block),
             )));
         }
-        return Err(CliError::Failed(format!(
-            "there is no such trace in {}\nhint: traces are kept of trials on a modelled device; name one in the plan: \
+        return Err(CliError::failed(Reason::new(
+            format!("there is no such trace in {}", folder.path().join(trace::FOLDER).display()),
+            "traces are kept of trials on a modelled device; name one in the plan: \
              [device] model = \"usb-disk-5400\"",
-            folder.path().join(trace::FOLDER).display()
         )));
     };
-    let told = |error: &dyn std::fmt::Display| CliError::Failed(format!("{}: {error}", file.path.display()));
+    let told = |error: &dyn std::fmt::Display| CliError::failed(format!("{}: {error}", file.path.display()));
     let source = BufReader::new(file.open().map_err(|error| told(&error))?);
     let records = Reader::new(source).and_then(Iterator::collect::<Result<Vec<Traced>, _>>);
     let records = records.map_err(|error| told(&error))?;
@@ -85,9 +86,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     };
     let to_terminal = arguments.output.is_none() && std::io::stdout().is_terminal();
     if format == Some(trace::TraceFormat::Blktrace) && to_terminal {
-        return Err(CliError::Usage(
-            "a blktrace is nothing to read\nhint: --output vda.blktrace.0, then: blkparse -i vda".to_owned(),
-        ));
+        return Err(CliError::usage(Reason::new(
+            "a blktrace is nothing to read",
+            "--output vda.blktrace.0, then: blkparse -i vda",
+        )));
     }
     write_to(arguments.output.as_deref(), &mut |out| {
         let mut out = BufWriter::new(out);

@@ -11,6 +11,7 @@ use crate::plan::{
     Bytes, LONGEST_PLAN, Overrides, Plan, Preset, Vocabulary, preset, presets, quoted, read_with, suggest,
 };
 
+use crate::reason::{Hinted, Reason};
 use crate::report::{LONGEST_PAGE, plan_in_page};
 use crate::study::RunFolder;
 
@@ -97,27 +98,29 @@ fn read_file(name: &str) -> Result<(String, String, Origin), CliError> {
     if read.is_ok() && text.starts_with("<!DOCTYPE html>") {
         called = format!("the plan in {name}");
         origin = Origin::Stranger(format!("{name} is a page"));
-        text = plan_in_page(&text).map_err(|error| CliError::Usage(format!("{name}: {error}")))?;
+        text = plan_in_page(&text)
+            .map_err(|error| CliError::usage(error.reason().after(format!("{name}: "))))?;
     }
     if read.is_ok() && text.trim().is_empty() {
-        return Err(CliError::Usage(format!(
-            "{name} is empty, and no plan\nhint: `fsverdict show quick > mine.toml` begins one"
+        return Err(CliError::Usage(Reason::new(
+            format!("{name} is empty, and no plan"),
+            "`fsverdict show quick > mine.toml` begins one",
         )));
     }
     if text.len() as u64 > LONGEST_PLAN {
-        return Err(CliError::Usage(format!(
-            "{name} is longer than {} and surely no plan\nhint: `fsverdict show demo` prints one",
-            Bytes(LONGEST_PLAN)
+        return Err(CliError::usage(Reason::new(
+            format!("{name} is longer than {} and surely no plan", Bytes(LONGEST_PLAN)),
+            "`fsverdict show demo` prints one",
         )));
     }
     read.map(|_| (text, called, origin)).map_err(|error| {
         let names = preset_names();
         if RunFolder::open(Path::new(name)).is_ok() {
-            CliError::Usage(format!("{name} is the folder of a run, and no plan\nhint: `fsverdict show {0}` prints its plan, `fsverdict resume {0}` carries it on", quoted(name)))
+            CliError::usage(Reason::new(format!("{name} is the folder of a run, and no plan"), format!("`fsverdict show {0}` prints its plan, `fsverdict resume {0}` carries it on", quoted(name))))
         } else if error.kind() == std::io::ErrorKind::NotFound && Path::new(name).extension().is_none() {
-            CliError::Usage(format!("there is no preset and no file `{name}`\nhint: {}", suggest(name, &names)))
+            CliError::usage(Reason::new(format!("there is no preset and no file `{name}`"), suggest(name, &names)))
         } else {
-            CliError::Usage(format!("cannot read the plan {name}: {error}\nhint: `fsverdict show quick > mine.toml` begins one; `fsverdict list presets` names those that come with fsverdict"))
+            CliError::usage(Reason::new(format!("cannot read the plan {name}: {error}"), "`fsverdict show quick > mine.toml` begins one; `fsverdict list presets` names those that come with fsverdict"))
         }
     })
 }

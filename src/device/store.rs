@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
-use crate::journal::Complaint;
+use crate::reason::Hinted;
 
 /// Why the store could not do it. The guest is answered with an I/O error; the trial cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -30,16 +30,17 @@ impl StoreError {
     pub fn is_of_machine(&self) -> bool {
         !matches!(self, StoreError::Beyond { .. })
     }
+}
 
-    /// What went wrong, and what to do about it.
-    pub fn complaint(&self) -> Complaint {
-        let hint = match self {
+impl Hinted for StoreError {
+    fn hint(&self) -> Option<String> {
+        match self {
             StoreError::Full { .. } => {
-                "make room, or name a folder on another disk in the plan: [device] folder = \"…\""
+                let hint = "make room, or name a folder on another disk in the plan: [device] folder = \"…\"";
+                Some(hint.to_owned())
             }
-            StoreError::Beyond { .. } | StoreError::Failed { .. } => "",
-        };
-        Complaint::new(self, hint)
+            StoreError::Beyond { .. } | StoreError::Failed { .. } => None,
+        }
     }
 }
 
@@ -135,6 +136,7 @@ fn all_zero(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Store, StoreError};
+    use crate::reason::Hinted;
 
     #[test]
     fn a_large_device_costs_what_is_written_and_gives_it_back() {
@@ -182,6 +184,6 @@ mod tests {
         let mut store = Store { file: full, size_bytes: 1 << 20, punches: false };
         let error = store.write_at(&[0; 512], 0).unwrap_err();
         assert!(matches!(error, StoreError::Full { .. }), "{error}");
-        assert!(error.complaint().hint.starts_with("make room"), "{error}");
+        assert!(error.hint().unwrap().starts_with("make room"), "{error}");
     }
 }

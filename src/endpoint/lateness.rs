@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 
 use crate::device::Completion;
-use crate::journal::Complaint;
+use crate::reason::Reason;
 
 /// Requests may be answered so much later on average, as a share of the time the model gave.
 const BORNE: f64 = 0.2;
@@ -42,7 +42,7 @@ impl Lateness {
     }
 
     /// Why the times of a trial cannot be those of the model, if so.
-    pub(super) fn trouble(&self) -> Option<Complaint> {
+    pub(super) fn trouble(&self) -> Option<Reason> {
         let share = self.share();
         (share > BORNE).then(|| {
             let reason = format!(
@@ -52,7 +52,7 @@ impl Lateness {
                 BORNE * 100.0,
                 self.quantiles_ns()[1] / 1000
             );
-            Complaint::new(reason, "a quieter machine, a slower model, or clock = \"simulated\"")
+            Reason::new(reason, "a quieter machine, a slower model, or clock = \"simulated\"")
         })
     }
 }
@@ -75,6 +75,6 @@ mod tests {
         assert_eq!(answer(390_000).0, None);
         let (trouble, share, worst) = answer(300_000);
         assert!((share - 0.23).abs() < 1e-9 && worst >= 390_000);
-        assert!(trouble.unwrap().reason.contains("23 % longer than its model says (20 % is borne)"));
+        assert!(trouble.unwrap().what.contains("23 % longer than its model says (20 % is borne)"));
     }
 }

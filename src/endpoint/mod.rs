@@ -9,6 +9,8 @@
 //! Guest and device never run at the same time: a kick, a call and a turn on the calendar each wait for an answer. That
 //! makes a trial the same every time, and is why both belong on one processor.
 
+use crate::reason::Hinted;
+
 mod calendar;
 mod disk;
 mod lateness;
@@ -34,7 +36,6 @@ use crate::device::{Device, Model, ModelError, Store, StoreError};
 use crate::host::limits::is_of_machine;
 use crate::host::syscall::own;
 use crate::host::talk::say;
-use crate::journal::Complaint;
 
 use disk::Disk;
 
@@ -126,8 +127,17 @@ impl EndpointError {
         }
     }
 
-    /// What went wrong, and what to do about it.
-    fn complaint(&self) -> Complaint {
+    fn memory(error: impl std::fmt::Display) -> Self {
+        EndpointError::Memory(error.to_string())
+    }
+
+    fn ring(error: impl std::fmt::Display) -> Self {
+        EndpointError::Ring(error.to_string())
+    }
+}
+
+impl Hinted for EndpointError {
+    fn hint(&self) -> Option<String> {
         let hint = match self {
             EndpointError::Silent { .. } => {
                 "a program that spins until a clock says so must read the kernel's clock, not the processor's (fio: --clocksource=clock_gettime); `clock = \"real\"` does without simulated time"
@@ -135,18 +145,10 @@ impl EndpointError {
             EndpointError::Idle => {
                 "a program slept so long, or waited for something that never came; `timeout` inside the command ends such a wait"
             }
-            EndpointError::Store(error) => return error.complaint(),
-            _ => "",
+            EndpointError::Store(error) => return error.hint(),
+            _ => return None,
         };
-        Complaint::new(self, hint)
-    }
-
-    fn memory(error: impl std::fmt::Display) -> Self {
-        EndpointError::Memory(error.to_string())
-    }
-
-    fn ring(error: impl std::fmt::Display) -> Self {
-        EndpointError::Ring(error.to_string())
+        Some(hint.to_owned())
     }
 }
 

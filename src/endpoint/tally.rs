@@ -10,7 +10,7 @@ use super::lateness::Lateness;
 use crate::device::Completion;
 use crate::device::Wear;
 use crate::device::trace::{TraceWriter, Traced};
-use crate::journal::Complaint;
+use crate::reason::{Hinted, Reason};
 
 /// Counted while a device is served.
 pub(super) struct Tally {
@@ -19,7 +19,7 @@ pub(super) struct Tally {
     trace: Option<TraceWriter<File>>,
     left_out: u64,
     wear: Wear,
-    trouble: Option<Complaint>,
+    trouble: Option<Reason>,
     of_machine: bool,
     /// In real time.
     lateness: Option<Lateness>,
@@ -54,12 +54,12 @@ pub struct EndpointReport {
     pub lateness_share: Option<f64>,
     /// Why the times are not the model's, where requests were answered too late.
     #[serde(default)]
-    pub late: Option<Complaint>,
+    pub late: Option<Reason>,
     /// What the medium wrote in all.
     #[serde(default)]
     pub wear: Wear,
     /// Why the trial is not to be used, if so.
-    pub trouble: Option<Complaint>,
+    pub trouble: Option<Reason>,
     /// That is for this machine's sake, which had no room for the device, or no memory for its process.
     #[serde(default)]
     pub of_machine: bool,
@@ -69,7 +69,7 @@ impl EndpointReport {
     /// Of a device that could not be served at all.
     pub(super) fn of(error: &EndpointError) -> Self {
         EndpointReport {
-            trouble: Some(error.complaint()),
+            trouble: Some(error.reason()),
             of_machine: error.is_of_machine(),
             ..EndpointReport::default()
         }
@@ -130,7 +130,7 @@ impl Tally {
     /// The first thing that went wrong is what is reported.
     pub(super) fn trouble(&mut self, error: &EndpointError) {
         if self.trouble.is_none() {
-            self.trouble = Some(error.complaint());
+            self.trouble = Some(error.reason());
             self.of_machine = error.is_of_machine();
         }
     }

@@ -19,7 +19,7 @@ pub(super) fn disbelieved(site: &Site, block: u32, journal: &Journal, plan: &Pla
 
 /// What is wrong with a first record.
 fn begins(site: &Site, first: &Record) -> Option<String> {
-    let Event::RunStarted { environment, .. } = &first.event else {
+    let Event::RunStarted { environment, beginning, .. } = &first.event else {
         return Some("it does not begin as the journal of a block does".to_owned());
     };
     match environment.get(SITE) {
@@ -28,6 +28,9 @@ fn begins(site: &Site, first: &Record) -> Option<String> {
             return Some(format!("it was done at the site {name}, and lies in the folder of {site}"));
         }
         None => return Some("it does not say at which site it was done".to_owned()),
+    }
+    if beginning.sites.is_some() {
+        return Some("it names several sites, which is for the whole run to say".to_owned());
     }
     let of_the_whole = |key: &&String| key.as_str() == MERGED_FACT || key.starts_with("site.");
     let key = environment.keys().find(of_the_whole)?;

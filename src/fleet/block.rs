@@ -75,7 +75,9 @@ pub fn conduct_block(
     let lab = |plan: &Plan| -> Result<Choice, SessionError> { Ok(choose(plan)?.with_jobs(jobs)?) };
     let counts = one.conduct(lab, permission, observer).map_err(|source| match source {
         SessionError::Changed(misfits) => FleetError::Misfit(misfits),
-        source if journal.exists() => FleetError::Interrupted { site: site.to_string(), block, source },
+        source if journal.exists() => {
+            FleetError::Interrupted { site: site.to_string(), block, source: Box::new(source) }
+        }
         source => source.into(),
     })?;
     if !counts {

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use crate::reason::Reason;
+
 /// A file that is no whole block, and why it is left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Left {
     /// Below the run's folder.
     pub path: PathBuf,
-    pub why: String,
+    pub why: Reason,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use crate::host::whole_file;
-use crate::journal::{Caution, Event, Facts, Fold, MERGED_FACT, Place, Record, Run, first};
+use crate::journal::{Beginning, Caution, Event, Facts, Fold, MERGED_FACT, Place, Record, Run, first};
 use crate::plan::{Plan, digest};
 use crate::study::{Changes, Conclusion, RunFolder, next_to_try};
 
@@ -99,7 +99,7 @@ pub fn merge(folder: &RunFolder, plan: &Plan, without: &[Site]) -> Result<Merged
 /// A run that was done here by itself is not to be written over.
 fn refuse_other_journal(folder: &RunFolder) -> Result<(), FleetError> {
     match first(&folder.journal()).ok().flatten().map(|record| record.event) {
-        Some(Event::RunStarted { environment, .. }) if !environment.contains_key(MERGED_FACT) => {
+        Some(start) if Beginning::of(&start).is_some_and(|beginning| beginning.sites.is_none()) => {
             Err(FleetError::NotShared(folder.path().to_owned()))
         }
         _ => Ok(()),
@@ -219,6 +219,8 @@ fn start(id: &str, plan: &Plan, shards: &[Shard], sites: &BTreeSet<Site>) -> Opt
         lab_reason: format!("merged from {} sites: {}", names.len(), listed(sites.iter())),
         fidelity: fidelity.clone(),
         environment,
+        // The rest is said by the facts that all sites share.
+        beginning: Beginning { sites: Some(names), ..Beginning::default() },
     };
     Some(Record { at, trial: None, event })
 }

@@ -77,6 +77,7 @@ mod tests {
     use std::fs;
 
     use super::{FILE, RunKey};
+    use crate::reason::Hinted;
 
     #[test]
     fn a_run_has_one_key_that_is_kept_and_plain() {
@@ -98,7 +99,7 @@ mod tests {
             "a,b; c d e f g h",
         ] {
             fs::write(folder.path().join(FILE), strange).unwrap();
-            let error = RunKey::given_to(folder.path()).unwrap_err().to_string();
+            let error = RunKey::given_to(folder.path()).unwrap_err().reason().to_string();
             assert!(error.contains("run-id is in the way") && error.contains("hint: "), "{error}");
         }
     }

@@ -14,6 +14,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use crate::journal::{Event, Facts, Journal, JournalError, Links, Writer, open_regular, read_open};
 use crate::plan::Plan;
+use crate::reason::{Hinted, Reason};
 
 use super::FleetError;
 use super::believe::{content, disbelieved};
@@ -129,7 +130,7 @@ impl Shards {
                 Ok(Some(folder)) => folder,
                 Ok(None) => continue,
                 Err(FleetError::Io { .. }) => {
-                    left.push(Left { path: below, why: "it is no folder that could be read".to_owned() });
+                    left.push(Left { path: below, why: Reason::plain("it is no folder that could be read") });
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -184,16 +185,16 @@ fn whole(
     site: &Site,
     block: u32,
     plan: &Plan,
-) -> Result<Journal, String> {
-    let under_way = || Err("under way, or ended before it was whole".to_owned());
+) -> Result<Journal, Reason> {
+    let under_way = || Err(Reason::plain("under way, or ended before it was whole"));
     let name = Path::new(path.file_name().unwrap_or_default());
     let read = || {
         let file =
-            open_regular(folder, name, OFlags::RDONLY, Links::Refuse).map_err(|error| error.to_string())?;
-        if file.metadata().map_err(|error| error.to_string())?.len() > LONGEST_SHARD {
-            return Err(format!("it is longer than {} MiB", LONGEST_SHARD >> 20));
+            open_regular(folder, name, OFlags::RDONLY, Links::Refuse).map_err(|error| error.reason())?;
+        if file.metadata().map_err(|error| error.reason())?.len() > LONGEST_SHARD {
+            return Err(Reason::plain(format!("it is longer than {} MiB", LONGEST_SHARD >> 20)));
         }
-        read_open(path, file.take(LONGEST_SHARD)).map_err(|error| error.to_string())
+        read_open(path, file.take(LONGEST_SHARD)).map_err(|error| error.reason())
     };
     let journal = match read() {
         Err(_) if partial => return under_way(),
@@ -201,16 +202,16 @@ fn whole(
     };
     let last = journal.records.last().map(|record| &record.event);
     if let Some(Event::BlockFinished { invalid: Some(rule), .. }) = last {
-        return Err(format!("it does not count, and is to be done again: {rule}"));
+        return Err(Reason::plain(format!("it does not count, and is to be done again: {rule}")));
     }
     if partial {
         return under_way();
     }
     if let Some(why) = disbelieved(site, block, &journal, plan) {
-        return Err(why);
+        return Err(Reason::plain(why));
     }
     if journal.torn || !matches!(last, Some(Event::BlockFinished { .. })) {
-        return Err("its end is missing: it was cut short, or copied before it was whole".to_owned());
+        return Err(Reason::plain("its end is missing: it was cut short, or copied before it was whole"));
     }
     Ok(journal)
 }
@@ -228,7 +229,7 @@ fn without_copies(shards: impl Iterator<Item = Shard>) -> (Vec<Shard>, Vec<Left>
                     "it measured to the last digit what {} did: one is a copy of the other",
                     first.display()
                 );
-                left.push(Left { path, why });
+                left.push(Left { path, why: Reason::plain(why) });
             }
             _ => own.push(shard),
         }

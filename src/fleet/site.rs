@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::FleetError;
+use crate::reason::Reason;
 
 /// The fact in which a block's journal names its site.
 pub(super) const SITE: &str = "site";
@@ -19,12 +19,16 @@ pub(super) const BINARY: &str = "fsverdict.binary";
 pub struct Site(String);
 
 impl FromStr for Site {
-    type Err = FleetError;
+    type Err = Reason;
 
-    fn from_str(name: &str) -> Result<Self, FleetError> {
+    fn from_str(name: &str) -> Result<Self, Reason> {
         let fits = |at: usize, c: char| c.is_ascii_alphanumeric() || (at > 0 && ".-_".contains(c));
         let good = (1..=64).contains(&name.len()) && name.char_indices().all(|(at, c)| fits(at, c));
-        if good { Ok(Site(name.to_owned())) } else { Err(FleetError::SiteName(name.to_owned())) }
+        if good {
+            return Ok(Site(name.to_owned()));
+        }
+        let hint = "letters, digits, `.`, `-` and `_`, at most 64, the first of them a letter or digit";
+        Err(Reason::new(format!("`{name}` cannot be the name of a site"), hint))
     }
 }
 
@@ -53,9 +57,9 @@ fn parts(name: &str) -> impl Iterator<Item = (usize, &[u8])> {
 }
 
 impl TryFrom<String> for Site {
-    type Error = FleetError;
+    type Error = Reason;
 
-    fn try_from(name: String) -> Result<Self, FleetError> {
+    fn try_from(name: String) -> Result<Self, Reason> {
         name.parse()
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::host::program::{Program, succeeded};
+use crate::reason::Hinted;
 
 use super::FleetError;
 use super::engine::{Engine, Wanted};
@@ -90,7 +91,7 @@ impl Engine for Slurm {
 }
 
 fn slurm(argv: &[&str]) -> Result<String, FleetError> {
-    let failed = |error: crate::host::program::ProgramError| FleetError::Engine(error.to_string());
+    let failed = |error: crate::host::program::ProgramError| FleetError::Engine(error.reason());
     let record = Program::new(argv.iter().copied()).limit(LIMIT).run("slurm").map_err(failed)?;
     succeeded(record).map(|record| record.stdout).map_err(failed)
 }

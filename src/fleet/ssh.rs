@@ -10,6 +10,7 @@ use crate::host::cell::{Cell, Walls};
 use crate::host::program::{Program, succeeded};
 use crate::host::talk::say;
 use crate::plan::quoted;
+use crate::reason::{Hinted, Reason};
 
 use super::FleetError;
 use super::engine::{Engine, Wanted};
@@ -46,7 +47,7 @@ impl Engine for Ssh {
                         }
                         // Once more: a line may break.
                         if let Err(error) = at(&site, &folder, block).or_else(|_| at(&site, &folder, block)) {
-                            say(&format!("site {}: {error}", site.name));
+                            say(&error.reason().after(format!("site {}: ", site.name)).to_string());
                             return;
                         }
                     }
@@ -92,11 +93,12 @@ fn at(site: &SiteEntry, folder: &Path, block: u32) -> Result<(), FleetError> {
     if shards.has(&site.name, block) {
         return Ok(());
     }
-    Err(FleetError::Engine(format!(
-        "{} is no block: it is not there, no regular file, or larger than {} MiB\nhint: look at it there",
+    let text = format!(
+        "{} is no block: it is not there, no regular file, or larger than {} MiB",
         quoted(&from),
         LONGEST_SHARD >> 20
-    )))
+    );
+    Err(FleetError::Engine(Reason::new(text, "look at it there")))
 }
 
 /// Copies regular files of bounded size, and nothing of them but content and time: neither links nor devices, nor whose they
@@ -110,7 +112,7 @@ fn copy(which: &[&str], from: &str, to: &str) -> Result<(), FleetError> {
 
 /// Runs it, and takes it with us: whatever ends this process ends that, too.
 fn run(program: Program) -> Result<(), FleetError> {
-    let failed = |error: crate::host::program::ProgramError| FleetError::Engine(error.to_string());
+    let failed = |error: crate::host::program::ProgramError| FleetError::Engine(error.reason());
     let leash = Cell::new(Walls::None, [""; 0]);
     succeeded(program.inside(leash).run("ssh").map_err(failed)?).map(drop).map_err(failed)
 }

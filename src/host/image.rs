@@ -12,6 +12,7 @@ use rustix::fs::{Mode, OFlags};
 use super::process_key::ProcessKey;
 use super::root::Root;
 use crate::plan::Bytes;
+use crate::reason::Hinted;
 
 /// Free space below which the folder's filesystem is never filled up, in bytes.
 const MARGIN: u64 = 64 << 20;
@@ -39,8 +40,8 @@ pub enum ImageError {
     Create { wanted: u64, folder: PathBuf, source: io::Error },
 }
 
-impl ImageError {
-    pub fn hint(&self) -> Option<String> {
+impl Hinted for ImageError {
+    fn hint(&self) -> Option<String> {
         Some(match self {
             ImageError::NoSpace { .. } => {
                 "make room, choose a smaller image (--device image:SIZE), or name another folder in the plan: [device] folder = \"…\"".to_owned()
@@ -217,6 +218,7 @@ mod tests {
         ImageError, create, create_and_unlink, create_store, folders_in, of_store, private_folder,
         scratch_folder, tmpfs_caution,
     };
+    use crate::reason::Hinted;
     use std::fs::{self, File};
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
     use std::path::{Path, PathBuf};

@@ -6,6 +6,8 @@
 //! `fsverdict-…`, a mount of one of these, a scratch file or a folder (noted in ours) whose maker is gone, an I/O scheduler set by a trial that is no
 //! more, a guest kernel or agent of ours without a conductor above it.
 
+use crate::reason::Hinted;
+
 mod processes;
 #[cfg(test)]
 mod tests;
@@ -109,6 +111,15 @@ pub enum LeftoverError {
     Program(#[from] ProgramError),
     #[error("it is something else by now; look again")]
     Changed,
+}
+
+impl Hinted for LeftoverError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            LeftoverError::Program(error) => error.hint(),
+            LeftoverError::System(_) | LeftoverError::Changed => None,
+        }
+    }
 }
 
 /// What was left behind, in the order in which it can be undone. What cannot be looked at (other users' things,

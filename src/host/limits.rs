@@ -7,6 +7,7 @@ use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
 use crate::plan::Bytes;
+use crate::reason::Hinted;
 
 /// A run with several trials under way, and the programs they start, stay far below.
 const FILES: u64 = 128;
@@ -22,17 +23,23 @@ pub const HINT: &str = "what ran out is this machine's or this shell's: `ulimit 
 #[derive(Debug, thiserror::Error)]
 pub enum LimitError {
     #[error(
-        "a program started from this shell may have {allowed} files open, and {FILES} are needed at least\nhint: ulimit -n 1024"
+        "a program started from this shell may have {allowed} files open, and {FILES} are needed at least"
     )]
     Files { allowed: u64 },
-    #[error(
-        "a program started from this shell may use {} of stack, and {} are needed at least\nhint: ulimit -s 8192", Bytes(*allowed), Bytes(STACK)
-    )]
+    #[error("a program started from this shell may use {} of stack, and {} are needed at least", Bytes(*allowed), Bytes(STACK))]
     Stack { allowed: u64 },
-    #[error(
-        "a program started from this shell may write files of {} at most, and {} are needed\nhint: ulimit -f unlimited", Bytes(*allowed), Bytes(*wanted)
-    )]
+    #[error("a program started from this shell may write files of {} at most, and {} are needed", Bytes(*allowed), Bytes(*wanted))]
     FileSize { allowed: u64, wanted: u64 },
+}
+
+impl Hinted for LimitError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            LimitError::Files { .. } => "ulimit -n 1024".to_owned(),
+            LimitError::Stack { .. } => "ulimit -s 8192".to_owned(),
+            LimitError::FileSize { .. } => "ulimit -f unlimited".to_owned(),
+        })
+    }
 }
 
 /// Whether an error says that something of this machine was used up: room on a disk, open files, processes, memory.

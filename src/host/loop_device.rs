@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::reason::Hinted;
+
 use super::block_device::read_trimmed;
 use super::process_key::ProcessKey;
 use super::root::Root;
 use super::syscall;
-use crate::journal::Complaint;
 
 /// How often a free device is asked for when others take the one we were offered.
 const ATTEMPTS: u32 = 64;
@@ -62,12 +63,7 @@ pub enum LoopError {
     Contended,
 }
 
-impl LoopError {
-    /// It, and what to do about it.
-    pub fn complaint(&self) -> Complaint {
-        Complaint::new(self, self.hint().unwrap_or_default())
-    }
-
+impl Hinted for LoopError {
     fn hint(&self) -> Option<String> {
         match self {
             LoopError::Control(error) | LoopError::Open { source: error, .. }

@@ -25,6 +25,7 @@ use super::process_key::ProcessKey;
 use super::procfs::mounts;
 use super::root::Root;
 use crate::plan::Bytes;
+use crate::reason::Hinted;
 
 /// How the names of notes begin; the owner's process key and a number follow.
 pub const NOTE_PREFIX: &str = "folder-";
@@ -46,13 +47,13 @@ pub enum FolderError {
     Note(#[from] ImageError),
 }
 
-impl FolderError {
-    pub fn hint(&self) -> String {
-        match self {
+impl Hinted for FolderError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
             FolderError::Folder { .. } => "name a folder that is there and that you may write to".to_owned(),
             FolderError::NoSpace { .. } => "make room there, or take less data (--scale 0.1)".to_owned(),
-            FolderError::Note(error) => error.hint().unwrap_or_default(),
-        }
+            FolderError::Note(error) => return error.hint(),
+        })
     }
 }
 

@@ -16,6 +16,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::identity::{Identity, NameKind};
 use super::program::{Program, ProgramError, succeeded};
 use crate::journal::CommandRecord;
+use crate::reason::Hinted;
 
 const EDGE: u64 = 1 << 20;
 const PAGE: u64 = 4096;
@@ -89,8 +90,8 @@ pub enum SignatureError {
     Unreadable(#[from] io::Error),
 }
 
-impl SignatureError {
-    pub fn hint(&self) -> Option<String> {
+impl Hinted for SignatureError {
+    fn hint(&self) -> Option<String> {
         match self {
             SignatureError::Tool(ProgramError::Missing { program }) => {
                 Some(format!("install util-linux, which brings `{program}`"))

@@ -203,6 +203,7 @@ fn numbers(release: &str) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::{Cache, KernelFacts};
+    use crate::reason::Hinted;
 
     fn put(cache: &Cache, release: &str, digest: &str) {
         let facts = KernelFacts {
@@ -222,7 +223,7 @@ mod tests {
     fn kernels_are_found_by_the_beginning_of_their_release() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path());
-        let said = cache.find("6.12").unwrap_err().to_string();
+        let said = cache.find("6.12").unwrap_err().reason().to_string();
         assert!(said.contains("kernel build"), "{said}");
         for (release, digest) in [("6.1.176", "aa"), ("6.12.9", "bb"), ("6.12.117", "cc")] {
             put(&cache, release, digest);
@@ -247,14 +248,14 @@ mod tests {
         assert!(cache.unpacked().is_empty());
         assert!(cache.remove("dd").unwrap().ends_with(".building-dd"));
         let at_work = crate::kernel::scratch::lock(&folder.path().join(".building-ee")).unwrap();
-        assert!(cache.remove("ee").unwrap_err().to_string().contains("just now"));
+        assert!(cache.remove("ee").unwrap_err().reason().to_string().contains("just now"));
         drop(at_work);
         cache.remove("ee").unwrap();
         assert_eq!((cache.list().len(), cache.unfinished().len()), (3, 0));
         assert_eq!(cache.newest().unwrap().name, "6.12.117-cc");
         cache.remove("6.12.117").unwrap();
         assert_eq!(cache.newest().unwrap().name, "6.12.9-bb");
-        let said = cache.remove("6.12.117").unwrap_err().to_string();
+        let said = cache.remove("6.12.117").unwrap_err().reason().to_string();
         assert!(said.contains("6.1.176-aa, 6.12.9-bb"), "{said}");
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::plan::Bytes;
+use crate::reason::Hinted;
 
 /// Bytes a build takes up: sources 1.7 GiB where all are unpacked, objects 0.2 GiB.
 pub(super) const ROOM: u64 = 2 << 30;
@@ -10,54 +11,65 @@ pub(super) const ROOM: u64 = 2 << 30;
 /// A kernel cannot be built, found or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelBuildError {
-    #[error(
-        "there are no kernel sources here: /usr/src has no linux-source-*.tar.*\nhint: install the package linux-source-6.12 (Debian), linux-source (Ubuntu) or kernel-devel's source package, or name a tarball or a tree: `fsverdict kernel build linux-6.12.tar.xz` (https://kernel.org)"
-    )]
+    #[error("there are no kernel sources here: /usr/src has no linux-source-*.tar.*")]
     NoSources,
-    #[error("{} is not a tarball or a tree of kernel sources: {reason}\nhint: name a linux-*.tar.xz, or a folder with the kernel's Makefile and arch/um in it", path.display())]
+    #[error("{} is not a tarball or a tree of kernel sources: {reason}", path.display())]
     NotSources { path: PathBuf, reason: String },
-    #[error("not installed, and needed to build a kernel: {programs}\nhint: {hint}")]
+    #[error("not installed, and needed to build a kernel: {programs}")]
     MissingPrograms { programs: String, hint: String },
-    #[error("a kernel build takes {wanted_gib} GiB, and {} has {free_gib} GiB left\nhint: make room, or set XDG_CACHE_HOME to a folder on another disk", folder.display())]
+    #[error("a kernel build takes {wanted_gib} GiB, and {} has {free_gib} GiB left", folder.display())]
     NoRoom { folder: PathBuf, wanted_gib: u64, free_gib: u64 },
-    #[error("{step}: the disk of {} is full, with {} left: a kernel build takes up to {}\nhint: make room there, or set XDG_CACHE_HOME to a folder on another disk; the same command carries on where this stopped", folder.display(), Bytes(*free), Bytes(ROOM))]
+    #[error("{step}: the disk of {} is full, with {} left: a kernel build takes up to {}", folder.display(), Bytes(*free), Bytes(ROOM))]
     Full { step: &'static str, folder: PathBuf, free: u64 },
-    #[error(
-        "another fsverdict is building this kernel just now\nhint: wait for it, and it is in `fsverdict kernel list`"
-    )]
+    #[error("another fsverdict is building this kernel just now")]
     Busy,
-    #[error("the patch {patch} does not apply to {release}: {said}\nhint: {hint}")]
+    #[error("the patch {patch} does not apply to {release}: {said}")]
     Patch { patch: String, release: String, said: String, hint: &'static str },
-    #[error(
-        "the sources {release} cannot be configured as a laboratory kernel; not taken: {options}\nhint: Linux 6.1 to 6.12 are known to do; `fsverdict kernel build` of such a tree"
-    )]
+    #[error("the sources {release} cannot be configured as a laboratory kernel; not taken: {options}")]
     Options { release: String, options: String },
-    #[error("{step} failed; its last lines:\n{lines}\nhint: the whole log is {}; the same command carries on where this stopped, and `fsverdict kernel list` says how to remove what it left", log.display())]
+    #[error("{step} failed; its last lines:\n{lines}")]
     Step { step: &'static str, lines: String, log: PathBuf },
-    #[error("there is no kernel `{name}` in the cache\nhint: {hint}")]
+    #[error("there is no kernel `{name}` in the cache")]
     Unknown { name: String, hint: String },
     #[error(transparent)]
     Program(#[from] crate::host::program::ProgramError),
-    #[error("cannot {what} {}: {source}{}", path.display(), advice(source))]
+    #[error("cannot {what} {}: {source}", path.display())]
     File { what: &'static str, path: PathBuf, source: std::io::Error },
 }
 
 /// What to do about a file that cannot be used.
-fn advice(error: &std::io::Error) -> &'static str {
-    match error.kind() {
+fn advice(error: &std::io::Error) -> Option<&'static str> {
+    Some(match error.kind() {
         _ if error.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) => {
-            "\nhint: `lsattr -d` shows whether it is append-only or immutable (chattr(1)); a mount or a container may forbid it, too"
+            "`lsattr -d` shows whether it is append-only or immutable (chattr(1)); a mount or a container may forbid it, too"
         }
         std::io::ErrorKind::PermissionDenied => {
-            "\nhint: `ls -ld` shows whose it is: XDG_CACHE_HOME and HOME say which cache is used"
+            "`ls -ld` shows whose it is: XDG_CACHE_HOME and HOME say which cache is used"
         }
         std::io::ErrorKind::NotFound => {
-            "\nhint: name a linux-*.tar.xz, or a folder with the kernel's Makefile and arch/um in it, that is there"
+            "name a linux-*.tar.xz, or a folder with the kernel's Makefile and arch/um in it, that is there"
         }
-        std::io::ErrorKind::ReadOnlyFilesystem => {
-            "\nhint: set XDG_CACHE_HOME to a folder that can be written"
-        }
-        _ => "",
+        std::io::ErrorKind::ReadOnlyFilesystem => "set XDG_CACHE_HOME to a folder that can be written",
+        _ => return None,
+    })
+}
+
+impl Hinted for KernelBuildError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            KernelBuildError::NoSources => "install the package linux-source-6.12 (Debian), linux-source (Ubuntu) or kernel-devel's source package, or name a tarball or a tree: `fsverdict kernel build linux-6.12.tar.xz` (https://kernel.org)".to_owned(),
+            KernelBuildError::NotSources { .. } => "name a linux-*.tar.xz, or a folder with the kernel's Makefile and arch/um in it".to_owned(),
+            KernelBuildError::MissingPrograms { hint, .. } => hint.clone(),
+            KernelBuildError::NoRoom { .. } => "make room, or set XDG_CACHE_HOME to a folder on another disk".to_owned(),
+            KernelBuildError::Full { .. } => "make room there, or set XDG_CACHE_HOME to a folder on another disk; the same command carries on where this stopped".to_owned(),
+            KernelBuildError::Busy => "wait for it, and it is in `fsverdict kernel list`".to_owned(),
+            KernelBuildError::Patch { hint, .. } => (*hint).to_owned(),
+            KernelBuildError::Options { .. } => "Linux 6.1 to 6.12 are known to do; `fsverdict kernel build` of such a tree".to_owned(),
+            KernelBuildError::Step { log, .. } => format!("the whole log is {}; the same command carries on where this stopped, and `fsverdict kernel list` says how to remove what it left", log.display()),
+            KernelBuildError::Unknown { hint, .. } => hint.clone(),
+            KernelBuildError::Program(error) => return error.hint(),
+            KernelBuildError::File { source, .. } => return advice(source).map(str::to_owned),
+        })
     }
 }
 

@@ -17,8 +17,10 @@ use crate::host::procfs::activity;
 use crate::host::root::Root;
 use crate::journal::{CommandRecord, Event, Status};
 use crate::plan::{Work, duration_text};
+use crate::reason::Reason;
 use crate::trial::TrialSpec;
 
+use super::LabError;
 use super::console::Console;
 use super::first_process::Watch;
 
@@ -102,7 +104,7 @@ pub(super) fn drive(
     watch: &mut dyn FnMut(Event),
     inherited: Vec<OwnedFd>,
     mut company: Option<Company<'_>>,
-) -> std::io::Result<TrialEnd> {
+) -> Result<TrialEnd, LabError> {
     let started = Instant::now();
     let (console_reader, console_writer) = std::io::pipe()?;
     command.stdout(console_writer.try_clone()?).stderr(console_writer);
@@ -178,7 +180,7 @@ pub(super) fn drive(
     let wall = started.elapsed().as_secs_f64();
     if reported.is_none() && ended.and_then(|status| status.code()) == Some(OF_MACHINE.into()) {
         let said = console.after("it lacks what every trial needs");
-        return Err(std::io::Error::other(format!("{said}\nhint: {HINT}")));
+        return Err(LabError::NotStarted(Reason::new(said, HINT)));
     }
     let failed = reported.as_ref().is_some_and(|(status, ..)| *status == Status::Failed);
     let starved = reported.is_none() && step.is_empty() && console.was_refused_memory();

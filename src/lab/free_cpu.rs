@@ -1,7 +1,7 @@
 //! In simulated time computing takes none. Where it would take a share that matters, a reader of the times must know.
 
 use crate::device::Limits;
-use crate::filesystem::DirectoryIndex;
+use crate::filesystem::{compresses, searches_directories};
 use crate::journal::{Event, is_of_cpu};
 use crate::plan::Dataset;
 use crate::trial::TrialSpec;
@@ -15,29 +15,18 @@ const CROWD: u64 = 1000;
 /// What must be known of the times of a trial on a device with these limits, each in a sentence.
 pub(super) fn cautions(spec: &TrialSpec, limits: &Limits) -> Vec<String> {
     let candidate = &spec.candidate;
-    let facts = crate::filesystem::find(&candidate.filesystem).map(|filesystem| &filesystem.facts);
-    let compresses = facts.is_some_and(|facts| facts.compresses_by_default)
-        || candidate.mount.iter().chain(&candidate.mkfs).any(|option| option.contains("compress"));
-    let searches = facts.is_some_and(|facts| match facts.directory_index {
-        DirectoryIndex::Linear => true,
-        // The laboratory kernel mounts ext2 with its own driver, which knows no index.
-        DirectoryIndex::Optional(_) => {
-            candidate.filesystem == "ext2" || candidate.mkfs.iter().any(|word| word.contains("^dir_index"))
-        }
-        DirectoryIndex::Always(_) => false,
-    });
     let crowded = |dataset: &Dataset| matches!(dataset, Dataset::Flat { files, .. } if *files >= CROWD);
     let known = [
         (
-            candidate.encryption != "none",
+            candidate.is_encrypted(),
             "CPU is taken as free: what the cipher costs is not in these times, so that encryption looks cheaper than it is",
         ),
         (
-            compresses,
+            compresses(candidate),
             "CPU is taken as free: what compressing costs is not in these times, so that compression looks cheaper than it is",
         ),
         (
-            searches && spec.datasets.values().any(crowded),
+            searches_directories(candidate) && spec.datasets.values().any(crowded),
             "CPU is taken as free: what searching a directory without an index costs, which grows with the square of its files, is not in these times, so that it looks far cheaper than it is",
         ),
         (

@@ -13,8 +13,9 @@ use crate::host::placement::Placement;
 use crate::host::procfs::memory;
 use crate::host::root::Root;
 use crate::host::secrets::Secrets;
-use crate::journal::{Caution, Event, Facts, TrialId, is_of_cpu};
+use crate::journal::{Caution, Event, Facts, Learnt, TrialId, is_of_cpu};
 use crate::plan::{Candidate, Plan};
+use crate::reason::Reason;
 use crate::trial::{Assignment, Bench, Drawn, QueueLimits, Staging, TrialDevice, TrialSpec, bytes_to_stage};
 
 use super::description::covered_folder;
@@ -26,7 +27,7 @@ use super::kernel::{Kernel, kernel_cell};
 use super::kernels::Kernels;
 use super::modelled::{DISK, Modelled, close};
 use super::traced::Spans;
-use super::{LabError, Medium, Obstacle, missing_tools};
+use super::{GuestMemory, LabError, Medium, missing_tools};
 
 /// Where programs put what is to be in memory: it must be possible to execute from there, and be fast.
 pub(super) const MEMORY_FOLDER: &str = "/dev/shm";
@@ -224,15 +225,20 @@ impl Guests {
         })
     }
 
+    pub(super) fn guest_memory(&self) -> GuestMemory {
+        GuestMemory { each: self.memories(), datasets: self.room(None, 1.0).staged }
+    }
+
     pub(super) fn facts(&self) -> Facts {
         let fact = |name: &str, value: String| (name.to_owned(), value);
         let join = |words: Vec<String>| words.join(", ");
         let paths = self.kernels.each().map(|kernel| kernel.path.display().to_string()).collect();
+        let GuestMemory { each, datasets } = self.guest_memory();
         let mut facts = Facts::from([
             fact("lab.kernel", join(paths)),
             fact("lab.kernel_release", self.kernels.releases()),
-            fact("lab.memory", join(self.memories().iter().map(u64::to_string).collect())),
-            fact("lab.memory_of_datasets", self.room(None, 1.0).staged.to_string()),
+            fact("lab.memory", join(each.iter().map(u64::to_string).collect())),
+            fact("lab.memory_of_datasets", datasets.to_string()),
             fact("lab.walls", format!("{:?}", self.walls)),
         ]);
         if self.side_by_side().is_none() {
@@ -241,12 +247,14 @@ impl Guests {
         facts
     }
 
-    pub(super) fn obstacle(&self, candidate: &Candidate) -> Option<Obstacle> {
+    pub(super) fn obstacle(&self, candidate: &Candidate) -> Option<Reason> {
         let lacks = || {
             let (wanted, there) = (self.memory(candidate), memory(&Root::default()).ok()?.total);
-            (wanted > there).then(|| Obstacle {
-                reason: format!("its guest's memory, {} MiB, is more than this machine has", wanted >> 20),
-                hint: "give it less: `memory`, or smaller datasets (--scale)".to_owned(),
+            (wanted > there).then(|| {
+                Reason::new(
+                    format!("its guest's memory, {} MiB, is more than this machine has", wanted >> 20),
+                    "give it less: `memory`, or smaller datasets (--scale)",
+                )
             })
         };
         self.kernel(candidate).modules(candidate).err().or_else(|| missing_tools(candidate)).or_else(lacks)
@@ -278,7 +286,8 @@ impl Guests {
         let (kernel, room) = (self.kernel(&spec.candidate), self.room(Some(&spec.candidate), factors.0));
         let modelled = self.modelled(&spec.candidate).map(|modelled| modelled.of_size(factors.1));
         if let (Some(drawn), Some(modelled)) = (&spec.drawn, &modelled) {
-            watch(Event::Facts { facts: drawn_facts(drawn, room.memory, modelled.size) });
+            let facts = drawn_facts(drawn, room.memory, modelled.size);
+            watch(Event::Facts { facts, learnt: Learnt::default() });
         }
         let guest_disk = |path: &str| TrialDevice::Guest { path: PathBuf::from(path) };
         let (on_disk, staging) = match room.on_disk {

@@ -12,6 +12,7 @@ use crate::host::procfs::memory;
 use crate::host::root::Root;
 use crate::host::secrets::Secrets;
 use crate::plan::StagingChoice;
+use crate::reason::Reason;
 use crate::trial::{Assignment, Bench, STAGED, Staging, TrialDevice, TrialSpec, staging_cell};
 
 use super::LabError;
@@ -63,8 +64,12 @@ impl Held {
         drop(input);
         let status = child.wait()?;
         if said.trim_end() != STAGED || !status.success() {
-            let reason = if said.is_empty() { format!("it ended with {status}") } else { said };
-            return Err(LabError::Staging(reason.trim_end().to_owned()));
+            let said = said.trim_end();
+            let told = serde_json::from_str(said).ok();
+            return Err(LabError::Staging(told.unwrap_or_else(|| match said {
+                "" => Reason::plain(format!("it ended with {status}")),
+                said => Reason::plain(said),
+            })));
         }
         Ok(Held { namespace: namespace?.into(), on_disk: disk.map(|_| folder.to_owned()) })
     }

@@ -7,6 +7,7 @@ use crate::host::cell::{Cell, Devices, Powers, Walls};
 use crate::host::program::{Program, ProgramError, succeeded};
 use crate::host::secrets::Secrets;
 use crate::kernel::{is_release, way_out};
+use crate::reason::Hinted;
 
 use super::hidden::hidden_but_for;
 
@@ -18,8 +19,19 @@ pub enum KernelError {
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// It runs, but does not say what a User-Mode-Linux kernel says.
-    #[error("`{}` does not answer `{question}` as a User-Mode-Linux kernel does\nhint: build one with `make ARCH=um`, or install the package user-mode-linux", path.display())]
+    #[error("`{}` does not answer `{question}` as a User-Mode-Linux kernel does", path.display())]
     Strange { path: PathBuf, question: &'static str },
+}
+
+impl Hinted for KernelError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            KernelError::Strange { .. } => {
+                "build one with `make ARCH=um`, or install the package user-mode-linux".to_owned()
+            }
+            KernelError::Program(error) => return error.hint(),
+        })
+    }
 }
 
 #[derive(Debug, Clone)]

@@ -9,11 +9,12 @@ use crate::host::root::Root;
 use crate::kernel::Cache;
 use crate::layer::{SCHEDULERS, Scheduler, find_scheduler};
 use crate::plan::{Candidate, Plan};
+use crate::reason::Reason;
 use crate::trial::Modules;
 
+use super::LabError;
 use super::kernel::{Kernel, Provision, fits_amx};
 use super::scheduler_obstacle::scheduler_obstacle;
-use super::{LabError, Obstacle};
 
 /// The kernel's name where a distribution packages it.
 const PROGRAM: &str = "linux.uml";
@@ -94,10 +95,12 @@ impl Kernel {
     }
 
     /// The modules a candidate needs, or what this kernel lacks for it.
-    pub(super) fn modules(&self, candidate: &Candidate) -> Result<Vec<String>, Obstacle> {
-        let lacks = |symbol: &str| Obstacle {
-            reason: format!("the kernel {} ({}) has no {symbol}", self.path.display(), self.release),
-            hint: (self.way_out)(symbol),
+    pub(super) fn modules(&self, candidate: &Candidate) -> Result<Vec<String>, Reason> {
+        let lacks = |symbol: &str| {
+            Reason::new(
+                format!("the kernel {} ({}) has no {symbol}", self.path.display(), self.release),
+                (self.way_out)(symbol),
+            )
         };
         let mut names = Vec::new();
         if let Some(filesystem) = crate::filesystem::find(&candidate.filesystem) {
@@ -129,7 +132,7 @@ impl Kernel {
     }
 
     /// The module of an I/O scheduler, where it is one; or which schedulers there are.
-    fn scheduler_module(&self, wanted: &str) -> Result<Option<String>, Obstacle> {
+    fn scheduler_module(&self, wanted: &str) -> Result<Option<String>, Reason> {
         let provision = |scheduler: &Scheduler| {
             scheduler.driver.map_or(Provision::Builtin, |(symbol, _)| self.provides(symbol))
         };

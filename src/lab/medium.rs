@@ -12,6 +12,7 @@ use crate::host::image::{self, ImageError};
 use crate::host::root::Root;
 use crate::journal::{Caution, Facts, TrialId};
 use crate::plan::DeviceSource;
+use crate::reason::Hinted;
 
 const IN_FOLDERS: &str = "in folders nothing is made, mounted or checked, and what their devices were asked for and how much space is \
     taken cannot be told from what others do there; durable is when syncfs returned, which waits for others' data there, too";
@@ -87,17 +88,27 @@ pub enum Way {
     Folder,
 }
 
-/// What a lab lacks that cannot attach it so, and what to do about it.
+/// What a lab lacks that cannot attach it so.
 impl fmt::Display for Way {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Way::File => "scratch images\nhint: name a device: --device PATH",
-            Way::Device => "devices of this machine\nhint: name a scratch image: --device image:SIZE",
-            Way::Socket => {
-                "modelled devices\nhint: take `--lab uml`, which has them; or name another device: --device image:SIZE"
-            }
-            Way::Folder => "folders of this machine\nhint: take `--lab native`, which has them",
+            Way::File => "scratch images",
+            Way::Device => "devices of this machine",
+            Way::Socket => "modelled devices",
+            Way::Folder => "folders of this machine",
         })
+    }
+}
+
+impl Hinted for Way {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Way::File => "name a device: --device PATH",
+            Way::Device => "name a scratch image: --device image:SIZE",
+            Way::Socket => "take `--lab uml`, which has them; or name another device: --device image:SIZE",
+            Way::Folder => "take `--lab native`, which has them",
+        };
+        Some(hint.to_owned())
     }
 }
 
@@ -140,8 +151,8 @@ pub enum MediumError {
     Io(#[from] std::io::Error),
 }
 
-impl MediumError {
-    pub fn hint(&self) -> Option<String> {
+impl Hinted for MediumError {
+    fn hint(&self) -> Option<String> {
         match self {
             MediumError::Image(error) => error.hint(),
             MediumError::Refused(refusal) => refusal.hint(),

@@ -27,6 +27,7 @@ use std::path::PathBuf;
 use crate::host::cell::CellError;
 use crate::journal::{Event, Facts};
 use crate::plan::Candidate;
+use crate::reason::{Hinted, Reason};
 use crate::trial::TrialSpec;
 
 pub use choose::{Candidacy, Choice, LABS, choose, choose_to_look, every};
@@ -52,7 +53,12 @@ pub trait Lab: Sync {
     fn facts(&self) -> Facts;
 
     /// Why a candidate cannot be tried here, if so.
-    fn obstacle(&self, candidate: &Candidate) -> Option<Obstacle>;
+    fn obstacle(&self, candidate: &Candidate) -> Option<Reason>;
+
+    /// What its guests have of memory; none where trials have this machine's.
+    fn memory(&self) -> Option<GuestMemory> {
+        None
+    }
 
     /// The command line that starts a trial.
     fn command_line(&self) -> Vec<String>;
@@ -77,6 +83,15 @@ pub trait Lab: Sync {
     ) -> Result<TrialEnd, LabError>;
 }
 
+/// In bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuestMemory {
+    /// Of each size of guest, the smallest first.
+    pub each: Vec<u64>,
+    /// What datasets take of it.
+    pub datasets: u64,
+}
+
 /// What a lab is wanted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Intent {
@@ -85,78 +100,57 @@ pub enum Intent {
     Look,
 }
 
-/// Why a candidate cannot be tried in a lab, and the way out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Obstacle {
-    pub reason: String,
-    pub hint: String,
-}
-
 /// A lab cannot be used, or a trial could not be started in it.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    #[error(
-        "the native lab formats and mounts, which only root may\nhint: run it with sudo, or take `--lab uml`, which needs no root"
-    )]
+    #[error("the native lab formats and mounts, which only root may")]
     NotRoot,
-    #[error(
-        "this machine lets not even root make PID and mount namespaces (a container?)\nhint: `--lab uml` can do without"
-    )]
+    #[error("this machine lets not even root make PID and mount namespaces (a container?)")]
     NoNamespaces,
     #[error(
-        "this machine lets no ordinary user make namespaces, in which what phases do is kept to its folder\nhint: run it with sudo, or ask for user namespaces (`sysctl kernel.unprivileged_userns_clone user.max_user_namespaces`)"
+        "this machine lets no ordinary user make namespaces, in which what phases do is kept to its folder"
     )]
     NoUserNamespaces,
     #[error(transparent)]
     Folder(#[from] crate::host::own_folder::FolderError),
-    #[error(
-        "there is no User-Mode-Linux kernel here (linux.uml)\nhint: `fsverdict kernel build` makes one, for simulated time too; or install the package user-mode-linux (Debian, Ubuntu), or name one you built: `kernel = \"/path/to/linux\"` in the plan"
-    )]
+    #[error("there is no User-Mode-Linux kernel here (linux.uml)")]
     NoKernel,
-    #[error(
-        "the kernel {} ({release}) does not start on this machine's processors: they have AMX, which it does not know\nhint: `fsverdict kernel build` makes one that does, and is taken from then on", path.display()
-    )]
+    #[error("the kernel {} ({release}) does not start on this machine's processors: they have AMX, which it does not know", path.display())]
     UnknownProcessor { path: PathBuf, release: String },
     #[error(
-        "{asked} trials cannot be tried side by side: they are timed by this machine's clock, and each would slow down the others\nhint: leave --jobs out; in simulated time (a modelled device in the lab uml) nothing can disturb them"
+        "{asked} trials cannot be tried side by side: they are timed by this machine's clock, and each would slow down the others"
     )]
     OneByOne { asked: usize },
     #[error(
-        "{asked} trials cannot be tried side by side here: each takes a processor and a guest's memory, and there is room for {room}\nhint: --jobs {room}, or leave it out"
+        "{asked} trials cannot be tried side by side here: each takes a processor and a guest's memory, and there is room for {room}"
     )]
     TooManyJobs { asked: usize, room: usize },
-    #[error("the kernel {} was built without {symbol}, which a guest needs\nhint: build it with {symbol}=y", path.display())]
+    #[error("the kernel {} was built without {symbol}, which a guest needs", path.display())]
     LacksSymbol { path: PathBuf, symbol: &'static str },
-    #[error(
-        "the phase `{0}` wants this machine's network, which no guest has any of\nhint: `--lab native` (as root); or take `network = true` out: its own loopback every phase has"
-    )]
+    #[error("the phase `{0}` wants this machine's network, which no guest has any of")]
     NoNetwork(String),
-    #[error("the kernel {} cannot be given simulated time: it was built without {symbol}\nhint: `fsverdict kernel build` makes one that can", path.display())]
+    #[error("the kernel {} cannot be given simulated time: it was built without {symbol}", path.display())]
     NoSimulatedTime { path: PathBuf, symbol: &'static str },
-    #[error(
-        "the goal is `{0}`, and in simulated time computing takes none: it is not measured\nhint: `--lab native`, or clock = \"real\" in the plan, measures it; the metric `durable` is what simulated time is for"
-    )]
+    #[error("the goal is `{0}`, and in simulated time computing takes none: it is not measured")]
     FreeGoal(String),
     #[error(transparent)]
     Cache(#[from] crate::kernel::KernelBuildError),
-    #[error("the path of this program has a blank or a quotation mark in it, which a kernel command line cannot carry: {}\nhint: install it in another folder", .0.display())]
+    #[error("the path of this program has a blank or a quotation mark in it, which a kernel command line cannot carry: {}", .0.display())]
     PathOfProgram(PathBuf),
     #[error("the lab {lab} has no {wanted}")]
     NoWay { lab: &'static str, wanted: Way },
     #[error(transparent)]
     Kernel(#[from] crate::lab::kernel::KernelError),
-    #[error(
-        "there is no QEMU here (qemu-system-x86_64)\nhint: install qemu-system-x86 (Debian, Ubuntu, Fedora, Arch) or qemu-x86 (openSUSE); or take `--lab uml`, which needs none"
-    )]
+    #[error("there is no QEMU here (qemu-system-x86_64)")]
     NoQemu,
-    #[error("the lab vm knows PCs only, and this machine is {0}\nhint: --lab uml, or --lab native")]
+    #[error("the lab vm knows PCs only, and this machine is {0}")]
     NoVirtualMachine(&'static str),
     #[error(transparent)]
     KernelFile(#[from] crate::lab::vm::KernelFileError),
     #[error(transparent)]
     Program(#[from] crate::host::program::ProgramError),
-    #[error("cannot stage the datasets: {0}")]
-    Staging(String),
+    #[error("cannot stage the datasets: {}", .0.what)]
+    Staging(Reason),
     #[error(transparent)]
     Cell(#[from] CellError),
     /// The scratch image could not be made, or the device not be opened.
@@ -164,14 +158,58 @@ pub enum LabError {
     Disk(#[from] medium::MediumError),
     #[error("cannot start the trial: {0}")]
     Io(#[from] std::io::Error),
+    #[error("cannot start the trial: {}", .0.what)]
+    NotStarted(Reason),
     #[error("{0}")]
     Host(String),
-    /// With what to do.
-    #[error("a trial was given up for this machine's sake, which says nothing about its candidate: {0}")]
-    Machine(String),
+    #[error("{}", .0.what)]
+    Given(Reason),
+    #[error("a trial was given up for this machine's sake, which says nothing about its candidate: {}", .0.what)]
+    Machine(Reason),
 }
 
-fn missing_tools(candidate: &Candidate) -> Option<Obstacle> {
+impl Hinted for LabError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            LabError::NotRoot => "run it with sudo, or take `--lab uml`, which needs no root".to_owned(),
+            LabError::NoNamespaces => "`--lab uml` can do without".to_owned(),
+            LabError::NoUserNamespaces => "run it with sudo, or ask for user namespaces (`sysctl kernel.unprivileged_userns_clone user.max_user_namespaces`)".to_owned(),
+            LabError::NoKernel => "`fsverdict kernel build` makes one, for simulated time too; or install the package user-mode-linux (Debian, Ubuntu), or name one you built: `kernel = \"/path/to/linux\"` in the plan".to_owned(),
+            LabError::UnknownProcessor { .. } => "`fsverdict kernel build` makes one that does, and is taken from then on".to_owned(),
+            LabError::OneByOne { .. } => "leave --jobs out; in simulated time (a modelled device in the lab uml) nothing can disturb them".to_owned(),
+            LabError::TooManyJobs { room, .. } => format!("--jobs {room}, or leave it out"),
+            LabError::LacksSymbol { symbol, .. } => format!("build it with {symbol}=y"),
+            LabError::NoNetwork(_) => "`--lab native` (as root); or take `network = true` out: its own loopback every phase has".to_owned(),
+            LabError::NoSimulatedTime { .. } => "`fsverdict kernel build` makes one that can".to_owned(),
+            LabError::FreeGoal(_) => "`--lab native`, or clock = \"real\" in the plan, measures it; the metric `durable` is what simulated time is for".to_owned(),
+            LabError::PathOfProgram(_) => "install it in another folder".to_owned(),
+            LabError::NoQemu => "install qemu-system-x86 (Debian, Ubuntu, Fedora, Arch) or qemu-x86 (openSUSE); or take `--lab uml`, which needs none".to_owned(),
+            LabError::NoVirtualMachine(_) => "--lab uml, or --lab native".to_owned(),
+            LabError::NoWay { wanted, .. } => return wanted.hint(),
+            LabError::Cache(error) => return error.hint(),
+            LabError::Kernel(error) => return error.hint(),
+            LabError::KernelFile(error) => return error.hint(),
+            LabError::Program(error) => return error.hint(),
+            LabError::Staging(reason) | LabError::Machine(reason) | LabError::NotStarted(reason) | LabError::Given(reason) => {
+                return reason.hint();
+            }
+            LabError::Folder(_)
+            | LabError::Disk(_)
+            | LabError::Cell(_)
+            | LabError::Io(_)
+            | LabError::Host(_) => return None,
+        })
+    }
+
+    fn reason(&self) -> Reason {
+        match self {
+            LabError::Given(reason) => reason.clone(),
+            other => Reason::new(other, other.hint().unwrap_or_default()),
+        }
+    }
+}
+
+fn missing_tools(candidate: &Candidate) -> Option<Reason> {
     let filesystem = crate::filesystem::find(&candidate.filesystem)
         .into_iter()
         .flat_map(crate::filesystem::Filesystem::tools);
@@ -182,7 +220,7 @@ fn missing_tools(candidate: &Candidate) -> Option<Obstacle> {
         .collect();
     missing.first()?;
     let programs = missing.iter().map(|tool| tool.program).collect::<Vec<_>>().join(", ");
-    Some(Obstacle { reason: format!("not installed: {programs}"), hint: how_to_install(&missing) })
+    Some(Reason::new(format!("not installed: {programs}"), how_to_install(&missing)))
 }
 
 /// One command for all that the distribution has, and for the rest where to find it.

@@ -10,9 +10,10 @@ use crate::host::cell::Walls;
 use crate::host::limits::HINT;
 use crate::host::placement::{Pinned, Placement};
 use crate::host::program::locate;
-use crate::journal::{Caution, Complaint, Event, Status, TrialId};
+use crate::journal::{Caution, Event, Learnt, Status, TrialId};
 
 use crate::plan::ClockChoice;
+use crate::reason::{Hinted, Reason};
 
 use super::drive::TrialEnd;
 use super::kernel::{Kernel, Provision};
@@ -91,7 +92,7 @@ impl Modelled<'_> {
     }
 
     fn found(&self) -> Result<Model, LabError> {
-        Model::find(self.model).map_err(|error| LabError::Host(error.to_string()))
+        Model::find(self.model).map_err(|error| LabError::Given(error.reason()))
     }
 
     /// The model's name and version, for people.
@@ -102,7 +103,7 @@ impl Modelled<'_> {
 
     /// The device of a trial, as it is before the first request.
     pub(super) fn device(&self, trial: &TrialId) -> Result<Device, LabError> {
-        let failed = |error: crate::device::ModelError| LabError::Host(error.to_string());
+        let failed = |error: crate::device::ModelError| LabError::Given(error.reason());
         Device::new(&self.found()?, self.size, self.seed(trial)).map_err(failed)
     }
 
@@ -196,20 +197,21 @@ pub(super) fn close(
             return Ok(TrialEnd {
                 killed: true,
                 unheard: end.unheard || at.is_none() && matches!(error, EndpointError::Killed { .. }),
-                ..failed(&end, Complaint::plain(format!("the device's process: {error}")))
+                ..failed(&end, Reason::plain(format!("the device's process: {error}")))
             });
         }
     };
     let at = at.unwrap_or("before its first step");
-    if let (Some(Complaint { reason, hint }), true) = (&report.trouble, report.of_machine) {
+    if let (Some(Reason { what, hint, .. }), true) = (&report.trouble, report.of_machine) {
         let hint = if hint.is_empty() { HINT } else { hint };
-        return Err(LabError::Machine(format!("{reason} ({at})\nhint: {hint}")));
+        return Err(LabError::Machine(Reason::new(format!("{what} ({at})"), hint)));
     }
     // Whatever its device says of a guest that was ended before it asked for anything follows from that.
     if end.unheard {
         return Ok(end);
     }
-    watch(Event::Facts { facts: facts(&report) });
+    let device_seconds = seconds(&report);
+    watch(Event::Facts { facts: facts(&report), learnt: Learnt { device_seconds, ..Learnt::default() } });
     match trace.map(|trace| spans.observations(&trace, device)) {
         Some(Ok(observations)) => observations.into_iter().for_each(&mut *watch),
         Some(Err(error)) => {
@@ -219,20 +221,18 @@ pub(super) fn close(
         None => {}
     }
     if let (Some(late), false) = (&report.late, timed) {
-        watch(Event::Caution(Caution { phase: String::new(), text: late.reason.clone() }));
+        watch(Event::Caution(Caution { phase: String::new(), text: late.what.clone() }));
     }
     Ok(match report.trouble.or(report.late.filter(|_| timed)) {
-        Some(Complaint { reason, hint }) => {
-            failed(&end, Complaint { reason: format!("{reason} ({at})"), hint })
-        }
+        Some(Reason { what, hint, .. }) => failed(&end, Reason::new(format!("{what} ({at})"), hint)),
         None => TrialEnd { stopped: end.stopped && report.lateness_ns.is_some(), ..end },
     })
 }
 
 /// Failed for what the device's process says, and what was known before: a kernel's last words say why it asked for nothing
 /// more.
-fn failed(end: &TrialEnd, complaint: Complaint) -> TrialEnd {
-    let Complaint { mut reason, hint } = complaint;
+fn failed(end: &TrialEnd, why: Reason) -> TrialEnd {
+    let Reason { what: mut reason, hint, .. } = why;
     if !end.reason.is_empty() {
         reason = format!("{reason}\n{}", end.reason);
     }
@@ -245,6 +245,12 @@ fn failed(end: &TrialEnd, complaint: Complaint) -> TrialEnd {
         wall: end.wall,
         unheard: end.unheard,
     }
+}
+
+/// What the trial took on its device, in simulated time, to the microsecond.
+fn seconds(report: &EndpointReport) -> Option<f64> {
+    let is_real = report.lateness_ns.is_some() && report.lateness_share.is_some();
+    (!is_real).then(|| (report.simulated_ns as f64 / 1e3).round() / 1e6)
 }
 
 fn facts(report: &EndpointReport) -> crate::journal::Facts {

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use crate::host::borrowed_scheduler;
 use crate::host::cell::{Walls, inherit, possible_walls};
-use crate::host::own_folder::{FolderError, OwnFolder, usable};
+use crate::host::own_folder::{OwnFolder, usable};
 use crate::host::procfs::known_filesystems;
 use crate::host::root::Root;
 use crate::host::secrets::Secrets;
@@ -16,6 +16,7 @@ use crate::journal::{Caution, Event};
 use crate::layer::find_scheduler;
 use crate::measure::{IDLE_WINDOW, idle_load};
 use crate::plan::{Candidate, DeviceSource, Plan, StagingChoice, folder_room};
+use crate::reason::{Hinted, Reason};
 use crate::trial::{Assignment, Bench, Staging, TrialDevice, TrialSpec, agent_cell, bytes_to_stage};
 
 use super::drive::{Stops, TrialEnd, drive};
@@ -23,7 +24,7 @@ use super::held::Held;
 use super::hidden::hidden_from;
 use super::medium::{Attachment, Way};
 use super::scheduler_obstacle::scheduler_obstacle;
-use super::{Lab, LabError, Medium, Obstacle, Watch, missing_tools};
+use super::{Lab, LabError, Medium, Watch, missing_tools};
 
 /// This machine's kernel.
 #[derive(Debug)]
@@ -100,7 +101,7 @@ impl Native {
     }
 
     /// A scheduler that this device cannot be set to. One that cannot be asked for yet is for the trial to find out.
-    fn scheduler_obstacle(&self, wanted: &str) -> Option<Obstacle> {
+    fn scheduler_obstacle(&self, wanted: &str) -> Option<Reason> {
         let offered = Schedulers::of(&Root::default(), &self.device).ok()??.available;
         // The kernel loads a module when the scheduler is set.
         let module = find_scheduler(wanted).and_then(|scheduler| scheduler.driver);
@@ -143,23 +144,18 @@ impl Lab for Native {
         crate::journal::Facts::new()
     }
 
-    fn obstacle(&self, candidate: &Candidate) -> Option<Obstacle> {
+    fn obstacle(&self, candidate: &Candidate) -> Option<Reason> {
         if let Some(folder) = &candidate.path {
-            let obstacle = |error: FolderError| Obstacle { reason: error.to_string(), hint: error.hint() };
-            return usable(folder, self.room).err().map(obstacle);
+            return usable(folder, self.room).err().map(|error| error.reason());
         }
         let sandbox = "the uml lab may have it: --lab uml";
         if !self.has_driver(&candidate.filesystem) {
-            return Some(Obstacle {
-                reason: format!("this kernel has no driver for {}", candidate.filesystem),
-                hint: sandbox.to_owned(),
-            });
+            let lacking = format!("this kernel has no driver for {}", candidate.filesystem);
+            return Some(Reason::new(lacking, sandbox));
         }
-        if candidate.encryption != "none" && !has_device_mapper() && !loadable("dm-crypt") {
-            return Some(Obstacle {
-                reason: format!("this kernel has no device mapper, which {} needs", candidate.encryption),
-                hint: sandbox.to_owned(),
-            });
+        if candidate.is_encrypted() && !has_device_mapper() && !loadable("dm-crypt") {
+            let lacking = format!("this kernel has no device mapper, which {} needs", candidate.encryption);
+            return Some(Reason::new(lacking, sandbox));
         }
         let scheduler = candidate.scheduler.as_deref().and_then(|wanted| self.scheduler_obstacle(wanted));
         scheduler.or_else(|| missing_tools(candidate))

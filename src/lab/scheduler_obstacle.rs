@@ -1,23 +1,23 @@
 //! Is the I/O scheduler a candidate asks for to be had in a lab? Learned before its first trial.
 
-use super::Obstacle;
+use crate::reason::Reason;
 
 /// Schedulers of kernels before 5.0, and what took their place.
 const FORMER: [(&str, &str); 3] = [("cfq", "bfq"), ("deadline", "mq-deadline"), ("noop", "none")];
 
 /// The obstacle of a scheduler that is not among those offered to `whom`.
-pub(super) fn scheduler_obstacle(wanted: &str, whom: &str, offered: &[String]) -> Option<Obstacle> {
+pub(super) fn scheduler_obstacle(wanted: &str, whom: &str, offered: &[String]) -> Option<Reason> {
     if offered.iter().any(|name| name == wanted) {
         return None;
     }
     let successor = FORMER.iter().find(|(former, _)| *former == wanted).map(|(_, successor)| *successor);
-    Some(Obstacle {
-        reason: format!("{whom} has no I/O scheduler `{wanted}`: it offers {}", offered.join(", ")),
-        hint: match successor {
-            Some(successor) => format!("kernels before 5.0 had it; what took its place is `{successor}`"),
-            None => "take one of those, or load the module of the other".to_owned(),
-        },
-    })
+    Some(Reason::new(
+        format!("{whom} has no I/O scheduler `{wanted}`: it offers {}", offered.join(", ")),
+        successor.map_or_else(
+            || "take one of those, or load the module of the other".to_owned(),
+            |successor| format!("kernels before 5.0 had it; what took its place is `{successor}`"),
+        ),
+    ))
 }
 
 #[cfg(test)]
@@ -29,7 +29,7 @@ mod tests {
         let offered = ["none".to_owned(), "mq-deadline".to_owned()];
         assert_eq!(scheduler_obstacle("mq-deadline", "loop0", &offered), None);
         let shown = scheduler_obstacle("bfq", "loop0", &offered).unwrap();
-        assert_eq!(shown.reason, "loop0 has no I/O scheduler `bfq`: it offers none, mq-deadline");
+        assert_eq!(shown.what, "loop0 has no I/O scheduler `bfq`: it offers none, mq-deadline");
         let shown = scheduler_obstacle("cfq", "loop0", &offered).unwrap();
         assert!(shown.hint.ends_with("`bfq`"), "{}", shown.hint);
     }

@@ -12,6 +12,7 @@ use crate::endpoint::Clock;
 use crate::host::cell::{Devices, Walls, possible_walls};
 use crate::journal::{Facts, TrialId};
 use crate::plan::{Candidate, CircumstancesChoice, Plan};
+use crate::reason::Reason;
 use crate::trial::TrialSpec;
 
 use super::description::{describe, ubd_disks};
@@ -20,7 +21,7 @@ use super::guests::{Disk, Guests, Habits, Handover, MEMORY_FOLDER, Start};
 use super::kernel::Kernel;
 use super::kernels::{self, Kernels};
 use super::modelled::{self, DESCRIPTION, LENT_DESCRIPTORS};
-use super::{Lab, LabError, Medium, Obstacle, Watch};
+use super::{GuestMemory, Lab, LabError, Medium, Watch};
 
 /// Where a guest's cell shows this program.
 const FIRST_PROGRAM: &str = "/dev/shm/fsverdict";
@@ -142,8 +143,12 @@ impl Lab for Uml {
         self.0.facts()
     }
 
-    fn obstacle(&self, candidate: &Candidate) -> Option<Obstacle> {
+    fn obstacle(&self, candidate: &Candidate) -> Option<Reason> {
         self.0.obstacle(candidate)
+    }
+
+    fn memory(&self) -> Option<GuestMemory> {
+        Some(self.0.guest_memory())
     }
 
     fn side_by_side(&self) -> Option<usize> {

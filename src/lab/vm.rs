@@ -26,6 +26,7 @@ use crate::journal::{Caution, Event, Facts};
 use crate::kernel::Cache;
 use crate::plan::Candidate;
 use crate::plan::Plan;
+use crate::reason::Reason;
 use crate::trial::TrialSpec;
 
 use super::drive::TrialEnd;
@@ -34,7 +35,7 @@ use super::hidden::hidden_but_for;
 use super::kernel::{Kernel, kernel_cell};
 use super::kernels::Kernels;
 use super::modelled::DISK;
-use super::{Intent, Lab, LabError, Medium, Obstacle, Watch};
+use super::{GuestMemory, Intent, Lab, LabError, Medium, Watch};
 
 use accelerator::{Accelerator, KVM, remembered};
 pub(super) use enter::{DESCRIPTION, EVENTS, MACHINE, enter_root};
@@ -237,8 +238,12 @@ impl Lab for Vm {
         facts
     }
 
-    fn obstacle(&self, candidate: &Candidate) -> Option<Obstacle> {
+    fn obstacle(&self, candidate: &Candidate) -> Option<Reason> {
         self.guests.obstacle(candidate)
+    }
+
+    fn memory(&self) -> Option<GuestMemory> {
+        Some(self.guests.guest_memory())
     }
 
     fn command_line(&self) -> Vec<String> {

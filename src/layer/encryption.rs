@@ -1,6 +1,7 @@
 //! Encryption below the filesystem: LUKS through cryptsetup and the kernel's dm-crypt.
 
 use crate::filesystem::{Package, Packages, Tool};
+use crate::plan::UNENCRYPTED;
 
 /// One way to encrypt the device below a filesystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +44,7 @@ const MODULES: &[&str] =
 /// Every encryption, `none` first.
 static ENCRYPTIONS: [Encryption; 3] = [
     Encryption {
-        name: "none",
+        name: UNENCRYPTED,
         summary: "The filesystem lies on the device itself.",
         tools: &[],
         config: &[],

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::calibrate::{Found, Grid};
-use crate::journal::{Event, Status};
+use crate::journal::{Event, Found, Grid, Status};
 use crate::lab::choose;
 use crate::plan::Plan;
-use crate::trial::{TrialSpec, calibration};
+use crate::reason::Reason;
+use crate::trial::TrialSpec;
 
 use super::claim::Permission;
 use super::error::SessionError;
@@ -21,20 +21,19 @@ pub fn measure_device(plan: &Plan, grid: Grid, permission: &Permission<'_>) -> R
     let medium = permission.claim(plan)?;
     let choice = choose(plan)?;
     let failed =
-        |reason: &str| SessionError::Disk(format!("cannot measure {}: {reason}", plan.device.source));
-    let candidate = plan.candidates.first().ok_or_else(|| failed("no candidate"))?.clone();
+        |reason: Reason| SessionError::Disk(reason.after(format!("cannot measure {}: ", plan.device.source)));
+    let candidate = plan.candidates.first().ok_or_else(|| failed(Reason::plain("no candidate")))?.clone();
     let bare = TrialSpec::without_work(candidate, plan.protocol.seed, LIMIT);
     let spec = TrialSpec { calibration: Some(grid), ..bare };
     let mut found = None;
     let mut watch = |event| {
-        if let Event::Facts { facts } = event {
-            found = found.take().or_else(|| calibration(&facts));
+        if let Event::Facts { learnt, .. } = event {
+            found = found.take().or(learnt.calibration);
         }
     };
     let end = choice.lab.run(&spec, &medium, 0, &mut watch)?;
     match found.filter(|_| end.status == Status::Ok) {
         Some(found) => Ok(found),
-        None if end.hint.is_empty() => Err(failed(&end.reason)),
-        None => Err(failed(&format!("{}\nhint: {}", end.reason, end.hint))),
+        None => Err(failed(Reason::new(end.reason, end.hint))),
     }
 }

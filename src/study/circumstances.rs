@@ -14,23 +14,21 @@ use crate::journal::Run;
 use crate::plan::{CircumstancesChoice, Plan};
 use crate::trial::Drawn;
 
-/// The fact in which a run records whether they are drawn.
+/// The fact that shows whether they are drawn.
 pub(super) const CIRCUMSTANCES: &str = "circumstances";
 /// How far memory and size stand from the plan's at most, as a share.
 const REACH: f64 = 0.05;
 /// The longest pause. Journals commit and dirty pages are written every five seconds: more is no other moment.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// For the first record of a run: whether they are drawn.
-pub(super) fn recorded(plan: &Plan, simulated: bool) -> (String, String) {
-    let drawn = simulated && plan.protocol.circumstances == CircumstancesChoice::Drawn;
-    (CIRCUMSTANCES.to_owned(), if drawn { "drawn" } else { "fixed" }.to_owned())
+/// Whether those of a run that begins are drawn.
+pub(super) fn are_drawn(plan: &Plan, simulated: bool) -> bool {
+    simulated && plan.protocol.circumstances == CircumstancesChoice::Drawn
 }
 
 /// Those of a block; `None` where they are the plan's own, as in every run of earlier versions.
 pub(super) fn circumstances(plan: &Plan, run: &Run, block: u32) -> Option<Drawn> {
-    let drawn = run.header.environment.get(CIRCUMSTANCES).is_some_and(|choice| choice == "drawn");
-    drawn.then(|| draw(plan.protocol.seed, block))
+    run.header.beginning.drawn.unwrap_or(false).then(|| draw(plan.protocol.seed, block))
 }
 
 /// The smallest that the device of a run may be, in bytes.

@@ -11,6 +11,7 @@ use crate::host::root::Root;
 use crate::journal::Facts;
 use crate::lab::Medium;
 use crate::plan::{DeviceSource, Plan, image_room};
+use crate::reason::Hinted;
 
 use super::error::SessionError;
 
@@ -29,13 +30,13 @@ impl Permission<'_> {
             DeviceSource::Image(size) => {
                 let room = image_room(plan, size.0);
                 let found = look(plan.device.folder.as_deref(), size.0, room);
-                (Some(size.0), found.err().map(|error| with_hint(&error, error.hint())))
+                (Some(size.0), found.err().map(refused))
             }
             DeviceSource::Path(path) => match examine(&Root::default(), path, smallest(plan), self.erase) {
                 Ok(cleared) => (Some(cleared.device().size), None),
                 Err(refusal) => {
                     let device = BlockDevice::inspect(&Root::default(), path);
-                    (device.ok().map(|device| device.size), Some(with_hint(&refusal, refusal.hint())))
+                    (device.ok().map(|device| device.size), Some(refused(refusal)))
                 }
             },
             DeviceSource::Folders => (None, None),
@@ -45,14 +46,12 @@ impl Permission<'_> {
 
     /// The medium for this plan.
     pub(super) fn claim(&self, plan: &Plan) -> Result<Medium, SessionError> {
-        let refused = |refusal: Refusal| with_hint(&refusal, refusal.hint());
         match &plan.device.source {
             DeviceSource::Image(size) => {
-                let folder = scratch_folder(plan.device.folder.as_deref())
-                    .map_err(|error| with_hint(&error, error.hint()))?;
+                let folder = scratch_folder(plan.device.folder.as_deref()).map_err(refused)?;
                 // Found out now, not in the first trial: is there room, and may we write there?
                 let room = image_room(plan, size.0);
-                create(&folder, size.0, room).map_err(|error| with_hint(&error, error.hint()))?;
+                create(&folder, size.0, room).map_err(refused)?;
                 Ok(Medium::Image { folder, size: size.0, room })
             }
             DeviceSource::Model { size, .. } => {
@@ -60,12 +59,11 @@ impl Permission<'_> {
                 for name in &models {
                     Model::find(name)
                         .and_then(|model| Device::new(&model, size.0, 0).map(drop))
-                        .map_err(|error| SessionError::Disk(error.to_string()))?;
+                        .map_err(refused)?;
                 }
-                let folder = scratch_folder(plan.device.folder.as_deref())
-                    .map_err(|error| with_hint(&error, error.hint()))?;
+                let folder = scratch_folder(plan.device.folder.as_deref()).map_err(refused)?;
                 // As of an image: found out now.
-                create_store(&folder).map_err(|error| with_hint(&error, error.hint()))?;
+                create_store(&folder).map_err(refused)?;
                 Ok(Medium::Modelled { model: models.join(", "), size: size.0, folder, traces: None })
             }
             DeviceSource::Folders => Ok(Medium::Folders { facts: folders(plan) }),
@@ -108,9 +106,8 @@ fn cleared(path: &Path, needed: u64, erase: Option<&str>) -> Result<Medium, Refu
     Ok(Medium::Device { ticket, hold: hold.into(), cautions, facts })
 }
 
-fn with_hint(error: &dyn std::error::Error, hint: Option<String>) -> SessionError {
-    let hint = hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-    SessionError::Disk(format!("{error}{hint}"))
+fn refused(error: impl Hinted) -> SessionError {
+    SessionError::Disk(error.reason())
 }
 
 /// What the most demanding filesystem of the plan needs, in bytes.

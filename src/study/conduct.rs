@@ -1,8 +1,9 @@
 //! The loop over blocks.
 
 use crate::journal::{Caution, Ending, Event, OpenJournal, TrialId};
-use crate::lab::{Lab, Medium, Obstacle};
+use crate::lab::{Lab, Medium};
 use crate::plan::Plan;
+use crate::reason::Reason;
 
 use super::conclusion::{Conclusion, next_to_try, still_in};
 use super::disturbance::broken_rule;
@@ -27,7 +28,7 @@ pub struct Study<'a> {
     /// How many trials are under way at once; one where a watcher looks on.
     pub jobs: usize,
     /// Candidates that were found out beforehand not to be tried, by name.
-    pub refused: Vec<(String, Obstacle)>,
+    pub refused: Vec<(String, Reason)>,
 }
 
 impl Study<'_> {
@@ -153,7 +154,7 @@ impl Study<'_> {
             let known =
                 self.refused.iter().find(|(name, _)| *name == candidate.name).map(|(_, one)| one.clone());
             let obstacle = obstacle(self.plan, self.lab, candidate, self.medium.size()).or(known);
-            if let Some(Obstacle { reason, hint }) = obstacle {
+            if let Some(Reason { what: reason, hint, .. }) = obstacle {
                 let candidate = candidate.name.clone();
                 self.report(None, Event::CandidateSkipped { candidate, reason, hint })?;
             }

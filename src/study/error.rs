@@ -5,37 +5,59 @@ use std::path::PathBuf;
 use crate::host::limits::LimitError;
 use crate::journal::JournalError;
 use crate::lab::LabError;
+use crate::reason::{Hinted, Reason};
 
 use super::folder::RunFolderError;
 
 /// A run cannot be begun or carried on.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    #[error("cannot read the folder {} of dataset `{dataset}`: {source}\nhint: name another with --set dataset.{dataset}.path=/some/folder", path.display())]
+    #[error("cannot read the folder {} of dataset `{dataset}`: {source}", path.display())]
     Dataset { dataset: String, path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Lab(#[from] LabError),
-    /// The device may not be erased, or the image not be made; with what to do.
-    #[error("{0}")]
-    Disk(String),
+    /// The device may not be erased, or the image not be made.
+    #[error("{}", .0.what)]
+    Disk(Reason),
     #[error(transparent)]
     Folder(#[from] RunFolderError),
     #[error(transparent)]
     Limits(#[from] LimitError),
     #[error(transparent)]
     Journal(#[from] JournalError),
-    #[error("this run has not ended: it goes on by itself as it was planned\nhint: leave --more out")]
+    #[error("this run has not ended: it goes on by itself as it was planned")]
     NotEnded,
-    #[error(
-        "no two candidates of this run are left that more blocks could compare\nhint: `fsverdict report` shows what they showed"
-    )]
+    #[error("no two candidates of this run are left that more blocks could compare")]
     NobodyLeft,
-    #[error(
-        "this run is done by several sites, a block at a time\nhint: `fsverdict block RUN --site NAME --block N` does the next, `fsverdict merge RUN` shows the whole"
-    )]
+    #[error("this run is done by several sites, a block at a time")]
     Merged,
     #[error("this run was made in the lab `{0}`, which this version does not have")]
     UnknownLab(String),
-    #[error("this run cannot be carried on:\n  {}\nhint: put that back as it was, or begin a new run (`fsverdict run`); `fsverdict report` shows what was measured", .0.join("\n  "))]
+    #[error("this run cannot be carried on:\n  {}", .0.join("\n  "))]
     Changed(Vec<String>),
+}
+
+impl Hinted for SessionError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            SessionError::Dataset { dataset, .. } => format!("name another with --set dataset.{dataset}.path=/some/folder"),
+            SessionError::NotEnded => "leave --more out".to_owned(),
+            SessionError::NobodyLeft => "`fsverdict report` shows what they showed".to_owned(),
+            SessionError::Merged => "`fsverdict block RUN --site NAME --block N` does the next, `fsverdict merge RUN` shows the whole".to_owned(),
+            SessionError::Changed(_) => "put that back as it was, or begin a new run (`fsverdict run`); `fsverdict report` shows what was measured".to_owned(),
+            SessionError::Lab(error) => return error.hint(),
+            SessionError::Disk(reason) => return reason.hint(),
+            SessionError::Folder(error) => return error.hint(),
+            SessionError::Limits(error) => return error.hint(),
+            SessionError::Journal(error) => return error.hint(),
+            SessionError::UnknownLab(_) => return None,
+        })
+    }
+    fn reason(&self) -> Reason {
+        match self {
+            SessionError::Lab(error) => error.reason(),
+            SessionError::Disk(reason) => reason.clone(),
+            other => Reason::new(other, other.hint().unwrap_or_default()),
+        }
+    }
 }

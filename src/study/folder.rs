@@ -8,6 +8,7 @@ use rustix::fs::{CWD, OFlags};
 use crate::host::whole_file;
 use crate::journal::{JournalError, Links, Writer, open_regular};
 use crate::plan::Plan;
+use crate::reason::Hinted;
 
 /// The resolved plan's file name within the folder of a run.
 pub const PLAN_FILE: &str = "plan.json";
@@ -21,13 +22,13 @@ const MOST_OF_A_NAME: u32 = 1000;
 /// The folder of a run cannot be made or read.
 #[derive(Debug, thiserror::Error)]
 pub enum RunFolderError {
-    #[error("cannot make the folder of the run {}: {source}\nhint: name one you may write to with --out DIR", path.display())]
+    #[error("cannot make the folder of the run {}: {source}", path.display())]
     Make { path: PathBuf, source: std::io::Error },
-    #[error("{} already holds a run\nhint: `fsverdict resume {}` carries it on; --out DIR names another folder", .0.display(), .0.display())]
+    #[error("{} already holds a run", .0.display())]
     Taken(PathBuf),
-    #[error("{} is not the folder of a run: {reason}\nhint: `fsverdict run` says where it puts its runs (runs/… by default)", path.display())]
+    #[error("{} is not the folder of a run: {reason}", path.display())]
     NotARun { path: PathBuf, reason: String },
-    #[error("{} is damaged: {reason}\nhint: it was the plan of a run, written before its first trial; a copy made of it earlier puts it right", path.display())]
+    #[error("{} is damaged: {reason}", path.display())]
     Damaged { path: PathBuf, reason: String },
 }
 
@@ -38,6 +39,17 @@ pub enum Wanted<'a> {
     Named(&'a Path),
     /// One of this name, or the first free one after it: nobody named it.
     Unnamed(&'a Path),
+}
+
+impl Hinted for RunFolderError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            RunFolderError::Make { .. } => "name one you may write to with --out DIR".to_owned(),
+            RunFolderError::Taken(it) => format!("`fsverdict resume {}` carries it on; --out DIR names another folder", it.display()),
+            RunFolderError::NotARun { .. } => "`fsverdict run` says where it puts its runs (runs/… by default)".to_owned(),
+            RunFolderError::Damaged { .. } => "it was the plan of a run, written before its first trial; a copy made of it earlier puts it right".to_owned(),
+        })
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,6 @@ use crate::journal::{Event, Facts};
 use crate::lab::Choice;
 use crate::plan::{DeviceSource, Plan};
 
-use super::circumstances::recorded;
 use super::claim::Permission;
 use super::conduct::Study;
 use super::error::SessionError;
@@ -62,8 +61,7 @@ impl OneBlock<'_> {
         let medium = medium.with_traces_in(folder);
         let mut environment = facts(&plan, &choice, &medium);
         environment.extend(self.facts);
-        environment.extend([recorded(&plan, choice.lab.side_by_side().is_some())]);
-        let start = start(self.plan, self.run, &choice, &medium, environment);
+        let start = start(self.plan, self.run, &choice, &medium, environment, None);
         let misfits = (self.misfits)(&start);
         if !misfits.is_empty() {
             return Err(SessionError::Changed(misfits));

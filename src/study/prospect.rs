@@ -1,7 +1,8 @@
 //! What a run would meet, before it begins: the checks that it makes itself, none of which writes to or claims what is not its own.
 
-use crate::lab::{Lab, Obstacle};
+use crate::lab::Lab;
 use crate::plan::{Candidate, Dataset, Plan};
+use crate::reason::Reason;
 
 use super::circumstances::smallest;
 use super::claim::Permission;
@@ -13,7 +14,7 @@ use super::room::shortage;
 #[derive(Debug)]
 pub struct Prospect {
     /// Candidates that could not be tried, by name.
-    pub skipped: Vec<(String, Obstacle)>,
+    pub skipped: Vec<(String, Reason)>,
     /// Why it would not begin at all.
     pub refused: Vec<SessionError>,
     /// Bytes of the device; `None` where it has none, or nobody can tell.
@@ -47,20 +48,20 @@ impl Prospect {
         Prospect { skipped, refused: Vec::new(), size }
     }
 
-    pub fn skips(&self, candidate: &str) -> Option<&Obstacle> {
+    pub fn skips(&self, candidate: &str) -> Option<&Reason> {
         self.skipped.iter().find(|(name, _)| name == candidate).map(|(_, obstacle)| obstacle)
     }
 }
 
 /// Why a candidate cannot be tried in this lab on a device of this many bytes.
-pub(super) fn obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: u64) -> Option<Obstacle> {
+pub(super) fn obstacle(plan: &Plan, lab: &dyn Lab, candidate: &Candidate, size: u64) -> Option<Reason> {
     let short = || shortage(plan, candidate, size);
     // What fits the plan's device may not fit one that is a little smaller.
     let least = smallest(plan, lab.side_by_side().is_some(), size);
     let short_if_drawn = || {
-        let Obstacle { reason, hint } = shortage(plan, candidate, least)?;
-        let reason = format!("{reason} in some blocks, where it is drawn up to 5 % smaller than the plan's");
-        Some(Obstacle { reason, hint: format!("{hint}, or --set protocol.circumstances=fixed") })
+        let Reason { what, hint, .. } = shortage(plan, candidate, least)?;
+        let what = format!("{what} in some blocks, where it is drawn up to 5 % smaller than the plan's");
+        Some(Reason::new(what, format!("{hint}, or --set protocol.circumstances=fixed")))
     };
     lab.obstacle(candidate).or_else(short).or_else(short_if_drawn)
 }

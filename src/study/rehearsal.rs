@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use crate::host::image::scratch_folder;
 use crate::journal::{Event, Status};
-use crate::lab::{Lab, Medium, Obstacle, choose};
-use crate::plan::{Bytes, Candidate, DeviceSource, Plan};
+use crate::lab::{Lab, Medium, choose};
+use crate::plan::{Bytes, Candidate, Circumstances, DeviceSource, Plan};
+use crate::reason::Reason;
 use crate::trial::TrialSpec;
 
 /// As large as an image is at first: of a whole disk some mkfs write tables for minutes.
@@ -33,8 +34,8 @@ pub(super) fn refusals<'a>(
     lab: &dyn Lab,
     size: Option<u64>,
     candidates: impl Iterator<Item = &'a Candidate>,
-) -> Vec<(String, Obstacle)> {
-    let mut known: BTreeMap<Stack<'a>, Option<Obstacle>> = BTreeMap::new();
+) -> Vec<(String, Reason)> {
+    let mut known: BTreeMap<Stack<'a>, Option<Reason>> = BTreeMap::new();
     let mut refused = Vec::new();
     for candidate in candidates {
         if !has_options(candidate) {
@@ -49,7 +50,7 @@ pub(super) fn refusals<'a>(
     refused
 }
 
-fn refusal(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Option<Obstacle> {
+fn refusal(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Option<Reason> {
     let least = crate::layer::least_device(candidate);
     let small = size.min(SMALL.max(least));
     let (step, said) = rehearse(plan, lab, small, candidate)?;
@@ -61,16 +62,27 @@ fn refusal(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Opti
     let filesystem = &candidate.filesystem;
     let page =
         if step == "mkfs" { format!("mkfs.{filesystem}(8)") } else { format!("mount(8), {filesystem}(5)") };
-    Some(Obstacle {
-        reason: format!("its options are refused, as tried on a scratch image: {step}: {}", said.trim()),
-        hint: format!("correct `{step}` of the candidate; {page} has what there is"),
-    })
+    Some(Reason::new(
+        format!("its options are refused, as tried on a scratch image: {step}: {}", said.trim()),
+        format!("correct `{step}` of the candidate; {page} has what there is"),
+    ))
+}
+
+/// The candidate with nothing that does not decide whether its options are taken.
+fn options_alone(candidate: &Candidate) -> Candidate {
+    let Circumstances { kernel, memory, .. } = candidate.under.clone();
+    Candidate {
+        name: candidate.name.clone(),
+        mkfs: candidate.mkfs.clone(),
+        mount: candidate.mount.clone(),
+        under: Circumstances { kernel, memory, ..Circumstances::default() },
+        ..Candidate::plain(&candidate.filesystem)
+    }
 }
 
 /// The step that failed on an image of so many bytes, and what was said.
 fn rehearse(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Option<(String, String)> {
-    let mut candidate = Candidate { encryption: "none".to_owned(), scheduler: None, ..candidate.clone() };
-    candidate.under.model = None;
+    let candidate = options_alone(candidate);
     let mut bare = plan.clone();
     bare.lab = lab.name().parse().ok()?;
     bare.device.source = DeviceSource::Image(Bytes(size));

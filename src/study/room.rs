@@ -3,39 +3,39 @@
 //!
 //! Only certain shortages are told: what phases keep at the same time, and what command lines write, nobody knows.
 
-use crate::filesystem::{Filesystem, Inodes, find};
-use crate::lab::Obstacle;
+use crate::filesystem::{FewInodes, Filesystem, find};
 use crate::plan::{Bytes, Candidate, Dataset, Flow, Needs, Phase, Plan, Work, least_space};
+use crate::reason::Reason;
 
 /// Why a candidate cannot hold the plan's data on a device of this size, if that is certain.
-pub(super) fn shortage(plan: &Plan, candidate: &Candidate, device: u64) -> Option<Obstacle> {
+pub(super) fn shortage(plan: &Plan, candidate: &Candidate, device: u64) -> Option<Reason> {
     let filesystem = find(&candidate.filesystem)?;
     let least = crate::layer::least_device(candidate);
     // With other options a mkfs may get along with less.
     if device < least && candidate.mkfs.is_empty() {
-        return Some(Obstacle {
-            reason: format!(
+        return Some(Reason::new(
+            format!(
                 "{} needs {} at least, and the device has {}",
                 filesystem.title,
                 Bytes(least),
                 Bytes(device)
             ),
-            hint: "take a larger device or image (--device image:SIZE)".to_owned(),
-        });
+            "take a larger device or image (--device image:SIZE)",
+        ));
     }
     let used = |name: &str| plan.phases.iter().any(|phase| works_on(phase, name));
     let datasets = || plan.datasets.iter().filter(|(name, _)| used(name));
     for (name, dataset) in datasets() {
         let needed = least_space(dataset);
         if needed > device {
-            return Some(Obstacle {
-                reason: format!(
+            return Some(Reason::new(
+                format!(
                     "the dataset `{name}` takes {} at least, and the device has {}",
                     Bytes(needed),
                     Bytes(device)
                 ),
-                hint: "take a larger device, or less data (--scale 0.1)".to_owned(),
-            });
+                "take a larger device, or less data (--scale 0.1)",
+            ));
         }
     }
     datasets()
@@ -53,25 +53,22 @@ fn too_few_inodes(
     candidate: &Candidate,
     (name, dataset): (&str, &Dataset),
     device: u64,
-) -> Option<Obstacle> {
-    let Inodes::FixedAtMkfs { bytes_per_inode, options } = filesystem.facts.inodes else { return None };
-    if candidate.mkfs.iter().any(|word| options.iter().any(|option| word.starts_with(option))) {
-        return None;
-    }
-    let inodes = filesystem.facts.inodes.limit(device)?;
+) -> Option<Reason> {
+    let FewInodes { inodes, bytes_per_inode, option } = filesystem.few_inodes(device, &candidate.mkfs)?;
     let needed = inodes_of(dataset);
-    (needed > inodes).then(|| Obstacle {
-        reason: format!(
-            "the dataset `{name}` needs {needed} inodes, and {} makes {inodes} on {}: one for every {}",
-            filesystem.title,
-            Bytes(device),
-            Bytes(bytes_per_inode)
-        ),
-        hint: format!(
-            "give mkfs more (mkfs = \"{} {}\"), or take a larger device",
-            options.first().unwrap_or(&""),
-            needed + needed / 10 + 100
-        ),
+    (needed > inodes).then(|| {
+        Reason::new(
+            format!(
+                "the dataset `{name}` needs {needed} inodes, and {} makes {inodes} on {}: one for every {}",
+                filesystem.title,
+                Bytes(device),
+                Bytes(bytes_per_inode)
+            ),
+            format!(
+                "give mkfs more (mkfs = \"{option} {}\"), or take a larger device",
+                needed + needed / 10 + 100
+            ),
+        )
     })
 }
 
@@ -94,7 +91,7 @@ fn too_long_a_log(
     filesystem: &Filesystem,
     candidate: &Candidate,
     device: u64,
-) -> Option<Obstacle> {
+) -> Option<Reason> {
     let cleaner = filesystem.cleaner.filter(|_| filesystem.mount(&candidate.mount).cleaner.is_none())?;
     let written = plan.phases.iter().map(|phase| {
         let writes = matches!(phase.work, Work::Operation(operation)
@@ -103,14 +100,11 @@ fn too_long_a_log(
         dataset.map_or(0, least_space)
     });
     let written = written.fold(0, u64::saturating_add);
-    (written > device).then(|| Obstacle {
-        reason: format!(
+    (written > device).then(|| Reason::new(format!(
             "the phases write {} at least, the device has {}, and a log that is not cleaned gives nothing back",
             Bytes(written),
             Bytes(device)
-        ),
-        hint: format!("let its garbage collector run (mount = \"{}\"), or take a larger device", cleaner.option),
-    })
+        ), format!("let its garbage collector run (mount = \"{}\"), or take a larger device", cleaner.option)))
 }
 
 #[cfg(test)]
@@ -141,7 +135,7 @@ mod tests {
 
     fn told(plan: &Plan, device: u64) -> Option<String> {
         shortage(plan, &plan.candidates[0], device)
-            .map(|obstacle| format!("{} ({})", obstacle.reason, obstacle.hint))
+            .map(|obstacle| format!("{} ({})", obstacle.what, obstacle.hint))
     }
 
     #[test]

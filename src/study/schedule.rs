@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::journal::Run;
 use crate::plan::Plan;
 
-/// The fact in which a run's seed of the order is recorded.
+/// The fact that shows a run's seed of the order.
 pub(super) const ORDER_SEED: &str = "order.seed";
 
 /// The seed with which a run is to begin: the plan's, or one that is drawn. In simulated time everything is to come out
@@ -23,8 +23,7 @@ pub(super) fn draw_order_seed(plan: &Plan) -> u64 {
 
 /// The seed of a run's order, as it was recorded; earlier versions had the plan's.
 pub(super) fn order_seed(plan: &Plan, run: &Run) -> u64 {
-    let recorded = run.header.environment.get(ORDER_SEED).and_then(|seed| seed.parse().ok());
-    recorded.unwrap_or(plan.protocol.seed)
+    run.header.beginning.order_seed.unwrap_or(plan.protocol.seed)
 }
 
 /// The places in `candidates` of those who are `still_in`, in the order in which a block tries them: drawn anew for

@@ -3,11 +3,14 @@
 use std::path::Path;
 
 use crate::host::limits::{LimitError, check};
-use crate::journal::{Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA};
-use crate::lab::{Choice, Lab, Medium, Obstacle, choose, lacking};
+use crate::host::procfs::memory;
+use crate::host::root::Root;
+use crate::journal::{Beginning, Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA};
+use crate::lab::{Choice, Lab, Medium, choose, lacking};
 use crate::plan::{DeviceSource, Plan};
+use crate::reason::Reason;
 
-use super::circumstances::recorded;
+use super::circumstances::{CIRCUMSTANCES, are_drawn};
 use super::claim::Permission;
 use super::conclusion::still_in;
 use super::conduct::Study;
@@ -54,10 +57,9 @@ impl Session {
         let medium = permission.claim(&plan)?;
         let folder = RunFolder::wanted(wanted, &plan)?;
         let medium = medium.with_traces_in(folder.path());
-        let mut environment = facts(&plan, &choice, &medium);
-        environment.insert(ORDER_SEED.to_owned(), draw_order_seed(&plan).to_string());
-        environment.extend([recorded(&plan, choice.lab.side_by_side().is_some())]);
-        let start = start(&plan, folder.id(), &choice, &medium, environment);
+        let environment = facts(&plan, &choice, &medium);
+        let seed = Some(draw_order_seed(&plan));
+        let start = start(&plan, folder.id(), &choice, &medium, environment, seed);
         let journal = begin_journal(&plan, &folder.journal(), start, &medium)?;
         Ok(Session { plan, choice, medium, folder, journal, resumed: None })
     }
@@ -136,7 +138,7 @@ impl Session {
 }
 
 /// Who of the plan would fail in every trial for options that nobody knows.
-pub(super) fn refusals_of(plan: &Plan, lab: &dyn Lab, medium: &Medium) -> Vec<(String, Obstacle)> {
+pub(super) fn refusals_of(plan: &Plan, lab: &dyn Lab, medium: &Medium) -> Vec<(String, Reason)> {
     let able = plan.candidates.iter().filter(|one| obstacle(plan, lab, one, medium.size()).is_none());
     refusals(plan, lab, Some(medium.size()), able)
 }
@@ -174,7 +176,27 @@ pub(super) fn begin_journal(
 }
 
 /// The first record of a run of `plan`.
-pub(super) fn start(plan: &Plan, id: String, choice: &Choice, medium: &Medium, environment: Facts) -> Event {
+pub(super) fn start(
+    plan: &Plan,
+    id: String,
+    choice: &Choice,
+    medium: &Medium,
+    mut environment: Facts,
+    order_seed: Option<u64>,
+) -> Event {
+    let drawn = are_drawn(plan, choice.lab.side_by_side().is_some());
+    environment.extend(order_seed.map(|seed| (ORDER_SEED.to_owned(), seed.to_string())));
+    environment.insert(CIRCUMSTANCES.to_owned(), if drawn { "drawn" } else { "fixed" }.to_owned());
+    let guest = choice.lab.memory();
+    let here = || Some(memory(&Root::default()).ok()?.total);
+    let beginning = Beginning {
+        order_seed,
+        drawn: Some(drawn),
+        memory: guest.as_ref().and_then(|guest| guest.each.first().copied()).or_else(here),
+        memory_of_datasets: guest.map(|guest| guest.datasets),
+        device_size: Some(medium.size()).filter(|_| !matches!(medium, Medium::Folders { .. })),
+        sites: None,
+    };
     Event::RunStarted {
         schema: SCHEMA,
         id,
@@ -184,6 +206,7 @@ pub(super) fn start(plan: &Plan, id: String, choice: &Choice, medium: &Medium, e
         lab_reason: choice.reason.clone(),
         fidelity: format!("{}; {}", choice.lab.fidelity(), medium.fidelity()),
         environment,
+        beginning,
     }
 }
 

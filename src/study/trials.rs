@@ -8,6 +8,7 @@ use std::thread::scope;
 use crate::journal::{Caution, Event, Observation, Status, Surroundings, TrialId};
 use crate::lab::{LabError, TrialEnd};
 use crate::plan::Candidate;
+use crate::reason::{Hinted, Reason};
 use crate::trial::{Drawn, Repeats, TrialSpec};
 
 use super::circumstances::circumstances;
@@ -148,19 +149,19 @@ impl Study<'_> {
         }
         if end.unheard {
             let text = format!(
-                "{} was ended from outside again before it asked for anything: {}\nhint: see who ended it, or refused it memory (`dmesg` names what ran out of memory; `ulimit -v`)",
+                "{} was ended from outside again before it asked for anything: {}",
                 id.candidate, end.reason
             );
-            return Err(LabError::Machine(text).into());
+            let hint =
+                "see who ended it, or refused it memory (`dmesg` names what ran out of memory; `ulimit -v`)";
+            return Err(LabError::Machine(Reason::new(text, hint)).into());
         }
         let TrialEnd { status, reason, mut hint, wall, .. } = end;
         if status == Status::Failed
             && let Err(error) = self.medium.is_there()
         {
-            let hint = error.hint().map_or(String::new(), |hint| format!("\nhint: {hint}"));
-            let text =
-                format!("a trial of {} failed, and what it needs is not there: {error}{hint}", id.candidate);
-            return Err(LabError::Host(text).into());
+            let what = format!("a trial of {} failed, and what it needs is not there: ", id.candidate);
+            return Err(LabError::Given(error.reason().after(what)).into());
         }
         if killed && hint.is_empty() {
             KILLED.clone_into(&mut hint);

@@ -5,35 +5,42 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::filesystem::reads_without_trace;
 use crate::host::cell::OF_MACHINE;
 use crate::host::root::Root;
 use crate::host::talk::say;
-use crate::journal::{CLAIM, Complaint, Event, Facts, Status, TEAR_DOWN};
+use crate::journal::{CommandRecord, Event, Facts, Observation, Status};
 use crate::measure::{Meter, Quiet};
+use crate::reason::{Hinted, Reason};
 use crate::workload::{Ledger, verify_written};
 
-use super::bare_device::BareDevice;
+use super::act::Act;
 use super::calibration::calibrate;
 use super::error::TrialError;
 use super::sink::Sink;
-use super::spec::{Assignment, TrialDevice, TrialSpec, is_raw};
+use super::spec::{Assignment, TrialDevice, TrialSpec};
 use super::stack::{MOUNT, Stack};
 use super::staging::{Materials, ROOM};
+use super::steps::{Course, Step};
 
 /// Environment variable with the number of the descriptor that events go to.
 pub const EVENTS_VARIABLE: &str = "FSVERDICT_EVENTS";
 
-/// What a trial needs at hand from its first phase to its last.
+/// What a trial needs at hand from its first step to its last.
 pub(super) struct Agent<'a> {
+    assignment: &'a Assignment,
     pub(super) spec: &'a TrialSpec,
     pub(super) materials: Materials,
     pub(super) variables: Vec<(String, OsString)>,
     pub(super) ledger: Ledger,
-    pub(super) meter: Meter,
-    /// State of the caches at the next phase: `fresh`, `warm` or `cold`.
-    pub(super) cache: &'static str,
-    /// Nothing was written since the last check.
-    pub(super) checked: bool,
+    /// None before there is nothing here but the trial.
+    pub(super) meter: Option<Meter>,
+    /// How often the step under way has been done before.
+    pub(super) repetition: u32,
+    /// What was timed, and is not in the journal yet.
+    pub(super) timed: Option<Observation>,
+    /// What the checker said, and has not been judged yet.
+    pub(super) checked: Option<CommandRecord>,
     /// The device since the phase's data were durable, while what it left behind is verified.
     pub(super) quiet: Option<Quiet>,
 }
@@ -63,133 +70,180 @@ pub fn agent() -> u8 {
     if let (Err(complaint), true, false) =
         (&result, of_machine, matches!(assignment.bench.device, TrialDevice::Guest { .. }))
     {
-        say(&format!("fsverdict agent: {}", complaint.reason));
+        say(&format!("fsverdict agent: {}", complaint.what));
         return OF_MACHINE;
     }
     let status = if result.is_ok() { Status::Ok } else { Status::Failed };
-    let Complaint { reason, hint } = result.err().unwrap_or_default();
+    let Reason { what: reason, hint, .. } = result.err().unwrap_or_default();
     sink.send(&Event::TrialFinished { status, reason, hint, wall: 0.0 });
     0
 }
 
 /// From a bare device to a bare device; the reason when it failed, complaints of the tear-down after it.
-fn run(assignment: &Assignment, sink: &mut Sink, of_machine: &mut bool) -> Result<(), Complaint> {
-    let Assignment { spec, bench } = assignment;
-    std::fs::create_dir_all(ROOM)
-        .map_err(|error| Complaint::plain(format!("cannot make {ROOM}: {error}")))?;
+fn run(assignment: &Assignment, sink: &mut Sink, of_machine: &mut bool) -> Result<(), Reason> {
+    let spec = &assignment.spec;
+    std::fs::create_dir_all(ROOM).map_err(|error| Reason::plain(format!("cannot make {ROOM}: {error}")))?;
     // A tmpfs of its own, so that commands see it read-only while /tmp around it is theirs.
-    crate::host::mounts::memory(Path::new(ROOM), "755").map_err(Complaint::plain)?;
-    sink.step(CLAIM);
-    let claim = match &bench.device {
-        TrialDevice::Folder { .. } => None,
-        device => {
-            let claim = BareDevice::take(device, spec.candidate.scheduler.as_deref(), sink);
-            Some(claim.map_err(|error| error.complaint())?)
-        }
-    };
-    if let (Some(grid), Some(device)) = (spec.calibration, &claim) {
-        calibrate(device, grid, sink).map_err(|error| error.complaint())?;
-        return claim.map_or(Ok(()), BareDevice::release).map_err(|error| error.complaint());
-    }
-    let mut stack =
-        Stack::new(sink, &spec.candidate, claim.as_ref(), spec.limit).map_err(|error| error.complaint())?;
-    let result = work(assignment, &mut stack).map_err(|error| {
+    crate::host::mounts::memory(Path::new(ROOM), "755").map_err(Reason::plain)?;
+    let mut stack = Stack::new(sink, &spec.candidate, spec.limit).map_err(|error| error.reason())?;
+    let course = Course::of(spec);
+    let mut agent = Agent::new(assignment);
+    let result = course.steps.iter().try_for_each(|step| agent.walk(&mut stack, step)).map_err(|error| {
         *of_machine = error.is_of_machine();
-        let mut complaint = error.complaint();
-        complaint.reason += &stack.said_by_kernel();
+        let mut complaint = error.reason();
+        complaint.what += &stack.said_by_kernel();
         complaint
     });
-    stack.step(TEAR_DOWN);
-    let mut complaints = stack.take_down();
-    complaints.extend(claim.and_then(|claim| claim.release().err()).map(|error| error.to_string()));
-    let complaints = complaints.join("; ");
+    let complaints = agent.take_down(&mut stack, &course.last).join("; ");
     match (result, complaints.is_empty()) {
         (Ok(()), true) => Ok(()),
-        (Ok(()), false) => Err(Complaint::plain(format!(
+        (Ok(()), false) => Err(Reason::plain(format!(
             "the work was done, but not everything could be taken down: {complaints}"
         ))),
         (Err(error), true) => Err(error),
         (Err(mut error), false) => {
-            error.reason += &format!("\nafter that, not everything could be taken down: {complaints}");
+            error.what += &format!("\nafter that, not everything could be taken down: {complaints}");
             Err(error)
         }
     }
 }
 
-fn work(assignment: &Assignment, stack: &mut Stack<'_>) -> Result<(), TrialError> {
-    let Assignment { spec, bench } = assignment;
-    let root = Root::new("/");
-    let materials = Materials::gather(assignment, stack.sink)?;
-    stack.shut_in()?;
-    let variables = materials.variables();
-    let meter = Meter::new(&root, stack.device_name().as_deref(), bench.idle_load)?;
-    meter.cautions.iter().for_each(|caution| stack.sink.caution(&caution.phase, caution.text.clone()));
-    let mut trial = Agent {
-        spec,
-        materials,
-        variables,
-        ledger: Ledger::new(),
-        meter,
-        cache: "fresh",
-        checked: false,
-        quiet: None,
-    };
-    // Twice: what is timed from the mount on, and what from the start, each meet the first phase at another moment.
-    let pause = || std::thread::sleep(spec.drawn.map_or(Duration::ZERO, |drawn| drawn.pause));
-    pause();
-    trial.put_up(stack)?;
-    stack.sink.facts(mount_facts(stack));
-    tell_of_cleaner(stack);
-    pause();
-    trial.settle(stack, if stack.in_folder() { "before the phases" } else { "mount" });
-    for phase in spec.phases.iter().filter(|phase| !is_raw(phase)) {
-        trial.phase(stack, phase)?;
-    }
-    trial.put_away(stack)?;
-    trial.verify_all(stack)
-}
-
-impl Agent<'_> {
-    /// From the bare device to the mounted filesystem; a folder is there already.
-    fn put_up(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
-        if stack.in_folder() {
-            return stack.mount();
+impl<'a> Agent<'a> {
+    fn new(assignment: &'a Assignment) -> Self {
+        Agent {
+            assignment,
+            spec: &assignment.spec,
+            materials: Materials::default(),
+            variables: Vec::new(),
+            ledger: Ledger::new(),
+            meter: None,
+            repetition: 0,
+            timed: None,
+            checked: None,
+            quiet: None,
         }
-        self.raw_phases(stack)?;
-        stack.encrypt()?;
-        self.timed(stack, "mkfs", Stack::mkfs, Stack::sync_device)?;
-        self.timed(stack, "mount", Stack::mount, Stack::sync)?;
-        stack.note_fresh()
     }
 
-    /// Unmounts and checks, of which a folder knows nothing.
-    fn put_away(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
-        if stack.in_folder() {
-            return stack.unmount();
+    fn walk(&mut self, stack: &mut Stack<'_>, step: &Step<'_>) -> Result<(), TrialError> {
+        if let Some(name) = step.name {
+            stack.step(name);
         }
-        self.timed(stack, "umount", Stack::unmount, Stack::sync_device)?;
-        if self.checked {
-            return Ok(());
+        self.repetition = 0;
+        self.all(stack, &step.first)?;
+        if !step.each.is_empty() {
+            for repetition in 0..self.times(stack, step.name.unwrap_or_default()) {
+                self.repetition = repetition;
+                self.all(stack, &step.each)?;
+            }
         }
-        stack.step("fsck");
-        self.checks(stack, "fsck")
+        self.all(stack, &step.then)
+    }
+
+    fn all(&mut self, stack: &mut Stack<'_>, acts: &[Act<'_>]) -> Result<(), TrialError> {
+        acts.iter().try_for_each(|act| self.act(stack, *act))
+    }
+
+    /// Takes down whatever is still up. Everything that fails is told; nothing is left out because of it.
+    fn take_down(&mut self, stack: &mut Stack<'_>, last: &Step<'_>) -> Vec<String> {
+        if let Some(name) = last.name {
+            stack.step(name);
+        }
+        let failed = |act: Act<'_>, error: TrialError| match act {
+            Act::UnmountLeft => format!("unmount: {error}"),
+            _ => error.to_string(),
+        };
+        last.acts().filter_map(|act| Some(failed(act, self.act(stack, act).err()?))).collect()
+    }
+
+    /// How many times a step is done. By the rule alone only where reading leaves no trace: else the first reader writes the
+    /// times of access, and those after it do not.
+    fn times(&self, stack: &Stack<'_>, step: &str) -> u32 {
+        let traceless = || {
+            let mount = stack.resolved_mount();
+            mount.is_none_or(|mount| reads_without_trace(&mount.options))
+        };
+        match self.spec.repeats.get(step) {
+            Some(repeats) if repeats.asked_for || traceless() => repeats.times.max(1),
+            _ => 1,
+        }
+    }
+
+    fn act(&mut self, stack: &mut Stack<'_>, act: Act<'_>) -> Result<(), TrialError> {
+        match act {
+            Act::Claim => stack.claim(&self.assignment.bench.device)?,
+            Act::Discard => stack.bare()?.discard()?,
+            Act::Scheduler(name) => stack.bare()?.set_scheduler(name)?,
+            Act::DescribeDevice => stack.describe_device(),
+            Act::Calibrate(grid) => calibrate(&stack.top(), grid, stack.sink)?,
+            Act::Stage => {
+                self.materials = Materials::gather(self.assignment, stack.sink)?;
+                self.variables = self.materials.variables();
+            }
+            Act::ShutIn => self.shut_in(stack)?,
+            Act::Pause => std::thread::sleep(self.spec.drawn.map_or(Duration::ZERO, |drawn| drawn.pause)),
+            Act::DiscardAgain => self.discard_again(stack)?,
+            Act::FormatLayer => stack.format_layer()?,
+            Act::OpenLayer => stack.open_layer()?,
+            Act::MarkLayer => stack.mark_layer()?,
+            Act::DescribeLayer => stack.describe_layer()?,
+            Act::Timed(timed, cache) => self.timed(stack, timed, cache)?,
+            Act::Record => self.record(stack),
+            Act::Judge => self.judge(stack)?,
+            Act::NoChecker(name) => {
+                let text = format!("{} has no checker: nothing was checked or timed", stack.filesystem.name);
+                stack.sink.caution(name, text);
+            }
+            Act::DescribeMount => describe_mount(stack)?,
+            Act::Settle(phase) => self.settle(stack, phase),
+            Act::ShowFolder => stack.mount()?,
+            Act::Unmount => stack.unmount()?,
+            Act::SyncDevice => stack.sync_device()?,
+            Act::ForgetDevice => stack.forget_device()?,
+            Act::ForgetFolder(phase) => stack.forget_folder(phase)?,
+            Act::Mount => stack.mount_again()?,
+            Act::Verify(phase) => self.verify(phase)?,
+            Act::VerifyDevice(phase) => self.verify_device(stack, phase)?,
+            Act::NeverStored(phase) => Self::never_stored(stack, phase),
+            Act::VerifyAll => self.verify_all()?,
+            Act::UnmountLeft => stack.unmount_left()?,
+            Act::CloseLayer => stack.close_layer()?,
+            Act::Release => stack.release()?,
+        }
+        Ok(())
+    }
+
+    /// From here on there is nothing of the machine but what the trial needs, and the cost of that is measured.
+    fn shut_in(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
+        stack.shut_in()?;
+        let device = stack.device_name();
+        let meter = Meter::new(&Root::new("/"), device.as_deref(), self.assignment.bench.idle_load)?;
+        meter.cautions.iter().for_each(|caution| stack.sink.caution(&caution.phase, caution.text.clone()));
+        self.meter = Some(meter);
+        Ok(())
+    }
+
+    fn record(&mut self, stack: &mut Stack<'_>) {
+        if let Some(observation) = self.timed.take() {
+            stack.sink.observation(Observation { repetition: self.repetition, ..observation });
+        }
     }
 
     /// After the check: everything that should lie there does, read back from the device.
-    fn verify_all(&mut self, stack: &mut Stack<'_>) -> Result<(), TrialError> {
-        if self.ledger.written().next().is_none() {
-            return Ok(());
-        }
-        stack.step("verify");
-        stack.mount_again()?;
+    fn verify_all(&self) -> Result<(), TrialError> {
         let materials = &self.materials;
         let find = |name: &str| {
             materials.get(name).ok().map(|material| (&material.prepared, material.staged.as_ref()))
         };
-        let verified = verify_written(Path::new(MOUNT), &self.ledger, find);
-        stack.unmount()?;
-        Ok(verified?)
+        Ok(verify_written(Path::new(MOUNT), &self.ledger, find)?)
     }
+}
+
+/// Notes how the filesystem is that was just mounted, and what keeps it company.
+fn describe_mount(stack: &mut Stack<'_>) -> Result<(), TrialError> {
+    stack.note_fresh()?;
+    stack.sink.facts(mount_facts(stack));
+    tell_of_cleaner(stack);
+    Ok(())
 }
 
 /// A garbage collector changes what is measured, whether it runs or not: told with the numbers, not only in the journal.

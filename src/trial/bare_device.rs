@@ -7,12 +7,13 @@ use std::path::PathBuf;
 
 use crate::host::borrowed_scheduler::BorrowedScheduler;
 use crate::host::environment::device_facts;
-use crate::host::guard::Hold;
+use crate::host::guard::{ClaimedDevice, Hold};
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::root::Root;
 use crate::host::syscall::own;
 use crate::host::sysfs::Schedulers;
-use crate::journal::{Complaint, Facts};
+use crate::journal::Facts;
+use crate::reason::{Hinted, Reason};
 
 use super::error::TrialError;
 use super::sink::Sink;
@@ -23,20 +24,20 @@ pub(super) struct BareDevice {
     name: String,
     /// The kernel detaches a loop device when it is closed here and nothing uses it. With it, its image.
     attached: Option<(LoopDevice, OwnedFd)>,
-    /// A real device is kept open, too: while it is, its number means no other.
+    /// A real device, until it was discarded …
+    claimed: Option<ClaimedDevice>,
+    /// … and from then on: it is kept open, and while it is, its number means no other.
     hold: Option<Hold>,
     scheduler: Option<BorrowedScheduler>,
+    /// What was learnt of it on the way.
+    facts: Facts,
 }
 
 impl BareDevice {
-    /// Makes sure that the device is ours and bare, and sets its I/O scheduler, remembering the one before.
-    pub(super) fn take(
-        device: &TrialDevice,
-        scheduler: Option<&str>,
-        sink: &mut Sink,
-    ) -> Result<Self, TrialError> {
+    /// Makes sure that the device is ours.
+    pub(super) fn take(device: &TrialDevice, sink: &mut Sink) -> Result<Self, TrialError> {
         let mut facts = Facts::new();
-        let (path, attached, hold) = match device {
+        let (path, attached, claimed) = match device {
             TrialDevice::Guest { path } => (path.clone(), None, None),
             TrialDevice::Folder { .. } => {
                 return Err(TrialError::Host("a folder is no device to claim".to_owned()));
@@ -46,7 +47,7 @@ impl BareDevice {
                     .ok_or_else(|| TrialError::Host("no image was handed over".to_owned()))?;
                 let options = LoopOptions { owner: *owner, ..LoopOptions::default() };
                 let attached = LoopDevice::attach(image.as_fd(), &options)
-                    .map_err(|error| TrialError::Refused(error.complaint()))?;
+                    .map_err(|error| TrialError::Refused(error.reason()))?;
                 facts.insert("device.direct_io".to_owned(), attached.direct_io().to_string());
                 attached.caution().into_iter().for_each(|caution| sink.caution("", caution));
                 (attached.path().to_owned(), Some((attached, image)), None)
@@ -54,21 +55,29 @@ impl BareDevice {
             TrialDevice::Block { ticket } => {
                 // Everything the guard saw is looked at again here, right before the first write.
                 let claim = ticket.redeem(&Root::default()).map_err(TrialError::host)?;
-                let discarded = claim.discard().map_err(TrialError::io("discard the device"))?;
-                facts.insert("device.discarded".to_owned(), discarded.to_string());
-                // mkfs and mount claim it themselves from here on.
-                let hold = Hold::of(claim).map_err(TrialError::host)?;
-                (ticket.path.clone(), None, Some(hold))
+                (ticket.path.clone(), None, Some(claim))
             }
         };
         let real = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let mut claim = BareDevice { path, name, attached, hold, scheduler: None };
-        claim.set_scheduler(scheduler)?;
-        // Told last: a reader wants the settings of the trial, not those before it.
-        facts.extend(device_facts(&Root::default(), &claim.name));
-        sink.facts(facts);
-        Ok(claim)
+        Ok(BareDevice { path, name, attached, claimed, hold: None, scheduler: None, facts })
+    }
+
+    /// Makes a real device bare; an image, and what a guest has, is new with each trial.
+    pub(super) fn discard(&mut self) -> Result<(), TrialError> {
+        let Some(claim) = self.claimed.take() else { return Ok(()) };
+        let discarded = claim.discard().map_err(TrialError::io("discard the device"))?;
+        self.facts.insert("device.discarded".to_owned(), discarded.to_string());
+        // mkfs and mount claim it themselves from here on.
+        self.hold = Some(Hold::of(claim).map_err(TrialError::host)?);
+        Ok(())
+    }
+
+    /// What was learnt of it, with its settings as they are now: a reader wants those of the trial, not those before it.
+    pub(super) fn facts(&mut self) -> Facts {
+        let mut facts = std::mem::take(&mut self.facts);
+        facts.extend(device_facts(&Root::default(), &self.name));
+        facts
     }
 
     /// Makes sure, before something writes to the device, that it is the one that was cleared and, unless a layer of
@@ -91,8 +100,8 @@ impl BareDevice {
         Ok(rustix::fs::fadvise(image, 0, None, rustix::fs::Advice::DontNeed)?)
     }
 
-    fn set_scheduler(&mut self, scheduler: Option<&str>) -> Result<(), TrialError> {
-        let Some(wanted) = scheduler else { return Ok(()) };
+    /// Sets the I/O scheduler, remembering the one before.
+    pub(super) fn set_scheduler(&mut self, wanted: &str) -> Result<(), TrialError> {
         let root = Root::default();
         // Asked, not looked up: the kernel may have to load a module first.
         let borrowed = BorrowedScheduler::set(&root, &self.name, wanted).map_err(|error| {
@@ -101,7 +110,7 @@ impl BareDevice {
             let offered =
                 if offered.is_empty() { "none to choose from".to_owned() } else { offered.join(", ") };
             let reason = format!("{} cannot be set to the I/O scheduler `{wanted}`: {error}", self.name);
-            TrialError::Refused(Complaint::new(reason, format!("it has {offered}")))
+            TrialError::Refused(Reason::new(reason, format!("it has {offered}")))
         })?;
         self.scheduler = Some(borrowed);
         Ok(())

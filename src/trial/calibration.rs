@@ -1,27 +1,17 @@
 //! A device measured by itself: claimed as for a trial, and given back without a filesystem ever having been on it.
 
-use crate::calibrate::{Found, Grid, Raw, measure};
-use crate::journal::Facts;
+use std::path::Path;
 
-use super::bare_device::BareDevice;
+use crate::calibrate::{Raw, measure};
+use crate::journal::{Facts, Grid, Learnt};
+
 use super::error::TrialError;
 use super::sink::Sink;
 
-/// The fact that holds what was found, as JSON.
-const MEASURED: &str = "calibration";
-
 /// Does this half of the grid on the device, and reports what it found.
-pub(super) fn calibrate(device: &BareDevice, grid: Grid, sink: &mut Sink) -> Result<(), TrialError> {
-    sink.step(MEASURED);
-    let mut disk =
-        Raw::open(&device.path, grid == Grid::Writing).map_err(TrialError::io("open the device"))?;
+pub(super) fn calibrate(device: &Path, grid: Grid, sink: &mut Sink) -> Result<(), TrialError> {
+    let mut disk = Raw::open(device, grid == Grid::Writing).map_err(TrialError::io("open the device"))?;
     let found = measure(&mut disk, grid).map_err(TrialError::io("measure the device"))?;
-    let text = serde_json::to_string(&found).map_err(TrialError::host)?;
-    sink.facts(Facts::from([(MEASURED.to_owned(), text)]));
+    sink.learnt(Facts::new(), Learnt { calibration: Some(found), ..Learnt::default() });
     Ok(())
-}
-
-/// What a trial's facts say of its device, if it was measured.
-pub fn calibration(facts: &Facts) -> Option<Found> {
-    serde_json::from_str(facts.get(MEASURED)?).ok()
 }

@@ -4,8 +4,8 @@ use crate::dataset::DatasetError;
 use crate::host::cell::CellError;
 use crate::host::limits::cannot_start;
 use crate::host::program::ProgramError;
-use crate::journal::Complaint;
 use crate::measure::MeasureError;
+use crate::reason::{Hinted, Reason};
 use crate::workload::{AdapterError, WorkError};
 
 /// A trial could not go on. The text becomes the reason in the journal.
@@ -31,8 +31,8 @@ pub enum TrialError {
     Io { what: &'static str, source: std::io::Error },
     #[error("{0}")]
     Host(String),
-    #[error("{}", .0.reason)]
-    Refused(Complaint),
+    #[error("{}", .0.what)]
+    Refused(Reason),
     #[error("{0}")]
     Damaged(String),
     /// What a command left behind is not what the plan says must be there.
@@ -41,21 +41,6 @@ pub enum TrialError {
 }
 
 impl TrialError {
-    /// What went wrong, and what to do about it.
-    pub fn complaint(&self) -> Complaint {
-        match self {
-            TrialError::Program(error) => error.complaint(),
-            TrialError::Phase { phase, error, hint } => {
-                let known = error.complaint();
-                let reason = format!("phase `{phase}`: {}", known.reason);
-                Complaint::new(reason, hint.clone().unwrap_or(known.hint))
-            }
-            TrialError::Adapter { error, .. } => Complaint::new(self, error.hint),
-            TrialError::Refused(complaint) => complaint.clone(),
-            other => Complaint::plain(other),
-        }
-    }
-
     /// Whether this machine kept a program from being started, whatever the candidate.
     pub fn is_of_machine(&self) -> bool {
         match self {
@@ -74,5 +59,17 @@ impl TrialError {
     /// Likewise: what this machine refused, told as it is.
     pub(super) fn host(error: impl std::fmt::Display) -> TrialError {
         TrialError::Host(error.to_string())
+    }
+}
+
+impl Hinted for TrialError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            TrialError::Program(error) => error.hint(),
+            TrialError::Phase { error, hint, .. } => hint.clone().or_else(|| error.hint()),
+            TrialError::Adapter { error, .. } => Some(error.hint.to_owned()),
+            TrialError::Refused(reason) => reason.hint(),
+            _ => None,
+        }
     }
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use crate::host::mounts;
 use crate::host::talk::say;
+use crate::reason::Hinted;
 
 use super::error::TrialError;
 use super::sink::Sink;
@@ -31,7 +32,7 @@ pub fn stage() -> u8 {
     };
     let (said, status) = match stage_all(&assignment) {
         Ok(()) => (STAGED.to_owned(), 0),
-        Err(error) => (error.complaint().to_string(), 1),
+        Err(error) => (serde_json::to_string(&error.reason()).unwrap_or_default(), 1),
     };
     let mut output = std::io::stdout().lock();
     if output.write_all(said.as_bytes()).and_then(|()| output.write_all(b"\n")).is_err() {

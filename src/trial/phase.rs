@@ -1,4 +1,4 @@
-//! One phase: cold if asked for, the work on two clocks, verified outside them, settled.
+//! What is timed: the work on two clocks, verified outside them, settled.
 
 use std::path::{Path, PathBuf};
 
@@ -6,15 +6,17 @@ use crate::dataset::{HardLinks, Manifest};
 use crate::host::procfs::memory;
 use crate::host::program::{Program, locate};
 use crate::host::root::Root;
-use crate::journal::{CommandRecord, Event, Measurement, Observation};
-use crate::measure::{Clocked, Quiet, SettleLimits, WorkDone};
+use crate::journal::{CommandRecord, Event, Observation};
+use crate::measure::{Clocked, Meter, Quiet, SettleLimits, WorkDone};
 use crate::plan::{Flow, Operation, Phase, Work};
-use crate::workload::{CommandContext, FOLDER, Workplace, adapter, command, run, verify};
+use crate::workload::{CommandContext, FOLDER, Ledger, Workplace, adapter, command, run, verify};
 
+use super::act::{CacheState, Durable, Timed};
 use super::agent::Agent;
 use super::complaint::{ended_well, missing};
 use super::error::TrialError;
-use super::stack::{MOUNT, Stack, Trade};
+use super::stack::{MOUNT, Stack};
+use super::staging::Materials;
 
 /// What a command may write to besides the filesystem under test: the agent's own tmpfs.
 const SCRATCH: &str = "/tmp";
@@ -27,50 +29,47 @@ const BESIDE_FOLDER: &str =
     "the machine still held unwritten data when the next step began, of others or of what the folder lies on";
 
 impl Agent<'_> {
-    pub(super) fn phase(&mut self, stack: &mut Stack<'_>, phase: &Phase) -> Result<(), TrialError> {
-        stack.step(&phase.name);
-        if phase.work == Work::Operation(Operation::Fsck) {
-            stack.unmount()?;
-            self.checks(stack, &phase.name)?;
-            stack.mount_again()?;
-            self.checked = true;
-            return Ok(());
+    /// Does timed work on both clocks; what they said is kept until it is recorded.
+    pub(super) fn timed(
+        &mut self,
+        stack: &mut Stack<'_>,
+        timed: Timed<'_>,
+        cache: CacheState,
+    ) -> Result<(), TrialError> {
+        if !matches!(timed, Timed::Phase(_)) {
+            stack.check_device()?;
         }
-        for repetition in 0..self.times(stack, &phase.name) {
-            self.once(stack, phase, repetition)?;
-        }
+        self.timed = match timed {
+            Timed::Mkfs => Some(self.around(stack, timed, cache, Stack::mkfs)?.1),
+            Timed::Mount => Some(self.around(stack, timed, cache, Stack::mount)?.1),
+            Timed::Unmount => Some(self.around(stack, timed, cache, Stack::unmount)?.1),
+            Timed::Check(name) => {
+                let (record, observation) = self.around(stack, timed, cache, |stack| stack.check(name))?;
+                self.checked = record;
+                Some(observation)
+            }
+            Timed::Raw(phase) => Some(self.raw(stack, phase, cache)?),
+            Timed::Phase(phase) => Some(match &phase.work {
+                Work::Operation(operation) => self.operation(stack, phase, *operation, cache)?,
+                Work::Command(line) => self.command(stack, phase, line, cache)?,
+                Work::Adapter { name, options } => self.adapter(stack, phase, name, options, cache)?,
+            }),
+        };
         Ok(())
     }
 
-    /// How many times a phase is done. By the rule alone only where reading leaves no trace: else the first reader writes the
-    /// times of access, and those after it do not.
-    fn times(&self, stack: &Stack<'_>, phase: &str) -> u32 {
-        let traceless = || {
-            let mount = stack.resolved_mount();
-            mount.is_none_or(|mount| mount.options.split(',').any(|option| option == "noatime"))
-        };
-        match self.spec.repeats.get(phase) {
-            Some(repeats) if repeats.asked_for || traceless() => repeats.times.max(1),
-            _ => 1,
-        }
-    }
-
-    fn once(&mut self, stack: &mut Stack<'_>, phase: &Phase, repetition: u32) -> Result<(), TrialError> {
-        if phase.cold {
-            stack.make_cold(&phase.name)?;
-            self.cache = "cold";
-        }
-        let mut observation = match &phase.work {
-            Work::Operation(operation) => self.operation(stack, phase, *operation)?,
-            Work::Command(line) => self.command(stack, phase, line)?,
-            Work::Adapter { name, options } => self.adapter(stack, phase, name, options)?,
-        };
-        self.cache = "warm";
-        self.checked = false;
-        observation.measurements.extend(self.settle(stack, &phase.name));
-        observation.repetition = repetition;
-        stack.sink.observation(observation);
-        Ok(())
+    /// Work that is no phase's.
+    fn around<'s, T>(
+        &self,
+        stack: &mut Stack<'s>,
+        timed: Timed<'_>,
+        cache: CacheState,
+        work: impl FnOnce(&mut Stack<'s>) -> Result<T, TrialError>,
+    ) -> Result<(T, Observation), TrialError> {
+        let durable = make_durable(timed.durable());
+        let (done, clocked) =
+            clocks(self.meter.as_ref())?.clock(timed.name(), cache.name(), stack, work, durable)?;
+        Ok((done, clocked.finish(WorkDone::default(), None)?))
     }
 
     fn operation(
@@ -78,21 +77,13 @@ impl Agent<'_> {
         stack: &mut Stack<'_>,
         phase: &Phase,
         operation: Operation,
+        cache: CacheState,
     ) -> Result<Observation, TrialError> {
-        let dataset = phase.dataset.as_deref().unwrap_or_default();
-        let material = self.materials.get(dataset)?;
-        let into = PathBuf::from(phase.into.as_deref().unwrap_or(dataset));
-        let mut site = Workplace {
-            operation,
-            mount: Path::new(MOUNT),
-            into: &into,
-            dataset: &material.prepared,
-            staged: material.staged.as_ref(),
-            ledger: &mut self.ledger,
-            changed: phase.changed.unwrap_or(0.0),
-        };
+        let mut site = site(&self.materials, &mut self.ledger, phase, operation)?;
         let work = |_: &mut Stack<'_>| Ok::<_, TrialError>(run(&mut site)?);
-        let (done, clocked) = self.meter.clock(&phase.name, self.cache, stack, work, Stack::sync)?;
+        let durable = make_durable(Timed::Phase(phase).durable());
+        let (done, clocked) =
+            clocks(self.meter.as_ref())?.clock(&phase.name, cache.name(), stack, work, durable)?;
         self.quiet = may_be_quiet(stack);
         let (bytes_read, bytes_written) = match operation.flow() {
             Flow::Reads => (done.logical_bytes, 0),
@@ -105,9 +96,7 @@ impl Agent<'_> {
             histograms: done.histograms,
             main_call: Some(done.main_call.to_owned()),
         };
-        let observation = clocked.finish(work, stack.fresh())?;
-        verify(&site)?;
-        Ok(observation)
+        Ok(clocked.finish(work, stack.fresh())?)
     }
 
     fn command(
@@ -115,10 +104,11 @@ impl Agent<'_> {
         stack: &mut Stack<'_>,
         phase: &Phase,
         line: &str,
+        cache: CacheState,
     ) -> Result<Observation, TrialError> {
         let device = stack.top();
         let program = command(line, &self.command_context(&device, phase));
-        let (record, clocked) = self.shell(stack, phase, &program)?;
+        let (record, clocked) = self.shell(stack, phase, &program, cache)?;
         stack.sink.command(&record);
         ended_well(&phase.name, record, stack, |_| None)?;
         let totals = phase.dataset.as_deref().map(|name| self.materials.get(name)).transpose()?;
@@ -127,7 +117,6 @@ impl Agent<'_> {
         let observation = clocked.finish(work, stack.fresh())?;
         // A command may have done anything to what lies there.
         self.ledger.doubt();
-        self.compare(phase)?;
         Ok(observation)
     }
 
@@ -138,6 +127,7 @@ impl Agent<'_> {
         phase: &Phase,
         name: &str,
         options: &str,
+        cache: CacheState,
     ) -> Result<Observation, TrialError> {
         let adapter = adapter(name).ok_or_else(|| TrialError::Unknown(format!("adapter `{name}`")))?;
         if locate(adapter.program()).is_none() {
@@ -149,7 +139,7 @@ impl Agent<'_> {
         let program = command(&adapter.line(options), &self.command_context(&device, phase))
             .variable(FOLDER, folder)
             .keep(ADAPTER_OUTPUT);
-        let (record, clocked) = self.shell(stack, phase, &program)?;
+        let (record, clocked) = self.shell(stack, phase, &program, cache)?;
         stack.sink.command(&record);
         let record = ended_well(&phase.name, record, stack, |said| adapter.hint(said))?;
         let reading = adapter
@@ -167,7 +157,6 @@ impl Agent<'_> {
             stack.sink.caution(&phase.name, format!("{name} {note}"));
         }
         self.ledger.doubt();
-        self.compare(phase)?;
         Ok(observation)
     }
 
@@ -188,16 +177,22 @@ impl Agent<'_> {
         stack: &mut Stack<'_>,
         phase: &Phase,
         program: &Program,
+        cache: CacheState,
     ) -> Result<(CommandRecord, Clocked), TrialError> {
         let ready = program.prepare()?;
         let work = |_: &mut Stack<'_>| Ok::<_, TrialError>(ready.run(&phase.name)?);
-        let ran = self.meter.clock(&phase.name, self.cache, stack, work, Stack::sync)?;
+        let durable = make_durable(Timed::Phase(phase).durable());
+        let ran = clocks(self.meter.as_ref())?.clock(&phase.name, cache.name(), stack, work, durable)?;
         self.quiet = may_be_quiet(stack);
         Ok(ran)
     }
 
-    /// Compares what a command left behind with the dataset that must be there.
-    fn compare(&mut self, phase: &Phase) -> Result<(), TrialError> {
+    /// Outside the clocks: looks at what an operation did, or compares what a command left behind with the dataset that
+    /// must be there.
+    pub(super) fn verify(&mut self, phase: &Phase) -> Result<(), TrialError> {
+        if let Work::Operation(operation) = phase.work {
+            return Ok(verify(&site(&self.materials, &mut self.ledger, phase, operation)?)?);
+        }
         let Some(expected) = &phase.verify else { return Ok(()) };
         let material = self.materials.get(&expected.dataset)?;
         let manifest = Manifest::of(&material.prepared, material.staged.as_ref(), 0)?;
@@ -212,34 +207,10 @@ impl Agent<'_> {
         Ok(())
     }
 
-    /// Checks the unmounted filesystem with its own checker, timed under this name.
-    pub(super) fn checks(&mut self, stack: &mut Stack<'_>, name: &str) -> Result<(), TrialError> {
-        let filesystem = stack.filesystem;
-        let Some(argv) = filesystem.fsck_argv(&stack.top().to_string_lossy()) else {
-            stack
-                .sink
-                .caution(name, format!("{} has no checker: nothing was checked or timed", filesystem.name));
-            return Ok(());
-        };
-        for repetition in 0..self.times(stack, name) {
-            self.check(stack, name, argv.clone(), repetition)?;
-        }
-        Ok(())
-    }
-
-    fn check(
-        &mut self,
-        stack: &mut Stack<'_>,
-        name: &str,
-        argv: Vec<String>,
-        repetition: u32,
-    ) -> Result<(), TrialError> {
-        let filesystem = stack.filesystem;
-        stack.check_device()?;
-        let work = |stack: &mut Stack<'_>| stack.tool(name, Trade::Formatting, argv);
-        let (record, clocked) = self.meter.clock(name, "cold", stack, work, Stack::sync_device)?;
-        stack.sink.observation(Observation { repetition, ..clocked.finish(WorkDone::default(), None)? });
-        let meaning = record.exit.and_then(|status| filesystem.fsck_meaning(status));
+    /// What the checker said of the unmounted filesystem.
+    pub(super) fn judge(&mut self, stack: &Stack<'_>) -> Result<(), TrialError> {
+        let Some(record) = self.checked.take() else { return Ok(()) };
+        let meaning = record.exit.and_then(|status| stack.filesystem.fsck_meaning(status));
         if meaning.is_some_and(|meaning| meaning == crate::filesystem::Meaning::Clean) {
             return Ok(());
         }
@@ -253,7 +224,7 @@ impl Agent<'_> {
     }
 
     /// Waits until the device is quiet. What a busy machine makes of it is told, not hidden.
-    pub(super) fn settle(&mut self, stack: &mut Stack<'_>, phase: &str) -> Option<Measurement> {
+    pub(super) fn settle(&mut self, stack: &mut Stack<'_>, phase: &str) {
         let begin = || Quiet::begin(&Root::default(), stack.device_name().as_deref());
         let quiet = self.quiet.take().map_or_else(begin, Ok);
         match quiet.and_then(|quiet| quiet.settle(&SettleLimits::default())) {
@@ -264,29 +235,47 @@ impl Agent<'_> {
                     }
                     stack.sink.send(&Event::Caution(caution));
                 }
-                Some(settled.measurement())
+                if let Some(observation) = &mut self.timed {
+                    observation.measurements.push(settled.measurement());
+                }
             }
             Err(error) => {
                 stack.sink.caution(phase, format!("could not tell whether the device was quiet: {error}"));
-                None
             }
         }
     }
+}
 
-    /// Times a step that is not a phase: mkfs, mount, umount.
-    pub(super) fn timed<'s>(
-        &mut self,
-        stack: &mut Stack<'s>,
-        name: &str,
-        work: impl FnOnce(&mut Stack<'s>) -> Result<(), TrialError>,
-        make_durable: impl FnOnce(&mut Stack<'s>) -> Result<(), TrialError>,
-    ) -> Result<(), TrialError> {
-        stack.step(name);
-        stack.check_device()?;
-        let ((), clocked) = self.meter.clock(name, self.cache, stack, work, make_durable)?;
-        stack.sink.observation(clocked.finish(WorkDone::default(), None)?);
-        Ok(())
+/// The clocks; there are none before the trial is alone with its device.
+pub(super) fn clocks(meter: Option<&Meter>) -> Result<&Meter, TrialError> {
+    meter.ok_or_else(|| TrialError::Host("nothing is measured yet".to_owned()))
+}
+
+pub(super) fn make_durable<'s>(by: Durable) -> fn(&mut Stack<'s>) -> Result<(), TrialError> {
+    match by {
+        Durable::Syncfs => Stack::sync,
+        Durable::Device => Stack::sync_device,
     }
+}
+
+/// Where the operation of a phase works, and on what.
+fn site<'a>(
+    materials: &'a Materials,
+    ledger: &'a mut Ledger,
+    phase: &'a Phase,
+    operation: Operation,
+) -> Result<Workplace<'a>, TrialError> {
+    let dataset = phase.dataset.as_deref().unwrap_or_default();
+    let material = materials.get(dataset)?;
+    Ok(Workplace {
+        operation,
+        mount: Path::new(MOUNT),
+        into: Path::new(phase.into.as_deref().unwrap_or(dataset)),
+        dataset: &material.prepared,
+        staged: material.staged.as_ref(),
+        ledger,
+        changed: phase.changed.unwrap_or(0.0),
+    })
 }
 
 /// The device, from when its data were durable; what cannot be read is told when it is waited for.

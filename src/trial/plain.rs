@@ -1,76 +1,183 @@
-//! A trial told as command lines, for `--dry-run`: what the agent would run, in order.
+//! A trial told as command lines, for `--dry-run`: its steps as the agent walks them, in order.
 
 use std::path::Path;
 
-use crate::plan::{Candidate, Operation, Phase, Work, quoted};
+use crate::filesystem::{DIRECTORY, find};
+use crate::layer::find_encryption;
+use crate::plan::{DeviceSource, Phase, Plan, Work, quoted};
 
+use super::act::{Act, Durable, Timed};
+use super::programs::{Line, Names, Programs};
+use super::spec::{Repeats, TrialSpec};
 use super::stack::MOUNT;
+use super::steps::{Course, Step};
 
-/// The command lines of one trial; steps that are no programs are described in brackets.
-pub fn command_lines(candidate: &Candidate, phases: &[Phase]) -> Vec<String> {
-    if let Some(folder) = &candidate.path {
-        return in_folder(folder, phases);
-    }
+/// What stands before a remark.
+const GAP: &str = "    ";
+
+/// The command lines of one trial of the candidate at this place in the plan; steps that are no programs are described in
+/// brackets.
+pub fn command_lines(plan: &Plan, candidate: usize) -> Vec<String> {
+    let Some(candidate) = plan.candidates.get(candidate) else { return Vec::new() };
+    let asked = plan
+        .phases
+        .iter()
+        .filter_map(|phase| Some((phase.name.clone(), Repeats { times: phase.repeat?, asked_for: true })));
+    let spec = TrialSpec {
+        datasets: plan.datasets.clone(),
+        phases: plan.phases.clone(),
+        repeats: asked.collect(),
+        ..TrialSpec::without_work(candidate.clone(), plan.protocol.seed, plan.protocol.timeout)
+    };
     let (Some(filesystem), Some(encryption)) = (
-        crate::filesystem::find(&candidate.filesystem),
-        crate::layer::find_encryption(&candidate.encryption),
+        candidate.path.as_ref().map_or_else(|| find(&candidate.filesystem), |_| Some(&DIRECTORY)),
+        find_encryption(&candidate.encryption),
     ) else {
         return Vec::new();
     };
-    let device = if encryption.is_none() { "$DEVICE" } else { "/dev/mapper/fsverdict-$DEVICE" };
-    // What stands for a device or a key is not to be taken by its letters.
-    let word = |word: &String| if word.contains('$') { word.clone() } else { quoted(word) };
-    let line = |argv: Vec<String>| argv.iter().map(word).collect::<Vec<_>>().join(" ");
-    let mount = || line(filesystem.mount(&candidate.mount).argv(device, MOUNT));
-    let unmount = format!("umount -i {MOUNT}");
-    let check = |name: &str| match filesystem.fsck_argv(device) {
-        Some(argv) => format!("{}    [timed as {name}]", line(argv)),
-        None => format!("[{} has no checker]", filesystem.name),
+    let top = if encryption.is_none() { "$DEVICE" } else { "/dev/mapper/fsverdict-$DEVICE" };
+    let names = Names {
+        bottom: "$DEVICE".to_owned(),
+        top: top.to_owned(),
+        mapping: "fsverdict-$DEVICE".to_owned(),
+        key: "$KEY".to_owned(),
+        mount: MOUNT,
     };
-    let mut lines = vec!["[discard the device]".to_owned()];
-    lines.extend(candidate.scheduler.iter().map(|scheduler| format!("[I/O scheduler {scheduler}]")));
-    lines.extend(encryption.format_argv("$DEVICE", "$KEY").map(line));
-    lines.extend(encryption.open_argv("$DEVICE", "fsverdict-$DEVICE", "$KEY").map(line));
-    lines.push(format!("{}    [timed as mkfs]", line(filesystem.mkfs_argv(device, &candidate.mkfs))));
-    lines.push(format!("{}    [timed as mount]", mount()));
-    for phase in phases {
-        if phase.cold {
-            lines.push(format!("{unmount}; [sync $DEVICE]; [drop caches]; {}", mount()));
-        }
-        lines.push(match &phase.work {
-            Work::Operation(Operation::Fsck) => {
-                format!("{unmount}; {}; {}", check(&phase.name), mount())
-            }
-            _ => work(phase),
-        });
-    }
-    lines.push(format!("{unmount}    [timed as umount]"));
-    let last_is_check = phases.last().is_some_and(|phase| phase.work == Work::Operation(Operation::Fsck));
-    if !last_is_check {
-        lines.push(check("fsck"));
-    }
-    lines.extend(encryption.close_argv("fsverdict-$DEVICE").map(line));
-    lines
+    let programs = Programs { candidate, filesystem, encryption };
+    let source = &plan.device.source;
+    let told = Told { spec: &spec, programs, names, source };
+    Course::of(&spec).all().flat_map(|step| told.step(step)).collect()
 }
 
-fn in_folder(folder: &Path, phases: &[Phase]) -> Vec<String> {
-    let own = quoted(&folder.join(".fsverdict-…").to_string_lossy());
-    let mut lines = vec![format!("[make {own}, which is $MOUNT]")];
-    for phase in phases {
-        if phase.cold {
-            lines.push("[syncfs]; [drop caches]".to_owned());
-        }
-        lines.push(work(phase));
+/// What the words of a dry run hang on.
+struct Told<'a> {
+    spec: &'a TrialSpec,
+    programs: Programs<'a>,
+    names: Names,
+    source: &'a DeviceSource,
+}
+
+impl Told<'_> {
+    /// The lines of a step: one of what is timed, one of what is done before it, and one of what is done after it.
+    fn step(&self, step: &Step<'_>) -> Vec<String> {
+        let times = step.name.and_then(|name| self.spec.repeats.get(name)).map_or(1, |repeats| repeats.times);
+        let once = |acts| self.lines(acts, 1);
+        [once(&step.first), self.lines(&step.each, times), once(&step.then)].concat()
     }
-    lines.push(format!("[remove {own}]"));
-    lines
+
+    fn lines(&self, acts: &[Act<'_>], times: u32) -> Vec<String> {
+        let begins = |act: Act<'_>| {
+            matches!(act, Act::Timed(..) | Act::OpenLayer | Act::MarkLayer | Act::DescribeLayer)
+        };
+        let groups = acts.chunk_by(|one, next| !begins(*next) && !matches!(one, Act::Timed(..)));
+        groups.filter_map(|group| self.group(group, times)).collect()
+    }
+
+    fn group(&self, acts: &[Act<'_>], times: u32) -> Option<String> {
+        let line = acts.iter().filter_map(|act| self.act(*act)).collect::<Vec<_>>().join("; ");
+        let remark = match (acts, times) {
+            ([Act::Timed(timed, _)], 1) => format!("{GAP}[timed as {}]", timed.name()),
+            ([Act::Timed(timed, _)], _) => format!("{GAP}[timed as {}, {times} times]", timed.name()),
+            (_, 1) => String::new(),
+            (_, _) => format!("{GAP}[each time]"),
+        };
+        (!line.is_empty()).then(|| line + &remark)
+    }
+
+    /// What is done, in words or as a command line; nothing where it is the agent's own business.
+    fn act(&self, act: Act<'_>) -> Option<String> {
+        let Names { bottom, mapping, .. } = &self.names;
+        let own = || self.spec.candidate.path.as_deref().map(own_folder);
+        let told = match act {
+            Act::Claim => format!("[claim {bottom}]"),
+            // What is not a disk of this machine's is new with each trial, and empty.
+            Act::Discard if !matches!(self.source, DeviceSource::Path(_)) => return None,
+            Act::Discard | Act::DiscardAgain => format!("[discard {bottom}]"),
+            Act::Scheduler(name) => format!("[I/O scheduler {name}]"),
+            Act::Calibrate(_) => "[measure the device]".to_owned(),
+            Act::Stage => {
+                let names: Vec<&str> = self.spec.staged().collect();
+                return (!names.is_empty()).then(|| format!("[stage {}]", names.join(", ")));
+            }
+            Act::FormatLayer => self.program(Line::FormatLayer)?,
+            Act::OpenLayer => self.program(Line::OpenLayer)?,
+            Act::MarkLayer => self.program(Line::MarkLayer)?,
+            Act::DescribeLayer => self.program(Line::DescribeLayer)?,
+            // Before there is a layer on it.
+            Act::Timed(Timed::Raw(phase), _) => format!("{}; [sync {bottom}]", work(phase)),
+            Act::Timed(timed, _) => format!("{}; {}", self.timed(timed)?, self.durable(timed.durable())),
+            Act::NoChecker(_) => format!("[{} has no checker]", self.programs.filesystem.name),
+            Act::Settle(_) => "[settle]".to_owned(),
+            Act::ShowFolder => format!("[make {}, which is $MOUNT]", own()?),
+            Act::Unmount => self.unmount()?,
+            Act::SyncDevice => self.durable(Durable::Device),
+            Act::ForgetDevice => format!("[put what is cached of {bottom} out of memory]"),
+            Act::ForgetFolder(_) => "[syncfs]; [drop caches]".to_owned(),
+            Act::Mount => match own() {
+                Some(own) => format!("[{own} is $MOUNT again]"),
+                None => self.mount()?,
+            },
+            Act::Verify(_) | Act::VerifyDevice(_) => "[verify]".to_owned(),
+            Act::VerifyAll => "[verify everything that was written]".to_owned(),
+            Act::CloseLayer => format!("[close {mapping}]"),
+            Act::Release => {
+                own().map_or_else(|| format!("[release {bottom}]"), |own| format!("[remove {own}]"))
+            }
+            Act::DescribeDevice
+            | Act::ShutIn
+            | Act::Pause
+            | Act::Record
+            | Act::Judge
+            | Act::DescribeMount
+            | Act::NeverStored(_)
+            | Act::UnmountLeft => return None,
+        };
+        Some(told)
+    }
+
+    fn timed(&self, timed: Timed<'_>) -> Option<String> {
+        match timed {
+            Timed::Mkfs => self.program(Line::Mkfs),
+            Timed::Mount => self.mount(),
+            Timed::Unmount => self.unmount(),
+            Timed::Check(_) => self.program(Line::Check),
+            Timed::Phase(phase) | Timed::Raw(phase) => Some(work(phase)),
+        }
+    }
+
+    fn durable(&self, by: Durable) -> String {
+        match by {
+            Durable::Syncfs => "[syncfs]".to_owned(),
+            Durable::Device => format!("[sync {}]", self.names.top),
+        }
+    }
+
+    fn mount(&self) -> Option<String> {
+        let cleaner = self.program(Line::Cleaner).map(|cleaner| format!("; {cleaner}"));
+        Some(self.program(Line::Mount)? + &cleaner.unwrap_or_default())
+    }
+
+    fn unmount(&self) -> Option<String> {
+        let cleaner = self.programs.cleaner().map(|cleaner| format!("[end {}]; ", cleaner.tool.program));
+        Some(cleaner.unwrap_or_default() + &self.program(Line::Unmount)?)
+    }
+
+    fn program(&self, line: Line) -> Option<String> {
+        // What stands for a device or a key is not to be taken by its letters.
+        let word = |word: &String| if word.contains('$') { word.clone() } else { quoted(word) };
+        let argv = self.programs.argv(line, &self.names)?;
+        Some(argv.iter().map(word).collect::<Vec<_>>().join(" "))
+    }
+}
+
+fn own_folder(folder: &Path) -> String {
+    quoted(&folder.join(".fsverdict-…").to_string_lossy())
 }
 
 fn work(phase: &Phase) -> String {
-    let line = match &phase.work {
+    match &phase.work {
         Work::Operation(name) => format!("[{name} on {}]", phase.dataset.as_deref().unwrap_or("nothing")),
         Work::Command(command) => command.clone(),
         Work::Adapter { name, options } => format!("{name} {options}"),
-    };
-    format!("{line}; [syncfs]    [timed as {}]", phase.name)
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::journal::{Caution, CommandRecord, Event, Facts, Observation};
+use crate::journal::{Caution, CommandRecord, Event, Facts, Learnt, Observation};
 
 /// Sends events. A conductor that is gone is not an error here: the agent is about to be ended with it.
 pub struct Sink {
@@ -40,7 +40,12 @@ impl Sink {
 
     pub fn facts(&mut self, facts: Facts) {
         if !facts.is_empty() {
-            self.send(&Event::Facts { facts });
+            self.learnt(facts, Learnt::default());
         }
+    }
+
+    /// What the program itself goes by, with what is shown of it.
+    pub fn learnt(&mut self, facts: Facts, learnt: Learnt) {
+        self.send(&Event::Facts { facts, learnt });
     }
 }

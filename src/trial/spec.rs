@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::calibrate::Grid;
 use crate::dataset::Selection;
 use crate::host::guard::Ticket;
 use crate::host::process_key::ProcessKey;
 use crate::host::root::Root;
-use crate::journal::TrialId;
+use crate::journal::{Grid, TrialId};
 use crate::plan::{Candidate, Dataset, Needs, Phase, Work};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

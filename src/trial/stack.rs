@@ -3,29 +3,29 @@
 //! Whatever was put up is remembered, so that it can be taken down in reverse order whatever happened; every error
 //! on the way down is reported and none hides the cause.
 
+mod cleaner;
+mod layer;
+
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::FileType;
-
 use crate::filesystem::{DIRECTORY, Filesystem};
-use crate::host::cell::{Workshop, make_node, private_devices};
+use crate::host::cell::{Workshop, private_devices};
 use crate::host::kernel_log::KernelLog;
-use crate::host::procfs::processes_named;
 use crate::host::program::{Program, succeeded};
 use crate::host::root::Root;
 use crate::host::{caches, mounts, syscall};
 use crate::journal::CommandRecord;
-use crate::layer::Encryption;
 use crate::measure::Fresh;
 use crate::plan::Candidate;
 
 use super::bare_device::BareDevice;
 use super::error::TrialError;
-use super::mapping::{device_number, gone_within, mapping_node};
+use super::programs::{Line, Names, Programs};
 use super::sink::Sink;
+use super::spec::TrialDevice;
 
 /// Where the filesystem under test is mounted, below the agent's own tmpfs.
 pub(super) const MOUNT: &str = "/tmp/fsverdict/mount";
@@ -46,10 +46,11 @@ pub(super) struct Stack<'a> {
     pub(super) sink: &'a mut Sink,
     candidate: &'a Candidate,
     pub(super) filesystem: &'static Filesystem,
-    encryption: &'static Encryption,
+    programs: Programs<'a>,
     limit: Duration,
     /// The device the guard cleared, or the loop device on top of the image; none where a folder is worked in.
-    claim: Option<&'a BareDevice>,
+    claim: Option<BareDevice>,
+    /// Of the encrypted layer; unique on the machine, so that `fsverdict clean` can tell ours and two runs do not collide.
     mapping: String,
     /// The kernel's own node of the opened mapping: the one below /dev/mapper goes when its removal is asked for.
     opened: Option<PathBuf>,
@@ -73,7 +74,7 @@ struct Workshops {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trade {
+enum Trade {
     Layering,
     Formatting,
     Mounting,
@@ -83,7 +84,6 @@ impl<'a> Stack<'a> {
     pub(super) fn new(
         sink: &'a mut Sink,
         candidate: &'a Candidate,
-        claim: Option<&'a BareDevice>,
         limit: Duration,
     ) -> Result<Self, TrialError> {
         let unknown = |what: &str, name: &str| TrialError::Unknown(format!("{what} `{name}`"));
@@ -97,17 +97,14 @@ impl<'a> Stack<'a> {
         for folder in [MOUNT, EMPTY] {
             std::fs::create_dir_all(folder).map_err(TrialError::io("make the mount point"))?;
         }
-        // Unique on the machine, so that `fsverdict clean` can tell ours and two runs do not collide.
-        let device = claim.and_then(|claim| claim.path.file_name()).unwrap_or_default();
-        let mapping = format!("fsverdict-{}", device.to_string_lossy());
         Ok(Stack {
             sink,
             candidate,
             filesystem,
-            encryption,
+            programs: Programs { candidate, filesystem, encryption },
             limit,
-            claim,
-            mapping,
+            claim: None,
+            mapping: String::new(),
             opened: None,
             mounted: false,
             cleaner: false,
@@ -118,6 +115,26 @@ impl<'a> Stack<'a> {
             log: KernelLog::open(),
             workshops: None,
         })
+    }
+
+    /// Makes sure that the device is ours.
+    pub(super) fn claim(&mut self, device: &TrialDevice) -> Result<(), TrialError> {
+        let claim = BareDevice::take(device, self.sink)?;
+        let name = claim.path.file_name().unwrap_or_default();
+        self.mapping = format!("fsverdict-{}", name.to_string_lossy());
+        self.claim = Some(claim);
+        Ok(())
+    }
+
+    /// The device that was claimed; an error where a folder is worked in.
+    pub(super) fn bare(&mut self) -> Result<&mut BareDevice, TrialError> {
+        self.claim.as_mut().ok_or_else(|| TrialError::Host("a folder has no device".to_owned()))
+    }
+
+    /// Tells what is known of the device as it is now.
+    pub(super) fn describe_device(&mut self) {
+        let facts = self.claim.as_mut().map(BareDevice::facts).unwrap_or_default();
+        self.sink.facts(facts);
     }
 
     pub(super) fn step(&mut self, step: &str) {
@@ -135,25 +152,40 @@ impl<'a> Stack<'a> {
 
     /// Whether a folder of the user's is worked in: there is no device, and nothing is made, mounted or checked.
     pub(super) fn in_folder(&self) -> bool {
-        self.claim.is_none()
+        self.candidate.path.is_some()
     }
 
     /// The device the filesystem lies on; an empty path in a folder.
     pub(super) fn top(&self) -> PathBuf {
-        let bottom = || self.claim.map(|claim| claim.path.to_owned());
-        self.opened.clone().or_else(bottom).unwrap_or_default()
+        self.opened.clone().or_else(|| self.bottom()).unwrap_or_default()
+    }
+
+    fn bottom(&self) -> Option<PathBuf> {
+        self.claim.as_ref().map(|claim| claim.path.clone())
+    }
+
+    fn argv(&self, line: Line) -> Option<Vec<String>> {
+        let shown = |path: PathBuf| path.to_string_lossy().into_owned();
+        let names = Names {
+            bottom: shown(self.bottom().unwrap_or_default()),
+            top: shown(self.top()),
+            mapping: self.mapping.clone(),
+            key: KEY_FILE.to_owned(),
+            mount: MOUNT,
+        };
+        self.programs.argv(line, &names)
     }
 
     /// Name of the bottom device in `/sys/class/block`; others' work is on that below a folder, too.
     pub(super) fn device_name(&self) -> Option<String> {
-        let bottom = &self.claim?.path;
-        let real = std::fs::canonicalize(bottom).unwrap_or_else(|_| bottom.to_owned());
+        let bottom = self.bottom()?;
+        let real = std::fs::canonicalize(&bottom).unwrap_or(bottom);
         Some(real.file_name().unwrap_or_default().to_string_lossy().into_owned())
     }
 
     /// Remembers how the filesystem is that was just made and mounted; a folder's space is not the trial's alone.
     pub(super) fn note_fresh(&mut self) -> Result<(), TrialError> {
-        let Some(claim) = self.claim else { return Ok(()) };
+        let Some(claim) = &self.claim else { return Ok(()) };
         let size = claim.size().map_err(TrialError::io("ask for the size of the device"))?;
         self.fresh = Some(Fresh::of(Path::new(MOUNT), size)?);
         Ok(())
@@ -167,9 +199,9 @@ impl<'a> Stack<'a> {
     /// of mkfs and mount are the plan's. The claim, and staging, needed others.
     pub(super) fn shut_in(&mut self) -> Result<(), TrialError> {
         let mapper = Path::new(MAPPER);
-        let Some(claim) = self.claim else { return Ok(private_devices(&[])?) };
+        let Some(claim) = &self.claim else { return Ok(private_devices(&[])?) };
         let mut kept = vec![claim.path.as_path()];
-        if !self.encryption.is_none() && mapper.exists() {
+        if !self.programs.encryption.is_none() && mapper.exists() {
             kept.push(mapper);
         }
         private_devices(&kept)?;
@@ -179,12 +211,7 @@ impl<'a> Stack<'a> {
     }
 
     /// Runs one program of the trial, traced, within the time limit.
-    pub(super) fn tool(
-        &mut self,
-        step: &str,
-        trade: Trade,
-        argv: Vec<String>,
-    ) -> Result<CommandRecord, TrialError> {
+    fn tool(&mut self, step: &str, trade: Trade, argv: Vec<String>) -> Result<CommandRecord, TrialError> {
         // In an empty folder: a stray word among a plan's mkfs options must not name a file.
         let mut program = Program::new(argv).limit(self.limit).folder(Path::new(EMPTY));
         let workshop = self.workshops.as_ref().and_then(|workshops| match trade {
@@ -200,48 +227,24 @@ impl<'a> Stack<'a> {
         Ok(record)
     }
 
-    fn must(&mut self, step: &str, trade: Trade, argv: Option<Vec<String>>) -> Result<(), TrialError> {
-        match argv {
-            Some(argv) => succeeded(self.tool(step, trade, argv)?).map(drop).map_err(TrialError::from),
+    /// Runs the program of this line, if this candidate has one; it must end well.
+    fn must(&mut self, line: Line) -> Result<(), TrialError> {
+        match self.argv(line) {
+            Some(argv) => {
+                succeeded(self.tool(line.step(), trade(line), argv)?).map(drop).map_err(TrialError::from)
+            }
             None => Ok(()),
         }
     }
 
-    pub(super) fn encrypt(&mut self) -> Result<(), TrialError> {
-        if self.encryption.is_none() {
-            return Ok(());
-        }
-        std::fs::write(KEY_FILE, "fsverdict: not a secret").map_err(TrialError::io("write the key file"))?;
-        let bottom = self.top().to_string_lossy().into_owned();
-        self.check_device()?;
-        self.must("encrypt", Trade::Layering, self.encryption.format_argv(&bottom, KEY_FILE))?;
-        self.must(
-            "open encryption",
-            Trade::Layering,
-            self.encryption.open_argv(&bottom, &self.mapping, KEY_FILE),
-        )?;
-        let node = mapping_node(&self.mapping)
-            .ok_or_else(|| TrialError::Host(format!("cryptsetup made no device `{}`", self.mapping)))?;
-        let number = device_number(&node)
-            .ok_or_else(|| TrialError::Host(format!("{} has no device number", node.display())))?;
-        make_node(&node, FileType::BlockDevice, number).map_err(TrialError::host)?;
-        self.opened = Some(node);
-        // Held open here and marked for removal with its last user: a crash leaves nothing, an unmount changes nothing.
-        self.held = Some(File::open(self.top()).map_err(TrialError::io("hold the encrypted device"))?);
-        self.must(
-            "mark encryption for removal",
-            Trade::Layering,
-            self.encryption.close_deferred_argv(&self.mapping),
-        )?;
-        if let Some(argv) = self.encryption.status_argv(&self.mapping) {
-            self.tool("describe encryption", Trade::Layering, argv)?;
-        }
-        Ok(())
+    pub(super) fn mkfs(&mut self) -> Result<(), TrialError> {
+        self.must(Line::Mkfs)
     }
 
-    pub(super) fn mkfs(&mut self) -> Result<(), TrialError> {
-        let argv = self.filesystem.mkfs_argv(&self.top().to_string_lossy(), &self.candidate.mkfs);
-        self.must("mkfs", Trade::Formatting, Some(argv))
+    /// The record of the checker, whatever it says; none where the filesystem has none.
+    pub(super) fn check(&mut self, name: &str) -> Result<Option<CommandRecord>, TrialError> {
+        let argv = self.argv(Line::Check);
+        argv.map(|argv| self.tool(name, Trade::Formatting, argv)).transpose()
     }
 
     pub(super) fn mount(&mut self) -> Result<(), TrialError> {
@@ -250,14 +253,10 @@ impl<'a> Stack<'a> {
             self.mounted = shown.is_ok();
             return shown.map_err(TrialError::host);
         }
-        let mount = self.filesystem.mount(&self.candidate.mount);
-        let device = self.top().to_string_lossy().into_owned();
-        self.must("mount", Trade::Mounting, Some(mount.argv(&device, MOUNT)))?;
+        self.must(Line::Mount)?;
         self.mounted = true;
-        if let Some(cleaner) = mount.cleaner {
-            self.must("start the cleaner", Trade::Mounting, Some(cleaner.argv(&device, MOUNT)))?;
-            self.cleaner = true;
-        }
+        self.must(Line::Cleaner)?;
+        self.cleaner = self.programs.cleaner().is_some();
         Ok(())
     }
 
@@ -269,7 +268,7 @@ impl<'a> Stack<'a> {
 
     /// Makes sure that what is about to be written, mounted or checked is the device that was cleared.
     pub(super) fn check_device(&self) -> Result<(), TrialError> {
-        self.claim.map_or(Ok(()), |claim| claim.check(self.mounted || self.opened.is_some()))
+        self.claim.as_ref().map_or(Ok(()), |claim| claim.check(self.mounted || self.opened.is_some()))
     }
 
     pub(super) fn unmount(&mut self) -> Result<(), TrialError> {
@@ -277,63 +276,16 @@ impl<'a> Stack<'a> {
         if self.cleaner {
             self.stop_cleaner();
         }
-        // Without helpers, as it was mounted: a helper would look for a cleaner that fsverdict started itself.
-        self.must("unmount", Trade::Mounting, Some(["umount", "-i", MOUNT].map(str::to_owned).into()))?;
+        self.must(Line::Unmount)?;
         self.mounted = false;
         Ok(())
-    }
-
-    /// Tells, once, of a cleaner that ended by itself (without a writable /dev/shm it says that it runs, and dies), and
-    /// of one that somebody else started; that one is stopped, too.
-    fn watch_cleaner(&mut self) {
-        let Some(known) = self.filesystem.cleaner else { return };
-        let runs = self.cleaner_runs();
-        if runs == self.cleaner {
-            return;
-        }
-        let text = if runs {
-            "was running though nobody asked for it"
-        } else {
-            "was asked for and started, but had ended by itself"
-        };
-        self.cleaner = runs;
-        if !std::mem::replace(&mut self.cleaner_told, true) {
-            self.sink.caution("", format!("the garbage collector {} {text}", known.tool.program));
-        }
-    }
-
-    /// Ends the cleaner, which keeps the filesystem busy, and waits for its end.
-    fn stop_cleaner(&mut self) {
-        let name = self.filesystem.cleaner.map_or("", |cleaner| cleaner.tool.program);
-        for _ in 0..100 {
-            let cleaners = processes_named(&Root::new("/"), name);
-            if cleaners.is_empty() {
-                break;
-            }
-            for process in cleaners {
-                let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        self.cleaner = false;
-    }
-
-    /// Unmounts, forgets what is cached, mounts again.
-    pub(super) fn make_cold(&mut self, phase: &str) -> Result<(), TrialError> {
-        if self.in_folder() {
-            return self.forget(phase);
-        }
-        self.unmount()?;
-        self.sync_device()?;
-        self.forget_device()?;
-        self.mount_again()
     }
 
     /// Puts what is cached of the unmounted device, of every layer, out of memory. Files, names and attributes went with the
     /// mount; the caches of the machine's other filesystems stay: emptying them would take its time, and cost those who
     /// use them.
     pub(super) fn forget_device(&self) -> Result<(), TrialError> {
-        let Some(claim) = self.claim else { return Ok(()) };
+        let Some(claim) = &self.claim else { return Ok(()) };
         for device in self.opened.iter().chain([&claim.path]) {
             File::open(device)
                 .and_then(|open| Ok(syscall::forget_buffers(open)?))
@@ -343,7 +295,7 @@ impl<'a> Stack<'a> {
     }
 
     /// What can be had of a cold start in a folder, which stays mounted.
-    fn forget(&mut self, phase: &str) -> Result<(), TrialError> {
+    pub(super) fn forget_folder(&mut self, phase: &str) -> Result<(), TrialError> {
         self.sync()?;
         if caches::drop_caches(&Root::new("/")).is_ok() {
             return Ok(());
@@ -367,30 +319,26 @@ impl<'a> Stack<'a> {
         device.sync_all().map_err(TrialError::io("make the device's data durable"))
     }
 
-    /// Whether the filesystem's cleaner is among the processes here; what was started may have ended.
-    pub(super) fn cleaner_runs(&self) -> bool {
-        let known = self.filesystem.cleaner;
-        known.is_some_and(|known| !processes_named(&Root::new("/"), known.tool.program).is_empty())
-    }
-
     pub(super) fn resolved_mount(&self) -> Option<crate::host::procfs::Mount> {
         mounts::at(Path::new(MOUNT))
     }
 
-    /// Takes down whatever is still up. Everything that fails is told; nothing is left out because of it.
-    pub(super) fn take_down(&mut self) -> Vec<String> {
-        let mut complaints = Vec::new();
-        if self.mounted
-            && let Err(error) = self.unmount()
-        {
-            complaints.push(format!("unmount: {error}"));
-        }
-        // The mapping goes with its last user, which is this descriptor.
-        self.held = None;
-        if self.opened.is_some() && !gone_within(&self.mapping, Duration::from_secs(5)) {
-            complaints.push(format!("the encrypted device {} is still there", self.mapping));
-        }
-        complaints
+    /// After an error it may still be mounted.
+    pub(super) fn unmount_left(&mut self) -> Result<(), TrialError> {
+        if self.mounted { self.unmount() } else { Ok(()) }
+    }
+
+    pub(super) fn release(&mut self) -> Result<(), TrialError> {
+        self.claim.take().map_or(Ok(()), BareDevice::release)
+    }
+}
+
+/// Where the program of a line is started from.
+const fn trade(line: Line) -> Trade {
+    match line {
+        Line::FormatLayer | Line::OpenLayer | Line::MarkLayer | Line::DescribeLayer => Trade::Layering,
+        Line::Mkfs | Line::Check => Trade::Formatting,
+        Line::Mount | Line::Cleaner | Line::Unmount => Trade::Mounting,
     }
 }
 

@@ -10,8 +10,9 @@ use crate::dataset::{self, Manifest, Prepared, Staged, StagingRecord, Totals};
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::program::{Program, succeeded};
 use crate::host::syscall::own;
-use crate::journal::{DATASET_FACT, Facts, STAGE};
+use crate::journal::{DATASET_FACT, Facts, Learnt, STAGE};
 use crate::plan::{Bytes, Dataset, Phase, Work, measure_variable, variable};
+use crate::reason::Hinted;
 
 use super::error::TrialError;
 use super::sink::Sink;
@@ -32,6 +33,7 @@ pub(super) struct Material {
     pub(super) staged: Option<Staged>,
 }
 
+#[derive(Default)]
 pub(super) struct Materials {
     by_name: BTreeMap<String, Material>,
 }
@@ -59,7 +61,10 @@ impl Materials {
                 }
             };
             if let (Dataset::Folder { .. }, Some(staged)) = (dataset, &staged) {
-                sink.facts(fingerprint(name, &prepared, staged)?);
+                let held = fingerprint(&prepared, staged)?;
+                let shown = Facts::from([(format!("{DATASET_FACT}{name}"), held.clone())]);
+                let held = BTreeMap::from([(name.clone(), held)]);
+                sink.learnt(shown, Learnt { held, ..Learnt::default() });
             }
             let notes = prepared.notes.iter().chain(staged.iter().flat_map(|staged| &staged.notes)).cloned();
             notes.for_each(|note| sink.caution("", note));
@@ -94,11 +99,10 @@ impl Materials {
 }
 
 /// What a user's folder held: it may hold something else in the next trial, or the next run.
-fn fingerprint(name: &str, prepared: &Prepared, staged: &Staged) -> Result<Facts, TrialError> {
+fn fingerprint(prepared: &Prepared, staged: &Staged) -> Result<String, TrialError> {
     let Totals { files, bytes, .. } = staged.totals();
     let digest = Manifest::of(prepared, Some(staged), 0)?.digest();
-    let held = format!("{files} files, {} (digest {digest:016x})", Bytes(bytes));
-    Ok(Facts::from([(format!("{DATASET_FACT}{name}"), held)]))
+    Ok(format!("{files} files, {} (digest {digest:016x})", Bytes(bytes)))
 }
 
 /// Where a folder of the process that staged for the whole run is shown to the agent.
@@ -135,8 +139,15 @@ fn needed_as_files(phases: &[Phase], name: &str, dataset: &Dataset) -> bool {
 ///
 /// A folder of the user's without a stated size is measured; one that cannot be counts nothing.
 pub fn bytes_to_stage(datasets: &BTreeMap<String, Dataset>, phases: &[Phase]) -> Option<u64> {
-    let needed = datasets.iter().filter(|(name, dataset)| needed_as_files(phases, name, dataset));
-    needed.map(|(_, dataset)| dataset::room_for(dataset)).reduce(u64::saturating_add)
+    to_stage(datasets, phases).map(|(_, dataset)| dataset::room_for(dataset)).reduce(u64::saturating_add)
+}
+
+/// The datasets that must lie somewhere as files.
+pub(super) fn to_stage<'a>(
+    datasets: &'a BTreeMap<String, Dataset>,
+    phases: &'a [Phase],
+) -> impl Iterator<Item = (&'a String, &'a Dataset)> {
+    datasets.iter().filter(|(name, dataset)| needed_as_files(phases, name, dataset))
 }
 
 /// The folder for the datasets: memory as it is, or a scratch disk mounted there.
@@ -150,7 +161,7 @@ fn make_room(staging: &Staging) -> Result<(), TrialError> {
                 own(*descriptor).ok_or_else(|| failed(&"no disk for the datasets was handed over"))?;
             let options = LoopOptions { owner: *owner, ..LoopOptions::default() };
             let attached = LoopDevice::attach(image.as_fd(), &options)
-                .map_err(|error| TrialError::Refused(error.complaint()))?;
+                .map_err(|error| TrialError::Refused(error.reason()))?;
             (attached.path().to_owned(), Some(attached))
         }
         TrialDevice::Guest { path } => (path.clone(), None),

@@ -11,7 +11,7 @@ mod player;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use fsverdict::journal::{CandidateStatus, Event, Facts, OpenJournal, Run, SCHEMA, TrialId, read};
+use fsverdict::journal::{Beginning, CandidateStatus, Event, Facts, OpenJournal, Run, SCHEMA, TrialId, read};
 use fsverdict::lab::{Lab, Medium};
 use fsverdict::plan::{Blocks, Bytes, Candidate, Disturbance, Plan, digest};
 use fsverdict::report::{Format, Report, write};
@@ -56,6 +56,7 @@ fn conduct(plan: &Plan, player: &Player, journal: &Path) {
             lab_reason: String::new(),
             fidelity: player.fidelity(),
             environment: Facts::new(),
+            beginning: Beginning::default(),
         };
         OpenJournal::begin(plan, journal, start).unwrap()
     };

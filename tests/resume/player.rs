@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fsverdict::journal::{Event, FILE_NAME, Facts, Status, Surroundings, TrialId, read};
-use fsverdict::lab::{Lab, LabError, Medium, Obstacle, TrialEnd, Watch};
+use fsverdict::journal::{Event, FILE_NAME, Facts, Learnt, Status, Surroundings, TrialId, read};
+use fsverdict::lab::{Lab, LabError, Medium, TrialEnd, Watch};
 use fsverdict::plan::Candidate;
+use fsverdict::reason::Reason;
 use fsverdict::study::Watcher;
 use fsverdict::trial::TrialSpec;
 
@@ -83,9 +84,9 @@ impl Lab for Player {
         Facts::new()
     }
 
-    fn obstacle(&self, candidate: &Candidate) -> Option<Obstacle> {
+    fn obstacle(&self, candidate: &Candidate) -> Option<Reason> {
         let missing = self.tale.missing.contains(&candidate.name.as_str());
-        missing.then(|| Obstacle { reason: "not recorded".to_owned(), hint: "record it".to_owned() })
+        missing.then(|| Reason::new("not recorded", "record it"))
     }
 
     fn command_line(&self) -> Vec<String> {
@@ -107,7 +108,8 @@ impl Lab for Player {
             let held =
                 self.tale.held.iter().find(|(block, attempt, name, _)| (*block, *attempt, *name) == here);
             let held = held.map_or("1 files", |(.., held)| held).to_owned();
-            watch(Event::Facts { facts: Facts::from([("dataset.docs".to_owned(), held)]) });
+            let held = BTreeMap::from([("docs".to_owned(), held)]);
+            watch(Event::Facts { facts: Facts::new(), learnt: Learnt { held, ..Learnt::default() } });
         }
         let fails = self.tale.failing.contains(&(block, attempt, candidate.as_str()));
         let mut left = lock(&self.tale.killed);

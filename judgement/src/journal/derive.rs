@@ -11,7 +11,7 @@ use super::reader::{read_each, scan};
 use super::run::{
     BlockState, CandidateState, CandidateStatus, Header, Latencies, Run, Trial, TrialCommands, TrialStanding,
 };
-use super::{CommandRecord, Event, Journal, JournalError, Record, Status, TrialId};
+use super::{Beginning, CommandRecord, Event, Journal, JournalError, Record, Status, TrialId};
 use crate::plan::Plan;
 
 impl Run {
@@ -73,8 +73,9 @@ impl Run {
                     }
                 }
             }
-            Event::Facts { facts } => {
+            Event::Facts { facts, learnt } => {
                 if let Some(OpenTrial { trial, .. }) = of(open, id.as_ref()) {
+                    trial.learnt.add(learnt.or_told(&facts));
                     trial.facts.extend(facts);
                 }
             }
@@ -342,11 +343,13 @@ impl Fold {
 
 fn begin(record: Record) -> Option<Run> {
     let (started, event) = (record.at, record.event);
+    let beginning = Beginning::of(&event)?;
     let Event::RunStarted { id, title, plan_digest, lab, lab_reason, fidelity, environment, .. } = event
     else {
         return None;
     };
-    let header = Header { started, id, title, plan_digest, lab, lab_reason, fidelity, environment };
+    let header =
+        Header { started, id, title, plan_digest, lab, lab_reason, fidelity, environment, beginning };
     Some(Run { header, last: started, ..Run::default() })
 }
 

@@ -3,52 +3,36 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::reason::Hinted;
+
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    #[error("cannot {action} the journal {}: {source}{}", path.display(), unwritable(path, source))]
+    #[error("cannot {action} the journal {}: {source}", path.display())]
     Io {
         /// What was being done: `open`, `read`, `write to` …
         action: &'static str,
         path: PathBuf,
         source: io::Error,
     },
-    #[error(
-        "the journal {} is being written by another fsverdict\nhint: wait for it to end, or stop it; `fsverdict report` may be used meanwhile",
-        path.display()
-    )]
+    #[error("the journal {} is being written by another fsverdict", path.display())]
     Locked { path: PathBuf },
     /// There is a journal already where a new one was to begin.
-    #[error(
-        "a run is recorded in {} already\nhint: carry it on with `fsverdict resume`, or choose another folder with --out",
-        path.display()
-    )]
+    #[error("a run is recorded in {} already", path.display())]
     Exists { path: PathBuf },
-    #[error(
-        "{}:{line}: not a journal record: {reason}\nhint: journals are only ever appended to; restore the file from a copy, or run anew",
-        path.display()
-    )]
+    #[error("{}:{line}: not a journal record: {reason}", path.display())]
     Malformed {
         path: PathBuf,
         /// Line number, from 1.
         line: usize,
         reason: String,
     },
-    #[error(
-        "{}: written in schema {found}, this fsverdict knows up to {known}\nhint: read it with the version that wrote it, or a later one",
-        path.display()
-    )]
+    #[error("{}: written in schema {found}, this fsverdict knows up to {known}", path.display())]
     TooNew { path: PathBuf, found: u32, known: u32 },
     /// The journal does not begin with the record that says what run it is, or there is none.
-    #[error(
-        "{}: nothing was recorded here, not even that a run began\nhint: begin it anew: `fsverdict run … --out` takes a folder without a record",
-        path.display()
-    )]
+    #[error("{}: nothing was recorded here, not even that a run began", path.display())]
     NoRun { path: PathBuf },
     /// The file that is written is not the one of that name any more: what is recorded would be lost.
-    #[error(
-        "the journal {} was removed or replaced while the run went on\nhint: what it held is lost unless there is a copy; run anew, and leave the folder alone meanwhile",
-        path.display()
-    )]
+    #[error("the journal {} was removed or replaced while the run went on", path.display())]
     Gone { path: PathBuf },
     /// A number that JSON cannot hold: it would make the line unreadable.
     #[error("{what} is {value}, which cannot be recorded in {}", path.display())]
@@ -56,11 +40,37 @@ pub enum JournalError {
     #[error("cannot write an event as JSON for {}: {source}", path.display())]
     Json { path: PathBuf, source: serde_json::Error },
     /// An earlier write failed and its remains could not be removed; nothing may follow them.
-    #[error(
-        "the journal {} is closed after a failed write\nhint: free some space, then `fsverdict resume`",
-        path.display()
-    )]
+    #[error("the journal {} is closed after a failed write", path.display())]
     Closed { path: PathBuf },
+}
+
+impl Hinted for JournalError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            JournalError::Locked { .. } => {
+                "wait for it to end, or stop it; `fsverdict report` may be used meanwhile".to_owned()
+            }
+            JournalError::Exists { .. } => {
+                "carry it on with `fsverdict resume`, or choose another folder with --out".to_owned()
+            }
+            JournalError::Malformed { .. } => {
+                "journals are only ever appended to; restore the file from a copy, or run anew".to_owned()
+            }
+            JournalError::TooNew { .. } => {
+                "read it with the version that wrote it, or a later one".to_owned()
+            }
+            JournalError::NoRun { .. } => {
+                "begin it anew: `fsverdict run … --out` takes a folder without a record".to_owned()
+            }
+            JournalError::Gone { .. } => {
+                "what it held is lost unless there is a copy; run anew, and leave the folder alone meanwhile"
+                    .to_owned()
+            }
+            JournalError::Closed { .. } => "free some space, then `fsverdict resume`".to_owned(),
+            JournalError::Io { path, source, .. } => return unwritable(path, source),
+            JournalError::NotFinite { .. } | JournalError::Json { .. } => return None,
+        })
+    }
 }
 
 impl JournalError {
@@ -78,23 +88,23 @@ impl JournalError {
 }
 
 /// What to do about a file that cannot be used.
-fn unwritable(path: &Path, error: &io::Error) -> String {
-    match error.kind() {
+fn unwritable(path: &Path, error: &io::Error) -> Option<String> {
+    Some(match error.kind() {
         _ if error.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) => {
-            "\nhint: `lsattr` shows whether it is append-only or immutable (chattr(1))".to_owned()
+            "`lsattr` shows whether it is append-only or immutable (chattr(1))".to_owned()
         }
         io::ErrorKind::PermissionDenied => {
             let folder = path.parent().unwrap_or(path).display();
-            format!("\nhint: `ls -ld {folder}` shows whose run it is: who began it carries it on, or root")
+            format!("`ls -ld {folder}` shows whose run it is: who began it carries it on, or root")
         }
         io::ErrorKind::ReadOnlyFilesystem => {
-            "\nhint: copy the folder of the run to where you may write, and go on with the copy".to_owned()
+            "copy the folder of the run to where you may write, and go on with the copy".to_owned()
         }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            format!("\nhint: make room in {}", path.parent().unwrap_or(path).display())
+            format!("make room in {}", path.parent().unwrap_or(path).display())
         }
-        _ => String::new(),
-    }
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -103,11 +113,12 @@ mod tests {
     use std::path::Path;
 
     use super::JournalError;
+    use crate::reason::Hinted;
 
     #[test]
     fn a_journal_that_may_not_be_written_says_who_may_carry_it_on() {
         let told = |error: Error| {
-            JournalError::io("open", Path::new("/runs/theirs/journal.jsonl"), error).to_string()
+            JournalError::io("open", Path::new("/runs/theirs/journal.jsonl"), error).reason().to_string()
         };
         let denied = told(ErrorKind::PermissionDenied.into());
         assert!(

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Unit;
+use super::{Beginning, Learnt, Unit};
 
-/// Plain facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`.
+/// Plain facts by dotted name, e.g. `kernel.release`, `device.queue.scheduler`: for showing, and for telling what changed.
 pub type Facts = BTreeMap<String, String>;
 
 /// How facts begin that say what a user's folder held when it was staged; the dataset's name follows.
@@ -59,6 +59,9 @@ pub enum Event {
         fidelity: String,
         /// Host, kernel, device, tools.
         environment: Facts,
+        /// What the program itself goes by.
+        #[serde(default, skip_serializing_if = "Beginning::is_unknown")]
+        beginning: Beginning,
     },
     RunResumed {
         /// A run that had ended goes on for so many blocks.
@@ -101,6 +104,9 @@ pub enum Event {
     /// Facts about this trial: mount options as the kernel resolved them, queue settings …
     Facts {
         facts: Facts,
+        /// What the program itself goes by.
+        #[serde(default, skip_serializing_if = "Learnt::is_nothing")]
+        learnt: Learnt,
     },
     /// Something a reader of the numbers must know.
     Caution(Caution),
@@ -197,32 +203,6 @@ pub enum Status {
     Ok,
     /// It could not be completed, or data were wrong.
     Failed,
-}
-
-/// What went wrong, on its way into an event.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Complaint {
-    pub reason: String,
-    /// What to do about it; empty where nothing is known.
-    pub hint: String,
-}
-
-impl Complaint {
-    /// An error of which nothing else is known.
-    pub fn plain(error: impl std::fmt::Display) -> Self {
-        Complaint::new(error, "")
-    }
-
-    pub fn new(error: impl std::fmt::Display, hint: impl Into<String>) -> Self {
-        Complaint { reason: error.to_string(), hint: hint.into() }
-    }
-}
-
-impl std::fmt::Display for Complaint {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(&self.reason)?;
-        if self.hint.is_empty() { Ok(()) } else { write!(formatter, "\nhint: {}", self.hint) }
-    }
 }
 
 /// A program that was run: enough to repeat it by hand.

@@ -44,6 +44,7 @@ pub(crate) fn started() -> Event {
         lab_reason: "r".to_owned(),
         fidelity: "f".to_owned(),
         environment: Facts::new(),
+        beginning: crate::journal::Beginning::default(),
     }
 }
 

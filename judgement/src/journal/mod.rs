@@ -2,6 +2,7 @@
 //!
 //! Everything later (statistics, verdict, reports) is derived from it and can be derived again.
 
+mod beginning;
 pub mod bonnie;
 mod derive;
 #[cfg(test)]
@@ -9,6 +10,7 @@ mod derive_tests;
 mod error;
 mod event;
 pub mod fio;
+mod grid;
 #[cfg(test)]
 pub(crate) mod made;
 mod metric;
@@ -19,14 +21,15 @@ mod regular;
 mod run;
 mod writer;
 
+pub use beginning::{Beginning, Learnt};
 pub use derive::Fold;
 pub use error::JournalError;
 
 pub use event::{
-    CLAIM, Caution, CommandRecord, Complaint, DATASET_FACT, Ending, Event, Facts, HIDDEN_DIGEST, Histogram,
-    MERGED_FACT, Measurement, Observation, Place, Record, STAGE, Sentinel, Status, Surroundings, TEAR_DOWN,
-    TrialId,
+    CLAIM, Caution, CommandRecord, DATASET_FACT, Ending, Event, Facts, HIDDEN_DIGEST, Histogram, MERGED_FACT,
+    Measurement, Observation, Place, Record, STAGE, Sentinel, Status, Surroundings, TEAR_DOWN, TrialId,
 };
+pub use grid::{Found, Grid, GridCell, GridKind};
 pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, is_of_cpu, metric};
 pub use open::OpenJournal;
 pub use reader::{Journal, first, read, read_open};

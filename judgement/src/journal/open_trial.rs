@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::run::{Trial, TrialStanding};
-use super::{CLAIM, CommandRecord, Facts, STAGE, Status, TEAR_DOWN, TrialId};
+use super::{CLAIM, CommandRecord, Facts, Learnt, STAGE, Status, TEAR_DOWN, TrialId};
 
 /// A trial that has begun and not ended.
 #[derive(Debug)]
@@ -29,6 +29,7 @@ impl OpenTrial {
             standing: TrialStanding::Open,
             observations: Vec::new(),
             facts: Facts::new(),
+            learnt: Learnt::default(),
             cautions: Vec::new(),
             surroundings: None,
         };

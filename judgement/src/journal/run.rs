@@ -6,8 +6,7 @@ use jiff::Timestamp;
 
 use super::Place;
 use super::{
-    Caution, CommandRecord, DATASET_FACT, Ending, Facts, MERGED_FACT, Observation, Status, Surroundings,
-    TrialId,
+    Beginning, Caution, CommandRecord, Ending, Facts, Learnt, Observation, Status, Surroundings, TrialId,
 };
 
 /// A run, as far as its journal goes.
@@ -54,6 +53,8 @@ pub struct Header {
     pub fidelity: String,
     /// Host, kernel, device, tools.
     pub environment: Facts,
+    /// What the program itself goes by.
+    pub beginning: Beginning,
 }
 
 impl Header {
@@ -153,6 +154,8 @@ pub struct Trial {
     /// What its phases measured, in order. Once its block has ended, its histograms are in [`Run::latencies`] only.
     pub observations: Vec<Observation>,
     pub facts: Facts,
+    /// What the program itself goes by.
+    pub learnt: Learnt,
     pub cautions: Vec<Caution>,
     pub surroundings: Option<Surroundings>,
 }
@@ -193,7 +196,7 @@ impl Trial {
 
     /// What each of the user's folders held when it was staged: name of the dataset, and number of files, bytes and digest.
     pub fn datasets(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.facts.iter().filter_map(|(name, held)| Some((name.strip_prefix(DATASET_FACT)?, held.as_str())))
+        self.learnt.held.iter().map(|(name, held)| (name.as_str(), held.as_str()))
     }
 
     pub fn value(&self, phase: &str, metric: &str) -> Option<f64> {
@@ -216,7 +219,7 @@ pub struct HeldCaution {
 impl Run {
     /// Whether its journal was merged from those of several sites, even if none of their blocks went in yet.
     pub fn is_merged(&self) -> bool {
-        self.header.environment.contains_key(MERGED_FACT)
+        self.header.beginning.sites.is_some()
     }
 
     /// The block to go on with: the first that has begun and not ended.

@@ -4,8 +4,10 @@
 //! before each option, a plus before the encryption, an at-sign before the scheduler; then what it is tried under
 //! (`ext4-on-usb-stick`, `xfs-under-6.12`). A folder has its own name (`share` for `/mnt/share`).
 
-use super::Candidate;
+use super::axes::AXES;
+use super::axis::{Axis, Role};
 use super::section::{Placed, Problems};
+use super::{Candidate, Circumstances, TWIN};
 
 /// Names every draft that has none, and notes names that occur twice.
 pub(super) fn name_all(drafts: &mut [Placed<Candidate>], problems: &Problems) {
@@ -35,51 +37,53 @@ pub(super) fn name_all(drafts: &mut [Placed<Candidate>], problems: &Problems) {
 
 /// The name; in full it also holds the letters of the mkfs options.
 fn derive(candidate: &Candidate, in_full: bool) -> String {
-    let mut name = match &candidate.path {
-        Some(path) if in_full => path.to_string_lossy().trim_start_matches('/').chars().map(plain).collect(),
-        Some(path) => path.file_name().unwrap_or_default().to_string_lossy().chars().map(plain).collect(),
-        None => candidate.filesystem.clone(),
+    let place = marks(candidate, in_full, |axis| matches!(axis.role, Role::Place));
+    let name = if place.is_empty() { candidate.filesystem.clone() } else { place };
+    name + &marks(candidate, in_full, |axis| !matches!(axis.role, Role::Filesystem | Role::Place))
+}
+
+/// What is said on these axes, each behind its mark.
+fn marks(candidate: &Candidate, in_full: bool, wanted: fn(&Axis) -> bool) -> String {
+    let mark = |axis: &Axis| match axis.given(candidate) {
+        level if level.is_nothing() => String::new(),
+        level => format!("{}{}", axis.mark, (axis.in_name)(&level, in_full)),
     };
-    if name.is_empty() {
-        name.clone_from(&candidate.filesystem);
-    }
-    if in_full && !candidate.mkfs.is_empty() {
-        push_option(&mut name, &candidate.mkfs.concat());
-    } else {
-        let values: Vec<&String> = candidate.mkfs.iter().filter(|word| !word.starts_with('-')).collect();
-        // Options that are all letters (`-K`) have no values to stand for them.
-        let telling = if values.is_empty() { candidate.mkfs.iter().collect() } else { values };
-        for word in telling {
-            push_option(&mut name, word);
-        }
-    }
-    for option in &candidate.mount {
-        push_option(&mut name, option);
-    }
-    if candidate.encryption != "none" {
-        name.push('+');
-        name.push_str(&candidate.encryption);
-    }
-    if let Some(scheduler) = &candidate.scheduler {
-        name.push('@');
-        name.push_str(scheduler);
-    }
-    name.extend(candidate.under.suffix(in_full).chars().map(plain));
-    name
+    AXES.iter().filter(|axis| wanted(axis)).map(mark).collect::<String>().chars().map(plain).collect()
 }
 
 /// Commas would split a name in `--fs`, slashes and white space do not belong into a file's name.
-fn push_option(name: &mut String, option: &str) {
-    name.push(':');
-    name.extend(option.chars().map(plain));
-}
-
-pub(super) fn plain(letter: char) -> char {
+fn plain(letter: char) -> char {
     match letter {
         ',' => ':',
         '/' => '_',
         other if other.is_whitespace() || other.is_control() => '_',
         other => other,
+    }
+}
+
+impl Circumstances {
+    /// For people: `usb-stick, Linux 6.12, 512 MiB of memory`; empty where there is nothing but the plan's own.
+    pub fn title(&self) -> String {
+        let bearer = self.bearer();
+        let titles = AXES.iter().filter_map(|axis| match (&axis.role, axis.given(&bearer)) {
+            (Role::Circumstance(under), level) if !level.is_nothing() => Some((under.title)(&level)),
+            _ => None,
+        });
+        titles.collect::<Vec<_>>().join(", ")
+    }
+
+    /// A candidate's name without what it is tried under: that of the configuration alone.
+    pub fn without(&self, name: &str) -> String {
+        let (name, twin) = name.strip_suffix(TWIN).map_or((name, ""), |name| (name, TWIN));
+        let bearer = self.bearer();
+        let suffixes = [false, true].map(|in_full| marks(&bearer, in_full, Axis::is_circumstance));
+        let bare = suffixes.iter().find_map(|suffix| name.strip_suffix(suffix.as_str()));
+        format!("{}{twin}", bare.unwrap_or(name))
+    }
+
+    /// A candidate of which nothing is known but these: axes are asked of candidates.
+    fn bearer(&self) -> Candidate {
+        Candidate { under: self.clone(), ..Candidate::plain("") }
     }
 }
 

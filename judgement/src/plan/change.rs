@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::error::ValueError;
+use crate::reason::Reason;
+
 use super::scale::scale;
 use super::section::Problems;
 use super::source::{Entry, Node, Place, Problem, Table, Texts, Value, parse};
@@ -211,7 +212,7 @@ pub(super) fn apply(
 }
 
 /// Keeps only the candidates whose name or filesystem is among the words.
-fn keep_filesystems(plan: &mut Plan, words: &[String]) -> Result<(), ValueError> {
+fn keep_filesystems(plan: &mut Plan, words: &[String]) -> Result<(), Reason> {
     for word in words {
         if !plan.candidates.iter().any(|candidate| candidate.name == *word || candidate.filesystem == *word) {
             let mut known: Vec<&str> = Vec::new();
@@ -220,7 +221,7 @@ fn keep_filesystems(plan: &mut Plan, words: &[String]) -> Result<(), ValueError>
             }
             known.sort_unstable();
             known.dedup();
-            return Err(ValueError::new(
+            return Err(Reason::new(
                 format!("the plan has no candidate and no filesystem `{word}`"),
                 suggest(word, &known),
             ));
@@ -231,9 +232,9 @@ fn keep_filesystems(plan: &mut Plan, words: &[String]) -> Result<(), ValueError>
     Ok(())
 }
 
-fn choose_lab(plan: &mut Plan, lab: LabChoice) -> Result<(), ValueError> {
+fn choose_lab(plan: &mut Plan, lab: LabChoice) -> Result<(), Reason> {
     if let (LabChoice::Native, Some(kernel)) = (lab, &plan.kernel) {
-        return Err(ValueError::new(
+        return Err(Reason::new(
             format!("the plan names the kernel {}, but native is this machine's own", kernel.display()),
             "choose --lab uml or --lab vm, or take `kernel` out of the plan",
         ));

@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::error::ValueError;
+use crate::reason::Reason;
+
 use super::limits;
 use super::words::choose;
 use super::{Blocks, Bytes, ClockChoice, DeviceSource, LabChoice, StagingChoice};
@@ -26,9 +27,9 @@ const CLOCKS: &[(&str, ClockChoice)] =
 macro_rules! chosen_by_word {
     ($($choice:ident $words:ident $wrong:literal;)*) => {
         $(impl FromStr for $choice {
-            type Err = ValueError;
+            type Err = Reason;
 
-            fn from_str(word: &str) -> Result<Self, ValueError> {
+            fn from_str(word: &str) -> Result<Self, Reason> {
                 choose(word, $words, $wrong)
             }
         })*
@@ -50,12 +51,12 @@ impl fmt::Display for LabChoice {
 
 /// `image:4GiB`, or the absolute path of a block device.
 impl FromStr for DeviceSource {
-    type Err = ValueError;
+    type Err = Reason;
 
-    fn from_str(text: &str) -> Result<DeviceSource, ValueError> {
+    fn from_str(text: &str) -> Result<DeviceSource, Reason> {
         if let Some(size) = text.strip_prefix("image:") {
             return match size.parse()? {
-                Bytes(0) => Err(ValueError::new("an image may not be empty", "for example: image:4GiB")),
+                Bytes(0) => Err(Reason::new("an image may not be empty", "for example: image:4GiB")),
                 size => Ok(DeviceSource::Image(size)),
             };
         }
@@ -64,7 +65,7 @@ impl FromStr for DeviceSource {
                 Some((name, size)) if !name.is_empty() => {
                     Ok(DeviceSource::Model { name: name.to_owned(), size: size.parse()? })
                 }
-                _ => Err(ValueError::new(
+                _ => Err(Reason::new(
                     format!("\"{text}\" names no model, or no size"),
                     "for example: model:usb-disk-5400@2TB",
                 )),
@@ -73,7 +74,7 @@ impl FromStr for DeviceSource {
         if text.starts_with('/') {
             return Ok(DeviceSource::Path(PathBuf::from(text)));
         }
-        Err(ValueError::new(
+        Err(Reason::new(
             format!("\"{text}\" is not a device"),
             "write image:SIZE for a scratch image (image:4GiB), model:NAME@SIZE for a modelled device \
              (model:usb-disk-5400@2TB), or the absolute path of a block device (/dev/disk/by-id/…)",
@@ -94,31 +95,29 @@ impl fmt::Display for DeviceSource {
 
 impl Blocks {
     /// From `min` to `max` blocks.
-    pub fn new(min: u64, max: u64) -> Result<Blocks, ValueError> {
+    pub fn new(min: u64, max: u64) -> Result<Blocks, Reason> {
         let fitting =
             |number: u64| u32::try_from(number).ok().filter(|_| (1..=limits::BLOCKS).contains(&number));
         match (fitting(min), fitting(max)) {
             (Some(min), Some(max)) if min <= max => Ok(Blocks { min, max }),
-            (Some(_), Some(_)) => Err(ValueError::new(
+            (Some(_), Some(_)) => Err(Reason::new(
                 format!("at least {min} blocks and at most {max} cannot both be"),
                 "`min` may not be above `max`",
             )),
-            _ => {
-                Err(ValueError::new(format!("the number of blocks must be from 1 to {}", limits::BLOCKS), ""))
-            }
+            _ => Err(Reason::new(format!("the number of blocks must be from 1 to {}", limits::BLOCKS), "")),
         }
     }
 }
 
 /// `5` for exactly five, `3-30` for an adaptive range.
 impl FromStr for Blocks {
-    type Err = ValueError;
+    type Err = Reason;
 
-    fn from_str(text: &str) -> Result<Blocks, ValueError> {
+    fn from_str(text: &str) -> Result<Blocks, Reason> {
         let (min, max) = text.split_once('-').unwrap_or((text, text));
         match (min.trim().parse(), max.trim().parse()) {
             (Ok(min), Ok(max)) => Blocks::new(min, max),
-            _ => Err(ValueError::new(
+            _ => Err(Reason::new(
                 format!("\"{text}\" is not a number of blocks"),
                 "write 5 for exactly five, or 3-30 for as many as it takes",
             )),

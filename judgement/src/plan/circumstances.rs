@@ -1,83 +1,17 @@
 //! What a candidate is tried under: device model, kernel and memory. Nobody chooses them for a filesystem's sake, so that
 //! candidates are compared with those under the same, and each of these circumstances has a verdict of its own.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use crate::reason::Reason;
 
-use super::candidate_name::plain;
-use super::error::ValueError;
 use super::source::Node;
 use super::value::{filled_text, size};
 use super::words::once_each;
-use super::{Bytes, Candidate, ClockChoice, DeviceSource, LabChoice, Plan, TWIN};
+use super::{Bytes, Candidate, Circumstances, ClockChoice, DeviceSource, LabChoice, Plan};
 
 /// The least a guest starts with, besides its datasets.
 const LEAST_MEMORY: Bytes = Bytes(64 << 20);
-
-/// What a candidate is tried under, where it is not the plan's own.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Circumstances {
-    /// The device's model; the plan's when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// The guest's kernel, a path or a name in the cache; the plan's when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kernel: Option<PathBuf>,
-    /// The guest's memory besides its datasets; the plan's when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory: Option<Bytes>,
-}
-
-impl Circumstances {
-    /// Nothing but the plan's own.
-    pub fn is_plain(&self) -> bool {
-        *self == Circumstances::default()
-    }
-
-    /// For people: `usb-stick, Linux 6.12, 512 MiB of memory`; empty where there is nothing but the plan's own.
-    pub fn title(&self) -> String {
-        let model = self.model.as_deref().map(model_name);
-        let kernel = self.kernel.as_deref().map(|kernel| format!("Linux {}", kernel_name(kernel)));
-        let memory = self.memory.map(|memory| format!("{memory} of memory"));
-        [model, kernel, memory].into_iter().flatten().collect::<Vec<_>>().join(", ")
-    }
-
-    /// What is added to a candidate's name: `-on-usb-stick-under-6.12-with-512MiB`.
-    pub(super) fn suffix(&self, in_full: bool) -> String {
-        let model =
-            self.model.as_deref().map(|name| if in_full { name.to_owned() } else { model_name(name) });
-        let kernel = self.kernel.as_deref();
-        let kernel = kernel.map(|name| if in_full { name.display().to_string() } else { kernel_name(name) });
-        let words = [
-            ("on", model),
-            ("under", kernel),
-            ("with", self.memory.map(|memory| memory.to_string().replace(' ', ""))),
-        ];
-        words.into_iter().filter_map(|(word, name)| Some(format!("-{word}-{}", name?))).collect()
-    }
-}
-
-impl Circumstances {
-    /// A candidate's name without what it is tried under: that of the configuration alone.
-    pub fn without(&self, name: &str) -> String {
-        let (name, twin) = name.strip_suffix(TWIN).map_or((name, ""), |name| (name, TWIN));
-        let suffixes =
-            [false, true].map(|in_full| self.suffix(in_full).chars().map(plain).collect::<String>());
-        let bare = suffixes.iter().find_map(|suffix| name.strip_suffix(suffix.as_str()));
-        format!("{}{twin}", bare.unwrap_or(name))
-    }
-}
-
-/// A model of the user's own is a file.
-fn model_name(model: &str) -> String {
-    let stem = Path::new(model).file_stem().filter(|_| model.contains('/'));
-    stem.map_or_else(|| model.to_owned(), |stem| stem.to_string_lossy().into_owned())
-}
-
-fn kernel_name(kernel: &Path) -> String {
-    kernel.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
 
 impl Plan {
     /// The circumstances candidates are tried under, each once, in the order of the candidates.
@@ -115,10 +49,10 @@ impl Plan {
 }
 
 /// What goes with what: models with a modelled device, guests' memory and kernels with a guest.
-pub(super) fn check(plan: &Plan) -> Result<(), ValueError> {
+pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
     let model = plan.candidates.iter().find_map(|candidate| candidate.under.model.as_ref());
     if let (Some(model), false) = (model, plan.device.source.is_modelled()) {
-        return Err(ValueError::new(
+        return Err(Reason::new(
             format!(
                 "candidates are to be tried on the model {model}, but the device is a {}",
                 plan.device.source
@@ -127,19 +61,19 @@ pub(super) fn check(plan: &Plan) -> Result<(), ValueError> {
         ));
     }
     if let (LabChoice::Native, Some(key)) = (plan.lab, plan.wants_guest()) {
-        return Err(ValueError::new(
+        return Err(Reason::new(
             format!("`{key}` does not go with lab = \"native\", which is this machine as it is"),
             format!("take `{key}` out, or let lab be \"uml\" or \"vm\""),
         ));
     }
     if plan.lab == LabChoice::Native && plan.device.source.is_modelled() {
-        return Err(ValueError::new(
+        return Err(Reason::new(
             format!("the lab native has no modelled devices, and the device is a {}", plan.device.source),
             "take lab = \"uml\", which has them; or name another device: --device image:SIZE",
         ));
     }
     if let (LabChoice::Vm, ClockChoice::Simulated) = (plan.lab, plan.clock) {
-        return Err(ValueError::new(
+        return Err(Reason::new(
             "clock = \"simulated\" does not go with lab = \"vm\": a virtual machine's clock is this machine's",
             "take `clock` out, or let lab be \"uml\", whose kernels take their time from the device",
         ));
@@ -148,14 +82,14 @@ pub(super) fn check(plan: &Plan) -> Result<(), ValueError> {
 }
 
 /// No guest has any of this machine's network.
-pub(super) fn check_network(plan: &Plan) -> Result<(), ValueError> {
+pub(super) fn check_network(plan: &Plan) -> Result<(), Reason> {
     let guest = match plan.lab {
         LabChoice::Uml | LabChoice::Vm => format!("lab = \"{}\"", plan.lab),
         LabChoice::Auto if plan.device.source.is_modelled() => "a modelled device".to_owned(),
         LabChoice::Auto | LabChoice::Native => return Ok(()),
     };
     match plan.phases.iter().find(|phase| phase.network) {
-        Some(phase) => Err(ValueError::new(
+        Some(phase) => Err(Reason::new(
             format!(
                 "the phase `{}` wants this machine's network, which no guest has any of, and {guest} means a guest",
                 phase.name
@@ -168,8 +102,8 @@ pub(super) fn check_network(plan: &Plan) -> Result<(), ValueError> {
 
 /// A model's name; `known` says whether there is such a one.
 pub(super) fn known_model(
-    known: fn(&str, Option<Bytes>) -> Result<(), ValueError>,
-) -> impl Fn(&Node) -> Result<String, ValueError> {
+    known: fn(&str, Option<Bytes>) -> Result<(), Reason>,
+) -> impl Fn(&Node) -> Result<String, Reason> {
     move |node| {
         let name = filled_text(node)?;
         known(&name, None).map(|()| name)
@@ -177,9 +111,9 @@ pub(super) fn known_model(
 }
 
 /// The memory of a guest, besides its datasets.
-pub(super) fn memory(node: &Node) -> Result<Bytes, ValueError> {
+pub(super) fn memory(node: &Node) -> Result<Bytes, Reason> {
     match size(node)? {
-        least if least < LEAST_MEMORY => Err(ValueError::new(
+        least if least < LEAST_MEMORY => Err(Reason::new(
             format!("a guest with {least} of memory does not start"),
             format!("give it {LEAST_MEMORY} or more, for example: memory = \"512MiB\""),
         )),

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::error::ValueError;
+use crate::reason::Reason;
+
 use super::section::{Problems, Section};
 use super::source::{Node, Value};
 use super::value::{number, share};
@@ -55,10 +56,10 @@ pub(super) fn read_disturbance(node: &Node, problems: &Problems) -> Option<Distu
     }
 }
 
-fn drift(node: &Node) -> Result<f64, ValueError> {
+fn drift(node: &Node) -> Result<f64, Reason> {
     match number(node)? {
         factor if factor > 1.0 => Ok(factor),
-        other => Err(ValueError::new(
+        other => Err(Reason::new(
             format!("it must be above 1, but is {other}"),
             "1.5: half as fast again, or as slow",
         )),

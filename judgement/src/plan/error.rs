@@ -2,28 +2,10 @@
 
 use std::fmt;
 
+use crate::reason::{Hinted, Reason};
+
 /// So many faults are shown at once; whoever has more will not read them.
 const SHOWN: usize = 10;
-
-/// A value that cannot be read, without the place it stands in; a [`Fault`] adds that.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct ValueError {
-    pub message: String,
-    pub hint: String,
-}
-
-impl ValueError {
-    pub fn new(message: impl Into<String>, hint: impl Into<String>) -> ValueError {
-        ValueError { message: message.into(), hint: hint.into() }
-    }
-}
-
-impl fmt::Display for ValueError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.message)?;
-        if self.hint.is_empty() { Ok(()) } else { write!(formatter, "\nhint: {}", self.hint) }
-    }
-}
 
 /// A plan, or changes to it on the command line, that cannot be carried out as written: everything that is wrong, in
 /// the order of the file. There is at least one fault.
@@ -54,34 +36,63 @@ pub struct Fault {
 
 impl std::error::Error for PlanError {}
 
+impl Hinted for PlanError {
+    /// Each fault has its own.
+    fn hint(&self) -> Option<String> {
+        None
+    }
+
+    fn reason(&self) -> Reason {
+        let shown = self.0.iter().take(SHOWN).enumerate();
+        let faults = shown.map(|(number, fault)| {
+            let blank = if number == 0 { "" } else { "\n" };
+            Reason::new(format!("{blank}{}", Shown(fault)), fault.hint.as_str())
+        });
+        Reason::all(faults.chain(self.count().map(|count| Reason::plain(format!("\n{count}")))))
+    }
+}
+
+impl PlanError {
+    /// How many there are, where that is not seen at once.
+    fn count(&self) -> Option<String> {
+        match self.0.len() {
+            0 | 1 => None,
+            all if all > SHOWN => Some(format!("{all} problems, of which {SHOWN} are shown")),
+            all => Some(format!("{all} problems")),
+        }
+    }
+}
+
 impl fmt::Display for PlanError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, fault) in self.0.iter().take(SHOWN).enumerate() {
-            write!(formatter, "{}{fault}", if number == 0 { "" } else { "\n\n" })?;
-        }
-        match self.0.len() {
-            0 | 1 => Ok(()),
-            all if all > SHOWN => write!(formatter, "\n\n{all} problems, of which {SHOWN} are shown"),
-            all => write!(formatter, "\n\n{all} problems"),
-        }
+        write!(formatter, "{}", self.reason())
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Fault { file, column, source_line, message, hint, .. } = self;
-        let number = self.line.map(|line| line.to_string()).unwrap_or_default();
-        match self.line {
+        write!(formatter, "{}", Reason::new(Shown(self), self.hint.as_str()))
+    }
+}
+
+/// Where a fault is, and what: all but the hint.
+struct Shown<'a>(&'a Fault);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fault = self.0;
+        let Fault { file, column, source_line, message, .. } = fault;
+        let number = fault.line.map(|line| line.to_string()).unwrap_or_default();
+        match fault.line {
             Some(line) => writeln!(formatter, "{file}:{line}:{column}: {message}")?,
             None => writeln!(formatter, "{file}: {message}")?,
         }
         let margin = " ".repeat(number.len());
         // Tabs stay tabs, so that the marks below stand under what they mark.
         let blank = |letter| if letter == '\t' { '\t' } else { ' ' };
-        let indent: String = source_line.chars().take(self.indent).map(blank).collect();
+        let indent: String = source_line.chars().take(fault.indent).map(blank).collect();
         writeln!(formatter, "{margin} |\n{number} | {source_line}")?;
-        write!(formatter, "{margin} | {indent}{}", "^".repeat(self.width.max(1)))?;
-        if hint.is_empty() { Ok(()) } else { write!(formatter, "\nhint: {hint}") }
+        write!(formatter, "{margin} | {indent}{}", "^".repeat(fault.width.max(1)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! How large what a plan says may be: far beyond any study, and small enough that no sum of it overflows, no product
 //! of it exhausts memory, and no weight makes an infinity of a score.
 
-use super::error::ValueError;
+use crate::reason::Reason;
 
 /// Candidates of a plan, those of its matrix included.
 pub(super) const CANDIDATES: usize = 1000;
@@ -21,12 +21,12 @@ pub(super) const NUMBER: f64 = 1e9;
 pub const TEXT: u64 = 1 << 20;
 
 /// Refuses a list that is too long, before anything is made of it.
-pub(super) fn check_length(what: &str, length: Option<usize>, most: usize) -> Result<(), ValueError> {
+pub(super) fn check_length(what: &str, length: Option<usize>, most: usize) -> Result<(), Reason> {
     if length.is_some_and(|length| length <= most) {
         return Ok(());
     }
     let length = length.map_or_else(|| "too many".to_owned(), |length| length.to_string());
-    Err(ValueError::new(
+    Err(Reason::new(
         format!("the plan has {length} {what}, and may have {most}"),
         "try fewer at a time: what is found out about some tells which others are worth trying",
     ))

@@ -3,6 +3,9 @@
 //! This room only reads and checks; nothing here touches a device or runs a program. The words a plan may
 //! use for filesystems, operations, layers and profiles come from the rooms that own them, as a [`Vocabulary`].
 
+mod axes;
+mod axis;
+mod candidate;
 mod candidate_name;
 mod change;
 mod choice;
@@ -13,6 +16,7 @@ mod disturbance;
 mod error;
 mod folders;
 mod limits;
+mod meaning;
 mod model;
 mod operation;
 mod preset;
@@ -33,21 +37,23 @@ pub mod value;
 mod words;
 mod write;
 
+pub use axes::{AXES, axis, columns};
+pub use axis::{Axis, Circumstance, Level, Role, Tells};
+pub use candidate::{Candidate, Circumstances, DIRECTORY, UNENCRYPTED};
 pub use change::Overrides;
 pub use choice::LABS;
-pub use circumstances::Circumstances;
 pub use digest::digest;
 pub use disturbance::Disturbance;
-pub use error::{Fault, PlanError, ValueError};
+pub use error::{Fault, PlanError};
 pub use limits::TEXT as LONGEST_PLAN;
 pub use model::{
-    Blocks, Candidate, CircumstancesChoice, ClockChoice, DIRECTORY, Dataset, DeviceSource, Goal, LabChoice,
-    Legacy, Phase, Plan, PlannedDevice, Protocol, StagingChoice, TreeShape, Until, Verify, Vocabulary, Work,
+    Blocks, CircumstancesChoice, ClockChoice, Dataset, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan,
+    PlannedDevice, Protocol, StagingChoice, TreeShape, Until, Verify, Vocabulary, Work,
 };
 pub use operation::{Flow, Kind, Needs, Operation};
 pub use preset::{Preset, preset, presets};
 pub use published::{Claim, GOAL, Of, Published};
-pub use read::{KEYS, read_with};
+pub use read::{keys, read_with};
 pub use read_dataset::{measure_variable, variable};
 pub use scale::scale;
 pub use section::{Section, read_strictly};

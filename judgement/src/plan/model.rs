@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::ValueError;
-use super::{Bytes, Circumstances, Disturbance, Operation, Published};
+use super::{Bytes, Candidate, Disturbance, Operation, Published};
+use crate::reason::Reason;
 
 /// A resolved plan: everything a run needs to know, and nothing about how it will be carried out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -247,49 +247,6 @@ pub struct TreeShape {
     pub hard_links: Option<f64>,
 }
 
-/// What stands in the place of a filesystem where a folder of the user's is worked in, whatever it lies on.
-pub const DIRECTORY: &str = "directory";
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Candidate {
-    /// Short, unique within the plan, without white space.
-    pub name: String,
-    pub filesystem: String,
-    /// The folder that is worked in, where `filesystem` is [`DIRECTORY`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<PathBuf>,
-    /// Words added to the filesystem's fair default mkfs options.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub mkfs: Vec<String>,
-    /// Mount options (comma-separated in TOML) added to the filesystem's fair defaults.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub mount: Vec<String>,
-    /// `none`, or the name of an encryption layer.
-    pub encryption: String,
-    /// I/O scheduler of the device; the device's own when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scheduler: Option<String>,
-    /// What it is tried under, where that is not the plan's own.
-    #[serde(default, skip_serializing_if = "Circumstances::is_plain")]
-    pub under: Circumstances,
-}
-
-impl Candidate {
-    /// A filesystem as it is by itself, under its own name.
-    pub fn plain(filesystem: &str) -> Self {
-        Self {
-            name: filesystem.to_owned(),
-            filesystem: filesystem.to_owned(),
-            path: None,
-            mkfs: Vec::new(),
-            mount: Vec::new(),
-            encryption: "none".to_owned(),
-            scheduler: None,
-            under: Circumstances::default(),
-        }
-    }
-}
-
 /// One timed step of the workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
@@ -301,7 +258,7 @@ pub struct Phase {
     /// Folder below the mount point to work in; the dataset's name when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub into: Option<String>,
-    /// Start with nothing cached: unmount, sync the device, drop caches, mount.
+    /// Start with nothing of it cached: unmount, sync the device, put what is cached of it out of memory, mount.
     #[serde(default)]
     pub cold: bool,
     /// How many times it is done within a trial; what it took is their mean. Nothing: by the rule (see docs/methodology.md).
@@ -356,5 +313,5 @@ pub struct Vocabulary<'a> {
     pub least_device: fn(&Candidate) -> u64,
     /// Whether there is a modelled device of this name and, where one is given, this size; only what is known without opening a
     /// file of the user's.
-    pub model: fn(&str, Option<Bytes>) -> Result<(), ValueError>,
+    pub model: fn(&str, Option<Bytes>) -> Result<(), Reason>,
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::reason::Reason;
+
 use super::Vocabulary;
-use super::error::ValueError;
 use super::read_phase::Phases;
 use super::section::{Problems, Section};
 use super::source::{Entry, Node, Value};
@@ -212,7 +213,7 @@ fn table<T>(
     section: &Section<'_>,
     key: &str,
     example: &str,
-    read: impl Fn(&Node) -> Result<T, ValueError>,
+    read: impl Fn(&Node) -> Result<T, Reason>,
 ) -> BTreeMap<String, T> {
     let Some(entry) = section.entry(key) else { return BTreeMap::new() };
     let Value::Table(table) = &entry.node.value else {
@@ -276,20 +277,20 @@ fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Cla
     }
 }
 
-fn names(node: &Node, least: usize) -> Result<Vec<String>, ValueError> {
+fn names(node: &Node, least: usize) -> Result<Vec<String>, Reason> {
     let hint = "list names of candidates: [\"ext4\", \"xfs\"]";
     let Value::Array(nodes) = &node.value else {
-        return Err(ValueError::new(format!("an array is wanted here, not {}", node.value.kind()), hint));
+        return Err(Reason::new(format!("an array is wanted here, not {}", node.value.kind()), hint));
     };
     if nodes.len() < least {
-        return Err(ValueError::new(format!("it needs {least} or more candidates"), hint));
+        return Err(Reason::new(format!("it needs {least} or more candidates"), hint));
     }
     nodes.iter().map(filled_text).collect()
 }
 
-fn factor(node: &Node) -> Result<f64, ValueError> {
+fn factor(node: &Node) -> Result<f64, Reason> {
     match number(node)? {
         factor if factor >= 1.0 => Ok(factor),
-        other => Err(ValueError::new(format!("it is a factor of 1 or more, but is {other}"), "twice is 2")),
+        other => Err(Reason::new(format!("it is a factor of 1 or more, but is {other}"), "twice is 2")),
     }
 }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::reason::Reason;
+
 use super::change::{Overrides, amend, apply};
 use super::circumstances;
 use super::disturbance;
-use super::error::{PlanError, ValueError};
+use super::error::PlanError;
 use super::folders;
 use super::published::{self, read_published};
 use super::read_candidate::{self, read_candidates};
@@ -42,21 +44,23 @@ const DEVICE: &[&str] = &["image", "path", "model", "size", "folder", "staging"]
 const GOAL: &[&str] = &["metric", "weights"];
 
 /// Every key a plan may hold, by the section it stands in. The reference (docs/plan-format.md) covers them all.
-pub const KEYS: &[(&str, &[&str])] = &[
-    ("", TOP),
-    ("[device]", DEVICE),
-    ("[protocol]", read_protocol::PROTOCOL),
-    ("blocks", read_protocol::BLOCKS),
-    ("disturbed", disturbance::KEYS),
-    ("[goal]", GOAL),
-    ("[dataset.NAME]", read_dataset::KEYS),
-    ("[[candidate]]", read_candidate::CANDIDATE),
-    ("[matrix]", read_candidate::MATRIX),
-    ("[[phase]]", read_phase::PHASE),
-    ("verify", read_phase::VERIFY),
-    ("[[published]]", published::PUBLISHED),
-    ("claim", published::CLAIM),
-];
+pub fn keys() -> Vec<(&'static str, Vec<&'static str>)> {
+    vec![
+        ("", TOP.to_vec()),
+        ("[device]", DEVICE.to_vec()),
+        ("[protocol]", read_protocol::PROTOCOL.to_vec()),
+        ("blocks", read_protocol::BLOCKS.to_vec()),
+        ("disturbed", disturbance::KEYS.to_vec()),
+        ("[goal]", GOAL.to_vec()),
+        ("[dataset.NAME]", read_dataset::KEYS.to_vec()),
+        ("[[candidate]]", read_candidate::candidate_keys()),
+        ("[matrix]", read_candidate::matrix_keys()),
+        ("[[phase]]", read_phase::PHASE.to_vec()),
+        ("verify", read_phase::VERIFY.to_vec()),
+        ("[[published]]", published::PUBLISHED.to_vec()),
+        ("claim", published::CLAIM.to_vec()),
+    ]
+}
 
 const IMAGE: Bytes = Bytes(4 << 30);
 
@@ -110,7 +114,7 @@ fn finish(
 }
 
 /// Whether there are such modelled devices, the command line's included.
-fn models(plan: &Plan, vocabulary: &Vocabulary<'_>) -> Result<(), ValueError> {
+fn models(plan: &Plan, vocabulary: &Vocabulary<'_>) -> Result<(), Reason> {
     let DeviceSource::Model { size, .. } = &plan.device.source else { return Ok(()) };
     plan.models().into_iter().try_for_each(|name| (vocabulary.model)(name, Some(*size)))
 }
@@ -219,8 +223,7 @@ fn read_device(
         }
         (Some(model), Some(size)) => {
             let fits = (vocabulary.model)(&model.value, Some(size.value));
-            let fits =
-                fits.map_err(|error| ValueError { message: format!("`size`: {}", error.message), ..error });
+            let fits = fits.map_err(|error| error.after("`size`: "));
             top.problems.note(size.at, fits);
         }
         (None, _) => {}
@@ -261,9 +264,8 @@ fn read_weights(node: &Node, phases: &Phases, problems: &Problems) -> BTreeMap<S
             let message = format!("the weight `{}` names no phase of this plan", weight.key);
             problems.add(weight.key_at, message, suggest(&weight.key, &names));
         }
-        let result = number(&weight.node).map_err(|error| {
-            ValueError::new(format!("the weight of `{}`: {}", weight.key, error.message), error.hint)
-        });
+        let result =
+            number(&weight.node).map_err(|error| error.after(format!("the weight of `{}`: ", weight.key)));
         if let Some(number) = problems.note(weight.node.at, result) {
             weights.insert(weight.key.clone(), number);
         }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use crate::reason::Reason;
+
 use super::disturbance::read_disturbance;
-use super::error::ValueError;
 use super::section::{Placed, Section};
 use super::source::{Node, Value};
 use super::twin::Twice;
@@ -71,10 +72,10 @@ pub(super) fn read_protocol(top: &Section<'_>) -> Option<(Protocol, Option<Place
     Some((protocol, twice))
 }
 
-fn tie(node: &Node) -> Result<f64, ValueError> {
+fn tie(node: &Node) -> Result<f64, Reason> {
     match any_number(node)? {
         tie if (0.0..=0.5).contains(&tie) => number(node),
-        other => Err(ValueError::new(
+        other => Err(Reason::new(
             format!("it must lie between 0 and 0.5, but is {other}"),
             "it is a fraction: 3 % is 0.03",
         )),
@@ -91,7 +92,7 @@ fn read_blocks(section: &Section<'_>) -> Option<Blocks> {
     }
     section.get("blocks", |node| match node.value {
         Value::Integer(_) => count(node).and_then(|number| Blocks::new(number, number)),
-        ref other => Err(ValueError::new(
+        ref other => Err(Reason::new(
             match other {
                 Value::Number(number) => format!("a whole number or a range is wanted here, not {number}"),
                 other => format!("a whole number or a range is wanted here, not {}", other.kind()),

@@ -1,6 +1,7 @@
 //! Shrinks the data of a plan.
 
-use super::error::ValueError;
+use crate::reason::Reason;
+
 use super::{Bytes, Dataset, Plan};
 
 /// Neither a big file nor a part of a directory shrinks below this: a few bytes would time nothing.
@@ -14,9 +15,9 @@ const SMALLEST: u64 = 4096;
 ///
 /// # Errors
 /// When the factor is not above 0 and at most 1, or a real directory is taken whole, so that its size is not known.
-pub fn scale(plan: &mut Plan, factor: f64) -> Result<(), ValueError> {
+pub fn scale(plan: &mut Plan, factor: f64) -> Result<(), Reason> {
     if !(factor > 0.0 && factor <= 1.0) {
-        return Err(ValueError::new(
+        return Err(Reason::new(
             format!("the data cannot be scaled by {factor}"),
             "the factor lies above 0 and is at most 1: 0.01 takes a hundredth of the data",
         ));
@@ -33,7 +34,7 @@ pub fn scale(plan: &mut Plan, factor: f64) -> Result<(), ValueError> {
             Dataset::File { size, .. } => *size = Bytes(shrink(size.0, factor, SMALLEST)),
             Dataset::Folder { size: Some(size), .. } => *size = Bytes(shrink(size.0, factor, SMALLEST)),
             Dataset::Folder { path, size: None } if factor < 1.0 => {
-                return Err(ValueError::new(
+                return Err(Reason::new(
                     format!(
                         "the dataset `{name}` is all of {}, which has no stated size to scale",
                         path.display()

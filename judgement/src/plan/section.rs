@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 
-use super::error::{PlanError, ValueError};
+use crate::reason::Reason;
+
+use super::error::PlanError;
 use super::source::{Entry, Node, Place, Problem, Table, Texts, Value, parse};
 use super::suggest::suggest;
 use super::value::filled_text;
@@ -39,8 +41,8 @@ impl Problems {
     }
 
     /// Unwraps a value, or notes what is wrong with it.
-    pub(super) fn note<T>(&self, at: Place, result: Result<T, ValueError>) -> Option<T> {
-        result.map_err(|error| self.add(at, error.message, error.hint)).ok()
+    pub(super) fn note<T>(&self, at: Place, result: Result<T, Reason>) -> Option<T> {
+        result.map_err(|error| self.add(at, error.what, error.hint)).ok()
     }
 
     /// Notes a word that is not among the known ones; `what` names the kind of word.
@@ -167,15 +169,14 @@ impl<'a> Section<'a> {
     pub(super) fn placed<T>(
         &self,
         key: &str,
-        read: impl Fn(&Node) -> Result<T, ValueError>,
+        read: impl Fn(&Node) -> Result<T, Reason>,
     ) -> Option<Placed<T>> {
         let Node { at, .. } = self.table.get(key)?.node;
-        let result = read(&self.table.get(key)?.node)
-            .map_err(|error| ValueError { message: format!("`{key}`: {}", error.message), hint: error.hint });
+        let result = read(&self.table.get(key)?.node).map_err(|error| error.after(format!("`{key}`: ")));
         self.problems.note(at, result).map(|value| Placed { at, value })
     }
 
-    pub fn get<T>(&self, key: &str, read: impl Fn(&Node) -> Result<T, ValueError>) -> Option<T> {
+    pub fn get<T>(&self, key: &str, read: impl Fn(&Node) -> Result<T, Reason>) -> Option<T> {
         self.placed(key, read).map(|placed| placed.value)
     }
 
@@ -184,7 +185,7 @@ impl<'a> Section<'a> {
         &self,
         key: &str,
         example: &str,
-        read: impl Fn(&Node) -> Result<T, ValueError>,
+        read: impl Fn(&Node) -> Result<T, Reason>,
     ) -> Option<Placed<T>> {
         if self.table.get(key).is_none() {
             let place = if self.name.is_empty() { "the plan" } else { self.name };
@@ -195,12 +196,7 @@ impl<'a> Section<'a> {
     }
 
     /// As [`Section::get`], and its absence is a problem; without an example, where the key says enough.
-    pub fn need<T>(
-        &self,
-        key: &str,
-        example: &str,
-        read: impl Fn(&Node) -> Result<T, ValueError>,
-    ) -> Option<T> {
+    pub fn need<T>(&self, key: &str, example: &str, read: impl Fn(&Node) -> Result<T, Reason>) -> Option<T> {
         self.needed(key, example, read).map(|placed| placed.value)
     }
 

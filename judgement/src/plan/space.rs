@@ -1,6 +1,7 @@
 //! How much room the data of a plan take, as far as the plan itself says; the device is asked later, elsewhere.
 
-use super::error::ValueError;
+use crate::reason::Reason;
+
 use super::{Bytes, Candidate, Dataset, DeviceSource, Flow, Operation, Phase, Plan, Vocabulary, Work};
 
 /// Bytes a file takes at least on any of the filesystems here that does not pack small files: one block.
@@ -10,7 +11,7 @@ const FILE_BLOCK: u64 = 4096;
 const MARGIN: u64 = 64 << 20;
 
 /// Refuses a scratch image that is smaller than one of the datasets a phase works on.
-pub(super) fn check(plan: &Plan) -> Result<(), ValueError> {
+pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
     let (DeviceSource::Image(image) | DeviceSource::Model { size: image, .. }) = plan.device.source else {
         return Ok(());
     };
@@ -27,7 +28,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), ValueError> {
                 DeviceSource::Model { .. } => ("modelled device", "--device model:NAME@SIZE"),
                 _ => ("image", "--device image:SIZE"),
             };
-            return Err(ValueError::new(
+            return Err(Reason::new(
                 format!("the {what} of {image} is smaller than the dataset `{name}`, which takes {needed}"),
                 format!("make the {what} larger ({larger}), or the data smaller (--scale 0.1)"),
             ));

@@ -1,6 +1,7 @@
 //! A/A: one candidate entered twice, to see how different two things look that are the same.
 
-use super::error::ValueError;
+use crate::reason::Reason;
+
 use super::source::{Node, Value};
 use super::suggest::suggest;
 use super::{Candidate, Plan};
@@ -26,12 +27,12 @@ pub enum Twice {
 
 impl Twice {
     /// As it stands in a plan: `true` or a candidate's name; `None` for `false`.
-    pub(super) fn read(node: &Node) -> Result<Option<Self>, ValueError> {
+    pub(super) fn read(node: &Node) -> Result<Option<Self>, Reason> {
         match &node.value {
             Value::Boolean(true) => Ok(Some(Self::First)),
             Value::Boolean(false) => Ok(None),
             Value::Text(name) if !name.trim().is_empty() => Ok(Some(Self::Named(name.clone()))),
-            other => Err(ValueError::new(
+            other => Err(Reason::new(
                 format!("true or the name of a candidate is wanted here, not {}", other.kind()),
                 "aa = true enters the first candidate twice, aa = \"xfs\" the one of that name",
             )),
@@ -39,13 +40,13 @@ impl Twice {
     }
 
     /// Adds the twin to the plan, behind all other candidates. Its order within blocks is drawn like theirs.
-    pub(super) fn enter(&self, plan: &mut Plan) -> Result<(), ValueError> {
+    pub(super) fn enter(&self, plan: &mut Plan) -> Result<(), Reason> {
         let names: Vec<&str> = plan.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
         let at = match self {
             Self::First => 0,
             Self::Named(name) => names.iter().position(|known| known == name).ok_or_else(|| {
                 let message = format!("there is no candidate `{name}` to enter twice");
-                ValueError::new(message, suggest(name, &names))
+                Reason::new(message, suggest(name, &names))
             })?,
         };
         let Some(candidate) = plan.candidates.get(at) else { return Ok(()) };

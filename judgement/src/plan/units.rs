@@ -8,7 +8,8 @@ use jiff::fmt::friendly::SpanParser;
 use jiff::{SpanRelativeTo, Unit};
 use serde::{Deserialize, Serialize};
 
-use super::error::ValueError;
+use crate::reason::Reason;
+
 use super::limits;
 use super::suggest::nearest;
 
@@ -42,18 +43,18 @@ const SIZE_HELP: &str = "sizes are written \"64KiB\", \"200MiB\", \"4GiB\" (powe
 const TIME_HELP: &str = "times are written \"90s\", \"20m\", \"2h\", \"1h30m\"; the units are ms s m h d";
 
 impl FromStr for Bytes {
-    type Err = ValueError;
+    type Err = Reason;
 
-    fn from_str(text: &str) -> Result<Bytes, ValueError> {
+    fn from_str(text: &str) -> Result<Bytes, Reason> {
         let (number, unit) = split_number(text.trim());
         if number.is_empty() {
-            return Err(ValueError::new(format!("\"{text}\" is not a size"), SIZE_HELP));
+            return Err(Reason::new(format!("\"{text}\" is not a size"), SIZE_HELP));
         }
         let factor = if unit.is_empty() { Some(1) } else { factor_of(SIZE_UNITS, unit) };
         let Some(factor) = factor else {
             let names: Vec<&str> = SIZE_UNITS.iter().map(|(name, _)| *name).collect();
             if let Some(larger) = LARGER_UNITS.iter().find(|name| name.eq_ignore_ascii_case(unit)) {
-                return Err(ValueError::new(
+                return Err(Reason::new(
                     format!("\"{text}\" is too large: nothing here is counted in {larger}"),
                     format!("{} is the most that there is", Bytes(limits::SIZE)),
                 ));
@@ -64,14 +65,14 @@ impl FromStr for Bytes {
             };
             let guess =
                 nearest(unit, &names).filter(alike).map(|name| format!("did you mean \"{number}{name}\"? "));
-            return Err(ValueError::new(
+            return Err(Reason::new(
                 format!("\"{text}\" has the unit `{unit}`, which is not a unit of size"),
                 format!("{}{SIZE_HELP}", guess.unwrap_or_default()),
             ));
         };
         match multiply(number, factor) {
             Some(bytes) if bytes <= limits::SIZE => Ok(Bytes(bytes)),
-            _ => Err(ValueError::new(
+            _ => Err(Reason::new(
                 format!("\"{text}\" is not a size: `{number}` is no number or too large"),
                 SIZE_HELP,
             )),
@@ -103,15 +104,12 @@ impl fmt::Display for Bytes {
 ///
 /// # Errors
 /// As [`parse_duration`], on zero, and beyond 1000 days.
-pub fn parse_time(text: &str) -> Result<Duration, ValueError> {
+pub fn parse_time(text: &str) -> Result<Duration, Reason> {
     match parse_duration(text)? {
-        Duration::ZERO => Err(ValueError::new("it may not be 0", TIME_HELP)),
+        Duration::ZERO => Err(Reason::new("it may not be 0", TIME_HELP)),
         long if long > Duration::from_millis(limits::TIME) => {
             let most = duration_text(Duration::from_millis(limits::TIME));
-            Err(ValueError::new(
-                format!("it may be {most} at most, but is {}", duration_text(long)),
-                TIME_HELP,
-            ))
+            Err(Reason::new(format!("it may be {most} at most, but is {}", duration_text(long)), TIME_HELP))
         }
         time => Ok(time),
     }
@@ -121,9 +119,9 @@ pub fn parse_time(text: &str) -> Result<Duration, ValueError> {
 ///
 /// # Errors
 /// When a number or a unit is missing or wrong, and on months and years, which are not all of one length.
-pub fn parse_duration(text: &str) -> Result<Duration, ValueError> {
+pub fn parse_duration(text: &str) -> Result<Duration, Reason> {
     let what = if text.trim().parse::<f64>().is_ok() { "lacks a unit of time" } else { "is not a time" };
-    let wrong = || ValueError::new(format!("\"{text}\" {what}"), TIME_HELP);
+    let wrong = || Reason::new(format!("\"{text}\" {what}"), TIME_HELP);
     let span = SpanParser::new().parse_span(text.trim()).map_err(|_| wrong())?;
     let exact = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| wrong())?;
     let rounded = exact.round(Unit::Millisecond).map_err(|_| wrong())?;
@@ -224,11 +222,11 @@ mod tests {
             ("-4GiB", "-4GiB"),
         ] {
             let error = text.parse::<Bytes>().unwrap_err();
-            assert!(error.message.contains(part), "{text}: {}", error.message);
+            assert!(error.what.contains(part), "{text}: {}", error.what);
             assert!(error.hint.contains("GiB"), "{text}: {}", error.hint);
         }
         let error = "99PiB".parse::<Bytes>().unwrap_err();
-        assert!(error.message.contains("too large") && !error.hint.contains("99"), "{error}");
+        assert!(error.what.contains("too large") && !error.hint.contains("99"), "{error}");
         assert!(error.hint.contains("TiB"), "{error}");
         assert!(!"99Pib8".parse::<Bytes>().unwrap_err().hint.contains("did you mean"));
         assert!("4Gb".parse::<Bytes>().unwrap_err().hint.starts_with("did you mean \"4GB\"?"));

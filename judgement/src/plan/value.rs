@@ -2,37 +2,38 @@
 
 use std::path::PathBuf;
 
-use super::error::ValueError;
+use crate::reason::Reason;
+
 use super::limits;
 use super::source::{Node, Value};
 use super::units::Bytes;
 
-fn wrong_type<T>(wanted: &str, node: &Node, hint: &str) -> Result<T, ValueError> {
-    Err(ValueError::new(format!("{wanted} is wanted here, not {}", node.value.kind()), hint))
+fn wrong_type<T>(wanted: &str, node: &Node, hint: &str) -> Result<T, Reason> {
+    Err(Reason::new(format!("{wanted} is wanted here, not {}", node.value.kind()), hint))
 }
 
-pub(super) fn text(node: &Node) -> Result<String, ValueError> {
+pub(super) fn text(node: &Node) -> Result<String, Reason> {
     match &node.value {
         Value::Text(text) => Ok(text.clone()),
         _ => wrong_type("a string", node, "put it in quotes"),
     }
 }
 
-pub fn filled_text(node: &Node) -> Result<String, ValueError> {
+pub fn filled_text(node: &Node) -> Result<String, Reason> {
     let text = text(node)?;
-    if text.trim().is_empty() { Err(ValueError::new("it is empty", "")) } else { Ok(text) }
+    if text.trim().is_empty() { Err(Reason::new("it is empty", "")) } else { Ok(text) }
 }
 
 /// A name: no white space, and nothing that gets in the way of lists and file names.
-pub(super) fn name(node: &Node) -> Result<String, ValueError> {
+pub(super) fn name(node: &Node) -> Result<String, Reason> {
     let name = filled_text(node)?;
     match name.chars().find(|letter| letter.is_whitespace() || letter.is_control() || ",/".contains(*letter))
     {
-        Some(letter) => Err(ValueError::new(
+        Some(letter) => Err(Reason::new(
             format!("the name \"{}\" may not contain {letter:?}", name.escape_debug()),
             "names have no white space, commas or slashes, so that they fit lists, files and options",
         )),
-        None if super::is_twin(&name) => Err(ValueError::new(
+        None if super::is_twin(&name) => Err(Reason::new(
             format!(
                 "the name \"{name}\" ends in {}, which marks a candidate that is entered twice",
                 super::TWIN
@@ -43,7 +44,7 @@ pub(super) fn name(node: &Node) -> Result<String, ValueError> {
     }
 }
 
-pub fn boolean(node: &Node) -> Result<bool, ValueError> {
+pub fn boolean(node: &Node) -> Result<bool, Reason> {
     match node.value {
         Value::Boolean(boolean) => Ok(boolean),
         _ => wrong_type("true or false", node, "without quotes"),
@@ -51,11 +52,11 @@ pub fn boolean(node: &Node) -> Result<bool, ValueError> {
 }
 
 /// A whole number, zero or more.
-pub(super) fn whole(node: &Node) -> Result<u64, ValueError> {
+pub(super) fn whole(node: &Node) -> Result<u64, Reason> {
     match node.value {
         Value::Integer(number) => u64::try_from(number)
-            .map_err(|_| ValueError::new(format!("it may not be negative, but is {number}"), "")),
-        Value::Number(number) => Err(ValueError::new(
+            .map_err(|_| Reason::new(format!("it may not be negative, but is {number}"), "")),
+        Value::Number(number) => Err(Reason::new(
             format!("a whole number is wanted here, not {number}"),
             "without a fraction, as in 5000 or 5_000",
         )),
@@ -64,28 +65,28 @@ pub(super) fn whole(node: &Node) -> Result<u64, ValueError> {
 }
 
 /// A whole number, from one to [`limits::COUNT`].
-pub(super) fn count(node: &Node) -> Result<u64, ValueError> {
+pub(super) fn count(node: &Node) -> Result<u64, Reason> {
     match whole(node)? {
-        0 => Err(ValueError::new("it may not be 0", "")),
+        0 => Err(Reason::new("it may not be 0", "")),
         number if number > limits::COUNT => {
-            Err(ValueError::new(format!("it may be {} at most, but is {number}", limits::COUNT), ""))
+            Err(Reason::new(format!("it may be {} at most, but is {number}", limits::COUNT), ""))
         }
         number => Ok(number),
     }
 }
 
 /// How many times a phase is done within a trial, from 1 to [`limits::REPETITIONS`].
-pub(super) fn repetitions(node: &Node) -> Result<u32, ValueError> {
+pub(super) fn repetitions(node: &Node) -> Result<u32, Reason> {
     match count(node)? {
         number if number > limits::REPETITIONS => {
-            Err(ValueError::new(format!("it may be {} at most, but is {number}", limits::REPETITIONS), ""))
+            Err(Reason::new(format!("it may be {} at most, but is {number}", limits::REPETITIONS), ""))
         }
         number => Ok(u32::try_from(number).unwrap_or(u32::MAX)),
     }
 }
 
 /// Any number.
-pub fn any_number(node: &Node) -> Result<f64, ValueError> {
+pub fn any_number(node: &Node) -> Result<f64, Reason> {
     match node.value {
         // Whole numbers of a plan are far below 2^53.
         Value::Integer(number) => Ok(number as f64),
@@ -95,29 +96,29 @@ pub fn any_number(node: &Node) -> Result<f64, ValueError> {
 }
 
 /// A number that is 0, or positive and neither too large nor too small to calculate with.
-pub(super) fn number(node: &Node) -> Result<f64, ValueError> {
+pub(super) fn number(node: &Node) -> Result<f64, Reason> {
     let number = any_number(node)?;
     if number == 0.0 || (1.0 / limits::NUMBER..=limits::NUMBER).contains(&number) {
         return Ok(number);
     }
-    Err(ValueError::new(
+    Err(Reason::new(
         format!("it must be 0, or from {:e} to {:e}, but is {number}", 1.0 / limits::NUMBER, limits::NUMBER),
         "0 leaves it out",
     ))
 }
 
-pub(super) fn share(node: &Node) -> Result<f64, ValueError> {
+pub(super) fn share(node: &Node) -> Result<f64, Reason> {
     match number(node)? {
         share if share <= 1.0 => Ok(share),
-        other => Err(ValueError::new(format!("it is a share, from 0 to 1, but is {other}"), "50 % is 0.5")),
+        other => Err(Reason::new(format!("it is a share, from 0 to 1, but is {other}"), "50 % is 0.5")),
     }
 }
 
 /// A size above zero, with its unit.
-pub fn size(node: &Node) -> Result<Bytes, ValueError> {
+pub fn size(node: &Node) -> Result<Bytes, Reason> {
     match &node.value {
         Value::Text(text) => match text.parse()? {
-            Bytes(0) => Err(ValueError::new("it may not be 0", "")),
+            Bytes(0) => Err(Reason::new("it may not be 0", "")),
             size => Ok(size),
         },
         Value::Integer(number) => wrong_type(
@@ -130,7 +131,7 @@ pub fn size(node: &Node) -> Result<Bytes, ValueError> {
 }
 
 /// A length of time above zero, with its unit.
-pub(super) fn time(node: &Node) -> Result<std::time::Duration, ValueError> {
+pub(super) fn time(node: &Node) -> Result<std::time::Duration, Reason> {
     match &node.value {
         Value::Text(text) => super::units::parse_time(text),
         Value::Integer(number) => {
@@ -141,12 +142,12 @@ pub(super) fn time(node: &Node) -> Result<std::time::Duration, ValueError> {
 }
 
 /// An absolute path: a plan must mean the same wherever it is run from.
-pub(super) fn absolute_path(node: &Node) -> Result<PathBuf, ValueError> {
+pub(super) fn absolute_path(node: &Node) -> Result<PathBuf, Reason> {
     let path = PathBuf::from(filled_text(node)?);
     if path.is_absolute() {
         Ok(path)
     } else {
-        Err(ValueError::new(
+        Err(Reason::new(
             format!("the path \"{}\" is not absolute", path.display()),
             "start it with / ; a plan means the same wherever it is run from",
         ))
@@ -154,25 +155,25 @@ pub(super) fn absolute_path(node: &Node) -> Result<PathBuf, ValueError> {
 }
 
 /// Absolute paths, as many as a command line would hold.
-pub(super) fn paths(node: &Node) -> Result<Vec<PathBuf>, ValueError> {
+pub(super) fn paths(node: &Node) -> Result<Vec<PathBuf>, Reason> {
     const MOST: usize = 100;
     match &node.value {
         Value::Array(nodes) if nodes.len() <= MOST => nodes.iter().map(absolute_path).collect(),
         Value::Array(_) => {
-            Err(ValueError::new(format!("it may name {MOST} paths at most"), "name a folder above them"))
+            Err(Reason::new(format!("it may name {MOST} paths at most"), "name a folder above them"))
         }
         _ => wrong_type("an array of paths", node, "as in [\"/home/me/tools\"]"),
     }
 }
 
 /// A kernel's path, or its name in the cache, which has no `/`.
-pub(super) fn kernel(node: &Node) -> Result<PathBuf, ValueError> {
+pub(super) fn kernel(node: &Node) -> Result<PathBuf, Reason> {
     let name = filled_text(node)?;
     if name.contains('/') { absolute_path(node) } else { Ok(PathBuf::from(name)) }
 }
 
 /// A folder below the mount point: relative, and never out of it.
-pub(super) fn inside_path(node: &Node) -> Result<String, ValueError> {
+pub(super) fn inside_path(node: &Node) -> Result<String, Reason> {
     let text = filled_text(node)?;
     let stays = std::path::Path::new(&text)
         .components()
@@ -180,7 +181,7 @@ pub(super) fn inside_path(node: &Node) -> Result<String, ValueError> {
     if stays {
         Ok(text.trim_end_matches('/').to_owned())
     } else {
-        Err(ValueError::new(
+        Err(Reason::new(
             format!("\"{text}\" is not a folder below the mount point"),
             "name a folder without a leading / and without . and .. , as in \"backup/usr\"",
         ))

@@ -1,12 +1,13 @@
 //! Words: options split as a shell splits them, and choices a user makes by a word.
 
-use super::error::ValueError;
+use crate::reason::Reason;
+
 use super::suggest::suggest;
 
 /// The words of a line: white space separates, quotes and backslashes protect. Nothing is expanded.
-pub(super) fn split_words(line: &str) -> Result<Vec<String>, ValueError> {
+pub(super) fn split_words(line: &str) -> Result<Vec<String>, Reason> {
     shlex::split(line).ok_or_else(|| {
-        ValueError::new(
+        Reason::new(
             format!("`{line}` ends within quotes or in a lone backslash"),
             "quotes come in pairs; one that is meant is written \\' or \\\", and a backslash \\\\",
         )
@@ -47,10 +48,10 @@ pub fn quoted(word: &str) -> String {
 }
 
 /// What a word stands for among `known`; `wrong` begins the message about one that is not there.
-pub(super) fn choose<T: Copy>(word: &str, known: &[(&str, T)], wrong: &str) -> Result<T, ValueError> {
+pub(super) fn choose<T: Copy>(word: &str, known: &[(&str, T)], wrong: &str) -> Result<T, Reason> {
     known.iter().find(|(name, _)| *name == word).map(|(_, meant)| *meant).ok_or_else(|| {
         let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-        ValueError::new(format!("{wrong} `{word}`"), suggest(word, &names))
+        Reason::new(format!("{wrong} `{word}`"), suggest(word, &names))
     })
 }
 

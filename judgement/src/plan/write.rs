@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Bytes, Candidate, Dataset, DeviceSource, Plan, TWIN, Work, duration_text};
+use super::{AXES, Bytes, Candidate, Dataset, DeviceSource, Level, Plan, TWIN, Work, duration_text};
 
 /// The plan as TOML, spelled out; read again it is the same plan. That its data were scaled is not kept: they are as large
 /// as they were made.
@@ -112,15 +112,13 @@ fn of_dataset(lines: &mut Lines, dataset: &Dataset) {
 
 fn of_candidate(lines: &mut Lines, candidate: &Candidate) {
     lines.put("name", &candidate.name);
-    lines.put("filesystem", &candidate.filesystem);
-    lines.put("path", &candidate.path);
-    lines.put("mkfs", &candidate.mkfs);
-    lines.put("mount", candidate.mount.join(","));
-    lines.put("encryption", Some(&candidate.encryption).filter(|layer| *layer != "none"));
-    lines.put("scheduler", &candidate.scheduler);
-    lines.put("model", &candidate.under.model);
-    lines.put("kernel", &candidate.under.kernel);
-    lines.put("memory", candidate.under.memory.map(size));
+    for axis in &AXES {
+        match axis.given(candidate) {
+            options @ Level::Options(_) => lines.put(axis.key, options.text()),
+            Level::Size(bytes) => lines.put(axis.key, size(bytes)),
+            level => lines.put(axis.key, level),
+        }
+    }
 }
 
 fn phases(lines: &mut Lines, plan: &Plan) {

@@ -5,11 +5,12 @@ use std::io;
 use super::text::one_line;
 use super::{Report, ReportError};
 use crate::journal::{Status, Trial, TrialStanding};
-use crate::plan::{Candidate, DeviceSource, Plan};
+use crate::plan::{Axis, Candidate, Level, Plan, columns};
 
-/// The columns, documented in docs/output-formats.md.
-const COLUMNS: &str = "run,block,attempt,candidate,filesystem,encryption,mkfs,mount,scheduler,model,kernel,memory,\
-                       phase,cache,repetition,metric,unit,value,status";
+/// The columns before those of what was tried; all are documented in docs/output-formats.md.
+const WHO: [&str; 4] = ["run", "block", "attempt", "candidate"];
+/// The columns after those.
+const WHAT: [&str; 7] = ["phase", "cache", "repetition", "metric", "unit", "value", "status"];
 
 pub(super) fn render(report: &Report<'_>, out: &mut dyn io::Write) -> Result<(), ReportError> {
     rows(report, &report.judged.run.trials.iter().collect::<Vec<_>>(), out)
@@ -22,13 +23,17 @@ pub(super) fn rows(
     out: &mut dyn io::Write,
 ) -> Result<(), ReportError> {
     let mut rows = ::csv::Writer::from_writer(out);
-    rows.write_record(COLUMNS.split(',')).map_err(unwrapped)?;
+    let columns = columns();
+    let header = WHO.into_iter().chain(columns.iter().map(|axis| axis.key)).chain(WHAT);
+    rows.write_record(header).map_err(unwrapped)?;
     let run = cell(&report.judged.run.header.id);
     for trial in trials {
         let plan =
             report.judged.plan.candidates.iter().find(|candidate| candidate.name == trial.id.candidate);
         let candidate = cell(&trial.id.candidate);
-        let configuration = configuration(report.judged.plan, plan);
+        let value_of =
+            |axis: &&Axis| plan.map_or_else(String::new, |one| tried(axis, report.judged.plan, one));
+        let configuration: Vec<String> = columns.iter().map(value_of).collect();
         let (block, attempt) = (trial.id.block.to_string(), trial.id.attempt.to_string());
         for observation in &trial.observations {
             let (phase, cache) = (cell(&observation.phase), cell(&observation.cache));
@@ -62,28 +67,12 @@ pub(super) fn cell(text: &str) -> String {
     if formula { format!("'{text}") } else { text }
 }
 
-/// What was tried, from the filesystem to the guest's memory in bytes: the candidate's own, or the plan's; empty where nothing
-/// was said, and where the plan no longer names the candidate.
-fn configuration(plan: &Plan, candidate: Option<&Candidate>) -> [String; 8] {
-    let Some(candidate) = candidate else { return Default::default() };
-    let under = &candidate.under;
-    let model = under.model.as_ref().or(match &plan.device.source {
-        DeviceSource::Model { name, .. } => Some(name),
-        _ => None,
-    });
-    let kernel = under.kernel.as_ref().or(plan.kernel.as_ref());
-    let memory = under.memory.or(plan.memory);
-    [
-        candidate.filesystem.clone(),
-        candidate.encryption.clone(),
-        candidate.mkfs.join(" "),
-        candidate.mount.join(","),
-        candidate.scheduler.clone().unwrap_or_default(),
-        model.cloned().unwrap_or_default(),
-        kernel.map(|path| path.display().to_string()).unwrap_or_default(),
-        memory.map(|bytes| bytes.0.to_string()).unwrap_or_default(),
-    ]
-    .map(|text| cell(&text))
+/// What was tried, sizes in bytes: the candidate's own, or the plan's; empty where nothing was said.
+fn tried(axis: &Axis, plan: &Plan, candidate: &Candidate) -> String {
+    match axis.tried(plan, candidate) {
+        Level::Size(bytes) => bytes.0.to_string(),
+        level => cell(&level.text()),
+    }
 }
 
 /// One word for whether a row may be used, and why not.
@@ -110,6 +99,8 @@ pub(super) fn unwrapped(error: ::csv::Error) -> ReportError {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::cell;
     use crate::plan::{Bytes, DeviceSource};
     use crate::report::Format;
@@ -136,11 +127,16 @@ mod tests {
         first.scheduler = Some("none".to_owned());
         first.under.kernel = Some("/boot/vmlinuz".into());
         first.under.memory = Some(Bytes(4096));
-        let (name, filesystem) = (first.name.clone(), first.filesystem.clone());
+        let name = first.name.clone();
         let shown = page_of(&story, None, Format::Csv);
-        let wanted = format!(
-            "{name},{filesystem},none,'-O ^has_journal,\"noatime,nodiratime\",none,usb-stick,/boot/vmlinuz,4096,"
-        );
-        assert!(shown.contains(&wanted), "{shown}");
+        let mut reader = ::csv::Reader::from_reader(shown.as_bytes());
+        let row = |row: Result<BTreeMap<String, String>, ::csv::Error>| row.unwrap();
+        let rows: Vec<BTreeMap<String, String>> = reader.deserialize().map(row).collect();
+        let row = rows.iter().find(|row| row["candidate"] == name).unwrap();
+        let found = ["encryption", "mkfs", "mount", "scheduler", "model", "kernel", "memory"]
+            .map(|column| row[column].as_str());
+        let wanted =
+            ["none", "'-O ^has_journal", "noatime,nodiratime", "none", "usb-stick", "/boot/vmlinuz", "4096"];
+        assert_eq!(found, wanted);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::number::{fine_percent, times_within};
 use super::text_table::TextTable;
+use crate::plan::axis;
 use crate::verdict::{Estimate, FactorEffect, Interaction, Judgement};
 
 /// The effects that are certain, in a sentence without a full stop; that of filesystems is the ranking. Nothing where none is.
@@ -58,11 +59,8 @@ fn apart(effect: &FactorEffect) -> Option<&Interaction> {
 }
 
 pub(super) fn place(interaction: &Interaction) -> String {
-    match interaction.factor {
-        "filesystem" => format!("on {}", interaction.level),
-        "model" => format!("on the device {}", interaction.level),
-        factor => format!("with {factor} {}", name(&interaction.level)),
-    }
+    let level = name(&interaction.level);
+    axis(interaction.factor).map_or_else(|| level.to_owned(), |axis| axis.phrase(level))
 }
 
 /// The default of an option is not named in a plan.

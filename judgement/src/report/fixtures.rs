@@ -52,6 +52,7 @@ impl Story {
                 fidelity: "loop image of 1 GiB on ext4, sandbox kernel: CPU costs more than on bare metal"
                     .to_owned(),
                 environment: environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+                beginning: crate::journal::Beginning::default(),
             },
         );
         story

@@ -2,13 +2,13 @@
 
 use std::io;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::across::SideBySide;
 use super::sentence::why;
 use super::{Report, ReportError, ToUse};
 use crate::journal::{CandidateStatus, Ending, Facts};
-use crate::plan::{Circumstances, Goal};
+use crate::plan::{AXES, Axis, Candidate, Circumstances, Goal};
 use crate::verdict::{
     CandidateEntry, Combined, Kernels, PhaseEstimate, RawShare, Sites, ThenAndNow, TrialBasis, Verdict,
 };
@@ -70,16 +70,28 @@ struct EndPart<'a> {
 #[derive(Serialize)]
 struct CandidatePart<'a> {
     name: &'a str,
-    filesystem: Option<&'a str>,
-    mkfs: &'a [String],
-    mount: &'a [String],
-    encryption: Option<&'a str>,
-    scheduler: Option<&'a str>,
+    #[serde(flatten)]
+    chosen: Chosen<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     under: Option<&'a Circumstances>,
     status: &'static str,
     reason: String,
     hint: &'a str,
+}
+
+/// Filesystem and options, each by its key; nothing where the plan no longer names the candidate.
+struct Chosen<'a>(Option<&'a Candidate>);
+
+impl Serialize for Chosen<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let unnamed = Candidate::plain("");
+        let level = |axis: &Axis| match self.0 {
+            Some(candidate) => axis.level(candidate),
+            None => axis.level(&unnamed).unsaid(),
+        };
+        let chosen = AXES.iter().filter(|axis| axis.is_chosen());
+        serializer.collect_map(chosen.map(|axis| (axis.key, level(axis))))
+    }
 }
 
 #[derive(Serialize)]
@@ -188,11 +200,7 @@ fn candidate<'a>(entry: &'a CandidateEntry<'a>) -> CandidatePart<'a> {
     let plan = entry.plan;
     CandidatePart {
         name: entry.name,
-        filesystem: plan.map(|plan| plan.filesystem.as_str()),
-        mkfs: plan.map_or(&[], |plan| plan.mkfs.as_slice()),
-        mount: plan.map_or(&[], |plan| plan.mount.as_slice()),
-        encryption: plan.map(|plan| plan.encryption.as_str()),
-        scheduler: plan.and_then(|plan| plan.scheduler.as_deref()),
+        chosen: Chosen(plan),
         under: plan.map(|plan| &plan.under).filter(|under| !under.is_plain()),
         status,
         reason,

@@ -199,7 +199,7 @@ fn the_harness_pays_for_what_no_step_accounts_for() {
         assert!((all - harness.share).abs() < 1e-9, "{harness:?}: {:?}", harness.parts());
     }
     // In simulated time none of it is.
-    run.trials[0].facts.insert("device.seconds".to_owned(), "2460.04".to_owned());
+    run.trials[0].learnt.device_seconds = Some(2460.04);
     run.worked = 118.2;
     assert_eq!(
         super::harness::sentence(&crate::verdict::Harness::of(&run).unwrap()),

@@ -3,7 +3,7 @@
 
 use super::{ALPHA, Comparison, Judgement, Kernels, Stratum, Verdict, settled};
 use crate::journal::Trial;
-use crate::plan::{Circumstances, Plan};
+use crate::plan::{AXES, Axis, Circumstances, Plan, Role};
 use crate::statistics::{Estimate, Evidence, FEWEST, holm};
 
 /// The circumstances of a run side by side, or the devices of several runs.
@@ -206,15 +206,17 @@ fn turned(ratio: &Estimate) -> Estimate {
 }
 
 fn what(plan: &Plan) -> &'static str {
-    let all = plan.circumstances();
-    let differs = |of: fn(&Circumstances) -> String| all.iter().any(|under| of(under) != of(all[0]));
-    let model = differs(|under| format!("{:?}", under.model));
-    let kernel = differs(|under| format!("{:?}", under.kernel));
-    let memory = differs(|under| format!("{:?}", under.memory));
-    match (model, kernel, memory) {
-        (true, false, false) => "device",
-        (false, true, false) => "kernel",
-        (false, false, true) => "memory",
+    let differ = |axis: &Axis| {
+        let mut levels = plan.candidates.iter().map(|candidate| axis.level(candidate));
+        let first = levels.next();
+        levels.any(|level| Some(level) != first)
+    };
+    let mut nouns = AXES.iter().filter_map(|axis| match &axis.role {
+        Role::Circumstance(under) => differ(axis).then_some(under.noun),
+        _ => None,
+    });
+    match (nouns.next(), nouns.next()) {
+        (Some(noun), None) => noun,
         _ => "circumstance",
     }
 }

@@ -3,7 +3,7 @@
 use super::ByBlock;
 use super::goal::log_cost;
 use crate::journal::Trial;
-use crate::plan::{Candidate, Plan};
+use crate::plan::{AXES, Axis, Candidate, Plan, Role};
 use crate::statistics::{Estimate, Evidence};
 
 /// A candidate and another that has one option more.
@@ -68,38 +68,12 @@ pub fn option_effects(plan: &Plan, blocks: &ByBlock<'_>, phases: &[&str]) -> Vec
 
 /// The option that `changed` has and `base` leaves at its default, when all else is the same.
 fn single_change(base: &Candidate, changed: &Candidate) -> Option<String> {
-    if base.filesystem != changed.filesystem || base.under != changed.under {
-        return None;
-    }
-    let added = |base: &[String], changed: &[String]| -> Vec<String> {
-        changed.iter().filter(|word| !base.contains(word)).cloned().collect()
-    };
-    let kept = |base: &[String], changed: &[String]| base.iter().all(|word| changed.contains(word));
-    let differences = [
-        (
-            base.encryption != changed.encryption,
-            base.encryption == "none",
-            format!("encryption {}", changed.encryption),
-        ),
-        (
-            base.mkfs != changed.mkfs,
-            kept(&base.mkfs, &changed.mkfs),
-            format!("mkfs {}", added(&base.mkfs, &changed.mkfs).join(" ")),
-        ),
-        (
-            base.mount != changed.mount,
-            kept(&base.mount, &changed.mount),
-            format!("mount {}", added(&base.mount, &changed.mount).join(",")),
-        ),
-        (
-            base.scheduler != changed.scheduler,
-            base.scheduler.is_none(),
-            format!("scheduler {}", changed.scheduler.as_deref().unwrap_or_default()),
-        ),
-    ];
-    let mut found = differences.into_iter().filter(|(differs, ..)| *differs);
-    match (found.next(), found.next()) {
-        (Some((_, true, change)), None) => Some(change),
+    let differs = |axis: &&Axis| axis.given(base) != axis.given(changed);
+    let mut differing = AXES.iter().filter(differs);
+    match (differing.next(), differing.next()) {
+        (Some(axis @ Axis { role: Role::Option, .. }), None) => {
+            Some(format!("{} {}", axis.key, axis.given(changed).besides(&axis.given(base))?))
+        }
         _ => None,
     }
 }

@@ -9,22 +9,21 @@ use libm::log1p;
 use serde::Serialize;
 
 use super::Grounds;
-use crate::plan::{Candidate, is_twin, once_each};
+use crate::plan::{AXES, Candidate, is_twin, once_each};
 use crate::statistics::{Additive, Estimate, Evidence, holm};
 
 /// Probability of anything being called certain that is not, over all effects, and over all interactions.
 const ALPHA: f64 = 0.05;
 
-const FACTORS: [&str; 8] =
-    ["filesystem", "mkfs", "mount", "encryption", "scheduler", "model", "kernel", "memory"];
+/// Its row among [`AXES`]. Of what is worked in a folder no effects are sought, so that a place has but the empty level.
 const FILESYSTEM: usize = 0;
 
-/// A candidate's levels of [`FACTORS`]; empty for what it leaves at its default.
-type Levels = [String; FACTORS.len()];
+/// A candidate's levels of [`AXES`]; empty for what it leaves at its default.
+type Levels = [String; AXES.len()];
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FactorEffect {
-    /// `filesystem`, `mkfs`, `mount`, `encryption`, `scheduler`, `model`, `kernel` or `memory`.
+    /// The key of an axis.
     pub factor: &'static str,
     pub level: String,
     /// The level it is compared with; empty for the default, none for a filesystem: the mean of all.
@@ -71,7 +70,7 @@ pub(super) fn factor_effects(grounds: &Grounds<'_>, measured: &[&str]) -> Vec<Fa
 
 fn effects(cells: &[Levels], fit: &Additive, bound: f64) -> Vec<FactorEffect> {
     let mut found = Vec::new();
-    for factor in (0..FACTORS.len()).rev() {
+    for factor in (0..AXES.len()).rev() {
         for level in distinct(cells, factor) {
             let (against, changes) = changes(cells, factor, &level);
             // One filesystem alone differs from no mean.
@@ -93,7 +92,7 @@ fn effects(cells: &[Levels], fit: &Additive, bound: f64) -> Vec<FactorEffect> {
         .into_iter()
         .zip(main.iter().zip(sure))
         .map(|((factor, level, against, changes, interactions), (evidence, sure))| FactorEffect {
-            factor: FACTORS[factor],
+            factor: AXES[factor].key,
             level,
             against,
             ratio: evidence.ratio(),
@@ -104,7 +103,7 @@ fn effects(cells: &[Levels], fit: &Additive, bound: f64) -> Vec<FactorEffect> {
                 .into_iter()
                 .zip(sure_apart.by_ref())
                 .map(|((factor, level, here, _), (sure, evidence))| Interaction {
-                    factor: FACTORS[factor],
+                    factor: AXES[factor].key,
                     level,
                     here: fit.contrast(&here).ratio(),
                     ratio: evidence.ratio(),
@@ -116,18 +115,7 @@ fn effects(cells: &[Levels], fit: &Additive, bound: f64) -> Vec<FactorEffect> {
 }
 
 fn levels(candidate: &Candidate) -> Levels {
-    let under = &candidate.under;
-    let encryption = Some(&candidate.encryption).filter(|name| *name != "none");
-    [
-        candidate.filesystem.clone(),
-        candidate.mkfs.join(" "),
-        candidate.mount.join(","),
-        encryption.cloned().unwrap_or_default(),
-        candidate.scheduler.clone().unwrap_or_default(),
-        under.model.clone().unwrap_or_default(),
-        under.kernel.as_ref().map_or(String::new(), |kernel| kernel.display().to_string()),
-        under.memory.map_or(String::new(), |memory| memory.to_string()),
-    ]
+    std::array::from_fn(|factor| AXES[factor].given(candidate).text())
 }
 
 /// The levels of a factor, each once, in the order of the plan.
@@ -167,7 +155,7 @@ type Apart = (usize, String, Vec<f64>, Vec<f64>);
 /// The changes with each level of each other factor against those without. Of two levels the second says it all.
 fn interactions(cells: &[Levels], factor: usize, changes: &[(usize, Vec<f64>)]) -> Vec<Apart> {
     let mut found = Vec::new();
-    for other in (0..FACTORS.len()).filter(|other| *other == FILESYSTEM || *other > factor) {
+    for other in (0..AXES.len()).filter(|other| *other == FILESYSTEM || *other > factor) {
         let with: Vec<Levels> = changes.iter().map(|(at, _)| cells[*at].clone()).collect();
         let levels = distinct(&with, other);
         let several = levels.len();
@@ -198,19 +186,23 @@ fn no_chance(found: &[Evidence]) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Additive, FactorEffect, Levels, effects};
+    use super::{AXES, Additive, FILESYSTEM, FactorEffect, Levels, effects};
 
     const NOISE: f64 = 0.05;
     const LUKS: f64 = 0.10;
     const ON_XFS: f64 = 0.20;
     const NOATIME: f64 = -0.06;
 
+    fn factor(key: &str) -> usize {
+        AXES.iter().position(|axis| axis.key == key).unwrap()
+    }
+
     /// Three filesystems, plain and on LUKS, with and without noatime, and one candidate besides the matrix.
     fn cells() -> Vec<Levels> {
         let cell = |filesystem: &str, mount: &str, encryption: &str| {
             let mut levels = Levels::default();
-            for (at, level) in [(0, filesystem), (2, mount), (3, encryption)] {
-                level.clone_into(&mut levels[at]);
+            for (key, level) in [("filesystem", filesystem), ("mount", mount), ("encryption", encryption)] {
+                level.clone_into(&mut levels[factor(key)]);
             }
             levels
         };
@@ -220,8 +212,9 @@ mod tests {
     }
 
     fn centre(cell: &Levels) -> f64 {
+        let is = |key, level: &str| f64::from(cell[factor(key)] == level);
         let [xfs, noatime, luks] =
-            [&cell[0] == "xfs", &cell[2] == "noatime", &cell[3] == "luks2"].map(f64::from);
+            [is("filesystem", "xfs"), is("mount", "noatime"), is("encryption", "luks2")];
         0.3 * xfs + NOATIME * noatime + LUKS * luks + ON_XFS * luks * xfs
     }
 
@@ -232,7 +225,7 @@ mod tests {
         for block in 0..blocks {
             let mood = normal();
             let rests = |at: usize| block >= 3 && at.is_multiple_of(3);
-            let noise = |cell: &Levels| if cell[0] == "jfs" { jfs * NOISE } else { NOISE };
+            let noise = |cell: &Levels| if cell[FILESYSTEM] == "jfs" { jfs * NOISE } else { NOISE };
             let mut score = |(at, cell)| (!rests(at)).then(|| centre(cell) + mood + noise(cell) * normal());
             rows.push(cells.iter().enumerate().map(&mut score).collect::<Vec<_>>());
         }

@@ -27,8 +27,7 @@ impl Harness {
         let mut simulated = None;
         for trial in run.trials.iter().filter(|trial| trial.status == Status::Ok && trial.wall > 0.0) {
             wall += trial.wall;
-            let seconds = trial.facts.get("device.seconds").and_then(|text| text.parse::<f64>().ok());
-            if let Some(seconds) = seconds {
+            if let Some(seconds) = trial.learnt.device_seconds {
                 simulated = Some(simulated.unwrap_or(0.0) + seconds);
             }
             for observation in &trial.observations {

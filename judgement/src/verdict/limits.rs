@@ -84,9 +84,7 @@ fn fits_in_memory(plan: &Plan, run: &Run) -> Option<Bytes> {
         Dataset::Folder { size, .. } => size.map_or(0, |size| size.0),
     };
     let data = plan.datasets.values().map(size).max().filter(|size| *size > 0)?;
-    // Where guests have several, the smallest comes first.
-    let fact = |name: &str| run.header.environment.get(name)?.split(',').next()?.parse::<u64>().ok();
-    let memory = fact("lab.memory").or_else(|| fact("memory.total"))?;
-    let memory = memory.saturating_sub(fact("lab.memory_of_datasets").unwrap_or(0));
+    let beginning = &run.header.beginning;
+    let memory = beginning.memory?.saturating_sub(beginning.memory_of_datasets.unwrap_or(0));
     (data < memory).then_some(Bytes(data))
 }

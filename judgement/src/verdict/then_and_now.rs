@@ -163,8 +163,7 @@ pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate], blocks: &ByBlock<'
 
 /// Whether its device is encrypted or its data are compressed.
 fn computes(candidate: &Candidate) -> bool {
-    let mut options = candidate.mkfs.iter().chain(&candidate.mount);
-    candidate.encryption != "none" || options.any(|option| option.contains("compress"))
+    candidate.is_encrypted() || candidate.asks_for_compression()
 }
 
 /// The goal of every candidate as if it were a phase; nothing where no finding is about it.

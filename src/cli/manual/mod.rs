@@ -11,6 +11,7 @@ use roff::{Roff, bold, roman};
 
 use crate::host::viewer;
 use crate::plan::suggest;
+use crate::reason::Reason;
 
 use super::{Cli, CliError, EXIT_STATUS, Exit, STARTS};
 
@@ -50,9 +51,12 @@ fn no_page(name: &Path, error: &std::io::Error) -> CliError {
     let cli = Cli::command();
     let names: Vec<&str> = cli.get_subcommands().map(clap::Command::get_name).chain(["plan"]).collect();
     let hint = suggest(&name.to_string_lossy(), &names);
-    CliError::Usage(format!(
-        "there is no command `{0}`, nor can man pages be written into a folder {0}: {error}\nhint: {hint}",
-        name.display()
+    CliError::usage(Reason::new(
+        format!(
+            "there is no command `{0}`, nor can man pages be written into a folder {0}: {error}",
+            name.display()
+        ),
+        hint,
     ))
 }
 

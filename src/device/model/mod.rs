@@ -9,7 +9,8 @@ use std::path::Path;
 
 use super::limits::Limits;
 use crate::host::beneath::read_regular;
-use crate::plan::{Bytes, LONGEST_PLAN, PlanError, ValueError, suggest};
+use crate::plan::{Bytes, LONGEST_PLAN, PlanError, suggest};
+use crate::reason::{Hinted, Reason};
 
 /// A model that ships inside the binary.
 #[derive(Debug, Clone, Copy)]
@@ -43,18 +44,35 @@ pub fn built_in() -> &'static [BuiltIn] {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    #[error("there is no model `{name}`\nhint: {hint}")]
+    #[error("there is no model `{name}`")]
     Unknown { name: String, hint: String },
-    #[error(
-        "cannot read the model {path}: {reason}\nhint: `fsverdict list models` has those that need no file"
-    )]
+    #[error("cannot read the model {path}: {reason}")]
     Unreadable { path: String, reason: String },
-    #[error("the model {name} has no state `{state}`\nhint: {hint}")]
+    #[error("the model {name} has no state `{state}`")]
     State { name: String, state: String, hint: String },
     #[error(transparent)]
     Wrong(#[from] PlanError),
-    #[error("a device of {wanted} does not go with the model {name}: {reason}\nhint: {hint}")]
+    #[error("a device of {wanted} does not go with the model {name}: {reason}")]
     Size { name: String, wanted: Bytes, reason: String, hint: String },
+}
+
+impl Hinted for ModelError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            ModelError::Unknown { hint, .. } => hint.clone(),
+            ModelError::Unreadable { .. } => "`fsverdict list models` has those that need no file".to_owned(),
+            ModelError::State { hint, .. } => hint.clone(),
+            ModelError::Size { hint, .. } => hint.clone(),
+            ModelError::Wrong(_) => return None,
+        })
+    }
+
+    fn reason(&self) -> Reason {
+        match self {
+            ModelError::Wrong(error) => error.reason(),
+            other => Reason::new(other, other.hint().unwrap_or_default()),
+        }
+    }
 }
 
 /// A kind of device, in a state.
@@ -170,21 +188,12 @@ impl Model {
 
 /// Whether there is such a device, by its model's name and, where one is given, its size. Of a model in a file nothing is known
 /// until the run opens it.
-pub fn can_be_had(name: &str, size: Option<Bytes>) -> Result<(), ValueError> {
+pub fn can_be_had(name: &str, size: Option<Bytes>) -> Result<(), Reason> {
     if is_file(name) {
         return Ok(());
     }
     let found = Model::named(name).and_then(|model| size.map_or(Ok(()), |size| model.check_size(size.0)));
-    found.map_err(|error| match &error {
-        ModelError::Unknown { name, hint } => ValueError::new(format!("there is no model `{name}`"), hint),
-        ModelError::State { name, state, hint } => {
-            ValueError::new(format!("the model {name} has no state `{state}`"), hint)
-        }
-        ModelError::Size { name, wanted, reason, hint } => {
-            ValueError::new(format!("a device of {wanted} does not go with the model {name}: {reason}"), hint)
-        }
-        ModelError::Unreadable { .. } | ModelError::Wrong(_) => ValueError::new(error.to_string(), ""),
-    })
+    found.map_err(|error| error.reason())
 }
 
 /// Whether it names a file, with or without a state.

@@ -8,7 +8,8 @@ use super::parameters::{
 };
 use crate::device::limits::Discard;
 use crate::plan::value::{any_number, boolean, filled_text, size};
-use crate::plan::{Bytes, Node, PlanError, Section, ValueError, read_strictly, suggest};
+use crate::plan::{Bytes, Node, PlanError, Section, read_strictly, suggest};
+use crate::reason::Reason;
 
 const SECTOR: u64 = 512;
 const MS: f64 = 1e6;
@@ -244,13 +245,13 @@ fn flash(section: &Section<'_>, state: State) -> Option<Flash> {
     })
 }
 
-fn victim(node: &Node) -> Result<Victim, ValueError> {
+fn victim(node: &Node) -> Result<Victim, Reason> {
     match filled_text(node)?.as_str() {
         "greedy" => Ok(Victim::Greedy),
         "fifo" => Ok(Victim::Fifo),
         other => {
             let message = format!("there is no such choice as `{other}`");
-            Err(ValueError::new(message, suggest(other, &["greedy", "fifo"])))
+            Err(Reason::new(message, suggest(other, &["greedy", "fifo"])))
         }
     }
 }
@@ -260,7 +261,7 @@ fn number(section: &Section<'_>, key: &str, bounds: RangeInclusive<f64>) -> Opti
         number if bounds.contains(&number) => Ok(number),
         number => {
             let (least, most) = (bounds.start(), bounds.end());
-            Err(ValueError::new(format!("it must be from {least} to {most}, but is {number}"), ""))
+            Err(Reason::new(format!("it must be from {least} to {most}, but is {number}"), ""))
         }
     };
     section.need(key, "", within)

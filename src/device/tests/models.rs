@@ -3,6 +3,7 @@
 use proptest::prelude::{any, prop, proptest};
 
 use super::super::{Device, Model, ModelError, built_in};
+use crate::reason::Hinted;
 
 #[test]
 fn every_built_in_model_reads_under_its_name_and_in_each_of_its_states() {
@@ -63,8 +64,11 @@ fn wrong_models_are_told_with_their_place_and_what_to_do() {
     let error = Model::read(stick, "mine.toml", Some("stedy")).unwrap_err().to_string();
     assert!(error.contains("usb-stick has no state `stedy`"), "{error}");
     let error = Model::named("sata-sdd:steady").unwrap_err();
-    assert_eq!(error.to_string(), "there is no model `sata-sdd:steady`\nhint: did you mean `sata-ssd`?");
-    let error = Model::named("hdd-7200:steady").unwrap_err().to_string();
+    assert_eq!(
+        error.reason().to_string(),
+        "there is no model `sata-sdd:steady`\nhint: did you mean `sata-ssd`?"
+    );
+    let error = Model::named("hdd-7200:steady").unwrap_err().reason().to_string();
     assert!(error.contains("hint: it has none: name it hdd-7200"), "{error}");
     let error = Model::named("usb-stick").unwrap().check_size(64 << 30).unwrap_err();
     assert!(matches!(error, ModelError::Size { .. }) && error.to_string().contains("holds 32 GB"), "{error}");

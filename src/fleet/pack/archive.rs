@@ -13,6 +13,7 @@ use tar::{Archive, Builder, Entry, EntryType, Header};
 
 use crate::journal::{FILE_NAME, JournalError, Links, Record, Run, open_regular};
 use crate::plan::Plan;
+use crate::reason::{Hinted, Reason};
 use crate::study::PLAN_FILE;
 
 use super::PackError;
@@ -57,7 +58,8 @@ pub(super) fn write(path: &Path, name: &str, plan: &Plan, records: &[Record]) ->
 }
 
 pub fn open(path: &Path) -> Result<(Plan, Run), PackError> {
-    let wrong = |reason: String| PackError::NotAPack { path: path.to_owned(), reason };
+    let not = |reason: Reason| PackError::NotAPack { path: path.to_owned(), reason };
+    let wrong = |reason: String| not(Reason::plain(reason));
     let io = |error: std::io::Error| wrong(error.to_string());
     let file = open_regular(CWD, path, OFlags::RDONLY, Links::Follow).map_err(io)?;
     let longest = LONGEST_PLAN + LONGEST_JOURNAL + (1 << 20);
@@ -76,7 +78,7 @@ pub fn open(path: &Path) -> Result<(Plan, Run), PackError> {
     let journal = BufReader::with_capacity(1 << 17, next(FILE_NAME, LONGEST_JOURNAL)?);
     let run = Run::read_from(&plan, &path.join(FILE_NAME), journal).map_err(|error| match error {
         later @ JournalError::TooNew { .. } => later.into(),
-        other => wrong(other.to_string()),
+        other => not(other.reason()),
     })?;
     if run.torn {
         return Err(wrong("its journal was cut short".to_owned()));

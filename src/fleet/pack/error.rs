@@ -3,20 +3,41 @@
 use std::path::PathBuf;
 
 use crate::journal::JournalError;
+use crate::reason::{Hinted, Reason};
 
 /// A pack cannot be made or read.
 #[derive(Debug, thiserror::Error)]
 pub enum PackError {
     #[error(transparent)]
     Journal(#[from] JournalError),
-    #[error("cannot write {}: {source}\nhint: --output FILE names another, which must not be there yet", path.display())]
+    #[error("cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: std::io::Error },
-    #[error(
-        "a name that is to be replaced is also a word of plans or journals: {0}\nhint: --with-names packs the run as it is"
-    )]
+    #[error("a name that is to be replaced is also a word of plans or journals: {0}")]
     Name(serde_json::Error),
-    #[error("the patterns by which names are found do not compile\nhint: please report this")]
+    #[error("the patterns by which names are found do not compile")]
     Patterns,
-    #[error("{} is not a pack of fsverdict, or damaged: {reason}\nhint: have it sent again, or made again by `fsverdict pack RUN`", path.display())]
-    NotAPack { path: PathBuf, reason: String },
+    #[error("{} is not a pack of fsverdict, or damaged: {}", path.display(), reason.what)]
+    NotAPack { path: PathBuf, reason: Reason },
+}
+
+impl Hinted for PackError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            PackError::Write { .. } => "--output FILE names another, which must not be there yet".to_owned(),
+            PackError::Name(_) => "--with-names packs the run as it is".to_owned(),
+            PackError::Patterns => "please report this".to_owned(),
+            PackError::NotAPack { .. } => {
+                "have it sent again, or made again by `fsverdict pack RUN`".to_owned()
+            }
+            PackError::Journal(error) => return error.hint(),
+        })
+    }
+    fn reason(&self) -> Reason {
+        let own = self.hint().unwrap_or_default();
+        match self {
+            // What is wrong with its journal is said, too.
+            PackError::NotAPack { reason, .. } => Reason::new(self, reason.hint.as_str()).and_hint(own),
+            other => Reason::new(other, own),
+        }
+    }
 }

@@ -5,9 +5,10 @@ use serde_json::{Map, Value};
 use crate::journal::DATASET_FACT;
 
 use super::names::{Kind, Names, is_public};
+use crate::plan::{Tells, axis};
 
-/// Words of the schemas: whatever they are, nobody chose them.
-const OURS: [&str; 19] = [
+/// Words of the schemas besides those of axes: whatever they are, nobody chose them.
+const OURS: [&str; 16] = [
     "at",
     "event",
     "status",
@@ -18,9 +19,6 @@ const OURS: [&str; 19] = [
     "ending",
     "kind",
     "call",
-    "filesystem",
-    "encryption",
-    "scheduler",
     "staging",
     "clock",
     "operation",
@@ -33,14 +31,18 @@ const CHOSEN: [&str; 9] =
     ["candidate", "name", "phase", "step", "order", "dataset", "into", "weights", "under"];
 /// Keys of a plan whose values are command lines.
 const COMMANDS: [&str; 2] = ["command", "options"];
-/// Keys of a plan whose values are paths.
-const PATHS: [&str; 4] = ["path", "folder", "kernel", "reads"];
+/// Keys of a plan whose values are paths, besides those of axes.
+const PATHS: [&str; 2] = ["folder", "reads"];
 /// What a plan says of somebody's published work.
 const CITED: [&str; 2] = ["finding", "source"];
 /// How facts begin that say where a folder lies, and on what, in brackets: of a network, the name of its server.
 const LIES: &str = "folder.";
 /// How facts begin whose values are versions and numbers.
 const VERSIONS: [&str; 6] = ["cpu.", "kernel.", "memory.", "tool.", "fsverdict.", "lab.kernel_release"];
+/// What a trial learnt of its datasets.
+const HELD: &str = "held";
+/// Names of the sites of a run.
+const SITES: &str = "sites";
 /// How facts end that are nothing but a name.
 const NAMING: [(&str, Kind); 16] = [
     ("label", Kind::Other),
@@ -65,6 +67,11 @@ const NAMING: [(&str, Kind); 16] = [
 fn named_by(fact: &str) -> Option<Kind> {
     let last = fact.rsplit('.').next().unwrap_or(fact);
     NAMING.iter().find(|(known, _)| *known == last).map(|(_, kind)| *kind)
+}
+
+/// Whom a candidate's axis of this key tells of.
+fn told_by(key: &str) -> Option<Tells> {
+    axis(key).map(|axis| axis.tells)
 }
 
 /// Makes known what a plan or a record names in so many words.
@@ -94,6 +101,8 @@ pub(super) fn learn(value: &Value, names: &mut Names) {
                     }
                     _ => learn(value, names),
                 }
+                let sites = value.as_array().filter(|_| key == SITES).into_iter().flatten();
+                sites.filter_map(Value::as_str).for_each(|site| names.know(site, Kind::Site));
             }
         }
         Value::Array(values) => {
@@ -111,6 +120,13 @@ pub(super) fn learn(value: &Value, names: &mut Names) {
 /// Takes all names out, in place. `key` is that of the value.
 pub(super) fn hide(key: &str, value: &mut Value, names: &mut Names) {
     match value {
+        // What each dataset held: as the facts say it.
+        Value::Object(map) if key == HELD => {
+            for (dataset, mut value) in std::mem::take(map) {
+                hide(&format!("{}{dataset}", crate::journal::DATASET_FACT), &mut value, names);
+                map.insert(names.without_known(&dataset), value);
+            }
+        }
         Value::Object(map) => {
             for (key, mut value) in std::mem::take(map) {
                 hide(&key, &mut value, names);
@@ -118,7 +134,7 @@ pub(super) fn hide(key: &str, value: &mut Value, names: &mut Names) {
             }
         }
         Value::Array(values) => values.iter_mut().for_each(|value| hide(key, value, names)),
-        Value::String(_) if OURS.contains(&key) => {}
+        Value::String(_) if OURS.contains(&key) || told_by(key) == Some(Tells::Nobody) => {}
         Value::String(text) if CHOSEN.contains(&key) || VERSIONS.iter().any(|known| key.contains(known)) => {
             *text = names.without_known(text);
         }
@@ -131,7 +147,11 @@ pub(super) fn hide(key: &str, value: &mut Value, names: &mut Names) {
             names.cites = false;
         }
         // It may hold anything, and is a path all the same.
-        Value::String(text) if PATHS.contains(&key) && text.starts_with('/') && !is_public(text) => {
+        Value::String(text)
+            if (PATHS.contains(&key) || told_by(key) == Some(Tells::Path))
+                && text.starts_with('/')
+                && !is_public(text) =>
+        {
             *text = names.pseudonym(text, Kind::Path);
         }
         Value::String(text) if key.starts_with(LIES) => *text = without_source(text, names),

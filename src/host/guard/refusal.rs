@@ -8,6 +8,7 @@ use crate::host::block_device::{BlockDevice, DeviceNumber, InspectError};
 use crate::host::identity::Identity;
 use crate::host::signature::SignatureError;
 use crate::plan::{Bytes, quoted};
+use crate::reason::{Hinted, Reason};
 
 /// What only root may do in whatever lab, because only root can see who uses a device.
 const NEEDS_ROOT: &str = "testing a real device needs root, in every lab: sudo fsverdict …; or use a scratch image: --device image:4GiB";
@@ -135,8 +136,10 @@ impl Refusal {
             _ => None,
         }
     }
+}
 
-    pub fn hint(&self) -> Option<String> {
+impl Hinted for Refusal {
+    fn hint(&self) -> Option<String> {
         let hint = match self {
             Refusal::Inspect(InspectError::Missing { .. }) => {
                 "`lsblk -o PATH,SIZE,MODEL,SERIAL,FSTYPE,MOUNTPOINTS` lists the devices there are".to_owned()
@@ -185,6 +188,17 @@ impl Refusal {
             Refusal::Inspect(_) | Refusal::TableUnreadable { .. } | Refusal::CannotOpen { .. } => return None,
         };
         Some(hint)
+    }
+
+    fn reason(&self) -> Reason {
+        let own = self.hint().unwrap_or_default();
+        match self {
+            // A program that is missing says so itself.
+            Refusal::Unknown { source: SignatureError::Tool(tool), .. } => {
+                Reason::new(self, tool.hint().unwrap_or_default()).and_hint(own)
+            }
+            other => Reason::new(other, own),
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! What is reported of a program that could not be run to its end, or did not end well: the gist of what it said.
 
 use super::KEPT_OUTPUT;
-use crate::journal::{CommandRecord, Complaint};
+use crate::journal::CommandRecord;
+use crate::reason::Hinted;
 
 /// Of a longer output only the first and the last two lines are shown with an error.
 const SHOWN_LINES: usize = 6;
@@ -9,7 +10,7 @@ const SHOWN_LINES: usize = 6;
 /// A program could not be run to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    #[error("{}", not_installed(.program))]
+    #[error("the program `{program}` is not installed")]
     Missing { program: String },
     #[error("cannot start `{program}`: {source}")]
     Start { program: String, source: std::io::Error },
@@ -19,19 +20,15 @@ pub enum ProgramError {
     Failed(Box<CommandRecord>),
 }
 
-impl ProgramError {
-    /// What went wrong, and what to do about it.
-    pub fn complaint(&self) -> Complaint {
+impl Hinted for ProgramError {
+    fn hint(&self) -> Option<String> {
         match self {
-            ProgramError::Missing { program } => not_installed(program),
-            other => Complaint::plain(other),
+            ProgramError::Missing { .. } => {
+                Some("`fsverdict doctor` names the package it comes in".to_owned())
+            }
+            ProgramError::Start { .. } | ProgramError::Wait { .. } | ProgramError::Failed(_) => None,
         }
     }
-}
-
-fn not_installed(program: &str) -> Complaint {
-    let reason = format!("the program `{program}` is not installed");
-    Complaint::new(reason, "`fsverdict doctor` names the package it comes in")
 }
 
 fn failure(record: &CommandRecord) -> String {

@@ -12,9 +12,10 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::host::beneath::{Beneath, remove_tree};
 use crate::host::cell::{Cell, Devices, Powers, Walls};
-use crate::host::program::{Program, succeeded};
+use crate::host::program::{Program, ProgramError, succeeded};
 use crate::kernel::{Cache, is_release};
 use crate::lab::{Intent, LabError};
+use crate::reason::{Hinted, Reason};
 
 use super::error::KernelFileError;
 
@@ -31,7 +32,7 @@ const HEAD: usize = 60;
 pub(super) fn unpacked(path: &Path, walls: Walls, intent: Intent) -> Result<Option<PathBuf>, LabError> {
     let failed = |source| KernelFileError::Read { path: path.to_owned(), source };
     if !is_kernel_package(path).map_err(failed)? {
-        let reason = "it is no Debian package".to_owned();
+        let reason = Reason::plain("it is no Debian package");
         return Err(KernelFileError::Unpack { path: path.to_owned(), reason }.into());
     }
     let folder = kept_at(path, &[path])?;
@@ -132,7 +133,7 @@ fn is_wanted(path: &Path) -> bool {
 
 fn tidy(path: &Path, folder: &Path) -> Result<(), KernelFileError> {
     let tidied = Beneath::open(folder).and_then(|inside| inside.tidy(is_wanted));
-    tidied.map_err(|error| KernelFileError::Unpack { path: path.to_owned(), reason: error.to_string() })
+    tidied.map_err(|error| KernelFileError::Unpack { path: path.to_owned(), reason: Reason::plain(error) })
 }
 
 /// Where what is made of these files is kept.
@@ -183,15 +184,16 @@ fn keep(
 
 /// Runs a program that may write into `folder` alone.
 fn run(walls: Walls, path: &Path, folder: &Path, argv: &[&str]) -> Result<(), KernelFileError> {
-    let failed = |reason: String| KernelFileError::Unpack { path: path.to_owned(), reason };
+    let failed =
+        |error: ProgramError| KernelFileError::Unpack { path: path.to_owned(), reason: error.reason() };
     let mut cell = Cell::new(walls, [""; 0]);
     cell.writable = vec![folder.to_owned()];
     // The plan named what is unpacked, and a tree's makefile is a program.
     cell.powers = Powers::Phase;
     cell.devices = Devices::Bare;
     let program = Program::new(argv.iter().copied()).inside(cell).variable("TMPDIR", folder).limit(PATIENCE);
-    let record = program.run("unpack the kernel").map_err(|error| failed(error.to_string()))?;
-    succeeded(record).map(drop).map_err(|error| failed(error.to_string()))
+    let record = program.run("unpack the kernel").map_err(failed)?;
+    succeeded(record).map(drop).map_err(failed)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use maud::{Markup, PreEscaped, html};
 
 use crate::plan::{Plan, write};
+use crate::reason::Hinted;
 
 /// Just what stands before the plan and after it. Nothing else in a page can look so: all of it is escaped.
 const BEFORE: &str = "<pre id=\"plan\" tabindex=\"0\">";
@@ -17,16 +18,27 @@ pub const LONGEST_PAGE: u64 = 64 << 20;
 /// A page has no plan that could be taken from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoPlan {
-    #[error(
-        "there is no plan in it\nhint: pages of fsverdict carry theirs; `fsverdict report RUN --format html` makes one anew"
-    )]
+    #[error("there is no plan in it")]
     Missing,
-    #[error("there is more than one plan in it\nhint: no page that fsverdict wrote has two: it was changed")]
+    #[error("there is more than one plan in it")]
     Several,
-    #[error(
-        "the plan in it is damaged\nhint: no page that fsverdict wrote has such text in its plan: it was changed"
-    )]
+    #[error("the plan in it is damaged")]
     Damaged,
+}
+
+impl Hinted for NoPlan {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            NoPlan::Missing => {
+                "pages of fsverdict carry theirs; `fsverdict report RUN --format html` makes one anew"
+                    .to_owned()
+            }
+            NoPlan::Several => "no page that fsverdict wrote has two: it was changed".to_owned(),
+            NoPlan::Damaged => {
+                "no page that fsverdict wrote has such text in its plan: it was changed".to_owned()
+            }
+        })
+    }
 }
 
 pub(super) fn shown(plan: &Plan) -> Markup {

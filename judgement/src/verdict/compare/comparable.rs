@@ -49,8 +49,8 @@ fn device(before: &Side<'_>, after: &Side<'_>) -> Option<String> {
     if one != other {
         return Some(format!("another kind of device: {one} before, {other} after"));
     }
-    let size = |side: &Side<'_>| match (&side.plan.device.source, side.fact("device.size")) {
-        (_, Some(size)) => size.parse().map_or_else(|_| size.to_owned(), |size| Bytes(size).to_string()),
+    let size = |side: &Side<'_>| match (&side.plan.device.source, side.run.header.beginning.device_size) {
+        (_, Some(size)) => Bytes(size).to_string(),
         (DeviceSource::Image(size) | DeviceSource::Model { size, .. }, None) => size.to_string(),
         (DeviceSource::Path(_) | DeviceSource::Folders, None) => "of unknown size".to_owned(),
     };

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Side;
 use crate::journal::Facts;
-use crate::plan::{Blocks, Candidate, Plan, duration_text};
+use crate::plan::{AXES, Blocks, Candidate, Plan, duration_text};
 use crate::verdict::weights;
 
 /// Something that is not the same in both runs.
@@ -76,21 +76,11 @@ pub(super) fn differences(before: &Side<'_>, after: &Side<'_>, common: &[&str]) 
     found
 }
 
+/// What was chosen for a candidate. Where it is worked, and what it is tried under, the facts of its trials tell.
 fn options(candidate: &Candidate) -> Facts {
-    let mut facts = Facts::new();
-    let mut put = |name: &str, value: String| facts.insert(name.to_owned(), value);
-    put("filesystem", candidate.filesystem.clone());
-    if !candidate.mkfs.is_empty() {
-        put("mkfs", candidate.mkfs.join(" "));
-    }
-    if !candidate.mount.is_empty() {
-        put("mount", candidate.mount.join(","));
-    }
-    put("encryption", candidate.encryption.clone());
-    if let Some(scheduler) = &candidate.scheduler {
-        put("scheduler", scheduler.clone());
-    }
-    facts
+    let chosen = AXES.iter().filter(|axis| axis.is_chosen());
+    let said = chosen.map(|axis| (axis, axis.level(candidate))).filter(|(_, level)| !level.is_nothing());
+    said.map(|(axis, level)| (axis.key.to_owned(), level.text())).collect()
 }
 
 /// How it was tried and judged, by the keys of the plan. Of the order only what the plan says: one that is drawn is another

@@ -22,6 +22,7 @@ use serde::Serialize;
 
 use crate::journal::{CandidateStatus, Run};
 use crate::plan::{Goal, Plan, is_twin, once_each};
+use crate::reason::Hinted;
 use crate::statistics::{FEWEST, holm};
 use crate::verdict::weights;
 
@@ -44,12 +45,16 @@ const COSTS: [&str; 3] = ["cpu", "cpu_kernel", "device_written"];
 const REQUESTS: [&str; 4] = ["device_read", "device_reads", "device_writes", "device_flushes"];
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "these runs cannot be compared\n  {}\nhint: `compare` is for the same plan run twice: kernel, options and tool versions may differ, and nothing else",
-    reasons.join("\n  ")
-)]
+#[error("these runs cannot be compared\n  {}", reasons.join("\n  "))]
 pub struct Incomparable {
     pub reasons: Vec<String>,
+}
+
+impl Hinted for Incomparable {
+    fn hint(&self) -> Option<String> {
+        let hint = "`compare` is for the same plan run twice: kernel, options and tool versions may differ, and nothing else";
+        Some(hint.to_owned())
+    }
 }
 
 /// What comparing two runs found.
@@ -299,7 +304,7 @@ fn judge(changes: &mut [&mut Change], tie: f64) {
 /// Whether its trials were in simulated time.
 fn is_simulated(run: &Run) -> bool {
     let mut trials = run.trials.iter().filter(|trial| trial.counts());
-    trials.any(|trial| trial.facts.contains_key("device.seconds"))
+    trials.any(|trial| trial.learnt.device_seconds.is_some())
 }
 
 /// Which candidates are compared, and which are not.

@@ -2,6 +2,7 @@
 
 use super::{check, system_mount_beside};
 use crate::host::guard::fake::FakeMachine;
+use crate::reason::Hinted;
 use std::path::Path;
 
 /// sda: the system (sda1 /boot, sda2 → LVM → /), sdb: free, with two partitions.
@@ -166,7 +167,7 @@ fn every_use_is_seen() {
         for (device, expected) in *devices {
             let said = match check(machine.root(), &machine.describe(device)) {
                 Ok(_) => String::new(),
-                Err(refusal) => format!("{refusal}\nhint: {}", refusal.hint().unwrap_or_default()),
+                Err(refusal) => refusal.reason().to_string(),
             };
             assert!(
                 said.is_empty() == expected.is_empty() && said.contains(expected),

@@ -1,0 +1,151 @@
+//! What went wrong or stands in the way, and what to do about it: two fields from where it is found to where it is shown.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What is said of something that cannot be, and the way out.
+///
+/// Shown on lines of its own: what it is, then `hint:` and what to do, then whatever is to be said after it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reason {
+    pub what: String,
+    /// What to do about it; empty where nothing is known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub hint: String,
+    /// Told after it, each from a new line on: the next fault, or one more hint.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more: Vec<Reason>,
+}
+
+impl Reason {
+    /// One of which nothing else is known.
+    pub fn plain(what: impl fmt::Display) -> Self {
+        Reason::new(what, "")
+    }
+
+    pub fn new(what: impl fmt::Display, hint: impl Into<String>) -> Self {
+        Reason { what: what.to_string(), hint: hint.into(), more: Vec::new() }
+    }
+
+    /// The same after these words: what it concerns.
+    pub fn after(self, words: impl fmt::Display) -> Self {
+        Reason { what: format!("{words}{}", self.what), ..self }
+    }
+
+    /// The same with one thing more that can be done.
+    pub fn and_hint(mut self, hint: impl Into<String>) -> Self {
+        let hint = hint.into();
+        if self.hint.is_empty() && self.more.is_empty() {
+            self.hint = hint;
+        } else if !hint.is_empty() {
+            self.more.push(Reason { hint, ..Reason::default() });
+        }
+        self
+    }
+
+    /// Several, told one after another.
+    pub fn all(reasons: impl IntoIterator<Item = Reason>) -> Self {
+        let mut reasons = reasons.into_iter();
+        let mut first = reasons.next().unwrap_or_default();
+        first.more.extend(reasons);
+        first
+    }
+
+    /// Its parts in the order in which they are told.
+    pub fn parts(&self) -> Vec<Part<'_>> {
+        let what = Some(Part::What(&self.what)).filter(|_| !self.what.is_empty());
+        let hint = Some(Part::Hint(&self.hint)).filter(|_| !self.hint.is_empty());
+        let own = what.into_iter().chain(hint);
+        own.chain(self.more.iter().flat_map(Reason::parts)).collect()
+    }
+}
+
+/// What is told of a reason on lines of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part<'a> {
+    What(&'a str),
+    Hint(&'a str),
+}
+
+impl std::error::Error for Reason {}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, part) in self.parts().into_iter().enumerate() {
+            if number > 0 {
+                formatter.write_str("\n")?;
+            }
+            match part {
+                Part::What(text) => formatter.write_str(text)?,
+                Part::Hint(text) => write!(formatter, "hint: {text}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An error that may know what to do about it. Its own text says what went wrong, and nothing else.
+pub trait Hinted: fmt::Display {
+    /// What to do about it, where that is known.
+    fn hint(&self) -> Option<String>;
+
+    /// Both.
+    fn reason(&self) -> Reason {
+        Reason::new(self, self.hint().unwrap_or_default())
+    }
+}
+
+impl<T: Hinted + ?Sized> Hinted for &T {
+    fn hint(&self) -> Option<String> {
+        (**self).hint()
+    }
+
+    fn reason(&self) -> Reason {
+        (**self).reason()
+    }
+}
+
+impl Hinted for Reason {
+    fn hint(&self) -> Option<String> {
+        Some(self.hint.clone()).filter(|hint| !hint.is_empty())
+    }
+
+    fn reason(&self) -> Reason {
+        self.clone()
+    }
+}
+
+/// Of these nothing is known but what they say.
+macro_rules! plain {
+    ($($of:ty),*) => {$(
+        impl Hinted for $of {
+            fn hint(&self) -> Option<String> {
+                None
+            }
+        }
+    )*};
+}
+
+plain!(str, String, std::io::Error, serde_json::Error);
+
+#[cfg(test)]
+mod tests {
+    use super::{Hinted, Part, Reason};
+
+    #[test]
+    fn hints_are_lines_after_what_they_belong_to() {
+        let full = Reason::new("no room", "make some");
+        assert_eq!(full.to_string(), "no room\nhint: make some");
+        assert_eq!(Reason::plain("no").to_string(), "no");
+        let more = full.clone().and_hint("resume carries on");
+        assert_eq!(more.to_string(), "no room\nhint: make some\nhint: resume carries on");
+        assert_eq!(Reason::plain("no").and_hint("yes"), Reason::new("no", "yes"));
+        let both = Reason::all([full.clone(), Reason::plain("nor time")]).after("not begun: ");
+        assert_eq!(both.to_string(), "not begun: no room\nhint: make some\nnor time");
+        let parts = [Part::What("not begun: no room"), Part::Hint("make some"), Part::What("nor time")];
+        assert_eq!(both.parts(), parts);
+        assert_eq!(full.reason(), full);
+        assert_eq!("plain".reason(), Reason::plain("plain"));
+    }
+}

@@ -1,0 +1,150 @@
+//! What the steps of a trial are made of.
+
+use crate::journal::Grid;
+use crate::plan::Phase;
+
+/// One thing that is done.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(missing_docs, reason = "`words` says what each does")]
+pub enum Act<'a> {
+    Claim,
+    Discard,
+    Scheduler(&'a str),
+    DescribeDevice,
+    Calibrate(Grid),
+    Stage,
+    ShutIn,
+    Pause,
+    DiscardAgain,
+    FormatLayer,
+    OpenLayer,
+    /// To be removed with its last user: a crash leaves nothing, an unmount changes nothing.
+    MarkLayer,
+    DescribeLayer,
+    /// On both clocks: until it has returned, and until it is durable.
+    Timed(Timed<'a>, CacheState),
+    /// What was timed goes into the journal.
+    Record,
+    /// What the checker said counts.
+    Judge,
+    NoChecker(&'a str),
+    DescribeMount,
+    Settle(&'a str),
+    ShowFolder,
+    Unmount,
+    SyncDevice,
+    ForgetDevice,
+    ForgetFolder(&'a str),
+    Mount,
+    Verify(&'a Phase),
+    VerifyDevice(&'a Phase),
+    /// It is read from a device that was never written.
+    NeverStored(&'a Phase),
+    VerifyAll,
+    /// Only if it still is, after an error.
+    UnmountLeft,
+    CloseLayer,
+    Release,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Timed<'a> {
+    Mkfs,
+    Mount,
+    Unmount,
+    /// Under this name: of the phase that asks for it, or of the step that ends a trial.
+    Check(&'a str),
+    Phase(&'a Phase),
+    /// A phase on the bare device.
+    Raw(&'a Phase),
+}
+
+/// What of the data is in memory when the clocks start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheState {
+    /// Nothing was read since mkfs.
+    Fresh,
+    Warm,
+    Cold,
+}
+
+/// What makes timed work durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durable {
+    Syncfs,
+    Device,
+}
+
+impl CacheState {
+    /// As the journal has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CacheState::Fresh => "fresh",
+            CacheState::Warm => "warm",
+            CacheState::Cold => "cold",
+        }
+    }
+}
+
+impl<'a> Timed<'a> {
+    /// As the journal has it.
+    pub const fn name(self) -> &'a str {
+        match self {
+            Timed::Mkfs => "mkfs",
+            Timed::Mount => "mount",
+            Timed::Unmount => "umount",
+            Timed::Check(name) => name,
+            Timed::Phase(phase) | Timed::Raw(phase) => phase.name.as_str(),
+        }
+    }
+
+    pub const fn durable(self) -> Durable {
+        match self {
+            Timed::Mount | Timed::Phase(_) => Durable::Syncfs,
+            Timed::Mkfs | Timed::Unmount | Timed::Check(_) | Timed::Raw(_) => Durable::Device,
+        }
+    }
+}
+
+impl Act<'_> {
+    /// For the documentation; none of what concerns the agent alone.
+    pub const fn words(self) -> Option<&'static str> {
+        Some(match self {
+            Act::Claim => "claim device",
+            Act::Discard | Act::DiscardAgain => "discard",
+            Act::Scheduler(_) => "set I/O scheduler",
+            Act::Calibrate(_) => "measure the device",
+            Act::Stage => "stage datasets",
+            Act::ShutIn => "shut in",
+            Act::FormatLayer => "make layers",
+            Act::OpenLayer => "open them",
+            Act::Timed(Timed::Mkfs, _) => "mkfs ⏱",
+            Act::Timed(Timed::Mount, _) => "mount ⏱",
+            Act::Timed(Timed::Unmount, _) => "unmount ⏱",
+            Act::Timed(Timed::Check(_), _) => "fsck ⏱",
+            Act::Timed(Timed::Phase(_), _) => "work ⏱ returned ► syncfs ⏱ durable",
+            Act::Timed(Timed::Raw(_), _) => "work ⏱ returned ► sync device ⏱ durable",
+            Act::Settle(_) => "settle",
+            Act::ShowFolder => "make a folder",
+            Act::Unmount => "unmount",
+            Act::SyncDevice => "sync device",
+            Act::ForgetDevice => "forget device",
+            Act::ForgetFolder(_) => "syncfs ► drop caches",
+            Act::Mount => "mount",
+            Act::Verify(_) | Act::VerifyDevice(_) => "verify",
+            Act::VerifyAll => "verify all data",
+            Act::CloseLayer => "close layers",
+            Act::Release => "release",
+            Act::DescribeDevice
+            | Act::Pause
+            | Act::MarkLayer
+            | Act::DescribeLayer
+            | Act::Record
+            | Act::Judge
+            | Act::NoChecker(_)
+            | Act::DescribeMount
+            | Act::NeverStored(_)
+            | Act::UnmountLeft => return None,
+        })
+    }
+}

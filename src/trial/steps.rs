@@ -1,0 +1,188 @@
+//! What a trial does, from a bare device back to a bare device, declared once: the agent walks these steps, `--dry-run`
+//! tells them, and the documentation is held to them.
+
+use crate::filesystem::find;
+use crate::journal::{CLAIM, TEAR_DOWN};
+use crate::layer::find_encryption;
+use crate::plan::{Flow, Operation, Phase, Work};
+
+use super::act::{Act, CacheState, Timed};
+use super::spec::{TrialSpec, is_raw};
+use super::staging::to_stage;
+
+/// What the journal calls the step in which a device is measured, and no filesystem is.
+const MEASURED: &str = "calibration";
+
+/// A trial: one step after another, up to the first that fails; the last one whatever happened, past every error.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Course<'a> {
+    pub steps: Vec<Step<'a>>,
+    pub last: Step<'a>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Step<'a> {
+    /// As the journal has it; without one it goes on under the name of the step before.
+    pub name: Option<&'a str>,
+    /// What is done once, before …
+    pub first: Vec<Act<'a>>,
+    /// … what is done as often as the step is repeated, and …
+    pub each: Vec<Act<'a>>,
+    /// … what is done once, after it.
+    pub then: Vec<Act<'a>>,
+}
+
+impl<'a> Step<'a> {
+    fn once(name: impl Into<Option<&'a str>>, acts: impl Into<Vec<Act<'a>>>) -> Self {
+        Step { name: name.into(), first: acts.into(), ..Step::default() }
+    }
+
+    /// All its acts, what is repeated once.
+    pub fn acts(&self) -> impl Iterator<Item = Act<'a>> {
+        self.first.iter().chain(&self.each).chain(&self.then).copied()
+    }
+}
+
+impl<'a> Course<'a> {
+    /// Everything that a trial of this kind does, in order.
+    pub fn of(spec: &'a TrialSpec) -> Self {
+        let candidate = &spec.candidate;
+        let encrypted = find_encryption(&candidate.encryption).is_some_and(|layer| !layer.is_none());
+        let mut last = Step::once(TEAR_DOWN, [Act::UnmountLeft]);
+        if encrypted {
+            last.first.push(Act::CloseLayer);
+        }
+        last.first.push(Act::Release);
+        Course { steps: spec.steps(encrypted), last }
+    }
+
+    /// Every step, the last one included.
+    pub fn all(&self) -> impl Iterator<Item = &Step<'a>> {
+        self.steps.iter().chain([&self.last])
+    }
+}
+
+impl TrialSpec {
+    fn steps(&self, encrypted: bool) -> Vec<Step<'_>> {
+        let in_folder = self.candidate.path.is_some();
+        let mut claim = Step::once(CLAIM, []);
+        if !in_folder {
+            claim.first.extend([Act::Claim, Act::Discard]);
+            claim.first.extend(self.candidate.scheduler.as_deref().map(Act::Scheduler));
+            claim.first.push(Act::DescribeDevice);
+        }
+        if let Some(grid) = self.calibration {
+            return vec![claim, Step::once(MEASURED, [Act::Calibrate(grid)])];
+        }
+        let mut steps = vec![claim, Step::once(None, [Act::Stage, Act::ShutIn])];
+        // Twice: what is timed from the mount on, and what from the start, each meet the first phase at another moment.
+        let pause = self.drawn.map(|_| Act::Pause);
+        steps.extend(pause.map(|pause| Step::once(None, [pause])));
+        if in_folder {
+            let ready = [Act::ShowFolder, Act::DescribeMount].into_iter().chain(pause);
+            steps.push(Step::once(None, ready.chain([Act::Settle("before the phases")]).collect::<Vec<_>>()));
+        } else {
+            self.raw_steps(&mut steps);
+            if encrypted {
+                let layer = [Act::FormatLayer, Act::OpenLayer, Act::MarkLayer, Act::DescribeLayer];
+                steps.push(Step::once(None, layer));
+            }
+            steps.push(Step::once("mkfs", [Act::Timed(Timed::Mkfs, CacheState::Fresh), Act::Record]));
+            let mount = [Act::Timed(Timed::Mount, CacheState::Fresh), Act::Record, Act::DescribeMount];
+            let mount = mount.into_iter().chain(pause).chain([Act::Settle("mount")]);
+            steps.push(Step::once("mount", mount.collect::<Vec<_>>()));
+        }
+        let mut cache = CacheState::Fresh;
+        for phase in self.mounted() {
+            steps.push(self.phase(phase, &mut cache));
+        }
+        if in_folder {
+            // Under the name of the last phase: of a folder there is nothing to time.
+            steps.push(Step::once(None, [Act::Unmount]));
+        } else {
+            steps.push(Step::once("umount", [Act::Timed(Timed::Unmount, cache), Act::Record]));
+            if !self.mounted().last().is_some_and(is_check) {
+                steps.push(self.check("fsck"));
+            }
+        }
+        if self.mounted().any(leaves_something) {
+            steps.push(Step::once("verify", [Act::Mount, Act::VerifyAll, Act::Unmount]));
+        }
+        steps
+    }
+
+    fn mounted(&self) -> impl Iterator<Item = &Phase> {
+        self.phases.iter().filter(|phase| !is_raw(phase))
+    }
+
+    /// Phases on the bare device, before there is a filesystem: the rate it can be held against. Every filesystem then gets
+    /// the device as bare as one that was never measured.
+    fn raw_steps<'a>(&'a self, steps: &mut Vec<Step<'a>>) {
+        let written = self.phases.iter().any(writes_device);
+        for phase in self.phases.iter().filter(|phase| is_raw(phase)) {
+            let timed = Act::Timed(Timed::Raw(phase), CacheState::Cold);
+            let verified = match (writes_device(phase), written) {
+                (true, _) => Some(Act::VerifyDevice(phase)),
+                (false, true) => None,
+                (false, false) => Some(Act::NeverStored(phase)),
+            };
+            let acts = [Act::ForgetDevice, timed].into_iter().chain(verified);
+            let acts = acts.chain([Act::Settle(&phase.name), Act::Record]);
+            steps.push(Step::once(phase.name.as_str(), acts.collect::<Vec<_>>()));
+        }
+        if written {
+            steps.push(Step::once(None, [Act::DiscardAgain]));
+        }
+    }
+
+    fn phase<'a>(&'a self, phase: &'a Phase, cache: &mut CacheState) -> Step<'a> {
+        if is_check(phase) {
+            let mut step = self.check(&phase.name);
+            step.first.insert(0, Act::Unmount);
+            step.then.push(Act::Mount);
+            return step;
+        }
+        let mut each = Vec::new();
+        if phase.cold {
+            *cache = CacheState::Cold;
+            match self.candidate.path {
+                Some(_) => each.push(Act::ForgetFolder(&phase.name)),
+                None => each.extend([Act::Unmount, Act::SyncDevice, Act::ForgetDevice, Act::Mount]),
+            }
+        }
+        each.push(Act::Timed(Timed::Phase(phase), *cache));
+        if matches!(phase.work, Work::Operation(_)) || phase.verify.is_some() {
+            each.push(Act::Verify(phase));
+        }
+        each.extend([Act::Settle(&phase.name), Act::Record]);
+        *cache = CacheState::Warm;
+        Step { name: Some(&phase.name), each, ..Step::default() }
+    }
+
+    /// Of the unmounted filesystem, timed under this name.
+    fn check<'a>(&self, name: &'a str) -> Step<'a> {
+        if find(&self.candidate.filesystem).is_some_and(|filesystem| filesystem.fsck.is_none()) {
+            return Step::once(name, [Act::NoChecker(name)]);
+        }
+        let each = vec![Act::Timed(Timed::Check(name), CacheState::Cold), Act::Record, Act::Judge];
+        Step { name: Some(name), each, ..Step::default() }
+    }
+
+    /// The datasets that must lie somewhere as files before the work begins.
+    pub(super) fn staged(&self) -> impl Iterator<Item = &str> {
+        to_stage(&self.datasets, &self.phases).map(|(name, _)| name.as_str())
+    }
+}
+
+fn is_check(phase: &Phase) -> bool {
+    phase.work == Work::Operation(Operation::Fsck)
+}
+
+pub(super) fn writes_device(phase: &Phase) -> bool {
+    is_raw(phase) && matches!(phase.work, Work::Operation(operation) if operation.flow() == Flow::Writes)
+}
+
+/// Whether it is known after such a phase what must lie there, or must not.
+fn leaves_something(phase: &Phase) -> bool {
+    matches!(phase.work, Work::Operation(_)) && !is_check(phase) || phase.verify.is_some()
+}
