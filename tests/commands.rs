@@ -44,12 +44,57 @@ fn a_plan_with_a_mistake_is_refused_with_where_and_how_it_is_written_right() {
 }
 
 #[test]
+fn what_cannot_be_done_to_a_file_has_a_hint() {
+    let place = Place::new();
+    place.recorded();
+    fs::write(place.path().join("small"), vec![0; 1 << 20]).unwrap();
+    let cases: [(&[&str], &[&str]); 3] = [
+        (&["report", "run", "--output", "/nosuch/page.html"], &["/nosuch/page.html", "hint: name a file"]),
+        (&["kernel", "build", "/nosuch"], &["find the sources /nosuch", "hint: name a linux-"]),
+        (&["calibrate", "small"], &["it holds 1 MiB, and 512 are wanted", "hint: name a whole device"]),
+    ];
+    for (arguments, words) in cases {
+        place.fsverdict(arguments).exits(1).says(words);
+    }
+}
+
+#[test]
+fn what_no_device_or_guest_can_be_is_refused_where_the_plan_says_it() {
+    let place = Place::new();
+    let modelled = |text: &str| PLAN.replace("image = \"64MiB\"", text);
+    let network = PLAN.replace("command = \"true\"", "command = \"true\"\nnetwork = true");
+    let cases = [
+        (modelled("model = \"usb-disk\"\nsize = \"1GB\""), "wrong.toml:3:9", "there is no model `usb-disk`"),
+        (modelled("model = \"usb-stick:worn\"\nsize = \"1GB\""), "wrong.toml:3:9", "no state `worn`"),
+        (
+            modelled("model = \"usb-stick\"\nsize = \"1KiB\""),
+            "wrong.toml:4:8",
+            "a device of 1 KiB does not go",
+        ),
+        (modelled("model = \"usb-stick\"\nsize = \"-2GiB\""), "wrong.toml:4:8", "is not a size"),
+        (
+            format!("lab = \"native\"\n{}", modelled("model = \"usb-stick\"\nsize = \"1GB\"")),
+            "wrong.toml:4:9",
+            "no modelled devices",
+        ),
+        (format!("lab = \"uml\"\n{network}"), "wrong.toml:10:1", "no guest has any of"),
+        (format!("memory = \"1MiB\"\n{PLAN}"), "wrong.toml:1:10", "1 MiB of memory does not start"),
+        (PLAN.replace("filesystem", "memory = \"1MiB\"\nfilesystem"), "wrong.toml:5:10", "does not start"),
+    ];
+    for (text, at, says) in cases {
+        let path = place.plan("wrong", &text);
+        let seen = place.fsverdict(&["run", &path]).exits(2).says(&[at, says, "hint:"]);
+        assert_eq!(seen.stderr.matches(" | ").count(), 2, "one fault: {seen:#?}");
+    }
+}
+
+#[test]
 fn a_wrong_command_line_exits_with_2_and_says_what_was_meant() {
     let place = Place::new();
-    let cases: [(&[&str], &[&str]); 23] = [
+    let cases: [(&[&str], &[&str]); 35] = [
         (&[], &["calibrate", "clean", "Start with:"]),
         (&["run", "quick", "--set", "candidate.1.mount=noatime"], &["no candidate by itself", "[matrix]"]),
-        (&["run", "stick", "--set", "device.size=20MB"], &["modelled device of 20 MB is smaller"]),
+        (&["run", "stick", "--set", "device.size=20MiB"], &["modelled device of 20 MiB is smaller"]),
         (
             &["run", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/demo")],
             &["is the folder of a run", "show"],
@@ -73,15 +118,26 @@ fn a_wrong_command_line_exits_with_2_and_says_what_was_meant() {
         (&["resume", "no-such-run"], &["no-such-run is not the folder of a run", "hint:"]),
         (&["list", "filesystem"], &["filesystems"]),
         (&["frobnicate"], &["frobnicate"]),
+        (&["run", "stick", "--lab", "native"], &["no modelled devices", "hint: take lab = \"uml\""]),
+        (
+            &["run", "quick", "--device", "model:nosuch@1GB"],
+            &["--device", "no model `nosuch`", "hint: known:"],
+        ),
+        (&["run", "quick", "--device", "model:usb-stick@99TB"], &["--device", "does not go with", "hint:"]),
+        (&["run", "/dev/null"], &["/dev/null is empty, and no plan", "hint:"]),
+        (&["run", "quick", "--blocks", "-3"], &["\"-3\" is not a number of blocks"]),
+        (&["run", "quick", "--for", "-5m"], &["\"-5m\" is not a time"]),
+        (&["run", "quick", "--jobs", "-1"], &["-1 is not in 1..="]),
+        (&["resume", "x", "--more", "-1"], &["-1 is not in 1..=1000"]),
+        (&["compare", "x", "y", "--between-runs", "-1%"], &["a share between 0 and 1 is wanted"]),
+        (&["run", "quick", "--erase", "usb-1"], &["--erase", "scratch image of", "hint: --device PATH"]),
+        (&["run", "demo", "--dry-run", "--erase", "x"], &["--erase", "modelled device usb-disk", "hint:"]),
+        (&["block", "quick", "--site", "a", "--block", "1"], &["quick is a plan", "hint: --out DIR"]),
     ];
     for (arguments, words) in cases {
         let seen = place.fsverdict(arguments).exits(2).says(words);
         assert_eq!(seen.stdout, "", "{arguments:?}");
     }
-    place
-        .fsverdict(&["run", "stick", "--lab", "native"])
-        .exits(1)
-        .says(&["no modelled devices", "--lab uml"]);
 }
 
 #[test]

@@ -39,7 +39,7 @@ pub fn measure(disk: &mut dyn Disk, grid: Grid) -> std::io::Result<Found> {
     let size = disk.size_bytes() / 4096 * 4096;
     if size < 4 * PLACES * PLACE {
         let why = format!("it holds {} MiB, and {} are wanted", size / MIB, 4 * PLACES * PLACE / MIB);
-        return Err(std::io::Error::other(why));
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, why));
     }
     let mut found = Found::default();
     match grid {

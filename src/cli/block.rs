@@ -1,6 +1,6 @@
 //! `fsverdict block` and `merge`: a run that several machines share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -13,7 +13,7 @@ use crate::study::{Permission, RunFolder};
 use crate::verdict::Source;
 
 use super::consent::{Origin, agree};
-use super::device::ask;
+use super::device::{ask, erases_a_device};
 use super::fleet::{complaint, settled};
 use super::opened::open_run;
 use super::report::{FormatArgument, show_run, write_to, written};
@@ -31,7 +31,7 @@ pub(super) struct BlockArguments {
     #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Site>())]
     site: Site,
     /// Which of its blocks, from 1
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), allow_negative_numbers = true)]
     block: u32,
     /// The folder of the run, which is made where there is none
     #[arg(long, value_name = "DIR")]
@@ -69,11 +69,23 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
             (shared_run(path, &plan).map_err(complaint)?, plan)
         }
         None => {
-            let (folder, plan) = RunFolder::open(arguments.run.as_ref()).map_err(CliError::usage)?;
+            let path: &Path = arguments.run.as_ref();
+            if path.is_file() || preset_names().contains(&arguments.run.as_str()) && !path.exists() {
+                return Err(CliError::Usage(Reason::new(
+                    format!(
+                        "{} is a plan, and the run that this block belongs to needs a folder",
+                        arguments.run
+                    ),
+                    "--out DIR names it; it is made where there is none",
+                )));
+            }
+            let (folder, plan) = RunFolder::open(path).map_err(CliError::usage)?;
             agree(&plan, &Origin::of_run(folder.path()), arguments.conduct.said())?;
             (folder, plan)
         }
     };
+    let source = arguments.device.as_ref().unwrap_or(&plan.device.source);
+    erases_a_device(arguments.erase.as_deref(), source)?;
     let (site, number) = (arguments.site.clone(), arguments.block);
     let asked = Asked {
         site: site.clone(),

@@ -121,8 +121,9 @@ fn real(arguments: &Arguments) -> Result<Target, CliError> {
     })?;
     let erased = if arguments.erase.is_some() { "then it is erased" } else { "it is not written to" };
     say(&format!("reading {device}, some 5700 times; {erased}"));
-    let mut found = measure(&mut disk, Grid::Reading)
-        .map_err(|error| CliError::failed(format!("cannot measure {device}: {error}")))?;
+    let mut found = measure(&mut disk, Grid::Reading).map_err(|error| {
+        CliError::Failed(Reason::new(format!("cannot measure {device}: {error}"), too_small(&error)))
+    })?;
     let size = disk.size_bytes();
     // Nobody else may have a device open that is about to be erased.
     drop(disk);
@@ -132,6 +133,16 @@ fn real(arguments: &Arguments) -> Result<Target, CliError> {
     }
     let stem = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(Target { device, size, like: likeness(path), stem, found })
+}
+
+/// What to do about a disk that has not room enough for the grid.
+fn too_small(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        std::io::ErrorKind::InvalidInput => {
+            "name a whole device; or, to try how it is done, a larger file: truncate -s 1G FILE"
+        }
+        _ => "",
+    }
 }
 
 /// A modelled device, measured in a guest by the guest's clock.

@@ -21,7 +21,7 @@ pub(super) struct Arguments {
     runs: Vec<PathBuf>,
     /// By how much times of two runs of the same differ on this machine, as a standard deviation: 0.02 or 2%. 3% where it is
     /// not said, and nothing in simulated time
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
     between_runs: Option<f64>,
     /// In which form
     #[arg(long, value_enum, default_value = "terminal")]

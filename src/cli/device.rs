@@ -1,9 +1,26 @@
-//! On a terminal, the identity that would lift the guard's refusal may be typed instead of given as `--erase`.
+//! What a user says to the erasing of a device. On a terminal, the identity that would lift the guard's refusal may be typed
+//! instead of given as `--erase`.
 
 use std::io::{BufRead, IsTerminal};
 
 use crate::host::guard::Refusal;
 use crate::host::talk::{self, say};
+use crate::plan::DeviceSource;
+use crate::reason::Reason;
+
+use super::CliError;
+
+/// Whoever says what may be erased means a device, and would otherwise take for its numbers what is none of them.
+pub(super) fn erases_a_device(erase: Option<&str>, source: &DeviceSource) -> Result<(), CliError> {
+    match source {
+        DeviceSource::Path(_) => Ok(()),
+        _ if erase.is_none() => Ok(()),
+        other => Err(CliError::Usage(Reason::new(
+            format!("--erase says that a block device may be erased, and this is on none: {other}"),
+            "--device PATH names the device that --erase belongs to; where none is meant, leave --erase out",
+        ))),
+    }
+}
 
 /// What the user types; `None` where nobody can be asked, or types nothing.
 pub(super) fn ask(refusal: &Refusal) -> Option<String> {

@@ -3,8 +3,9 @@
 
 use std::io::Write;
 
+use crate::dataset::readable;
 use crate::lab::{Choice, Lab, LabError};
-use crate::plan::{DeviceSource, Plan};
+use crate::plan::{Dataset, DeviceSource, Plan};
 use crate::reason::{Hinted, Reason};
 use crate::report::in_lines;
 use crate::study::{Permission, Prospect, order};
@@ -15,6 +16,8 @@ use super::{CliError, Exit};
 
 /// Width of the labels before what a run takes.
 const LABEL: usize = 8;
+/// Files of each folder that are looked at, which takes a second at most.
+const LOOKED_AT: usize = 50_000;
 
 pub(super) fn show(
     plan: &Plan,
@@ -51,6 +54,9 @@ pub(super) fn show(
     for (label, text) in forecast(plan, choice, &prospect) {
         writeln!(out, "{label:LABEL$}{text}")?;
     }
+    for text in left_out(plan) {
+        writeln!(out, "{:LABEL$}{text}", "data")?;
+    }
     if let Some(why) = untried {
         writeln!(out, "{:LABEL$}{why}", "options")?;
     }
@@ -72,6 +78,33 @@ pub(super) fn show(
         all if all == plan.candidates.len() => Exit::NoVerdict,
         _ => Exit::Incomplete,
     })
+}
+
+/// What this user cannot read of the folders that the plan copies.
+fn left_out(plan: &Plan) -> Vec<String> {
+    let of = |(name, dataset): (&String, &Dataset)| {
+        let Dataset::Folder { path, .. } = dataset else { return Vec::new() };
+        let (found, mut said) = (readable(path, LOOKED_AT), Vec::new());
+        if found.unreadable > 0 {
+            let names: Vec<String> = found.first.iter().map(|path| path.display().to_string()).collect();
+            let more = match found.unreadable - names.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            said.push(format!(
+                "{name}: this user cannot read, and a trial leaves out: {}{more}",
+                names.join(", ")
+            ));
+        }
+        if found.partly {
+            said.push(format!(
+                "{name}: whether more than the first {LOOKED_AT} files of {} can be read was not looked at",
+                path.display()
+            ));
+        }
+        said.iter().map(|line| in_lines(line)).collect()
+    };
+    plan.datasets.iter().flat_map(of).collect()
 }
 
 /// What a run would meet, with the options of mkfs and mount tried; else why they were not.

@@ -58,7 +58,9 @@ const EXIT_STATUS: &[(&str, &str)] = &[
     ("3", "done, but some candidates were skipped or failed (run, resume, doctor)"),
     ("4", "`compare` found a regression in the last run, since the first or the one before it"),
     ("125", "`compare --bisect` cannot tell"),
-    ("130", "interrupted; `resume` goes on"),
+    ("129", "the terminal was closed (HUP); `resume` goes on"),
+    ("130", "interrupted (Ctrl-C); `resume` goes on"),
+    ("143", "told to end (TERM); `resume` goes on"),
 ];
 
 /// Where to begin.

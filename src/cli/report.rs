@@ -165,8 +165,12 @@ pub(super) fn write_to(
     write: &mut dyn FnMut(&mut dyn Write) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     let Some(path) = file else { return write(&mut std::io::stdout().lock()) };
-    let failed =
-        |error: std::io::Error| CliError::failed(format!("cannot write {}: {error}", path.display()));
+    let failed = |error: std::io::Error| {
+        CliError::Failed(Reason::new(
+            format!("cannot write {}: {error}", path.display()),
+            "name a file in a folder that is there and that you may write to, or leave --output out to see it here",
+        ))
+    };
     let mut file = std::io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);
     write(&mut file)?;
     file.flush().map_err(failed)

@@ -10,7 +10,7 @@ use crate::reason::Hinted;
 use crate::study::{Permission, Resumed, RunFolder, Session, SessionError};
 
 use super::consent::{Origin, agree};
-use super::device::ask;
+use super::device::{ask, erases_a_device};
 use super::fleet::{Sites, begin_at_sites, conduct_at_sites, kept_fleet};
 use super::report::show_result;
 use super::run::{Conduct, conduct};
@@ -21,7 +21,7 @@ pub(super) struct Arguments {
     /// The folder of the run
     run: PathBuf,
     /// Carry on a run that has ended: for so many blocks, or until every candidate has its place
-    #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u32).range(1..=1000), allow_negative_numbers = true)]
     more: Option<u32>,
     /// Allow the device's present content to be destroyed, by the identity that the refusal names
     #[arg(long, value_name = "IDENTITY")]
@@ -35,6 +35,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
     agree(&plan, &Origin::of_run(folder.path()), arguments.conduct.said())?;
+    erases_a_device(arguments.erase.as_deref(), &plan.device.source)?;
     if let Some(fleet) = arguments.sites.fleet()? {
         return begin_at_sites(&folder, &plan, &fleet, arguments.conduct.all);
     }

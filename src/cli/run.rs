@@ -7,16 +7,16 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::fleet::shared_run;
+use crate::fleet::{FleetError, shared_run};
 use crate::host::talk::say;
 use crate::lab::{Choice, choose, choose_to_look};
 use crate::plan::{Blocks, DeviceSource, LABS, LabChoice, Overrides, Twice, parse_time, quoted};
 use crate::reason::Hinted;
 use crate::report::{TerminalLook, wrap};
-use crate::study::{Observer, Permission, Session, SessionError, Silent};
+use crate::study::{Observer, Permission, RunFolder, Session, SessionError, Silent, Wanted};
 
 use super::consent::{Said, agree};
-use super::device::ask;
+use super::device::{ask, erases_a_device};
 use super::fleet::{Sites, begin_at_sites, complaint};
 use super::forecast::forecast;
 use super::live::{Live, write_page};
@@ -52,10 +52,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = Among(crate::filesystem::names), hide_possible_values = true)]
     fs: Vec<String>,
     /// This many blocks (one block is one trial of every candidate), or from MIN to MAX until the verdict is certain
-    #[arg(long, value_name = "N|MIN-MAX")]
+    #[arg(long, value_name = "N|MIN-MAX", allow_hyphen_values = true)]
     blocks: Option<Blocks>,
     /// Stop within this time: no new block starts when it could not end in it
-    #[arg(long = "for", value_name = "TIME", value_parser = parse_time)]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
     budget: Option<Duration>,
     /// A/A: enter a candidate twice, the first one unless named, and tell how different the two look
     #[arg(long = "aa", value_name = "CANDIDATE", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = twice)]
@@ -88,7 +88,7 @@ pub(super) struct Arguments {
 #[derive(Debug, Args)]
 pub(super) struct Conduct {
     /// This many trials at once, in simulated time [default: one for each processor there; 1 elsewhere]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
     jobs: Option<u16>,
     /// No progress
     #[arg(long, short)]
@@ -141,13 +141,18 @@ fn twice(name: &str) -> Result<Twice, Infallible> {
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let (plan, origin) = plan_and_origin(&arguments.plan, &arguments.overrides())?;
     let fleet = arguments.sites.fleet()?;
+    erases_a_device(arguments.erase.as_deref(), &plan.device.source)?;
     // Before anything of it is run: even finding out which lab to take asks its kernel.
     if !arguments.dry_run {
         agree(&plan, &origin, arguments.conduct.said())?;
     }
+    let default = default_folder(&arguments.plan);
     if let Some(fleet) = fleet.filter(|_| !arguments.dry_run) {
-        let path = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.plan));
-        let folder = shared_run(&path, &plan).map_err(complaint)?;
+        let folder = match &arguments.out {
+            Some(path) => shared_run(path, &plan),
+            None => RunFolder::create_free(&default, &plan).map_err(FleetError::from),
+        };
+        let folder = folder.map_err(complaint)?;
         return begin_at_sites(&folder, &plan, &fleet, arguments.conduct.all);
     }
     let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask };
@@ -157,8 +162,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
         return dry_run::show(&plan, &with_jobs(choice)?, lacks.as_ref(), &permission, &origin);
     }
     let choice = with_jobs(choose(&plan).map_err(CliError::failed)?)?;
-    let path = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.plan));
-    let mut session = Session::begin(plan, choice, &path, &permission).map_err(|error| match error {
+    let folder = arguments.out.as_deref().map_or(Wanted::Unnamed(&default), Wanted::Named);
+    let mut session = Session::begin(plan, choice, folder, &permission).map_err(|error| match error {
         SessionError::Dataset { .. } => CliError::usage(error),
         other => CliError::failed(other),
     })?;

@@ -5,11 +5,14 @@ use crate::layer::find_encryption;
 use crate::plan::{Candidate, quoted};
 use crate::report::ToUse;
 
-/// Where an opened encrypted device is found.
-const OPENED: &str = "/dev/mapper/data";
-const NAME: &str = "data";
 /// Whoever types the lines has named it.
 const DEVICE: &str = "$DEVICE";
+/// The name of the opened encrypted device is that of the device: a second one does not aim at the first.
+const NAME: &str = "$NAME";
+const OPENED: &str = "/dev/mapper/$NAME";
+/// In fstab(5) a space ends a field.
+const FOLDER_IN_FSTAB: &str = r#"MOUNTED=$(printf %s "$FOLDER" | sed 's/ /\\040/g')"#;
+const NOFAIL: &str = "`nofail`: boots without it";
 const DISCARDS: &str = "Measured with discards passed through the encryption, which shows which blocks are in use: `discard` in /etc/crypttab allows them";
 const NO_CLEANER: &str = "Measured without its garbage collector, which mount(8) starts on a real system: without it space does not come back, and with it there is work in the background";
 
@@ -25,28 +28,35 @@ pub(super) fn to_use(candidate: &Candidate) -> Option<ToUse> {
         lacks: properties.lacks,
         read_by: properties.read_by,
         source: filesystem.facts.source,
-        notes: Vec::new(),
+        notes: vec![NOFAIL.to_owned()],
     };
     to_use.add("DEVICE=/dev/disk/by-id/NAME FOLDER=/mnt/data");
     let encrypted = encryption.in_use_argv(DEVICE, NAME);
-    let device = if encrypted.is_empty() { DEVICE } else { OPENED };
-    encrypted.iter().for_each(|argv| to_use.add_program(argv));
-    to_use.add_program(&filesystem.mkfs_argv_in_use(device, &candidate.mkfs));
-    let id = "UUID=$(blkid -o value -s UUID \"$DEVICE\")";
-    let by = if encrypted.is_empty() {
-        id
+    let (device, by) = if encrypted.is_empty() {
+        (DEVICE, "UUID=$ID")
     } else {
-        to_use.add(&format!("echo \"{NAME} {id} none luks\" >>/etc/crypttab"));
+        to_use.add("NAME=${DEVICE##*/}");
         to_use.notes.push(DISCARDS.to_owned());
-        OPENED
+        (OPENED, OPENED)
     };
+    encrypted.iter().for_each(|argv| to_use.add_step_of(argv));
+    to_use.add_step_of(&filesystem.mkfs_argv_in_use(device, &candidate.mkfs));
+    to_use.add_step("ID=$(blkid -o value -s UUID \"$DEVICE\")");
+    to_use.add_step(FOLDER_IN_FSTAB);
+    to_use.add_step("mkdir -p \"$FOLDER\"");
+    if !encrypted.is_empty() {
+        to_use.add_step("echo \"$NAME UUID=$ID none luks,nofail\" >>/etc/crypttab");
+    }
     let mount = filesystem.mount_in_use(&candidate.mount);
-    let options = if mount.options.is_empty() { "defaults".to_owned() } else { mount.option_string() };
+    let mut options = if mount.options.is_empty() { "defaults".to_owned() } else { mount.option_string() };
+    if !options.split(',').any(|option| option == "nofail") {
+        options.push_str(",nofail");
+    }
     let checked = if filesystem.fsck.is_some() { "0 2" } else { "0 0" };
-    // Quoted, since the options are a plan's.
-    let rest = quoted(&format!(" {} {options} {checked}", mount.kind));
-    to_use.add(&format!("echo \"{by} $FOLDER\"{rest} >>/etc/fstab"));
-    to_use.add("mkdir -p \"$FOLDER\" && mount \"$FOLDER\"");
+    // Quoted, since the options are a plan's; by printf, since some shells' echo makes a space of `\040` again.
+    let rest = quoted(&format!("{} {options} {checked}", mount.kind));
+    to_use.add_step(&format!("printf '%s %s %s\\n' \"{by}\" \"$MOUNTED\" {rest} >>/etc/fstab"));
+    to_use.add("mount \"$FOLDER\"");
     if let Some(scheduler) = &candidate.scheduler {
         to_use.notes.push(format!(
             "Measured with the I/O scheduler {scheduler}: /sys/block/…/queue/scheduler takes it until the next boot, a rule of udev keeps it"
@@ -65,7 +75,7 @@ pub(super) fn to_use(candidate: &Candidate) -> Option<ToUse> {
 mod tests {
     use std::process::Command;
 
-    use super::{NAME, to_use};
+    use super::to_use;
     use crate::filesystem::registry;
     use crate::plan::Candidate;
 
@@ -86,20 +96,65 @@ mod tests {
         let lines =
             |filesystem, encryption| to_use(&candidate(filesystem, encryption)).unwrap().lines.join("\n");
         let ext4 = lines("ext4", "none");
-        let made = "mkfs.ext4 -b 4096 -i 16384 -O ^has_journal -L 'my files' \"$DEVICE\"\n";
+        let made = "mkfs.ext4 -b 4096 -i 16384 -O ^has_journal -L 'my files' \"$DEVICE\" &&\n";
         assert!(ext4.contains(made), "{ext4}");
         assert!(
-            ext4.contains("' ext4 noatime 0 2' >>/etc/fstab\n") && !ext4.contains("noinit_itable"),
+            ext4.contains("\"UUID=$ID\" \"$MOUNTED\" 'ext4 noatime,nofail 0 2' >>/etc/fstab &&\n")
+                && !ext4.contains("noinit_itable"),
             "{ext4}"
         );
-        assert!(lines("f2fs", "none").contains("mkfs.f2fs \"$DEVICE\"\n"));
+        assert!(lines("f2fs", "none").contains("mkfs.f2fs \"$DEVICE\" &&\n"));
         let luks = lines("xfs", "luks2");
-        assert!(luks.contains("cryptsetup luksFormat --type luks2 \"$DEVICE\"\ncryptsetup open \"$DEVICE\" data\nmkfs.xfs /dev/mapper/data\n"), "{luks}");
-        assert!(luks.contains(" none luks\" >>/etc/crypttab\n"), "{luks}");
+        let made = [
+            "NAME=${DEVICE##*/}",
+            "cryptsetup luksFormat --type luks2 \"$DEVICE\" &&",
+            "cryptsetup open \"$DEVICE\" \"$NAME\" &&",
+            "mkfs.xfs \"/dev/mapper/$NAME\" &&",
+        ];
+        assert!(luks.contains(&made.join("\n")), "{luks}");
+        assert!(luks.contains("echo \"$NAME UUID=$ID none luks,nofail\" >>/etc/crypttab &&\n"), "{luks}");
+        assert!(luks.contains("'%s %s %s\\n' \"/dev/mapper/$NAME\" \"$MOUNTED\""), "{luks}");
         assert!(!luks.contains("iterations") && !luks.contains("--batch-mode"), "{luks}");
         let nilfs2 = to_use(&candidate("nilfs2", "none")).unwrap();
         assert!(nilfs2.notes.iter().any(|note| note.contains("garbage collector")), "{:?}", nilfs2.notes);
         assert!(to_use(&candidate(crate::plan::DIRECTORY, "none")).is_none());
+    }
+
+    /// With programs that do nothing in place of the real ones, one of which fails, and tables of the test's own.
+    #[test]
+    fn nothing_is_written_into_the_tables_after_a_step_that_failed() {
+        let programs = ["cryptsetup", "mkfs.ext4", "blkid", "mount"];
+        for (failing, encryption) in
+            [("", "luks2"), ("cryptsetup", "luks2"), ("mkfs.ext4", "none"), ("blkid", "luks1")]
+        {
+            let folder = tempfile::tempdir().unwrap();
+            let at = folder.path().display();
+            let mut script = String::new();
+            for program in programs {
+                let does = if program == failing { "return 1" } else { "echo 4711" };
+                script.push_str(&format!("{program}() {{ {does}; }}\n"));
+            }
+            let lines = to_use(&candidate("ext4", encryption)).unwrap().lines.join("\n");
+            let lines = lines
+                .replace("/etc/", &format!("{at}/"))
+                .replace("FOLDER=/mnt/data", &format!("FOLDER='{at}/my own files'"));
+            script =
+                script.replace("mkfs.ext4()", "mkfs_ext4()") + &lines.replace("mkfs.ext4 ", "mkfs_ext4 ");
+            // Pasted into a shell that goes on past errors.
+            let done = Command::new("sh").args(["-c", &script]).output().unwrap();
+            let table = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap_or_default();
+            let said = format!("{script}\n{}", String::from_utf8_lossy(&done.stderr));
+            let (crypttab, fstab) = (table("crypttab"), table("fstab"));
+            if failing.is_empty() {
+                assert!(done.status.success(), "{said}");
+                assert_eq!(crypttab, "NAME UUID=4711 none luks,nofail\n", "{said}");
+                let entry = format!("/dev/mapper/NAME {at}/my\\040own\\040files ext4 noatime,nofail 0 2\n");
+                assert_eq!(fstab, entry, "{said}");
+            } else {
+                assert!(!done.status.success(), "{said}");
+                assert_eq!((crypttab, fstab), (String::new(), String::new()), "{said}");
+            }
+        }
     }
 
     /// As somebody types them, with this machine's `/etc/fstab` out of reach; mounted where this kernel can.
@@ -119,13 +174,17 @@ mod tests {
             let mounts = kernel.lines().any(|line| line.trim() == filesystem.name);
             assert_eq!(lines.remove(0), "DEVICE=/dev/disk/by-id/NAME FOLDER=/mnt/data");
             let last = lines.pop().unwrap();
+            if !mounts {
+                let entry = lines.pop().unwrap();
+                lines.push(entry.trim_end_matches(" &&").to_owned());
+            }
             let look = if mounts {
                 format!("{last}\nfindmnt --noheadings --output FSTYPE \"$FOLDER\"\numount \"$FOLDER\"")
             } else {
                 String::new()
             };
             let script = format!(
-                "truncate -s 1G {at}/image\n: >{at}/fstab\nmount --bind {at}/fstab /etc/fstab\nFOLDER={at}/{NAME}\n\
+                "truncate -s 1G {at}/image\n: >{at}/fstab\nmount --bind {at}/fstab /etc/fstab\nFOLDER='{at}/my data'\n\
                  DEVICE=$(losetup --find --show {at}/image)\ntrap 'losetup --detach \"$DEVICE\"' EXIT\n{}\ncat /etc/fstab\n{look}\n",
                 lines.join("\n")
             );
@@ -134,7 +193,7 @@ mod tests {
             let done = Command::new("sh").args(["-c", &whole]).output().unwrap();
             let said = String::from_utf8_lossy(&done.stdout);
             assert!(done.status.success(), "{script}\n{said}\n{}", String::from_utf8_lossy(&done.stderr));
-            let entry = format!("{at}/{NAME} {} ", filesystem.name);
+            let entry = format!("{at}/my\\040data {} ", filesystem.name);
             assert!(said.contains("UUID=") && said.contains(&entry), "{said}");
             if mounts {
                 assert_eq!(said.trim_end().lines().last(), Some(filesystem.name), "{said}");

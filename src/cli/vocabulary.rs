@@ -34,6 +34,7 @@ pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
         profiles: &profiles,
         metrics: &metrics,
         least_device: crate::layer::least_device,
+        model: crate::device::can_be_had,
     })
 }
 
@@ -99,6 +100,12 @@ fn read_file(name: &str) -> Result<(String, String, Origin), CliError> {
         origin = Origin::Stranger(format!("{name} is a page"));
         text = plan_in_page(&text)
             .map_err(|error| CliError::usage(error.reason().after(format!("{name}: "))))?;
+    }
+    if read.is_ok() && text.trim().is_empty() {
+        return Err(CliError::Usage(Reason::new(
+            format!("{name} is empty, and no plan"),
+            "`fsverdict show quick > mine.toml` begins one",
+        )));
     }
     if text.len() as u64 > LONGEST_PLAN {
         return Err(CliError::usage(Reason::new(

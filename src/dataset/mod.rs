@@ -20,6 +20,7 @@ mod names;
 mod prepare;
 mod profile;
 mod random;
+mod readable;
 mod sizes;
 mod stage;
 mod tree;
@@ -32,6 +33,7 @@ pub use folder::{Selection, selection};
 pub use manifest::Manifest;
 pub use prepare::{Prepared, prepare, prepare_with_names};
 pub use profile::{PROFILES, Profile, profile};
+pub use readable::{Readable, readable};
 pub use stage::{Staged, StagingRecord, adopt, room_for, stage};
 pub use tree::Totals;
 

@@ -33,7 +33,7 @@ impl fmt::Display for NameKind {
             NameKind::Serial => "serial number",
             NameKind::MapperUuid => "device-mapper UUID",
             NameKind::PartitionUuid => "partition UUID",
-            NameKind::FilesystemUuid => "filesystem UUID",
+            NameKind::FilesystemUuid => "content's UUID",
             NameKind::TableUuid => "partition table UUID",
             NameKind::BackingFile => "backing file",
             NameKind::Contents => "digest of its contents",

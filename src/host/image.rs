@@ -31,6 +31,11 @@ pub enum ImageError {
         Bytes(*wanted), Bytes(*room), folder.display(), Bytes(*free)
     )]
     NoSpace { wanted: u64, room: u64, free: u64, folder: PathBuf },
+    #[error(
+        "what is written to a modelled device does not fit into {}: {} is free there, and {} are kept free",
+        folder.display(), Bytes(*free), Bytes(MARGIN)
+    )]
+    NoSpaceForStore { free: u64, folder: PathBuf },
     #[error("cannot make a scratch image of {} in {}: {source}", Bytes(*wanted), folder.display())]
     Create { wanted: u64, folder: PathBuf, source: io::Error },
 }
@@ -40,6 +45,9 @@ impl Hinted for ImageError {
         Some(match self {
             ImageError::NoSpace { .. } => {
                 "make room, choose a smaller image (--device image:SIZE), or name another folder in the plan: [device] folder = \"…\"".to_owned()
+            }
+            ImageError::NoSpaceForStore { .. } => {
+                "make room, or name a folder on another disk, with room for what a trial writes: [device] folder = \"…\" in the plan, or XDG_CACHE_HOME, by which a run is resumed elsewhere, too".to_owned()
             }
             ImageError::Folder { .. } | ImageError::Create { .. } => {
                 "name a folder of yours in the plan: [device] folder = \"…\"".to_owned()
@@ -153,6 +161,18 @@ pub fn create(folder: &Path, size: u64, room: u64) -> Result<OwnedFd, ImageError
     Ok(file.into())
 }
 
+/// Makes an empty file without a name for what is written to a modelled device, which nobody knows beforehand.
+pub fn create_store(folder: &Path) -> Result<OwnedFd, ImageError> {
+    create(folder, 0, 0).map_err(of_store)
+}
+
+fn of_store(error: ImageError) -> ImageError {
+    match error {
+        ImageError::NoSpace { free, folder, .. } => ImageError::NoSpaceForStore { free, folder },
+        other => other,
+    }
+}
+
 fn nameless(folder: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;
@@ -195,7 +215,8 @@ pub fn tmpfs_caution(folder: &Path) -> io::Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::{
-        ImageError, create, create_and_unlink, folders_in, private_folder, scratch_folder, tmpfs_caution,
+        ImageError, create, create_and_unlink, create_store, folders_in, of_store, private_folder,
+        scratch_folder, tmpfs_caution,
     };
     use crate::reason::Hinted;
     use std::fs::{self, File};
@@ -222,6 +243,18 @@ mod tests {
         let error = create(folder.path(), 1 << 60, 1 << 60).unwrap_err();
         assert!(matches!(error, ImageError::NoSpace { wanted, .. } if wanted == 1 << 60), "{error}");
         assert!(error.to_string().contains("1048576 TiB") && error.hint().is_some(), "{error}");
+    }
+
+    #[test]
+    fn a_full_disk_below_a_modelled_device_says_what_is_needed_and_where_it_may_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = of_store(create(folder.path(), 0, 1 << 60).unwrap_err());
+        let told = error.to_string();
+        assert!(told.contains("modelled device") && told.contains("64 MiB are kept free"), "{told}");
+        assert!(!told.contains(" 0 B"), "{told}");
+        let hint = error.hint().unwrap();
+        assert!(hint.contains("[device] folder") && hint.contains("XDG_CACHE_HOME"), "{hint}");
+        assert!(create_store(folder.path()).is_ok());
     }
 
     #[test]

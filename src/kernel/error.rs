@@ -37,6 +37,23 @@ pub enum KernelBuildError {
     File { what: &'static str, path: PathBuf, source: std::io::Error },
 }
 
+/// What to do about a file that cannot be used.
+fn advice(error: &std::io::Error) -> Option<&'static str> {
+    Some(match error.kind() {
+        _ if error.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) => {
+            "`lsattr -d` shows whether it is append-only or immutable (chattr(1)); a mount or a container may forbid it, too"
+        }
+        std::io::ErrorKind::PermissionDenied => {
+            "`ls -ld` shows whose it is: XDG_CACHE_HOME and HOME say which cache is used"
+        }
+        std::io::ErrorKind::NotFound => {
+            "name a linux-*.tar.xz, or a folder with the kernel's Makefile and arch/um in it, that is there"
+        }
+        std::io::ErrorKind::ReadOnlyFilesystem => "set XDG_CACHE_HOME to a folder that can be written",
+        _ => return None,
+    })
+}
+
 impl Hinted for KernelBuildError {
     fn hint(&self) -> Option<String> {
         Some(match self {
@@ -51,7 +68,7 @@ impl Hinted for KernelBuildError {
             KernelBuildError::Step { log, .. } => format!("the whole log is {}; the same command carries on where this stopped, and `fsverdict kernel list` says how to remove what it left", log.display()),
             KernelBuildError::Unknown { hint, .. } => hint.clone(),
             KernelBuildError::Program(error) => return error.hint(),
-            KernelBuildError::File { .. } => return None,
+            KernelBuildError::File { source, .. } => return advice(source).map(str::to_owned),
         })
     }
 }

@@ -214,7 +214,7 @@ impl Medium {
 
     /// An empty file for what a trial writes to a modelled device.
     pub(super) fn store(&self) -> Result<OwnedFd, MediumError> {
-        Ok(image::create(&self.scratch_folder()?, 0, 0)?)
+        Ok(image::create_store(&self.scratch_folder()?)?)
     }
 
     /// The file for a trial's trace, made anew; none where the device is not modelled.

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::device::{Device, Model};
 use crate::host::block_device::BlockDevice;
 use crate::host::guard::{Refusal, examine};
-use crate::host::image::{create, look, scratch_folder};
+use crate::host::image::{create, create_store, look, scratch_folder};
 use crate::host::own_folder::lies_on;
 use crate::host::root::Root;
 use crate::journal::Facts;
@@ -62,6 +62,8 @@ impl Permission<'_> {
                         .map_err(refused)?;
                 }
                 let folder = scratch_folder(plan.device.folder.as_deref()).map_err(refused)?;
+                // As of an image: found out now.
+                create_store(&folder).map_err(refused)?;
                 Ok(Medium::Modelled { model: models.join(", "), size: size.0, folder, traces: None })
             }
             DeviceSource::Folders => Ok(Medium::Folders { facts: folders(plan) }),

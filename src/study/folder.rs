@@ -16,6 +16,9 @@ pub const PLAN_FILE: &str = "plan.json";
 /// No plan is longer, and what is longer is none.
 const LONGEST_PLAN: u64 = 16 << 20;
 
+/// Runs that begin in one second, before it is asked what is going on.
+const MOST_OF_A_NAME: u32 = 1000;
+
 /// The folder of a run cannot be made or read.
 #[derive(Debug, thiserror::Error)]
 pub enum RunFolderError {
@@ -27,6 +30,15 @@ pub enum RunFolderError {
     NotARun { path: PathBuf, reason: String },
     #[error("{} is damaged: {reason}", path.display())]
     Damaged { path: PathBuf, reason: String },
+}
+
+/// Which folder a run is to have.
+#[derive(Debug, Clone, Copy)]
+pub enum Wanted<'a> {
+    /// This one.
+    Named(&'a Path),
+    /// One of this name, or the first free one after it: nobody named it.
+    Unnamed(&'a Path),
 }
 
 impl Hinted for RunFolderError {
@@ -57,6 +69,31 @@ impl RunFolder {
     /// The same, but of those who do so at once one makes it, and a folder that has a plan is left as it is.
     pub fn create_new(path: &Path, plan: &Plan) -> Result<Self, RunFolderError> {
         Self::make(path, plan, false)
+    }
+
+    /// A folder nobody has: of this name, or with `-2` and so on behind it.
+    pub fn create_free(path: &Path, plan: &Plan) -> Result<Self, RunFolderError> {
+        let next = |number: u32| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(format!("-{number}"));
+            PathBuf::from(name)
+        };
+        let mut made = Self::make(path, plan, false);
+        for number in 2..MOST_OF_A_NAME {
+            match made {
+                Err(RunFolderError::Taken(_)) => made = Self::make(&next(number), plan, false),
+                other => return other,
+            }
+        }
+        made
+    }
+
+    /// The folder that is wanted.
+    pub(super) fn wanted(wanted: Wanted<'_>, plan: &Plan) -> Result<Self, RunFolderError> {
+        match wanted {
+            Wanted::Named(path) => Self::create(path, plan),
+            Wanted::Unnamed(path) => Self::create_free(path, plan),
+        }
     }
 
     fn make(path: &Path, plan: &Plan, taken_over: bool) -> Result<Self, RunFolderError> {
@@ -156,5 +193,20 @@ mod tests {
         fs::remove_file(folder.journal()).unwrap();
         fs::write(place.path().join("plan.json"), "{\"somebody\": \"else\"}").unwrap();
         assert!(matches!(create(), Err(RunFolderError::Taken(_))));
+    }
+
+    #[test]
+    fn runs_of_one_plan_that_begin_in_the_same_second_have_folders_of_their_own() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("mine-20260101-000000");
+        let plan: Plan = serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
+        let ids: Vec<String> = std::thread::scope(|scope| {
+            let begun: Vec<_> =
+                (0..4).map(|_| scope.spawn(|| RunFolder::create_free(&path, &plan).unwrap().id())).collect();
+            begun.into_iter().map(|begun| begun.join().unwrap()).collect()
+        });
+        let mut ids = ids;
+        ids.sort();
+        assert_eq!(ids, ["", "-2", "-3", "-4"].map(|end| format!("mine-20260101-000000{end}")));
     }
 }

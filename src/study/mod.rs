@@ -35,7 +35,7 @@ pub use claim::Permission;
 pub use conclusion::{Conclusion, next_to_try};
 pub use conduct::Study;
 pub use error::SessionError;
-pub use folder::{PLAN_FILE, RunFolder, RunFolderError};
+pub use folder::{PLAN_FILE, RunFolder, RunFolderError, Wanted};
 pub use observer::{Observer, Silent};
 pub use one_block::OneBlock;
 pub use prospect::Prospect;

@@ -88,6 +88,7 @@ mod tests {
             profiles: &["mixed"],
             metrics: &["durable"],
             least_device: |_| 0,
+            model: |_, _| Ok(()),
         };
         crate::plan::read_with(text, "plan.toml", &crate::plan::Overrides::default(), &vocabulary).unwrap()
     }

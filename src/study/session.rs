@@ -16,7 +16,7 @@ use super::conclusion::still_in;
 use super::conduct::Study;
 use super::environment::environment;
 use super::error::SessionError;
-use super::folder::RunFolder;
+use super::folder::{RunFolder, Wanted};
 use super::observer::Observer;
 use super::prospect::{Prospect, check_datasets, obstacle};
 use super::rehearsal::refusals;
@@ -42,20 +42,20 @@ pub enum Resumed {
 }
 
 impl Session {
-    /// Begins a run of `plan` in the lab of `choice` and the folder at `path`.
+    /// Begins a run of `plan` in the lab of `choice` and the folder that is `wanted`.
     ///
     /// # Errors
     /// Before anything is written to the device: when it may not be, or the folder or a dataset cannot be used.
     pub fn begin(
         plan: Plan,
         choice: Choice,
-        path: &Path,
+        wanted: Wanted<'_>,
         permission: &Permission<'_>,
     ) -> Result<Self, SessionError> {
         check_datasets(&plan)?;
         check_limits(&plan)?;
         let medium = permission.claim(&plan)?;
-        let folder = RunFolder::create(path, &plan)?;
+        let folder = RunFolder::wanted(wanted, &plan)?;
         let medium = medium.with_traces_in(folder.path());
         let environment = facts(&plan, &choice, &medium);
         let seed = Some(draw_order_seed(&plan));

@@ -87,15 +87,46 @@ impl JournalError {
     }
 }
 
-/// What to do about errors that being root does not help against.
+/// What to do about a file that cannot be used.
 fn unwritable(path: &Path, error: &io::Error) -> Option<String> {
     Some(match error.kind() {
         _ if error.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) => {
             "`lsattr` shows whether it is append-only or immutable (chattr(1))".to_owned()
+        }
+        io::ErrorKind::PermissionDenied => {
+            let folder = path.parent().unwrap_or(path).display();
+            format!("`ls -ld {folder}` shows whose run it is: who began it carries it on, or root")
+        }
+        io::ErrorKind::ReadOnlyFilesystem => {
+            "copy the folder of the run to where you may write, and go on with the copy".to_owned()
         }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             format!("make room in {}", path.parent().unwrap_or(path).display())
         }
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+    use std::path::Path;
+
+    use super::JournalError;
+    use crate::reason::Hinted;
+
+    #[test]
+    fn a_journal_that_may_not_be_written_says_who_may_carry_it_on() {
+        let told = |error: Error| {
+            JournalError::io("open", Path::new("/runs/theirs/journal.jsonl"), error).reason().to_string()
+        };
+        let denied = told(ErrorKind::PermissionDenied.into());
+        assert!(
+            denied.contains("hint: `ls -ld /runs/theirs`") && denied.contains("who began it"),
+            "{denied}"
+        );
+        assert!(told(ErrorKind::ReadOnlyFilesystem.into()).contains("hint: copy the folder"));
+        let forbidden = told(Error::from_raw_os_error(1));
+        assert!(forbidden.contains("lsattr") && !forbidden.contains("who began it"), "{forbidden}");
+    }
 }

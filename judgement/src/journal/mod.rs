@@ -26,8 +26,8 @@ pub use derive::Fold;
 pub use error::JournalError;
 
 pub use event::{
-    CLAIM, Caution, CommandRecord, DATASET_FACT, Ending, Event, Facts, Histogram, MERGED_FACT, Measurement,
-    Observation, Place, Record, STAGE, Sentinel, Status, Surroundings, TEAR_DOWN, TrialId,
+    CLAIM, Caution, CommandRecord, DATASET_FACT, Ending, Event, Facts, HIDDEN_DIGEST, Histogram, MERGED_FACT,
+    Measurement, Observation, Place, Record, STAGE, Sentinel, Status, Surroundings, TEAR_DOWN, TrialId,
 };
 pub use grid::{Found, Grid, GridCell, GridKind};
 pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, is_of_cpu, metric};

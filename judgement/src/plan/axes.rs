@@ -6,8 +6,9 @@ use std::path::Path;
 use crate::reason::Reason;
 
 use super::axis::{Axis, Circumstance, Level, Role, Setting, Tells};
+use super::circumstances::memory;
 use super::source::{Node, Value};
-use super::value::{absolute_path, filled_text, kernel, name, size, text};
+use super::value::{absolute_path, filled_text, kernel, name, text};
 use super::words::split_words;
 use super::{Candidate, DeviceSource, UNENCRYPTED};
 
@@ -133,7 +134,7 @@ pub static AXES: [Axis; 9] = [
         in_name: |level, _| level.text().replace(' ', ""),
         ..row(
             "memory",
-            |node| to(size(node), |one, value| one.under.memory = Some(value)),
+            |node| to(memory(node), |one, value| one.under.memory = Some(value)),
             |one| one.under.memory.map_or(Level::Nothing, Level::Size),
         )
     },

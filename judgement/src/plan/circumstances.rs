@@ -5,6 +5,8 @@ use std::path::Path;
 
 use crate::reason::Reason;
 
+use super::source::Node;
+use super::value::{filled_text, size};
 use super::words::once_each;
 use super::{Bytes, Candidate, Circumstances, ClockChoice, DeviceSource, LabChoice, Plan};
 
@@ -64,18 +66,57 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
             format!("take `{key}` out, or let lab be \"uml\" or \"vm\""),
         ));
     }
+    if plan.lab == LabChoice::Native && plan.device.source.is_modelled() {
+        return Err(Reason::new(
+            format!("the lab native has no modelled devices, and the device is a {}", plan.device.source),
+            "take lab = \"uml\", which has them; or name another device: --device image:SIZE",
+        ));
+    }
     if let (LabChoice::Vm, ClockChoice::Simulated) = (plan.lab, plan.clock) {
         return Err(Reason::new(
             "clock = \"simulated\" does not go with lab = \"vm\": a virtual machine's clock is this machine's",
             "take `clock` out, or let lab be \"uml\", whose kernels take their time from the device",
         ));
     }
-    let memory = plan.candidates.iter().filter_map(|candidate| candidate.under.memory).chain(plan.memory);
-    match memory.min() {
-        Some(least) if least < LEAST_MEMORY => Err(Reason::new(
+    Ok(())
+}
+
+/// No guest has any of this machine's network.
+pub(super) fn check_network(plan: &Plan) -> Result<(), Reason> {
+    let guest = match plan.lab {
+        LabChoice::Uml | LabChoice::Vm => format!("lab = \"{}\"", plan.lab),
+        LabChoice::Auto if plan.device.source.is_modelled() => "a modelled device".to_owned(),
+        LabChoice::Auto | LabChoice::Native => return Ok(()),
+    };
+    match plan.phases.iter().find(|phase| phase.network) {
+        Some(phase) => Err(Reason::new(
+            format!(
+                "the phase `{}` wants this machine's network, which no guest has any of, and {guest} means a guest",
+                phase.name
+            ),
+            "let lab be \"native\" (as root), on a device that it has; or take `network = true` out: its own loopback every phase has",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// A model's name; `known` says whether there is such a one.
+pub(super) fn known_model(
+    known: fn(&str, Option<Bytes>) -> Result<(), Reason>,
+) -> impl Fn(&Node) -> Result<String, Reason> {
+    move |node| {
+        let name = filled_text(node)?;
+        known(&name, None).map(|()| name)
+    }
+}
+
+/// The memory of a guest, besides its datasets.
+pub(super) fn memory(node: &Node) -> Result<Bytes, Reason> {
+    match size(node)? {
+        least if least < LEAST_MEMORY => Err(Reason::new(
             format!("a guest with {least} of memory does not start"),
             format!("give it {LEAST_MEMORY} or more, for example: memory = \"512MiB\""),
         )),
-        _ => Ok(()),
+        enough => Ok(enough),
     }
 }

@@ -43,6 +43,7 @@ mod tests {
         profiles: &["mixed"],
         metrics: &["durable"],
         least_device: |_| 0,
+        model: |_, _| Ok(()),
     };
 
     const PLAN: &str = r#"
@@ -104,6 +105,22 @@ mod tests {
         for right in ["goal.weights.write=1e9", "protocol.seed=9223372036854775807", "device.image=1024TiB"] {
             change(right).expect(right);
         }
+    }
+
+    #[test]
+    fn a_number_out_of_range_is_told_its_own_range_and_a_refused_name_is_not_offered() {
+        let told = |setting: &str| change(setting).expect_err(setting).to_string();
+        assert!(told("protocol.blocks=2.5").contains("a whole number or a range is wanted here, not 2.5"));
+        assert!(told("protocol.seed=2.5").contains("a whole number is wanted here, not 2.5"));
+        assert!(told("protocol.tie=-1").contains("it must lie between 0 and 0.5, but is -1"));
+        assert!(told("protocol.tie=nan").contains("between 0 and 0.5"));
+        assert!(told("device.image=99PiB").contains("is the most that there is"));
+        let home = PLAN.replace("dataset.tree", "dataset.home = { path = \"/etc\" }\n        dataset.tree");
+        let command = "command = 'ls \"$HOM_E\"' }";
+        let home = home.replace("operation = \"tree.write\", dataset = \"tree\" }", command);
+        let error = read(&home).unwrap_err().to_string();
+        assert!(error.contains("may not be called `home`") && error.contains("$HOM_E"), "{error}");
+        assert!(!error.contains("HOME,") && !error.contains("`HOME`"), "{error}");
     }
 
     #[test]

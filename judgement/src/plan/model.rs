@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Bytes, Candidate, Disturbance, Operation, Published};
+use crate::reason::Reason;
 
 /// A resolved plan: everything a run needs to know, and nothing about how it will be carried out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -310,4 +311,7 @@ pub struct Vocabulary<'a> {
     pub metrics: &'a [&'a str],
     /// Bytes that a candidate needs of any device, however little is written to it.
     pub least_device: fn(&Candidate) -> u64,
+    /// Whether there is a modelled device of this name and, where one is given, this size; only what is known without opening a
+    /// file of the user's.
+    pub model: fn(&str, Option<Bytes>) -> Result<(), Reason>,
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::reason::Reason;
+
 use super::change::{Overrides, amend, apply};
 use super::circumstances;
 use super::disturbance;
@@ -86,7 +88,7 @@ pub fn read_with(
 
 /// Makes the changes that the command line asks for, and checks what can be checked only after them.
 fn finish(
-    Typed { mut plan, device_at, twice }: Typed,
+    Typed { mut plan, device_at, network_at, twice }: Typed,
     overrides: &Overrides,
     vocabulary: &Vocabulary<'_>,
     texts: &mut Texts,
@@ -102,6 +104,8 @@ fn finish(
         problems.note(at, value.enter(&mut plan));
     }
     if problems.is_empty() {
+        problems.note(device_at.unwrap_or_default(), models(&plan, vocabulary));
+        problems.note(network_at.or(device_at).unwrap_or_default(), circumstances::check_network(&plan));
         problems.note(device_at.unwrap_or_default(), circumstances::check(&plan));
         problems.note(device_at.unwrap_or_default(), folders::check(&plan));
         problems.note(device_at.unwrap_or_default(), space::check(&plan));
@@ -109,10 +113,18 @@ fn finish(
     plan
 }
 
+/// Whether there are such modelled devices, the command line's included.
+fn models(plan: &Plan, vocabulary: &Vocabulary<'_>) -> Result<(), Reason> {
+    let DeviceSource::Model { size, .. } = &plan.device.source else { return Ok(()) };
+    plan.models().into_iter().try_for_each(|name| (vocabulary.model)(name, Some(*size)))
+}
+
 /// The typed plan, with what can only be settled after the command line's changes.
 struct Typed {
     plan: Plan,
     device_at: Option<Place>,
+    /// Where a phase asks for this machine's network.
+    network_at: Option<Place>,
     twice: Option<Placed<Twice>>,
 }
 
@@ -129,12 +141,12 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
             "take `kernel` out, or let lab be \"uml\" or \"vm\"",
         );
     }
-    let memory = top.get("memory", size);
+    let memory = top.get("memory", circumstances::memory);
     let reads = top.get("reads", paths).unwrap_or_default();
     let protocol = read_protocol(&top);
     let datasets = read_datasets(&top, vocabulary);
     let candidates = read_candidates(&top, vocabulary);
-    let device = read_device(&top, &candidates);
+    let device = read_device(&top, &candidates, vocabulary);
     let phases = read_phases(&top, &datasets, vocabulary);
     let goal = read_goal(&top, &phases, vocabulary);
     let published = read_published(&top, &phases, vocabulary);
@@ -157,10 +169,15 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
         published,
         scale: None,
     };
-    Some(Typed { plan, device_at, twice })
+    let network_at = phases.network_at;
+    Some(Typed { plan, device_at, network_at, twice })
 }
 
-fn read_device(top: &Section<'_>, candidates: &[Candidate]) -> Option<(PlannedDevice, Option<Place>)> {
+fn read_device(
+    top: &Section<'_>,
+    candidates: &[Candidate],
+    vocabulary: &Vocabulary<'_>,
+) -> Option<(PlannedDevice, Option<Place>)> {
     let mut device =
         PlannedDevice { source: DeviceSource::Image(IMAGE), folder: None, staging: StagingChoice::default() };
     if candidates.iter().any(|candidate| candidate.path.is_some()) {
@@ -177,8 +194,10 @@ fn read_device(top: &Section<'_>, candidates: &[Candidate]) -> Option<(PlannedDe
         every.then_some(Placed { at: entry.key_at, value: first })
     };
     let none = ["image", "path", "model"].iter().all(|key| section.entry(key).is_none());
-    let model = section.placed("model", filled_text).or_else(|| brought().filter(|_| none));
-    let model_size = section.get("size", size);
+    let model = section
+        .placed("model", circumstances::known_model(vocabulary.model))
+        .or_else(|| brought().filter(|_| none));
+    let model_size = section.placed("size", size);
     device.folder = section.get("folder", absolute_path);
     device.staging = section.get("staging", |node| text(node)?.parse()).unwrap_or_default();
     let one_of = "a device is a scratch image (image, folder), a modelled one (model, size, folder) or a block device \
@@ -193,14 +212,26 @@ fn read_device(top: &Section<'_>, candidates: &[Candidate]) -> Option<(PlannedDe
     }
     let at = path.as_ref().map(|path| path.at).or(image.as_ref().map(|image| image.at));
     let at = at.or(model.as_ref().map(|model| model.at));
-    if let (Some(model), None) = (&model, model_size) {
-        top.problems.add(model.at, "the modelled device has no size", "write, for example: size = \"2TB\"");
-        return None;
+    match (&model, &model_size) {
+        (Some(model), None) => {
+            // One that is wrong is told.
+            if section.entry("size").is_none() {
+                let hint = "write, for example: size = \"2TB\"";
+                top.problems.add(model.at, "the modelled device has no size", hint);
+            }
+            return None;
+        }
+        (Some(model), Some(size)) => {
+            let fits = (vocabulary.model)(&model.value, Some(size.value));
+            let fits = fits.map_err(|error| error.after("`size`: "));
+            top.problems.note(size.at, fits);
+        }
+        (None, _) => {}
     }
     device.source = match (path, image, model, model_size) {
         (Some(path), ..) => DeviceSource::Path(path.value),
         (None, Some(image), ..) => DeviceSource::Image(image.value),
-        (None, None, Some(name), Some(size)) => DeviceSource::Model { name: name.value, size },
+        (None, None, Some(name), Some(size)) => DeviceSource::Model { name: name.value, size: size.value },
         _ => device.source,
     };
     Some((device, at.or(Some(entry.key_at))))

@@ -119,6 +119,9 @@ fn must_be_known(axis: &Axis, one: &Candidate, at: Place, vocabulary: &Vocabular
     if let Some(known) = axis.known {
         problems.must_be_known(at, axis.key, &axis.level(one).text(), known(vocabulary));
     }
+    if let Some(model) = one.under.model.as_ref().filter(|_| axis.key == "model") {
+        problems.note(at, (vocabulary.model)(model, None));
+    }
 }
 
 /// Notes a filesystem that is not known; of one that no mkfs makes on a device, how it is compared all the same.

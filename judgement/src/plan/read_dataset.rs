@@ -63,6 +63,11 @@ pub(super) fn read_datasets(top: &Section<'_>, vocabulary: &Vocabulary<'_>) -> D
     table.entries.iter().map(read).collect()
 }
 
+/// Whether a dataset of this name would hide nothing that command lines need.
+pub(super) fn may_be_called(name: &str) -> bool {
+    !TAKEN.contains(&name)
+}
+
 fn check_name(entry: &Entry, problems: &Problems) {
     let name = entry.key.as_str();
     let letters = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
@@ -73,7 +78,7 @@ fn check_name(entry: &Entry, problems: &Problems) {
             "command lines find a dataset in the variable of its name ($TREE for `tree`), \
              so use lower-case letters a-z, digits and _, a letter first",
         );
-    } else if TAKEN.contains(&name) {
+    } else if !may_be_called(name) {
         problems.add(
             entry.key_at,
             format!("a dataset may not be called `{name}`"),

@@ -2,9 +2,9 @@
 
 use super::command_variables::{offered, unknown};
 use super::limits::{PHASES, check_length};
-use super::read_dataset::{Datasets, variables};
+use super::read_dataset::{Datasets, may_be_called, variables};
 use super::section::{Placed, Problems, Section};
-use super::source::{Entry, Node};
+use super::source::{Entry, Node, Place, Value};
 use super::suggest::suggest;
 use super::value::{boolean, filled_text, inside_path, name, repetitions, share, text};
 use super::{Dataset, Kind, Needs, Operation, Phase, Verify, Vocabulary, Work};
@@ -34,6 +34,8 @@ pub(super) struct Phases {
     pub(super) list: Vec<Phase>,
     /// Whether they are all: else a name that is not among them may be that of one that is wrong.
     pub(super) complete: bool,
+    /// Where the first asks for this machine's network.
+    pub(super) network_at: Option<Place>,
 }
 
 impl Phases {
@@ -44,7 +46,8 @@ impl Phases {
 
 pub(super) fn read_phases(top: &Section<'_>, datasets: &Datasets, vocabulary: &Vocabulary<'_>) -> Phases {
     const NONE: &str = "the plan has no phase, so there is nothing to time";
-    let (problems, mut phases) = (top.problems, Phases { list: Vec::new(), complete: false });
+    let (problems, mut phases) =
+        (top.problems, Phases { list: Vec::new(), complete: false, network_at: None });
     if top.entry("phase").is_none() {
         top.lacks(top.at, NONE, EXAMPLE);
     }
@@ -58,6 +61,10 @@ pub(super) fn read_phases(top: &Section<'_>, datasets: &Datasets, vocabulary: &V
     for node in nodes {
         let earlier = phases.names();
         let Some(phase) = read_phase(node, &earlier, datasets, vocabulary, problems) else { continue };
+        if let (true, Value::Table(table)) = (phase.network, &node.value) {
+            let at = table.get("network").map(|entry| entry.key_at);
+            phases.network_at = phases.network_at.or(at);
+        }
         if on_bare_device(&phase) && !phases.list.iter().all(on_bare_device) {
             let message = format!("`{}` needs the bare device, but comes after other phases", phase.name);
             problems.add(node.at, message, "put it before all others: mkfs comes after it");
@@ -186,6 +193,9 @@ fn check_variables(
     };
     let known: Vec<String> = datasets.keys().flat_map(|name| variables(name)).collect();
     if let Some(name) = unknown(line, &known) {
+        // What no dataset may be called is told, and offered to nobody.
+        let known: Vec<String> =
+            datasets.keys().filter(|name| may_be_called(name)).flat_map(|name| variables(name)).collect();
         let hint = format!(
             "{}; a dataset is found in the variable of its name in capitals, and `${{{name}:-}}` is empty where nothing is set",
             suggest(&name, &offered(&known))

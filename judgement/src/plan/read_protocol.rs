@@ -8,7 +8,7 @@ use super::disturbance::read_disturbance;
 use super::section::{Placed, Section};
 use super::source::{Node, Value};
 use super::twin::Twice;
-use super::value::{count, number, text, time, whole};
+use super::value::{any_number, count, number, text, time, whole};
 use super::words::choose;
 use super::{Blocks, CircumstancesChoice, Disturbance, Legacy, Protocol, Until};
 
@@ -73,8 +73,8 @@ pub(super) fn read_protocol(top: &Section<'_>) -> Option<(Protocol, Option<Place
 }
 
 fn tie(node: &Node) -> Result<f64, Reason> {
-    match number(node)? {
-        tie if tie <= 0.5 => Ok(tie),
+    match any_number(node)? {
+        tie if (0.0..=0.5).contains(&tie) => number(node),
         other => Err(Reason::new(
             format!("it must lie between 0 and 0.5, but is {other}"),
             "it is a fraction: 3 % is 0.03",
@@ -92,8 +92,11 @@ fn read_blocks(section: &Section<'_>) -> Option<Blocks> {
     }
     section.get("blocks", |node| match node.value {
         Value::Integer(_) => count(node).and_then(|number| Blocks::new(number, number)),
-        _ => Err(Reason::new(
-            format!("a number or a range is wanted here, not {}", node.value.kind()),
+        ref other => Err(Reason::new(
+            match other {
+                Value::Number(number) => format!("a whole number or a range is wanted here, not {number}"),
+                other => format!("a whole number or a range is wanted here, not {}", other.kind()),
+            },
             "write blocks = 5, or blocks = { min = 3, max = 30 }",
         )),
     })

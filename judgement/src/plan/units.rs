@@ -34,6 +34,9 @@ const SIZE_UNITS: &[(&str, u64)] = &[
     ("TiB", 1 << 40),
 ];
 
+/// Units beyond all sizes of a plan.
+const LARGER_UNITS: [&str; 8] = ["PB", "PiB", "EB", "EiB", "ZB", "ZiB", "YB", "YiB"];
+
 const SIZE_HELP: &str = "sizes are written \"64KiB\", \"200MiB\", \"4GiB\" (powers of 1024) \
     or \"64kB\", \"200MB\", \"1.5GB\" (powers of 1000); \
     the units are B kB MB GB TB KiB MiB GiB TiB";
@@ -50,7 +53,18 @@ impl FromStr for Bytes {
         let factor = if unit.is_empty() { Some(1) } else { factor_of(SIZE_UNITS, unit) };
         let Some(factor) = factor else {
             let names: Vec<&str> = SIZE_UNITS.iter().map(|(name, _)| *name).collect();
-            let guess = nearest(unit, &names).map(|name| format!("did you mean \"{number}{name}\"? "));
+            if let Some(larger) = LARGER_UNITS.iter().find(|name| name.eq_ignore_ascii_case(unit)) {
+                return Err(Reason::new(
+                    format!("\"{text}\" is too large: nothing here is counted in {larger}"),
+                    format!("{} is the most that there is", Bytes(limits::SIZE)),
+                ));
+            }
+            // Of another magnitude nothing was meant.
+            let alike = |name: &&str| {
+                name.get(..1).zip(unit.get(..1)).is_some_and(|(one, other)| one.eq_ignore_ascii_case(other))
+            };
+            let guess =
+                nearest(unit, &names).filter(alike).map(|name| format!("did you mean \"{number}{name}\"? "));
             return Err(Reason::new(
                 format!("\"{text}\" has the unit `{unit}`, which is not a unit of size"),
                 format!("{}{SIZE_HELP}", guess.unwrap_or_default()),
@@ -211,6 +225,10 @@ mod tests {
             assert!(error.what.contains(part), "{text}: {}", error.what);
             assert!(error.hint.contains("GiB"), "{text}: {}", error.hint);
         }
+        let error = "99PiB".parse::<Bytes>().unwrap_err();
+        assert!(error.what.contains("too large") && !error.hint.contains("99"), "{error}");
+        assert!(error.hint.contains("TiB"), "{error}");
+        assert!(!"99Pib8".parse::<Bytes>().unwrap_err().hint.contains("did you mean"));
         assert!("4Gb".parse::<Bytes>().unwrap_err().hint.starts_with("did you mean \"4GB\"?"));
         for text in ["99999999999 TiB", "1..5GB", ".5GB", "1.GB", ""] {
             assert!(text.parse::<Bytes>().is_err(), "{text}");

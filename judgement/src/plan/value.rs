@@ -56,6 +56,10 @@ pub(super) fn whole(node: &Node) -> Result<u64, Reason> {
     match node.value {
         Value::Integer(number) => u64::try_from(number)
             .map_err(|_| Reason::new(format!("it may not be negative, but is {number}"), "")),
+        Value::Number(number) => Err(Reason::new(
+            format!("a whole number is wanted here, not {number}"),
+            "without a fraction, as in 5000 or 5_000",
+        )),
         _ => wrong_type("a whole number", node, "without quotes, as in 5000 or 5_000"),
     }
 }

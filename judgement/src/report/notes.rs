@@ -2,6 +2,7 @@
 
 use super::text::{count, listing};
 use crate::journal::TrialStanding;
+use crate::plan::grouped;
 use crate::statistics::FEWEST;
 use crate::verdict::{Judgement, TrialBasis};
 
@@ -18,6 +19,8 @@ pub struct Note {
     pub of: usize,
     /// The candidates it concerns, where they are not all.
     pub candidates: Vec<String>,
+    /// Whether it is about details: on a terminal it stands where every table does.
+    pub detail: bool,
 }
 
 impl Note {
@@ -84,8 +87,35 @@ pub(super) fn gather(judged: &Judgement<'_>) -> Vec<Note> {
         } else {
             known.candidates
         },
+        detail: false,
     }));
+    notes.extend(set_aside(judged));
     notes
+}
+
+/// Whose numbers in the table of the goal's metric leave out trials, and so differ from the mean of all.
+fn set_aside(judged: &Judgement<'_>) -> Vec<Note> {
+    let metric = &judged.plan.goal.metric;
+    let of_goal =
+        |phase: &str| judged.phases.iter().any(|entry| entry.name == phase && judged.is_headline(entry));
+    let found = judged.estimates.iter().filter(|one| one.metric == *metric && of_goal(&one.phase));
+    // Those of whom the same is said, together.
+    let said = found.filter(|one| one.set_aside > 0).map(|one| {
+        let what = (one.phase.as_str(), one.set_aside, one.estimate.n);
+        (what, one.candidate.as_str())
+    });
+    let note = |((phase, aside, of), names): ((&str, usize, usize), Vec<&str>)| {
+        let each = if names.len() > 1 { " each" } else { "" };
+        let (trials, names) = (count(of, "trial"), listing(&names, 4));
+        Note {
+            phases: vec![phase.to_owned()],
+            detail: true,
+            ..about_the_run(format!(
+                "{aside} of {trials} of {names}{each} set aside, too far from the others to count in the mean"
+            ))
+        }
+    };
+    grouped(said).into_iter().map(note).collect()
 }
 
 fn sample_notes(judged: &Judgement<'_>) -> Vec<String> {
@@ -111,5 +141,41 @@ fn sample_notes(judged: &Judgement<'_>) -> Vec<String> {
 }
 
 fn about_the_run(text: String) -> Note {
-    Note { text, phases: Vec::new(), trials: 0, of: 0, candidates: Vec::new() }
+    Note { text, phases: Vec::new(), trials: 0, of: 0, candidates: Vec::new(), detail: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{PLAIN, Story, id, page_of};
+    use super::super::{Format, TerminalLook};
+
+    /// Five blocks of two candidates; in the third one of them takes four times as long to search.
+    fn strayed(by: f64) -> Story {
+        let mut story = Story::new(&["ext4", "xfs"], &["search"]);
+        for block in 1..=5 {
+            story.open_block(block, 1, &["ext4", "xfs"]);
+            let wobble = 1.0 + 0.01 * f64::from(block * 2 % 5);
+            let wild = if block == 3 { by } else { 1.0 };
+            story.trial(&id(block, "ext4"), &[("search", 0.09 * wobble)]);
+            story.trial(&id(block, "xfs"), &[("search", 0.1 * wild * (2.02 - wobble))]);
+            story.close_block(block, 1, None);
+        }
+        story.finish();
+        story
+    }
+
+    #[test]
+    fn a_trial_that_a_number_leaves_out_is_said_wherever_every_table_is() {
+        let page = |story: &Story, format: Format| {
+            page_of(story, None, format).split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let said = "search: 1 of 5 trials of xfs set aside, too far from the others to count in the mean";
+        let (story, calm) = (strayed(4.0), strayed(1.0));
+        let all = Format::Terminal(TerminalLook { detail: true, ..PLAIN });
+        for format in [all, Format::Markdown, Format::Html, Format::Json] {
+            assert!(page(&story, format).contains(said), "{}", page(&story, format));
+            assert!(!page(&calm, format).contains("set aside, too far"), "{}", page(&calm, format));
+        }
+        assert!(!page(&story, Format::Terminal(PLAIN)).contains(said));
+    }
 }

@@ -9,7 +9,8 @@ use crate::plan::quoted;
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ToUse {
     pub candidate: String,
-    /// Lines for a shell, in their order. `$DEVICE` and `$FOLDER` are whoever types them to name.
+    /// Lines for a shell, in their order. `$DEVICE` and `$FOLDER` are whoever types them to name. `&&` at a line's
+    /// end: the next only if it went well.
     pub lines: Vec<String>,
     /// What the filesystem has and what it lacks, as it was made.
     pub has: Vec<&'static str>,
@@ -28,13 +29,18 @@ impl ToUse {
         self.lines.push(one_line(line));
     }
 
-    /// Adds a program with its words; what is to be named stays a variable.
-    pub fn add_program(&mut self, argv: &[String]) {
+    /// Adds a line after which the next is done only if it went well, however the lines reach the shell.
+    pub fn add_step(&mut self, line: &str) {
+        self.add(&format!("{line} &&"));
+    }
+
+    /// The same of a program with its words; what is to be named stays a variable.
+    pub fn add_step_of(&mut self, argv: &[String]) {
         let words = argv.iter().map(|word| match word.as_str() {
-            "$DEVICE" | "$FOLDER" => format!("\"{word}\""),
+            "$DEVICE" | "$NAME" | "/dev/mapper/$NAME" => format!("\"{word}\""),
             word => quoted(word),
         });
-        self.add(&words.collect::<Vec<_>>().join(" "));
+        self.add_step(&words.collect::<Vec<_>>().join(" "));
     }
 
     /// `btrfs has copy-on-write; it lacks …; Windows and macOS read it, too`.
@@ -64,9 +70,9 @@ mod tests {
     fn a_line_is_no_more_than_its_words_to_a_shell() {
         let words = ["mkfs.ext4", "-L", "a b$(reboot)`x`'", "-O\u{1b}[2J", "$DEVICE"].map(str::to_owned);
         let mut to_use = ToUse::default();
-        to_use.add_program(&words);
+        to_use.add_step_of(&words);
         let line = &to_use.lines[0];
-        assert!(line.ends_with(" \"$DEVICE\"") && !line.contains('\u{1b}'), "{line}");
+        assert!(line.ends_with(" \"$DEVICE\" &&") && !line.contains('\u{1b}'), "{line}");
         assert!(line.contains(r"'a b$(reboot)`x`'\'''"), "{line}");
     }
 }

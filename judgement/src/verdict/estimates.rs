@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use serde::Serialize;
 
 use super::ByBlock;
-use super::paired::side_by_side;
+use super::paired::with_set_aside;
 use crate::journal::{Run, Trial, Unit};
 use crate::statistics::Estimate;
 
@@ -20,6 +20,9 @@ pub struct PhaseEstimate {
     /// blocks. A median without an interval where somebody has nothing.
     #[serde(flatten)]
     pub estimate: Estimate,
+    /// How many of its trials lie so far from the others that the estimate leaves them out.
+    #[serde(skip)]
+    pub set_aside: usize,
     #[serde(skip)]
     pub min: f64,
     #[serde(skip)]
@@ -79,9 +82,9 @@ pub fn estimate_all(run: &Run, trials: &[&Trial], reference: Option<&str>) -> Ve
         for (metric_at, (metric, unit)) in metrics.into_iter().enumerate() {
             let value =
                 |trial: &Trial| *numbers.get(&std::ptr::from_ref(trial))?.get(phase_at)?.get(metric_at)?;
-            let found = side_by_side(&blocks, reference, &candidates, value);
+            let found = with_set_aside(&blocks, reference, &candidates, value);
             for (at, (candidate, estimate)) in candidates.iter().zip(found).enumerate() {
-                let Some(estimate) = estimate else { continue };
+                let Some((estimate, set_aside)) = estimate else { continue };
                 let ends = (f64::INFINITY, f64::NEG_INFINITY);
                 let (min, max) = blocks
                     .of(candidate)
@@ -89,7 +92,10 @@ pub fn estimate_all(run: &Run, trials: &[&Trial], reference: Option<&str>) -> Ve
                     .fold(ends, |(least, most), value| (least.min(value), most.max(value)));
                 let (candidate, phase, metric) =
                     ((*candidate).to_owned(), phase.to_owned(), metric.to_owned());
-                estimates.push((at, PhaseEstimate { candidate, phase, metric, unit, estimate, min, max }));
+                estimates.push((
+                    at,
+                    PhaseEstimate { candidate, phase, metric, unit, estimate, set_aside, min, max },
+                ));
             }
         }
     }

@@ -119,11 +119,22 @@ pub(super) fn side_by_side(
     candidates: &[&str],
     number: impl Fn(&Trial) -> Option<f64>,
 ) -> Vec<Option<Estimate>> {
+    let found = with_set_aside(blocks, reference, candidates, number).into_iter();
+    found.map(|one| one.map(|(estimate, _)| estimate)).collect()
+}
+
+/// The same, each with how many of its trials were set aside.
+pub(super) fn with_set_aside(
+    blocks: &ByBlock<'_>,
+    reference: Option<&str>,
+    candidates: &[&str],
+    number: impl Fn(&Trial) -> Option<f64>,
+) -> Vec<Option<(Estimate, usize)>> {
     let rows = blocks.rows(candidates, number);
     let values: Vec<Vec<f64>> =
         (0..candidates.len()).map(|at| rows.iter().filter_map(|row| row[at]).collect()).collect();
     if values.iter().flatten().any(|value| *value <= 0.0) {
-        let plain = |values: &Vec<f64>| Some(Estimate::without_interval(median(values)?, values.len()));
+        let plain = |values: &Vec<f64>| Some((Estimate::without_interval(median(values)?, values.len()), 0));
         return values.iter().map(plain).collect();
     }
     let logs: Vec<Vec<Option<f64>>> =
@@ -136,27 +147,29 @@ pub(super) fn side_by_side(
     let alone = |at: usize| {
         let (logs, sites) = placed(&|row| row[at]);
         let n = logs.len();
-        let found = if n > 0 { Evidence::at_sites(&[logs], &[sites]).pop() } else { None };
-        Some(Estimate { n, ..found?.ratio_at_the_stop() })
+        let found = if n > 0 { Evidence::at_sites(&[logs], &[sites]).pop() } else { None }?;
+        Some((Estimate { n, ..found.ratio_at_the_stop() }, n - found.count))
     };
-    let mut shown: Vec<Option<Estimate>> = (0..candidates.len()).map(alone).collect();
+    let mut shown: Vec<Option<(Estimate, usize)>> = (0..candidates.len()).map(alone).collect();
     // Who leads may lack this very number.
     let leads = |at: &usize| reference == Some(candidates[*at]) && shown[*at].is_some();
     let anchor = (0..candidates.len()).find(leads).or_else(|| shown.iter().position(Option::is_some));
-    let Some((anchor, Some(mean))) = anchor.map(|at| (at, shown[at])) else { return shown };
+    let Some((anchor, Some((mean, _)))) = anchor.map(|at| (at, shown[at])) else { return shown };
     let others = (0..candidates.len()).filter(|at| *at != anchor);
     let pairs = others.map(|at| (at, placed(&|row| Some(row[at]? - row[anchor]?))));
     let (places, (differences, sites)): (Vec<usize>, (Vec<_>, Vec<_>)) =
         pairs.filter(|(_, (differences, _))| !differences.is_empty()).unzip();
-    for (at, evidence) in places.into_iter().zip(Evidence::at_sites(&differences, &sites)) {
+    for ((at, all), evidence) in
+        places.into_iter().zip(&differences).zip(Evidence::at_sites(&differences, &sites))
+    {
         let multiple = evidence.ratio_at_the_stop().map(|ratio| ratio * mean.point);
-        shown[at] = Some(Estimate { n: values[at].len(), ..multiple });
+        shown[at] = Some((Estimate { n: values[at].len(), ..multiple }, all.len() - evidence.count));
     }
     // What was the same in every trial is so to the last digit.
-    let exact = |(estimate, values): (Option<Estimate>, &Vec<f64>)| {
+    let exact = |(estimate, values): (Option<(Estimate, usize)>, &Vec<f64>)| {
         let first = values.first().copied()?;
         let near = |value: f64| if (value / first - 1.0).abs() < 1e-12 { first } else { value };
-        Some(estimate?.map(near))
+        estimate.map(|(estimate, aside)| (estimate.map(near), aside))
     };
     shown.into_iter().zip(&values).map(exact).collect()
 }

@@ -190,6 +190,7 @@ fn of_goal(plan: &Plan, bench: &Bench<'_>) -> Vec<PhaseEstimate> {
             metric: metric.to_owned(),
             unit,
             estimate: Evidence::of(&logs)?.ratio(),
+            set_aside: 0,
             min: libm::exp(ends.0),
             max: libm::exp(ends.1),
         })

@@ -102,14 +102,10 @@ impl Model {
     /// The model in a file of the user's own, where a path is given (something with a slash in it, or that ends in `.toml`,
     /// before the state), else the built-in one of this name.
     pub fn find(name: &str) -> Result<Model, ModelError> {
-        // A path may have colons of its own: what follows the last is a state only if it could be one.
-        let (path, state) = match name.rsplit_once(':') {
-            Some((path, state)) if !state.contains(['/', '.']) => (path, Some(state)),
-            _ => (name, None),
-        };
-        if !path.contains('/') && !path.ends_with(".toml") {
+        if !is_file(name) {
             return Model::named(name);
         }
+        let (path, state) = path_and_state(name);
         let unreadable = |reason: String| ModelError::Unreadable { path: path.to_owned(), reason };
         let bytes =
             read_regular(Path::new(path), LONGEST_PLAN).map_err(|error| unreadable(error.to_string()))?;
@@ -187,6 +183,30 @@ impl Model {
         };
         let (name, wanted) = (self.name.clone(), Bytes(size_bytes));
         Err(ModelError::Size { name, wanted, reason, hint: hint.to_owned() })
+    }
+}
+
+/// Whether there is such a device, by its model's name and, where one is given, its size. Of a model in a file nothing is known
+/// until the run opens it.
+pub fn can_be_had(name: &str, size: Option<Bytes>) -> Result<(), Reason> {
+    if is_file(name) {
+        return Ok(());
+    }
+    let found = Model::named(name).and_then(|model| size.map_or(Ok(()), |size| model.check_size(size.0)));
+    found.map_err(|error| error.reason())
+}
+
+/// Whether it names a file, with or without a state.
+fn is_file(name: &str) -> bool {
+    let (path, _) = path_and_state(name);
+    path.contains('/') || path.ends_with(".toml")
+}
+
+/// A path may have colons of its own: what follows the last is a state only if it could be one.
+fn path_and_state(name: &str) -> (&str, Option<&str>) {
+    match name.rsplit_once(':') {
+        Some((path, state)) if !state.contains(['/', '.']) => (path, Some(state)),
+        _ => (name, None),
     }
 }
 

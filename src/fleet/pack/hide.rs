@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::journal::DATASET_FACT;
+
 use super::names::{Kind, Names, is_public};
 use crate::plan::{Tells, axis};
 
@@ -89,6 +91,10 @@ pub(super) fn learn(value: &Value, names: &mut Names) {
                             names.know(source, Kind::Address);
                         }
                         names.know_homes(text);
+                        // Cautions quote it, and it looks like the name of a device.
+                        if let Some((_, digest)) = held(text).filter(|_| key.starts_with(DATASET_FACT)) {
+                            names.know(digest, Kind::Content);
+                        }
                         if COMMANDS.contains(&key.as_str()) {
                             names.know_words(&text.split_whitespace().collect::<Vec<_>>());
                         }
@@ -132,7 +138,7 @@ pub(super) fn hide(key: &str, value: &mut Value, names: &mut Names) {
         Value::String(text) if CHOSEN.contains(&key) || VERSIONS.iter().any(|known| key.contains(known)) => {
             *text = names.without_known(text);
         }
-        Value::String(text) if names.own_files && key.starts_with(crate::journal::DATASET_FACT) => {
+        Value::String(text) if key.starts_with(DATASET_FACT) => {
             *text = content(text, names);
         }
         Value::String(text) if CITED.contains(&key) => {
@@ -177,11 +183,17 @@ fn without_source(text: &str, names: &mut Names) -> String {
 }
 
 /// What a folder held, with another digest: the digest says whether two have the same files.
-fn content(held: &str, names: &mut Names) -> String {
-    match held.split_once("(digest ").and_then(|(before, rest)| Some((before, rest.strip_suffix(')')?))) {
+fn content(text: &str, names: &mut Names) -> String {
+    match held(text) {
         Some((before, digest)) => format!("{before}(digest {})", names.pseudonym(digest, Kind::Content)),
-        None => names.without_any(held),
+        None => names.without_any(text),
     }
+}
+
+/// What a folder held, and its digest.
+fn held(text: &str) -> Option<(&str, &str)> {
+    let (before, rest) = text.split_once("(digest ")?;
+    Some((before, rest.strip_suffix(')')?))
 }
 
 /// Takes out what commands said, unless it is wanted of those that failed; with it the reasons of failed trials, which quote it.

@@ -7,6 +7,8 @@ use std::hash::Hasher;
 use regex_lite::Regex;
 use siphasher::sip::SipHasher24;
 
+use crate::journal::HIDDEN_DIGEST;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Device,
@@ -55,7 +57,7 @@ impl Kind {
             Kind::Path => format!("{HIDDEN}{short}"),
             Kind::Uuid => format!("uuid-{short}"),
             Kind::Address => format!("address-{short}"),
-            Kind::Content => digits.to_owned(),
+            Kind::Content => format!("{HIDDEN_DIGEST}{short}"),
             Kind::Secret => format!("secret-{short}"),
             Kind::Other => format!("name-{short}"),
             Kind::Run => format!("run-{short}"),

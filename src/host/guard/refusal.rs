@@ -154,6 +154,9 @@ impl Hinted for Refusal {
                 format!("if it may be erased, take it out of use first: swapoff {}", quoted(part))
             }
             Refusal::SwapHidden { .. } => "`swapon --show` lists what is swapped to: take that file out of use first (swapoff), or name a device that stands on no file".to_owned(),
+            Refusal::Held { part, holder, .. } if holder.starts_with("the program ") => {
+                format!("if it may be erased, end that program first; `fuser -v {}` shows it", quoted(part))
+            }
             Refusal::Held { .. } => "if it may be erased, take that apart first; `lsblk` and `losetup --list` show what stands on it".to_owned(),
             Refusal::NodeElsewhere { name, number, .. } => {
                 format!("make it: mknod /dev/{name} b {} {}", number.major, number.minor)

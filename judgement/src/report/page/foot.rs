@@ -27,8 +27,10 @@ pub(super) fn foot(report: &Report<'_>, page: &mut Page<'_>) {
     if let Some(harness) = report.judged.harness {
         line(For::TEXT, "Harness", harness::sentence(&harness));
     }
-    page.add(For::TERMINAL, remarks("Cautions", &report.notes));
-    page.add(For::MARKDOWN, remarks("Caution", &report.notes));
+    let brief = report.notes.iter().filter(|note| !note.detail);
+    page.add(For::BRIEF, remarks("Cautions", brief));
+    page.add(For::DETAIL, remarks("Cautions", report.notes.iter()));
+    page.add(For::MARKDOWN, remarks("Caution", report.notes.iter()));
     if let Some(folder) = &report.folder {
         page.add(For::TERMINAL, Block::Labelled("Run", folder.display().to_string()));
     }
@@ -77,7 +79,7 @@ fn next(report: &Report<'_>, all: bool) -> Vec<(String, Option<&'static str>)> {
         .and_then(|pair| pair.more_blocks)
         .filter(|_| !shared && judged.verdict.alike(judged.plan.protocol.tie).is_none())
     {
-        add(format!("fsverdict resume {folder} --more {more}"), "settles what is open");
+        add(format!("fsverdict resume {folder} --more {more}"), "may settle what is open");
     }
     if judged.with_status(CandidateStatus::Skipped).next().is_some() {
         add("fsverdict doctor".to_owned(), "what the skipped candidates need");

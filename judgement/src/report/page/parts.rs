@@ -23,9 +23,9 @@ pub(super) fn in_use(to_use: &ToUse) -> Fold<'static> {
 }
 
 /// The cautions, under this label.
-pub(super) fn remarks(label: &'static str, notes: &[Note]) -> Block<'static> {
+pub(super) fn remarks<'a>(label: &'static str, notes: impl Iterator<Item = &'a Note>) -> Block<'static> {
     let remark = |note: &Note| Remark { label, text: note.line(), tone: None, is_cut: true };
-    Block::Remarks(notes.iter().map(remark).collect())
+    Block::Remarks(notes.map(remark).collect())
 }
 
 /// So many of something in a word, and each of them where that is unfolded.

@@ -54,6 +54,9 @@ fn in_ascii(character: char) -> &'static str {
     match character {
         'µ' => "u",
         '×' => "x",
+        '→' => "->",
+        '≤' => "<=",
+        '≥' => ">=",
         '±' => "+-",
         '−' => "-",
         '≈' => "~",
@@ -92,7 +95,7 @@ mod tests {
 
     #[test]
     fn without_unicode_all_is_ascii() {
-        let out = finished("ü 3 µs ≈ 1.2 × … ±", TerminalLook { unicode: false, ..PLAIN });
-        assert_eq!(out, "? 3 us ~ 1.2 x ... +-");
+        let out = finished("ü 3 µs ≈ 1.2 × … ± 1 → 2", TerminalLook { unicode: false, ..PLAIN });
+        assert_eq!(out, "? 3 us ~ 1.2 x ... +- 1 -> 2");
     }
 }

@@ -3,7 +3,7 @@
 //! Kernel, options, tool versions and the day may differ: they are what is compared. Lab, device, data and workload
 //! may not: the difference they make would be taken for a difference between kernels or options.
 
-use crate::journal::{Run, Trial};
+use crate::journal::{HIDDEN_DIGEST, Run, Trial};
 use crate::plan::{Bytes, Dataset, DeviceSource, Phase, Plan, TreeShape};
 
 #[derive(Debug, Clone, Copy)]
@@ -131,7 +131,16 @@ fn folders(before: &Run, after: &Run) -> Vec<String> {
     let pairs = names.filter_map(|name| Some((name, last(before, name)?, last(after, name)?)));
     pairs
         .filter(|(_, one, other)| one != other)
-        .map(|(name, one, other)| format!("the folder of dataset `{name}` held {one} before, {other} after"))
+        .map(|(name, one, other)| {
+            let of_packs = [&one, &other].iter().filter(|held| held.contains(HIDDEN_DIGEST)).count();
+            let only_the_digest = one.split(" (").next() == other.split(" (").next();
+            if of_packs == 1 && only_the_digest {
+                return format!(
+                    "whether the folder of dataset `{name}` held the same cannot be told: one of the runs is a pack, and digests are hidden in packs; compare packs of both, made on one machine"
+                );
+            }
+            format!("the folder of dataset `{name}` held {one} before, {other} after")
+        })
         .collect()
 }
 

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::Side;
 use crate::journal::Facts;
-use crate::plan::{AXES, Candidate, Plan};
+use crate::plan::{AXES, Blocks, Candidate, Plan, duration_text};
+use crate::verdict::weights;
 
 /// Something that is not the same in both runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -19,7 +21,21 @@ pub struct Difference {
     /// Its value before; `None` where there was none.
     pub before: Option<String>,
     pub after: Option<String>,
+    /// Whether numbers may differ for it; how long a run goes on, and what is made of its numbers, changes none of them.
+    #[serde(skip)]
+    pub(super) explains: bool,
 }
+
+/// What of a plan's protocol and goal says how its numbers are judged, and no more.
+const JUDGES: [&str; 7] = [
+    "protocol.blocks",
+    "protocol.until",
+    "protocol.tie",
+    "protocol.for",
+    "protocol.disturbed",
+    "goal.metric",
+    "goal.weights",
+];
 
 /// Facts that differ from trial to trial, or follow from others, or were measured, and explain nothing.
 const ACCIDENTAL: [&str; 8] = [
@@ -33,7 +49,7 @@ const ACCIDENTAL: [&str; 8] = [
     "order.seed",
 ];
 
-/// Options of the common candidates first, then machine and tools, then what the trials found.
+/// Options of the common candidates first, then the plan's protocol and goal, machine and tools, and what the trials found.
 pub(super) fn differences(before: &Side<'_>, after: &Side<'_>, common: &[&str]) -> Vec<Difference> {
     let mut found = Vec::new();
     for name in common {
@@ -42,6 +58,7 @@ pub(super) fn differences(before: &Side<'_>, after: &Side<'_>, common: &[&str]) 
         };
         found.extend(of_facts(Some(name), &options(before.plan), &options(after.plan)));
     }
+    found.extend(of_facts(None, &protocol(before.plan), &protocol(after.plan)));
     found.extend(of_facts(None, &before.run.header.environment, &after.run.header.environment));
     let (one, other) = (&before.run.header.fidelity, &after.run.header.fidelity);
     if one != other {
@@ -50,6 +67,7 @@ pub(super) fn differences(before: &Side<'_>, after: &Side<'_>, common: &[&str]) 
             what: "fidelity".to_owned(),
             before: Some(one.clone()),
             after: Some(other.clone()),
+            explains: true,
         });
     }
     for name in common {
@@ -63,6 +81,32 @@ fn options(candidate: &Candidate) -> Facts {
     let chosen = AXES.iter().filter(|axis| axis.is_chosen());
     let said = chosen.map(|axis| (axis, axis.level(candidate))).filter(|(_, level)| !level.is_nothing());
     said.map(|(axis, level)| (axis.key.to_owned(), level.text())).collect()
+}
+
+/// How it was tried and judged, by the keys of the plan. Of the order only what the plan says: one that is drawn is another
+/// in every run.
+fn protocol(plan: &Plan) -> Facts {
+    let protocol = &plan.protocol;
+    let word = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let blocks = match protocol.blocks {
+        Blocks { min, max } if min == max => min.to_string(),
+        Blocks { min, max } => format!("{min} to {max}"),
+    };
+    let values = [
+        ("protocol.blocks", Some(blocks)),
+        ("protocol.seed", Some(protocol.seed.to_string())),
+        ("protocol.order", protocol.order.map(|seed| seed.to_string())),
+        ("protocol.until", Some(word(json!(protocol.until)))),
+        ("protocol.tie", Some(protocol.tie.to_string())),
+        ("protocol.timeout", Some(duration_text(protocol.timeout))),
+        ("protocol.for", protocol.budget.map(duration_text)),
+        ("protocol.disturbed", protocol.disturbed.map(|limits| word(json!(limits)))),
+        ("protocol.circumstances", Some(word(json!(protocol.circumstances)))),
+        ("goal.metric", Some(plan.goal.metric.clone())),
+        ("goal.weights", Some(word(json!(weights(plan))))),
+        ("memory", plan.memory.map(|size| size.to_string())),
+    ];
+    values.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
 /// The facts about a candidate's trials that were the same in all of them.
@@ -86,6 +130,7 @@ fn of_facts(candidate: Option<&str>, before: &Facts, after: &Facts) -> Vec<Diffe
             what: candidate.map_or_else(|| name.clone(), |candidate| format!("{candidate}: {name}")),
             before: before.get(name).cloned(),
             after: after.get(name).cloned(),
+            explains: !JUDGES.contains(&name.as_str()),
         })
         .collect()
 }

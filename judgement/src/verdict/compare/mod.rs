@@ -413,7 +413,8 @@ fn moved_without_cause(found: &RunComparison) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for change in &found.judged {
         let caused = found.differences.iter().any(|difference| {
-            difference.candidate.as_deref().is_none_or(|candidate| candidate == change.candidate)
+            difference.explains
+                && difference.candidate.as_deref().is_none_or(|candidate| candidate == change.candidate)
         });
         let moved = matches!(change.outcome(), Some(Comparison::Worse | Comparison::Better));
         if moved && !caused && !names.contains(&change.candidate.as_str()) {

@@ -276,6 +276,38 @@ fn kernel_and_options_may_differ_and_are_listed() {
 }
 
 #[test]
+fn what_differs_of_protocol_and_goal_is_named_and_only_what_changes_numbers_explains_one() {
+    let made = |by: f64| {
+        let mut made = Made::new(8, &[("a", [by, by])]);
+        made.plan["datasets"]["tree"] = json!({ "kind": "folder", "path": "/etc" });
+        made
+    };
+    let found = |change: &dyn Fn(&mut Value)| {
+        let mut after = made(1.2);
+        change(&mut after.plan);
+        let found = compared(&made(1.0), &after).unwrap();
+        let told = |one: &super::Difference| {
+            let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
+            format!("{}: {} → {}", one.what, value(&one.before), value(&one.after))
+        };
+        let suspected = found.cautions.iter().any(|text| text.contains("suspect the machine"));
+        (found.differences.iter().map(told).collect::<Vec<_>>().join("; "), suspected)
+    };
+    let differs = |key: &str, value: Value| found(&|plan| plan["protocol"][key] = value.clone());
+    let told = |text: &str, suspected: bool| (text.to_owned(), suspected);
+    assert_eq!(found(&|_| ()), told("", true));
+    assert_eq!(differs("seed", json!(2)), told("protocol.seed: 1 → 2", false));
+    assert_eq!(differs("order", json!(7)), told("protocol.order: none → 7", false));
+    assert_eq!(
+        differs("circumstances", json!("fixed")),
+        told("protocol.circumstances: drawn → fixed", false)
+    );
+    assert_eq!(differs("tie", json!(0.1)), told("protocol.tie: 0.03 → 0.1", true));
+    let goal = found(&|plan| plan["goal"]["weights"] = json!({ "write": 1.0 }));
+    assert_eq!(goal, told(r#"goal.weights: {"read":1.0,"write":1.0} → {"write":1.0}"#, true));
+}
+
+#[test]
 fn a_change_without_a_cause_is_suspicious() {
     let both = [("a", [1.0, 1.0]), ("b", [1.0, 1.0])];
     let before = Made::new(8, &both);
@@ -435,4 +467,25 @@ fn bytes_have_no_offset_and_what_lies_within_one_is_marked() {
     let found = compare(&sides, None).unwrap().whole;
     let marked = |change: &Change| change.judged.is_some_and(|judged| judged.apart);
     assert!(found.judged.iter().all(marked) && !found.has_regression(), "{:?}", found.judged);
+}
+
+#[test]
+fn a_digest_that_a_pack_hides_is_no_other_content() {
+    let holding = |held: &str| {
+        let (plan, mut run) = Made::new(8, &[("a", [1.0, 1.0])]).build();
+        for trial in &mut run.trials {
+            trial.facts.insert("dataset.home".to_owned(), held.to_owned());
+        }
+        (plan, run)
+    };
+    let refused = |before: &str, after: &str| {
+        let ((one_plan, one), (other_plan, other)) = (holding(before), holding(after));
+        let sides = [Side { plan: &one_plan, run: &one }, Side { plan: &other_plan, run: &other }];
+        compare(&sides, Some(0.0)).err().map(|error| error.reasons.join("; "))
+    };
+    let (own, pack) = ("3 files, 1 MiB (digest feedfacefeedface)", "3 files, 1 MiB (digest hidden-be754887)");
+    let more = "4 files, 1 MiB (digest hidden-be754887)";
+    assert_eq!((refused(own, own), refused(pack, pack)), (None, None));
+    assert!(refused(pack, own).unwrap().contains("compare packs of both"));
+    assert!(refused(own, more).unwrap().contains("held 3 files, 1 MiB (digest feedfacefeedface) before"));
 }

@@ -14,6 +14,7 @@ fn estimate(candidate: &str, n: usize, (min, point, max): (f64, f64, f64)) -> Ph
         metric: "durable".to_owned(),
         unit: Unit::Seconds,
         estimate: Estimate { point, low: None, high: None, n },
+        set_aside: 0,
         min,
         max,
     }
