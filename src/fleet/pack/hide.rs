@@ -92,7 +92,7 @@ pub(super) fn learn(value: &Value, names: &mut Names) {
                         }
                         names.know_homes(text);
                         // Cautions quote it, and it looks like the name of a device.
-                        if let Some((_, digest)) = held(text).filter(|_| key.starts_with(DATASET_FACT)) {
+                        if let Some((_, digest)) = held(text) {
                             names.know(digest, Kind::Content);
                         }
                         if COMMANDS.contains(&key.as_str()) {
@@ -123,7 +123,7 @@ pub(super) fn hide(key: &str, value: &mut Value, names: &mut Names) {
         // What each dataset held: as the facts say it.
         Value::Object(map) if key == HELD => {
             for (dataset, mut value) in std::mem::take(map) {
-                hide(&format!("{}{dataset}", crate::journal::DATASET_FACT), &mut value, names);
+                hide(&format!("{DATASET_FACT}{dataset}"), &mut value, names);
                 map.insert(names.without_known(&dataset), value);
             }
         }

@@ -474,7 +474,7 @@ fn a_digest_that_a_pack_hides_is_no_other_content() {
     let holding = |held: &str| {
         let (plan, mut run) = Made::new(8, &[("a", [1.0, 1.0])]).build();
         for trial in &mut run.trials {
-            trial.facts.insert("dataset.home".to_owned(), held.to_owned());
+            trial.learnt.held.insert("home".to_owned(), held.to_owned());
         }
         (plan, run)
     };
