@@ -6,7 +6,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -15,6 +15,9 @@ use fsverdict::device::trace::{Flags, Reader, TraceWriter, Traced};
 use fsverdict::device::{Action, Device, Model, built_in};
 use fsverdict::fleet::{Fleet, On, open_pack};
 use fsverdict::journal::Run;
+use fsverdict::kernel::{
+    Attendant, Cache, KernelProof, KernelTrial, Lack, Progress, Subject, export, import,
+};
 use fsverdict::lab::is_kernel_package;
 use fsverdict::plan::{Overrides, Plan, digest, presets, read_with};
 use fsverdict::report::{Format, Report, plan_in_page, write};
@@ -201,6 +204,13 @@ targets! {
     kernel_package: vec![package()], |bytes: &[u8]| {
         let _ = in_file(bytes, is_kernel_package);
     };
+    exported_kernel: vec![exported()], |bytes: &[u8]| {
+        let cache = tempfile::tempdir_in("/dev/shm").unwrap();
+        let taken = in_file(&compressed(bytes), |path| import(&Cache::at(cache.path()), path, &mut Tryer));
+        // What is whole passes here without being tried; of all else nothing stays.
+        let left = std::fs::read_dir(cache.path()).unwrap().count();
+        assert_eq!(left, usize::from(taken.is_ok()));
+    };
 }
 
 const SITES: &str = r#"
@@ -236,6 +246,42 @@ fn archive() -> Vec<u8> {
         archive.append_data(&mut header, Path::new("run").join(name), content.as_slice()).unwrap();
     }
     archive.into_inner().unwrap()
+}
+
+/// A kernel as `kernel export` writes it, before it is compressed.
+fn exported() -> Vec<u8> {
+    const FACTS: &str = r#"{"release":"6.12.1","digest":"00000000000000aa","source":"/s","patches":[],"refused":[],"compiler":"gcc","built":"2026-01-01T00:00:00Z"}"#;
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("6.12.1-00000000000000aa");
+    std::fs::create_dir(&folder).unwrap();
+    for (name, text) in [("facts.json", FACTS), ("config", "CONFIG_A=y\n"), ("linux", "#!/bin/sh\n")] {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    let file = place.path().join("kernel.tar.gz");
+    export(&Cache::at(place.path()), "6.12", &file).unwrap();
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(std::fs::File::open(file).unwrap()).read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+/// Lets every kernel pass: what is tried here is the reading.
+struct Tryer;
+
+impl Attendant for Tryer {
+    fn hear(&mut self, _: &Progress) {}
+
+    fn lacks(&mut self, _: &str, _: &[Lack]) {}
+
+    fn try_out(&mut self, _: Subject<'_>) -> (KernelTrial, String) {
+        let proof = KernelProof {
+            at: jiff::Timestamp::UNIX_EPOCH,
+            filesystems: Vec::new(),
+            encryptions: Vec::new(),
+            without_tools: Vec::new(),
+            trace: String::new(),
+        };
+        (KernelTrial::Passed(proof), String::new())
+    }
 }
 
 fn compressed(bytes: &[u8]) -> Vec<u8> {

@@ -5,14 +5,15 @@ use std::io::Write;
 use clap::Args;
 use comfy_table::{Table, TableStyle};
 
-use crate::kernel::{Cache, in_the_way};
-use crate::lab::every;
+use crate::kernel::{Cache, KernelEntry, in_the_way};
+use crate::lab::{by_default, every};
 use crate::plan::{Candidate, Overrides, Plan};
 use crate::reason::{Hinted, Reason};
 use crate::study::{Permission, Prospect};
 
 use super::consent::Origin;
 use super::dry_run::{look_ahead, may_begin};
+use super::kernel::in_short;
 use super::vocabulary::{Among, plan_and_origin, preset_names, read_plan};
 use super::{CliError, Exit};
 
@@ -40,7 +41,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
             }
         }
     }
-    writeln!(out, "{}\n", simulated_time())?;
+    writeln!(out, "{}\n", simulated_time(&plan))?;
     let permission = Permission { erase: None, ask: &|_| None };
     let mut untried = Vec::new();
     let mut prospects: Vec<(&'static str, Prospect)> = Vec::new();
@@ -78,12 +79,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     })
 }
 
-/// Whether trials on modelled devices can be done here: every kernel in the cache can.
-fn simulated_time() -> String {
+/// Whether trials on modelled devices can be done here: every kernel in the cache can; and which is taken where the plan names
+/// none.
+fn simulated_time(plan: &Plan) -> String {
     let kernels = Cache::of_user().list();
-    let names: Vec<&str> = kernels.iter().rev().map(|kernel| kernel.name.as_str()).collect();
+    let told = |kernel: &KernelEntry| format!("{} ({})", kernel.name, in_short(kernel));
+    let names: Vec<String> = kernels.iter().rev().map(told).collect();
     let (answer, text) = match (names.is_empty(), in_the_way()) {
-        (false, _) => ("yes", Reason::plain(format!("kernel {}", names.join(", ")))),
+        (false, _) => ("yes", Reason::plain(format!("kernel {}{}", names.join(", "), taken(plan)))),
         (true, None) => {
             ("no ", Reason::new("no kernel for it yet", "fsverdict kernel build: some minutes, once"))
         }
@@ -91,6 +94,15 @@ fn simulated_time() -> String {
     };
     let text = text.to_string().replace('\n', &format!("\n{:7}", ""));
     format!("Simulated time, on modelled devices (lab uml):\n  {answer}  {text}")
+}
+
+/// The kernel of the candidates that name none, and why it.
+fn taken(plan: &Plan) -> String {
+    let nameless = plan.candidates.iter().any(|candidate| plan.kernel_of(candidate).is_none());
+    let found = nameless.then(|| by_default(plan)).flatten();
+    found.map_or(String::new(), |found| {
+        format!("\ntaken where none is named: {}, {}", found.entry.name, found.why)
+    })
 }
 
 /// Every candidate in every lab that can be used; and what keeps them from it, by the numbers in the table.

@@ -1,4 +1,4 @@
-//! `fsverdict kernel`: build, list and remove laboratory kernels.
+//! `fsverdict kernel`: build, list, remove, hand on and take over laboratory kernels.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -8,9 +8,30 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::host::root::names_in;
 use crate::host::talk::say;
-use crate::kernel::{Cache, Progress, Recipe, build};
+use crate::kernel::{
+    Attendant, Cache, KernelEntry, KernelTrial, Lack, Progress, Recipe, Subject, build, export, import,
+};
+use crate::lab::{by_default, try_kernel};
+use crate::plan::{Overrides, Plan, read_with};
 
+use super::vocabulary::{read_plan, with_vocabulary};
 use super::{CliError, Exit};
+
+/// What a kernel is tried with: little work, on a disk whose requests take their time one by one.
+const TRIAL: &str = r#"
+title    = "A kernel's trial"
+lab      = "uml"
+clock    = "simulated"
+device   = { model = "usb-disk-5400", size = "1GB" }
+protocol = { blocks = 1, seed = 7 }
+phase    = [
+    { name = "write", operation = "tree.write", dataset = "tree" },
+    { name = "read", operation = "tree.read", dataset = "tree", cold = true },
+    { name = "remove", operation = "tree.remove", dataset = "tree" },
+]
+dataset.tree = { profile = "mixed", files = 40, directories = 4, size = "512KiB" }
+matrix.filesystem = ["ext4"]
+"#;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -21,6 +42,9 @@ pub(super) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Build a kernel for simulated time, with every filesystem, into the cache
+    ///
+    /// It is tried before it gets there: it boots, makes, mounts and checks each filesystem that it has, and gives the same
+    /// trace twice.
     Build {
         /// A tarball or a tree of kernel sources [default: the newest /usr/src/linux-source-*]
         source: Option<PathBuf>,
@@ -30,85 +54,195 @@ enum Action {
         /// Compilers at work at once [default: one for each processor]
         #[arg(long, short, value_name = "N")]
         jobs: Option<usize>,
+        /// Take it without trying it; a plan that names none takes it only where none that was tried will do
+        #[arg(long)]
+        untried: bool,
     },
-    /// List the kernels in the cache
+    /// List the kernels in the cache, and say which a plan takes that names none
     List,
     /// Remove a kernel from the cache
     Remove {
         /// As `list` prints it: a name or a digest, or the beginning of a release
         name: String,
     },
+    /// Write a kernel of the cache into a file, to be carried to another machine
+    Export {
+        /// As `list` prints it: a name, or the beginning of a release
+        name: String,
+        /// A new file; its name best ends in .tar.gz
+        file: PathBuf,
+    },
+    /// Take a kernel into the cache that `export` wrote, once it was tried
+    Import { file: PathBuf },
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let cache = Cache::of_user();
     let mut out = anstream::stdout().lock();
     match &arguments.action {
-        Action::Build { source, patch, jobs } => {
+        Action::Build { source, patch, jobs, untried } => {
             let processors = std::thread::available_parallelism().map_or(1, usize::from);
-            let recipe =
-                Recipe { source: source.clone(), patches: patch.clone(), jobs: jobs.unwrap_or(processors) };
-            let bar = Bar::new();
-            let built =
-                build(&recipe, &cache, &mut |progress| bar.show(progress)).map_err(CliError::failed)?;
-            bar.0.finish_and_clear();
-            for option in built.absent.iter().chain(&built.entry.facts.refused) {
-                say(&format!("these sources have no {option}"));
+            let recipe = Recipe {
+                source: source.clone(),
+                patches: patch.clone(),
+                jobs: jobs.unwrap_or(processors),
+                untried: *untried,
+            };
+            let mut keeper = Keeper::new()?;
+            let built = build(&recipe, &cache, &mut keeper).map_err(CliError::failed)?;
+            keeper.bar.finish_and_clear();
+            for option in &built.entry.facts.refused {
+                say(&format!("{option} did not take"));
             }
             if built.found {
                 say("it was built before");
             }
+            say(&in_full(&built.entry));
             writeln!(out, "{}", built.entry.kernel.display())?;
         }
         Action::List => {
             for entry in cache.list() {
-                writeln!(out, "{}  {}", entry.name, entry.kernel.display())?;
+                writeln!(out, "{}  {}  {}", entry.name, entry.kernel.display(), in_short(&entry))?;
             }
-            for (digest, folder) in cache.unfinished() {
+            let everything = read_plan("quick", &Overrides::default())?;
+            if let Some(found) = by_default(&everything) {
                 say(&format!(
-                    "unfinished: {}; the same `fsverdict kernel build` carries on, `fsverdict kernel remove {digest}` removes it",
-                    folder.display()
+                    "a plan that names none takes the newest that was tried and carries its filesystems, layers and clock: for one that they all fit, {}",
+                    found.entry.name
                 ));
             }
-            for (digest, folder) in cache.unpacked() {
-                let of = ["lib", "usr/lib"].map(|name| names_in(&folder.join(name).join("modules")));
-                let of = of.concat().join(", ");
-                say(&format!(
-                    "unpacked for virtual machines: {of} in {}; `fsverdict kernel remove {digest}` removes it until it is named again",
-                    folder.display()
-                ));
-            }
+            say_unfinished(&cache);
         }
         Action::Remove { name } => {
             let removed = cache.remove(name).map_err(CliError::failed)?;
             writeln!(out, "removed {}", removed.display())?;
         }
+        Action::Export { name, file } => {
+            let entry = export(&cache, name, file).map_err(CliError::failed)?;
+            say(&format!("{}; `fsverdict kernel import FILE` takes it over elsewhere", entry.name));
+            writeln!(out, "{}", file.display())?;
+        }
+        Action::Import { file } => {
+            let mut keeper = Keeper::new()?;
+            let entry = import(&cache, file, &mut keeper).map_err(CliError::failed)?;
+            keeper.bar.finish_and_clear();
+            say(&in_full(&entry));
+            writeln!(out, "{}", entry.kernel.display())?;
+        }
     }
     Ok(Exit::Done)
 }
 
-/// A line that moves on a terminal, and a few that stay elsewhere.
-struct Bar(ProgressBar, std::cell::Cell<Option<&'static str>>);
+fn say_unfinished(cache: &Cache) {
+    for (digest, folder) in cache.unfinished() {
+        say(&format!(
+            "unfinished: {}; the same `fsverdict kernel build` carries on, `fsverdict kernel remove {digest}` removes it",
+            folder.display()
+        ));
+    }
+    for (digest, folder) in cache.unpacked() {
+        let of = ["lib", "usr/lib"].map(|name| names_in(&folder.join(name).join("modules")));
+        let of = of.concat().join(", ");
+        say(&format!(
+            "unpacked for virtual machines: {of} in {}; `fsverdict kernel remove {digest}` removes it until it is named again",
+            folder.display()
+        ));
+    }
+}
 
-impl Bar {
-    fn new() -> Self {
+/// Whether a kernel was tried, and whether it is this machine's own.
+pub(super) fn in_short(entry: &KernelEntry) -> String {
+    let trial = match &entry.facts.trial {
+        None => "not tried",
+        Some(KernelTrial::Passed(_)) => "tried",
+        Some(KernelTrial::Failed(_)) => "failed its trial",
+    };
+    let from = if entry.facts.imported.is_some() { ", imported" } else { "" };
+    format!("{trial}{from}")
+}
+
+/// The same with what it was tried with.
+fn in_full(entry: &KernelEntry) -> String {
+    match &entry.facts.trial {
+        Some(KernelTrial::Passed(proof)) => {
+            let all: Vec<&str> =
+                proof.filesystems.iter().chain(&proof.encryptions).map(String::as_str).collect();
+            let rest = match proof.without_tools.as_slice() {
+                [] => String::new(),
+                names => format!("; for want of their tools not tried: {}", names.join(", ")),
+            };
+            format!("{} was tried with {}{rest}", entry.name, all.join(", "))
+        }
+        Some(KernelTrial::Failed(failure)) => {
+            format!("{} failed its trial: {}: {}", entry.name, failure.what, failure.reason)
+        }
+        None => format!("{} was not tried", entry.name),
+    }
+}
+
+/// Tells how far a kernel is, and tries it.
+struct Keeper {
+    plan: Plan,
+    bar: ProgressBar,
+    /// The step that was last said where there is no terminal.
+    said: Option<&'static str>,
+}
+
+impl Keeper {
+    fn new() -> Result<Self, CliError> {
+        let plan = with_vocabulary(|vocabulary| {
+            read_with(TRIAL, "a kernel's trial", &Overrides::default(), vocabulary)
+        });
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed}  {msg}") {
             bar.set_style(style);
         }
-        Bar(bar, std::cell::Cell::new(None))
+        Ok(Keeper { plan: plan.map_err(CliError::failed)?, bar, said: None })
     }
+}
 
-    fn show(&self, progress: &Progress) {
-        if self.0.is_hidden() {
-            if self.1.replace(Some(progress.step)) != Some(progress.step) {
-                say(&format!("{} {}", progress.step, progress.file));
+impl Attendant for Keeper {
+    /// A line that moves on a terminal, and a few that stay elsewhere.
+    fn hear(&mut self, progress: &Progress) {
+        let Progress { step, compiled, file } = progress;
+        if self.bar.is_hidden() {
+            if self.said.replace(step) != Some(*step) {
+                say(&format!("{step} {file}"));
             }
             return;
         }
-        let Progress { step, compiled, file } = progress;
         let count = if *compiled > 0 { format!(", {compiled} files") } else { String::new() };
-        self.0.set_message(format!("{step}{count}  {file}"));
-        self.0.tick();
+        self.bar.set_message(format!("{step}{count}  {file}"));
+        self.bar.tick();
+    }
+
+    fn lacks(&mut self, release: &str, lacking: &[Lack]) {
+        let (mut filesystems, mut others) = (Vec::new(), Vec::new());
+        for Lack { symbol, note } in lacking {
+            let note = if note.is_empty() { String::new() } else { format!(" ({note})") };
+            let serves = |one: &&&crate::filesystem::Filesystem| {
+                one.drivers.iter().any(|driver| driver.config == *symbol)
+            };
+            match crate::filesystem::registry().iter().find(serves) {
+                Some(filesystem) => filesystems.push(format!("{}{note}", filesystem.name)),
+                None => others.push((*symbol).to_owned()),
+            }
+        }
+        let say_of = |what: &str, all: &[String]| {
+            if !all.is_empty() {
+                self.bar.suspend(|| {
+                    say(&format!("the sources of Linux {release} have no {what}{}", all.join(", ")));
+                });
+            }
+        };
+        say_of("", &filesystems);
+        say_of("option ", &others);
+    }
+
+    fn try_out(&mut self, subject: Subject<'_>) -> (KernelTrial, String) {
+        let plan = self.plan.clone();
+        try_kernel(&plan, subject, &mut |what| {
+            self.hear(&Progress { step: "trying", file: what.to_owned(), compiled: 0 });
+        })
     }
 }

@@ -11,13 +11,17 @@ use crate::host::beneath::Beneath;
 use crate::host::cell::{Cell, possible_walls};
 use crate::host::program::{Program, succeeded};
 
-use super::cache::{Cache, KernelEntry, KernelFacts, UNFINISHED};
+use super::attendant::{Attendant, passed, tried};
+use super::cache::{Cache, KernelEntry, KernelFacts, LARGEST_CONFIG, LARGEST_KERNEL, UNFINISHED};
 use super::compile::{Make, Progress, check_programs};
 use super::error::{KernelBuildError, file};
 use super::fragment::{self, FRAGMENT};
+use super::lacks::lacking;
+use super::outcome::{KernelTrial, Subject};
 use super::patch::{Patch, patches};
 use super::scratch::Scratch;
 use super::source::{Source, release};
+use super::staged::Staged;
 
 /// Given to the compiler after the kernel's own. `-O2` takes nearly twice as long to compile, and what a guest computes
 /// is no part of simulated time.
@@ -31,6 +35,8 @@ pub struct Recipe {
     pub patches: Vec<PathBuf>,
     /// Compilers at work at once.
     pub jobs: usize,
+    /// Taken without being tried.
+    pub untried: bool,
 }
 
 /// A kernel that is in the cache now.
@@ -38,8 +44,6 @@ pub struct Recipe {
 pub struct Built {
     pub entry: KernelEntry,
     pub found: bool,
-    /// Options that not every tree has, and this one has not.
-    pub absent: Vec<String>,
 }
 
 /// What keeps a kernel from being built of the distribution's sources.
@@ -48,26 +52,41 @@ pub fn in_the_way() -> Option<KernelBuildError> {
     Source::find(None).err().or_else(|| check_programs().err())
 }
 
-/// Builds a kernel into the cache, unless it is there.
+/// What to do about a kernel that failed.
+const AGAIN: &str = "what was compiled is kept, and the same command tries it again; `--untried` takes it all the same, for plans that name it";
+const THERE: &str = "it stays in the cache, and only a plan that names it takes it";
+
+/// Builds a kernel into the cache, unless it is there; it is tried before it gets there, or if it never was.
+///
+/// # Errors
+/// When it cannot be built, or fails its trial.
 pub fn build(
     recipe: &Recipe,
     cache: &Cache,
-    heard: &mut dyn FnMut(&Progress),
+    attendant: &mut dyn Attendant,
 ) -> Result<Built, KernelBuildError> {
     let source = Source::find(recipe.source.as_deref())?;
     check_programs()?;
     let patches = patches(&recipe.patches)?;
     let compiler = compiler()?;
-    let digest = digest(&source, &patches, &compiler)?;
-    if let Some(entry) = cache.list().into_iter().find(|entry| entry.facts.digest == digest) {
-        return Ok(Built { entry, found: true, absent: Vec::new() });
+    let base = digest(&source, &patches, &compiler)?;
+    // What another machine's is made of is what that one says.
+    let is_it = |entry: &KernelEntry| {
+        entry.facts.imported.is_none()
+            && entry.facts.digest == digest_of(&base, &patches, &entry.facts.release)
+    };
+    if let Some(mut entry) = cache.list().into_iter().find(is_it) {
+        if !recipe.untried {
+            try_found(cache, &mut entry, attendant)?;
+        }
+        return Ok(Built { entry, found: true });
     }
-    let scratch = Scratch::hold(cache.own.join(format!("{UNFINISHED}{digest}")))?;
+    let scratch = Scratch::hold(cache.own.join(format!("{UNFINISHED}{:016x}", base.digest())))?;
     scratch.check_room()?;
 
     // Whatever runs ends when this process does, and writes nowhere else.
     let cell = scratch.cell(possible_walls(), source.path());
-    let release = match prepare(&source, &patches, &scratch, (&cell, !recipe.patches.is_empty()), heard) {
+    let release = match prepare(&source, &patches, &scratch, (&cell, !recipe.patches.is_empty()), attendant) {
         // Mended, sources and patches have another digest: nobody would carry on here.
         Err(error @ (KernelBuildError::Patch { .. } | KernelBuildError::NotSources { .. })) => {
             scratch.remove()?;
@@ -75,24 +94,56 @@ pub fn build(
         }
         other => other?,
     };
-    let mut work = Work { scratch, cell, compiled: 0, heard };
-    let refused = work.configure(&release)?;
+    let lacking = lacking(&scratch.tree()).map_err(file("look through the sources in", &scratch.tree()))?;
+    attendant.lacks(&release, &lacking);
+    let mut work = Work { scratch, cell, compiled: 0, attendant };
+    let mut refused = work.configure(&release)?;
+    refused.retain(|symbol| lacking.iter().all(|lack| lack.symbol != symbol));
     work.compile(recipe.jobs.max(1))?;
+    let digest = digest_of(&base, &patches, &release);
     let applied =
         patches.into_iter().filter(|patch| patch.is_for(&release)).map(|patch| patch.name).collect();
-    let facts = KernelFacts {
+    let mut facts = KernelFacts {
         release,
         digest,
         source: source.path().to_owned(),
         patches: applied,
-        refused: refused.wanted,
+        refused,
         compiler,
         built: jiff::Timestamp::now(),
+        trial: None,
+        imported: None,
     };
-    let (kernel, config) = work.result()?;
-    let entry = cache.put(kernel, &config, &facts)?;
+    let (mut kernel, config) = work.result()?;
+    let staged = Staged::begin(cache, &facts.name())?;
+    staged.put_kernel(&mut kernel)?;
+    staged.put_config(&config)?;
+    if !recipe.untried {
+        let subject = Subject { kernel: &staged.kernel(), release: &facts.release, config: &config };
+        let log = work.scratch.trial_log();
+        let trial = tried(&log, subject, work.attendant)?;
+        facts.trial = Some(passed(trial, &facts.name(), &log, AGAIN)?);
+    }
+    let entry = staged.keep(cache, &facts)?;
     work.scratch.remove()?;
-    Ok(Built { entry, found: false, absent: refused.optional })
+    Ok(Built { entry, found: false })
+}
+
+/// Tries a kernel that came into the cache without, or that failed there: what it is tried with may be better now.
+fn try_found(
+    cache: &Cache,
+    entry: &mut KernelEntry,
+    attendant: &mut dyn Attendant,
+) -> Result<(), KernelBuildError> {
+    if matches!(entry.facts.trial, Some(KernelTrial::Passed(_))) {
+        return Ok(());
+    }
+    let config = entry.config().map_err(file("read the configuration beside", &entry.kernel))?;
+    let subject = Subject { kernel: &entry.kernel, release: &entry.facts.release, config: &config };
+    let log = cache.log_of(&entry.name);
+    let trial = tried(&log, subject, attendant)?;
+    cache.record(entry, trial.clone());
+    passed(trial, &entry.name, &log, THERE).map(drop)
 }
 
 fn prepare(
@@ -100,7 +151,7 @@ fn prepare(
     patches: &[Patch],
     scratch: &Scratch,
     (cell, whole): (&Cell, bool),
-    heard: &mut dyn FnMut(&Progress),
+    attendant: &mut dyn Attendant,
 ) -> Result<String, KernelBuildError> {
     let tree = scratch.tree();
     let lacks = || KernelBuildError::NotSources {
@@ -108,7 +159,7 @@ fn prepare(
         reason: "its Makefile names no version".to_owned(),
     };
     if !scratch.is_prepared() {
-        heard(&Progress {
+        attendant.hear(&Progress {
             step: "unpacking",
             file: source.path().display().to_string(),
             ..Progress::default()
@@ -117,7 +168,7 @@ fn prepare(
         source.unpack(scratch, whole, cell)?;
         let release = release(&tree).ok_or_else(lacks)?;
         for patch in patches.iter().filter(|patch| patch.is_for(&release)) {
-            heard(&Progress { step: "patching", file: patch.name.clone(), ..Progress::default() });
+            attendant.hear(&Progress { step: "patching", file: patch.name.clone(), ..Progress::default() });
             patch.apply(scratch, &release, cell)?;
         }
         scratch.mark_prepared()?;
@@ -125,19 +176,16 @@ fn prepare(
     release(&tree).ok_or_else(lacks)
 }
 
-/// The most bytes that a configuration may have, and a kernel: one with all that debuggers want has some 500 MiB.
-const LARGEST_CONFIG: u64 = 4 << 20;
-const LARGEST_KERNEL: u64 = 1 << 30;
-
 struct Work<'a> {
     scratch: Scratch,
     cell: Cell,
     compiled: u64,
-    heard: &'a mut dyn FnMut(&Progress),
+    attendant: &'a mut dyn Attendant,
 }
 
 impl Work<'_> {
-    fn configure(&mut self, release: &str) -> Result<fragment::Refused, KernelBuildError> {
+    /// The options that did not take.
+    fn configure(&mut self, release: &str) -> Result<Vec<String>, KernelBuildError> {
         // A tree somebody built in must be cleaned before it can be built elsewhere.
         if self.scratch.tree().join(".config").symlink_metadata().is_ok() {
             self.make("cleaning the sources", &["mrproper".to_owned()])?;
@@ -146,7 +194,7 @@ impl Work<'_> {
         self.make("configuring", &[self.output(), all, "allnoconfig".to_owned()])?;
         let refused = fragment::refused(&String::from_utf8_lossy(&self.config()?));
         if refused.essential.is_empty() {
-            return Ok(refused);
+            return Ok(refused.wanted.into_iter().chain(refused.optional).collect());
         }
         let options = refused.essential.join(", ");
         Err(KernelBuildError::Options { release: release.to_owned(), options })
@@ -184,7 +232,7 @@ impl Work<'_> {
         let mut arguments = vec!["ARCH=um".to_owned(), COMPILER_FLAGS.to_owned()];
         arguments.extend(target.iter().cloned());
         Make { step, arguments: &arguments, cell: &self.cell, scratch: &self.scratch }
-            .run(&mut self.compiled, self.heard)
+            .run(&mut self.compiled, &mut |progress| self.attendant.hear(progress))
     }
 }
 
@@ -193,14 +241,41 @@ fn compiler() -> Result<String, KernelBuildError> {
     Ok(record.stdout.lines().next().unwrap_or_default().to_owned())
 }
 
-fn digest(source: &Source, patches: &[Patch], compiler: &str) -> Result<String, KernelBuildError> {
+/// Of all that goes in but for what goes into some releases alone: which one this is, is known once it is unpacked.
+fn digest(source: &Source, patches: &[Patch], compiler: &str) -> Result<Xxh3Default, KernelBuildError> {
     let mut digest = Xxh3Default::new();
     source.digest(&mut digest)?;
-    for patch in patches {
+    for patch in patches.iter().filter(|patch| !patch.later) {
         digest.update(&patch.text);
     }
     digest.update(FRAGMENT.as_bytes());
     digest.update(COMPILER_FLAGS.as_bytes());
     digest.update(compiler.as_bytes());
-    Ok(format!("{:016x}", digest.digest()))
+    Ok(digest)
+}
+
+/// The digest of a kernel of this release, whose base is this one.
+fn digest_of(base: &Xxh3Default, patches: &[Patch], release: &str) -> String {
+    let mut digest = base.clone();
+    for patch in patches.iter().filter(|patch| patch.later && patch.is_for(release)) {
+        digest.update(&patch.text);
+    }
+    format!("{:016x}", digest.digest())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Xxh3Default, digest_of};
+    use crate::kernel::patch::patches;
+
+    /// Else everybody's kernel would be built anew for the sake of one that they do not have.
+    #[test]
+    fn a_patch_for_later_releases_leaves_the_names_of_earlier_kernels_alone() {
+        let patches = patches(&[]).unwrap();
+        let mut base = Xxh3Default::new();
+        base.update(b"sources");
+        let before = format!("{:016x}", base.digest());
+        assert_eq!(digest_of(&base, &patches, "6.12.117"), before);
+        assert_ne!(digest_of(&base, &patches, "7.2.13"), before);
+    }
 }

@@ -3,13 +3,12 @@
 //!
 //! Root's are for everybody on the machine: a guest that root starts runs as nobody, who may not look into root's home.
 
-use std::fs::{File, Permissions};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::error::{KernelBuildError, file};
+use super::outcome::KernelTrial;
 use super::scratch::lock;
 use crate::host::beneath::{read_regular, remove_tree};
 use crate::host::root::names_in;
@@ -18,9 +17,13 @@ use crate::host::root::names_in;
 const SHARED: &str = "/var/cache/fsverdict/kernels";
 pub(super) const KERNEL: &str = "linux";
 pub(super) const CONFIG: &str = "config";
-const FACTS: &str = "facts.json";
-/// Bytes.
-const LARGEST_FACTS: u64 = 1 << 20;
+pub(super) const FACTS: &str = "facts.json";
+/// The most bytes that facts may have, a configuration, and a kernel: one with all that debuggers want has some 500 MiB.
+pub(super) const LARGEST_FACTS: u64 = 1 << 20;
+pub(super) const LARGEST_CONFIG: u64 = 4 << 20;
+pub(super) const LARGEST_KERNEL: u64 = 1 << 30;
+/// What the name of a kernel begins with that is not in the cache yet.
+pub(super) const NEW: &str = ".new-";
 /// What the name of an unfinished build begins with.
 pub(super) const UNFINISHED: &str = ".building-";
 /// … and of a package or tree that is unpacked for virtual machines.
@@ -41,6 +44,12 @@ pub struct KernelFacts {
     /// The compiler's first line on its version.
     pub compiler: String,
     pub built: jiff::Timestamp,
+    /// How it did when it was tried; none of one that was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<KernelTrial>,
+    /// When it was taken over from another machine, if it was: what else is said here is what that one says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<jiff::Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -87,9 +96,9 @@ impl Cache {
             .into_iter()
             .filter_map(|folder| std::fs::read_dir(folder).ok())
             .flatten()
-            .filter_map(|entry| read(&entry.ok()?.path()))
+            .filter_map(|entry| KernelEntry::read(&entry.ok()?.path()))
             .collect();
-        entries.sort_by_key(|entry| (numbers(&entry.facts.release), entry.facts.built));
+        entries.sort_by_key(|entry| (entry.numbers(), entry.facts.built));
         entries
     }
 
@@ -111,10 +120,6 @@ impl Cache {
             };
             KernelBuildError::Unknown { name: name.to_owned(), hint }
         })
-    }
-
-    pub fn newest(&self) -> Option<KernelEntry> {
-        self.list().pop()
     }
 
     /// What interrupted builds left, to be carried on with: the digest of what goes in, and the folder.
@@ -151,48 +156,79 @@ impl Cache {
             folder
         } else if let Some(folder) = of_this(self.unpacked()) {
             folder
+        } else if let Some(log) = self.log_of_nothing(name) {
+            std::fs::remove_file(&log).map_err(file("remove", &log))?;
+            return Ok(log);
         } else {
             let kernel = self.find(name)?.kernel;
             kernel.parent().unwrap_or(&self.own).to_owned()
         };
         remove_tree(&folder).map_err(file("remove", &folder))?;
+        let mut log = folder.clone().into_os_string();
+        log.push(".log");
+        let _ = std::fs::remove_file(log);
         Ok(folder)
     }
 
-    /// Puts a finished kernel, its configuration and facts into the cache: all of it or nothing.
-    pub(super) fn put(
-        &self,
-        mut kernel: File,
-        config: &[u8],
-        facts: &KernelFacts,
-    ) -> Result<KernelEntry, KernelBuildError> {
-        let name = format!("{}-{}", facts.release, facts.digest);
-        let (folder, new) = (self.own.join(&name), self.own.join(format!(".new-{name}")));
-        let _ = remove_tree(&new);
-        std::fs::create_dir_all(&new).map_err(file("make", &new))?;
-        let mut write = || -> std::io::Result<()> {
-            let mut copy = File::create_new(new.join(KERNEL))?;
-            std::io::copy(&mut kernel, &mut copy)?;
-            copy.set_permissions(Permissions::from_mode(0o755))?;
-            std::fs::write(new.join(CONFIG), config)?;
-            let text = serde_json::to_string_pretty(facts)?;
-            std::fs::write(new.join(FACTS), text + "\n")
-        };
-        if let Err(error) = write() {
-            let _ = remove_tree(&new);
-            return Err(file("put a kernel into", &new)(error));
+    /// The record of the trial of a kernel that did not get here.
+    fn log_of_nothing(&self, name: &str) -> Option<PathBuf> {
+        let there = names_in(&self.own).contains(&format!("{name}.log"));
+        (there && self.list().iter().all(|entry| entry.name != name)).then(|| self.log_of(name))
+    }
+
+    /// Where the record of a trial that failed lies: of a kernel that is, or would be, called so.
+    pub(super) fn log_of(&self, name: &str) -> PathBuf {
+        self.own.join(format!("{name}.log"))
+    }
+
+    /// Writes into a kernel's facts how its trial went. Who may not change it has to know it without.
+    pub(super) fn record(&self, entry: &mut KernelEntry, trial: KernelTrial) {
+        entry.facts.trial = Some(trial);
+        let folder = entry.kernel.parent().unwrap_or(&self.own);
+        let new = folder.join(format!("{FACTS}.new"));
+        let written = entry.facts.write(&new).is_ok() && std::fs::rename(&new, folder.join(FACTS)).is_ok();
+        if !written {
+            let _ = std::fs::remove_file(&new);
         }
-        let _ = remove_tree(&folder);
-        std::fs::rename(&new, &folder).map_err(file("rename", &new))?;
-        read(&folder).ok_or_else(|| KernelBuildError::Unknown { name, hint: "build it again".to_owned() })
     }
 }
 
-fn read(folder: &Path) -> Option<KernelEntry> {
-    let name = folder.file_name()?.to_str().filter(|name| !name.starts_with('.'))?.to_owned();
-    let facts = serde_json::from_slice(&read_regular(&folder.join(FACTS), LARGEST_FACTS).ok()?).ok()?;
-    let kernel = folder.join(KERNEL);
-    kernel.is_file().then_some(KernelEntry { name, kernel, facts })
+impl KernelFacts {
+    /// `RELEASE-DIGEST`.
+    pub(super) fn name(&self) -> String {
+        format!("{}-{}", self.release, self.digest)
+    }
+
+    pub(super) fn write(&self, path: &Path) -> Result<(), KernelBuildError> {
+        let write = || -> std::io::Result<()> {
+            let text = serde_json::to_string_pretty(self)?;
+            std::fs::write(path, text + "\n")
+        };
+        write().map_err(file("write", path))
+    }
+}
+
+impl KernelEntry {
+    pub(super) fn read(folder: &Path) -> Option<Self> {
+        let name = folder.file_name()?.to_str().filter(|name| !name.starts_with('.'))?.to_owned();
+        let facts = serde_json::from_slice(&read_regular(&folder.join(FACTS), LARGEST_FACTS).ok()?).ok()?;
+        let kernel = folder.join(KERNEL);
+        kernel.is_file().then_some(KernelEntry { name, kernel, facts })
+    }
+
+    /// What it was configured with, as text.
+    ///
+    /// # Errors
+    /// When it is not there, or is no regular file of the size of one.
+    pub fn config(&self) -> std::io::Result<Vec<u8>> {
+        read_regular(&self.kernel.with_file_name(CONFIG), LARGEST_CONFIG)
+    }
+
+    /// The numbers of its release, to compare by.
+    #[must_use]
+    pub fn numbers(&self) -> Vec<u64> {
+        numbers(&self.facts.release)
+    }
 }
 
 /// The numbers of a release, to compare by.
@@ -203,6 +239,7 @@ fn numbers(release: &str) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::{Cache, KernelFacts};
+    use crate::kernel::staged::Staged;
     use crate::reason::Hinted;
 
     fn put(cache: &Cache, release: &str, digest: &str) {
@@ -214,9 +251,12 @@ mod tests {
             refused: Vec::new(),
             compiler: "gcc".to_owned(),
             built: jiff::Timestamp::UNIX_EPOCH,
+            trial: None,
+            imported: None,
         };
-        let file = tempfile::NamedTempFile::new().unwrap();
-        cache.put(file.reopen().unwrap(), b"", &facts).unwrap();
+        let staged = Staged::begin(cache, &facts.name()).unwrap();
+        staged.put_kernel(&mut std::io::empty()).unwrap();
+        staged.keep(cache, &facts).unwrap();
     }
 
     #[test]
@@ -252,9 +292,9 @@ mod tests {
         drop(at_work);
         cache.remove("ee").unwrap();
         assert_eq!((cache.list().len(), cache.unfinished().len()), (3, 0));
-        assert_eq!(cache.newest().unwrap().name, "6.12.117-cc");
+        assert_eq!(cache.list().pop().unwrap().name, "6.12.117-cc");
         cache.remove("6.12.117").unwrap();
-        assert_eq!(cache.newest().unwrap().name, "6.12.9-bb");
+        assert_eq!(cache.list().pop().unwrap().name, "6.12.9-bb");
         let said = cache.remove("6.12.117").unwrap_err().reason().to_string();
         assert!(said.contains("6.1.176-aa, 6.12.9-bb"), "{said}");
     }

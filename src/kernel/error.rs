@@ -29,6 +29,12 @@ pub enum KernelBuildError {
     Options { release: String, options: String },
     #[error("{step} failed; its last lines:\n{lines}")]
     Step { step: &'static str, lines: String, log: PathBuf },
+    #[error("the kernel {failed}")]
+    Trial { failed: String, log: PathBuf, way_on: &'static str },
+    #[error("there is a kernel {name} in the cache already")]
+    There { name: String },
+    #[error("{} is no kernel that `fsverdict kernel export` wrote, or it is damaged: {reason}", path.display())]
+    NotAPackage { path: PathBuf, reason: String },
     #[error("there is no kernel `{name}` in the cache")]
     Unknown { name: String, hint: String },
     #[error(transparent)]
@@ -64,8 +70,11 @@ impl Hinted for KernelBuildError {
             KernelBuildError::Full { .. } => "make room there, or set XDG_CACHE_HOME to a folder on another disk; the same command carries on where this stopped".to_owned(),
             KernelBuildError::Busy => "wait for it, and it is in `fsverdict kernel list`".to_owned(),
             KernelBuildError::Patch { hint, .. } => (*hint).to_owned(),
-            KernelBuildError::Options { .. } => "Linux 6.1 to 6.12 are known to do; `fsverdict kernel build` of such a tree".to_owned(),
+            KernelBuildError::Options { .. } => "Linux 6.1, 6.12 and 7.2 are known to do; `fsverdict kernel build` of such a tree".to_owned(),
             KernelBuildError::Step { log, .. } => format!("the whole log is {}; the same command carries on where this stopped, and `fsverdict kernel list` says how to remove what it left", log.display()),
+            KernelBuildError::Trial { log, way_on, .. } => format!("the whole record is {}; {way_on}", log.display()),
+            KernelBuildError::There { name } => format!("`fsverdict kernel remove {name}` removes it, if the other one is to take its place"),
+            KernelBuildError::NotAPackage { .. } => "have it sent again, or exported again; what is in it was not used".to_owned(),
             KernelBuildError::Unknown { hint, .. } => hint.clone(),
             KernelBuildError::Program(error) => return error.hint(),
             KernelBuildError::File { source, .. } => return advice(source).map(str::to_owned),

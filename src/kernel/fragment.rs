@@ -34,6 +34,18 @@ pub(super) fn plain() -> String {
     options().map(|(name, value, _)| format!("{name}={value}\n")).collect()
 }
 
+/// The options that are to be on, each with what is known of when Linux has it.
+pub(super) fn wanted() -> impl Iterator<Item = (&'static str, &'static str)> {
+    options().filter(|(_, value, _)| *value == "y").map(|(name, ..)| (name, note(name)))
+}
+
+/// What is known of when Linux has an option that not every tree has; empty where nothing is.
+fn note(symbol: &str) -> &'static str {
+    let line = FRAGMENT.lines().find(|line| line.split('=').next() == Some(symbol));
+    let comment = line.and_then(|line| line.split_once(OPTIONAL)).map_or("", |(_, rest)| rest);
+    comment.strip_prefix(": ").unwrap_or("")
+}
+
 fn options() -> impl Iterator<Item = (&'static str, &'static str, bool)> {
     FRAGMENT.lines().filter_map(|line| {
         let (option, comment) = line.split_once('#').unwrap_or((line, ""));
@@ -47,9 +59,13 @@ fn options() -> impl Iterator<Item = (&'static str, &'static str, bool)> {
 pub fn way_out(symbol: &str) -> String {
     match options().find(|(name, value, _)| *name == symbol && *value == "y") {
         Some((.., false)) => format!("`fsverdict kernel build` makes one with {symbol}"),
-        Some((.., true)) => format!(
-            "`fsverdict kernel build SOURCE` makes one with it, of sources that have {symbol} (`--patch` adds what others lack)"
-        ),
+        Some((.., true)) => {
+            let note = note(symbol);
+            let note = if note.is_empty() { String::new() } else { format!(": {note}") };
+            format!(
+                "`fsverdict kernel build SOURCE` makes one with it, of sources that have {symbol}{note} (`--patch` adds what others lack)"
+            )
+        }
         None => format!(
             "build a User-Mode-Linux kernel with {symbol}=y (ARCH=um), and name it: `kernel = \"/path/to/linux\"` beside `lab = \"uml\"` in the plan"
         ),

@@ -1,18 +1,27 @@
 //! Laboratory kernels: User-Mode Linux with simulated time and every filesystem, built from sources of the
 //! distribution's or the user's, and kept in a cache.
 
+mod attendant;
 mod build;
 mod cache;
 mod compile;
 mod error;
 mod fragment;
+mod lacks;
+mod outcome;
+mod package;
 mod patch;
 mod scratch;
 mod source;
+mod staged;
 
+pub use attendant::Attendant;
 pub use build::{Built, Recipe, build, in_the_way};
 pub use cache::{Cache, KernelEntry, KernelFacts};
 pub use compile::Progress;
 pub use error::KernelBuildError;
 pub use fragment::way_out;
+pub use lacks::Lack;
+pub use outcome::{KernelFailure, KernelProof, KernelTrial, Subject};
+pub use package::{export, import};
 pub use source::is_release;

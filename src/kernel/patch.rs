@@ -18,7 +18,7 @@ const LARGEST: u64 = 512 << 20;
 const ALL: Versions = [[0, 0], [u32::MAX, 0]];
 
 /// Our own, by name. Between them they serve every tree from Linux 6.1 on.
-const OWN: [(&str, &str, Versions); 6] = [
+const OWN: [(&str, &str, Versions); 7] = [
     ("0001-um-seed.patch", include_str!("../../kernel/patches/0001-um-seed.patch"), ALL),
     ("0002-um-xstate.patch", include_str!("../../kernel/patches/0002-um-xstate.patch"), [ALL[0], [6, 12]]),
     ("0003-um-yield.patch", include_str!("../../kernel/patches/0003-um-yield.patch"), [ALL[0], [6, 10]]),
@@ -29,24 +29,36 @@ const OWN: [(&str, &str, Versions); 6] = [
     ),
     ("0005-blk-flush-restart.patch", include_str!("../../kernel/patches/0005-blk-flush-restart.patch"), ALL),
     ("0006-um-seed-alone.patch", include_str!("../../kernel/patches/0006-um-seed-alone.patch"), ALL),
+    (
+        "0007-um-zero-page.patch",
+        include_str!("../../kernel/patches/0007-um-zero-page.patch"),
+        [[7, 1], ALL[1]],
+    ),
 ];
+
+/// So many of them, the first, are part of every kernel's digest, applied or not. Who adds one for some releases adds it behind
+/// these, and only those releases' kernels are others then: whoever has one need not build it anew.
+const IN_EVERY_DIGEST: usize = 6;
 
 #[derive(Debug, Clone)]
 pub(super) struct Patch {
     pub(super) name: String,
     pub(super) text: Vec<u8>,
     own: bool,
+    /// Part of the digest of those kernels alone that it is applied to.
+    pub(super) later: bool,
     versions: Versions,
 }
 
 /// Our own patches and the user's, in the order they are applied.
 pub(super) fn patches(users: &[PathBuf]) -> Result<Vec<Patch>, KernelBuildError> {
-    let own = OWN.into_iter().map(|(name, text, versions)| {
-        Ok(Patch { name: name.to_owned(), text: text.into(), own: true, versions })
+    let own = OWN.into_iter().enumerate().map(|(at, (name, text, versions))| {
+        let later = at >= IN_EVERY_DIGEST;
+        Ok(Patch { name: name.to_owned(), text: text.into(), own: true, later, versions })
     });
     let users = users.iter().map(|path| {
         let text = read_regular(path, LARGEST).map_err(file("read the patch", path))?;
-        Ok(Patch { name: path.display().to_string(), text, own: false, versions: ALL })
+        Ok(Patch { name: path.display().to_string(), text, own: false, later: false, versions: ALL })
     });
     own.chain(users).collect()
 }
@@ -84,7 +96,7 @@ impl Patch {
             release: release.to_owned(),
             said: said.trim().lines().take(4).collect::<Vec<_>>().join("; "),
             hint: if self.own {
-                "trees from Linux 6.1 to 6.12 are known to do"
+                "trees of Linux 6.1, 6.12 and 7.2 are known to do"
             } else {
                 "the patch must be made for this release, with paths that `patch -p1` takes"
             },
@@ -109,7 +121,9 @@ mod tests {
 
     #[test]
     fn a_release_that_has_what_a_patch_does_is_not_patched() {
-        for (release, expected) in [("6.1.192", 5), ("6.12.117", 5), ("6.13.0-rc3", 4), ("7.0", 4)] {
+        for (release, expected) in
+            [("6.1.192", 5), ("6.12.117", 5), ("6.13.0-rc3", 4), ("7.0", 4), ("7.2.13", 5)]
+        {
             let own = patches(&[]).unwrap();
             assert_eq!(own.iter().filter(|patch| patch.is_for(release)).count(), expected, "{release}");
         }

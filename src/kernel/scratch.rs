@@ -17,6 +17,7 @@ const OBJECTS: &str = "objects";
 const TEMPORARY: &str = "tmp";
 const LOCK: &str = "lock";
 const LOG: &str = "log";
+const TRIAL_LOG: &str = "trial.log";
 const OPTIONS: &str = "laboratory.config";
 /// A mark left when sources are whole and patched: unpacking is done again if it was cut short.
 const PREPARED: &str = "prepared";
@@ -45,7 +46,7 @@ impl Scratch {
             }
             std::fs::create_dir_all(&path).map_err(file("make", &path))?;
         }
-        for name in [LOG, OPTIONS, PREPARED] {
+        for name in [LOG, TRIAL_LOG, OPTIONS, PREPARED] {
             only_regular(&folder.join(name))?;
         }
         Ok(Scratch { folder, _lock: lock })
@@ -66,6 +67,11 @@ impl Scratch {
 
     pub(super) fn log(&self) -> PathBuf {
         self.folder.join(LOG)
+    }
+
+    /// The record of its kernel's trial, if that failed.
+    pub(super) fn trial_log(&self) -> PathBuf {
+        self.folder.join(TRIAL_LOG)
     }
 
     /// Writes the options a kernel is configured with.

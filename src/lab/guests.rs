@@ -241,6 +241,8 @@ impl Guests {
             fact("lab.memory_of_datasets", datasets.to_string()),
             fact("lab.walls", format!("{:?}", self.walls)),
         ]);
+        let why = self.kernels.each().find_map(|kernel| kernel.why.clone());
+        facts.extend(why.map(|why| fact("lab.kernel_choice", why)));
         if self.side_by_side().is_none() {
             facts.extend(self.placements.first().map(Placement::facts).unwrap_or_default());
         }

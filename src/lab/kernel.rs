@@ -46,6 +46,8 @@ pub(super) struct Kernel {
     pub configuration: BTreeMap<String, String>,
     /// Whether all this is known: of a package that was not unpacked it is not, and the best is hoped for.
     pub seen: bool,
+    /// Why it was taken, where nobody named it.
+    pub why: Option<String>,
 }
 
 /// How a kernel provides something.
@@ -80,7 +82,7 @@ impl Kernel {
             .into_iter()
             .flatten()
             .find(|folder| folder.join("modules.dep").is_file());
-        Ok(Kernel { path: path.to_owned(), way_out, release, modules, configuration, seen: true })
+        Ok(Kernel { path: path.to_owned(), way_out, release, modules, configuration, seen: true, why: None })
     }
 
     /// How this kernel provides what a configuration symbol (`CONFIG_…`) stands for.
@@ -145,6 +147,7 @@ mod tests {
             modules: None,
             configuration,
             seen: true,
+            why: None,
         };
         assert_eq!(kernel.provides("CONFIG_EXT4_FS"), Provision::Builtin);
         assert_eq!(kernel.provides("CONFIG_F2FS_FS"), Provision::Absent);

@@ -13,6 +13,7 @@ use crate::reason::Reason;
 use crate::trial::Modules;
 
 use super::LabError;
+use super::by_default::{by_default, way_to};
 use super::kernel::{Kernel, Provision, fits_amx};
 use super::scheduler_obstacle::scheduler_obstacle;
 
@@ -61,9 +62,9 @@ impl Kernels {
 }
 
 /// The User-Mode-Linux kernel of this name, asked about itself.
-pub(super) fn usable(name: Option<&Path>, walls: Walls) -> Result<Kernel, LabError> {
-    let path = find(name)?;
-    let kernel = Kernel::inspect(&path, walls)?;
+pub(super) fn usable(plan: &Plan, name: Option<&Path>, walls: Walls) -> Result<Kernel, LabError> {
+    let (path, why) = find(plan, name)?;
+    let kernel = Kernel { why, way_out: way_to, ..Kernel::inspect(&path, walls)? };
     let packaged = locate(PROGRAM).is_some_and(|packaged| packaged == path);
     let has_amx = has_cpu_flag(&Root::default(), "amx_tile").unwrap_or(false);
     if packaged && has_amx && !fits_amx(&kernel.release) {
@@ -75,14 +76,16 @@ pub(super) fn usable(name: Option<&Path>, walls: Walls) -> Result<Kernel, LabErr
     }
 }
 
-/// A kernel by path or by its name in the cache; without a name the newest in the cache, which has every filesystem built
-/// in and starts on processors the packaged one does not know; else the packaged one.
-fn find(name: Option<&Path>) -> Result<PathBuf, LabError> {
-    let cached = || Cache::of_user().newest().map(|entry| entry.kernel);
+/// A kernel by path or by its name in the cache; without a name the one in the cache that fits the plan, which has its
+/// filesystems built in and starts on processors the packaged one does not know, and why it; else the packaged one.
+fn find(plan: &Plan, name: Option<&Path>) -> Result<(PathBuf, Option<String>), LabError> {
     match name {
-        Some(path) if path.is_absolute() => Ok(path.to_owned()),
-        Some(name) => Ok(Cache::of_user().find(&name.to_string_lossy())?.kernel),
-        None => cached().or_else(|| locate(PROGRAM)).ok_or(LabError::NoKernel),
+        Some(path) if path.is_absolute() => Ok((path.to_owned(), None)),
+        Some(name) => Ok((Cache::of_user().find(&name.to_string_lossy())?.kernel, None)),
+        None => match by_default(plan) {
+            Some(found) => Ok((found.entry.kernel, Some(found.why))),
+            None => locate(PROGRAM).map(|path| (path, None)).ok_or(LabError::NoKernel),
+        },
     }
 }
 

@@ -1,6 +1,7 @@
 //! Where trials happen: a kernel and a block device for the agent. What the agent does there is no business of
 //! this room.
 
+mod by_default;
 mod choose;
 mod console;
 mod description;
@@ -19,6 +20,7 @@ mod modelled;
 mod native;
 mod scheduler_obstacle;
 mod traced;
+mod try_kernel;
 mod uml;
 mod vm;
 
@@ -30,12 +32,14 @@ use crate::plan::Candidate;
 use crate::reason::{Hinted, Reason};
 use crate::trial::TrialSpec;
 
+pub use by_default::{ByDefault, by_default};
 pub use choose::{Candidacy, Choice, LABS, choose, choose_to_look, every};
 pub use drive::TrialEnd;
 pub use guest::main as guest;
 pub use hidden::{hidden_from, lacking};
 pub use launch::main as launch;
 pub use medium::{Medium, Way};
+pub use try_kernel::try_kernel;
 pub use vm::is_kernel_package;
 
 /// Who is handed events as they come.

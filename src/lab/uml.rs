@@ -36,7 +36,7 @@ impl Uml {
     /// Finds the kernel: the plan's, or the packaged one.
     pub(super) fn prepare(plan: &Plan) -> Result<Self, LabError> {
         let walls = possible_walls();
-        let kernels = Kernels::find(plan, |name| kernels::usable(name, walls))?;
+        let kernels = Kernels::find(plan, |name| kernels::usable(plan, name, walls))?;
         let modelled = plan.device.source.is_modelled();
         let clock = if modelled { modelled::clock(plan.clock, kernels.each())? } else { Clock::Real };
         for kernel in kernels.each().filter(|_| modelled) {

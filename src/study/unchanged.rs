@@ -19,13 +19,14 @@ const BINDING: [(&str, &str); 9] = [
 /// Natively this one, too; a guest has its own.
 const NATIVE_KERNEL: (&str, &str) = ("kernel.release", "kernel");
 /// Facts that say nothing about the numbers: names that move, and what is chosen anew each time.
-const FREE: [&str; 6] = [
+const FREE: [&str; 7] = [
     "device.path",
     "device.folder",
     "device.description",
     "lab.cpu_of_guest",
     "lab.cpu_of_conductor",
     "lab.jobs",
+    "lab.kernel_choice",
 ];
 
 /// What is otherwise than in the beginning.
