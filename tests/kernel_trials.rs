@@ -256,7 +256,7 @@ fn uml_simulated_a_kernel_is_carried_to_another_machine() {
     kernel(&there, &["import", file.to_str().unwrap()]).exits(1).says(&["already"]);
     // It is a kernel like any other; as root, those that everybody has are there, too.
     let plan = "title = \"x\"\nlab = \"uml\"\ndevice = { model = \"usb-stick\", size = \"1GB\" }\n\
-        protocol = { blocks = 1 }\ndataset.tree = { profile = \"mixed\", files = 10, size = \"100KiB\" }\n\
+        protocol = { blocks = 1 }\ndataset.tree = { profile = \"mixed\", files = 10, directories = 2, size = \"100KiB\" }\n\
         phase = [{ name = \"w\", operation = \"tree.write\", dataset = \"tree\" }]\n[matrix]\nfilesystem = [\"ext4\"]\n";
     there.run(plan, &["--set", &format!("kernel={name}")]).exits(0);
     let shown = there.fsverdict(&["doctor", "plan.toml"]).exits(0).stdout;

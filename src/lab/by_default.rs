@@ -145,7 +145,7 @@ mod tests {
 
     fn plan(filesystems: &[&str]) -> Plan {
         let text = "title = \"x\"\nlab = \"uml\"\ndevice = { image = \"1GB\" }\n\
-            dataset.tree = { profile = \"mixed\", files = 1, size = \"1KiB\" }\n\
+            dataset.tree = { profile = \"mixed\", files = 1, directories = 1, size = \"1KiB\" }\n\
             phase = [{ name = \"w\", operation = \"tree.write\", dataset = \"tree\" }]\n\
             [matrix]\nfilesystem = [\"ext4\"]\n";
         let mut plan = crate::cli::with_vocabulary(|vocabulary| {
