@@ -52,7 +52,7 @@ pub(super) fn to_use(candidate: &Candidate) -> Option<ToUse> {
     if !options.split(',').any(|option| option == "nofail") {
         options.push_str(",nofail");
     }
-    let checked = if filesystem.fsck.is_some() { "0 2" } else { "0 0" };
+    let checked = if filesystem.fsck.is_some() && !filesystem.checks_itself { "0 2" } else { "0 0" };
     // Quoted, since the options are a plan's; by printf, since some shells' echo makes a space of `\040` again.
     let rest = quoted(&format!("{} {options} {checked}", mount.kind));
     to_use.add_step(&format!("printf '%s %s %s\\n' \"{by}\" \"$MOUNTED\" {rest} >>/etc/fstab"));
@@ -104,6 +104,9 @@ mod tests {
             "{ext4}"
         );
         assert!(lines("f2fs", "none").contains("mkfs.f2fs \"$DEVICE\" &&\n"));
+        assert!(
+            lines("btrfs", "none").contains(",nofail 0 0'") && lines("f2fs", "none").contains(",nofail 0 2'")
+        );
         let luks = lines("xfs", "luks2");
         let made = [
             "NAME=${DEVICE##*/}",

@@ -31,6 +31,8 @@ pub struct Filesystem {
     pub minimum_size: u64,
     /// Whether mkfs leaves tables of inodes unwritten under the fair defaults.
     pub leaves_tables_unwritten: bool,
+    /// Its checker for the boot does nothing by design (fsck.xfs(8), fsck.btrfs(8)): fstab(5) is not to ask for it.
+    pub checks_itself: bool,
     pub facts: FilesystemFacts,
 }
 
@@ -66,6 +68,7 @@ impl Filesystem {
         cleaner: None,
         minimum_size: 0,
         leaves_tables_unwritten: false,
+        checks_itself: false,
         facts: FilesystemFacts::PLAIN,
     };
 

@@ -18,6 +18,7 @@ pub(super) static XFS: Filesystem = Filesystem {
     drivers: &[Driver { config: "CONFIG_XFS_FS", modules: &["xfs"] }],
     mkfs: Tool { program: "mkfs.xfs", version: &["-V"], packages: XFSPROGS },
     mkfs_defaults: &[MkfsDefault::Switch("-f"), MkfsDefault::Switch("-q"), MkfsDefault::Switch("-K")],
+    checks_itself: true,
     fsck: Some(Fsck {
         tool: Tool { program: "xfs_repair", version: &["-V"], packages: XFSPROGS },
         // fsck.xfs does nothing by design; xfs_repair -n reads all metadata and changes nothing.
