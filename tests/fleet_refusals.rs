@@ -120,7 +120,7 @@ fn loop_a_scratch_disk_that_others_fill_is_not_held_against_a_candidate() {
     let seen = Seen::of(&child.wait_with_output().unwrap()).exits(1);
     let folder = scratch.0.display().to_string();
     let seen = seen.says(&[
-        "failed, and there is no room for it any more",
+        "failed, and what it needs is not there",
         &folder,
         "hint: make room",
         "hint: then the same command",

@@ -125,7 +125,7 @@ pub(super) fn drive(
     let mut deadline = time_is_up;
     let mut step = String::new();
     let mut alone = false;
-    let mut felled = false;
+    let mut felled = None;
     let mut watch_first = Watch::of(warden.0.id());
     loop {
         let patience = deadline.saturating_duration_since(Instant::now());
@@ -142,7 +142,7 @@ pub(super) fn drive(
                                 step.clone_from(begun);
                                 console.forget();
                             }
-                            Event::Command(record) => felled |= was_killed(record, stops.natively),
+                            Event::Command(record) => felled = felled.or(taken_by(record, stops.natively)),
                             _ => {}
                         }
                         watch(event);
@@ -185,7 +185,7 @@ pub(super) fn drive(
     let failed = reported.as_ref().is_some_and(|(status, ..)| *status == Status::Failed);
     let starved = reported.is_none() && step.is_empty() && console.was_refused_memory();
     let killed = starved
-        || failed && felled
+        || failed && felled.is_some()
         || reported.is_none()
             && (signal(ended).is_some()
                 || ended.is_some() && console.has_panic()
@@ -194,11 +194,11 @@ pub(super) fn drive(
                 || held.is_some());
     let from_outside = held.is_some() || signal(ended).is_some_and(|signal| FROM_OUTSIDE.contains(&signal));
     let unheard = starved || killed && from_outside && step.is_empty();
-    let told = reported.map(|(status, reason, hint)| match felled && status == Status::Failed {
-        true => {
-            (status, format!("a program of the trial was ended from outside, or crashed: {reason}"), hint)
+    let told = reported.map(|(status, reason, hint)| match felled {
+        Some(how) if status == Status::Failed => {
+            (status, format!("a program of the trial {how}: {reason}"), hint)
         }
-        false => (status, reason, hint),
+        _ => (status, reason, hint),
     });
     let (status, reason, hint) = told.unwrap_or_else(|| {
         let at = at_step(spec, &step);
@@ -240,13 +240,17 @@ fn how_it_ended(status: Option<ExitStatus>) -> String {
     }
 }
 
-/// Whether somebody, the kernel that ran out of memory say, took a program of a trial away: none does that to itself. A guest's
+/// How somebody, the kernel that ran out of memory say, took a program of a trial away: none does that to itself. A guest's
 /// kernel that is a process takes one whose own process on this machine was ended for one that used memory it does not have.
-fn was_killed(record: &CommandRecord, natively: bool) -> bool {
+fn taken_by(record: &CommandRecord, natively: bool) -> Option<&'static str> {
     const KILL: i32 = 9;
     const SEGMENTATION_FAULT: i32 = 11;
     let by = |signal: i32| record.signal == Some(signal) || record.exit == Some(128 + signal);
-    by(KILL) || !natively && by(SEGMENTATION_FAULT)
+    match natively {
+        _ if by(KILL) => Some("was ended from outside (signal 9)"),
+        false if by(SEGMENTATION_FAULT) => Some("crashed, or was ended from outside (signal 11)"),
+        _ => None,
+    }
 }
 
 /// The signal that ended it, or what the warden reported as 128 and the signal.
