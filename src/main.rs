@@ -2,10 +2,12 @@
 
 use std::process::ExitCode;
 
+use fsverdict::reason::Hinted;
+
 fn main() -> ExitCode {
     // Before anything that takes some.
     if let Err(error) = fsverdict::host::limits::check_stack() {
-        fsverdict::host::talk::say(&format!("error: {error}"));
+        fsverdict::host::talk::say(&format!("error: {}", error.reason()));
         return ExitCode::FAILURE;
     }
     fsverdict::cli::main()

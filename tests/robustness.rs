@@ -163,8 +163,8 @@ fn loop_this_machines_network_is_there_for_the_phase_that_asks_for_it() {
         if network {
             // A guest has none to give.
             let plan = place.plan("other", &plan("uml"));
-            let seen = place.fsverdict(&["run", &plan, "--out", "other"]).exits(1);
-            seen.says(&["`do` wants this machine's network", "--lab native"]);
+            let seen = place.fsverdict(&["run", &plan, "--out", "other"]).exits(2);
+            seen.says(&["`do` wants this machine's network", "let lab be \"native\""]);
         }
     }
 }
