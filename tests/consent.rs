@@ -64,7 +64,7 @@ fn whoever_is_asked_may_say_no() {
     let line = format!("{PROGRAM} run {page} --out run");
     for (answer, refused) in [("n", true), ("", true), ("y", false)] {
         let typed = format!(
-            "printf '{answer}\\n' | script --quiet --return --command '{line} --set device.folder=\"/nonexistent\"' /dev/null"
+            "printf '{answer}\\n' | script --quiet --return --command '{line} --set device.folder=\"/proc/nowhere\"' /dev/null"
         );
         let seen = place.any("sh", &["-c", &typed]);
         let all = format!("{}{}", seen.stdout, seen.stderr);
@@ -97,7 +97,7 @@ fn a_page_gets_the_network_only_where_it_is_allowed() {
         .exits(2)
         .says(&["network", "--allow-network"]);
     // There is no room for its image; what matters here is that it got so far.
-    let nowhere = "device.folder=\"/nonexistent\"";
+    let nowhere = "device.folder=\"/proc/nowhere\"";
     let seen =
         place.fsverdict(&["run", &network, "--out", "run", "--yes", "--allow-network", "--set", nowhere]);
     assert!(!seen.stderr.contains("--allow-network"), "{}", seen.stderr);
@@ -108,7 +108,7 @@ fn a_page_gets_the_network_only_where_it_is_allowed() {
 fn a_plan_of_ones_own_asks_nothing() {
     let place = Place::new();
     let plan = place.plan("mine", &one_command("uml", "true"));
-    let seen = place.fsverdict(&["run", &plan, "--out", "run", "--set", "device.folder=\"/nonexistent\""]);
+    let seen = place.fsverdict(&["run", &plan, "--out", "run", "--set", "device.folder=\"/proc/nowhere\""]);
     assert!(seen.stderr.contains("1 command of the plan, as "), "{}", seen.stderr);
     assert!(!seen.stderr.contains("not yours"), "{}", seen.stderr);
 }
