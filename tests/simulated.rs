@@ -462,7 +462,7 @@ fn uml_simulated_trials_want_a_model_that_there_is() {
     let place = Place::new();
     place
         .run(&PLAN.replace("usb-disk-5400", "usb-disk-5401"), &[])
-        .exits(1)
+        .exits(2)
         .says(&["usb-disk-5401", "hint:"]);
 }
 
