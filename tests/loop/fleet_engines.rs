@@ -1,17 +1,13 @@
 //! Runs at several sites, carried by a real Slurm and a real sshd that the test starts for itself on the loopback. Both daemons
 //! want root, so the tests are of the tier that has it.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
-
-mod common;
-
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{PROGRAM, Place, Seen, not_run, two_disks};
+use crate::common::{PROGRAM, Place, Seen, is_root, kill, not_run, one_command, two_disks};
 
 /// Daemons that end with the test.
 struct Daemons(Vec<Child>);
@@ -79,7 +75,7 @@ fn loop_slurm_carries_a_run_whose_node_and_head_are_killed() {
     let Some(programs) = found(&["munged", "slurmctld", "slurmd", "squeue", "hostname"], "Slurm") else {
         return;
     };
-    if !common::is_root() {
+    if !is_root() {
         return not_run("slurmd runs as root");
     }
     let place = Place::new();
@@ -155,7 +151,7 @@ fn loop_slurm_carries_a_run_whose_node_and_head_are_killed() {
     daemons.kill(3);
     for (pid, line) in place.processes() {
         if line.contains(&"lab2".to_owned()) {
-            common::kill(pid);
+            kill(pid);
         }
     }
     daemons.start(&[&text(&programs[2]), "-D", "-N", "lab2"], &variables);
@@ -176,7 +172,7 @@ fn seen_with(command: &mut Command, arguments: &[&str], variables: &[(&str, &Pat
 #[test]
 fn loop_sites_are_reached_over_ssh_and_one_that_does_not_answer_is_said() {
     let Some(programs) = found(&["sshd", "ssh", "ssh-keygen", "rsync"], "ssh or rsync") else { return };
-    if !common::is_root() {
+    if !is_root() {
         return not_run("sshd runs as root");
     }
     let place = Place::new();
@@ -232,4 +228,33 @@ fn loop_sites_are_reached_over_ssh_and_one_that_does_not_answer_is_said() {
     for words in ["site m1: ", "status 127", "the next round lacks block 1 of site m1", "hint: "] {
         assert!(bad.stderr.contains(words), "{words}: {bad:#?}");
     }
+}
+
+#[test]
+fn loop_a_block_ends_with_the_connection_of_who_asked_for_it() {
+    let place = Place::new();
+    let path = place.plan("plan", &one_command("native", "sleep 600"));
+    let words = ["block", &path, "--out", "run", "--site", "a", "--block", "1", "--quiet", "--attended"];
+    let mut command = place.command(&words);
+    let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let partial = place.path().join("run/sites/a/block-0001.partial");
+    let patience = Instant::now() + Duration::from_secs(60);
+    while !fs::read_to_string(&partial).is_ok_and(|text| text.contains("\"step\":\"do\"")) {
+        assert!(
+            Instant::now() < patience && child.try_wait().unwrap().is_none(),
+            "never came to its command"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(child.stdin.take());
+    let patience = Instant::now() + Duration::from_secs(20);
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > patience {
+            kill(child.id());
+            panic!("it goes on");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    place.is_left_clean();
+    assert_eq!(place.fsverdict(&["merge", "run"]).code, Some(1));
 }

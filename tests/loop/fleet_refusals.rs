@@ -1,15 +1,11 @@
 //! What a site runs into: a disk that is full in mid-block, and whatever makes its block no part of the run. Loop devices and a
 //! small filesystem in memory stand for its disks.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
-
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use common::{Disk, PROGRAM, Place, Seen, tool};
+use crate::common::{Disk, PROGRAM, Place, Seen, tool};
 
 /// A filesystem in memory of so many MiB, for as long as this lives.
 struct Small(PathBuf);

@@ -1,15 +1,11 @@
 //! The meter and the settling against a real kernel: what it counts on a loop device must agree with what was done.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
-
-mod common;
-
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use common::{Disk, Place, tool};
+use crate::common::{Disk, Place, tool};
 use fsverdict::host::root::Root;
 use fsverdict::measure::{Fresh, MeasureError, Meter, SettleLimits, WorkDone, settle};
 

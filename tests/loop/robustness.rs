@@ -1,76 +1,10 @@
-//! What the surroundings do to the program: nobody listens, a folder that goes away, a disk that takes no more.
+//! What the surroundings do to a run: a folder that goes away, a journal that takes no more, limits that leave it little.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
-
-mod common;
-
-use std::fs::{self, File};
+use std::fs::{self};
 use std::net::TcpListener;
 use std::process::Stdio;
 
-use common::{Place, Seen, one_command, usable_lab};
-
-/// A standard error that takes nothing: a full disk, or a reader who has gone.
-fn deaf(full: bool) -> Stdio {
-    if full {
-        return File::options().write(true).open("/dev/full").unwrap().into();
-    }
-    std::io::pipe().unwrap().1.into()
-}
-
-#[test]
-fn nobody_need_listen_to_what_is_said() {
-    let place = Place::new();
-    place.recorded();
-    for full in [true, false] {
-        for (arguments, code) in [
-            (["resume", "run"], 0),
-            (["report", "nowhere"], 2),
-            (["run", "nothing"], 2),
-            (["report", "--nonsense"], 2),
-            (["agent", ""], 2),
-            (["stage", ""], 2),
-        ] {
-            let status = place.command(&arguments).stdout(Stdio::null()).stderr(deaf(full)).status().unwrap();
-            assert_eq!(status.code(), Some(code), "{arguments:?}");
-        }
-    }
-}
-
-#[test]
-fn who_has_seen_enough_of_a_result_makes_no_failure_and_a_full_disk_does() {
-    let place = Place::new();
-    place.recorded();
-    let words = |line: &'static str| line.split(' ').collect::<Vec<&str>>();
-    let results = ["report run", "resume run", "list presets", "show demo", "list"];
-    let mut looked_at = vec!["--help", "clean --dry-run"];
-    if usable_lab().is_some() {
-        looked_at.extend(["doctor", "run quick --dry-run"]);
-    }
-    for (line, full) in results.map(|line| (line, true)).into_iter().chain(results.map(|line| (line, false)))
-    {
-        let status = place.command(&words(line)).stdout(deaf(full)).stderr(deaf(true)).status().unwrap();
-        assert_eq!(status.code(), Some(i32::from(full)), "{line}");
-    }
-    for line in looked_at.into_iter().chain(["list", "show demo"]) {
-        let output = place.command(&words(line)).stdout(deaf(false)).stderr(Stdio::piped()).output().unwrap();
-        assert_eq!((output.status.code(), Seen::of(&output).stderr.as_str()), (Some(0), ""), "{line}");
-    }
-    let output = place.command(&["list"]).stdout(deaf(true)).stderr(Stdio::piped()).output().unwrap();
-    assert!(Seen::of(&output).stderr.contains("cannot write the result"), "{output:?}");
-}
-
-#[test]
-fn an_error_fits_a_screen() {
-    let place = Place::new();
-    let plan = place.plan("plan", &format!("title = \"{}\" oops\n", "x".repeat(900_000)));
-    let word = "y".repeat(100_000);
-    for arguments in [["run", plan.as_str()], ["run", "/dev/zero"], ["run", word.as_str()], ["report", &word]]
-    {
-        let seen = place.fsverdict(&arguments).exits(2);
-        assert!(seen.stderr.len() < 4000, "{} bytes of {}", seen.stderr.len(), &seen.stderr[..200]);
-    }
-}
+use crate::common::{PROGRAM, Place, Seen, one_command, tool};
 
 #[test]
 fn loop_a_run_that_was_ended_before_its_first_record_can_be_begun_anew() {
@@ -119,9 +53,9 @@ fn loop_a_journal_that_is_append_only_is_carried_on_and_one_torn_is_reported() {
     let torn = format!("{whole}{{\"at\"");
     for (text, code, said) in [(&whole, 0, "this run is complete"), (&torn, 1, "lsattr")] {
         fs::write(&path, text).unwrap();
-        common::tool(&["chattr", "+a", name]);
+        tool(&["chattr", "+a", name]);
         let seen = place.fsverdict(&["resume", "run"]);
-        common::tool(&["chattr", "-a", name]);
+        tool(&["chattr", "-a", name]);
         seen.exits(code).says(&[said]);
     }
 }
@@ -170,10 +104,10 @@ fn loop_this_machines_network_is_there_for_the_phase_that_asks_for_it() {
 }
 
 /// Whoever starts it may have left it little to work with, or told the kernel not to tell of ended children.
-fn run_from(place: &Place, shell: &str) -> common::Seen {
+fn run_from(place: &Place, shell: &str) -> Seen {
     let plan = place.plan("plan", &one_command("native", "true"));
     let line = format!("{shell} \"$@\"");
-    place.any("sh", &["-c", &line, "sh", common::PROGRAM, "run", &plan, "--out", "run"])
+    place.any("sh", &["-c", &line, "sh", PROGRAM, "run", &plan, "--out", "run"])
 }
 
 #[test]

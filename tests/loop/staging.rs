@@ -1,57 +1,14 @@
 //! Datasets that commands need as files: staged once for a whole run natively, on disk where they are to be, and gone
 //! with the conductor.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
-
-mod common;
-
 use rustix::process::Signal;
 
-use common::{Place, Seen};
-
-/// Copies a folder of the user's and a generated tree, compares both, and fails if what is staged can be changed.
-fn plan(place: &Place, lab: &str, staging: &str, blocks: u32) -> String {
-    let docs = place.path().join("docs");
-    std::fs::create_dir_all(docs.join("more")).unwrap();
-    std::fs::write(docs.join("more/page"), "read me").unwrap();
-    std::os::unix::fs::symlink("more/page", docs.join("link")).unwrap();
-    format!(
-        r#"
-title             = "Staged"
-lab               = "{lab}"
-device            = {{ image = "96MiB", staging = "{staging}" }}
-protocol          = {{ blocks = {blocks}, timeout = "120s" }}
-dataset.docs.path = "{docs}"
-dataset.tree      = {{ profile = "mixed", files = 60, directories = 5, size = "2MiB" }}
-matrix.filesystem = ["ext2", "ext4"]
-[[phase]]
-name    = "docs"
-command = '! touch "$DOCS/new" 2>&1 && ! rm "$DOCS/more/page" && cp -a "$DOCS" "$MOUNT/docs"'
-verify  = {{ dataset = "docs", at = "docs" }}
-[[phase]]
-name    = "tree"
-command = 'cp -a "$TREE" "$MOUNT/tree"'
-verify  = {{ dataset = "tree", at = "tree" }}
-"#,
-        docs = docs.display()
-    )
-}
+use crate::common::Place;
+use crate::common::labs::staging::{all_ok, cautions, plan};
 
 fn stagings(place: &Place) -> usize {
     let journal = place.journal();
     journal.all("step_started").filter(|step| step["step"].as_str().unwrap().starts_with("stage")).count()
-}
-
-fn cautions(place: &Place) -> String {
-    place.report()["verdict"]["cautions"].to_string()
-}
-
-fn all_ok(seen: Seen, place: &Place) {
-    seen.exits(0);
-    for candidate in ["ext2", "ext4"] {
-        assert_eq!(place.status(candidate).0, "ok", "{candidate}");
-    }
-    place.is_left_clean();
 }
 
 #[test]
@@ -75,27 +32,6 @@ fn loop_datasets_can_be_staged_on_disk_and_the_report_says_so() {
     assert_eq!(stagings(&place), 1);
     assert!(cautions(&place).contains("staged on disk"), "{}", cautions(&place));
 }
-
-#[test]
-fn uml_datasets_can_be_staged_on_disk_and_the_report_says_so() {
-    let place = Place::new();
-    let plan = plan(&place, "uml", "disk", 1);
-    all_ok(place.run(&plan, &[]), &place);
-    assert!(cautions(&place).contains("staged on disk"), "{}", cautions(&place));
-}
-
-#[test]
-fn uml_datasets_that_are_most_of_a_guests_memory_are_staged_in_it() {
-    let place = Place::new();
-    let plan = plan(&place, "uml", "memory", 1).replace("device ", "memory = \"128MiB\"\ndevice ");
-    let large = plan.replace(r#""mixed", files = 60, directories = 5, size = "2MiB""#, LARGE);
-    let copied = large.replace(r#"cp -a "$TREE" "$MOUNT/tree"'"#, r#"find "$TREE" -name "*9*" | wc -l'"#);
-    place.run(&copied.replace(r#"verify  = { dataset = "tree", at = "tree" }"#, ""), &[]).exits(0);
-    assert_eq!(place.status("ext4").0, "ok");
-}
-
-/// Three times what the guest has for itself.
-const LARGE: &str = r#""mixed", files = 400, directories = 5, size = "400MiB""#;
 
 #[test]
 fn loop_datasets_that_cannot_be_staged_end_the_run_with_the_reason() {

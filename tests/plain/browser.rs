@@ -1,14 +1,12 @@
 //! Opens the HTML report of a recorded run in a real browser: every chart is drawn, nothing is complained of, and it
 //! fits a phone and the dark. Without chromium these tests say so and check nothing.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+
+use crate::common::not_run;
 
 /// Runs in tests/runs: what was measured, as the journal has it.
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs");
@@ -25,7 +23,7 @@ fn browser() -> Option<PathBuf> {
 fn browser_or_not() -> Option<PathBuf> {
     let found = browser();
     if found.is_none() {
-        common::not_run(&format!("there is no {} on the PATH", BROWSERS.join(", ")));
+        not_run(&format!("there is no {} on the PATH", BROWSERS.join(", ")));
     }
     found
 }

@@ -1,14 +1,10 @@
 //! Every command as a user gives it, and everything a user can get wrong: exit status, the words that help, and that
 //! nothing was touched.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
-
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{Place, has_uml, not_run, usable_lab};
+use crate::common::{PROGRAM, Place, has_uml, not_run, usable_lab};
 
 /// A sound plan, to be spoilt.
 const PLAN: &str = r#"title = "A plan"
@@ -443,7 +439,7 @@ fn a_cell_whose_parent_is_gone_before_it_begins_does_not_begin() {
             "walls": "None", "writable": [], "memory": [], "shown": [], "devices": "Shared", "powers": "All",
             "network": false, "keeps": [], "argv": ["/bin/echo", "begun"], "parent": parent,
         });
-        let mut command = std::process::Command::new(common::PROGRAM);
+        let mut command = std::process::Command::new(PROGRAM);
         let seen = command.arg("cell").env("FSVERDICT_CELL", cell.to_string()).output().unwrap();
         assert_eq!(seen.status.success(), begins, "{seen:?}");
         assert_eq!(seen.stdout == b"begun\n", begins, "{seen:?}");

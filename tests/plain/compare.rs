@@ -1,48 +1,6 @@
-//! `fsverdict compare` on two real runs, as a user would do it.
+//! `fsverdict compare` on real runs, as a user would do it.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
-
-mod common;
-
-use common::{Place, Seen};
-
-const PLAN: &str = r#"
-title        = "A tiny tree"
-lab          = "native"
-device.image = "64MiB"
-protocol     = { blocks = 5, seed = 1 }
-goal.metric  = "device_written"
-dataset.tree = { profile = "mixed", files = 40, directories = 5, size = "1MiB" }
-phase = [
-    { name = "write", operation = "tree.write", dataset = "tree" },
-    { name = "remove", operation = "tree.remove", dataset = "tree" },
-]
-[[candidate]]
-filesystem = "ext4"
-name       = "ext4"
-MKFS
-"#;
-
-fn compare(place: &Place, runs: &[&str], format: &str) -> Seen {
-    let words = [&["compare"], runs, &["--format", format]].concat();
-    Seen::of(&place.command(&words).env("LC_ALL", "C.UTF-8").output().unwrap())
-}
-
-#[test]
-fn loop_compare_finds_what_a_journal_writes() {
-    let place = Place::new();
-    for (name, mkfs) in [("plain", "mkfs = \"-O ^has_journal\""), ("journal", "")] {
-        let plan = place.plan(name, &PLAN.replace("MKFS", mkfs));
-        let undisturbed = ["--set", "protocol.disturbed=false"];
-        place.fsverdict(&[&["run", &plan, "--quiet", "--out", name], &undisturbed[..]].concat()).exits(0);
-    }
-    let compare = |one: &str, other: &str| compare(&place, &[one, other], "terminal");
-    // What is written does not hang on how busy the machine is, as times do.
-    compare("plain", "journal").exits(4).shows(&["Regression: worse: ", "mkfs: -O ^has_journal → none"]);
-    compare("journal", "plain").exits(0).shows(&["No regression was found: better: "]);
-    compare("plain", "plain").exits(2);
-    compare("plain", "nowhere").exits(2);
-}
+use crate::common::Place;
 
 /// Four real runs on a modelled disk, without what their commands printed; from the third on ext4 was mounted with
 /// data=journal.
@@ -53,7 +11,7 @@ fn a_history_rings_while_the_last_run_is_worse() {
     let place = Place::new();
     let compare = |nights: &[u32], format: &str| {
         let runs: Vec<String> = nights.iter().map(|number| format!("{NIGHTS}{number}")).collect();
-        compare(&place, &runs.iter().map(String::as_str).collect::<Vec<_>>(), format)
+        place.compare(&runs.iter().map(String::as_str).collect::<Vec<_>>(), format)
     };
     let cases: [(&[u32], i32); 5] =
         [(&[1, 2], 0), (&[1, 2, 3], 4), (&[1, 2, 3, 4], 4), (&[1, 3, 2], 0), (&[3, 4, 1], 0)];

@@ -1,12 +1,8 @@
 //! A plan that is not ours is shown, and agreed to, before anything of it is run.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
-
-mod common;
-
 use std::fs;
 
-use common::{PROGRAM, Place, is_root, not_run, one_command, tool};
+use crate::common::{PROGRAM, Place, Seen, is_root, not_run, one_command, tool};
 
 /// A page of somebody's whose plan runs `command`, and has these further lines.
 fn page(place: &Place, command: &str, more: &str) -> String {
@@ -130,6 +126,6 @@ fn what_belongs_to_another_user_is_a_strangers() {
     place.fsverdict(&["resume", &run, "--yes"]).exits(0).says(&["this run is complete"]);
     // Who became root by sudo is who wrote it.
     let mut command = place.command(&["resume", &run]);
-    let seen = common::Seen::of(&command.env("SUDO_UID", "12345").output().unwrap());
+    let seen = Seen::of(&command.env("SUDO_UID", "12345").output().unwrap());
     seen.exits(0);
 }

@@ -1,7 +1,5 @@
 //! Datasets in folders: the same bytes for the same seed, real folders copied faithfully, what cannot be had refused.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic in its helpers too")]
-
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;

@@ -3,8 +3,6 @@
 //! On Debian and Ubuntu `make test` installs every tool, so a missing one fails there; on another distribution, which may not have
 //! it at all, the filesystem is left out aloud.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic in its helpers too")]
-
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};

@@ -1,17 +1,13 @@
 //! What a stranger's run folder and a stranger's site may not do: start anything, be followed anywhere, hold anybody up, or say
 //! more than a site has to say.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
-
-mod common;
-
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use common::shards::{shard, shared_run};
-use common::{Place, Seen, kill, not_run, tool};
+use crate::common::shards::{shard, shared_run};
+use crate::common::{Place, Seen, kill, not_run, tool, two_disks};
 
 /// A stand-in for ssh: it does on this machine what it is to do on the host, and notes what it was called with.
 const SSH: &str = r#"#!/bin/sh
@@ -365,7 +361,7 @@ fn two_runs_in_folders_of_one_name_have_no_job_in_common() {
     for name in ["sbatch", "squeue", "scancel"] {
         program(&place.path().join("bin").join(name), SLURM);
     }
-    fs::write(place.path().join("plan.toml"), common::two_disks(1, 1)).unwrap();
+    fs::write(place.path().join("plan.toml"), two_disks(1, 1)).unwrap();
     fs::write(place.path().join("sites.toml"), "[[site]]\nname = \"lab1\"\n").unwrap();
     let log = |name: &str| fs::read_to_string(place.path().join("home").join(name)).unwrap_or_default();
     for run in ["A/run,x $(touch ran) 100%j", "B/run,x $(touch ran) 100%j"] {
@@ -418,7 +414,7 @@ fn hands_back(place: &Place, what: &str) -> String {
         ),
     )
     .unwrap();
-    fs::write(place.path().join("plan.toml"), common::two_disks(1, 1)).unwrap();
+    fs::write(place.path().join("plan.toml"), two_disks(1, 1)).unwrap();
     path
 }
 
@@ -488,33 +484,4 @@ fn a_head_that_is_killed_takes_its_connections_and_the_blocks_of_its_sites_with_
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-}
-
-#[test]
-fn loop_a_block_ends_with_the_connection_of_who_asked_for_it() {
-    let place = Place::new();
-    let path = place.plan("plan", &common::one_command("native", "sleep 600"));
-    let words = ["block", &path, "--out", "run", "--site", "a", "--block", "1", "--quiet", "--attended"];
-    let mut command = place.command(&words);
-    let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
-    let partial = place.path().join("run/sites/a/block-0001.partial");
-    let patience = Instant::now() + Duration::from_secs(60);
-    while !fs::read_to_string(&partial).is_ok_and(|text| text.contains("\"step\":\"do\"")) {
-        assert!(
-            Instant::now() < patience && child.try_wait().unwrap().is_none(),
-            "never came to its command"
-        );
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    drop(child.stdin.take());
-    let patience = Instant::now() + Duration::from_secs(20);
-    while child.try_wait().unwrap().is_none() {
-        if Instant::now() > patience {
-            kill(child.id());
-            panic!("it goes on");
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    place.is_left_clean();
-    assert_eq!(place.fsverdict(&["merge", "run"]).code, Some(1));
 }

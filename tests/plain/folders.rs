@@ -1,37 +1,11 @@
 //! Folders of the user's as candidates: what happens there, what is left, and what is never touched.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
-
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::{Disk, Place, kill, tool};
+use crate::common::{Place, kill, tool, two_folders};
 use rustix::process::Signal;
-
-/// Two folders of a place, side by side; `command` is the second phase.
-fn two_folders(one: &Path, other: &Path, command: &str) -> String {
-    format!(
-        r#"
-title        = "Two folders"
-protocol     = {{ blocks = 1, timeout = "60s", disturbed = false }}
-dataset.tree = {{ profile = "mixed", files = 40, directories = 6, size = "1MiB" }}
-candidate    = [
-    {{ filesystem = "directory", path = "{}" }},
-    {{ filesystem = "directory", path = "{}" }},
-]
-phase = [
-    {{ name = "write", operation = "tree.write", dataset = "tree" }},
-    {{ name = "do", command = '''{command}''', verify = {{ dataset = "tree", at = "copy" }} }},
-    {{ name = "read", operation = "tree.read", dataset = "tree", cold = true }},
-]
-"#,
-        one.display(),
-        other.display()
-    )
-}
 
 /// Folders of these names with a file of the user's in each, which must stay as it is.
 fn folders(place: &Path, names: [&str; 2]) -> [std::path::PathBuf; 2] {
@@ -160,31 +134,4 @@ fn a_killed_run_leaves_nothing_and_without_its_helper_what_clean_finds() {
             holds_only_the_thesis(folder);
         }
     }
-}
-
-#[test]
-fn loop_mounted_filesystems_are_compared_through_folders_on_them() {
-    let place = Place::new();
-    let mounted = ["ext4", "xfs"].map(|filesystem| {
-        let disk = Disk::new(&place, filesystem, 320 << 20);
-        let point = place.path().join(format!("on-{filesystem}"));
-        fs::create_dir(&point).unwrap();
-        tool(&[&format!("mkfs.{filesystem}"), "-q", &disk.device]);
-        tool(&["mount", &disk.device, point.to_str().unwrap()]);
-        (disk, point)
-    });
-    let [one, other] = [&mounted[0].1, &mounted[1].1];
-    let plan = two_folders(one, other, "cp -a \"$TREE\" \"$MOUNT/copy\"");
-    let seen = place.run(&plan, &["--blocks", "2"]);
-    let left: Vec<usize> = [one, other].map(|point| fs::read_dir(point).unwrap().count()).into();
-    for (_, point) in &mounted {
-        tool(&["umount", point.to_str().unwrap()]);
-    }
-    seen.exits(0).shows(&["on-ext4", "on-xfs"]);
-    assert_eq!(left, [1, 0], "lost+found, and nothing");
-    let kinds = place.journal().fact("mount.type");
-    assert!(kinds.contains(&"ext4".to_owned()) && kinds.contains(&"xfs".to_owned()), "{kinds:?}");
-    drop(mounted);
-    // The test's own loop devices may be kept a little by cells of others, which began while they were mounted.
-    assert!(place.processes().is_empty(), "{:#?}", place.processes());
 }

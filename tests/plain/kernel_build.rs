@@ -1,16 +1,12 @@
 //! `fsverdict kernel`: a build from sources that have the makefile's targets and nothing else, cut short, resumed,
 //! patched, and refused with the reason.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
-
-mod common;
-
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use common::sources::{MAKEFILE, command, kernel, tree};
-use common::{Place, kill};
+use crate::common::sources::{MAKEFILE, command, kernel, tree};
+use crate::common::{Place, kill};
 
 #[test]
 fn a_kernel_is_built_listed_and_removed() {

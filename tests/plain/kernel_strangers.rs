@@ -1,16 +1,11 @@
 //! `fsverdict kernel build` of a stranger's sources: what they bring along are programs, and these write to the build's own
 //! folder and nowhere else, reach no device, and leave regular files of bounded size in the cache or nothing.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
-
-mod common;
-
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
-use common::sources::{MAKEFILE, kernel, tree};
-use common::{Disk, Place, tool};
+use crate::common::Place;
+use crate::common::sources::{MAKEFILE, kernel, tarball, tree};
 
 const MINE: &str = "mine\n";
 
@@ -19,14 +14,6 @@ fn victim(place: &Place) -> PathBuf {
     let path = place.path().join("victim");
     fs::write(&path, MINE).unwrap();
     path
-}
-
-/// The tree as a tarball, with what else is in its folder.
-fn tarball(place: &Place, tree: &Path) -> String {
-    let path = place.path().join("linux.tar");
-    let above = place.path().to_str().unwrap();
-    tool(&["tar", "-C", above, "-cf", path.to_str().unwrap(), tree.file_name().unwrap().to_str().unwrap()]);
-    path.to_str().unwrap().to_owned()
 }
 
 /// What lies in the cache and is no unfinished build.
@@ -109,50 +96,4 @@ fn a_release_that_is_a_path_is_none() {
     kernel(&place, &["build", &tarball(&place, &tree)]).exits(1).says(&["names no version", "hint:"]);
     let names: Vec<_> = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(names.iter().all(|name| !name.to_string_lossy().starts_with("escaped")), "{names:?}");
-}
-
-#[test]
-fn loop_a_makefile_reaches_no_device() {
-    let place = Place::new();
-    let disk = Disk::new(&place, "disk", 1 << 20);
-    let attack = format!("\t-@( echo overwritten > {} )\n", disk.device);
-    let tree = tree(&place, &MAKEFILE.replace("allnoconfig:\n", &format!("allnoconfig:\n{attack}")));
-    kernel(&place, &["build", &tarball(&place, &tree)]).exits(0);
-    assert!(disk.bytes().iter().all(|byte| *byte == 0));
-}
-
-/// Mounted while this is there.
-struct Mounted(PathBuf);
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
-    }
-}
-
-#[test]
-fn loop_a_disk_that_fills_up_is_said_with_what_to_do() {
-    let place = Place::new();
-    let fill = "\
-\t-@n=0; while fallocate -l 16M $(O)/fill.$$n; do n=$$((n+1)); done 2>/dev/null
-\t-@while head -c 64k /dev/zero >> $(O)/rest; do :; done 2>/dev/null
-\tcat /proc/self/maps one.c one.c > $(O)/one.o
-";
-    let tree = tree(&place, &MAKEFILE.replace("\tcc -c one.c -o $(O)/one.o\n", fill));
-    let disk = Disk::new(&place, "disk", 3 << 30);
-    tool(&["mkfs.ext4", "-q", "-m", "0", &disk.device]);
-    let cache = place.path().join("small");
-    fs::create_dir(&cache).unwrap();
-    tool(&["mount", &disk.device, cache.to_str().unwrap()]);
-    let _mounted = Mounted(cache.clone());
-    let mut command = common::sources::command(&place, &["build", tree.to_str().unwrap()]);
-    let seen = common::Seen::of(&command.env("XDG_CACHE_HOME", &cache).output().unwrap()).exits(1);
-    let folder = cache.join("fsverdict/kernels");
-    seen.says(&[
-        "compiling: the disk of",
-        folder.to_str().unwrap(),
-        "is full",
-        "takes up to 2 GiB",
-        "hint: make room",
-    ]);
 }

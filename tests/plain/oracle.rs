@@ -1,7 +1,5 @@
 //! Every test and interval of the statistics room against scipy: `oracle/golden.json` holds random inputs, ties
 //! and tiny samples among them, with scipy's answers; `oracle/generate.py` wrote it and can verify it.
-#![allow(clippy::unwrap_used)] // a test may fail by panicking
-
 use std::sync::LazyLock;
 
 use fsverdict::statistics::{

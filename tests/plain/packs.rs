@@ -1,13 +1,10 @@
 //! Packs: a run as one file, without what names a machine or a person; and what strangers may send in its place.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
-
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{Place, Seen, tool};
+use crate::common::shards::{shard, shared_run};
+use crate::common::{Place, Seen, tool};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
@@ -438,11 +435,11 @@ fn hostile_packs_are_refused() {
 /// A pack of the run of this name on that device; there `ext2` takes `factor` times as long, and the guest's kernel is `kernel`.
 fn packed(place: &Place, name: &str, device: &str, factor: f64, kernel: &str) -> String {
     let run = place.path().join(name);
-    common::shards::shared_run(&run, 4);
+    shared_run(&run, 4);
     // No two runs begin in the same moment.
     let second = format!("T07:{:02}:00", name.len());
     for block in 1..=4 {
-        common::shards::shard(&run, (device, block), ("ext2", factor));
+        shard(&run, (device, block), ("ext2", factor));
         let path = run.join(format!("sites/{device}/block-{block:04}.jsonl"));
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, text.replace("6.1.176", kernel).replace("T07:52:45", &second)).unwrap();

@@ -1,10 +1,8 @@
 //! Whatever somebody may hand to a parser, it answers: no panic, no endless work, no error that fills more than screens.
 //!
 //! Real inputs are damaged a little, again and again: that gets further into a parser than noise. Some seconds by
-//! default; `PROPTEST_CASES=2500000 cargo test --release --test parsers` takes its time. A further parser is one line in
+//! default; `PROPTEST_CASES=2500000 cargo test --release --test plain parsers` takes its time. A further parser is one line in
 //! `targets!`: its name, its real inputs, and how it is called.
-
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -163,13 +161,13 @@ targets! {
         }
     };
     bonnie: vec![
-        include_bytes!("../src/workload/adapter/fixtures/bonnie-2.00.csv").to_vec(),
-        include_bytes!("../src/workload/adapter/fixtures/bonnie-2.00-files-only.csv").to_vec(),
+        include_bytes!("../../src/workload/adapter/fixtures/bonnie-2.00.csv").to_vec(),
+        include_bytes!("../../src/workload/adapter/fixtures/bonnie-2.00-files-only.csv").to_vec(),
         Vec::new(),
     ], |bytes: &[u8]| understood("bonnie++", bytes);
     fio: vec![
-        include_bytes!("../src/workload/adapter/fixtures/fio-3.33.json").to_vec(),
-        include_bytes!("../src/workload/adapter/fixtures/fio-3.33-two-jobs.json").to_vec(),
+        include_bytes!("../../src/workload/adapter/fixtures/fio-3.33.json").to_vec(),
+        include_bytes!("../../src/workload/adapter/fixtures/fio-3.33-two-jobs.json").to_vec(),
     ], |bytes: &[u8]| understood("fio", bytes);
     vhost_user_messages: vec![guest::conversation(1), guest::conversation(40)], |bytes: &[u8]| {
         guest::talks(bytes, &guest::memory());
@@ -414,7 +412,7 @@ mod guest {
     }
 }
 
-const RECORDED: &str = include_str!("runs/demo/plan.json");
+const RECORDED: &str = include_str!("../runs/demo/plan.json");
 static PLAN: LazyLock<Plan> = LazyLock::new(|| serde_json::from_str(RECORDED).unwrap());
 static RUN: LazyLock<Run> = LazyLock::new(|| {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/demo/journal.jsonl");
@@ -423,7 +421,7 @@ static RUN: LazyLock<Run> = LazyLock::new(|| {
 
 /// So many lines of a recorded journal.
 fn beginning(lines: usize) -> Vec<u8> {
-    let recorded = include_str!("runs/demo/journal.jsonl").split_inclusive('\n');
+    let recorded = include_str!("../runs/demo/journal.jsonl").split_inclusive('\n');
     recorded.take(lines).collect::<String>().into_bytes()
 }
 

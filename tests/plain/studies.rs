@@ -1,7 +1,5 @@
 //! The five studies as presets: do they ask their tools for what the authors asked for?
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
-
 use std::process::Command;
 
 use fsverdict::cli::with_vocabulary;

@@ -1,13 +1,9 @@
 //! Trials in a Linux kernel that is an ordinary process: every filesystem, with and without encryption, and guests that
 //! hang or are killed. All of it must work for root and for an ordinary user.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
-
-mod common;
-
 use std::fs;
 
-use common::{Place, one_command};
+use crate::common::{Place, one_command};
 
 #[test]
 fn uml_every_filesystem_runs_plain_and_encrypted_but_reiser4_which_says_how() {

@@ -1,10 +1,6 @@
 //! What everybody knows of filesystems, found again on a modelled device (docs/known-facts.md has more, with figures).
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
-
-mod common;
-
-use common::Place;
+use crate::common::Place;
 
 const PLAN: &str = r#"
 title         = "Known facts"

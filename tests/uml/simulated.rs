@@ -1,19 +1,12 @@
 //! Trials in simulated time, on a modelled device: the same seed gives the same requests at the same nanosecond, and
-//! nothing stays. Trials want a laboratory kernel in the cache (`fsverdict kernel build`),
-//! the reading of traces does not.
-
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
-
-mod common;
+//! nothing stays. All of it wants a laboratory kernel in the cache (`fsverdict kernel build`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 
-use common::{Journal, Place};
-use fsverdict::device::trace::{Flags, TraceFile, TraceWriter, Traced};
-use fsverdict::device::{Action, Completion, Request};
+use crate::common::{Journal, PROGRAM, Place, is_root, kill, not_run, tool};
 
 const PLAN: &str = r#"
 title        = "In simulated time"
@@ -72,7 +65,7 @@ fn uml_simulated_trials_are_the_same_wherever_the_program_lies() {
     for folder in [memory.path().to_owned(), deep] {
         let program = folder.join("fsverdict-by-another-name");
         std::fs::create_dir_all(&folder).unwrap();
-        std::fs::copy(common::PROGRAM, &program).unwrap();
+        std::fs::copy(PROGRAM, &program).unwrap();
         let place = Place::new();
         let plan = place.plan("plan", PLAN);
         let arguments = [&["run", &plan, "--out", "run"][..], &few].concat();
@@ -225,7 +218,7 @@ fn uml_a_simulated_trial_whose_guest_or_device_is_killed_is_done_again() {
         let place = Place::new();
         let mut running = place.start(PLAN, &["--fs", "ext4", "--blocks", "1"]);
         running.wait_for("mkfs", |journal| journal.step() == "mkfs");
-        common::kill(place.worker(victim));
+        kill(place.worker(victim));
         assert_eq!(running.end(), Some(0), "{victim}");
         let journal = place.journal();
         let begun = (journal.all("trial_started").count(), journal.finished());
@@ -294,7 +287,7 @@ fn uml_a_device_that_is_killed_before_its_guest_asks_for_anything_stops_the_run(
         let is_served =
             |journal: &Journal| journal.all("trial_started").count() == tried && serving(&place).is_some();
         running.wait_for("its device", is_served);
-        common::kill(serving(&place).unwrap());
+        kill(serving(&place).unwrap());
     }
     assert_eq!(running.end(), Some(1));
     is_resumed(&place, &wait);
@@ -333,23 +326,23 @@ fn is_resumed(place: &Place, hindrance: &Path) {
 /// The disk that holds what is written to modelled devices is as small as this, and full for both trials.
 #[test]
 fn uml_simulated_trials_on_a_full_disk_of_the_hosts_stop_the_run() {
-    if !common::is_root() {
-        return common::not_run("to make a small disk takes root");
+    if !is_root() {
+        return not_run("to make a small disk takes root");
     }
     let place = Place::new();
     let disk = place.path().join("disk");
     std::fs::create_dir(&disk).unwrap();
     let disk = disk.to_str().unwrap();
-    let size = |size: &str| common::tool(&["mount", "-t", "tmpfs", "-o", size, "tmpfs", disk]);
+    let size = |size: &str| tool(&["mount", "-t", "tmpfs", "-o", size, "tmpfs", disk]);
     size("size=80m");
     let device = format!("size = \"100GB\", folder = \"{disk}\" }}");
     let plan = PLAN.replace("size = \"1GB\" }", &device).replace("\"1MiB\"", "\"100MiB\"");
     let seen = place.run(&plan, &["--fs", "ext4,xfs", "--blocks", "1", "--jobs", "2"]);
     let shown = (seen.code, seen.stderr.clone(), place.journal().finished());
-    common::tool(&["umount", disk]);
+    tool(&["umount", disk]);
     size("size=1g");
     let resumed = place.fsverdict(&["resume", "run", "--jobs", "2"]);
-    common::tool(&["umount", disk]);
+    tool(&["umount", disk]);
     assert_eq!((shown.0, shown.2), (Some(1), 0), "{}", shown.1);
     for words in
         ["the disk that holds the modelled device is full", "hint: make room", "`fsverdict resume run`"]
@@ -412,7 +405,7 @@ fn uml_simulated_trials_whose_device_is_killed_are_tried_again() {
     let plan = held(&place, "while test -e HOLD; do sleep 0.2; done", "20000h");
     let mut running = place.start(&plan, &["--fs", "ext4", "--blocks", "1"]);
     running.wait_for("the held phase", |journal| journal.step() == "hold");
-    common::kill(place.worker("device"));
+    kill(place.worker("device"));
     running.wait_for("a new trial", |journal| journal.all("trial_started").count() > 1);
     std::fs::remove_file(place.path().join("hold")).unwrap();
     assert_eq!(running.end(), Some(0));
@@ -464,56 +457,4 @@ fn uml_simulated_trials_want_a_model_that_there_is() {
         .run(&PLAN.replace("usb-disk-5400", "usb-disk-5401"), &[])
         .exits(2)
         .says(&["usb-disk-5401", "hint:"]);
-}
-
-#[test]
-fn a_trace_is_shown_in_figures_and_given_to_others() {
-    let place = Place::new();
-    let run = place.path().join("run");
-    place.recorded();
-    std::fs::create_dir(run.join("traces")).unwrap();
-    let run_name = run.to_str().unwrap();
-    place
-        .fsverdict(&["trace", run_name, "ext3"])
-        .exits(1)
-        .says(&["there is no such trace in", "hint: traces are kept of trials on a modelled device"]);
-    for (block, sectors) in [(1, 8), (2, 16)] {
-        let file = TraceFile::of(&run, "ext3", block, 1);
-        let mut writer = TraceWriter::new(std::fs::File::create(&file.path).unwrap(), u64::MAX).unwrap();
-        for index in 0..100 {
-            let (submitted_ns, sector) = (index * 1_000_000, index * u64::from(sectors) * (1 + index % 2));
-            let request = Request { id: index, operation: Action::Write, sector, sectors };
-            let completed_ns = submitted_ns + 500_000;
-            let done = Completion { request, submitted_ns, completed_ns };
-            writer.record(&Traced::done(&done, Flags::default())).unwrap();
-        }
-        writer.finish().unwrap();
-    }
-    place.fsverdict(&["trace", run_name, "ext3"]).exits(0).shows(&[
-        "ext3, block 2",
-        "800 KiB",
-        "0.500",
-        "1.00 on average",
-    ]);
-    place
-        .fsverdict(&["trace", run_name, "ext3", "--block", "1"])
-        .exits(0)
-        .shows(&["ext3, block 1", "400 KiB"]);
-    let table = place.fsverdict(&["trace", run_name, "ext3", "--format", "csv"]).exits(0).stdout;
-    assert_eq!(table.lines().count(), 101);
-    let out = run.join("vda.blktrace.0");
-    place
-        .fsverdict(&["trace", run_name, "ext3", "--format", "blktrace", "-o", out.to_str().unwrap()])
-        .exits(0);
-    assert_eq!(std::fs::metadata(&out).unwrap().len(), 300 * 48);
-    place
-        .fsverdict(&["trace", run_name, "ext3", "--block", "9"])
-        .exits(2)
-        .says(&["the last of it is that of block 2"]);
-    place
-        .fsverdict(&["trace", run_name, "ext7"])
-        .exits(2)
-        .says(&["no candidate `ext7`", "hint: did you mean `ext2`"]);
-    std::fs::write(TraceFile::of(&run, "xfs", 1, 1).path, "rubbish").unwrap();
-    place.fsverdict(&["trace", run_name, "xfs"]).exits(1).says(&["1-xfs-1.trace: this is no trace"]);
 }

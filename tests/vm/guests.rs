@@ -3,15 +3,11 @@
 //!
 //! The kernel is this machine's own, or the package `TEST_VM_KERNEL` names, as `scripts/test-tiers` sets it.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
-
-mod common;
-
 use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 
-use common::{Place, one_command, tool};
+use crate::common::{Place, one_command, tool};
 
 fn package() -> Option<PathBuf> {
     std::env::var_os("TEST_VM_KERNEL").map(PathBuf::from)

@@ -1,15 +1,11 @@
 //! A stranger's kernel package, as a plan names it: nothing of it is unpacked to look at it, and when it is, its links lead
 //! nowhere and nothing is left of it but folders and regular files.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
-
-mod common;
-
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use common::{Place, Seen, one_command, tool};
+use crate::common::{Place, Seen, one_command, tool};
 
 const CONFIG: &str = "CONFIG_BLK_DEV_INITRD=y\nCONFIG_DEVTMPFS=y\nCONFIG_PID_NS=y\nCONFIG_SERIAL_8250_CONSOLE=y\n\
     CONFIG_VIRTIO_PCI=y\nCONFIG_VIRTIO_BLK=y\nCONFIG_VIRTIO_CONSOLE=y\nCONFIG_NET_9P_VIRTIO=y\nCONFIG_9P_FS=y\n\

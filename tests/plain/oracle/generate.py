@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes golden.json: random inputs with the answers of scipy, against which tests/oracle.rs checks our own.
+"""Writes golden.json: random inputs with the answers of scipy, against which tests/plain/oracle.rs checks our own.
 
     python -m venv target/oracle && target/oracle/bin/pip install numpy scipy
-    target/oracle/bin/python tests/oracle/generate.py            # write golden.json
-    target/oracle/bin/python tests/oracle/generate.py --verify   # recompute, compare with golden.json
+    target/oracle/bin/python tests/plain/oracle/generate.py            # write golden.json
+    target/oracle/bin/python tests/plain/oracle/generate.py --verify   # recompute, compare with golden.json
 
 Every answer comes from scipy, or from counting all possibilities; none from a formula that our code shares.
 """

@@ -4,8 +4,6 @@
 //! back by a lab that does nothing else. The journal is cut behind and within the events around the trials; what is
 //! left of it is resumed.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
-
 mod player;
 
 use std::path::{Path, PathBuf};
