@@ -481,7 +481,7 @@ fn a_model_is_held_against_a_trace() {
         .collect();
     fs::write(place.path().join("trace"), lines).unwrap();
     let against = |more: &[&str]| place.fsverdict(&[&["calibrate", "--against", "trace"], more].concat());
-    against(&["--model", "sata-ssd"]).exits(0).prints(&[
+    against(&["--model", "sata-ssd"]).exits(0).shows(&[
         "Demerit of all of it: ",
         "read elsewhere",
         "read onwards",
@@ -489,7 +489,7 @@ fn a_model_is_held_against_a_trace() {
         "50%",
     ]);
     let seen = against(&["--model", "sata-ssd", "--format", "json"]).exits(0);
-    let found: serde_json::Value = serde_json::from_slice(&seen.stdout).unwrap();
+    let found: serde_json::Value = serde_json::from_str(&seen.stdout).unwrap();
     assert_eq!((&found["schema"], &found["parts"][0]["n"]), (&1.into(), &100.into()), "{found}");
     assert!(
         found["parts"][0]["demerit"].as_f64().unwrap() > 0.5
