@@ -1,6 +1,7 @@
 //! What a grid says, in the figures that a model's numbers decide.
 
 use super::grid::STREAMED;
+use crate::device::knobs::Figures;
 use crate::journal::{Found, GridCell, GridKind};
 
 /// Every second cell is not fitted to, but compared with.
@@ -11,40 +12,8 @@ fn half(cells: &[GridCell], left_out: bool) -> impl Iterator<Item = &GridCell> {
 /// From this many times what a byte takes with one stream, units are copied for each write.
 const CLIFF: f64 = 2.0;
 
-/// Straight lines through the cells of the fitted half, in nanoseconds. Not a number where that half of the grid was not
-/// done.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Figures {
-    /// What a read of nothing would take that the device still has in its memory.
-    pub command: f64,
-    /// What each byte takes on the way.
-    pub link_byte: f64,
-    /// What a read of nothing would take that lies anywhere.
-    pub access: f64,
-    /// What each byte of it takes.
-    pub access_byte: f64,
-    /// A byte where reading goes on, at the start of the device, at its end, and on the whole.
-    pub first_byte: f64,
-    pub last_byte: f64,
-    pub onward_byte: f64,
-    /// The shortest jump, and one of mean distance, where the platter hardly had to be waited for.
-    pub shortest: f64,
-    pub mean_jump: f64,
-    /// How far reads after the same jump differ (standard deviation): a share of one rotation.
-    pub spread: f64,
-    /// What a write of nothing would take that goes on.
-    pub write_command: f64,
-    /// A byte of a long row of writes.
-    pub written_byte: f64,
-    /// What a flush takes beyond writing, and each scattered write before it.
-    pub flush: f64,
-    pub scattered: f64,
-    /// How many streams go as fast as one; and what a byte takes with more.
-    pub streams: f64,
-    pub copied_byte: f64,
-}
-
 impl Figures {
+    /// Straight lines through the cells of the fitted half.
     pub(super) fn of(found: &Found) -> Figures {
         let points = |kind: GridKind| -> Vec<(f64, f64)> {
             let every =

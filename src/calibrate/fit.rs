@@ -1,9 +1,10 @@
 //! Moves a model's numbers until it answers the grid as the device did.
 
 use super::disk::Modelled;
-use super::figures::{Figures, errors};
+use super::figures::errors;
 use super::grid::measure;
 use super::text::{number, rounded, value, with};
+use crate::device::knobs::{Effect, Figures, Knob};
 use crate::device::{Model, ModelError};
 use crate::journal::{Found, Grid};
 use crate::reason::{Hinted, Reason};
@@ -45,93 +46,7 @@ pub struct Calibrated {
     pub errors: Vec<(&'static str, f64)>,
 }
 
-/// How a number follows from a figure of the device and the same of the model.
-enum Effect {
-    /// It moves by the difference, times this.
-    Moves(f64),
-    /// A rate in MB/s: its nanoseconds a byte move by the difference.
-    Rate,
-    /// It takes as many times as long, or as little.
-    Times,
-    /// A rate in MB/s of what takes as many times as long.
-    Slower,
-    /// A number of things: it moves by the difference.
-    Counts,
-    /// Turns a minute: the spread of reads is a share of one; among the speeds that drives have.
-    Speed,
-}
-
-struct Knob(&'static str, &'static str, fn(&Figures) -> f64, Effect);
-
 const SPEEDS: [f64; 6] = [4200.0, 5400.0, 5900.0, 7200.0, 10_000.0, 15_000.0];
-
-/// What the grid decides of each kind of medium, in steps: what comes later rests on what came before.
-fn knobs(template: &str, writes: bool) -> Vec<Vec<Knob>> {
-    let has = |section: &str, key: &str| value(template, section, key).is_some();
-    let mut steps = read_knobs(has);
-    if writes {
-        let flush = || Knob("cache", "flush_us", |f| f.flush, Effect::Moves(1e-3));
-        steps.extend(if has("platter", "rpm") {
-            let settle = Knob("platter", "write_settle_ms", |f| f.scattered, Effect::Moves(1e-6));
-            vec![vec![settle, flush()]]
-        } else if has("units", "unit") {
-            vec![
-                vec![
-                    Knob("units", "write_us", |f| f.write_command, Effect::Moves(1e-3)),
-                    Knob("units", "write_mb_s", |f| f.written_byte, Effect::Rate),
-                    Knob("units", "open", |f| f.streams, Effect::Counts),
-                ],
-                vec![Knob("units", "copy_mb_s", |f| f.copied_byte, Effect::Slower)],
-            ]
-        } else if has("flash", "page") {
-            vec![vec![
-                Knob("link", "write_us", |f| f.write_command, Effect::Moves(1e-3)),
-                Knob("flash", "program_us", |f| f.written_byte, Effect::Times),
-                flush(),
-            ]]
-        } else {
-            Vec::new()
-        });
-    }
-    steps
-}
-
-fn read_knobs(has: impl Fn(&str, &str) -> bool) -> Vec<Vec<Knob>> {
-    if has("platter", "rpm") {
-        vec![
-            vec![
-                Knob("link", "command_us", |f| f.command, Effect::Moves(1e-3)),
-                Knob("link", "mb_s", |f| f.link_byte, Effect::Rate),
-            ],
-            // Before the rates: at a wrong speed reading on seems to take another time, and a rate that is moved for that does not
-            // come back where the link is the narrower place and hides it.
-            vec![Knob("platter", "rpm", |f| f.spread, Effect::Speed)],
-            vec![
-                Knob("platter", "outer_mb_s", |f| f.first_byte, Effect::Rate),
-                Knob("platter", "inner_mb_s", |f| f.last_byte, Effect::Rate),
-            ],
-            vec![
-                Knob("platter.seek", "minimum_ms", |f| f.shortest, Effect::Moves(1e-6)),
-                Knob("platter.seek", "average_ms", |f| f.mean_jump, Effect::Moves(1e-6)),
-            ],
-        ]
-    } else if has("units", "unit") {
-        vec![vec![
-            Knob("units", "read_us", |f| f.access, Effect::Moves(1e-3)),
-            Knob("units", "read_mb_s", |f| f.access_byte, Effect::Rate),
-        ]]
-    } else if has("flash", "page") {
-        vec![vec![
-            Knob("link", "read_us", |f| f.access, Effect::Moves(1e-3)),
-            Knob("link", "mb_s", |f| f.onward_byte, Effect::Rate),
-        ]]
-    } else {
-        vec![vec![
-            Knob("ideal", "access_us", |f| f.access, Effect::Moves(1e-3)),
-            Knob("link", "mb_s", |f| f.access_byte, Effect::Rate),
-        ]]
-    }
-}
 
 /// Rounds of each step. A number moves by what is still missing; where one hides another, that takes several.
 const ROUNDS: usize = 10;
@@ -165,13 +80,14 @@ pub fn calibrate(
         let on = |grid| Ok(measure(&mut Modelled::new(&model, size, 1)?, grid)?);
         if writing { on(Grid::Writing) } else { on(Grid::Reading) }
     };
-    let steps = knobs(template, writes);
-    let reads = read_knobs(|section, key| value(template, section, key).is_some()).len();
+    let knobs = Model::read(&text, name, None)?.knobs();
+    let (reads, writing) = (knobs.reading.len(), if writes { knobs.writing } else { &[] });
+    let steps: Vec<&[Knob]> = [knobs.reading, writing].concat();
     for (at, step) in steps.iter().enumerate() {
         let mut rounds: Vec<Vec<f64>> = Vec::new();
         for _ in 0..ROUNDS {
             let said = Figures::of(&answer(&text, at >= reads)?);
-            for Knob(section, key, figure, effect) in step {
+            for Knob(section, key, figure, effect) in *step {
                 let old = number(&text, section, key).unwrap_or(0.0);
                 let new = effect.of(old, figure(&real), figure(&said));
                 // What the device does not show stays the template's.
@@ -204,6 +120,7 @@ pub fn calibrate(
     let errors = errors(found, &said);
     let numbers: Vec<_> = steps
         .iter()
+        .copied()
         .flatten()
         .filter_map(|Knob(section, key, ..)| Some((*section, *key, number(&text, section, key)?)))
         .collect();

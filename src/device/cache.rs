@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::model::parameters;
+use super::parameters;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Extent {
@@ -131,7 +131,7 @@ mod tests {
     use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, proptest};
 
     use super::{Cache, Extent};
-    use crate::device::model::parameters;
+    use crate::device::parameters;
 
     fn parameters() -> parameters::Cache {
         let protected = false;

@@ -7,7 +7,7 @@ use super::cache::{Cache, Extent};
 use super::jobs::{Job, Jobs};
 use super::link::Link;
 use super::medium::{MediumModel, Span};
-use super::model::parameters;
+use super::parameters;
 use super::planted::{Bug, planted};
 use super::request::{Action, Completion, Request};
 

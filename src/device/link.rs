@@ -1,6 +1,6 @@
 //! The link between host and device: one transfer at a time in each direction, or in both together.
 
-use super::model::parameters;
+use super::parameters;
 
 #[derive(Debug)]
 pub(super) struct Link {

@@ -8,11 +8,14 @@
 
 mod cache;
 mod engine;
+mod fields;
 mod jobs;
+pub(crate) mod knobs;
 mod limits;
 mod link;
 mod medium;
 mod model;
+mod parameters;
 mod planted;
 pub(crate) mod random;
 mod request;
@@ -24,6 +27,7 @@ mod wear;
 mod tests;
 
 use engine::Engine;
+use medium::Whole;
 
 pub use limits::{Discard, Limits};
 pub use model::{BuiltIn, Model, ModelError, built_in, can_be_had, split};
@@ -42,7 +46,8 @@ impl Device {
     pub fn new(model: &Model, size_bytes: u64, seed: u64) -> Result<Device, ModelError> {
         model.check_size(size_bytes)?;
         let parameters = &model.parameters;
-        let medium = medium::new(parameters, size_bytes, seed);
+        let whole = Whole { capacity_sectors: parameters.capacity_bytes / 512, size_bytes, seed };
+        let medium = parameters.medium.parameters.medium(&whole);
         Ok(Device {
             limits: model.limits(size_bytes),
             engine: Engine::new(parameters, size_bytes / 512, medium),

@@ -1,19 +1,48 @@
 //! A medium on which every access takes the same, however many are underway: what is left is the filesystem's own doing.
 
+use std::sync::Arc;
+
 use super::super::cache::Extent;
+use super::super::fields::{TIME, US, number};
+use super::super::knobs::{Effect, Knob, Knobs};
 use super::super::wear::Wear;
-use super::{MediumModel, Span};
+use super::{Kind, MediumModel, MediumParameters, Source, Span, Whole};
+
+pub(super) const KIND: Kind = Kind {
+    section: "ideal",
+    lies_on: None,
+    states: &[],
+    like: "ideal",
+    read: |source| Some(Arc::new(read(source)?)),
+    knobs: Knobs {
+        reading: &[&[
+            Knob("ideal", "access_us", |f| f.access, Effect::Moves(1e-3)),
+            Knob("link", "mb_s", |f| f.access_byte, Effect::Rate),
+        ]],
+        writing: &[],
+    },
+};
 
 #[derive(Debug)]
-pub(super) struct Ideal {
+struct Parameters {
     access_ns: u64,
-    wear: Wear,
 }
 
-impl Ideal {
-    pub(super) fn new(access_ns: u64) -> Ideal {
-        Ideal { access_ns, wear: Wear::default() }
+fn read(source: &Source<'_, '_>) -> Option<Parameters> {
+    let section = &source.top.inner("ideal", "[ideal]", &["access_us"])?;
+    Some(Parameters { access_ns: (number(section, "access_us", TIME)? * US) as u64 })
+}
+
+impl MediumParameters for Parameters {
+    fn medium(&self, _: &Whole) -> Box<dyn MediumModel> {
+        Box::new(Ideal { access_ns: self.access_ns, wear: Wear::default() })
     }
+}
+
+#[derive(Debug)]
+struct Ideal {
+    access_ns: u64,
+    wear: Wear,
 }
 
 impl MediumModel for Ideal {

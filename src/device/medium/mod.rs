@@ -1,16 +1,103 @@
 //! Where the data is: what an access takes, and what it makes of the state the next one finds.
 
 mod flash;
-mod geometry;
 mod ideal;
 mod platter;
 mod shingles;
 mod units;
 
+use std::sync::Arc;
+
+use crate::plan::Section;
+
 use super::cache::{Cache, Extent};
-use super::model::parameters;
+use super::knobs::Knobs;
+use super::parameters;
 use super::planted::{Bug, planted};
 use super::wear::Wear;
+
+/// Every kind of medium there is.
+const KINDS: &[Kind] =
+    &[ideal::KIND, platter::parameters::KIND, units::KIND, flash::parameters::KIND, shingles::KIND];
+
+/// A kind of medium: how a model's file tells of it.
+#[derive(Debug)]
+pub(super) struct Kind {
+    /// The section that has its numbers.
+    pub(super) section: &'static str,
+    /// The medium it lies on, where it is none by itself.
+    lies_on: Option<&'static str>,
+    /// What may have been done to it before the trial; the first is what a model without a state means.
+    pub(super) states: &'static [&'static str],
+    /// The built-in model that stands for the kind.
+    pub(super) like: &'static str,
+    read: fn(&Source<'_, '_>) -> Option<Arc<dyn MediumParameters>>,
+    pub(super) knobs: Knobs,
+}
+
+/// A model's file, as far as a medium needs to see it.
+pub(super) struct Source<'a, 'b> {
+    pub(super) top: &'a Section<'b>,
+    pub(super) capacity_bytes: u64,
+    pub(super) cache: Option<&'a parameters::Cache>,
+    pub(super) state: Option<&'a str>,
+}
+
+/// The numbers of a medium, as its kind reads them.
+pub(super) trait MediumParameters: std::fmt::Debug + Send + Sync {
+    fn medium(&self, whole: &Whole) -> Box<dyn MediumModel>;
+}
+
+/// The device that a medium is made for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Whole {
+    /// Of the largest device of the model: places on it do not depend on how much of it is used.
+    pub(super) capacity_sectors: u64,
+    pub(super) size_bytes: u64,
+    pub(super) seed: u64,
+}
+
+/// What a model has for a medium.
+#[derive(Debug, Clone)]
+pub(super) struct Chosen {
+    pub(super) kind: &'static Kind,
+    pub(super) parameters: Arc<dyn MediumParameters>,
+}
+
+/// The sections that media have in a model's file.
+pub(super) fn sections() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().map(|kind| kind.section)
+}
+
+/// Reads the one medium that a model's file must have.
+pub(super) fn read(source: &Source<'_, '_>) -> Option<Chosen> {
+    let given = |kind: &&Kind| source.top.has(kind.section);
+    let grounds = || KINDS.iter().filter(|kind| kind.lies_on.is_none());
+    let all = grounds().map(|kind| kind.section).collect::<Vec<_>>().join("], [");
+    let mut found = grounds().filter(given);
+    let ground = found.next();
+    match (ground, found.next()) {
+        (None, _) => {
+            source.top.wrong("name", "the model has no medium", format!("add one of [{all}]"));
+        }
+        (_, None) => {}
+        (_, Some(second)) => {
+            let hint = format!("keep one of [{all}]");
+            source.top.wrong(second.section, "there is another medium already", hint);
+        }
+    }
+    let mut kind = ground;
+    for (layer, below) in KINDS.iter().filter(given).filter_map(|kind| Some((kind, kind.lies_on?))) {
+        if !source.top.has(below) {
+            let message = format!("they lie on a {below}, and there is none");
+            source.top.wrong(layer.section, &message, format!("add [{below}]"));
+        } else if ground.is_some_and(|ground| ground.section == below) {
+            kind = Some(layer);
+        }
+    }
+    let kind = kind?;
+    Some(Chosen { kind, parameters: (kind.read)(source)? })
+}
 
 /// From when until when a medium is at an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,19 +153,4 @@ pub(super) trait MediumModel: std::fmt::Debug + Send {
     }
 
     fn wear(&self) -> Wear;
-}
-
-pub(super) fn new(parameters: &parameters::Parameters, size_bytes: u64, seed: u64) -> Box<dyn MediumModel> {
-    let capacity_sectors = parameters.capacity_bytes / 512;
-    match parameters.medium {
-        parameters::MediumParameters::Ideal { access_ns } => Box::new(ideal::Ideal::new(access_ns)),
-        parameters::MediumParameters::Platter(platter) => {
-            Box::new(platter::Platter::new(platter, capacity_sectors, seed))
-        }
-        parameters::MediumParameters::Shingles(platter, shingles) => {
-            Box::new(shingles::Shingles::new(platter, shingles, capacity_sectors, seed))
-        }
-        parameters::MediumParameters::Units(units) => Box::new(units::Units::new(units)),
-        parameters::MediumParameters::Flash(flash) => Box::new(flash::Flash::new(flash, size_bytes, seed)),
-    }
 }

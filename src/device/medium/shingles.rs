@@ -7,21 +7,61 @@
 //! Desnoyers, "Skylight: a window on shingled disk operation", FAST '15: static map, cleaning in order of age.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
 
 use super::super::cache::Extent;
-use super::super::model::parameters;
+use super::super::fields::{MS, SECTOR, bytes, keys, number, whole};
 use super::super::planted::{Bug, planted};
 use super::super::random;
 use super::super::wear::Wear;
-use super::platter::Platter;
-use super::{MediumModel, Span};
+use super::platter::{self, Platter};
+use super::{Kind, MediumModel, MediumParameters, Source, Span, Whole};
 
 /// A stream of writes shorter than this does not count as one: 256 KiB.
 const STREAM_SECTORS: u64 = 512;
 
+pub(super) const KIND: Kind = Kind {
+    section: "shingles",
+    lies_on: Some("platter"),
+    states: &["fresh", "filled"],
+    like: "smr-5400",
+    read: |source| Some(Arc::new(read(source)?)),
+    knobs: platter::parameters::KNOBS,
+};
+
+/// Shingled tracks managed by the drive.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Parameters {
+    platter: platter::parameters::Platter,
+    cache_sectors: u64,
+    cache_extents: u64,
+    band_sectors: u64,
+    idle_ns: u64,
+    /// How full the persistent cache is at the start, from 0 to 1.
+    fill: f64,
+}
+
+fn read(source: &Source<'_, '_>) -> Option<Parameters> {
+    let section = &source.top.inner("shingles", "[shingles]", &keys("cache extents band idle_ms"))?;
+    Some(Parameters {
+        platter: platter::parameters::read(source)?,
+        cache_sectors: bytes(section, "cache", SECTOR, source.capacity_bytes / 2)? / SECTOR,
+        cache_extents: whole(section, "extents", 1..=10_000_000)?,
+        band_sectors: bytes(section, "band", 1 << 16, 1 << 32)? / SECTOR,
+        idle_ns: (number(section, "idle_ms", 0.0..=1e6)? * MS) as u64,
+        fill: if source.state == Some("filled") { 1.0 } else { 0.0 },
+    })
+}
+
+impl MediumParameters for Parameters {
+    fn medium(&self, whole: &Whole) -> Box<dyn MediumModel> {
+        Box::new(Shingles::new(*self, whole.capacity_sectors, whole.seed))
+    }
+}
+
 #[derive(Debug)]
-pub(super) struct Shingles {
-    parameters: parameters::Shingles,
+struct Shingles {
+    parameters: Parameters,
     platter: Platter,
     bands: u64,
     /// Stretches whose newest content is in the persistent cache: from their first sector to their length and place.
@@ -47,15 +87,10 @@ struct Soiled {
 }
 
 impl Shingles {
-    pub(super) fn new(
-        platter: parameters::Platter,
-        parameters: parameters::Shingles,
-        sectors: u64,
-        seed: u64,
-    ) -> Shingles {
+    fn new(parameters: Parameters, sectors: u64, seed: u64) -> Shingles {
         let mut shingles = Shingles {
             parameters,
-            platter: Platter::new(platter, sectors + parameters.cache_sectors, seed),
+            platter: Platter::new(parameters.platter, sectors + parameters.cache_sectors, seed),
             bands: sectors.div_ceil(parameters.band_sectors),
             cached: BTreeMap::new(),
             log: 0,

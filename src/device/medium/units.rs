@@ -5,16 +5,84 @@
 //! copies what the unit lacks. After Bergmann, "Optimizing Linux with cheap flash drives", LWN 2011, and flashbench.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::super::cache::Extent;
-use super::super::model::parameters;
+use super::super::fields::{MS, RATE, SECTOR, TIME, US, bytes, keys, number, number_or, sector_ns, whole};
+use super::super::knobs::{Effect, Knob, Knobs};
 use super::super::planted::{Bug, planted};
 use super::super::wear::Wear;
-use super::{MediumModel, Span};
+use super::{Kind, MediumModel, MediumParameters, Source, Span, Whole};
+
+pub(super) const KIND: Kind = Kind {
+    section: "units",
+    lies_on: None,
+    states: &["fresh", "filled"],
+    like: "usb-stick",
+    read: |source| Some(Arc::new(read(source)?)),
+    knobs: Knobs {
+        reading: &[&[
+            Knob("units", "read_us", |f| f.access, Effect::Moves(1e-3)),
+            Knob("units", "read_mb_s", |f| f.access_byte, Effect::Rate),
+        ]],
+        writing: &[
+            &[
+                Knob("units", "write_us", |f| f.write_command, Effect::Moves(1e-3)),
+                Knob("units", "write_mb_s", |f| f.written_byte, Effect::Rate),
+                Knob("units", "open", |f| f.streams, Effect::Counts),
+            ],
+            &[Knob("units", "copy_mb_s", |f| f.copied_byte, Effect::Slower)],
+        ],
+    },
+};
+
+const KEYS: &str = "page unit open read_us read_mb_s write_us write_mb_s copy_mb_s erase_ms log_pages";
+
+/// Allocation units, few of them open at once: sticks and cards.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Parameters {
+    unit_sectors: u64,
+    open: usize,
+    page_sectors: u64,
+    read_ns: u64,
+    read_sector_ns: f64,
+    write_ns: u64,
+    write_sector_ns: f64,
+    copy_sector_ns: f64,
+    erase_ns: u64,
+    /// Pages of an open unit's log for writes that do not go on where the last one ended; 0 for none.
+    log_pages: u64,
+    /// Whether every unit holds data at the start.
+    filled: bool,
+}
+
+fn read(source: &Source<'_, '_>) -> Option<Parameters> {
+    let section = &source.top.inner("units", "[units]", &keys(KEYS))?;
+    let page_bytes = bytes(section, "page", SECTOR, 1 << 24)?;
+    Some(Parameters {
+        unit_sectors: bytes(section, "unit", page_bytes, 1 << 32)? / SECTOR,
+        open: whole(section, "open", 1..=1024)? as usize,
+        page_sectors: page_bytes / SECTOR,
+        read_ns: (number(section, "read_us", TIME)? * US) as u64,
+        read_sector_ns: sector_ns(number(section, "read_mb_s", RATE)?),
+        write_ns: (number(section, "write_us", TIME)? * US) as u64,
+        write_sector_ns: sector_ns(number(section, "write_mb_s", RATE)?),
+        copy_sector_ns: sector_ns(number(section, "copy_mb_s", RATE)?),
+        erase_ns: (number(section, "erase_ms", 0.0..=10_000.0)? * MS) as u64,
+        log_pages: number_or(section, "log_pages", 0.0..=1e6, 0.0)? as u64,
+        filled: source.state == Some("filled"),
+    })
+}
+
+impl MediumParameters for Parameters {
+    fn medium(&self, _: &Whole) -> Box<dyn MediumModel> {
+        Box::new(Units::new(*self))
+    }
+}
 
 #[derive(Debug)]
-pub(super) struct Units {
-    parameters: parameters::Units,
+struct Units {
+    parameters: Parameters,
     /// The one used longest ago first.
     open: Vec<Open>,
     /// How much of each unit that is not open holds data, from its start; units never written are absent.
@@ -35,7 +103,7 @@ struct Open {
 }
 
 impl Units {
-    pub(super) fn new(parameters: parameters::Units) -> Units {
+    fn new(parameters: Parameters) -> Units {
         Units {
             parameters,
             open: Vec::new(),

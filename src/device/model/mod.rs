@@ -1,9 +1,9 @@
 //! The models: what is known of a kind of device, with the source of each number.
 
-pub(crate) mod parameters;
 mod read;
 
-pub(crate) use parameters::Parameters;
+use super::knobs::Knobs;
+use super::parameters::Parameters;
 
 use std::path::Path;
 
@@ -76,7 +76,7 @@ impl Hinted for ModelError {
 }
 
 /// A kind of device, in a state.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Model {
     /// The name it is asked for by, state included.
     pub name: String,
@@ -85,7 +85,7 @@ pub struct Model {
     pub summary: String,
     /// The states it may be asked for in; the first is what a name without a state means.
     pub states: &'static [&'static str],
-    pub(crate) parameters: Parameters,
+    pub(super) parameters: Parameters,
 }
 
 impl Model {
@@ -154,15 +154,16 @@ impl Model {
 
     /// The built-in model that is nearest: itself, or one with such a medium.
     pub fn nearest(&self) -> &'static str {
-        let like = match self.parameters.medium {
-            parameters::MediumParameters::Ideal { .. } => "ideal",
-            parameters::MediumParameters::Platter(_) => "hdd-7200",
-            parameters::MediumParameters::Shingles(..) => "smr-5400",
-            parameters::MediumParameters::Units(_) => "usb-stick",
-            parameters::MediumParameters::Flash(_) => "sata-ssd",
-        };
         let own = split(&self.name).0;
-        BUILT_IN.iter().find(|model| model.name == own).map_or(like, |model| model.name)
+        BUILT_IN
+            .iter()
+            .find(|model| model.name == own)
+            .map_or(self.parameters.medium.kind.like, |model| model.name)
+    }
+
+    /// What calibration can tell of such a device.
+    pub(crate) fn knobs(&self) -> Knobs {
+        self.parameters.medium.kind.knobs
     }
 
     /// Whether a device of this size can be of this model.

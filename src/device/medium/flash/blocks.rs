@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::super::super::model::parameters::Victim;
 use super::super::super::planted::{Bug, planted};
+use super::parameters::Victim;
 
 /// No logical unit: padding.
 pub(super) const NOBODY: u32 = u32::MAX;

@@ -1,6 +1,6 @@
 //! Dies and the channels they share: each does one thing at a time, in the order it is asked.
 
-use super::super::super::model::parameters;
+use super::parameters;
 
 #[derive(Debug)]
 pub(super) struct Dies {

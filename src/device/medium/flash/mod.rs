@@ -3,15 +3,16 @@
 mod blocks;
 mod dies;
 mod mapping;
+pub(super) mod parameters;
 mod permutation;
 
 use blocks::{EraseBlocks, NOBODY};
 use dies::Dies;
 use mapping::{Initial, Mapping, Place};
+use parameters::State;
 use permutation::Permutation;
 
 use super::super::cache::{Cache, Extent};
-use super::super::model::parameters::{self, State};
 use super::super::planted::{Bug, planted};
 use super::super::wear::Wear;
 use super::{MediumModel, Span};

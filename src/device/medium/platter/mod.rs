@@ -1,13 +1,15 @@
 //! Rotating platters: arm, rotation, and the buffer of what was read ahead.
 
+mod geometry;
+pub(super) mod parameters;
+
 use std::collections::VecDeque;
 
 use super::super::cache::Extent;
-use super::super::model::parameters;
 use super::super::planted::{Bug, planted};
 use super::super::wear::Wear;
-use super::geometry::Geometry;
 use super::{MediumModel, Span};
+use geometry::Geometry;
 
 #[derive(Debug)]
 pub(super) struct Platter {

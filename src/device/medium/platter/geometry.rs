@@ -4,7 +4,7 @@
 //! switches spread evenly; modulo one rotation it is the sector's angle, because tracks are skewed by just what a switch
 //! takes. So reading on loses nothing, and sustained rates come out as the model gives them.
 
-use super::super::model::parameters::{Platter, Seek};
+use super::parameters::{Platter, Seek};
 
 #[derive(Debug)]
 pub(super) struct Geometry {
