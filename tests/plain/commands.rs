@@ -464,3 +464,53 @@ fn calibrate_replaces_no_file_unasked() {
     calibrate(&["--force"]).exits(1).says(&["/nonexistent"]);
     assert_eq!(fs::read_to_string(place.path().join("model.toml")).unwrap(), "mine");
 }
+
+#[test]
+fn a_model_is_held_against_a_trace() {
+    let place = Place::new();
+    // One turn of 7200 a minute is 8.3 ms: no request of this disk takes so long on an SSD.
+    let lines: String = (0..50_u64)
+        .map(|at| {
+            format!(
+                "R {} 8 {} 10000\nR {} 8 400 10000\n",
+                at * 7919 * 64,
+                9000 + at * 100,
+                at * 7919 * 64 + 8
+            )
+        })
+        .collect();
+    fs::write(place.path().join("trace"), lines).unwrap();
+    let against = |more: &[&str]| place.fsverdict(&[&["calibrate", "--against", "trace"], more].concat());
+    against(&["--model", "sata-ssd"]).exits(0).shows(&[
+        "Demerit of all of it: ",
+        "read elsewhere",
+        "read onwards",
+        "requests  measured ms  model ms",
+        "50%",
+    ]);
+    let seen = against(&["--model", "sata-ssd", "--format", "json"]).exits(0);
+    let found: serde_json::Value = serde_json::from_str(&seen.stdout).unwrap();
+    assert_eq!((&found["schema"], &found["parts"][0]["n"]), (&1.into(), &100.into()), "{found}");
+    assert!(
+        found["parts"][0]["demerit"].as_f64().unwrap() > 0.5
+            && found["parts"][0]["bias"].as_f64().unwrap() < -0.5
+    );
+    against(&["--model", "sata-ssd", "--format", "html", "-o", "page.html"]).exits(0);
+    let page = fs::read_to_string(place.path().join("page.html")).unwrap();
+    assert!(
+        page.contains("The two distributions") && page.contains("<svg") && !page.contains("<script src"),
+        "{page}"
+    );
+    against(&["--model", "hdd-7100"])
+        .exits(2)
+        .says(&["there is no model `hdd-7100`", "hint: did you mean `hdd-7200`?"]);
+    against(&[]).exits(2).says(&["--model"]);
+    against(&["--model", "hdd-7200", "/dev/null"]).exits(2).says(&["cannot be used with"]);
+    fs::write(place.path().join("trace"), "R 0 8 1 1\nR 8 8 x 1\n").unwrap();
+    against(&["--model", "hdd-7200"])
+        .exits(1)
+        .says(&["cannot use the trace trace: line 2: \"x\" is no time"]);
+    fs::remove_file(place.path().join("trace")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", place.path().join("trace")).unwrap();
+    against(&["--model", "hdd-7200"]).exits(1).says(&["cannot use the trace trace: "]);
+}
