@@ -16,6 +16,7 @@ mod fixtures;
 mod forms;
 mod harness;
 mod html;
+mod index;
 mod json;
 mod kernels;
 mod markdown;
@@ -26,6 +27,7 @@ mod notes;
 mod number;
 mod page;
 mod requests;
+mod run;
 mod sentence;
 mod sites;
 #[cfg(test)]
@@ -44,7 +46,8 @@ mod words;
 use std::io;
 
 use forms::Forms;
-use page::{Page, page_of_run};
+use page::Page;
+use run::page_of_run;
 
 pub use against::{AgainstReport, Answers, write_against};
 pub use compare::{ComparisonReport, write_comparison};
@@ -94,7 +97,7 @@ impl Forms for Report<'_> {
     }
 
     fn html(&self) -> Result<String, ReportError> {
-        html::render(self)
+        html::render(self, &self.page())
     }
 
     fn json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {
