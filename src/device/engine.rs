@@ -7,6 +7,7 @@ use super::cache::{Cache, Extent};
 use super::jobs::{Job, Jobs};
 use super::link::Link;
 use super::medium::{MediumModel, Span};
+use super::model::Parameters;
 use super::parameters;
 use super::planted::{Bug, planted};
 use super::request::{Action, Completion, Request};
@@ -69,11 +70,7 @@ pub(super) struct Engine {
 const PATIENCE_NS: u64 = 1_000_000_000;
 
 impl Engine {
-    pub(super) fn new(
-        parameters: &parameters::Parameters,
-        sectors: u64,
-        medium: Box<dyn MediumModel>,
-    ) -> Engine {
+    pub(super) fn new(parameters: &Parameters, sectors: u64, medium: Box<dyn MediumModel>) -> Engine {
         Engine {
             sectors,
             queue: parameters.queue,

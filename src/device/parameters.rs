@@ -1,22 +1,4 @@
-//! The numbers of a model, in the units the calculation uses: bytes, sectors of 512 bytes, nanoseconds.
-
-use crate::device::limits::Discard;
-use crate::device::medium::Chosen;
-
-/// Everything a model's file says, for one of its states.
-#[derive(Debug, Clone)]
-pub(super) struct Parameters {
-    pub(super) capacity_bytes: u64,
-    pub(super) rotational: bool,
-    pub(super) logical_block: u32,
-    pub(super) physical_block: u32,
-    pub(super) discard: Option<Discard>,
-    pub(super) write_zeroes: bool,
-    pub(super) link: Link,
-    pub(super) queue: Queue,
-    pub(super) cache: Option<Cache>,
-    pub(super) medium: Chosen,
-}
+//! The numbers of what lies before a medium, in the units the calculation uses: bytes, sectors of 512 bytes, nanoseconds.
 
 /// What lies between host and device.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,12 +2,12 @@
 
 mod read;
 
-use super::knobs::Knobs;
-use super::parameters::Parameters;
-
 use std::path::Path;
 
-use super::limits::Limits;
+use super::knobs::Knobs;
+use super::limits::{Discard, Limits};
+use super::medium::Chosen;
+use super::parameters::{Cache, Link, Queue};
 use crate::host::beneath::read_regular;
 use crate::plan::{Bytes, LONGEST_PLAN, PlanError, suggest};
 use crate::reason::{Hinted, Reason};
@@ -73,6 +73,21 @@ impl Hinted for ModelError {
             other => Reason::new(other, other.hint().unwrap_or_default()),
         }
     }
+}
+
+/// Everything a model's file says, for one of its states.
+#[derive(Debug, Clone)]
+pub(super) struct Parameters {
+    pub(super) capacity_bytes: u64,
+    pub(super) rotational: bool,
+    pub(super) logical_block: u32,
+    pub(super) physical_block: u32,
+    pub(super) discard: Option<Discard>,
+    pub(super) write_zeroes: bool,
+    pub(super) link: Link,
+    pub(super) queue: Queue,
+    pub(super) cache: Option<Cache>,
+    pub(super) medium: Chosen,
 }
 
 /// A kind of device, in a state.

@@ -4,8 +4,8 @@ use super::super::fields::{
     MS, RATE, SECTOR, TIME, US, byte_ns, bytes, flag, keys, number, number_or, whole,
 };
 use super::super::medium;
-use super::super::parameters::{Cache, Link, Parameters, Queue};
-use super::Model;
+use super::super::parameters::{Cache, Link, Queue};
+use super::{Model, Parameters};
 use crate::device::limits::Discard;
 use crate::plan::value::filled_text;
 use crate::plan::{PlanError, Section, read_strictly};
