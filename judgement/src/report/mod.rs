@@ -5,6 +5,7 @@ mod across;
 mod claims_tests;
 mod compare;
 mod csv;
+mod depends;
 mod devices;
 #[cfg(test)]
 mod examples;

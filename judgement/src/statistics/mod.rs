@@ -6,6 +6,7 @@
 //! tests/oracle.rs.
 
 mod additive;
+mod dependence;
 mod distribution;
 mod estimate;
 mod evidence;
@@ -19,6 +20,7 @@ mod sample;
 mod signs;
 
 pub use additive::Additive;
+pub use dependence::{GoesWith, goes_with};
 pub use distribution::{fisher_tail, student_quantile, student_tail};
 pub use estimate::{AT_THE_STOP, CONFIDENCE, Estimate};
 pub use evidence::{Evidence, FEWEST};
