@@ -4,12 +4,14 @@
 //! fitted by doing the grid on it, too, and moving its numbers until both answer alike. Half of the grid is left out of
 //! that; on it the fitted model has to say what the device will take, and by how much it errs is reported.
 
+mod against;
 mod disk;
 mod figures;
 mod fit;
 mod grid;
 mod text;
 
+pub use against::{Measured, ReplayError, TraceFault, kinds, read, replay};
 pub use disk::{Disk, Modelled, Raw};
 pub use fit::{CalibrateError, Calibrated, calibrate};
 pub use grid::measure;

@@ -16,6 +16,7 @@ use crate::plan::{ClockChoice, DeviceSource, LabChoice, Overrides, Plan, suggest
 use crate::reason::Reason;
 use crate::study::{Permission, measure_device};
 
+use super::against;
 use super::device::ask;
 use super::vocabulary::read_plan;
 use super::{CliError, Exit};
@@ -23,7 +24,10 @@ use super::{CliError, Exit};
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// The device, or a file on it, which is only read; or model:NAME@SIZE, to see whether a model shows a guest what it says
-    device: String,
+    #[arg(required_unless_present = "against", conflicts_with = "against")]
+    device: Option<String>,
+    #[command(flatten)]
+    against: against::Against,
     /// Measure writing, too, which destroys what is on the device: with its identity, as a refusal names it
     #[arg(long, value_name = "IDENTITY", num_args = 0..=1, default_missing_value = "")]
     erase: Option<String>,
@@ -52,14 +56,18 @@ struct Target {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
-    check(0).map_err(CliError::failed)?;
     if let Some(file) = &arguments.output {
         free(file, arguments.force)?;
     }
+    if let Some(trace) = &arguments.against.against {
+        return against::run(&arguments.against, trace, arguments.output.as_deref());
+    }
+    check(0).map_err(CliError::failed)?;
+    let named = arguments.device.as_deref().unwrap_or_default();
     let given = arguments.like.as_deref().map(template).transpose()?;
-    let Target { device, size, like, stem, found } = match arguments.device.starts_with("model:") {
-        true => modelled(arguments)?,
-        false => real(arguments)?,
+    let Target { device, size, like, stem, found } = match named.starts_with("model:") {
+        true => modelled(arguments, named)?,
+        false => real(arguments, named)?,
     };
     let template = given.map_or_else(|| template(like), Ok)?;
     let called = arguments.name.as_deref().unwrap_or(&stem);
@@ -111,8 +119,8 @@ fn template(like: &str) -> Result<&'static str, CliError> {
 }
 
 /// A device of this machine's, read as it is, and written only as the guard lets it be.
-fn real(arguments: &Arguments) -> Result<Target, CliError> {
-    let path = Path::new(&arguments.device);
+fn real(arguments: &Arguments, named: &str) -> Result<Target, CliError> {
+    let path = Path::new(named);
     let inspected = BlockDevice::inspect(&Root::default(), path).ok();
     let device = inspected.map_or_else(|| path.display().to_string(), |device| device.describe_for_people());
     let mut disk = Raw::open(path, false).map_err(|error| {
@@ -146,8 +154,8 @@ fn too_small(error: &std::io::Error) -> &'static str {
 }
 
 /// A modelled device, measured in a guest by the guest's clock.
-fn modelled(arguments: &Arguments) -> Result<Target, CliError> {
-    let source: DeviceSource = arguments.device.parse().map_err(CliError::usage)?;
+fn modelled(arguments: &Arguments, named: &str) -> Result<Target, CliError> {
+    let source: DeviceSource = named.parse().map_err(CliError::usage)?;
     let DeviceSource::Model { name, size } = &source else {
         return Err(CliError::usage(format!("{source} is no modelled device")));
     };

@@ -1,5 +1,6 @@
 //! The command line: one definition of every flag, one file per command, errors told once, exit codes.
 
+mod against;
 mod block;
 mod calibrate;
 mod clean;
@@ -105,7 +106,7 @@ enum Command {
     Show(show::Arguments),
     /// Build, list or remove kernels for simulated time
     Kernel(kernel::Arguments),
-    /// Measure a device by reading it, and write a model of it
+    /// Measure a device by reading it and write a model of it; or hold a model against what was measured
     Calibrate(calibrate::Arguments),
     /// Find and undo whatever an earlier crash left behind
     Clean(clean::Arguments),

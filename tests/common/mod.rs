@@ -12,15 +12,20 @@
     reason = "a test may panic in its helpers too"
 )]
 
+pub mod carried;
 mod disk;
 mod journal;
+pub mod labs;
 mod left;
+pub mod opening;
+mod plans;
 mod seen;
 pub mod shards;
 pub mod sources;
 
 pub use disk::Disk;
 pub use journal::Journal;
+pub use plans::{one_command, two_disks, two_folders};
 pub use seen::Seen;
 
 use std::fs;
@@ -99,6 +104,12 @@ impl Place {
             .output()
             .unwrap();
         Seen::of(&output)
+    }
+
+    /// `fsverdict compare` of these runs, with bars where it draws some.
+    pub fn compare(&self, runs: &[&str], format: &str) -> Seen {
+        let words = [&["compare"], runs, &["--format", format]].concat();
+        Seen::of(&self.command(&words).env("LC_ALL", "C.UTF-8").output().unwrap())
     }
 
     /// Another program with these arguments, in the same surroundings, to its end.
@@ -267,35 +278,6 @@ pub fn not_run(reason: &str) {
     let line = format!("NOT RUN {}: {reason}\n", std::panic::Location::caller());
     // Past libtest, which swallows what a test prints that does not fail.
     std::io::stderr().write_all(line.as_bytes()).unwrap();
-}
-
-/// A plan of one block: a scratch image of 64 MiB with ext4, and a command as its one phase, `do`. There is no header of
-/// a table in it, so that lines may follow.
-pub fn one_command(lab: &str, command: &str) -> String {
-    format!(
-        r#"
-title             = "One command"
-lab               = "{lab}"
-device.image      = "64MiB"
-protocol          = {{ blocks = 1, timeout = "60s", disturbed = false }}
-matrix.filesystem = ["ext4"]
-phase             = [{{ name = "do", command = '''{command}''' }}]
-"#
-    )
-}
-
-/// A plan of so many blocks, each some seconds of disk time.
-pub fn two_disks(min: u32, max: u32) -> String {
-    format!(
-        r#"
-title             = "Two disks"
-device            = {{ model = "usb-disk-5400", size = "2GB" }}
-protocol          = {{ blocks = {{ min = {min}, max = {max} }}, timeout = "60s", circumstances = "fixed" }}
-dataset.tree      = {{ profile = "mixed", files = 60, directories = 6, size = "1MiB" }}
-matrix.filesystem = ["ext4", "xfs"]
-phase             = [{{ name = "write", operation = "tree.write", dataset = "tree" }}]
-"#
-    )
 }
 
 /// Runs a tool of the test's own; it must succeed. Its standard output.

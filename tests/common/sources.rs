@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Place, Seen};
+use super::{Place, Seen, tool};
 
 pub const MAKEFILE: &str = "\
 VERSION = 6
@@ -80,4 +80,12 @@ pub fn command(place: &Place, arguments: &[&str]) -> Command {
     let path = std::env::var("PATH").unwrap();
     command.args(arguments).env("PATH", format!("{path}:{}", folder.display()));
     command
+}
+
+/// The tree as a tarball, with what else is in its folder.
+pub fn tarball(place: &Place, tree: &Path) -> String {
+    let path = place.path().join("linux.tar");
+    let above = place.path().to_str().unwrap();
+    tool(&["tar", "-C", above, "-cf", path.to_str().unwrap(), tree.file_name().unwrap().to_str().unwrap()]);
+    path.to_str().unwrap().to_owned()
 }

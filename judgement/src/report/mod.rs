@@ -1,6 +1,7 @@
 //! What the user sees of a run: words and tables made of what was judged, on a page of blocks that one writer per form lays out.
 
 mod across;
+mod against;
 #[cfg(test)]
 mod claims_tests;
 mod compare;
@@ -46,6 +47,7 @@ use std::io;
 use forms::Forms;
 use page::{Page, page_of_run};
 
+pub use against::{AgainstReport, Answers, write_against};
 pub use compare::{ComparisonReport, write_comparison};
 pub use devices::{DeviceReport, write_devices};
 pub use html::{LONGEST_PAGE, NoPlan, plan_in_page};

@@ -2,7 +2,7 @@
 //!
 //! Built on `libm`, so that the same data give the same verdict on every machine. Continued fractions and
 //! series after Press et al., *Numerical Recipes*, 3rd ed., sections 6.1-6.4; checked against scipy in
-//! `tests/oracle.rs`.
+//! `tests/plain/oracle.rs`.
 
 use libm::{exp, fabs, lgamma, log, log1p};
 

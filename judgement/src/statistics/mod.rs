@@ -3,9 +3,10 @@
 //! Pure functions of plain numbers; nothing here knows of files, devices, plans or journals. Scores are logs of
 //! times, smaller is better, and differences within a block are what is judged. The method as a whole, with its
 //! sources and its measured error rates, is in docs/methodology.md; tests and intervals are checked against scipy in
-//! tests/oracle.rs.
+//! tests/plain/oracle.rs.
 
 mod additive;
+mod demerit;
 mod dependence;
 mod distribution;
 mod estimate;
@@ -20,6 +21,7 @@ mod sample;
 mod signs;
 
 pub use additive::Additive;
+pub use demerit::Demerit;
 pub use dependence::{GoesWith, goes_with};
 pub use distribution::{fisher_tail, student_quantile, student_tail};
 pub use estimate::{AT_THE_STOP, CONFIDENCE, Estimate};

@@ -1,4 +1,4 @@
-//! What the page holds, for runs of every kind; tests/browser.rs looks at it in a real browser.
+//! What the page holds, for runs of every kind; tests/plain/browser.rs looks at it in a real browser.
 
 use std::io::Read;
 

@@ -1,0 +1,11 @@
+//! A model against what was measured elsewhere: a trace of requests and how long each took, done again on the model.
+
+mod foreign;
+mod measured;
+mod replay;
+#[cfg(test)]
+mod tests;
+
+pub use foreign::{TraceFault, read};
+pub use measured::{Measured, kinds};
+pub use replay::{ReplayError, replay};

@@ -1,0 +1,8 @@
+//! What must hold in each lab, told which; the tiers call it with theirs.
+
+pub mod confinement;
+pub mod crash;
+pub mod refusals;
+pub mod secrets;
+pub mod staging;
+pub mod steps;

@@ -1,0 +1,79 @@
+//! A phase cannot break out of the native lab, and no option of a plan reaches another device.
+
+use std::fs;
+
+use crate::common::labs::confinement::tries_to_break_out;
+use crate::common::{Disk, Place, one_command, tool};
+
+#[test]
+fn loop_a_phase_cannot_break_out_of_the_native_lab() {
+    tries_to_break_out("native");
+}
+
+/// A plan's mkfs and mount options, NODE being the path of a victim's node, FILE of one that is not there.
+const OPTIONS: &[(&str, &str, &str)] = &[
+    ("btrfs", "NODE", ""),
+    ("btrfs", "-- NODE", ""),
+    ("btrfs", "-d raid0 NODE", ""),
+    ("btrfs", "", "device=NODE"),
+    ("ext4", "-z NODE", ""),
+    ("ext4", "-z FILE", ""),
+    ("ext4", "-J device=NODE", ""),
+    ("ext4", "", "journal_path=NODE"),
+    ("ext4", "", "loop=NODE"),
+    ("ext4", "-d TREE", "dev"),
+    ("ext2", "-z NODE", ""),
+    ("xfs", "-l logdev=NODE,size=16m", ""),
+    ("xfs", "-r rtdev=NODE", ""),
+    ("xfs", "-N -- NODE", ""),
+    ("xfs", "", "logdev=NODE"),
+    ("xfs", "-p PROTOTYPE", "dev"),
+];
+
+#[test]
+fn loop_no_option_of_a_plan_reaches_another_device() {
+    let place = Place::new();
+    let victim = Disk::new(&place, "victim", 320 << 20);
+    // As a journal of ext4, it is what -J is for.
+    tool(&["mke2fs", "-q", "-b", "4096", "-O", "journal_dev", &victim.device]);
+    let before = victim.bytes();
+    let at = |name: &str| place.path().join(name).display().to_string();
+    let number = fs::read_to_string(format!("/sys/block/{}/dev", victim.name())).unwrap();
+    let (major, minor) = number.trim().split_once(':').unwrap();
+    fs::create_dir(at("tree")).unwrap();
+    for node in [at("node"), at("tree/node")] {
+        tool(&["mknod", &node, "b", major, minor]);
+    }
+    let prototype = format!("x\n0 0\nd--755 0 0\nnode b--666 0 0 {major} {minor}\n$\n");
+    fs::write(at("prototype"), prototype).unwrap();
+    let undo = format!("/run/fsverdict-test-{}", std::process::id());
+    let candidates = OPTIONS.iter().enumerate().map(|(number, (filesystem, mkfs, mount))| {
+        let right = |text: &str| {
+            text.replace("NODE", &at("node"))
+                .replace("FILE", &undo)
+                .replace("TREE", &at("tree"))
+                .replace("PROTOTYPE", &at("prototype"))
+        };
+        let (mkfs, mount) = (right(mkfs), right(mount));
+        format!("{{ name = \"c{number}\", filesystem = {filesystem:?}, mkfs = {mkfs:?}, mount = {mount:?} }}")
+    });
+    let candidates: Vec<String> = candidates.collect();
+    let write = "dd if=/dev/zero of=\"$MOUNT/node\" bs=4096 count=1 conv=nocreat,fsync && echo BROKE; true";
+    let plan = one_command("native", write)
+        .replace("64MiB", "384MiB")
+        .replace("matrix.filesystem = [\"ext4\"]", &format!("candidate = [{}]", candidates.join(", ")));
+    let seen = place.run(&plan, &[]);
+    let journal = place.journal();
+    // Most were refused when they were tried on a scratch image.
+    let refused = journal.all("candidate_skipped").count();
+    assert_eq!(journal.finished() + refused, OPTIONS.len(), "{seen:#?}");
+    assert!(victim.bytes() == before, "the victim was written");
+    let broke: Vec<_> = journal
+        .all("command")
+        .filter(|event| event["stdout"].as_str().is_some_and(|said| said.contains("BROKE")))
+        .collect();
+    assert!(broke.is_empty(), "a phase opened a node that mkfs made: {broke:#?}");
+    assert!(!std::path::Path::new(&undo).exists(), "mkfs wrote a file of this machine's");
+    drop(victim);
+    place.is_left_clean();
+}

@@ -1,0 +1,295 @@
+//! Native trials with this kernel's own filesystems: on scratch images, and on a block device named by its path.
+
+use std::collections::BTreeSet;
+
+use crate::common::{Disk, Place, not_run, one_command, tool};
+
+/// Every built-in operation, a command, its verification and a check.
+const EVERYTHING: &str = r#"
+title             = "Every operation once"
+lab               = "native"
+device.image      = "384MiB"
+protocol          = { blocks = 1, seed = 5, timeout = "60s" }
+dataset.tree      = { profile = "mixed", files = 40, directories = 6, size = "1MiB" }
+dataset.big       = { file = "1MiB" }
+dataset.crowd     = { flat = 50, file_size = "100B" }
+matrix.filesystem = ["ext2", "ext3", "ext4", "xfs", "btrfs"]
+phase = [
+    { name = "write", operation = "tree.write", dataset = "tree" },
+    { name = "read", operation = "tree.read", dataset = "tree", cold = true, repeat = 3 },
+    { name = "overwrite", operation = "tree.overwrite", dataset = "tree" },
+    { name = "copy", command = 'cp -a "$TREE" "$MOUNT/copy"', verify = { dataset = "tree", at = "copy" } },
+    { name = "remove", operation = "tree.remove", dataset = "tree" },
+    { name = "stream-write", operation = "stream.write", dataset = "big" },
+    { name = "stream-read", operation = "stream.read", dataset = "big" },
+    { name = "stream-rewrite", operation = "stream.rewrite", dataset = "big" },
+    { name = "fill", operation = "directory.fill", dataset = "crowd" },
+    { name = "list", operation = "directory.list", dataset = "crowd" },
+    { name = "empty", operation = "directory.empty", dataset = "crowd" },
+    { name = "check", operation = "fsck", repeat = 2 },
+]
+"#;
+
+const FILESYSTEMS: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "btrfs"];
+
+#[test]
+fn loop_every_operation_works_on_every_filesystem_and_nothing_is_left() {
+    let place = Place::new();
+    place.run(EVERYTHING, &[]).exits(0).shows(&FILESYSTEMS).says(&["trial 5/5"]);
+    let journal = place.journal();
+    assert_eq!(journal.0.first().unwrap()["event"], "run_started");
+    assert_eq!(journal.0.last().unwrap()["event"], "run_finished");
+    assert_eq!(journal.all("trial_started").count(), 5);
+    assert!(journal.all("trial_finished").all(|end| end["status"] == "ok"), "{journal:#?}");
+    let name = |line: &'static str| line.trim().strip_prefix("{ name = \"")?.split('"').next();
+    let phases: Vec<&str> = EVERYTHING.lines().filter_map(name).collect();
+    assert_eq!(phases.len(), 12);
+    for filesystem in FILESYSTEMS {
+        let seen: BTreeSet<&str> = journal
+            .all("observation")
+            .filter(|event| event["trial"]["candidate"] == filesystem)
+            .map(|event| event["phase"].as_str().unwrap())
+            .collect();
+        for phase in phases.iter().copied().chain(["mkfs", "mount", "umount"]) {
+            assert!(seen.contains(phase), "{filesystem} has no observation of {phase}: {seen:?}");
+        }
+    }
+    for (phase, times) in [("read", 3), ("check", 2), ("list", 1)] {
+        let count = journal.all("observation").filter(|event| event["phase"] == phase).count();
+        assert_eq!(count, times * FILESYSTEMS.len(), "{phase}");
+    }
+    // Cold is what comes from the device.
+    let read = journal.measured("read", "device_read");
+    assert!(read.iter().all(|bytes| *bytes >= f64::from(1 << 20)), "{read:?}");
+    assert!(journal.fact("device.loop.auto_clear").iter().all(|fact| fact == "true"));
+    place.is_left_clean();
+}
+
+#[test]
+fn loop_the_json_report_has_the_fields_of_the_contract() {
+    let place = Place::new();
+    place.run(EVERYTHING, &["--fs", "ext4,ext2", "--blocks", "2"]).exits(0);
+    let report = place.report();
+    let names = |value: &serde_json::Value| -> Vec<String> {
+        value.as_object().unwrap_or_else(|| panic!("{value}")).keys().cloned().collect()
+    };
+    let wanted = [
+        "candidates",
+        "estimates",
+        "findings",
+        "kernels",
+        "legacy",
+        "raw_shares",
+        "run",
+        "schema",
+        "strata",
+        "verdict",
+    ];
+    assert_eq!(names(&report), wanted);
+    assert_eq!(report["schema"], fsverdict::report::JSON_SCHEMA);
+    for field in ["id", "title", "lab", "fidelity", "blocks", "environment"] {
+        assert!(!report["run"][field].is_null(), "run.{field}");
+    }
+    assert_eq!((&report["run"]["lab"], &report["run"]["blocks"]), (&"native".into(), &2.into()));
+    for candidate in report["candidates"].as_array().unwrap() {
+        assert_eq!((&candidate["status"], &candidate["reason"]), (&"ok".into(), &"".into()), "{candidate}");
+        assert!(candidate["name"] == candidate["filesystem"]);
+    }
+    let estimates = report["estimates"].as_array().unwrap();
+    let of = |phase: &str, metric: &str| {
+        estimates.iter().find(|estimate| {
+            estimate["candidate"] == "ext4" && estimate["phase"] == phase && estimate["metric"] == metric
+        })
+    };
+    let durable = of("write", "durable").unwrap();
+    assert_eq!(names(durable), ["candidate", "high", "low", "metric", "n", "phase", "point", "unit"]);
+    assert_eq!((&durable["unit"], &durable["n"]), (&"s".into(), &2.into()));
+    assert!(
+        durable["point"].as_f64().unwrap() >= of("write", "returned").unwrap()["point"].as_f64().unwrap()
+    );
+    // What is known exactly must be right: 40 files of 1 MiB together.
+    assert_eq!(of("write", "logical_bytes").unwrap()["point"], 1_048_576.0);
+    assert_eq!(of("fill", "files").unwrap()["point"], 50.0);
+    let verdict = &report["verdict"];
+    let wanted = ["behind", "cautions", "goal", "open", "outcome", "tied"];
+    // The evidence is beside them; what there is to see depends on it.
+    assert!(wanted.iter().all(|field| !verdict[field].is_null()), "{verdict:#}");
+}
+
+/// A plan for one ext4 candidate and one phase that writes.
+fn one_write(candidate: &str) -> String {
+    format!(
+        r#"
+title        = "One write"
+lab          = "native"
+protocol     = {{ blocks = 1, timeout = "60s" }}
+dataset.tree = {{ profile = "mixed", files = 20, directories = 3, size = "256KiB" }}
+phase        = [{{ name = "write", operation = "tree.write", dataset = "tree" }}]
+[[candidate]]
+filesystem = "ext4"
+{candidate}
+"#
+    )
+}
+
+#[test]
+fn loop_a_device_that_bears_a_filesystem_is_erased_only_by_its_identity() {
+    const UUID: &str = "5eed0f5e-0000-4000-8000-00000000beef";
+    let place = Place::new();
+    let disk = Disk::new(&place, "disk", 64 << 20);
+    tool(&["mkfs.ext4", "-q", "-F", "-U", UUID, &disk.device]);
+    let before = disk.bytes();
+    let plan = one_write("");
+
+    place.run(&plan, &["--device", &disk.device]).exits(1).says(&[
+        "is not empty",
+        "ext4",
+        UUID,
+        "hint:",
+        "--erase",
+    ]);
+    place
+        .run(&plan, &["--device", &disk.device, "--erase", "5eed0f5e-0000-4000-8000-00000000dead"])
+        .exits(1)
+        .says(&["is not the identity of", &disk.device, UUID]);
+    assert!(!place.path().join("run").exists(), "a refused device makes no run");
+    assert!(disk.bytes() == before, "a refused device was written");
+
+    let mounted = Mounted::new(&place, &disk);
+    place.run(&plan, &["--device", &disk.device, "--erase", UUID]).exits(1).says(&[
+        "is in use",
+        "is mounted on",
+        "hint:",
+        "umount",
+    ]);
+    drop(mounted);
+    // Mounting is a write of its own; what counts is what a run does.
+    let before = disk.bytes();
+    place
+        .run(&plan, &["--device", &disk.device, "--dry-run"])
+        .exits(1)
+        .shows(&["would be destroyed"])
+        .says(&["--erase"]);
+    assert!(disk.bytes() == before, "a dry run wrote");
+
+    place.run(&plan, &["--device", &disk.device, "--erase", UUID]).exits(0);
+    assert!(disk.bytes() != before, "nothing was written: where did the trial happen?");
+    let journal = place.journal();
+    assert_eq!(journal.program("mkfs")["argv"].as_array().unwrap().last().unwrap(), &disk.device);
+    let environment = &journal.0[0]["environment"];
+    assert_eq!(environment["device.path"], disk.device.as_str());
+    assert!(journal.0[0]["fidelity"].as_str().unwrap().contains("loop device over a file"));
+    drop(disk);
+    place.is_left_clean();
+}
+
+struct Mounted(String);
+
+impl Mounted {
+    fn new(place: &Place, disk: &Disk) -> Mounted {
+        let point = place.path().join("mounted");
+        std::fs::create_dir(&point).unwrap();
+        let point = point.to_str().unwrap().to_owned();
+        tool(&["mount", &disk.device, &point]);
+        Mounted(point)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        tool(&["umount", &self.0]);
+    }
+}
+
+#[test]
+fn loop_a_scheduler_is_set_for_the_trial_and_put_back() {
+    let place = Place::new();
+    let disk = Disk::new(&place, "disk", 64 << 20);
+    let Some((setting, before, other)) = disk.another_scheduler() else { return };
+    let plan = one_write(&format!("scheduler = \"{other}\""));
+    place.run(&plan, &["--device", &disk.device]).exits(0);
+    let during = place.journal().fact("device.queue.scheduler");
+    assert!(during.contains(&other), "wanted {other}: {during:?}");
+    assert_eq!(std::fs::read_to_string(&setting).unwrap(), before);
+}
+
+#[test]
+fn loop_a_scheduler_that_is_not_offered_is_skipped_with_those_that_are() {
+    let place = Place::new();
+    let plan = one_write("scheduler = \"cfq\"") + "[[candidate]]\nfilesystem = \"ext2\"\n";
+    place.run(&plan, &["--device", "image:64MiB"]).exits(3).says(&[
+        "skipped ext4@cfq: a loop device here has no I/O scheduler `cfq`: it offers",
+        "none",
+        "`bfq`",
+    ]);
+}
+
+#[test]
+fn loop_a_program_that_refuses_its_options_is_reported_with_the_way_out() {
+    let place = Place::new();
+    for (adapter, options, said, way_out) in [
+        ("fio", "--name=j --rw=randwrit --size=1M", "failed parsing rw=randwrit", "hint: `fio --cmdhelp`"),
+        (
+            "fio",
+            "--name=a --rw=write --size=64k --name=b --stonewall --rw=read --size=64k",
+            "(`a`, `b`)",
+            "hint: leave out stonewall",
+        ),
+        ("bonnie++", "-s 16 -n 0 --frobnicate", "invalid option", "hint: bonnie++(8)"),
+    ] {
+        if fsverdict::host::program::locate(adapter).is_none() {
+            not_run(&format!("{adapter} is not installed"));
+            continue;
+        }
+        let plan = one_command("native", "")
+            .replace("command = ''''''", &format!("adapter = {adapter:?}, options = {options:?}"));
+        let seen = place.run(&plan, &[]).exits(1).says(&["phase `do`", said, way_out]);
+        assert!(!seen.stderr.to_lowercase().contains("usage:"), "{seen:#?}");
+        std::fs::remove_dir_all(place.path().join("run")).unwrap();
+    }
+}
+
+#[test]
+fn loop_a_candidate_that_fails_says_why_and_the_others_go_on() {
+    let place = Place::new();
+    let plan = r#"
+title        = "Failures"
+lab          = "native"
+device.image = "64MiB"
+protocol     = { blocks = 1, timeout = "60s" }
+dataset.tree = { profile = "mixed", files = 10, directories = 2, size = "64KiB" }
+candidate    = [
+    { filesystem = "ext4" },
+    { filesystem = "ext4", mount = "nosuchoption", name = "bad-option" },
+    { filesystem = "ext2" },
+    { filesystem = "ext3" },
+]
+[[phase]]
+name    = "copy"
+command = '''
+cp -a "$TREE" "$MOUNT/copy"
+if grep -q " $MOUNT ext2 " /proc/mounts; then echo no such luck >&2; exit 7; fi
+if grep -q " $MOUNT ext3 " /proc/mounts; then
+    victim=$(find "$MOUNT/copy" -type f -size +1 | sort | head -n 1)
+    printf '\377\376\375\374' | dd of="$victim" conv=notrunc status=none
+    echo "spoilt ${victim#"$MOUNT/copy/"}"
+fi
+'''
+dataset = "tree"
+verify  = { dataset = "tree", at = "copy" }
+"#;
+    place
+        .run(plan, &[])
+        .exits(3)
+        .says(&["skipped bad-option", "warning: ext2 failed"])
+        .shows(&["no such luck"]);
+    assert_eq!(place.status("ext4").0, "ok");
+    let (status, reason) = place.status("bad-option");
+    assert!(status == "skipped" && reason.contains("bad option"), "{status}: {reason}");
+    place.failed("ext2", &["status 7", "no such luck"]);
+    let journal = place.journal();
+    let said = journal.all("command").filter_map(|event| event["stdout"].as_str());
+    let spoilt = said.flat_map(str::lines).find_map(|line| line.strip_prefix("spoilt ")).unwrap();
+    place.failed("ext3", &[spoilt]);
+    place.is_left_clean();
+}

@@ -1,0 +1,13 @@
+//! Why a native trial failed, and which options are refused before there is any.
+
+use crate::common::labs::refusals::{failures_say_why, options_are_tried_before_the_first_trial};
+
+#[test]
+fn loop_a_mount_that_fails_quotes_the_kernel_and_a_timeout_what_was_done() {
+    failures_say_why("native", "sleep was waiting");
+}
+
+#[test]
+fn loop_options_that_nobody_knows_are_refused_before_the_first_trial() {
+    options_are_tried_before_the_first_trial("native", "image = \"64MiB\"");
+}

@@ -1,0 +1,90 @@
+//! A kernel that is carried here as one file, and is hostile, is refused, and nothing of it stays.
+
+use std::fs;
+
+use crate::common::Place;
+use crate::common::carried::{cached, exported, files, package, relabelled};
+use crate::common::sources::kernel;
+
+#[test]
+fn hostile_kernels_are_refused() {
+    let place = Place::new();
+    let (name, file) = exported(&place);
+    let [(at_label, label), (at_config, config), (at_linux, linux)]: [(String, Vec<u8>); 3] =
+        files(&file).try_into().unwrap();
+    let good = |path: &str| path.starts_with(&name);
+    assert!(good(&at_label) && good(&at_config) && good(&at_linux));
+    kernel(&place, &["import", file.to_str().unwrap()]).exits(1).says(&["already", "kernel remove"]);
+    kernel(&place, &["remove", &name]).exits(0);
+    let before = cached(&place);
+
+    fn entry<'a>(path: &'a str, content: &'a [u8]) -> (&'a str, u8, u64, &'a [u8]) {
+        (path, b'0', content.len() as u64, content)
+    }
+    let (one, two, three) = (entry(&at_label, &label), entry(&at_config, &config), entry(&at_linux, &linux));
+    let whole = package(&[one, two, three]);
+    let mut flipped = whole.clone();
+    let last = flipped.len() - 6;
+    flipped[last] ^= 1;
+    let release = relabelled(&label, &[("\"6.12.1\"", "\"6.12.1/../../../escaped\"")]);
+    let digest = relabelled(&label, &[(&name["6.12.1-".len()..], "../../../escaped")]);
+    let later = relabelled(&label, &[("\"schema\": 1", "\"schema\": 2")]);
+    let more = relabelled(&label, &[("\"schema\": 1", "\"schema\": 1, \"run\": \"/bin/sh\"")]);
+    let other = relabelled(&label, &[("\"6.12.1\"", "\"6.12.9\"")]);
+    let zeros = vec![0; (4 << 20) + 1];
+    let long = vec![b' '; (1 << 20) + 1];
+    let mut wrong = linux.clone();
+    wrong[0] ^= 1;
+    let is_no_file = "is not a file";
+    let cases: Vec<(Vec<u8>, &str)> = vec![
+        (package(&[entry("../kernel.json", &label)]), "where `FOLDER/kernel.json` is to be"),
+        (package(&[entry("/etc/kernel.json", &label)]), "where `FOLDER/kernel.json` is to be"),
+        (package(&[entry("x/../../kernel.json", &label)]), "where `FOLDER/kernel.json` is to be"),
+        (package(&[(&at_label, b'1', 0, b"")]), is_no_file),
+        (package(&[(&at_label, b'2', 0, b"")]), is_no_file),
+        (package(&[(&at_label, b'3', 0, b"")]), is_no_file),
+        (package(&[(&at_label, b'6', 0, b"")]), is_no_file),
+        (package(&[(&at_label, b'L', 1 << 40, b"")]), is_no_file),
+        (package(&[(&at_label, b'x', 1 << 40, b"")]), is_no_file),
+        (package(&[(&at_label, b'S', 1 << 40, b"")]), is_no_file),
+        (package(&[("x/\u{1b}[2Jevil", b'0', 0, b"")]), "x/\u{241b}[2Jevil"),
+        (package(&[entry(&at_label, &long)]), "larger than 1 MiB"),
+        (package(&[entry(&at_label, b"{}}")]), "its kernel.json: "),
+        (package(&[entry(&at_label, &release)]), "its release or digest is none"),
+        (package(&[entry(&at_label, &digest)]), "its release or digest is none"),
+        (package(&[entry(&at_label, &later)]), "it is of schema 2"),
+        (package(&[entry(&at_label, &more)]), "unknown field"),
+        (package(&[entry(&at_label, &other)]), "its folder has another name"),
+        (package(&[one]), "it ends before its config"),
+        (package(&[one, three]), "where `FOLDER/config` is to be"),
+        (package(&[one, entry("x/config", &config)]), "it holds a folder beside"),
+        (package(&[one, entry(&at_config, &zeros)]), "larger than 4 MiB"),
+        (package(&[one, entry(&at_config, b"CONFIG_A=y\n")]), "its config is not what was exported"),
+        (package(&[one, (&at_config, b'2', 0, b"")]), is_no_file),
+        (package(&[one, two]), "it ends before its linux"),
+        (package(&[one, two, (&at_linux, b'2', 0, b"")]), is_no_file),
+        (package(&[one, two, (&at_linux, b'4', 0, b"")]), is_no_file),
+        (package(&[one, two, (&at_linux, b'0', 1 << 40, b"")]), "larger than 1024 MiB"),
+        (package(&[one, two, entry(&at_linux, &wrong)]), "its linux is not what was exported"),
+        (package(&[one, two, entry(&at_linux, &linux[1..])]), "its linux is not what was exported"),
+        (package(&[one, two, (&at_linux, b'0', 1 << 20, &linux)]), "damaged"),
+        (package(&[one, two, three, entry(&at_linux, &linux)]), "it holds more than"),
+        (whole[..whole.len() / 2].to_vec(), "damaged"),
+        (whole[..whole.len() - 4].to_vec(), "damaged"),
+        (flipped, "checksum"),
+        (b"PK\x03\x04, a zip archive".to_vec(), "invalid gzip header"),
+        (Vec::new(), "damaged"),
+    ];
+    for (bytes, words) in cases {
+        fs::write(&file, bytes).unwrap();
+        let seen = kernel(&place, &["import", file.to_str().unwrap()]).exits(1);
+        let seen = seen.says(&[words, "hint:"]);
+        assert!(!seen.stderr.contains('\u{1b}') && seen.stdout.is_empty(), "{words}: {seen:?}");
+        assert_eq!(cached(&place), before, "{words}");
+    }
+    for odd in [place.path().to_owned(), "/dev/zero".into(), place.path().join("none")] {
+        kernel(&place, &["import", odd.to_str().unwrap()]).exits(1).says(&["cannot read"]);
+    }
+    assert!(fs::read_dir(place.path()).unwrap().flatten().all(|one| one.file_name() != "escaped"));
+    place.is_left_clean();
+}

@@ -1,0 +1,33 @@
+//! What needs nothing but the program, the tools of this machine and somebody to run it, who need not be root.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod browser;
+mod commands;
+mod compare;
+mod consent;
+mod datasets;
+mod filesystem_tools;
+mod fleet;
+mod fleet_strangers;
+mod folders;
+mod kernel_build;
+mod kernel_imports;
+mod kernel_strangers;
+mod open;
+mod operations;
+mod oracle;
+mod packs;
+mod parsers;
+mod plan;
+mod promises;
+mod resume;
+mod robustness;
+mod rooms;
+mod setup;
+mod steps;
+mod studies;
+mod traces;

@@ -1,0 +1,378 @@
+//! The built-in operations on ordinary folders: what they leave behind, what they refuse, what their verification finds.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use fsverdict::dataset::{Prepared, Staged, prepare, stage};
+use fsverdict::plan::{Bytes, Dataset, Kind, Operation, TreeShape};
+use fsverdict::workload::{Done, Ledger, WorkError, Workplace, run, verify, verify_written};
+
+fn tree(files: u64, size: u64) -> Dataset {
+    Dataset::Tree(TreeShape {
+        profile: "mixed".into(),
+        files,
+        directories: 30,
+        size: Bytes(size),
+        compressible: None,
+        duplicates: Some(0.1),
+        hard_links: Some(0.1),
+    })
+}
+
+/// A filesystem under test that is a folder, a dataset, and what is known of it.
+struct Bench {
+    folder: tempfile::TempDir,
+    dataset: Prepared,
+    staged: Option<Staged>,
+    ledger: Ledger,
+}
+
+impl Bench {
+    fn new(spec: &Dataset) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("mount")).unwrap();
+        Self { folder, dataset: prepare("data", spec, 1).unwrap(), staged: None, ledger: Ledger::new() }
+    }
+
+    fn mount(&self) -> PathBuf {
+        self.folder.path().join("mount")
+    }
+
+    fn stage(&mut self) {
+        let staged = stage(&self.dataset, &self.folder.path().join("staged"), None).unwrap();
+        self.staged = Some(staged);
+    }
+
+    fn at(&mut self, into: &str, name: &str) -> Result<Done, WorkError> {
+        let mount = self.mount();
+        let operation = Operation::try_from(name.to_owned()).unwrap();
+        let mut site = Workplace {
+            operation,
+            mount: &mount,
+            into: Path::new(into),
+            dataset: &self.dataset,
+            staged: self.staged.as_ref(),
+            ledger: &mut self.ledger,
+            changed: 0.1,
+        };
+        let done = run(&mut site)?;
+        verify(&site)?;
+        Ok(done)
+    }
+
+    fn run(&mut self, name: &str) -> Result<Done, WorkError> {
+        self.at("some/where", name)
+    }
+
+    /// A phase that must be right: enough samples of its main call, and the bytes it claims.
+    fn expect(&mut self, name: &str, files: u64, bytes: u64) {
+        let done = self.run(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!((done.files, done.logical_bytes), (files, bytes), "{name}");
+        let main = done.histograms.iter().find(|histogram| histogram.call == done.main_call).unwrap();
+        assert!(main.buckets.iter().map(|(_, count)| count).sum::<u64>() > 0, "{name}");
+    }
+
+    fn verify_all(&self) -> Result<(), WorkError> {
+        verify_written(&self.mount(), &self.ledger, |_| Some((&self.dataset, self.staged.as_ref())))
+    }
+
+    /// The regular files written, biggest first.
+    fn files(&self) -> Vec<PathBuf> {
+        let found = Command::new("find").arg(self.mount()).args(["-type", "f", "-print0"]).output().unwrap();
+        let names = found.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        let mut files: Vec<PathBuf> = names.map(|name| OsStr::from_bytes(name).into()).collect();
+        files.sort_by_key(|file| std::cmp::Reverse((file.metadata().unwrap().len(), file.clone())));
+        files
+    }
+}
+
+#[test]
+fn a_tree_lives_from_writing_to_removal() {
+    let mut bench = Bench::new(&tree(600, 20 << 20));
+    let totals = bench.dataset.totals().unwrap();
+    assert_eq!((totals.files, totals.hard_links), (600, 60));
+    bench.expect("tree.write", 600, totals.bytes);
+    let held: u64 = bench.files().iter().map(|file| file.metadata().unwrap().len()).sum();
+    let by_links: f64 = bench
+        .files()
+        .iter()
+        .map(|file| file.metadata().unwrap())
+        .map(|file| file.len() as f64 / file.nlink() as f64)
+        .sum();
+    assert!((by_links - totals.bytes as f64).abs() < 1.0);
+    bench.expect("tree.read", 600, held);
+    bench.expect("tree.overwrite", 540, totals.bytes);
+    bench.expect("tree.read", 600, held);
+    bench.expect("tree.overwrite", 540, totals.bytes);
+    bench.verify_all().unwrap();
+    bench.expect("tree.remove", 600, 0);
+    assert!(bench.mount().join("some").exists());
+    assert!(!bench.mount().join("some/where").exists());
+    bench.verify_all().unwrap();
+}
+
+#[test]
+fn a_big_file_is_written_read_and_rewritten_in_place() {
+    let size = (9 << 20) + 12_345;
+    let mut bench = Bench::new(&Dataset::File { size: Bytes(size), compressible: 0.5 });
+    bench.expect("stream.write", 1, size);
+    bench.expect("stream.read", 1, size);
+    let before = fs::metadata(bench.mount().join("some/where")).unwrap().ino();
+    bench.expect("stream.rewrite", 1, size);
+    assert_eq!(fs::metadata(bench.mount().join("some/where")).unwrap().ino(), before);
+    bench.expect("stream.read", 1, size);
+    bench.verify_all().unwrap();
+    // As it was before it was rewritten, it is no longer right.
+    let again = stage(&bench.dataset, &bench.folder.path().join("again"), None).unwrap();
+    fs::copy(again.path, bench.mount().join("some/where")).unwrap();
+    assert!(bench.verify_all().unwrap_err().to_string().contains("has other content from byte 0 on"));
+}
+
+#[test]
+fn a_flat_directory_is_filled_listed_and_emptied() {
+    let mut bench = Bench::new(&Dataset::Flat { files: 5000, file_size: Bytes(100) });
+    bench.expect("directory.fill", 5000, 500_000);
+    bench.expect("directory.list", 5000, 0);
+    bench.expect("directory.empty", 5000, 0);
+    assert_eq!(fs::read_dir(bench.mount().join("some/where")).unwrap().count(), 0);
+    bench.verify_all().unwrap();
+    // An emptied directory may be filled again.
+    bench.expect("directory.fill", 5000, 500_000);
+}
+
+#[test]
+fn what_is_missing_present_or_unsuitable_is_refused_with_a_remedy() {
+    let mut bench = Bench::new(&tree(20, 1 << 20));
+    for name in ["tree.read", "tree.overwrite", "tree.remove"] {
+        let shown = bench.run(name).unwrap_err().to_string();
+        let at = bench.mount().join("some/where");
+        assert_eq!(
+            shown,
+            format!(
+                "{name}: dataset `data` has not been written into {}; hint: put a tree.write phase before it",
+                at.display()
+            )
+        );
+    }
+    bench.run("tree.write").unwrap();
+    let shown = bench.run("tree.write").unwrap_err().to_string();
+    assert!(shown.contains("is there already; hint:"), "{shown}");
+    let shown = bench.run("stream.read").unwrap_err().to_string();
+    assert_eq!(shown, "stream.read: cannot work on dataset `data`, a tree; hint: it takes file");
+    for into in ["../out", "/etc", "a/../../b", ""] {
+        let shown = bench.at(into, "tree.write").unwrap_err().to_string();
+        assert!(shown.contains("is not below the mount point"), "{shown}");
+    }
+}
+
+#[test]
+fn a_symbolic_link_out_of_the_mount_is_never_followed() {
+    let mut bench = Bench::new(&tree(20, 1 << 20));
+    let outside = bench.folder.path().join("outside");
+    fs::create_dir_all(outside.join("where")).unwrap();
+    fs::write(outside.join("where/precious"), "x").unwrap();
+    std::os::unix::fs::symlink(&outside, bench.mount().join("some")).unwrap();
+    for name in ["tree.write", "tree.read", "tree.overwrite", "tree.remove"] {
+        assert!(bench.run(name).is_err(), "{name}");
+    }
+    fs::remove_file(bench.mount().join("some")).unwrap();
+    bench.run("tree.write").unwrap();
+    std::os::unix::fs::symlink(outside.join("where"), bench.mount().join("some/where/link")).unwrap();
+    bench.run("tree.remove").unwrap();
+    assert!(outside.join("where/precious").exists());
+}
+
+/// However many compare.
+#[test]
+fn every_difference_is_counted_and_the_first_are_named_in_order() {
+    let Dataset::Tree(shape) = tree(200, 1 << 20) else { unreachable!() };
+    let mut bench = Bench::new(&Dataset::Tree(TreeShape { hard_links: None, ..shape }));
+    bench.run("tree.write").unwrap();
+    for file in bench.files().iter().take(40) {
+        fs::remove_file(file).unwrap();
+    }
+    fs::write(bench.mount().join("some/where/new"), "").unwrap();
+    let shown = bench.verify_all().unwrap_err().to_string();
+    assert!(shown.contains(": new should not be there; ") && shown.contains("; and 36 more; "), "{shown}");
+    assert_eq!(shown.matches("is missing").count(), 4, "{shown}");
+    assert!((0..9).all(|_| bench.verify_all().unwrap_err().to_string() == shown));
+}
+
+/// Writes a tree, spoils it, and gives what the verification says.
+fn spoiled(name: &str, spoil: impl FnOnce(&Bench, &[PathBuf])) -> String {
+    let mut bench = Bench::new(&tree(200, 8 << 20));
+    bench.run("tree.write").unwrap();
+    let files = bench.files();
+    spoil(&bench, &files);
+    assert!(bench.verify_all().is_err());
+    bench.run(name).unwrap_err().to_string()
+}
+
+#[test]
+fn corruption_is_found_and_named() {
+    let single = |files: &[PathBuf]| -> PathBuf {
+        files.iter().find(|file| file.metadata().unwrap().nlink() == 1).unwrap().clone()
+    };
+    let shown = spoiled("tree.read", |_, files| {
+        let mut bytes = fs::read(single(files)).unwrap();
+        bytes[70_001] ^= 4;
+        fs::write(single(files), bytes).unwrap();
+    });
+    assert!(shown.contains("has other content from byte 70001 on"), "{shown}");
+    // Two blocks of the same file that changed places.
+    let shown = spoiled("tree.read", |_, files| {
+        let mut bytes = fs::read(single(files)).unwrap();
+        let (first, second) = bytes.split_at_mut(131_072);
+        first[65_536..69_632].swap_with_slice(&mut second[..4096]);
+        fs::write(single(files), bytes).unwrap();
+    });
+    assert!(shown.contains("has other content from byte 65536 on"), "{shown}");
+    let shown = spoiled("tree.read", |_, files| fs::remove_file(single(files)).unwrap());
+    assert!(shown.contains("is missing"), "{shown}");
+    let shown = spoiled("tree.read", |bench, _| fs::write(bench.mount().join("some/where/new"), "").unwrap());
+    assert!(shown.contains("new should not be there"), "{shown}");
+    let shown = spoiled("tree.read", |_, files| {
+        fs::OpenOptions::new().write(true).open(single(files)).unwrap().set_len(7).unwrap();
+    });
+    assert!(shown.contains("has 7 bytes instead of"), "{shown}");
+    let shown = spoiled("tree.overwrite", |bench, files| {
+        fs::hard_link(single(files), bench.folder.path().join("other")).unwrap();
+    });
+    assert!(shown.contains("has 2 hard links instead of 1"), "{shown}");
+    // Two files with each other's content: the sum of digests is right, a later comparison is not.
+    let shown = {
+        let mut bench = Bench::new(&Dataset::Flat { files: 50, file_size: Bytes(4096) });
+        bench.run("directory.fill").unwrap();
+        let files = bench.files();
+        fs::rename(&files[0], files[0].with_extension("keep")).unwrap();
+        fs::rename(&files[1], &files[0]).unwrap();
+        fs::rename(files[0].with_extension("keep"), &files[1]).unwrap();
+        bench.run("directory.list").unwrap_err().to_string()
+    };
+    assert!(shown.contains("has other content from byte 0 on"), "{shown}");
+}
+
+#[test]
+fn only_the_first_few_differences_are_spelled_out() {
+    let shown = spoiled("tree.read", |_, files| {
+        for file in files.iter().skip(files.len() - 50) {
+            fs::remove_file(file).unwrap();
+        }
+    });
+    assert!(shown.contains("more") && shown.len() < 2000, "{shown}");
+}
+
+#[test]
+fn what_a_command_copied_is_read_and_verified_too() {
+    let mut bench = Bench::new(&tree(100, 4 << 20));
+    bench.stage();
+    let status = Command::new("cp")
+        .args(["-R", "--no-preserve=links"])
+        .args([bench.folder.path().join("staged"), bench.mount().join("tree")])
+        .status()
+        .unwrap();
+    assert!(status.success());
+    bench.ledger.doubt();
+    bench.at("tree", "tree.read").unwrap();
+    bench.at("tree", "tree.overwrite").unwrap();
+    bench.at("tree", "tree.read").unwrap();
+    bench.at("tree", "tree.remove").unwrap();
+}
+
+#[test]
+fn after_a_command_either_generation_is_right() {
+    let mut bench = Bench::new(&Dataset::File { size: Bytes(100_000), compressible: 0.0 });
+    bench.stage();
+    bench.at("iso", "stream.write").unwrap();
+    bench.at("iso", "stream.rewrite").unwrap();
+    bench.ledger.doubt();
+    bench.at("iso", "stream.read").unwrap();
+    fs::copy(bench.folder.path().join("staged"), bench.mount().join("iso")).unwrap();
+    bench.at("iso", "stream.read").unwrap();
+}
+
+#[test]
+fn a_real_folder_goes_through_the_same_operations() {
+    let source = tempfile::tempdir().unwrap();
+    fs::create_dir_all(source.path().join("a/b")).unwrap();
+    fs::write(source.path().join("a/one"), vec![7; 300_000]).unwrap();
+    fs::hard_link(source.path().join("a/one"), source.path().join("a/b/two")).unwrap();
+    std::os::unix::fs::symlink("../one", source.path().join("a/b/link")).unwrap();
+    let mut bench = Bench::new(&Dataset::Folder { path: source.path().into(), size: None });
+    assert_eq!(bench.dataset.kind, Kind::Folder);
+    let shown = bench.run("tree.write").unwrap_err().to_string();
+    assert!(shown.contains("has not been staged"), "{shown}");
+    bench.stage();
+    bench.expect("tree.write", 2, 300_000);
+    bench.expect("tree.read", 2, 600_000);
+    bench.expect("tree.overwrite", 1, 300_000);
+    bench.verify_all().unwrap();
+    fs::write(bench.mount().join("some/where/a/one"), vec![8; 300_000]).unwrap();
+    let shown = bench.run("tree.read").unwrap_err().to_string();
+    assert!(shown.contains("a/one has other content"), "{shown}");
+    bench.expect("tree.remove", 2, 0);
+}
+
+#[test]
+fn generations_share_what_has_not_changed_and_the_oldest_goes() {
+    let files = 600;
+    for spec in [tree(files, 2 << 20), Dataset::Flat { files, file_size: Bytes(700) }] {
+        let mut bench = Bench::new(&spec);
+        assert_eq!(bench.dataset.totals().unwrap().files, files);
+        bench.run("rotation.create").unwrap();
+        for _ in 0..3 {
+            let done = bench.run("rotation.next").unwrap();
+            let calls = |name: &str| -> u64 {
+                let histograms = done.histograms.iter().filter(|histogram| histogram.call == name);
+                histograms.flat_map(|histogram| &histogram.buckets).map(|(_, count)| count).sum()
+            };
+            let (written, linked) = (calls("write_file"), calls("link"));
+            assert_eq!((done.files, written + linked), (files, files));
+            assert!((20..120).contains(&written), "a tenth of 600 is about 60, not {written}");
+        }
+        let inodes: HashSet<u64> = bench.files().iter().map(|file| file.metadata().unwrap().ino()).collect();
+        assert_eq!(bench.files().len() as u64, 4 * files);
+        assert!(inodes.len() < 2 * files as usize, "{} files in 4 generations", inodes.len());
+        bench.verify_all().unwrap();
+        bench.run("rotation.drop").unwrap();
+        bench.run("rotation.drop").unwrap();
+        assert!(!bench.mount().join("some/where/1").exists() && bench.mount().join("some/where/2").exists());
+        bench.verify_all().unwrap();
+    }
+}
+
+#[test]
+fn a_generation_of_copies_instead_of_links_is_found() {
+    let mut bench = Bench::new(&Dataset::Flat { files: 20, file_size: Bytes(700) });
+    let shown = bench.run("rotation.next").unwrap_err().to_string();
+    assert!(shown.contains("rotation.create"), "{shown}");
+    bench.run("rotation.create").unwrap();
+    bench.run("rotation.next").unwrap();
+    bench.verify_all().unwrap();
+    let shared = bench.files().into_iter().find(|file| file.metadata().unwrap().nlink() == 2).unwrap();
+    let copy = fs::read(&shared).unwrap();
+    fs::remove_file(&shared).unwrap();
+    fs::write(&shared, copy).unwrap();
+    let shown = bench.verify_all().unwrap_err().to_string();
+    assert!(shown.contains("has 1 hard links instead of 2"), "{shown}");
+}
+
+#[test]
+fn a_real_folder_rotates_too() {
+    let real = tempfile::tempdir().unwrap();
+    fs::create_dir(real.path().join("below")).unwrap();
+    for number in 0..200 {
+        fs::write(real.path().join(format!("below/{number}")), vec![number as u8; 100 + number]).unwrap();
+    }
+    let mut bench = Bench::new(&Dataset::Folder { path: real.path().into(), size: None });
+    bench.stage();
+    for name in ["rotation.create", "rotation.next", "rotation.next", "rotation.drop"] {
+        bench.run(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    bench.verify_all().unwrap();
+}

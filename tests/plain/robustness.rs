@@ -1,0 +1,80 @@
+//! What the surroundings do to a program that tries nothing: nobody listens, a line without end, limits that leave it little.
+
+use std::fs::{self, File};
+use std::process::Stdio;
+
+use crate::common::{PROGRAM, Place, Seen, usable_lab};
+
+/// A standard error that takes nothing: a full disk, or a reader who has gone.
+fn deaf(full: bool) -> Stdio {
+    if full {
+        return File::options().write(true).open("/dev/full").unwrap().into();
+    }
+    std::io::pipe().unwrap().1.into()
+}
+
+#[test]
+fn nobody_need_listen_to_what_is_said() {
+    let place = Place::new();
+    place.recorded();
+    for full in [true, false] {
+        for (arguments, code) in [
+            (["resume", "run"], 0),
+            (["report", "nowhere"], 2),
+            (["run", "nothing"], 2),
+            (["report", "--nonsense"], 2),
+            (["agent", ""], 2),
+            (["stage", ""], 2),
+        ] {
+            let status = place.command(&arguments).stdout(Stdio::null()).stderr(deaf(full)).status().unwrap();
+            assert_eq!(status.code(), Some(code), "{arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn who_has_seen_enough_of_a_result_makes_no_failure_and_a_full_disk_does() {
+    let place = Place::new();
+    place.recorded();
+    let words = |line: &'static str| line.split(' ').collect::<Vec<&str>>();
+    let results = ["report run", "resume run", "list presets", "show demo", "list"];
+    let mut looked_at = vec!["--help", "clean --dry-run"];
+    if usable_lab().is_some() {
+        looked_at.extend(["doctor", "run quick --dry-run"]);
+    }
+    for (line, full) in results.map(|line| (line, true)).into_iter().chain(results.map(|line| (line, false)))
+    {
+        let status = place.command(&words(line)).stdout(deaf(full)).stderr(deaf(true)).status().unwrap();
+        assert_eq!(status.code(), Some(i32::from(full)), "{line}");
+    }
+    for line in looked_at.into_iter().chain(["list", "show demo"]) {
+        let output = place.command(&words(line)).stdout(deaf(false)).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!((output.status.code(), Seen::of(&output).stderr.as_str()), (Some(0), ""), "{line}");
+    }
+    let output = place.command(&["list"]).stdout(deaf(true)).stderr(Stdio::piped()).output().unwrap();
+    assert!(Seen::of(&output).stderr.contains("cannot write the result"), "{output:?}");
+}
+
+#[test]
+fn an_error_fits_a_screen() {
+    let place = Place::new();
+    let plan = place.plan("plan", &format!("title = \"{}\" oops\n", "x".repeat(900_000)));
+    let word = "y".repeat(100_000);
+    for arguments in [["run", plan.as_str()], ["run", "/dev/zero"], ["run", word.as_str()], ["report", &word]]
+    {
+        let seen = place.fsverdict(&arguments).exits(2);
+        assert!(seen.stderr.len() < 4000, "{} bytes of {}", seen.stderr.len(), &seen.stderr[..200]);
+    }
+}
+
+#[test]
+fn limits_under_which_nothing_can_be_measured_are_told_first() {
+    let place = Place::new();
+    fs::write(place.path().join("disk"), [0; 1 << 20]).unwrap();
+    for (limit, hint) in [("-n 16", "hint: ulimit -n"), ("-f 200", "hint: ulimit -f")] {
+        let line = format!("ulimit {limit}; exec \"$@\"");
+        let seen = place.any("sh", &["-c", &line, "sh", PROGRAM, "calibrate", "disk", "-o", "model.toml"]);
+        seen.exits(1).says(&["a program started from this shell", hint]);
+        assert!(!place.path().join("model.toml").exists(), "{limit}");
+    }
+}

@@ -1,0 +1,219 @@
+//! The house holds: no room imports from one below it in the lists of `judgement/src/lib.rs` and `src/lib.rs`, and inside a room no files import one
+//! another in a circle, and no name stands for two public types.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Circles that are still there, each as its files in order; who unties one takes its line out.
+const KNOWN_CIRCLES: &[&[&str]] = &[];
+
+/// A file as its path of modules: `["host", "guard", "usage"]`.
+type Module = Vec<String>;
+
+/// Every file below `src` with its code.
+fn texts() -> BTreeMap<Module, String> {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let roots = ["judgement/src", "src"].map(|root| package.join(root));
+    let mut texts: BTreeMap<Module, String> = BTreeMap::new();
+    let mut folders: Vec<PathBuf> = roots.to_vec();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                folders.push(entry);
+            } else if entry.extension().is_some_and(|extension| extension == "rs") {
+                let below = roots.iter().find_map(|root| entry.strip_prefix(root).ok());
+                let path = below.unwrap().with_extension("");
+                let mut module: Module =
+                    path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+                module.pop_if(|last| last == "mod");
+                if !["lib", "main"].contains(&module[0].as_str()) {
+                    texts.insert(module, code(&std::fs::read_to_string(&entry).unwrap()));
+                }
+            }
+        }
+    }
+    texts
+}
+
+/// Every file with what it imports of the crate, as far as a file stands for it.
+fn imports() -> BTreeMap<Module, BTreeSet<Module>> {
+    let texts = texts();
+    let known: BTreeSet<Module> = texts.keys().cloned().collect();
+    let of = |(module, text): (&Module, &String)| {
+        let mut found: BTreeSet<Module> =
+            paths(text, module).into_iter().filter_map(|path| file_of(path, &known)).collect();
+        // What a file says of its own folder's `mod.rs` is that folder's table of contents.
+        found.remove(module);
+        (module.clone(), found)
+    };
+    texts.iter().map(of).collect()
+}
+
+/// Without comments and without tests, which may look at whatever they like.
+fn code(text: &str) -> String {
+    let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+/// The paths of a file that begin with `crate::` or `super::`, groups taken apart.
+fn paths(text: &str, module: &Module) -> Vec<Module> {
+    let mut found = Vec::new();
+    for (at, start) in text.match_indices("crate::").chain(text.match_indices("super::")) {
+        // `super::super::` is found at its first part.
+        if text[..at].ends_with("::") || text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+            continue;
+        }
+        let base: Module = if start == "crate::" { Vec::new() } else { module[..module.len() - 1].to_vec() };
+        take(&text[at + start.len()..], base, &mut found);
+    }
+    found
+}
+
+/// Reads `a::b`, `{a, b::c}` or `super::a` from the beginning of `text`; how much of it was read.
+fn take(text: &str, mut base: Module, found: &mut Vec<Module>) -> usize {
+    let mut at = 0;
+    loop {
+        let rest = &text[at..];
+        if let Some(group) = rest.strip_prefix('{') {
+            at += 1;
+            let mut inside = group;
+            while !inside.starts_with('}') && !inside.is_empty() {
+                let skipped = inside.len() - inside.trim_start_matches([',', ' ', '\n']).len();
+                let step = skipped + take(&inside[skipped..], base.clone(), found);
+                at += step.max(1);
+                inside = inside.get(step.max(1)..).unwrap_or_default();
+            }
+            return at + 1;
+        }
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        match &rest[..end] {
+            "super" => drop(base.pop()),
+            "self" | "" => {}
+            name => base.push(name.to_owned()),
+        }
+        at += end;
+        if text[at..].starts_with("::") {
+            at += 2;
+        } else {
+            found.push(base);
+            return at;
+        }
+    }
+}
+
+/// The file that holds what a path names: the longest part of it that is a file.
+fn file_of(mut path: Module, known: &BTreeSet<Module>) -> Option<Module> {
+    while !path.is_empty() {
+        if known.contains(&path) {
+            return Some(path);
+        }
+        path.pop();
+    }
+    None
+}
+
+/// The rooms of both crates in their order, ground floor first.
+fn rooms() -> Vec<String> {
+    let text = [include_str!("../../judgement/src/lib.rs"), include_str!("../../src/lib.rs")].concat();
+    text.lines()
+        .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn no_arrow_runs_up() {
+    let rooms = rooms();
+    let floor = |module: &Module| rooms.iter().position(|room| *room == module[0]).unwrap();
+    let imports = imports();
+    assert!(imports.len() > 100 && rooms.len() > 10, "nothing was read");
+    let up: Vec<String> = imports
+        .iter()
+        .flat_map(|(file, all)| all.iter().map(move |one| (file, one)))
+        .filter(|(file, one)| floor(one) > floor(file))
+        .map(|(file, one)| format!("{} imports {}", file.join("/"), one.join("/")))
+        .collect();
+    assert!(up.is_empty(), "{}", up.join("\n"));
+}
+
+/// The files of each circle, by what can be reached from where.
+fn circles(imports: &BTreeMap<Module, BTreeSet<Module>>) -> BTreeSet<Vec<String>> {
+    let reach = |from: &Module| {
+        let mut seen = BTreeSet::new();
+        let mut next: Vec<&Module> = imports[from].iter().filter(|one| one[0] == from[0]).collect();
+        while let Some(one) = next.pop() {
+            if seen.insert(one) {
+                next.extend(imports[one].iter().filter(|other| other[0] == from[0]));
+            }
+        }
+        seen
+    };
+    let reached: BTreeMap<&Module, BTreeSet<&Module>> =
+        imports.keys().map(|module| (module, reach(module))).collect();
+    let circle = |module: &&Module| {
+        let own = reached[*module].iter().filter(|other| reached[**other].contains(module));
+        own.map(|one| one.join("/")).collect::<Vec<String>>()
+    };
+    imports.keys().map(|module| circle(&module)).filter(|files| !files.is_empty()).collect()
+}
+
+/// A folder's `mod.rs` lists what is below it, and a file may ask its folder for a name: circles through it are left out.
+#[test]
+fn no_circle_of_files_in_a_room() {
+    let mut imports = imports();
+    let folders: BTreeSet<Module> =
+        imports.keys().filter_map(|module| Some(module[..module.len().checked_sub(1)?].to_vec())).collect();
+    imports.retain(|module, _| !folders.contains(module));
+    for all in imports.values_mut() {
+        all.retain(|one| !folders.contains(one));
+    }
+    let known: BTreeSet<Vec<String>> =
+        KNOWN_CIRCLES.iter().map(|files| files.iter().map(|file| (*file).to_owned()).collect()).collect();
+    assert_eq!(circles(&imports), known);
+}
+
+/// The name of the public type that a line begins to define.
+fn public_type(line: &str) -> Option<&str> {
+    let line = line.strip_prefix("pub ")?;
+    let name = ["struct ", "enum ", "trait ", "type "].iter().find_map(|kind| line.strip_prefix(kind))?;
+    name.split(|c: char| !c.is_alphanumeric()).next()
+}
+
+#[test]
+fn no_public_type_has_the_name_of_another() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (file, text) in texts() {
+        for name in text.lines().filter_map(public_type) {
+            places.entry(name.to_owned()).or_default().push(file.join("/"));
+        }
+    }
+    assert!(places.len() > 100, "nothing was read");
+    places.retain(|_, files| files.len() > 1);
+    assert!(places.is_empty(), "{places:#?}");
+}
+
+/// What to do about an error is a field of it (`reason.rs`): nobody has to find it again in a text.
+#[test]
+fn a_hint_is_no_part_of_a_text() {
+    let mut texts = texts();
+    texts.retain(|file, text| !file.contains(&"tests".to_owned()) && text.contains("\\nhint:"));
+    let found: Vec<String> = texts.keys().map(|file| file.join("/")).collect();
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
+fn a_circle_and_an_arrow_up_would_be_seen() {
+    let module = |path: &str| -> Module { path.split('/').map(str::to_owned).collect() };
+    let text = "use super::b::{C, d::E};\nuse crate::host::root::Root;\nlet x = super::super::study::go();";
+    let found = paths(&code(text), &module("lab/a/file"));
+    let wanted = ["lab/a/b/C", "lab/a/b/d/E", "lab/study/go", "host/root/Root"].map(module);
+    for path in &wanted {
+        assert!(found.contains(path), "{path:?} in {found:?}");
+    }
+    let circle = BTreeMap::from([
+        (module("a/x"), BTreeSet::from([module("a/y")])),
+        (module("a/y"), BTreeSet::from([module("a/x")])),
+        (module("a/z"), BTreeSet::from([module("a/x")])),
+    ]);
+    assert_eq!(circles(&circle), BTreeSet::from([vec!["a/x".to_owned(), "a/y".to_owned()]]));
+}

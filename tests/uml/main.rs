@@ -1,0 +1,19 @@
+//! What needs `linux.uml`: trials in User-Mode Linux, in real and in simulated time.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic in its helpers too")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod calibration;
+mod confinement;
+mod crash;
+mod fleet;
+mod guests;
+mod kernel_trials;
+mod known_facts;
+mod refusals;
+mod secrets;
+mod simulated;
+mod staging;
+mod steps;
