@@ -14,7 +14,7 @@ use crate::host::procfs::memory;
 use crate::host::root::Root;
 use crate::host::secrets::Secrets;
 use crate::journal::{Caution, Event, Facts, Learnt, TrialId, is_of_cpu};
-use crate::plan::{Candidate, DrawnNumbers, Plan};
+use crate::plan::{Candidate, CircumstancesChoice, DevicesChoice, DrawnNumbers, Plan, Protocol, once_each};
 use crate::reason::Reason;
 use crate::trial::{Assignment, Bench, Drawn, QueueLimits, Staging, TrialDevice, TrialSpec, bytes_to_stage};
 
@@ -213,6 +213,16 @@ impl Guests {
         }
         let word = if titles.len() == 1 { "model" } else { "models" };
         Some(format!("{word} {}", titles.join(", "))).filter(|_| !titles.is_empty())
+    }
+
+    /// The numbers of its models that differ from block to block, by their keys; nothing where each block has the same device.
+    pub(super) fn varied(&self) -> Vec<String> {
+        let Protocol { circumstances, devices, .. } = &self.plan.protocol;
+        if (*circumstances, *devices) != (CircumstancesChoice::Drawn, DevicesChoice::Class) {
+            return Vec::new();
+        }
+        let models = self.plan.candidates.iter().filter_map(|candidate| self.modelled(candidate));
+        once_each(models.flat_map(|modelled| modelled.class().into_keys()))
     }
 
     /// A candidate's modelled device, if it has one.

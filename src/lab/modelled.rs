@@ -93,6 +93,11 @@ impl Modelled<'_> {
         Ok(if self.draw.is_some() { self.found()?.drawn } else { DrawnNumbers::new() })
     }
 
+    /// The numbers in which devices of its class differ, as the typical one has them.
+    pub(super) fn class(&self) -> DrawnNumbers {
+        self.found().map_or_else(|_| DrawnNumbers::new(), |model| model.drawn)
+    }
+
     /// What the guest must be given before it makes a filesystem.
     pub(super) fn limits(&self) -> Result<Limits, LabError> {
         Ok(self.found()?.limits(self.size))

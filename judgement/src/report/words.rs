@@ -128,7 +128,7 @@ fn found(judged: &Judgement<'_>, outcome: &str) -> Vec<String> {
             sentences.push(format!("{words}: {}.", ratios(judged, &those, "")));
         }
     }
-    sentences.extend(depends::sentence(judged).map(|what| capital(&what) + "."));
+    sentences.extend(depends::widening(judged).map(|what| capital(&what) + "."));
     sentences.extend(settling(judged).map(|what| capital(&what) + "."));
     sentences
 }
