@@ -121,10 +121,8 @@ impl BlockDevice {
                 }
             })
         };
-        // A file that is called `partition` is what makes a folder of sysfs a partition; its parent is the disk.
-        let parent = attribute("partition").and_then(|_| sysfs.parent());
-        let disk = parent.unwrap_or(&sysfs);
-        let whole = parent.and_then(|parent| DeviceNumber::parse(&read_trimmed(&parent.join("dev"))?));
+        let whole = disk_above(&sysfs);
+        let disk = whole.unwrap_or(&sysfs);
         let links = links_to(root, number);
         Ok(BlockDevice {
             given: given.to_owned(),
@@ -136,12 +134,12 @@ impl BlockDevice {
                 .and_then(|text| text.parse().ok())
                 .unwrap_or(512),
             read_only: required("ro")? != 0,
-            whole,
+            whole: whole.and_then(number_in),
             partitions: partitions_of(&sysfs),
             sequence: read_trimmed(&disk.join("diskseq")).and_then(|text| text.parse().ok()),
             model: model_of(disk),
             backing_file: attribute("loop/backing_file"),
-            hardware: hardware_names(&sysfs, disk, parent.is_some(), &links),
+            hardware: hardware_names(&sysfs, disk, whole.is_some(), &links),
             links,
             sysfs,
         })
@@ -181,7 +179,22 @@ pub(crate) fn number_of(root: &Root, path: &Path) -> Option<DeviceNumber> {
 
 /// The number of the device the kernel has this name for, as `/sys/class/block` spells it.
 pub(crate) fn number_by_name(root: &Root, name: &str) -> Option<DeviceNumber> {
-    DeviceNumber::parse(&read_trimmed(&root.path(format!("sys/class/block/{name}/dev")))?)
+    number_in(&root.path(format!("sys/class/block/{name}")))
+}
+
+/// The number of the disk that this device is a partition of; none where it is none.
+pub(super) fn whole_of(root: &Root, number: DeviceNumber) -> Option<DeviceNumber> {
+    let sysfs = root.path(format!("sys/dev/block/{number}")).canonicalize().ok()?;
+    number_in(disk_above(&sysfs)?)
+}
+
+/// A file that is called `partition` is what makes a folder of sysfs a partition; its parent is the disk.
+fn disk_above(sysfs: &Path) -> Option<&Path> {
+    if sysfs.join("partition").is_file() { sysfs.parent() } else { None }
+}
+
+fn number_in(sysfs: &Path) -> Option<DeviceNumber> {
+    DeviceNumber::parse(&read_trimmed(&sysfs.join("dev"))?)
 }
 
 fn kind_of(kind: std::fs::FileType) -> &'static str {
@@ -207,9 +220,7 @@ fn partitions_of(sysfs: &Path) -> Vec<(String, DeviceNumber)> {
         .flatten()
         .map(|entry| entry.path())
         .filter(|folder| folder.join("partition").is_file())
-        .filter_map(|folder| {
-            Some((kernel_name(&folder), DeviceNumber::parse(&read_trimmed(&folder.join("dev"))?)?))
-        })
+        .filter_map(|folder| Some((kernel_name(&folder), number_in(&folder)?)))
         .collect();
     partitions.sort();
     partitions

@@ -17,6 +17,7 @@ mod fixtures;
 mod forms;
 mod harness;
 mod html;
+mod index;
 mod json;
 mod kernels;
 mod markdown;
@@ -27,6 +28,7 @@ mod notes;
 mod number;
 mod page;
 mod requests;
+mod run;
 mod sentence;
 mod sites;
 #[cfg(test)]
@@ -45,7 +47,8 @@ mod words;
 use std::io;
 
 use forms::Forms;
-use page::{Page, page_of_run};
+use page::Page;
+use run::page_of_run;
 
 pub use against::{AgainstReport, Answers, write_against};
 pub use compare::{ComparisonReport, write_comparison};
@@ -95,7 +98,7 @@ impl Forms for Report<'_> {
     }
 
     fn html(&self) -> Result<String, ReportError> {
-        html::render(self)
+        html::render(self, &self.page())
     }
 
     fn json(&self, out: &mut dyn io::Write) -> Result<(), ReportError> {

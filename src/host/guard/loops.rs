@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::usage::whole_of;
-use crate::host::block_device::{BlockDevice, DeviceNumber, number_by_name, number_of, read_trimmed};
+use crate::host::block_device::{
+    BlockDevice, DeviceNumber, number_by_name, number_of, read_trimmed, whole_of,
+};
 use crate::host::root::{Root, names_in};
 use crate::host::syscall;
 

@@ -16,7 +16,7 @@ use super::loops::{self, Base, Loop};
 use super::refusal::Refusal;
 use super::writers;
 use crate::host::block_device::{
-    BlockDevice, DeviceNumber, kernel_name, number_by_name, number_of, read_trimmed,
+    BlockDevice, DeviceNumber, kernel_name, number_by_name, number_of, read_trimmed, whole_of,
 };
 use crate::host::identity::NameKind;
 use crate::host::procfs::{Mount, mounts, unescape};
@@ -308,14 +308,6 @@ fn stack_below(root: &Root, mount: &Mount) -> BTreeSet<DeviceNumber> {
         }
     }
     found
-}
-
-pub(super) fn whole_of(root: &Root, number: DeviceNumber) -> Option<DeviceNumber> {
-    let folder = root.path(format!("sys/dev/block/{number}")).canonicalize().ok()?;
-    if !folder.join("partition").is_file() {
-        return None;
-    }
-    DeviceNumber::parse(&fs::read_to_string(folder.parent()?.join("dev")).ok()?)
 }
 
 fn name_of(root: &Root, number: DeviceNumber) -> String {

@@ -6,10 +6,10 @@ use std::rc::Rc;
 use maud::{Markup, html};
 
 use super::figures::{bar, in_scale};
-use super::index::Index;
 use super::phases::chart;
 use crate::journal::Group;
 use crate::report::Report;
+use crate::report::index::Index;
 use crate::report::matrix::{Cell, Matrix, Row};
 use crate::report::model::Detail;
 use crate::report::number::{Scale, fixed};

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use maud::{Markup, html};
 
 use super::figures::{along, place, strip};
-use super::index::Index;
+use crate::report::index::Index;
 use crate::report::number::{percent, times, times_within};
 use crate::report::page::Block;
 use crate::report::text::{count, one_line};

@@ -6,11 +6,11 @@ use std::rc::Rc;
 use maud::{Markup, html};
 
 use super::figures::alone;
-use super::index::Index;
 use super::phases::chart;
 use super::writer::numbers;
 use crate::journal::Unit;
 use crate::report::Report;
+use crate::report::index::Index;
 use crate::report::page::Block;
 use crate::report::text::one_line;
 use crate::report::text_table::TextTable;

@@ -13,7 +13,6 @@ mod depends;
 mod effects;
 mod evidence;
 mod figures;
-mod index;
 mod latency;
 mod phases;
 mod picture;
@@ -32,9 +31,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub use self::carried::{LONGEST_PAGE, NoPlan, plan_in_page};
 pub(super) use self::figures::{place, ratio};
-pub(super) use self::index::Index;
 use self::writer::body;
-use super::page::{Block, Page, page_of_run};
+use super::index::Index;
+use super::page::{Block, Page};
 use super::text::one_line;
 use super::{Report, ReportError};
 use crate::journal::CandidateStatus;
@@ -56,7 +55,8 @@ const POLICY: &str = concat!(
 /// Seconds after which a browser reads the page of a running run again.
 const RENEWAL: u32 = 15;
 
-pub(super) fn render(report: &Report<'_>) -> Result<String, ReportError> {
+/// The page of a run, with the data its charts are drawn from.
+pub(super) fn render(report: &Report<'_>, page: &Page<'_>) -> Result<String, ReportError> {
     let data = data::embedded(report)?;
     let title = one_line(&report.judged.run.header.title);
     let scripts = html! {
@@ -65,7 +65,7 @@ pub(super) fn render(report: &Report<'_>) -> Result<String, ReportError> {
         script type="text/plain" id="plotly" { (PLOTLY) }
         @for script in SCRIPTS { script { (PreEscaped(script)) } }
     };
-    let body = body(&page_of_run(report));
+    let body = body(page);
     Ok(shell(&title, report.live.then_some(RENEWAL), &body, &scripts).into_string())
 }
 

@@ -6,12 +6,12 @@ use std::rc::Rc;
 use maud::{Markup, html};
 
 use super::figures::{in_scale, spread};
-use super::index::Index;
 use super::thinning::Thinned;
 use super::writer::numbers;
 use crate::journal::Unit;
 use crate::plan::{Phase, Work};
 use crate::report::Report;
+use crate::report::index::Index;
 use crate::report::number::Scale;
 use crate::report::page::{Block, Text};
 use crate::report::text::{in_lines, one_line};

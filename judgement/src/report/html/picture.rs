@@ -7,8 +7,8 @@ use maud::{Markup, html};
 
 use super::certainty;
 use super::figures::{alone, along, in_full, place, spread, strip};
-use super::index::Index;
 use crate::journal::{CandidateStatus, metric};
+use crate::report::index::Index;
 use crate::report::matrix::{Cell, Column, Matrix};
 use crate::report::number::{percent, times};
 use crate::report::page::{Block, Keys, Table, Text};

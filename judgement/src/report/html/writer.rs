@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::index::Index;
 use super::then::finding;
+use crate::report::index::Index;
 use crate::report::page::{Block, Fold, For, Keys, Opening, Page, Span, Table, Text};
 use crate::report::text::one_line;
 use crate::report::text_table::TextTable;

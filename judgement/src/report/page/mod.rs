@@ -1,11 +1,7 @@
 //! A page as a list of blocks, made once from what was found: terminal, Markdown and HTML have one writer each that lays them
 //! out, and differ in nothing but that and in the blocks that are not meant for all of them.
 
-mod foot;
-mod legend;
-mod opening;
 mod parts;
-mod run;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -15,12 +11,11 @@ use std::rc::Rc;
 use maud::Markup;
 
 use super::findings::Finding;
-use super::html::Index;
+use super::index::Index;
 use super::matrix::Matrix;
 use super::text_table::TextTable;
 
-pub(super) use parts::gist;
-pub(super) use run::page_of_run;
+pub(super) use parts::{gist, in_plain_words, in_use, remarks};
 pub(super) use text::{Sign, Span, Text};
 
 /// For whom a block is meant.

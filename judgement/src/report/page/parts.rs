@@ -6,12 +6,12 @@ use crate::report::text::count;
 use crate::report::to_use::{LEAD, ToUse};
 
 /// The verdict as a paragraph, to be pasted into a mail.
-pub(super) fn in_plain_words(title: &'static str, paragraph: &str) -> Block<'static> {
+pub(in crate::report) fn in_plain_words(title: &'static str, paragraph: &str) -> Block<'static> {
     Block::fold(Some("words"), title, vec![Block::Paragraph(Text::foreign(paragraph))])
 }
 
 /// The lines to type, and what one gets by them.
-pub(super) fn in_use(to_use: &ToUse) -> Fold<'static> {
+pub(in crate::report) fn in_use(to_use: &ToUse) -> Fold<'static> {
     let notes = to_use.notes.iter().map(|note| format!("{}.", note.trim_end_matches('.')));
     let said = std::iter::once(format!("{}.", to_use.properties())).chain(notes);
     let blocks = vec![
@@ -23,7 +23,10 @@ pub(super) fn in_use(to_use: &ToUse) -> Fold<'static> {
 }
 
 /// The cautions, under this label.
-pub(super) fn remarks<'a>(label: &'static str, notes: impl Iterator<Item = &'a Note>) -> Block<'static> {
+pub(in crate::report) fn remarks<'a>(
+    label: &'static str,
+    notes: impl Iterator<Item = &'a Note>,
+) -> Block<'static> {
     let remark = |note: &Note| Remark { label, text: note.line(), tone: None, is_cut: true };
     Block::Remarks(notes.map(remark).collect())
 }

@@ -1,9 +1,8 @@
 //! The foot of a run's page: what it stands on, and what to do next.
 
-use super::parts::remarks;
-use super::{Block, For, Page, Text};
 use crate::journal::{CandidateStatus, TrialStanding};
 use crate::plan::quoted;
+use crate::report::page::{Block, For, Page, Text, remarks};
 use crate::report::text::count;
 use crate::report::{Report, factors, harness, sentence};
 use crate::verdict::TrialBasis;

@@ -1,16 +1,22 @@
 //! The page of a run. Which block is for whom is said here and nowhere else: a terminal shows little unless asked for all of
 //! it, Markdown what goes into a thread, HTML everything, drawn where it can be.
 
+mod foot;
+mod legend;
+mod opening;
+
 use std::rc::Rc;
 
-use super::opening::opening;
-use super::parts::{in_plain_words, in_use};
-use super::{Block, For, MatrixBlock, Missing, Page, Table, Text, Tone, foot, legend};
 use crate::journal::CandidateStatus;
-use crate::report::html::{Index, sections};
+use crate::report::html::sections;
+use crate::report::index::Index;
+use crate::report::page::{
+    Block, For, MatrixBlock, Missing, Page, Table, Text, Tone, in_plain_words, in_use,
+};
 use crate::report::text_table::TextTable;
 use crate::report::{Report, across, depends, findings, sentence, sites};
 use crate::verdict::Judgement;
+use opening::opening;
 
 pub(in crate::report) fn page_of_run<'a>(report: &'a Report<'a>) -> Page<'a> {
     let mut page = Page::new(opening(report));

@@ -1,10 +1,10 @@
 //! What the signs and numbers of a run's first table mean.
 
-use super::{Sign, Text};
 use crate::journal::metric;
 use crate::report::Report;
 use crate::report::matrix::{Matrix, Spread};
 use crate::report::number::percent;
+use crate::report::page::{Sign, Text};
 use crate::report::text::{count, listing};
 
 pub(super) fn for_terminal(report: &Report<'_>, matrix: &Matrix) -> Text {

@@ -1,8 +1,7 @@
 //! The top of a run's page: what was asked, the verdict in a sentence, what it stands on, what limits it.
 
-use super::parts::{gist, in_plain_words, in_use};
-use super::{Block, Opening, Text, Top};
 use crate::journal::{CandidateStatus, Facts, metric};
+use crate::report::page::{Block, Opening, Text, Top, gist, in_plain_words, in_use};
 use crate::report::text::one_line;
 use crate::report::{Note, Report, across, sentence};
 use crate::verdict::{Outcome, TrialBasis};
