@@ -30,7 +30,7 @@ use engine::Engine;
 use medium::Whole;
 
 pub use limits::{Discard, Limits};
-pub use model::{BuiltIn, Model, ModelError, built_in, can_be_had, split};
+pub use model::{BuiltIn, Draw, Model, ModelError, built_in, can_be_had, split};
 pub use request::{Action, Completion, Request};
 pub use store::{Store, StoreError};
 pub use wear::Wear;

@@ -8,16 +8,24 @@ use super::super::parameters::{Cache, Link, Queue};
 use super::{Model, Parameters};
 use crate::device::limits::Discard;
 use crate::plan::value::filled_text;
-use crate::plan::{PlanError, Section, read_strictly};
+use crate::plan::{DrawnNumbers, Member, PlanError, Section, read_member};
 
 /// Nothing is larger: sector numbers and page numbers must fit.
 const MOST: u64 = 1 << 44;
 
-/// Reads a model in this state (`None`: as it comes from the shop), which its name lacks.
-pub(super) fn read(text: &str, file: &str, state: Option<&str>) -> Result<Model, PlanError> {
-    let known: Vec<&str> =
-        keys("name version summary device link queue cache").into_iter().chain(medium::sections()).collect();
-    read_strictly((file, text), "the model", &known, |top| model(top, state))
+/// Reads one member of a model in this state (`None`: as it comes from the shop), which its name lacks.
+pub(super) fn read(
+    text: &str,
+    file: &str,
+    state: Option<&str>,
+    member: Member<'_>,
+) -> Result<Model, PlanError> {
+    // Where numbers may be ranges. What a guest sees of a device is the same of all of a class.
+    let varied: Vec<&str> = ["link", "cache"].into_iter().chain(medium::sections()).collect();
+    let known = [&["name", "version", "summary", "device", "queue"], &varied[..]].concat();
+    let (model, drawn) =
+        read_member((file, text), "the model", (&known, &varied), member, |top| model(top, state))?;
+    Ok(Model { drawn, ..model })
 }
 
 fn model(top: &Section<'_>, state: Option<&str>) -> Option<Model> {
@@ -55,7 +63,7 @@ fn model(top: &Section<'_>, state: Option<&str>) -> Option<Model> {
         cache,
         medium,
     };
-    Some(Model { name, version, summary, states, parameters })
+    Some(Model { name, version, summary, states, parameters, drawn: DrawnNumbers::new() })
 }
 
 fn block(section: &Section<'_>, key: &str) -> Option<u32> {
