@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use fsverdict::device::built_in;
-use fsverdict::endpoint::{Clock, Endpoint, Files, Sockets};
+use fsverdict::endpoint::{Clock, Endpoint, Files, Served, Sockets};
 use fsverdict::host::cell::possible_walls;
 use fsverdict::host::placement::{Pinned, Placement};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -200,7 +200,7 @@ fn main() -> ExitCode {
         for depth in [1, 32] {
             let store = memfd_create("store", MemfdFlags::CLOEXEC).unwrap();
             let files = Files { store: &store, trace: None };
-            let device = (model, size, 1);
+            let device = Served { model, draw: None, size_bytes: size, seed: 1 };
             let (endpoint, sockets) = Endpoint::start(
                 device,
                 (Clock::Simulated, 60),

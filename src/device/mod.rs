@@ -26,7 +26,7 @@ mod tests;
 use engine::Engine;
 
 pub use limits::{Discard, Limits};
-pub use model::{BuiltIn, Model, ModelError, built_in, can_be_had, split};
+pub use model::{BuiltIn, Draw, Model, ModelError, built_in, can_be_had, split};
 pub use request::{Action, Completion, Request};
 pub use store::{Store, StoreError};
 pub use wear::Wear;

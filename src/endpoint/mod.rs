@@ -32,14 +32,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::device::trace::TraceWriter;
-use crate::device::{Device, Model, ModelError, Store, StoreError};
+use crate::device::{Device, Draw, Model, ModelError, Store, StoreError};
 use crate::host::limits::is_of_machine;
 use crate::host::syscall::own;
 use crate::host::talk::say;
 
 use disk::Disk;
 
-pub use start::{Endpoint, Files, Sockets};
+pub use start::{Endpoint, Files, Served, Sockets};
 pub use tally::EndpointReport;
 
 /// Environment variable that carries the task to the process.
@@ -60,6 +60,9 @@ pub enum Clock {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Task {
     model: String,
+    /// Of a class of devices; `None`: the typical one.
+    #[serde(default)]
+    draw: Option<Draw>,
     size_bytes: u64,
     seed: u64,
     clock: Clock,
@@ -174,17 +177,17 @@ fn live() -> Result<(), EndpointError> {
         Some((descriptor, bound)) => Some((File::from(take(descriptor)?), bound)),
         None => None,
     };
-    let device = (task.model.as_str(), task.size_bytes, task.seed);
+    let device = Served { model: &task.model, draw: task.draw, size_bytes: task.size_bytes, seed: task.seed };
     let time = (task.clock, Duration::from_secs(task.silence_s));
     let told = serve(device, time, (store, trace), sockets);
     report.write_all(&serde_json::to_vec(&told).map_err(std::io::Error::from)?)?;
     Ok(())
 }
 
-/// Serves a device of this model, size and seed to whoever connects to these sockets, disk's and clock's, until they hang up.
+/// Serves this device to whoever connects to these sockets, disk's and clock's, until they hang up.
 /// The files are empty: for what is written to it, and for the trace with how many bytes of it at most.
 pub fn serve(
-    device: (&str, u64, u64),
+    device: Served<'_>,
     (clock, silence): (Clock, Duration),
     (store, trace): (File, Option<(File, u64)>),
     sockets: (OwnedFd, OwnedFd),
@@ -209,13 +212,14 @@ pub fn serve(
 }
 
 fn prepare(
-    (model, size_bytes, seed): (&str, u64, u64),
+    Served { model, draw, size_bytes, seed }: Served<'_>,
     store: File,
     trace: Option<(File, u64)>,
 ) -> Result<Disk, EndpointError> {
     let store = Store::new(store, size_bytes)?;
     let trace = trace.map(|(file, bound)| TraceWriter::new(file, bound)).transpose();
-    let device = Device::new(&Model::find(model)?, size_bytes, seed)?;
+    let model = draw.map_or_else(|| Model::find(model), |draw| Model::find_drawn(model, &draw))?;
+    let device = Device::new(&model, size_bytes, seed)?;
     Disk::new(device, store, trace.map_err(EndpointError::Trace)?)
 }
 

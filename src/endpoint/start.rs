@@ -12,6 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{FdFlags, fcntl_setfd};
 
+use crate::device::Draw;
 use crate::host::cell::{Cell, FROM_OUTSIDE, Powers, Walls, inherit};
 
 use super::{COMMAND, Clock, EndpointError, EndpointReport, TASK, Task};
@@ -53,6 +54,17 @@ pub struct Files<'a> {
     pub trace: Option<(&'a OwnedFd, u64)>,
 }
 
+/// Which device is to be served.
+#[derive(Debug, Clone, Copy)]
+pub struct Served<'a> {
+    pub model: &'a str,
+    /// Of a class of devices; `None`: the typical one.
+    pub draw: Option<Draw>,
+    pub size_bytes: u64,
+    /// Of what is left to chance in it.
+    pub seed: u64,
+}
+
 /// A device that is being served.
 #[derive(Debug)]
 pub struct Endpoint {
@@ -65,7 +77,7 @@ impl Endpoint {
     /// Starts serving a device of this model on `sockets`, with these files. What is given back with it
     /// the guest must inherit: the files of the disk's socket and of the clock's.
     pub fn start(
-        (model, size_bytes, seed): (&str, u64, u64),
+        device: Served<'_>,
         (clock, silence_s): (Clock, u64),
         walls: Walls,
         sockets: Sockets,
@@ -74,9 +86,10 @@ impl Endpoint {
         let failed = |error: crate::host::cell::CellError| std::io::Error::other(error.to_string());
         let (report, theirs) = std::io::pipe()?;
         let task = Task {
-            model: model.to_owned(),
-            size_bytes,
-            seed,
+            model: device.model.to_owned(),
+            draw: device.draw,
+            size_bytes: device.size_bytes,
+            seed: device.seed,
             clock,
             silence_s,
             sockets: (

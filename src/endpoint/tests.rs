@@ -11,7 +11,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::wire::{Wire, u32_at};
-use super::{EndpointError, EndpointReport, prepare, real};
+use super::{EndpointError, EndpointReport, Served, prepare, real};
 
 const SIZE: u64 = 1_000_000_000;
 /// Bytes of the guest's memory, and what lies where in it.
@@ -49,7 +49,8 @@ impl Guest {
         memory.set_len(MEMORY).unwrap();
         let (model, file) = (model.to_owned(), store.try_clone().unwrap());
         let device = std::thread::spawn(move || {
-            let mut disk = prepare((&model, SIZE, 0), file, None)?;
+            let mut disk =
+                prepare(Served { model: &model, draw: None, size_bytes: SIZE, seed: 0 }, file, None)?;
             real::serve(&mut disk, theirs)
         });
         let call = eventfd(0, EventfdFlags::CLOEXEC).unwrap();

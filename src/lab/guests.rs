@@ -14,7 +14,7 @@ use crate::host::procfs::memory;
 use crate::host::root::Root;
 use crate::host::secrets::Secrets;
 use crate::journal::{Caution, Event, Facts, Learnt, TrialId, is_of_cpu};
-use crate::plan::{Candidate, Plan};
+use crate::plan::{Candidate, CircumstancesChoice, DevicesChoice, DrawnNumbers, Plan, Protocol, once_each};
 use crate::reason::Reason;
 use crate::trial::{Assignment, Bench, Drawn, QueueLimits, Staging, TrialDevice, TrialSpec, bytes_to_stage};
 
@@ -103,14 +103,16 @@ pub(super) struct Habits {
     pub(super) same_clock: bool,
 }
 
-fn drawn_facts(drawn: &Drawn, memory: u64, size: u64) -> Facts {
+fn drawn_facts(drawn: &Drawn, memory: u64, size: u64, numbers: &DrawnNumbers) -> Facts {
     let fact = |name: &str, value: String| (format!("drawn.{name}"), value);
-    Facts::from([
+    let of_device = numbers.iter().map(|(key, number)| fact(&format!("device.{key}"), number.to_string()));
+    let of_block = [
         fact("memory", memory.to_string()),
         fact("size", size.to_string()),
         fact("pause", format!("{:.6}", drawn.pause.as_secs_f64())),
         fact("names", format!("{:016x}", drawn.names)),
-    ])
+    ];
+    of_block.into_iter().chain(of_device).collect()
 }
 
 impl Guests {
@@ -213,6 +215,16 @@ impl Guests {
         Some(format!("{word} {}", titles.join(", "))).filter(|_| !titles.is_empty())
     }
 
+    /// The numbers of its models that differ from block to block, by their keys; nothing where each block has the same device.
+    pub(super) fn varied(&self) -> Vec<String> {
+        let Protocol { circumstances, devices, .. } = &self.plan.protocol;
+        if (*circumstances, *devices) != (CircumstancesChoice::Drawn, DevicesChoice::Class) {
+            return Vec::new();
+        }
+        let models = self.plan.candidates.iter().filter_map(|candidate| self.modelled(candidate));
+        once_each(models.flat_map(|modelled| modelled.class().into_keys()))
+    }
+
     /// A candidate's modelled device, if it has one.
     pub(super) fn modelled<'a>(&'a self, candidate: &'a Candidate) -> Option<Modelled<'a>> {
         let (model, size) = self.plan.model_of(candidate)?;
@@ -222,6 +234,7 @@ impl Guests {
             walls: self.walls,
             seed: self.plan.protocol.seed,
             clock: self.clock,
+            draw: None,
         })
     }
 
@@ -286,10 +299,13 @@ impl Guests {
             *self.placements.get(job).ok_or_else(|| std::io::Error::from(rustix::io::Errno::NODEV))?;
         let factors = spec.drawn.map_or((1.0, 1.0), |drawn| (drawn.memory, drawn.size));
         let (kernel, room) = (self.kernel(&spec.candidate), self.room(Some(&spec.candidate), factors.0));
-        let modelled = self.modelled(&spec.candidate).map(|modelled| modelled.of_size(factors.1));
+        let draw = spec.drawn.and_then(|drawn| drawn.device);
+        let modelled = self.modelled(&spec.candidate).map(|modelled| Modelled { draw, ..modelled });
+        let modelled = modelled.map(|modelled| modelled.of_size(factors.1));
         if let (Some(drawn), Some(modelled)) = (&spec.drawn, &modelled) {
-            let facts = drawn_facts(drawn, room.memory, modelled.size);
-            watch(Event::Facts { facts, learnt: Learnt::default() });
+            let numbers = modelled.drawn()?;
+            let facts = drawn_facts(drawn, room.memory, modelled.size, &numbers);
+            watch(Event::Facts { facts, learnt: Learnt { drawn: numbers, ..Learnt::default() } });
         }
         let guest_disk = |path: &str| TrialDevice::Guest { path: PathBuf::from(path) };
         let (on_disk, staging) = match room.on_disk {

@@ -4,15 +4,15 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::device::{Device, Limits, Model};
-use crate::endpoint::{Clock, Endpoint, EndpointError, EndpointReport, Files, Sockets};
+use crate::device::{Device, Draw, Limits, Model};
+use crate::endpoint::{Clock, Endpoint, EndpointError, EndpointReport, Files, Served, Sockets};
 use crate::host::cell::Walls;
 use crate::host::limits::HINT;
 use crate::host::placement::{Pinned, Placement};
 use crate::host::program::locate;
 use crate::journal::{Caution, Event, Learnt, Status, TrialId};
 
-use crate::plan::ClockChoice;
+use crate::plan::{ClockChoice, DrawnNumbers};
 use crate::reason::{Hinted, Reason};
 
 use super::drive::TrialEnd;
@@ -75,6 +75,8 @@ pub(super) struct Modelled<'a> {
     /// Of the run.
     pub(super) seed: u64,
     pub(super) clock: Clock,
+    /// Which of a class of devices; `None`: the typical one.
+    pub(super) draw: Option<Draw>,
 }
 
 impl Modelled<'_> {
@@ -86,13 +88,27 @@ impl Modelled<'_> {
         Modelled { size: if size == self.size { size } else { size >> 20 << 20 }, ..self }
     }
 
+    /// What was drawn of a class of devices, by key of the model; nothing of one device.
+    pub(super) fn drawn(&self) -> Result<DrawnNumbers, LabError> {
+        Ok(if self.draw.is_some() { self.found()?.drawn } else { DrawnNumbers::new() })
+    }
+
+    /// The numbers in which devices of its class differ, as the typical one has them.
+    pub(super) fn class(&self) -> DrawnNumbers {
+        self.found().map_or_else(|_| DrawnNumbers::new(), |model| model.drawn)
+    }
+
     /// What the guest must be given before it makes a filesystem.
     pub(super) fn limits(&self) -> Result<Limits, LabError> {
         Ok(self.found()?.limits(self.size))
     }
 
     fn found(&self) -> Result<Model, LabError> {
-        Model::find(self.model).map_err(|error| LabError::Given(error.reason()))
+        let found = match &self.draw {
+            Some(draw) => Model::find_drawn(self.model, draw),
+            None => Model::find(self.model),
+        };
+        found.map_err(|error| LabError::Given(error.reason()))
     }
 
     /// The model's name and version, for people.
@@ -127,7 +143,8 @@ impl Modelled<'_> {
             Clock::Simulated => placement.guest,
             Clock::Real => placement.server,
         })?;
-        let device = (self.model, self.size, self.seed(trial));
+        let device =
+            Served { model: self.model, draw: self.draw, size_bytes: self.size, seed: self.seed(trial) };
         let files = Files { store: &store, trace: trace.as_ref().map(|trace| (trace, TRACE)) };
         Endpoint::start(
             device,
@@ -288,6 +305,7 @@ mod tests {
                 walls: Walls::None,
                 seed: 0,
                 clock: Clock::Simulated,
+                draw: None,
             };
             let drawn = modelled.of_size(factor);
             assert_eq!(drawn.size, expected);

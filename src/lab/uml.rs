@@ -131,7 +131,13 @@ impl Lab for Uml {
                     }
                     CircumstancesChoice::Fixed => "",
                 };
-                format!("device time on the {models}; CPU taken as free; {kernel}, {memory}{drawn}")
+                let varied = self.0.varied();
+                let class = if varied.is_empty() {
+                    String::new()
+                } else {
+                    format!(", each block on another device of its class ({} drawn)", varied.join(", "))
+                };
+                format!("device time on the {models}{class}; CPU taken as free; {kernel}, {memory}{drawn}")
             }
             (Some(models), Clock::Real) => format!(
                 "real time on the {models}; {kernel}, {memory}; a system call costs far more than natively"

@@ -1,7 +1,8 @@
 //! What trials in simulated time meet besides their candidates, drawn anew for every block: a machine like the plan's is not the
 //! same machine, and what is printed is to hold on it.
 //!
-//! Memory and size stand within 5 % of what the plan says, and a while passes before the first phase. The second block of
+//! Memory and size stand within 5 % of what the plan says, a while passes before the first phase, and where the device's model is a
+//! class, each block has another device of it. The second block of
 //! a pair mirrors the first, as the order of candidates does, so that an even number of blocks has the plan's own values for
 //! its mean.
 
@@ -10,8 +11,9 @@ use std::time::Duration;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::device::Draw;
 use crate::journal::Run;
-use crate::plan::{CircumstancesChoice, Plan};
+use crate::plan::{CircumstancesChoice, DevicesChoice, Plan};
 use crate::trial::Drawn;
 
 /// The fact that shows whether they are drawn.
@@ -28,7 +30,9 @@ pub(super) fn are_drawn(plan: &Plan, simulated: bool) -> bool {
 
 /// Those of a block; `None` where they are the plan's own, as in every run of earlier versions.
 pub(super) fn circumstances(plan: &Plan, run: &Run, block: u32) -> Option<Drawn> {
-    run.header.beginning.drawn.unwrap_or(false).then(|| draw(plan.protocol.seed, block))
+    let drawn = run.header.beginning.drawn.unwrap_or(false).then(|| draw(plan.protocol.seed, block))?;
+    let device = drawn.device.filter(|_| plan.protocol.devices == DevicesChoice::Class);
+    Some(Drawn { device, ..drawn })
 }
 
 /// The smallest that the device of a run may be, in bytes.
@@ -55,6 +59,7 @@ fn draw(seed: u64, block: u32) -> Drawn {
         size: factor(size),
         pause: PAUSE.mul_f64(pause),
         names: seed ^ u64::from(block).wrapping_mul(STEP),
+        device: Some(Draw { seed: seed ^ pair.wrapping_mul(STEP), mirrored }),
     }
 }
 

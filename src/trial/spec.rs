@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Selection;
+use crate::device::Draw;
 use crate::host::guard::Ticket;
 use crate::host::process_key::ProcessKey;
 use crate::host::root::Root;
@@ -66,6 +67,9 @@ pub struct Drawn {
     pub pause: Duration,
     /// Seed of the names of generated files; what is in them is the same in every block.
     pub names: u64,
+    /// Which device, where the model is a class of them; `None`: the typical one.
+    #[serde(default)]
+    pub device: Option<Draw>,
 }
 
 /// How many times a phase is done within a trial.

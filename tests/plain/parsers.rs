@@ -319,7 +319,7 @@ mod guest {
     use std::os::fd::AsFd;
     use std::time::Duration;
 
-    use fsverdict::endpoint::{Clock, serve};
+    use fsverdict::endpoint::{Clock, Served, serve};
     use rustix::fs::{MemfdFlags, memfd_create};
     use rustix::net::{
         AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, SocketAddrUnix,
@@ -404,7 +404,12 @@ mod guest {
                 let mut answers = File::from(ours.try_clone().unwrap());
                 scope.spawn(move || std::io::copy(&mut answers, &mut std::io::sink()));
             }
-            serve(("ideal", SIZE, 0), time, (file("store"), None), (listening, socket()))
+            serve(
+                Served { model: "ideal", draw: None, size_bytes: SIZE, seed: 0 },
+                time,
+                (file("store"), None),
+                (listening, socket()),
+            )
         });
         if let Some(trouble) = told.trouble {
             assert!(trouble.to_string().len() < 1000);

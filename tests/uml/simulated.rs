@@ -106,6 +106,42 @@ fn uml_simulated_blocks_meet_other_circumstances_unless_they_are_fixed() {
     assert_ne!(digests(&place), digests(&fixed));
 }
 
+/// Both candidates of a block meet the same device of the class, the next block the opposite one; what decides is named.
+#[test]
+fn uml_simulated_blocks_meet_other_devices_of_a_class() {
+    let numbers = |place: &Place| -> Vec<(u64, f64)> {
+        let journal = place.journal();
+        let found = journal.all("facts").filter_map(|event| {
+            let value = event["learnt"]["drawn"]["ideal.access_us"]["number"].as_f64()?;
+            Some((event["trial"]["block"].as_u64()?, value))
+        });
+        found.collect()
+    };
+    let class = "name = \"many\"\nversion = 1\nsummary = \"each another\"\n\
+        [device]\ncapacity = \"2GB\"\nlogical_block = \"512B\"\nphysical_block = \"512B\"\n\
+        [link]\nmb_s = 100\ncommand_us = 10\n[queue]\ndepth = 1\nlargest = \"128KiB\"\n\
+        [ideal]\naccess_us = { from = 10, to = 4000, typical = 200 }\n";
+    let place = Place::new();
+    let model = place.path().join("many.toml");
+    std::fs::write(&model, class).unwrap();
+    let model = format!("device.model=\"{}\"", model.display());
+    let few = ["--fs", "ext4,xfs", "--blocks", "2", "--set", model.as_str()];
+    place
+        .run(PLAN, &few)
+        .exits(0)
+        .shows(&["each block on another device of its class", "(ideal.access_us drawn)"]);
+    let found = numbers(&place);
+    let of = |block: u64| -> Vec<f64> {
+        found.iter().filter(|(of, _)| *of == block).map(|(_, value)| *value).collect()
+    };
+    assert!(of(1).len() == 2 && of(1)[0] == of(1)[1] && of(2)[0] == of(2)[1], "{found:?}");
+    // Mirrored in the logarithm, in whole microseconds.
+    assert!((of(1)[0] * of(2)[0] / (10.0 * 4000.0) - 1.0).abs() < 0.06 && of(1)[0] != of(2)[0], "{found:?}");
+    let one = Place::new();
+    one.run(PLAN, &[&few[..], &["--set", "protocol.devices=one"]].concat()).exits(0);
+    assert!(numbers(&one).is_empty());
+}
+
 /// 320 MB hold xfs, and 5 % less do not.
 #[test]
 fn uml_a_modelled_device_that_may_be_drawn_too_small_is_told_before_the_first_trial() {

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::grid::Found;
+use crate::plan::DrawnNumbers;
+
 use super::{DATASET_FACT, Event, Facts, MERGED_FACT};
 
 /// Of a run; what is not known is left out.
@@ -74,6 +76,9 @@ pub struct Learnt {
     /// What the device was found to take, where it was measured by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Found>,
+    /// Of a class of devices: what this one's numbers are.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub drawn: DrawnNumbers,
 }
 
 impl Learnt {
@@ -97,6 +102,7 @@ impl Learnt {
         self.device_seconds = later.device_seconds.or(self.device_seconds);
         self.held.extend(later.held);
         self.calibration = later.calibration.or(self.calibration.take());
+        self.drawn.extend(later.drawn);
     }
 }
 

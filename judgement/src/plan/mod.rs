@@ -17,6 +17,7 @@ mod error;
 mod folders;
 mod limits;
 mod meaning;
+mod member;
 mod model;
 mod operation;
 mod preset;
@@ -46,9 +47,10 @@ pub use digest::digest;
 pub use disturbance::Disturbance;
 pub use error::{Fault, PlanError};
 pub use limits::TEXT as LONGEST_PLAN;
+pub use member::{DrawnNumber, DrawnNumbers, Member, read_member};
 pub use model::{
-    Blocks, CircumstancesChoice, ClockChoice, Dataset, DeviceSource, Goal, LabChoice, Legacy, Phase, Plan,
-    PlannedDevice, Protocol, StagingChoice, TreeShape, Until, Verify, Vocabulary, Work,
+    Blocks, CircumstancesChoice, ClockChoice, Dataset, DeviceSource, DevicesChoice, Goal, LabChoice, Legacy,
+    Phase, Plan, PlannedDevice, Protocol, StagingChoice, TreeShape, Until, Verify, Vocabulary, Work,
 };
 pub use operation::{Flow, Kind, Needs, Operation};
 pub use preset::{Preset, preset, presets};

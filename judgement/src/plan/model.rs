@@ -153,6 +153,9 @@ pub struct Protocol {
     /// Whether blocks are to stand for machines like the plan's, in simulated time, or each for the same one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub circumstances: CircumstancesChoice,
+    /// Whether a model that describes a class stands for its devices or for one of them.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub devices: DevicesChoice,
 }
 
 /// What a trial in simulated time meets besides its candidate: memory, the device's size, when it begins, names of files.
@@ -164,6 +167,17 @@ pub enum CircumstancesChoice {
     Drawn,
     /// What the plan says, in every block.
     Fixed,
+}
+
+/// What a model stands for whose numbers are ranges, in simulated time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DevicesChoice {
+    /// Its class: each block meets another device of it, where circumstances are drawn at all.
+    #[default]
+    Class,
+    /// The one that is typical.
+    One,
 }
 
 /// What is to be known before a run ends.

@@ -10,7 +10,7 @@ use super::source::{Node, Value};
 use super::twin::Twice;
 use super::value::{any_number, count, number, text, time, whole};
 use super::words::choose;
-use super::{Blocks, CircumstancesChoice, Disturbance, Legacy, Protocol, Until};
+use super::{Blocks, CircumstancesChoice, DevicesChoice, Disturbance, Legacy, Protocol, Until};
 
 pub(super) const PROTOCOL: &[&str] = &[
     "blocks",
@@ -24,6 +24,7 @@ pub(super) const PROTOCOL: &[&str] = &[
     "disturbed",
     "legacy",
     "circumstances",
+    "devices",
 ];
 pub(super) const BLOCKS: &[&str] = &["min", "max"];
 const BLOCKS_DEFAULT: Blocks = Blocks { min: 3, max: 30 };
@@ -33,6 +34,7 @@ const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 const UNTIL: &[(&str, Until)] = &[("recommended", Until::Recommended), ("ranked", Until::Ranked)];
 const CIRCUMSTANCES: &[(&str, CircumstancesChoice)] =
     &[("drawn", CircumstancesChoice::Drawn), ("fixed", CircumstancesChoice::Fixed)];
+const DEVICES: &[(&str, DevicesChoice)] = &[("class", DevicesChoice::Class), ("one", DevicesChoice::One)];
 const LEGACIES: &[(&str, Legacy)] =
     &[("best-of", Legacy::BestOf), ("trimmed-mean", Legacy::TrimmedMean), ("mean", Legacy::Mean)];
 
@@ -49,6 +51,7 @@ pub(super) fn read_protocol(top: &Section<'_>) -> Option<(Protocol, Option<Place
         disturbed: Some(Disturbance::default()),
         legacy: None,
         circumstances: CircumstancesChoice::default(),
+        devices: DevicesChoice::default(),
     };
     let Some(entry) = top.entry("protocol") else { return Some((protocol, None)) };
     let section = Section::new("[protocol]", &entry.node, PROTOCOL, top.problems)?;
@@ -67,6 +70,8 @@ pub(super) fn read_protocol(top: &Section<'_>) -> Option<(Protocol, Option<Place
     protocol.legacy = section.get("legacy", legacy);
     let circumstances = |node: &Node| choose(&text(node)?, CIRCUMSTANCES, "circumstances cannot be");
     protocol.circumstances = section.get("circumstances", circumstances).unwrap_or(protocol.circumstances);
+    let devices = |node: &Node| choose(&text(node)?, DEVICES, "devices cannot be");
+    protocol.devices = section.get("devices", devices).unwrap_or(protocol.devices);
     let twice = section.placed("aa", Twice::read);
     let twice = twice.and_then(|Placed { at, value }| value.map(|value| Placed { at, value }));
     Some((protocol, twice))

@@ -82,6 +82,9 @@ fn protocol(lines: &mut Lines, plan: &Plan) {
     if protocol.circumstances != super::CircumstancesChoice::Drawn {
         lines.put("circumstances", protocol.circumstances);
     }
+    if protocol.devices != super::DevicesChoice::Class {
+        lines.put("devices", protocol.devices);
+    }
 }
 
 fn of_dataset(lines: &mut Lines, dataset: &Dataset) {

@@ -16,7 +16,7 @@ pub(super) const fn one(name: &'static str, write: f64, read: f64, strays: f64) 
 }
 
 /// A number between -1 and 1 that looks like chance and is the same in every test.
-fn chance(block: u32, place: u32, phase: u32) -> f64 {
+pub(super) fn chance(block: u32, place: u32, phase: u32) -> f64 {
     let mut mixed = (u64::from(block) << 40) ^ (u64::from(place) << 20) ^ u64::from(phase);
     // The finaliser of MurmurHash3, which spreads neighbouring numbers well.
     for factor in [0xff51_afd7_ed55_8ccd_u64, 0xc4ce_b9fe_1a85_ec53] {

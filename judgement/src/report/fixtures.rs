@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 
 pub(super) use crate::journal::made::id;
 
-use crate::journal::{Caution, Ending, Event, Journal, Observation, Record, Run, TrialId, Unit, made};
-use crate::plan::Plan;
+use crate::journal::{
+    Caution, Ending, Event, Facts, Journal, Learnt, Observation, Record, Run, TrialId, Unit, made,
+};
+use crate::plan::{DrawnNumbers, Plan};
 use crate::report::{Format, Report, TerminalLook, write};
 
 /// A page of text without colour.
@@ -34,11 +36,19 @@ pub(super) struct Story {
     pub(super) records: Vec<Record>,
     torn: bool,
     seconds: i64,
+    /// Of the device of the trials to come, where it is one of a class.
+    pub(super) drawn: DrawnNumbers,
 }
 
 impl Story {
     pub(super) fn new(candidates: &[&str], phases: &[&str]) -> Self {
-        let mut story = Self { plan: plan(candidates, phases), records: Vec::new(), torn: false, seconds: 0 };
+        let mut story = Self {
+            plan: plan(candidates, phases),
+            records: Vec::new(),
+            torn: false,
+            seconds: 0,
+            drawn: DrawnNumbers::new(),
+        };
         let environment = [("kernel.release", "6.1.176"), ("tool.rsync", "3.2.7")];
         story.tell(
             None,
@@ -81,6 +91,10 @@ impl Story {
     /// A trial that goes well: seconds until durable for each of its phases.
     pub(super) fn trial(&mut self, id: &TrialId, phases: &[(&str, f64)]) -> &mut Self {
         self.tell(Some(id), Event::TrialStarted {});
+        if !self.drawn.is_empty() {
+            let learnt = Learnt { drawn: self.drawn.clone(), ..Learnt::default() };
+            self.tell(Some(id), Event::Facts { facts: Facts::new(), learnt });
+        }
         for (at, (phase, seconds)) in phases.iter().enumerate() {
             let cache = if at == 0 { "fresh" } else { "warm" };
             self.tell(Some(id), Event::Observation(observation(phase, cache, *seconds)));

@@ -6,6 +6,7 @@ mod against;
 mod claims_tests;
 mod compare;
 mod csv;
+mod depends;
 mod devices;
 #[cfg(test)]
 mod examples;

@@ -1,5 +1,6 @@
 //! The outcome in one sentence, as one would tell it in a mail.
 
+use super::depends;
 use super::noise;
 use super::number::{percent, times, times_within};
 use super::text::{count, listing};
@@ -67,14 +68,16 @@ fn lost(judged: &Judgement<'_>) -> String {
 
 /// Where the leader is beaten most clearly, as the beginning of a sentence: a mean over devices that disagree helps nobody.
 fn depending(judged: &Judgement<'_>) -> String {
-    let Some(sites) = &judged.sites else { return String::new() };
-    sites.turn(judged.plan.protocol.tie).map_or(String::new(), |(candidate, site, ratio)| {
-        format!(
-            "It depends on the device: at {site}, {candidate} takes {} times as long as {}. On the whole: ",
+    let turn = judged.sites.as_ref().and_then(|sites| Some((sites, sites.turn(judged.plan.protocol.tie)?)));
+    let depends = match turn {
+        Some((sites, (candidate, site, ratio))) => Some(format!(
+            "on the device: at {site}, {candidate} takes {} times as long as {}",
             times(ratio),
             sites.leader
-        )
-    })
+        )),
+        None => depends::turning(judged),
+    };
+    depends.map_or(String::new(), |depends| format!("It depends {depends}. On the whole: "))
 }
 
 /// What the comparison had to leave out, as the beginning of a sentence.

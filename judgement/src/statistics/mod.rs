@@ -7,6 +7,7 @@
 
 mod additive;
 mod demerit;
+mod dependence;
 mod distribution;
 mod estimate;
 mod evidence;
@@ -21,6 +22,7 @@ mod signs;
 
 pub use additive::Additive;
 pub use demerit::Demerit;
+pub use dependence::{GoesWith, goes_with};
 pub use distribution::{fisher_tail, student_quantile, student_tail};
 pub use estimate::{AT_THE_STOP, CONFIDENCE, Estimate};
 pub use evidence::{Evidence, FEWEST};

@@ -5,6 +5,7 @@ mod candidates;
 mod compare;
 mod cost;
 mod deliberate;
+mod dependence;
 mod devices;
 mod effect;
 mod estimates;
@@ -40,6 +41,7 @@ pub use compare::{
 };
 pub use cost::{CostColumn, cost_columns};
 pub use deliberate::{Deliberation, better_of};
+pub use dependence::{Dependence, DeviceSide};
 pub use devices::{DevicePart, DeviceTable, LikeThese, OnDevice, Source, device_parts};
 pub use effect::{OptionEffect, Seen, option_effects};
 pub use estimates::{PhaseEstimate, estimate_all};
@@ -68,6 +70,7 @@ pub use twin::{TwinPair, twin_pairs};
 
 pub use crate::statistics::Estimate;
 
+use dependence::dependences;
 use factors::factor_effects;
 use grounds::Grounds;
 use limits::limits;
@@ -125,6 +128,9 @@ pub struct Verdict {
     pub tradeoffs: Vec<Tradeoff>,
     /// How far each weight may move before another leads.
     pub sensitivity: Vec<WeightRange>,
+    /// Where a difference turns with a number of the class of devices; nothing where each block met the same device.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub depends: Vec<Dependence>,
     /// What may not be concluded, the gravest first.
     #[serde(skip)]
     pub limits: Vec<Limit>,
@@ -146,6 +152,7 @@ impl Verdict {
         self.standings.clear();
         self.tradeoffs.clear();
         self.sensitivity.clear();
+        self.depends.clear();
     }
 }
 
@@ -194,6 +201,7 @@ pub fn judge(
         factors: factor_effects(&grounds, measured),
         tradeoffs: tradeoffs(&grounds, &ranking),
         sensitivity: sensitivity(&grounds, &ranking, &tied),
+        depends: dependences(&grounds, &ranking),
         limits: limits(&grounds, &ranking),
         left_out_phases: yardstick.left_out.clone(),
         refused: if refused { run.finished.clone() } else { None },

@@ -70,10 +70,14 @@ impl ByBlock<'_> {
         other: &str,
         number: impl Fn(&Trial) -> Option<f64>,
     ) -> Vec<(f64, f64)> {
-        let pair = |block: &HashMap<&str, &Trial>| {
-            Some((number(block.get(candidate)?)?, number(block.get(other)?)?))
-        };
-        self.blocks.values().filter_map(pair).collect()
+        self.beside(candidate, other)
+            .filter_map(|(ours, theirs)| Some((number(ours)?, number(theirs)?)))
+            .collect()
+    }
+
+    /// A candidate's trial and another's, in the blocks in which there are both.
+    pub(super) fn beside(&self, candidate: &str, other: &str) -> impl Iterator<Item = (&Trial, &Trial)> {
+        self.blocks.values().filter_map(move |block| Some((*block.get(candidate)?, *block.get(other)?)))
     }
 
     /// A number of these candidates, block by block.

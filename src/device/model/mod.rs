@@ -1,15 +1,17 @@
 //! The models: what is known of a kind of device, with the source of each number.
 
+mod draw;
 pub(crate) mod parameters;
 mod read;
 
+pub use draw::Draw;
 pub(crate) use parameters::Parameters;
 
 use std::path::Path;
 
 use super::limits::Limits;
 use crate::host::beneath::read_regular;
-use crate::plan::{Bytes, LONGEST_PLAN, PlanError, suggest};
+use crate::plan::{Bytes, DrawnNumbers, LONGEST_PLAN, Member, PlanError, suggest};
 use crate::reason::{Hinted, Reason};
 
 /// A model that ships inside the binary.
@@ -86,40 +88,64 @@ pub struct Model {
     /// The states it may be asked for in; the first is what a name without a state means.
     pub states: &'static [&'static str],
     pub(crate) parameters: Parameters,
+    /// What this one's numbers are where the file has a class of devices; nothing where it has one.
+    pub drawn: DrawnNumbers,
 }
 
 impl Model {
     /// The built-in model of this name, with its state where it has several (`sata-ssd:steady`).
     pub fn named(name: &str) -> Result<Model, ModelError> {
+        Model::built_in(name, Member::Typical)
+    }
+
+    fn built_in(name: &str, member: Member<'_>) -> Result<Model, ModelError> {
         let (base, state) = split(name);
         let found = BUILT_IN.iter().find(|model| model.name == base).ok_or_else(|| {
             let known: Vec<&str> = BUILT_IN.iter().map(|model| model.name).collect();
             ModelError::Unknown { name: name.to_owned(), hint: suggest(base, &known) }
         })?;
-        Model::read(found.toml, &format!("models/{base}.toml"), state)
+        Model::read_member(found.toml, &format!("models/{base}.toml"), state, member)
     }
 
     /// The model in a file of the user's own, where a path is given (something with a slash in it, or that ends in `.toml`,
     /// before the state), else the built-in one of this name.
     pub fn find(name: &str) -> Result<Model, ModelError> {
+        Model::find_member(name, Member::Typical)
+    }
+
+    /// The same; of a class, the device that is drawn.
+    pub fn find_drawn(name: &str, draw: &Draw) -> Result<Model, ModelError> {
+        Model::find_member(name, Member::Drawn(&|key| draw.place(key)))
+    }
+
+    fn find_member(name: &str, member: Member<'_>) -> Result<Model, ModelError> {
         if !is_file(name) {
-            return Model::named(name);
+            return Model::built_in(name, member);
         }
         let (path, state) = path_and_state(name);
         let unreadable = |reason: String| ModelError::Unreadable { path: path.to_owned(), reason };
         let bytes =
             read_regular(Path::new(path), LONGEST_PLAN).map_err(|error| unreadable(error.to_string()))?;
         let text = String::from_utf8(bytes).map_err(|error| unreadable(error.to_string()))?;
-        Model::read(&text, path, state)
+        Model::read_member(&text, path, state, member)
     }
 
     /// Reads a model of the user's own, in this state. `file` is named in errors.
     pub fn read(text: &str, file: &str, state: Option<&str>) -> Result<Model, ModelError> {
+        Model::read_member(text, file, state, Member::Typical)
+    }
+
+    fn read_member(
+        text: &str,
+        file: &str,
+        state: Option<&str>,
+        member: Member<'_>,
+    ) -> Result<Model, ModelError> {
         if text.len() as u64 > LONGEST_PLAN {
             let reason = format!("a model of {} is none", Bytes(text.len() as u64));
             return Err(ModelError::Unreadable { path: file.to_owned(), reason });
         }
-        let mut model = read::read(text, file, state)?;
+        let mut model = read::read(text, file, state, member)?;
         let Some(state) = state else { return Ok(model) };
         if !model.states.contains(&state) {
             let name = model.name;

@@ -8,7 +8,7 @@ use super::parameters::{
 };
 use crate::device::limits::Discard;
 use crate::plan::value::{any_number, boolean, filled_text, size};
-use crate::plan::{Bytes, Node, PlanError, Section, read_strictly, suggest};
+use crate::plan::{Bytes, DrawnNumbers, Member, Node, PlanError, Section, read_member, suggest};
 use crate::reason::Reason;
 
 const SECTOR: u64 = 512;
@@ -25,10 +25,20 @@ const TIME: RangeInclusive<f64> = 0.0..=1e7;
 
 const MEDIA: [&str; 4] = ["ideal", "platter", "units", "flash"];
 
-/// Reads a model in this state (`None`: as it comes from the shop), which its name lacks.
-pub(super) fn read(text: &str, file: &str, state: Option<&str>) -> Result<Model, PlanError> {
+/// Where numbers may be ranges. What a guest sees of a device is the same of all of a class.
+const VARIED: [&str; 7] = ["link", "cache", "shingles", "ideal", "platter", "units", "flash"];
+
+/// Reads one member of a model in this state (`None`: as it comes from the shop), which its name lacks.
+pub(super) fn read(
+    text: &str,
+    file: &str,
+    state: Option<&str>,
+    member: Member<'_>,
+) -> Result<Model, PlanError> {
     let known = keys("name version summary device link queue cache shingles ideal platter units flash");
-    read_strictly((file, text), "the model", &known, |top| model(top, state))
+    let (model, drawn) =
+        read_member((file, text), "the model", (&known, &VARIED), member, |top| model(top, state))?;
+    Ok(Model { drawn, ..model })
 }
 
 fn keys(words: &str) -> Vec<&str> {
@@ -68,7 +78,7 @@ fn model(top: &Section<'_>, state: Option<&str>) -> Option<Model> {
         cache: cache.flatten(),
         medium,
     };
-    Some(Model { name, version, summary, states, parameters })
+    Some(Model { name, version, summary, states, parameters, drawn: DrawnNumbers::new() })
 }
 
 fn block(section: &Section<'_>, key: &str) -> Option<u32> {

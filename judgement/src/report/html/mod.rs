@@ -9,6 +9,7 @@ mod certainty;
 mod commands;
 mod costs;
 mod data;
+mod depends;
 mod effects;
 mod evidence;
 mod figures;
@@ -84,6 +85,7 @@ pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec
         report.across.as_ref().map(across::section),
         Some(picture::section(report, index)),
         sites::section(report),
+        depends::section(report),
     ];
     if is_measured {
         sections.extend([

@@ -14,7 +14,7 @@ use crate::report::page::{
     Block, For, MatrixBlock, Missing, Page, Table, Text, Tone, in_plain_words, in_use,
 };
 use crate::report::text_table::TextTable;
-use crate::report::{Report, across, findings, sentence, sites};
+use crate::report::{Report, across, depends, findings, sentence, sites};
 use crate::verdict::Judgement;
 use opening::opening;
 
@@ -69,6 +69,7 @@ fn tables<'a>(report: &'a Report<'a>, page: &mut Page<'a>) {
     let mut add = |shown, table: &TextTable| page.add(shown, Block::Table(Table::plain(table.clone())));
     let across = report.across.iter().flat_map(|across| across::tables(&across.found));
     across.for_each(|table| add(For::TEXT, &table));
+    depends::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
     report.beside.iter().for_each(|table| add(For::DETAIL.and(For::MARKDOWN), table));
     sites::table(&report.judged, false).iter().for_each(|table| add(For::BRIEF.and(For::MARKDOWN), table));
     sites::table(&report.judged, true).iter().for_each(|table| add(For::DETAIL, table));
