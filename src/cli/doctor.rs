@@ -3,12 +3,12 @@
 use std::io::Write;
 
 use clap::Args;
-use comfy_table::{Table, TableStyle};
 
 use crate::kernel::{Cache, KernelEntry, in_the_way};
 use crate::lab::{by_default, every};
 use crate::plan::{Candidate, Overrides, Plan};
 use crate::reason::{Hinted, Reason};
+use crate::report::width;
 use crate::study::{Permission, Prospect};
 
 use super::consent::Origin;
@@ -51,8 +51,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
         untried.extend(why.map(|why| format!("{name}: options {why}")));
         prospects.push((*name, prospect));
     }
-    let (table, reasons) = compare(&plan, &prospects);
-    writeln!(out, "{table}")?;
+    let (rows, reasons) = compare(&plan, &prospects);
+    for line in in_line(&rows) {
+        writeln!(out, "{line}")?;
+    }
     for text in &untried {
         writeln!(out, "{text}")?;
     }
@@ -105,15 +107,14 @@ fn taken(plan: &Plan) -> String {
     })
 }
 
-/// Every candidate in every lab that can be used; and what keeps them from it, by the numbers in the table.
+/// Every candidate in every lab that can be used, under their titles; and what keeps them from it, by the numbers in the table.
 fn compare<'a>(
     plan: &Plan,
     prospects: &'a [(&'static str, Prospect)],
-) -> (Table, Vec<(&'static str, &'a Reason)>) {
+) -> (Vec<Vec<String>>, Vec<(&'static str, &'a Reason)>) {
     let mut reasons: Vec<(&str, &Reason)> = Vec::new();
-    let mut table = Table::new();
-    table.load_style(TableStyle::new());
-    table.set_header(["candidate"].into_iter().chain(prospects.iter().map(|(name, _)| *name)));
+    let titles = ["candidate"].into_iter().chain(prospects.iter().map(|(name, _)| *name));
+    let mut rows: Vec<Vec<String>> = vec![titles.map(str::to_owned).collect()];
     for candidate in &plan.candidates {
         let mut row = vec![candidate.name.clone()];
         for (name, prospect) in prospects {
@@ -129,9 +130,20 @@ fn compare<'a>(
                 }
             });
         }
-        table.add_row(row);
+        rows.push(row);
     }
-    (table, reasons)
+    (rows, reasons)
+}
+
+/// Rows as lines, each cell below the one above it.
+fn in_line(rows: &[Vec<String>]) -> impl Iterator<Item = String> {
+    let columns = rows.first().map_or(0, Vec::len);
+    let widest =
+        |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(widest).collect();
+    let padded =
+        |(cell, columns): (&String, &usize)| format!(" {cell}{} ", " ".repeat(columns - width(cell)));
+    rows.iter().map(move |row| row.iter().zip(&widths).map(padded).collect())
 }
 
 /// A plan of every filesystem, each plain and encrypted.

@@ -1,9 +1,17 @@
 //! The virtio block device: requests out of the guest's ring into the model, data between guest and store, answers back.
 //!
-//! Numbers and layouts: Virtual I/O Device (VIRTIO) 1.2, 2.7 (split virtqueues) and 5.2 (block device).
+//! Numbers and layouts have their names in Virtual I/O Device (VIRTIO) 1.2, 2.7 (split virtqueues) and 5.2 (block device).
 
 use std::fs::File;
+use std::mem::offset_of;
 
+use virtio_bindings::virtio_blk::{
+    VIRTIO_BLK_F_BLK_SIZE, VIRTIO_BLK_F_DISCARD, VIRTIO_BLK_F_FLUSH, VIRTIO_BLK_F_SEG_MAX,
+    VIRTIO_BLK_F_TOPOLOGY, VIRTIO_BLK_F_WRITE_ZEROES, VIRTIO_BLK_S_IOERR, VIRTIO_BLK_S_OK,
+    VIRTIO_BLK_S_UNSUPP, VIRTIO_BLK_T_DISCARD, VIRTIO_BLK_T_FLUSH, VIRTIO_BLK_T_GET_ID, VIRTIO_BLK_T_IN,
+    VIRTIO_BLK_T_OUT, VIRTIO_BLK_T_WRITE_ZEROES, virtio_blk_config as Space,
+    virtio_blk_discard_write_zeroes as Range, virtio_blk_outhdr as Header,
+};
 use virtio_queue::{Queue, QueueOwnedT, QueueT};
 use vm_memory::{Address, Bytes, GuestAddress, GuestMemoryMmap};
 
@@ -16,24 +24,19 @@ use super::wire::{u32_at, u64_at};
 
 /// The largest ring a User-Mode-Linux guest makes (`arch/um/drivers/virtio_uml.c`).
 pub(super) const RING: u16 = 256;
-/// Bytes of a request's header: kind, priority, sector.
-const HEADER: usize = 16;
+/// Bytes of a request's header.
+const HEADER: usize = size_of::<Header>();
+/// … and of a range of sectors.
+const RANGE: usize = size_of::<Range>();
 /// Buffers of one request; a header and a status come on top. The guest's default where it is offered none is 1.
 const SEGMENTS: u32 = 254;
 const SECTOR: u64 = 512;
 /// More bytes in one request than any driver asks for, whose bound is [`Limits::max_sectors_kb`]: they pass through memory here.
 const LARGEST: u64 = 64 << 20;
 
-const READ: u32 = 0;
-const WRITE: u32 = 1;
-const FLUSH: u32 = 4;
-const IDENTITY: u32 = 8;
-const DISCARD: u32 = 11;
-const WRITE_ZEROES: u32 = 13;
-
-const OK: u8 = 0;
-const FAILED: u8 = 1;
-const UNSUPPORTED: u8 = 2;
+const OK: u8 = VIRTIO_BLK_S_OK as u8;
+const FAILED: u8 = VIRTIO_BLK_S_IOERR as u8;
+const UNSUPPORTED: u8 = VIRTIO_BLK_S_UNSUPP as u8;
 
 /// What the guest's `/sys/block/vda/serial` shows.
 const NAME: &[u8; 20] = b"fsverdict modelled\0\0";
@@ -132,21 +135,24 @@ impl Disk {
             slot.status = status;
             let mut words = [0; HEADER];
             memory.read_slice(&mut words, header).map_err(EndpointError::memory)?;
-            slot.kind = u32_at(&words, 0);
-            let sector = u64_at(&words, 8);
+            slot.kind = u32_at(&words, offset_of!(Header, type_));
+            let sector = u64_at(&words, offset_of!(Header, sector));
             let bytes: u64 = slot.buffers.iter().map(|(_, length)| u64::from(*length)).sum();
             let request = match slot.kind {
-                READ => Ok(request(id, Action::Read, sector, bytes / SECTOR)),
-                WRITE => Ok(request(id, Action::Write, sector, bytes / SECTOR)),
-                FLUSH => Ok(request(id, Action::Flush, 0, 0)),
-                DISCARD | WRITE_ZEROES => {
-                    let operation = if slot.kind == DISCARD { Action::Discard } else { Action::WriteZeroes };
+                VIRTIO_BLK_T_IN => Ok(request(id, Action::Read, sector, bytes / SECTOR)),
+                VIRTIO_BLK_T_OUT => Ok(request(id, Action::Write, sector, bytes / SECTOR)),
+                VIRTIO_BLK_T_FLUSH => Ok(request(id, Action::Flush, 0, 0)),
+                VIRTIO_BLK_T_DISCARD | VIRTIO_BLK_T_WRITE_ZEROES => {
+                    let is_discard = slot.kind == VIRTIO_BLK_T_DISCARD;
+                    let operation = if is_discard { Action::Discard } else { Action::WriteZeroes };
                     let range = slot.buffers.first().ok_or(EndpointError::Chain("it names no range"))?.0;
-                    let mut words = [0; HEADER];
+                    let mut words = [0; RANGE];
                     memory.read_slice(&mut words, range).map_err(EndpointError::memory)?;
-                    Ok(request(id, operation, u64_at(&words, 0), u64::from(u32_at(&words, 8))))
+                    let sector = u64_at(&words, offset_of!(Range, sector));
+                    let sectors = u32_at(&words, offset_of!(Range, num_sectors));
+                    Ok(request(id, operation, sector, u64::from(sectors)))
                 }
-                IDENTITY => {
+                VIRTIO_BLK_T_GET_ID => {
                     if let Some((at, length)) = slot.buffers.first() {
                         let name = NAME.get(..NAME.len().min(*length as usize)).unwrap_or_default();
                         memory.write_slice(name, *at).map_err(EndpointError::memory)?;
@@ -266,22 +272,20 @@ fn request(id: u16, operation: Action, sector: u64, sectors: u64) -> Request {
     Request { id: u64::from(id), operation, sector, sectors: u32::try_from(sectors).unwrap_or(u32::MAX) }
 }
 
-/// `VIRTIO_BLK_F_SEG_MAX`, `_BLK_SIZE`, `_FLUSH`, `_TOPOLOGY`, `_DISCARD`, `_WRITE_ZEROES`.
+/// What the device can do, a bit each.
 pub(super) fn features(limits: &Limits) -> u64 {
-    let mut features = 1 << 2 | 1 << 6 | 1 << 10;
-    if limits.volatile_cache {
-        features |= 1 << 9;
-    }
-    if limits.discard.is_some() {
-        features |= 1 << 13;
-    }
-    if limits.write_zeroes {
-        features |= 1 << 14;
-    }
-    features
+    let features = [
+        (VIRTIO_BLK_F_SEG_MAX, true),
+        (VIRTIO_BLK_F_BLK_SIZE, true),
+        (VIRTIO_BLK_F_TOPOLOGY, true),
+        (VIRTIO_BLK_F_FLUSH, limits.volatile_cache),
+        (VIRTIO_BLK_F_DISCARD, limits.discard.is_some()),
+        (VIRTIO_BLK_F_WRITE_ZEROES, limits.write_zeroes),
+    ];
+    features.iter().map(|(bit, has)| u64::from(*has) << bit).sum()
 }
 
-/// The configuration space, `struct virtio_blk_config`.
+/// The configuration space.
 pub(super) fn configuration(limits: &Limits) -> [u8; 256] {
     /// The largest range of zeroes in one request, in sectors: 2 GiB.
     const ZEROES: u32 = 1 << 22;
@@ -291,21 +295,22 @@ pub(super) fn configuration(limits: &Limits) -> [u8; 256] {
             *slot = *byte;
         }
     };
-    put(0, &(limits.size_bytes / SECTOR).to_le_bytes());
-    put(12, &SEGMENTS.to_le_bytes());
-    put(20, &limits.logical_block.to_le_bytes());
+    put(offset_of!(Space, capacity), &(limits.size_bytes / SECTOR).to_le_bytes());
+    put(offset_of!(Space, seg_max), &SEGMENTS.to_le_bytes());
+    put(offset_of!(Space, blk_size), &limits.logical_block.to_le_bytes());
     let exponent = (limits.physical_block / limits.logical_block.max(1)).max(1).ilog2();
-    put(24, &[exponent as u8]);
-    put(34, &1u16.to_le_bytes());
+    put(offset_of!(Space, physical_block_exp), &[exponent as u8]);
+    put(offset_of!(Space, num_queues), &1u16.to_le_bytes());
     if let Some(discard) = limits.discard {
-        put(36, &discard.max_sectors.to_le_bytes());
-        put(40, &1u32.to_le_bytes());
-        put(44, &(discard.granularity / SECTOR as u32).to_le_bytes());
+        put(offset_of!(Space, max_discard_sectors), &discard.max_sectors.to_le_bytes());
+        put(offset_of!(Space, max_discard_seg), &1u32.to_le_bytes());
+        let alignment = discard.granularity / SECTOR as u32;
+        put(offset_of!(Space, discard_sector_alignment), &alignment.to_le_bytes());
     }
     if limits.write_zeroes {
-        put(48, &ZEROES.to_le_bytes());
-        put(52, &1u32.to_le_bytes());
-        put(56, &[1]);
+        put(offset_of!(Space, max_write_zeroes_sectors), &ZEROES.to_le_bytes());
+        put(offset_of!(Space, max_write_zeroes_seg), &1u32.to_le_bytes());
+        put(offset_of!(Space, write_zeroes_may_unmap), &[1]);
     }
     space
 }

@@ -9,6 +9,8 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::{OFlags, SealFlags};
 use rustix::io::Errno;
+use virtio_bindings::virtio_config::VIRTIO_F_VERSION_1;
+use virtio_bindings::virtio_ring::VIRTIO_RING_F_INDIRECT_DESC;
 use virtio_queue::QueueT;
 use vm_memory::{FileOffset, GuestAddress, GuestMemoryMmap};
 
@@ -43,8 +45,9 @@ const KICK: u32 = 35;
 /// From here to the guest, on the socket it gave for that.
 const CALL: u32 = 4;
 
-/// `VIRTIO_F_VERSION_1`, `VIRTIO_RING_F_INDIRECT_DESC`, `VHOST_USER_F_PROTOCOL_FEATURES`.
-const FEATURES: u64 = 1 << 32 | 1 << 28 | 1 << 30;
+/// `VHOST_USER_F_PROTOCOL_FEATURES`.
+const HAS_PROTOCOL_FEATURES: u32 = 30;
+const FEATURES: u64 = 1 << VIRTIO_F_VERSION_1 | 1 << VIRTIO_RING_F_INDIRECT_DESC | 1 << HAS_PROTOCOL_FEATURES;
 /// `REPLY_ACK`, `BACKEND_REQ`, `CONFIG`, `INBAND_NOTIFICATIONS`: kicks and calls as messages, so that the guest waits
 /// until they are seen. That is what lets two processes agree on a time. QEMU agrees to it and rings bells all the same.
 const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 9 | 1 << 14;

@@ -44,7 +44,8 @@ impl PartialOrd for Site {
     }
 }
 
-/// The numbers of a name, by their length without zeros in front, and the text between them.
+/// The numbers of a name, by their length without zeros in front, and the text between them. (Not natord 1.0: to it a zero in
+/// front makes a number a fraction, and lab02 comes before lab1.)
 fn parts(name: &str) -> impl Iterator<Item = (usize, &[u8])> {
     name.as_bytes().chunk_by(|one, next| one.is_ascii_digit() == next.is_ascii_digit()).map(|part| {
         let zeros = part.iter().take_while(|byte| **byte == b'0').count();
@@ -82,8 +83,19 @@ mod tests {
 
     #[test]
     fn sites_are_in_the_order_of_their_numbers() {
-        let ordered =
-            ["2-a", "10-a", "lab01", "lab1", "lab2", "lab10", "lab10.b2", "lab10.b10", "laboratory", "z"];
+        let ordered = [
+            "2-a",
+            "10-a",
+            "lab01",
+            "lab1",
+            "lab02",
+            "lab2",
+            "lab10",
+            "lab10.b2",
+            "lab10.b10",
+            "laboratory",
+            "z",
+        ];
         let mut sites: Vec<Site> = ordered.iter().rev().map(|name| name.parse().unwrap()).collect();
         sites.sort();
         assert_eq!(sites.iter().map(Site::to_string).collect::<Vec<_>>(), ordered);

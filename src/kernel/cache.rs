@@ -231,8 +231,8 @@ impl KernelEntry {
     }
 }
 
-/// The numbers of a release, to compare by.
-fn numbers(release: &str) -> Vec<u64> {
+/// The numbers of a release, or of a file named after one, to compare by.
+pub(crate) fn numbers(release: &str) -> Vec<u64> {
     release.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 

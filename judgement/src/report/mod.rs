@@ -59,7 +59,7 @@ pub use model::Report;
 pub use notes::Note;
 pub use requests::Requests;
 pub use terminal::TerminalLook;
-pub use text::{count, in_lines, listing, wrap};
+pub use text::{count, in_lines, listing, width, wrap};
 pub use to_use::ToUse;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,8 @@
 //! Foreign text made harmless, and sentences made to fit: names, reasons and output come from files and programs.
 
+use std::borrow::Cow;
+
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::UnicodeWidthChar;
 
 /// The text on one line, with nothing in it that could steer a terminal: escape sequences are dropped, white space
@@ -33,7 +36,7 @@ fn is_steering(character: char) -> bool {
 }
 
 /// Columns the text takes on a terminal.
-pub(super) fn width(text: &str) -> usize {
+pub fn width(text: &str) -> usize {
     text.chars().map(|character| character.width().unwrap_or(0)).sum()
 }
 
@@ -55,30 +58,12 @@ pub(super) fn shorten(text: &str, columns: usize, mark: &str) -> String {
 
 /// The text in lines of at most `columns`, broken at spaces, and within a word only where it is longer than a line.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
-    let columns = columns.max(8);
-    let mut lines: Vec<String> = vec![String::new()];
-    for word in text.split_whitespace() {
-        let mut rest = word.to_owned();
-        while !rest.is_empty() {
-            let Some(line) = lines.last_mut() else { break };
-            let gap = usize::from(!line.is_empty());
-            if width(line) + gap + width(&rest) <= columns {
-                if gap == 1 {
-                    line.push(' ');
-                }
-                line.push_str(&rest);
-                break;
-            }
-            if gap == 1 {
-                lines.push(String::new());
-                continue;
-            }
-            let head = shorten(&rest, columns, "");
-            rest = rest[head.len()..].to_owned();
-            line.push_str(&head);
-        }
-    }
-    lines
+    let options = Options::new(columns.max(8))
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    textwrap::wrap(&words.join(" "), options).into_iter().map(Cow::into_owned).collect()
 }
 
 /// Names in a sentence: `a`, `a and b`, `a, b and 3 more`.

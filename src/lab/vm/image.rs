@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::host::beneath::{Beneath, read_beginning, read_regular};
 use crate::host::cell::Walls;
 use crate::host::root::names_in;
-use crate::kernel::is_release;
+use crate::kernel::{is_release, numbers};
 use crate::lab::kernel::{Kernel, Provision, parse_configuration};
 use crate::lab::{Intent, LabError};
 
@@ -54,10 +54,7 @@ pub(super) fn usable(name: Option<&Path>, walls: Walls, intent: Intent) -> Resul
 /// The newest of the kernels in a folder, by the numbers in their names.
 fn newest(folder: &Path) -> Option<PathBuf> {
     let names = names_in(folder).into_iter().filter(|name| name.starts_with(NAME));
-    let newest = names.max_by_key(|name| {
-        let words = name.split(|letter: char| !letter.is_ascii_digit());
-        words.filter_map(|word| word.parse().ok()).collect::<Vec<u64>>()
-    })?;
+    let newest = names.max_by_key(|name| numbers(name))?;
     Some(folder.join(newest))
 }
 
