@@ -118,11 +118,10 @@ pub(super) fn look_ahead(
     if prospect.choosy(plan).next().is_none() {
         return (prospect, None);
     }
-    let why = match (origin, lab.name()) {
+    let why = match (origin, lab.against_trying()) {
         (Origin::Stranger(_), _) => "not tried: nothing of a plan that is not yours is run unseen",
-        // Its kernel may first have to be unpacked, and takes its time to boot.
-        (_, "vm") => "not tried: a run tries them in a virtual machine before its first trial",
-        _ => {
+        (_, Some(why)) => why,
+        (_, None) => {
             prospect.try_options(plan, lab);
             return (prospect, None);
         }

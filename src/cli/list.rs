@@ -80,6 +80,6 @@ fn entries(what: What) -> Vec<(String, String)> {
             .chain(crate::workload::adapters().iter().flat_map(|adapter| adapter.metrics()))
             .map(|metric| own(metric.name, metric.meaning))
             .collect(),
-        What::Labs => crate::lab::LABS.iter().map(|lab| own(lab.name, lab.summary)).collect(),
+        What::Labs => crate::lab::LABS.iter().map(|lab| own(lab.name(), lab.summary)).collect(),
     }
 }

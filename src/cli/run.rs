@@ -10,7 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use crate::fleet::{FleetError, shared_run};
 use crate::host::talk::say;
 use crate::lab::{Choice, choose, choose_to_look};
-use crate::plan::{Blocks, DeviceSource, LABS, LabChoice, Overrides, Twice, parse_time, quoted};
+use crate::plan::{Blocks, DeviceSource, LabChoice, Overrides, Twice, parse_time, quoted};
 use crate::reason::Hinted;
 use crate::report::{TerminalLook, wrap};
 use crate::study::{Observer, Permission, RunFolder, Session, SessionError, Silent, Wanted};
@@ -43,7 +43,7 @@ pub(super) struct Arguments {
     #[arg(value_name = "PRESET|PLAN.toml|PAGE.html", value_parser = Among(preset_names), hide_possible_values = true)]
     plan: String,
     /// Where trials happen (`fsverdict list labs`)
-    #[arg(long, value_parser = PossibleValuesParser::new(LABS.iter().map(|(name, _)| *name)).try_map(|name| name.parse::<LabChoice>()))]
+    #[arg(long, value_parser = PossibleValuesParser::new(LabChoice::all().map(LabChoice::word)).try_map(|name| name.parse::<LabChoice>()))]
     lab: Option<LabChoice>,
     /// A scratch image, a modelled device, or a block device: everything on that is destroyed
     #[arg(long, value_name = "image:SIZE|model:NAME@SIZE|PATH")]

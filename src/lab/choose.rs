@@ -2,11 +2,10 @@
 
 use crate::plan::{Candidate, DeviceSource, LabChoice, Plan};
 
+use super::guest::Arrival;
 use super::medium::Way;
-use super::native::Native;
-use super::uml::Uml;
-use super::vm::Vm;
-use super::{Intent, Lab, LabError};
+use super::native::{self, Native};
+use super::{Intent, LABS, Lab, LabError, uml};
 
 pub struct Choice {
     pub lab: Box<dyn Lab>,
@@ -31,49 +30,30 @@ impl Choice {
     }
 }
 
+/// What a lab says of itself before it is asked for; each stands in the lab's own file.
 pub struct Entry {
-    /// `native`, `uml` …
-    pub name: &'static str,
+    pub(super) choice: LabChoice,
     pub summary: &'static str,
-    choice: LabChoice,
     /// How a medium can be attached there.
-    takes: &'static [Way],
-    prepare: Prepare,
+    pub(super) takes: &'static [Way],
+    pub(super) prepare: Prepare,
+    /// Where trials run in guests of ours.
+    pub(super) arrival: Option<Arrival>,
 }
 
-type Prepare = fn(&Plan, Intent) -> Result<Box<dyn Lab>, LabError>;
-
-/// Every lab, the preferred one first.
-pub const LABS: [Entry; 3] = [
-    Entry {
-        name: "native",
-        summary: "this machine's kernel: on a real device or a scratch image as root, in a folder of yours as anybody",
-        choice: LabChoice::Native,
-        takes: &[Way::File, Way::Device, Way::Folder],
-        prepare: |plan, _| Ok(Box::new(Native::prepare(plan)?)),
-    },
-    Entry {
-        name: "uml",
-        summary: "a Linux kernel as an ordinary process: no root, no real disk",
-        choice: LabChoice::Uml,
-        takes: &[Way::File, Way::Device, Way::Socket],
-        prepare: |plan, _| Ok(Box::new(Uml::prepare(plan)?)),
-    },
-    Entry {
-        name: "vm",
-        summary: "a virtual machine (QEMU) with this machine's kernel, a distribution's, or one of yours: no root; when asked for",
-        choice: LabChoice::Vm,
-        takes: &[Way::File, Way::Device, Way::Socket],
-        prepare: |plan, intent| Ok(Box::new(Vm::prepare(plan, intent)?)),
-    },
-];
+pub(super) type Prepare = fn(&Plan, Intent) -> Result<Box<dyn Lab>, LabError>;
 
 impl Entry {
+    /// `native`, `uml` …
+    pub fn name(&self) -> &'static str {
+        self.choice.word()
+    }
+
     fn lab(&self, plan: &Plan, intent: Intent) -> Result<Box<dyn Lab>, LabError> {
         if self.takes.contains(&Way::of(&plan.device.source)) {
             (self.prepare)(plan, intent)
         } else {
-            Err(LabError::NoWay { lab: self.name, wanted: Way::of(&plan.device.source) })
+            Err(LabError::NoWay { lab: self.name(), wanted: Way::of(&plan.device.source) })
         }
     }
 }
@@ -109,16 +89,15 @@ pub fn choose_to_look(plan: &Plan) -> Result<(Choice, Option<LabError>), LabErro
 pub type Candidacy = (&'static str, Result<Box<dyn Lab>, LabError>);
 
 /// Every lab with what it says of itself here, for `doctor`.
-pub fn every(plan: &Plan) -> [Candidacy; 3] {
-    LABS.each_ref().map(|entry| (entry.name, entry.lab(plan, Intent::Look)))
+pub fn every(plan: &Plan) -> Vec<Candidacy> {
+    LABS.iter().map(|entry| (entry.name(), entry.lab(plan, Intent::Look))).collect()
 }
 
 fn choose_freely(plan: &Plan, intent: Intent) -> Result<Choice, LabError> {
     if plan.device.source == DeviceSource::Folders {
-        return Ok(Choice::of(LABS[0].lab(plan, intent)?, "folders are this machine's".to_owned()));
+        return Ok(Choice::of(native::ENTRY.lab(plan, intent)?, "folders are this machine's".to_owned()));
     }
-    let [native, uml, _] = &LABS;
-    let (native, uml) = match (native.lab(plan, intent), uml.lab(plan, intent)) {
+    let (native, uml) = match (native::ENTRY.lab(plan, intent), uml::ENTRY.lab(plan, intent)) {
         (Ok(native), Ok(uml)) => (native, uml),
         (Ok(lab), Err(why)) => {
             return Ok(Choice::of(lab, format!("uml cannot be used: {}", first_line(&why))));

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
-use super::{modelled, vm};
+use super::LABS;
 use crate::host::cell::inherit;
 use crate::host::mounts;
 use crate::host::program::{Program, succeeded};
@@ -19,19 +19,29 @@ use crate::trial::{Assignment, EVENTS_VARIABLE, Modules, QueueLimits, TrialDevic
 
 /// Where the conductor put the trial's description: the guest's second disk, which ends in zeros.
 const DESCRIPTION: &str = "/dev/ubdb";
-/// Where events leave the guest: its first serial line.
-const EVENTS: &str = "/dev/ttyS0";
 /// How long a device may take to appear that the host promised.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How the first process of a lab's guests gets to what it needs.
+pub(super) struct Arrival {
+    /// Says among the words of its command line that it is that lab's guest; a guest that is told none is that of the one
+    /// lab without a word.
+    pub(super) word: Option<&'static str>,
+    /// The file that the trial's description is in, where the command line names it.
+    pub(super) description: &'static str,
+    /// Where events leave the guest.
+    pub(super) events: &'static str,
+    /// Goes to the host's root, and says whether the nodes under /dev are the host's.
+    pub(super) enter: fn() -> std::io::Result<bool>,
+}
+
 /// Runs the guest to its end. Does not return where powering off works; what went wrong is on the console.
 ///
-/// Its arguments say whether it is a virtual machine, and name the description's file where it is none of its disks; the kernel
-/// adds words of its own to them.
+/// Its arguments say which lab's it is, and name the description's file where it is none of its disks; the kernel adds words
+/// of its own to them.
 pub fn main(arguments: impl Iterator<Item = String>) -> u8 {
     let words: Vec<String> = arguments.collect();
-    let file = words.iter().find(|word| [modelled::DESCRIPTION, vm::DESCRIPTION].contains(&word.as_str()));
-    if let Err(error) = live(file.map(String::as_str), words.iter().any(|word| word == vm::MACHINE)) {
+    if let Err(error) = live(&words) {
         say(&format!("fsverdict guest: {error}"));
     }
     rustix::fs::sync();
@@ -44,16 +54,21 @@ pub fn main(arguments: impl Iterator<Item = String>) -> u8 {
     }
 }
 
-fn live(file: Option<&str>, is_machine: bool) -> Result<(), Box<dyn std::error::Error>> {
+fn live(words: &[String]) -> Result<(), Box<dyn std::error::Error>> {
+    let is_told = |told: &str| words.iter().any(|word| word == told);
+    let arrivals = || LABS.iter().filter_map(|lab| lab.arrival.as_ref());
+    let arrival = arrivals()
+        .find(|arrival| arrival.word.is_some_and(is_told))
+        .or_else(|| arrivals().find(|arrival| arrival.word.is_none()))
+        .ok_or("no lab has such guests")?;
     // In the cell's memory, which this guest's own /dev is about to cover; or in an initramfs, which is about to be left.
-    let from_file = file.map(read_description).transpose()?;
-    if is_machine {
-        vm::enter_root()?;
-    }
+    let from_file =
+        is_told(arrival.description).then(|| read_description(arrival.description)).transpose()?;
+    let is_dev_of_host = (arrival.enter)()?;
     mounts::kernel("proc", Path::new("/proc"), false)?;
     mounts::kernel("sysfs", Path::new("/sys"), false)?;
-    // The host's nodes have the names of the guest's, and numbers of their own.
-    if is_machine || is_of_host(Path::new("/dev"))? {
+    // They have the names of the guest's, and numbers of their own.
+    if is_dev_of_host {
         mounts::kernel("devtmpfs", Path::new("/dev"), false)?;
     }
     // The host's set-user-ID programs belong to the host's root, who in an ordinary user's guest is somebody else:
@@ -71,7 +86,7 @@ fn live(file: Option<&str>, is_machine: bool) -> Result<(), Box<dyn std::error::
     if let (Some(queue), TrialDevice::Guest { path }) = (assignment.bench.queue, &assignment.bench.device) {
         limit_queue(path, queue)?;
     }
-    let events = open_events(if is_machine { vm::EVENTS } else { EVENTS })?;
+    let events = open_events(arrival.events)?;
     let (reader, writer) = std::io::pipe()?;
     let cell = agent_cell(&assignment);
     let mut agent = cell
@@ -86,13 +101,6 @@ fn live(file: Option<&str>, is_machine: bool) -> Result<(), Box<dyn std::error::
         say(&format!("fsverdict guest: the agent ended with {status}"));
     }
     Ok(())
-}
-
-/// Whether a folder lies on the host, seen through hostfs.
-fn is_of_host(folder: &Path) -> std::io::Result<bool> {
-    /// `HOSTFS_SUPER_MAGIC` (`include/uapi/linux/magic.h`).
-    const HOSTFS: i64 = 0x00c0_ffee;
-    Ok(rustix::fs::statfs(folder)?.f_type == HOSTFS)
 }
 
 /// Opens the line for events, as one that changes nothing. A virtual machine's is there once its host has said so.

@@ -33,7 +33,7 @@ use crate::reason::{Hinted, Reason};
 use crate::trial::TrialSpec;
 
 pub use by_default::{ByDefault, by_default};
-pub use choose::{Candidacy, Choice, LABS, choose, choose_to_look, every};
+pub use choose::{Candidacy, Choice, Entry, choose, choose_to_look, every};
 pub use drive::TrialEnd;
 pub use guest::main as guest;
 pub use hidden::{hidden_from, lacking};
@@ -41,6 +41,9 @@ pub use launch::main as launch;
 pub use medium::{Medium, Way};
 pub use try_kernel::try_kernel;
 pub use vm::is_kernel_package;
+
+/// Every lab, the preferred one first.
+pub static LABS: &[Entry] = &[native::ENTRY, uml::ENTRY, vm::ENTRY];
 
 /// Who is handed events as they come.
 pub type Watch<'a> = &'a mut dyn FnMut(Event);
@@ -70,6 +73,11 @@ pub trait Lab: Sync {
     /// How many trials may be under way at once, where nothing on this machine can disturb one; `None` where they are timed
     /// by this machine's clock, and each has to be alone.
     fn side_by_side(&self) -> Option<usize> {
+        None
+    }
+
+    /// Why the options of mkfs and mount are not tried where somebody only looks, if so.
+    fn against_trying(&self) -> Option<&'static str> {
         None
     }
 

@@ -15,7 +15,7 @@ use crate::host::sysfs::Schedulers;
 use crate::journal::{Caution, Event};
 use crate::layer::find_scheduler;
 use crate::measure::{IDLE_WINDOW, idle_load};
-use crate::plan::{Candidate, DeviceSource, Plan, StagingChoice, folder_room};
+use crate::plan::{Candidate, DeviceSource, LabChoice, Plan, StagingChoice, folder_room};
 use crate::reason::{Hinted, Reason};
 use crate::trial::{Assignment, Bench, Staging, TrialDevice, TrialSpec, agent_cell, bytes_to_stage};
 
@@ -24,7 +24,15 @@ use super::held::Held;
 use super::hidden::hidden_from;
 use super::medium::{Attachment, Way};
 use super::scheduler_obstacle::scheduler_obstacle;
-use super::{Lab, LabError, Medium, Watch, missing_tools};
+use super::{Entry, Lab, LabError, Medium, Watch, missing_tools};
+
+pub(super) const ENTRY: Entry = Entry {
+    choice: LabChoice::Native,
+    summary: "this machine's kernel: on a real device or a scratch image as root, in a folder of yours as anybody",
+    takes: &[Way::File, Way::Device, Way::Folder],
+    prepare: |plan, _| Ok(Box::new(Native::prepare(plan)?)),
+    arrival: None,
+};
 
 /// This machine's kernel.
 #[derive(Debug)]
@@ -46,7 +54,7 @@ pub(super) struct Native {
 
 impl Native {
     /// Checks that native trials are possible here.
-    pub(super) fn prepare(plan: &Plan) -> Result<Self, LabError> {
+    fn prepare(plan: &Plan) -> Result<Self, LabError> {
         let root = rustix::process::geteuid().is_root();
         if !root && plan.device.source != DeviceSource::Folders {
             return Err(LabError::NotRoot);
@@ -133,7 +141,7 @@ fn loadable(module: &str) -> bool {
 
 impl Lab for Native {
     fn name(&self) -> &'static str {
-        "native"
+        ENTRY.name()
     }
 
     fn fidelity(&self) -> String {
@@ -182,7 +190,7 @@ impl Lab for Native {
                     .candidate
                     .path
                     .as_deref()
-                    .ok_or(LabError::NoWay { lab: "native", wanted: Way::Folder })?;
+                    .ok_or(LabError::NoWay { lab: ENTRY.name(), wanted: Way::Folder })?;
                 let made = own.insert(OwnFolder::make(folder)?);
                 TrialDevice::Folder { path: made.path().to_owned() }
             }
@@ -192,7 +200,7 @@ impl Lab for Native {
                 TrialDevice::image(descriptor)
             }
             Attachment::Device(ticket) => TrialDevice::Block { ticket: *ticket },
-            Attachment::Modelled => return Err(LabError::NoWay { lab: "native", wanted: Way::Socket }),
+            Attachment::Modelled => return Err(LabError::NoWay { lab: ENTRY.name(), wanted: Way::Socket }),
         };
         let mut joins = None;
         let staging = match self.held(spec, medium, watch)? {

@@ -11,30 +11,50 @@ use std::path::{Path, PathBuf};
 use crate::endpoint::Clock;
 use crate::host::cell::{Devices, Walls, possible_walls};
 use crate::journal::{Facts, TrialId};
-use crate::plan::{Candidate, CircumstancesChoice, Plan};
+use crate::plan::{Candidate, CircumstancesChoice, LabChoice, Plan};
 use crate::reason::Reason;
 use crate::trial::TrialSpec;
 
 use super::description::{describe, ubd_disks};
 use super::drive::TrialEnd;
+use super::guest::Arrival;
 use super::guests::{Disk, Guests, Habits, Handover, MEMORY_FOLDER, Start};
 use super::kernel::Kernel;
 use super::kernels::{self, Kernels};
 use super::modelled::{self, DESCRIPTION, LENT_DESCRIPTORS};
-use super::{GuestMemory, Lab, LabError, Medium, Watch};
+use super::{Entry, GuestMemory, Lab, LabError, Medium, Watch};
 
 /// Where a guest's cell shows this program.
 const FIRST_PROGRAM: &str = "/dev/shm/fsverdict";
+
+pub(super) const ENTRY: Entry = Entry {
+    choice: LabChoice::Uml,
+    summary: "a Linux kernel as an ordinary process: no root, no real disk",
+    takes: &[Way::File, Way::Device, Way::Socket],
+    prepare: |plan, _| Ok(Box::new(Uml::prepare(plan)?)),
+    arrival: Some(ARRIVAL),
+};
+
+/// Its root is the host's from the start, its first serial line the way out.
+const ARRIVAL: Arrival =
+    Arrival { word: None, description: DESCRIPTION, events: "/dev/ttyS0", enter: is_dev_of_host };
+
+/// Whether the nodes under /dev are the host's, seen through hostfs.
+fn is_dev_of_host() -> std::io::Result<bool> {
+    /// `HOSTFS_SUPER_MAGIC` (`include/uapi/linux/magic.h`).
+    const HOSTFS: i64 = 0x00c0_ffee;
+    Ok(rustix::fs::statfs("/dev")?.f_type == HOSTFS)
+}
 
 const HABITS: Habits =
     Habits { disks: ["/dev/ubda", "/dev/ubdc"], devices: Devices::Bare, timed: true, same_clock: true };
 
 #[derive(Debug)]
-pub(super) struct Uml(Guests);
+struct Uml(Guests);
 
 impl Uml {
     /// Finds the kernel: the plan's, or the packaged one.
-    pub(super) fn prepare(plan: &Plan) -> Result<Self, LabError> {
+    fn prepare(plan: &Plan) -> Result<Self, LabError> {
         let walls = possible_walls();
         let kernels = Kernels::find(plan, |name| kernels::usable(plan, name, walls))?;
         let modelled = plan.device.source.is_modelled();
@@ -114,7 +134,7 @@ impl Uml {
 
 impl Lab for Uml {
     fn name(&self) -> &'static str {
-        "uml"
+        ENTRY.name()
     }
 
     fn fidelity(&self) -> String {

@@ -24,8 +24,7 @@ use crate::host::program::{Program, locate, succeeded};
 use crate::host::root::Root;
 use crate::journal::{Caution, Event, Facts};
 use crate::kernel::Cache;
-use crate::plan::Candidate;
-use crate::plan::Plan;
+use crate::plan::{Candidate, LabChoice, Plan};
 use crate::reason::Reason;
 use crate::trial::TrialSpec;
 
@@ -35,12 +34,20 @@ use super::hidden::hidden_but_for;
 use super::kernel::{Kernel, kernel_cell};
 use super::kernels::Kernels;
 use super::modelled::DISK;
-use super::{GuestMemory, Intent, Lab, LabError, Medium, Watch};
+use super::{Entry, GuestMemory, Intent, Lab, LabError, Medium, Watch};
 
 use accelerator::{Accelerator, KVM, remembered};
-pub(super) use enter::{DESCRIPTION, EVENTS, MACHINE, enter_root};
+use enter::{ARRIVAL, DESCRIPTION, MACHINE};
 pub(super) use error::KernelFileError;
 pub use package::is_kernel_package;
+
+pub(super) const ENTRY: Entry = Entry {
+    choice: LabChoice::Vm,
+    summary: "a virtual machine (QEMU) with this machine's kernel, a distribution's, or one of yours: no root; when asked for",
+    takes: &[Way::File, Way::Device, Way::Socket],
+    prepare: |plan, intent| Ok(Box::new(Vm::prepare(plan, intent)?)),
+    arrival: Some(ARRIVAL),
+};
 
 const HABITS: Habits =
     Habits { disks: [DISK, "/dev/vdb"], devices: Devices::BareAndKvm, timed: true, same_clock: false };
@@ -54,7 +61,7 @@ const EMULATED: &str = "the guest's processor is emulated (TCG), some 15 times s
     times; bytes, requests and flushes are right";
 
 #[derive(Debug)]
-pub(super) struct Vm {
+struct Vm {
     guests: Guests,
     qemu: PathBuf,
     version: String,
@@ -63,7 +70,7 @@ pub(super) struct Vm {
 
 impl Vm {
     /// Finds QEMU and the kernel, and tries whether the processor can run it.
-    pub(super) fn prepare(plan: &Plan, intent: Intent) -> Result<Self, LabError> {
+    fn prepare(plan: &Plan, intent: Intent) -> Result<Self, LabError> {
         if std::env::consts::ARCH != "x86_64" {
             return Err(LabError::NoVirtualMachine(std::env::consts::ARCH));
         }
@@ -213,7 +220,7 @@ fn accelerator(kernel: &Kernel, walls: Walls, version: &str, intent: Intent) -> 
 
 impl Lab for Vm {
     fn name(&self) -> &'static str {
-        "vm"
+        ENTRY.name()
     }
 
     fn fidelity(&self) -> String {
@@ -244,6 +251,11 @@ impl Lab for Vm {
 
     fn memory(&self) -> Option<GuestMemory> {
         Some(self.guests.guest_memory())
+    }
+
+    fn against_trying(&self) -> Option<&'static str> {
+        // Its kernel may first have to be unpacked, and takes its time to boot.
+        Some("not tried: a run tries them in a virtual machine before its first trial")
     }
 
     fn command_line(&self) -> Vec<String> {

@@ -233,10 +233,10 @@ fn keep_filesystems(plan: &mut Plan, words: &[String]) -> Result<(), Reason> {
 }
 
 fn choose_lab(plan: &mut Plan, lab: LabChoice) -> Result<(), Reason> {
-    if let (LabChoice::Native, Some(kernel)) = (lab, &plan.kernel) {
+    if let (KernelOwner::Machine, Some(kernel)) = (lab.offer().kernel, &plan.kernel) {
         return Err(Reason::new(
-            format!("the plan names the kernel {}, but native is this machine's own", kernel.display()),
-            "choose --lab uml or --lab vm, or take `kernel` out of the plan",
+            format!("the plan names the kernel {}, but {lab} is this machine's own", kernel.display()),
+            format!("choose {}, or take `kernel` out of the plan", LabChoice::guests(["--lab ", ""])),
         ));
     }
     plan.lab = lab;

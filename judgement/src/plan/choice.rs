@@ -1,4 +1,4 @@
-//! Choices a user makes by a word, in a plan or on the command line: lab, device, blocks.
+//! Choices a user makes by a word, in a plan or on the command line: device, blocks.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,14 +8,7 @@ use crate::reason::Reason;
 
 use super::limits;
 use super::words::choose;
-use super::{Blocks, Bytes, ClockChoice, DeviceSource, LabChoice, StagingChoice};
-
-pub const LABS: &[(&str, LabChoice)] = &[
-    ("auto", LabChoice::Auto),
-    ("native", LabChoice::Native),
-    ("uml", LabChoice::Uml),
-    ("vm", LabChoice::Vm),
-];
+use super::{Blocks, Bytes, ClockChoice, DeviceSource, StagingChoice};
 
 const STAGINGS: &[(&str, StagingChoice)] =
     &[("auto", StagingChoice::Auto), ("memory", StagingChoice::Memory), ("disk", StagingChoice::Disk)];
@@ -37,16 +30,8 @@ macro_rules! chosen_by_word {
 }
 
 chosen_by_word! {
-    LabChoice LABS "there is no lab";
     StagingChoice STAGINGS "datasets cannot be staged in";
     ClockChoice CLOCKS "there is no clock";
-}
-
-impl fmt::Display for LabChoice {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = LABS.iter().find(|(_, lab)| lab == self).map_or("auto", |(name, _)| name);
-        formatter.write_str(name)
-    }
 }
 
 /// `image:4GiB`, or the absolute path of a block device.
@@ -129,17 +114,7 @@ impl FromStr for Blocks {
 mod tests {
     use std::path::PathBuf;
 
-    use super::{Blocks, Bytes, DeviceSource, LABS, LabChoice};
-
-    #[test]
-    fn labs_are_read_as_they_are_shown() {
-        for (name, lab) in LABS {
-            assert_eq!(name.parse::<LabChoice>().unwrap(), *lab);
-            assert_eq!(lab.to_string(), *name);
-        }
-        let error = "umll".parse::<LabChoice>().unwrap_err();
-        assert_eq!(error.to_string(), "there is no lab `umll`\nhint: did you mean `uml`?");
-    }
+    use super::{Blocks, Bytes, DeviceSource};
 
     #[test]
     fn devices_are_images_or_absolute_paths() {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::reason::Reason;
 
+use super::lab::KernelOwner;
 use super::source::Node;
 use super::value::{filled_text, size};
 use super::words::once_each;
@@ -60,21 +61,22 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
             "write `[device] size = \"16GB\"`; on the command line, --device model:NAME@SIZE replaces the device",
         ));
     }
-    if let (LabChoice::Native, Some(key)) = (plan.lab, plan.wants_guest()) {
+    let (lab, offer) = (plan.lab, plan.lab.offer());
+    if let (KernelOwner::Machine, Some(key)) = (offer.kernel, plan.wants_guest()) {
         return Err(Reason::new(
-            format!("`{key}` does not go with lab = \"native\", which is this machine as it is"),
-            format!("take `{key}` out, or let lab be \"uml\" or \"vm\""),
+            format!("`{key}` does not go with lab = \"{lab}\", which is this machine as it is"),
+            format!("take `{key}` out, or let lab be {}", LabChoice::guests(["\""; 2])),
         ));
     }
-    if plan.lab == LabChoice::Native && plan.device.source.is_modelled() {
+    if !offer.has_models && plan.device.source.is_modelled() {
         return Err(Reason::new(
-            format!("the lab native has no modelled devices, and the device is a {}", plan.device.source),
+            format!("the lab {lab} has no modelled devices, and the device is a {}", plan.device.source),
             "take lab = \"uml\", which has them; or name another device: --device image:SIZE",
         ));
     }
-    if let (LabChoice::Vm, ClockChoice::Simulated) = (plan.lab, plan.clock) {
+    if let (Some(why), ClockChoice::Simulated) = (offer.against_simulation, plan.clock) {
         return Err(Reason::new(
-            "clock = \"simulated\" does not go with lab = \"vm\": a virtual machine's clock is this machine's",
+            format!("clock = \"simulated\" does not go with lab = \"{lab}\": {why}"),
             "take `clock` out, or let lab be \"uml\", whose kernels take their time from the device",
         ));
     }
@@ -83,10 +85,10 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
 
 /// No guest has any of this machine's network.
 pub(super) fn check_network(plan: &Plan) -> Result<(), Reason> {
-    let guest = match plan.lab {
-        LabChoice::Uml | LabChoice::Vm => format!("lab = \"{}\"", plan.lab),
-        LabChoice::Auto if plan.device.source.is_modelled() => "a modelled device".to_owned(),
-        LabChoice::Auto | LabChoice::Native => return Ok(()),
+    let guest = match plan.lab.offer().kernel {
+        KernelOwner::Guest => format!("lab = \"{}\"", plan.lab),
+        KernelOwner::Open if plan.device.source.is_modelled() => "a modelled device".to_owned(),
+        KernelOwner::Open | KernelOwner::Machine => return Ok(()),
     };
     match plan.phases.iter().find(|phase| phase.network) {
         Some(phase) => Err(Reason::new(

@@ -2,7 +2,8 @@
 
 use crate::reason::Reason;
 
-use super::{Candidate, DIRECTORY, DeviceSource, LabChoice, Needs, Operation, Plan, Work};
+use super::lab::KernelOwner;
+use super::{Candidate, DIRECTORY, DeviceSource, Needs, Operation, Plan, Work};
 
 /// Refuses what needs a device where there is none, and a comparison of folders with what is made anew.
 pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
@@ -22,7 +23,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
             ),
         ));
     }
-    if matches!(plan.lab, LabChoice::Uml | LabChoice::Vm) {
+    if plan.lab.offer().kernel == KernelOwner::Guest {
         return Err(Reason::new(
             format!("folders are this machine's, and the lab {} has a kernel of its own", plan.lab),
             "take --lab native, or leave it out; folders need no root",

@@ -15,6 +15,7 @@ mod digest;
 mod disturbance;
 mod error;
 mod folders;
+mod lab;
 mod limits;
 mod meaning;
 mod member;
@@ -42,15 +43,15 @@ pub use axes::{AXES, axis, columns};
 pub use axis::{Axis, Circumstance, Level, Role, Tells};
 pub use candidate::{Candidate, Circumstances, DIRECTORY, UNENCRYPTED};
 pub use change::Overrides;
-pub use choice::LABS;
 pub use digest::digest;
 pub use disturbance::Disturbance;
 pub use error::{Fault, PlanError};
+pub use lab::LabChoice;
 pub use limits::TEXT as LONGEST_PLAN;
 pub use member::{DrawnNumber, DrawnNumbers, Member, read_member};
 pub use model::{
-    Blocks, CircumstancesChoice, ClockChoice, Dataset, DeviceSource, DevicesChoice, Goal, LabChoice, Legacy,
-    Phase, Plan, PlannedDevice, Protocol, StagingChoice, TreeShape, Until, Verify, Vocabulary, Work,
+    Blocks, CircumstancesChoice, ClockChoice, Dataset, DeviceSource, DevicesChoice, Goal, Legacy, Phase,
+    Plan, PlannedDevice, Protocol, StagingChoice, TreeShape, Until, Verify, Vocabulary, Work,
 };
 pub use operation::{Flow, Kind, Needs, Operation};
 pub use preset::{Preset, preset, presets};

@@ -52,18 +52,6 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LabChoice {
-    /// The first of native, uml that may and can run every candidate.
-    Auto,
-    /// This machine's kernel, as root.
-    Native,
-    /// A Linux kernel as an ordinary process (User-Mode Linux).
-    Uml,
-    Vm,
-}
-
 /// Whose time passes while a modelled device works.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -134,11 +134,12 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
     let lab = top.get("lab", |node| text(node)?.parse());
     let kernel = top.placed("kernel", kernel);
     let clock = top.get("clock", |node| text(node)?.parse());
-    if let (Some(kernel), Some(LabChoice::Native)) = (&kernel, lab) {
+    let on_machine = |lab: &LabChoice| lab.offer().kernel == KernelOwner::Machine;
+    if let (Some(kernel), Some(lab)) = (&kernel, lab.filter(on_machine)) {
         problems.add(
             kernel.at,
-            "a kernel of one's own does not go with lab = \"native\", which is this machine's kernel",
-            "take `kernel` out, or let lab be \"uml\" or \"vm\"",
+            format!("a kernel of one's own does not go with lab = \"{lab}\", which is this machine's kernel"),
+            format!("take `kernel` out, or let lab be {}", LabChoice::guests(["\""; 2])),
         );
     }
     let memory = top.get("memory", circumstances::memory);

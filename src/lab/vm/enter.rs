@@ -9,12 +9,19 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount, mount_move};
 use rustix::system::finit_module;
 
+use crate::lab::guest::Arrival;
+
 /// The word that says to a guest that it is a virtual machine.
-pub(in crate::lab) const MACHINE: &str = "vm";
+pub(super) const MACHINE: &str = "vm";
 /// The trial's description in the initramfs; the guest is given this name.
-pub(in crate::lab) const DESCRIPTION: &str = "/trial";
-/// Where events leave the guest.
-pub(in crate::lab) const EVENTS: &str = "/dev/vport0p1";
+pub(super) const DESCRIPTION: &str = "/trial";
+/// From the initramfs to the host's root; the nodes under its /dev are the host's.
+pub(super) const ARRIVAL: Arrival = Arrival {
+    word: Some(MACHINE),
+    description: DESCRIPTION,
+    events: "/dev/vport0p1",
+    enter: || enter_root().map(|()| true),
+};
 /// The list of modules to load: in each line a file and its parameters.
 pub(super) const MODULES: &str = "/modules";
 /// What the host calls the root it offers.
@@ -26,7 +33,7 @@ const COMPRESSED: i32 = 4;
 const OPTIONS: &std::ffi::CStr = c"trans=virtio,version=9p2000.L,cache=loose,msize=262144";
 
 /// From here on this process's root is the host's.
-pub(in crate::lab) fn enter_root() -> std::io::Result<()> {
+fn enter_root() -> std::io::Result<()> {
     for line in std::fs::read_to_string(MODULES)?.lines() {
         let (file, parameters) = line.split_once(' ').unwrap_or((line, ""));
         let packed = Path::new(file).extension().is_none_or(|extension| extension != "ko");
