@@ -1,9 +1,7 @@
 //! Which lab: the plan's, or the first that may and can run every candidate.
 
-use crate::plan::{Candidate, DeviceSource, LabChoice, Plan};
+use crate::plan::{Candidate, DeviceSource, Plan};
 
-use super::guest::Arrival;
-use super::medium::Way;
 use super::native::{self, Native};
 use super::{Intent, LABS, Lab, LabError, uml};
 
@@ -27,34 +25,6 @@ impl Choice {
             (room, asked) => asked.or(room).unwrap_or(1),
         };
         Ok(Choice { jobs, ..self })
-    }
-}
-
-/// What a lab says of itself before it is asked for; each stands in the lab's own file.
-pub struct Entry {
-    pub(super) choice: LabChoice,
-    pub summary: &'static str,
-    /// How a medium can be attached there.
-    pub(super) takes: &'static [Way],
-    pub(super) prepare: Prepare,
-    /// Where trials run in guests of ours.
-    pub(super) arrival: Option<Arrival>,
-}
-
-pub(super) type Prepare = fn(&Plan, Intent) -> Result<Box<dyn Lab>, LabError>;
-
-impl Entry {
-    /// `native`, `uml` …
-    pub fn name(&self) -> &'static str {
-        self.choice.word()
-    }
-
-    fn lab(&self, plan: &Plan, intent: Intent) -> Result<Box<dyn Lab>, LabError> {
-        if self.takes.contains(&Way::of(&plan.device.source)) {
-            (self.prepare)(plan, intent)
-        } else {
-            Err(LabError::NoWay { lab: self.name(), wanted: Way::of(&plan.device.source) })
-        }
     }
 }
 

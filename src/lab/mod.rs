@@ -6,6 +6,7 @@ mod choose;
 mod console;
 mod description;
 mod drive;
+mod entry;
 mod first_process;
 mod free_cpu;
 mod guest;
@@ -33,8 +34,9 @@ use crate::reason::{Hinted, Reason};
 use crate::trial::TrialSpec;
 
 pub use by_default::{ByDefault, by_default};
-pub use choose::{Candidacy, Choice, Entry, choose, choose_to_look, every};
+pub use choose::{Candidacy, Choice, choose, choose_to_look, every};
 pub use drive::TrialEnd;
+pub use entry::Entry;
 pub use guest::main as guest;
 pub use hidden::{hidden_from, lacking};
 pub use launch::main as launch;

@@ -22,7 +22,7 @@ use super::guests::{Disk, Guests, Habits, Handover, MEMORY_FOLDER, Start};
 use super::kernel::Kernel;
 use super::kernels::{self, Kernels};
 use super::modelled::{self, DESCRIPTION, LENT_DESCRIPTORS};
-use super::{Entry, GuestMemory, Lab, LabError, Medium, Watch};
+use super::{Entry, GuestMemory, Lab, LabError, Medium, Watch, Way};
 
 /// Where a guest's cell shows this program.
 const FIRST_PROGRAM: &str = "/dev/shm/fsverdict";

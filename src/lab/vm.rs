@@ -34,7 +34,7 @@ use super::hidden::hidden_but_for;
 use super::kernel::{Kernel, kernel_cell};
 use super::kernels::Kernels;
 use super::modelled::DISK;
-use super::{Entry, GuestMemory, Intent, Lab, LabError, Medium, Watch};
+use super::{Entry, GuestMemory, Intent, Lab, LabError, Medium, Watch, Way};
 
 use accelerator::{Accelerator, KVM, remembered};
 use enter::{ARRIVAL, DESCRIPTION, MACHINE};

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::reason::Reason;
 
+use super::lab::KernelOwner;
 use super::scale::scale;
 use super::section::Problems;
 use super::source::{Entry, Node, Place, Problem, Table, Texts, Value, parse};

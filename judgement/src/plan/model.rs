@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bytes, Candidate, Disturbance, Operation, Published};
+use super::{Bytes, Candidate, Disturbance, LabChoice, Operation, Published};
 use crate::reason::Reason;
 
 /// A resolved plan: everything a run needs to know, and nothing about how it will be carried out.

@@ -9,6 +9,7 @@ use super::circumstances;
 use super::disturbance;
 use super::error::PlanError;
 use super::folders;
+use super::lab::KernelOwner;
 use super::published::{self, read_published};
 use super::read_candidate::{self, read_candidates};
 use super::read_dataset::{self, read_datasets};

@@ -1,0 +1,35 @@
+//! What stands in the table of labs.
+
+use crate::plan::{LabChoice, Plan};
+
+use super::guest::Arrival;
+use super::medium::Way;
+use super::{Intent, Lab, LabError};
+
+/// What a lab says of itself before it is asked for; each stands in the lab's own file.
+pub struct Entry {
+    pub(super) choice: LabChoice,
+    pub summary: &'static str,
+    /// How a medium can be attached there.
+    pub(super) takes: &'static [Way],
+    pub(super) prepare: Prepare,
+    /// Where trials run in guests of ours.
+    pub(super) arrival: Option<Arrival>,
+}
+
+pub(super) type Prepare = fn(&Plan, Intent) -> Result<Box<dyn Lab>, LabError>;
+
+impl Entry {
+    /// `native`, `uml` …
+    pub fn name(&self) -> &'static str {
+        self.choice.word()
+    }
+
+    pub(super) fn lab(&self, plan: &Plan, intent: Intent) -> Result<Box<dyn Lab>, LabError> {
+        if self.takes.contains(&Way::of(&plan.device.source)) {
+            (self.prepare)(plan, intent)
+        } else {
+            Err(LabError::NoWay { lab: self.name(), wanted: Way::of(&plan.device.source) })
+        }
+    }
+}
