@@ -203,7 +203,8 @@ fn main() -> ExitCode {
             let device = Served { model, draw: None, size_bytes: size, seed: 1 };
             let (endpoint, sockets) = Endpoint::start(
                 device,
-                (Clock::Simulated, 60),
+                Clock::Simulated,
+                60,
                 possible_walls(),
                 Sockets::new().unwrap(),
                 &files,

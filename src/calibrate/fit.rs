@@ -51,14 +51,23 @@ const SPEEDS: [f64; 6] = [4200.0, 5400.0, 5900.0, 7200.0, 10_000.0, 15_000.0];
 /// Rounds of each step. A number moves by what is still missing; where one hides another, that takes several.
 const ROUNDS: usize = 10;
 
+/// What a model that is made is called, after which device, and when it was measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Titled<'a> {
+    pub name: &'a str,
+    pub device: &'a str,
+    pub date: &'a str,
+}
+
 /// Fits the model of `template`'s file, which keeps what the grid does not show, to what the grid found on a device of this
 /// size.
 pub fn calibrate(
     found: &Found,
     size: u64,
-    (device, name, date): (&str, &str, &str),
+    titled: &Titled<'_>,
     template: &str,
 ) -> Result<Calibrated, CalibrateError> {
+    let Titled { name, device, date } = titled;
     let size = size / 4096 * 4096;
     let writes = found.has(Grid::Writing);
     let real = Figures::of(found);
@@ -175,7 +184,7 @@ mod tests {
     use super::super::disk::Modelled;
     use super::super::grid::measure;
     use super::super::text::with;
-    use super::{Calibrated, calibrate};
+    use super::{Calibrated, Titled, calibrate};
     use crate::device::{Model, built_in};
     use crate::journal::Grid;
 
@@ -189,7 +198,8 @@ mod tests {
         let model = Model::read(&text, like, None).unwrap();
         let on = |grid| measure(&mut Modelled::new(&model, gib << 30, 7).unwrap(), grid).unwrap();
         let found = on(Grid::Reading).and(on(Grid::Writing));
-        calibrate(&found, gib << 30, ("/dev/sdx", "found", "2026-01-01"), template).unwrap()
+        let titled = Titled { name: "found", device: "/dev/sdx", date: "2026-01-01" };
+        calibrate(&found, gib << 30, &titled, template).unwrap()
     }
 
     #[test]

@@ -13,5 +13,5 @@ mod text;
 
 pub use against::{Measured, ReplayError, TraceFault, kinds, read, replay};
 pub use disk::{Disk, Modelled, Raw};
-pub use fit::{CalibrateError, Calibrated, calibrate};
+pub use fit::{CalibrateError, Calibrated, Titled, calibrate};
 pub use grid::measure;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::calibrate::{Disk, Raw, calibrate, measure};
+use crate::calibrate::{Disk, Raw, Titled, calibrate, measure};
 use crate::device::{Model, built_in};
 use crate::host::block_device::BlockDevice;
 use crate::host::limits::check;
@@ -74,7 +74,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     let name: String =
         called.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect();
     let date = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
-    let found = calibrate(&found, size, (&device, &name, &date), template).map_err(CliError::failed)?;
+    let titled = Titled { name: &name, device: &device, date: &date };
+    let found = calibrate(&found, size, &titled, template).map_err(CliError::failed)?;
     for (section, key, number) in &found.numbers {
         say(&format!("[{section}] {key} = {number}"));
     }

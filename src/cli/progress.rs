@@ -83,7 +83,7 @@ impl Bar {
         self.bar.set_message(in_lines(&told.join(", ")));
     }
 
-    fn trial_ended(&mut self, id: &TrialId, status: Status, (reason, hint): (&str, &str), wall: f64) {
+    fn trial_ended(&mut self, id: &TrialId, status: Status, reason: &str, hint: &str, wall: f64) {
         self.done += 1;
         self.bar.set_position(self.done);
         let length = self.bar.length().unwrap_or(self.done).max(self.done);
@@ -139,7 +139,7 @@ impl Observer for Bar {
             (Some(id), Event::StepStarted { step }) => self.step(id, Some(format!(": {step}"))),
             (Some(id), Event::TrialFinished { status, reason, hint, wall }) => {
                 self.step(id, None);
-                self.trial_ended(id, *status, (reason, hint), *wall);
+                self.trial_ended(id, *status, reason, hint, *wall);
             }
             (_, Event::CandidateSkipped { candidate, reason, hint }) => {
                 self.say(&Reason::new(format!("skipped {candidate}: {reason}"), hint.as_str()).to_string());

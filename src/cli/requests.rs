@@ -33,6 +33,6 @@ fn of_trial(folder: &Path, plan: &Plan, trial: &Trial) -> Option<Requests> {
     if records.len() > MOST_RECORDS {
         return None;
     }
-    let reckoned = reckon(&records, ((from * 1e9) as u64, (to * 1e9) as u64))?;
+    let reckoned = reckon(&records, (from * 1e9) as u64, (to * 1e9) as u64)?;
     Some(Requests { candidate: id.candidate.clone(), block: id.block, ..reckoned })
 }

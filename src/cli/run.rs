@@ -161,7 +161,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
         let (choice, lacks) = choose_to_look(&plan).map_err(CliError::failed)?;
         return dry_run::show(&plan, &with_jobs(choice)?, lacks.as_ref(), &permission, &origin);
     }
-    let choice = with_jobs(choose(&plan).map_err(CliError::failed)?)?;
+    let choice = with_jobs(choose(&plan, plan.lab).map_err(CliError::failed)?)?;
     let folder = arguments.out.as_deref().map_or(Wanted::Unnamed(&default), Wanted::Named);
     let mut session = Session::begin(plan, choice, folder, &permission).map_err(|error| match error {
         SessionError::Dataset { .. } => CliError::usage(error),

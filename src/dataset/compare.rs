@@ -145,7 +145,7 @@ impl<'a> Comparison<'a> {
             let name = path.file_name().unwrap_or_default();
             let name = std::ffi::CString::new(name.as_encoded_bytes()).map_err(|_| Errno::INVAL)?;
             if let (Some(entry), true) = (tree.entries.first(), self.is_ours(0)) {
-                self.entry(above.as_fd(), (0, 0), entry, &name, Ok(status));
+                self.entry(above.as_fd(), 0, 0, entry, &name, Ok(status));
             }
             return Ok(());
         }
@@ -208,7 +208,7 @@ impl<'a> Comparison<'a> {
         for (at, entry) in (directory.first as usize..).zip(entries) {
             if self.is_ours(at) {
                 let name = tree.name(entry.name);
-                self.entry(here, (number, at), entry, name, look(here, name));
+                self.entry(here, number, at, entry, name, look(here, name));
             }
         }
     }
@@ -247,7 +247,8 @@ impl<'a> Comparison<'a> {
     fn entry(
         &mut self,
         here: BorrowedFd<'_>,
-        (directory, number): (usize, usize),
+        directory: usize,
+        number: usize,
         entry: &Entry,
         name: &CStr,
         status: Result<Statx, Errno>,

@@ -87,7 +87,7 @@ pub(super) fn copy_folder(
         buffer: vec![0; TRANSFER],
         mask: mask(),
     };
-    copier.directory((source, target), &from, &mut Vec::new(), (0, 0, c""))?;
+    copier.directory(source, target, &from, &mut Vec::new(), Nested { parent: 0, depth: 0, name: c"" })?;
     Ok(copier.copied)
 }
 
@@ -149,15 +149,25 @@ impl Trouble {
     }
 }
 
+/// A directory in the copy: its parent's number, how deep it lies, and its name.
+#[derive(Clone, Copy)]
+struct Nested<'a> {
+    parent: u32,
+    depth: u16,
+    name: &'a CStr,
+}
+
 impl Copier<'_> {
-    /// Copies a directory's content, files before folders as a listing has them. `parent`, `depth` and `name` are its own.
+    /// Copies a directory's content, files before folders as a listing has them.
     fn directory(
         &mut self,
-        (source, target): (BorrowedFd<'_>, BorrowedFd<'_>),
+        source: BorrowedFd<'_>,
+        target: BorrowedFd<'_>,
         status: &Statx,
         path: &mut Vec<u8>,
-        (parent, depth, name): (u32, u16, &CStr),
+        place: Nested<'_>,
     ) -> Result<(), IoFailure> {
+        let Nested { parent, depth, name } = place;
         let number = self.copied.tree.directories.len() as u32;
         let first = self.copied.tree.entries.len() as u32;
         let name = self.name(name).map_err(|trouble| trouble.at(path))?;
@@ -183,7 +193,7 @@ impl Copier<'_> {
                 // As the listing says; where it is something else by now, opening it says so.
                 FileType::RegularFile if taken => self.file(source, target, &name, path).map(|()| false),
                 FileType::RegularFile => Ok(false),
-                _ => self.other(source, target, (&name, taken), path),
+                _ => self.other(source, target, &name, taken, path),
             };
             match copied {
                 Ok(true) => folders.push(name),
@@ -195,7 +205,8 @@ impl Copier<'_> {
         self.copied.tree.directories[number as usize].count = self.copied.tree.entries.len() as u32 - first;
         for name in folders {
             extend(path, length, &name);
-            match self.folder(source, target, path, (number, depth + 1, &name)) {
+            match self.folder(source, target, path, Nested { parent: number, depth: depth + 1, name: &name })
+            {
                 Ok(()) => {}
                 Err(Trouble::Source(errno)) => self.skip(errno),
                 Err(trouble) => return Err(trouble.at(path)),
@@ -227,7 +238,8 @@ impl Copier<'_> {
         name: &CStr,
         what: Option<u32>,
         kind: EntryKind,
-        (size, mode): (u64, u16),
+        size: u64,
+        mode: u16,
     ) -> Result<u32, Trouble> {
         let number = self.copied.tree.entries.len() as u32;
         let (name, what) = (self.name(name)?, what.unwrap_or(number));
@@ -241,8 +253,9 @@ impl Copier<'_> {
         source: BorrowedFd<'_>,
         target: BorrowedFd<'_>,
         path: &mut Vec<u8>,
-        (parent, depth, name): (u32, u16, &CStr),
+        place: Nested<'_>,
     ) -> Result<(), Trouble> {
+        let Nested { depth, name, .. } = place;
         if !self.selection.enters(path, depth.into()) {
             return Ok(());
         }
@@ -259,8 +272,7 @@ impl Copier<'_> {
         let to = made
             .and_then(|()| open_directory(target, name))
             .map_err(|errno| Trouble::Target("make the directory", errno))?;
-        self.directory((from.as_fd(), to.as_fd()), &status, path, (parent, depth, name))
-            .map_err(Trouble::Inside)
+        self.directory(from.as_fd(), to.as_fd(), &status, path, place).map_err(Trouble::Inside)
     }
 
     /// Copies what is no regular file, or not known to be; whether it is a directory.
@@ -268,7 +280,8 @@ impl Copier<'_> {
         &mut self,
         source: BorrowedFd<'_>,
         target: BorrowedFd<'_>,
-        (name, taken): (&CStr, bool),
+        name: &CStr,
+        taken: bool,
         path: &[u8],
     ) -> Result<bool, Trouble> {
         let status = look(source, name).map_err(Trouble::Source)?;
@@ -284,7 +297,7 @@ impl Copier<'_> {
                     })
                     .map_err(|errno| Trouble::Target("make the symbolic link", errno))?;
                 let what = self.name(&to)?;
-                self.entry(name, Some(what), EntryKind::Symlink, (0, 0o777))?;
+                self.entry(name, Some(what), EntryKind::Symlink, 0, 0o777)?;
             }
             _ => self.copied.skipped.special += 1,
         }
@@ -312,7 +325,7 @@ impl Copier<'_> {
             rustix::fs::linkat(self.root, first, target, name, AtFlags::empty())
                 .map_err(|errno| Trouble::Target("make the hard link", errno))?;
             let size = self.copied.tree.entries[number as usize].size;
-            return self.entry(name, Some(number), EntryKind::HardLink, (size, mode)).map(drop);
+            return self.entry(name, Some(number), EntryKind::HardLink, size, mode).map(drop);
         }
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let wanted = Mode::from_raw_mode(mode.into());
@@ -339,7 +352,7 @@ impl Copier<'_> {
                 }
             }
         }
-        let number = self.entry(name, None, EntryKind::File, (size, mode))?;
+        let number = self.entry(name, None, EntryKind::File, size, mode)?;
         self.copied.digests[number as usize] = digest.digest();
         let masked = if wanted.intersects(self.mask) { rustix::fs::fchmod(&to, wanted) } else { Ok(()) };
         masked

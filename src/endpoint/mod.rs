@@ -188,8 +188,10 @@ fn live() -> Result<(), EndpointError> {
 /// The files are empty: for what is written to it, and for the trace with how many bytes of it at most.
 pub fn serve(
     device: Served<'_>,
-    (clock, silence): (Clock, Duration),
-    (store, trace): (File, Option<(File, u64)>),
+    clock: Clock,
+    silence: Duration,
+    store: File,
+    trace: Option<(File, u64)>,
     sockets: (OwnedFd, OwnedFd),
 ) -> EndpointReport {
     let mut disk = match prepare(device, store, trace) {

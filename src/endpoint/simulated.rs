@@ -24,9 +24,10 @@ const IDLE: u64 = 3600 * 1_000_000_000;
 /// without reading a clock makes no time pass, and would spin for ever.
 pub(super) fn serve(
     disk: &mut Disk,
-    (driver, clock): (OwnedFd, OwnedFd),
+    sockets: (OwnedFd, OwnedFd),
     silence: Duration,
 ) -> Result<EndpointReport, EndpointError> {
+    let (driver, clock) = sockets;
     let mut calendar: Option<Calendar> = None;
     let mut session: Option<Session> = None;
     let mut report = EndpointReport::default();

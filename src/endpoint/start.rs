@@ -78,7 +78,8 @@ impl Endpoint {
     /// the guest must inherit: the files of the disk's socket and of the clock's.
     pub fn start(
         device: Served<'_>,
-        (clock, silence_s): (Clock, u64),
+        clock: Clock,
+        silence_s: u64,
         walls: Walls,
         sockets: Sockets,
         files: &Files<'_>,

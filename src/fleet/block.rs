@@ -8,6 +8,7 @@ use crate::journal::Facts;
 use crate::lab::{Choice, choose};
 use crate::plan::{DeviceSource, Plan, digest};
 use crate::study::{Observer, OneBlock, Permission, RunFolder, SessionError};
+use crate::trial::seeds;
 
 use super::FleetError;
 use super::merge::merge;
@@ -56,7 +57,7 @@ pub fn conduct_block(
         return Ok(BlockEnd::Settled(reason));
     }
     let journal = shards.begin(&site, block)?;
-    let own = |seed: u64| xxh3_64_with_seed(site.to_string().as_bytes(), seed) >> 1;
+    let own = |seed: u64| seeds::of_site(seed, &site.to_string());
     // A modelled device answers the same seed alike: each site has to look at other ones, or it would add nothing.
     let modelled = device.as_ref().unwrap_or(&plan.device.source).is_modelled();
     let protocol = &plan.protocol;
@@ -72,7 +73,7 @@ pub fn conduct_block(
         facts: Facts::from([(SITE.to_owned(), site.to_string()), (BINARY.to_owned(), binary()?)]),
         misfits: &|start| so_far.as_ref().map_or(Vec::new(), |merged| merged.misfits(&site, plan, start)),
     };
-    let lab = |plan: &Plan| -> Result<Choice, SessionError> { Ok(choose(plan)?.with_jobs(jobs)?) };
+    let lab = |plan: &Plan| -> Result<Choice, SessionError> { Ok(choose(plan, plan.lab)?.with_jobs(jobs)?) };
     let counts = one.conduct(lab, permission, observer).map_err(|source| match source {
         SessionError::Changed(misfits) => FleetError::Misfit(misfits),
         source if journal.exists() => {

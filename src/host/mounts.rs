@@ -106,7 +106,8 @@ pub fn all_with(folders: &[PathBuf]) -> Result<Vec<Mount>, MountError> {
 /// all but those that `keep_nodes` that a node on them opens a device. `known` are all of them, or, if there are `others`,
 /// all but some that are made since then, and are neither to be spared nor to keep nodes.
 pub fn restrict(
-    (known, others): (&[Mount], bool),
+    known: &[Mount],
+    others: bool,
     spared: &[PathBuf],
     keep_nodes: impl Fn(&Path) -> bool,
 ) -> Result<(), MountError> {
@@ -134,7 +135,7 @@ pub fn restrict(
     if set_flags_of_all_mounts(true, no_devices).is_err() {
         if others {
             // One by one, then, and none may be left out.
-            return restrict((&all()?, false), spared, keep_nodes);
+            return restrict(&all()?, false, spared, keep_nodes);
         }
         stroke = MountFlags::empty();
     }

@@ -86,7 +86,7 @@ pub fn build(
 
     // Whatever runs ends when this process does, and writes nowhere else.
     let cell = scratch.cell(possible_walls(), source.path());
-    let release = match prepare(&source, &patches, &scratch, (&cell, !recipe.patches.is_empty()), attendant) {
+    let release = match prepare(&source, &patches, &scratch, &cell, !recipe.patches.is_empty(), attendant) {
         // Mended, sources and patches have another digest: nobody would carry on here.
         Err(error @ (KernelBuildError::Patch { .. } | KernelBuildError::NotSources { .. })) => {
             scratch.remove()?;
@@ -150,7 +150,8 @@ fn prepare(
     source: &Source,
     patches: &[Patch],
     scratch: &Scratch,
-    (cell, whole): (&Cell, bool),
+    cell: &Cell,
+    whole: bool,
     attendant: &mut dyn Attendant,
 ) -> Result<String, KernelBuildError> {
     let tree = scratch.tree();

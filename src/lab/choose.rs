@@ -1,6 +1,6 @@
 //! Which lab: the plan's, or the first that may and can run every candidate.
 
-use crate::plan::{Candidate, DeviceSource, Plan};
+use crate::plan::{Candidate, DeviceSource, LabChoice, Plan};
 
 use super::native::{self, Native};
 use super::{Intent, LABS, Lab, LabError, uml};
@@ -28,25 +28,25 @@ impl Choice {
     }
 }
 
-/// Takes the lab the plan asks for; with `auto`, native where it may and can run every candidate, else uml; where
-/// neither can run all, the one that can run more.
-pub fn choose(plan: &Plan) -> Result<Choice, LabError> {
-    choose_for(plan, Intent::Run)
+/// Takes this lab for the plan, as a rule the one it asks for; with `auto`, native where it may and can run every candidate,
+/// else uml; where neither can run all, the one that can run more.
+pub fn choose(plan: &Plan, lab: LabChoice) -> Result<Choice, LabError> {
+    choose_for(plan, lab, Intent::Run)
 }
 
-fn choose_for(plan: &Plan, intent: Intent) -> Result<Choice, LabError> {
-    match LABS.iter().find(|entry| entry.choice == plan.lab) {
+fn choose_for(plan: &Plan, lab: LabChoice, intent: Intent) -> Result<Choice, LabError> {
+    match LABS.iter().find(|entry| entry.choice == lab) {
         Some(entry) => Ok(Choice::of(entry.lab(plan, intent)?, "asked for".to_owned())),
         None => choose_freely(plan, intent),
     }
 }
 
-/// As [`choose`], to look only: the native lab too where it lacks nothing but root; then with what it lacks.
+/// As [`choose`] with the lab the plan asks for, to look only: the native lab too where it lacks nothing but root; then with what it lacks.
 ///
 /// # Errors
 /// As [`choose`], for every other reason.
 pub fn choose_to_look(plan: &Plan) -> Result<(Choice, Option<LabError>), LabError> {
-    match choose_for(plan, Intent::Look) {
+    match choose_for(plan, plan.lab, Intent::Look) {
         Err(lacks @ LabError::NotRoot) => {
             let lab = Box::new(Native::describe(plan)?);
             Ok((Choice::of(lab, "what root would be given".to_owned()), Some(lacks)))

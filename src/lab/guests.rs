@@ -25,7 +25,7 @@ use super::held::{disk_for, in_memory};
 use super::hidden::hidden_from;
 use super::kernel::{Kernel, kernel_cell};
 use super::kernels::Kernels;
-use super::modelled::{DISK, Modelled, close};
+use super::modelled::{DISK, Modelled, Trail, close};
 use super::traced::Spans;
 use super::{GuestMemory, LabError, Medium, missing_tools};
 
@@ -101,6 +101,14 @@ pub(super) struct Habits {
     pub(super) timed: bool,
     /// Whether its clock begins when that of its device does, so that a trace says what was asked for in which phase.
     pub(super) same_clock: bool,
+}
+
+/// The trial that is asked for; `job` is its number among those that are under way at once.
+#[derive(Clone, Copy)]
+pub(super) struct Ordered<'a> {
+    pub(super) spec: &'a TrialSpec,
+    pub(super) medium: &'a Medium,
+    pub(super) job: usize,
 }
 
 fn drawn_facts(drawn: &Drawn, memory: u64, size: u64, numbers: &DrawnNumbers) -> Facts {
@@ -290,11 +298,13 @@ impl Guests {
     /// kernel.
     pub(super) fn run(
         &self,
-        (spec, medium, job): (&TrialSpec, &Medium, usize),
-        (habits, driver): (Habits, Option<&str>),
+        ordered: &Ordered<'_>,
+        habits: Habits,
+        driver: Option<&str>,
         start: impl FnOnce(Handover<'_>) -> Result<Start, LabError>,
         watch: &mut dyn FnMut(Event),
     ) -> Result<TrialEnd, LabError> {
+        let Ordered { spec, medium, job } = *ordered;
         let placement =
             *self.placements.get(job).ok_or_else(|| std::io::Error::from(rustix::io::Errno::NODEV))?;
         let factors = spec.drawn.map_or((1.0, 1.0), |drawn| (drawn.memory, drawn.size));
@@ -337,7 +347,7 @@ impl Guests {
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
         let (mut endpoint, disk) = match &modelled {
             Some(modelled) => {
-                let (endpoint, sockets) = modelled.serve(&spec.trial, medium, (placement, spec.limit))?;
+                let (endpoint, sockets) = modelled.serve(&spec.trial, medium, placement, spec.limit)?;
                 (Some(endpoint), Disk::Served(modelled, sockets))
             }
             None => (None, Disk::Open(medium.attach()?.open()?)),
@@ -377,8 +387,8 @@ impl Guests {
         let end = drive(command, events, &stops, spec, &mut watch_steps, inherited, Some(company))?;
         let (Some(endpoint), Some(modelled)) = (endpoint, &modelled) else { return Ok(end) };
         let trace = medium.trace_path(&spec.trial).filter(|_| habits.same_clock);
-        let traced = (&spans, trace, modelled.device(&spec.trial)?);
+        let traced = Trail { spans: &spans, trace, device: modelled.device(&spec.trial)? };
         let at = (!step.is_empty()).then(|| at_step(spec, &step));
-        close(endpoint, end, (at.as_deref(), habits.timed), traced, watch)
+        close(endpoint, end, at.as_deref(), habits.timed, traced, watch)
     }
 }

@@ -30,7 +30,8 @@ impl Held {
     pub(super) fn stage(
         spec: &TrialSpec,
         secrets: &Secrets,
-        (choice, bytes): (StagingChoice, u64),
+        choice: StagingChoice,
+        bytes: u64,
         folder: &Path,
     ) -> Result<Self, LabError> {
         let disk = if in_memory(choice, bytes) { None } else { Some(disk_for(bytes, folder)?) };

@@ -14,6 +14,7 @@ use crate::journal::{Caution, Event, Learnt, Status, TrialId};
 
 use crate::plan::{ClockChoice, DrawnNumbers};
 use crate::reason::{Hinted, Reason};
+use crate::trial::seeds;
 
 use super::drive::TrialEnd;
 use super::kernel::{Kernel, Provision};
@@ -125,7 +126,7 @@ impl Modelled<'_> {
 
     /// The seed of everything that is left to chance in a trial: the same for all candidates of a block.
     fn seed(&self, trial: &TrialId) -> u64 {
-        xxhash_rust::xxh3::xxh3_64_with_seed(&trial.block.to_le_bytes(), self.seed)
+        seeds::of_device(self.seed, trial.block)
     }
 
     /// Starts serving it. What is given back are descriptors the guest must inherit.
@@ -133,7 +134,8 @@ impl Modelled<'_> {
         &self,
         trial: &TrialId,
         medium: &Medium,
-        (placement, limit): (Placement, Duration),
+        placement: Placement,
+        limit: Duration,
     ) -> Result<(Endpoint, (OwnedFd, OwnedFd)), LabError> {
         let failed = |error: crate::endpoint::EndpointError| LabError::Host(error.to_string());
         let sockets = Sockets::new()?;
@@ -148,7 +150,8 @@ impl Modelled<'_> {
         let files = Files { store: &store, trace: trace.as_ref().map(|trace| (trace, TRACE)) };
         Endpoint::start(
             device,
-            (self.clock, SILENCE.min(limit.as_secs() / 2).max(1)),
+            self.clock,
+            SILENCE.min(limit.as_secs() / 2).max(1),
             self.walls,
             sockets,
             &files,
@@ -195,17 +198,26 @@ impl Modelled<'_> {
     }
 }
 
+/// What a trial leaves of its device: its phases in time, where the trace of its requests is, if anywhere, and the device as it
+/// was before the first.
+pub(super) struct Trail<'a> {
+    pub(super) spans: &'a Spans,
+    pub(super) trace: Option<PathBuf>,
+    pub(super) device: Device,
+}
+
 /// Adds to a trial's end what the process says that served its device. A guest that was stopped for a while has not
 /// noticed it: its time stood still.
 ///
 /// An error, not the end of a trial, where the process says that this machine had no room for the device.
-/// What the trace at `trace` says of the phases in `spans` is handed to `watch`, too. Where nobody concludes anything from
+/// What the `trail` says of the phases is handed to `watch`, too. Where nobody concludes anything from
 /// times (not `timed`), a device that was late is no reason to fail. `at` is what the guest was at, if it had said anything.
 pub(super) fn close(
     endpoint: Endpoint,
     end: TrialEnd,
-    (at, timed): (Option<&str>, bool),
-    (spans, trace, device): (&Spans, Option<PathBuf>, Device),
+    at: Option<&str>,
+    timed: bool,
+    trail: Trail<'_>,
     watch: &mut dyn FnMut(Event),
 ) -> Result<TrialEnd, LabError> {
     let report = match endpoint.finish() {
@@ -229,7 +241,7 @@ pub(super) fn close(
     }
     let device_seconds = seconds(&report);
     watch(Event::Facts { facts: facts(&report), learnt: Learnt { device_seconds, ..Learnt::default() } });
-    match trace.map(|trace| spans.observations(&trace, device)) {
+    match trail.trace.map(|trace| trail.spans.observations(&trace, trail.device)) {
         Some(Ok(observations)) => observations.into_iter().for_each(&mut *watch),
         Some(Err(error)) => {
             let text = format!("nothing is said of seeks: {error}");

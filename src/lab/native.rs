@@ -98,7 +98,7 @@ impl Native {
         if self.held.get().is_none() {
             let Some(bytes) = bytes_to_stage(&spec.datasets, &spec.phases) else { return Ok(None) };
             watch(Event::StepStarted { step: "stage".to_owned() });
-            let held = Held::stage(spec, &self.secrets, (self.staging, bytes), &medium.scratch_folder()?)?;
+            let held = Held::stage(spec, &self.secrets, self.staging, bytes, &medium.scratch_folder()?)?;
             let _ = self.held.set(held);
         }
         Ok(self.held.get())

@@ -45,7 +45,7 @@ impl Spans {
         let observe = |span: &Span| {
             let began = wear_at(&mut device, &mut left, span.began);
             let ended = wear_at(&mut device, &mut left, span.ended);
-            span.observe(&records, (began, ended))
+            span.observe(&records, began, ended)
         };
         Ok(self.0.iter().map(observe).collect())
     }
@@ -73,7 +73,7 @@ fn wear_at(device: &mut Device, left: &mut &[Traced], until: u64) -> Wear {
 }
 
 impl Span {
-    fn observe(&self, records: &[Traced], (began, ended): (Wear, Wear)) -> Event {
+    fn observe(&self, records: &[Traced], began: Wear, ended: Wear) -> Event {
         let from = records.partition_point(|record| record.submitted_ns < self.began);
         let to = records.partition_point(|record| record.submitted_ns < self.ended);
         let metrics = Metrics::new(records.get(from..to).unwrap_or_default());

@@ -78,7 +78,7 @@ impl Trying<'_> {
         let mut plan = self.plan.clone();
         plan.kernel = Some(self.subject.kernel.to_owned());
         plan.candidates = able.iter().cloned().chain(layered.then_some(encrypted)).collect();
-        let lab = choose(&plan).map_err(|error| ("the lab uml".to_owned(), error.to_string()))?.lab;
+        let lab = choose(&plan, plan.lab).map_err(|error| ("the lab uml".to_owned(), error.to_string()))?.lab;
         for candidate in &plan.candidates {
             self.begin(&candidate.name);
             let spec = TrialSpec::without_work(candidate.clone(), plan.protocol.seed, LIMIT);

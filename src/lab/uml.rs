@@ -18,7 +18,7 @@ use crate::trial::TrialSpec;
 use super::description::{describe, ubd_disks};
 use super::drive::TrialEnd;
 use super::guest::Arrival;
-use super::guests::{Disk, Guests, Habits, Handover, MEMORY_FOLDER, Start};
+use super::guests::{Disk, Guests, Habits, Handover, MEMORY_FOLDER, Ordered, Start};
 use super::kernel::Kernel;
 use super::kernels::{self, Kernels};
 use super::modelled::{self, DESCRIPTION, LENT_DESCRIPTORS};
@@ -52,6 +52,13 @@ const HABITS: Habits =
 #[derive(Debug)]
 struct Uml(Guests);
 
+/// What a guest boots, and into how much memory, in bytes.
+struct Boots<'a> {
+    first_program: &'a Path,
+    kernel: &'a Kernel,
+    memory: u64,
+}
+
 impl Uml {
     /// Finds the kernel: the plan's, or the packaged one.
     fn prepare(plan: &Plan) -> Result<Self, LabError> {
@@ -67,13 +74,8 @@ impl Uml {
     }
 
     /// The command line of the kernel, with descriptors by number.
-    fn argv(
-        &self,
-        (first_program, kernel, memory): (&Path, &Kernel, u64),
-        disks: Vec<String>,
-        events: i32,
-        description: &str,
-    ) -> Vec<String> {
+    fn argv(&self, boots: &Boots<'_>, disks: Vec<String>, events: i32, description: &str) -> Vec<String> {
+        let Boots { first_program, kernel, memory } = boots;
         let mut argv = vec![kernel.path.to_string_lossy().into_owned()];
         argv.extend([
             format!("mem={}M", memory.div_ceil(1 << 20)),
@@ -111,20 +113,22 @@ impl Uml {
 
     fn start(&self, program: &Path, given: Handover<'_>) -> Result<Start, LabError> {
         let description = describe(given.assignment)?;
-        let by = (self.first_program(program), given.kernel, given.memory);
-        let shown = (by.0 != program).then(|| (program.to_owned(), by.0.to_owned()));
+        let first_program = self.first_program(program);
+        let boots = Boots { first_program, kernel: given.kernel, memory: given.memory };
+        let shown = (first_program != program).then(|| (program.to_owned(), first_program.to_owned()));
         let events = given.events;
         Ok(match given.disk {
             Disk::Served(modelled, (disk, clock)) => {
-                let kernel = self.argv(by, modelled.words(given.trial)?, LENT_DESCRIPTORS[2], DESCRIPTION);
+                let kernel =
+                    self.argv(&boots, modelled.words(given.trial)?, LENT_DESCRIPTORS[2], DESCRIPTION);
                 let lent = [&disk, &clock, &events].map(AsRawFd::as_raw_fd);
-                let argv = modelled.argv(by.0, description.as_raw_fd(), lent, kernel);
+                let argv = modelled.argv(first_program, description.as_raw_fd(), lent, kernel);
                 Start { argv, lent: vec![description, events, disk, clock], shown }
             }
             Disk::Open(disk) => {
                 let staging = given.staging.as_ref().map(AsRawFd::as_raw_fd);
                 let disks = ubd_disks(disk.as_raw_fd(), description.as_raw_fd(), staging);
-                let argv = self.argv(by, disks, events.as_raw_fd(), "");
+                let argv = self.argv(&boots, disks, events.as_raw_fd(), "");
                 let lent = [disk, description, events].into_iter().chain(given.staging).collect();
                 Start { argv, lent, shown }
             }
@@ -185,14 +189,15 @@ impl Lab for Uml {
         // The numbers differ from trial to trial; a reader who repeats it by hand names files instead.
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("fsverdict"));
         let Some(first) = self.0.plan.candidates.first() else { return Vec::new() };
-        let by = (self.first_program(&program), self.0.kernel(first), self.0.memory(first));
+        let first_program = self.first_program(&program);
+        let boots = Boots { first_program, kernel: self.0.kernel(first), memory: self.0.memory(first) };
         match self.0.modelled(first) {
             Some(modelled) => {
                 let trial = TrialId { block: 1, candidate: String::new(), attempt: 1 };
                 let disks = modelled.words(&trial).unwrap_or_default();
-                self.argv(by, disks, LENT_DESCRIPTORS[2], DESCRIPTION)
+                self.argv(&boots, disks, LENT_DESCRIPTORS[2], DESCRIPTION)
             }
-            None => self.argv(by, ubd_disks(3, 4, None), 5, ""),
+            None => self.argv(&boots, ubd_disks(3, 4, None), 5, ""),
         }
     }
 
@@ -215,6 +220,6 @@ impl Lab for Uml {
         let kernel = self.0.kernel(&spec.candidate);
         let modelled = self.0.modelled(&spec.candidate).is_some();
         let driver = modelled::driver(kernel).ok().flatten().filter(|_| modelled);
-        self.0.run((spec, medium, job), (HABITS, driver), |given| self.start(&program, given), watch)
+        self.0.run(&Ordered { spec, medium, job }, HABITS, driver, |given| self.start(&program, given), watch)
     }
 }

@@ -29,7 +29,7 @@ use crate::reason::Reason;
 use crate::trial::TrialSpec;
 
 use super::drive::TrialEnd;
-use super::guests::{Disk, Guests, Habits, Handover, Start};
+use super::guests::{Disk, Guests, Habits, Handover, Ordered, Start};
 use super::hidden::hidden_but_for;
 use super::kernel::{Kernel, kernel_cell};
 use super::kernels::Kernels;
@@ -89,8 +89,10 @@ impl Vm {
     /// The command line of QEMU, with descriptors by number.
     fn argv(
         &self,
-        (kernel, memory): (&Kernel, u64),
-        (initramfs, events): (i32, i32),
+        kernel: &Kernel,
+        memory: u64,
+        initramfs: i32,
+        events: i32,
         disks: Vec<String>,
         queue_depth: Option<u32>,
     ) -> Vec<String> {
@@ -146,8 +148,8 @@ impl Vm {
             disks.extend(open_disk(&disk, 2)?);
             lent.push(disk);
         }
-        let numbers = (initramfs.as_raw_fd(), given.events.as_raw_fd());
-        let argv = self.argv((given.kernel, given.memory), numbers, disks, depth);
+        let (archive, events) = (initramfs.as_raw_fd(), given.events.as_raw_fd());
+        let argv = self.argv(given.kernel, given.memory, archive, events, disks, depth);
         lent.extend([initramfs, given.events]);
         Ok(Start { argv, lent, shown: None })
     }
@@ -264,7 +266,7 @@ impl Lab for Vm {
         let depth =
             self.guests.modelled(first).and_then(|modelled| Some(modelled.limits().ok()?.queue_depth));
         let disks = if depth.is_some() { served_disk(5) } else { disk_words(5, 1, "file", "on") };
-        self.argv((self.guests.kernel(first), self.guests.memory(first)), (3, 4), disks, depth)
+        self.argv(self.guests.kernel(first), self.guests.memory(first), 3, 4, disks, depth)
     }
 
     fn run(
@@ -278,6 +280,6 @@ impl Lab for Vm {
         if !habits.timed {
             watch(Event::Caution(Caution { phase: String::new(), text: EMULATED.to_owned() }));
         }
-        self.guests.run((spec, medium, job), (habits, None), |given| self.start(given), watch)
+        self.guests.run(&Ordered { spec, medium, job }, habits, None, |given| self.start(given), watch)
     }
 }

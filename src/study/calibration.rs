@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_hours(2);
 pub fn measure_device(plan: &Plan, grid: Grid, permission: &Permission<'_>) -> Result<Found, SessionError> {
     check_limits(plan)?;
     let medium = permission.claim(plan)?;
-    let choice = choose(plan)?;
+    let choice = choose(plan, plan.lab)?;
     let failed =
         |reason: Reason| SessionError::Disk(reason.after(format!("cannot measure {}: ", plan.device.source)));
     let candidate = plan.candidates.first().ok_or_else(|| failed(Reason::plain("no candidate")))?.clone();

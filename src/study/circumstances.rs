@@ -14,7 +14,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::device::Draw;
 use crate::journal::Run;
 use crate::plan::{CircumstancesChoice, DevicesChoice, Plan};
-use crate::trial::Drawn;
+use crate::trial::{Drawn, seeds};
 
 /// The fact that shows whether they are drawn.
 pub(super) const CIRCUMSTANCES: &str = "circumstances";
@@ -45,8 +45,7 @@ pub(super) fn smallest(plan: &Plan, simulated: bool, size: u64) -> u64 {
 }
 
 fn draw(seed: u64, block: u32) -> Drawn {
-    let pair = u64::from(block.div_ceil(2));
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed.rotate_left(32) ^ pair.wrapping_mul(STEP));
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seeds::of_circumstances(seed, block));
     let mirrored = block.is_multiple_of(2);
     let mut share = || {
         let drawn = (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
@@ -58,13 +57,10 @@ fn draw(seed: u64, block: u32) -> Drawn {
         memory: factor(memory),
         size: factor(size),
         pause: PAUSE.mul_f64(pause),
-        names: seed ^ u64::from(block).wrapping_mul(STEP),
-        device: Some(Draw { seed: seed ^ pair.wrapping_mul(STEP), mirrored }),
+        names: seeds::of_names(seed, block),
+        device: Some(Draw { seed: seeds::of_member(seed, block), mirrored }),
     }
 }
-
-/// 2⁶⁴ by the golden ratio, so that neighbours are far apart.
-const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 #[cfg(test)]
 mod tests {

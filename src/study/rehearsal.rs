@@ -89,7 +89,7 @@ fn rehearse(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Opt
     bare.phases.clear();
     bare.datasets.clear();
     bare.candidates = vec![candidate.clone()];
-    let lab = choose(&bare).ok()?.lab;
+    let lab = choose(&bare, bare.lab).ok()?.lab;
     let folder = scratch_folder(plan.device.folder.as_deref()).ok()?;
     let spec = TrialSpec::without_work(candidate, plan.protocol.seed, LIMIT);
     let mut last = String::new();

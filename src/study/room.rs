@@ -39,7 +39,7 @@ pub(super) fn shortage(plan: &Plan, candidate: &Candidate, device: u64) -> Optio
         }
     }
     datasets()
-        .find_map(|(name, dataset)| too_few_inodes(filesystem, candidate, (name, dataset), device))
+        .find_map(|(name, dataset)| too_few_inodes(filesystem, candidate, name, dataset, device))
         .or_else(|| too_long_a_log(plan, filesystem, candidate, device))
 }
 
@@ -51,7 +51,8 @@ fn works_on(phase: &Phase, dataset: &str) -> bool {
 fn too_few_inodes(
     filesystem: &Filesystem,
     candidate: &Candidate,
-    (name, dataset): (&str, &Dataset),
+    name: &str,
+    dataset: &Dataset,
     device: u64,
 ) -> Option<Reason> {
     let FewInodes { inodes, bytes_per_inode, option } = filesystem.few_inodes(device, &candidate.mkfs)?;

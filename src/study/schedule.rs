@@ -7,6 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::journal::Run;
 use crate::plan::Plan;
+use crate::trial::seeds;
 
 /// The fact that shows a run's seed of the order.
 pub(super) const ORDER_SEED: &str = "order.seed";
@@ -33,8 +34,7 @@ pub(super) fn order_seed(plan: &Plan, run: &Run) -> u64 {
 /// Fisher-Yates with draws that are free of modulo bias (rejection), from a stream of its own per pair of blocks. All are
 /// drawn for, so that somebody's leaving between two blocks leaves the others' order as it was.
 pub fn order(seed: u64, block: u32, candidates: usize, still_in: impl Fn(usize) -> bool) -> Vec<usize> {
-    let pair = u64::from(block.div_ceil(2));
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed ^ pair.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seeds::of_order(seed, block));
     let mut order: Vec<usize> = (0..candidates).collect();
     for last in (1..candidates).rev() {
         order.swap(last, below(&mut random, last as u64 + 1) as usize);

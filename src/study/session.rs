@@ -69,7 +69,7 @@ impl Session {
     /// until every candidate has its place.
     pub fn resume(
         folder: RunFolder,
-        mut plan: Plan,
+        plan: Plan,
         jobs: Option<usize>,
         more: Option<u32>,
         permission: &Permission<'_>,
@@ -88,11 +88,9 @@ impl Session {
         if more.is_some() && still_in(&plan, run).count() < 2 {
             return Err(SessionError::NobodyLeft);
         }
-        let asked_for = plan.lab;
         let lab = &run.header.lab;
-        plan.lab = lab.parse().map_err(|_| SessionError::UnknownLab(lab.clone()))?;
-        let choice = choose(&plan)?.with_jobs(jobs)?;
-        plan.lab = asked_for;
+        let lab = lab.parse().map_err(|_| SessionError::UnknownLab(lab.clone()))?;
+        let choice = choose(&plan, lab)?.with_jobs(jobs)?;
         check_datasets(&plan)?;
         check_limits(&plan)?;
         let medium = permission.claim(&plan)?.with_traces_in(folder.path());

@@ -13,6 +13,7 @@ mod phase;
 mod plain;
 mod programs;
 mod raw;
+pub mod seeds;
 mod sink;
 mod spec;
 mod stack;

@@ -56,7 +56,8 @@ impl Generations {
     pub(super) fn check(
         &self,
         operation: &'static str,
-        (prepared, staged): (&Prepared, Option<&Staged>),
+        prepared: &Prepared,
+        staged: Option<&Staged>,
         at: &Path,
         generation: u32,
     ) -> Result<(), WorkError> {
@@ -74,6 +75,6 @@ impl Generations {
         at: &Path,
     ) -> Result<(), WorkError> {
         (self.oldest..=self.newest())
-            .try_for_each(|generation| self.check(operation, (prepared, staged), at, generation))
+            .try_for_each(|generation| self.check(operation, prepared, staged, at, generation))
     }
 }

@@ -74,8 +74,8 @@ pub(crate) fn drop_oldest(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
 /// Checks the newest generation: with its links, it vouches for those it shares files with.
 pub(crate) fn verify_newest(site: &Workplace<'_>) -> Result<(), WorkError> {
     let generations = known(site)?;
-    let (operation, dataset) = (site.operation.name(), (site.dataset, site.staged));
-    generations.check(operation, dataset, &site.target(), generations.newest())
+    let operation = site.operation.name();
+    generations.check(operation, site.dataset, site.staged, &site.target(), generations.newest())
 }
 
 /// The generation dropped is gone, and the others are as they were.

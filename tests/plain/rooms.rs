@@ -203,6 +203,55 @@ fn no_public_type_has_the_name_of_another() {
     assert!(places.is_empty(), "{places:#?}");
 }
 
+/// The functions of a file that take a parameter apart where they declare it, as `(a, b): (u8, u8)`.
+fn with_tuple_parameters(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for rest in text.split("fn ").skip(1) {
+        let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+        let (mut depth, mut before, mut begins) = (0_u32, ' ', false);
+        for (at, letter) in rest[name.len()..].char_indices() {
+            if at == 0 && (name.is_empty() || !['(', '<'].contains(&letter)) {
+                break;
+            }
+            if begins && !letter.is_whitespace() && letter != '&' {
+                begins = false;
+                if letter == '(' {
+                    found.push(name.to_owned());
+                    break;
+                }
+            }
+            match letter {
+                '(' | '<' | '[' => depth += 1,
+                '>' if before == '-' => {}
+                ')' | '>' | ']' => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 && letter != '>' {
+                break;
+            }
+            // A list of types has no patterns in it: a parameter that begins with a bracket there is a type.
+            begins = begins && letter.is_whitespace() || depth == 1 && ['(', ','].contains(&letter);
+            before = letter;
+        }
+    }
+    found
+}
+
+/// Several things that are one thing have a name; else each is a parameter.
+#[test]
+fn no_parameter_is_a_tuple_taken_apart() {
+    let found: Vec<String> = texts()
+        .iter()
+        .flat_map(|(file, text)| {
+            with_tuple_parameters(text).into_iter().map(|name| format!("{}: {name}", file.join("/")))
+        })
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    let text = "fn one((a, b): (u8, u8)) {}\nfn two<F: Fn(&str) -> u8>(\n    x: (u8, u8),\n    &(a, b): &(u8, u8),\n) {}\n\
+                fn three(a: fn(u8) -> u8, b: [u8; 2], c: Vec<(u8, u8)>) {}\nlet f: fn (u8);\nfn four() -> (u8, u8) {}";
+    assert_eq!(with_tuple_parameters(text), ["one", "two"]);
+}
+
 /// What to do about an error is a field of it (`reason.rs`): nobody has to find it again in a text.
 #[test]
 fn a_hint_is_no_part_of_a_text() {

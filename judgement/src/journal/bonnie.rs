@@ -7,15 +7,19 @@ use crate::plan::Flow;
 macro_rules! metrics {
     ($($name:literal, $unit:ident $flow:ident, $meaning:literal;)*) => {
         &[$(
-            MetricInfo::adapter($name, (Unit::$unit, Better::Higher, Flow::$flow), concat!("bonnie++: ", $meaning)),
+            MetricInfo::adapter($name, Unit::$unit, Better::Higher, Flow::$flow, concat!("bonnie++: ", $meaning)),
             MetricInfo::adapter(
                 concat!($name, "_cpu"),
-                (Unit::Ratio, Better::Lower, Flow::$flow),
+                Unit::Ratio,
+                Better::Lower,
+                Flow::$flow,
                 concat!("bonnie++: share of a CPU in use during: ", $meaning),
             ),
             MetricInfo::adapter(
                 concat!($name, "_latency"),
-                (Unit::Seconds, Better::Lower, Flow::$flow),
+                Unit::Seconds,
+                Better::Lower,
+                Flow::$flow,
                 concat!("bonnie++: longest single call of: ", $meaning),
             ),
         )*]

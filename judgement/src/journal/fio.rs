@@ -18,15 +18,16 @@ macro_rules! direction {
     ($name:literal, $flow:ident, $doing:literal; $($what:literal $unit:ident $meaning:literal),*) => {
         [$(info(
             concat!("fio_", $name, "_", $what),
-            (Unit::$unit, Flow::$flow),
+            Unit::$unit,
+            Flow::$flow,
             concat!("fio: ", $meaning, ", ", $doing),
         )),*]
     };
 }
 
-const fn info(name: &'static str, (unit, flow): (Unit, Flow), meaning: &'static str) -> MetricInfo {
+const fn info(name: &'static str, unit: Unit, flow: Flow, meaning: &'static str) -> MetricInfo {
     let better = if matches!(unit, Unit::Seconds | Unit::Ratio) { Better::Lower } else { Better::Higher };
-    MetricInfo::adapter(name, (unit, better, flow), meaning)
+    MetricInfo::adapter(name, unit, better, flow, meaning)
 }
 
 pub const READ: [MetricInfo; 8] = direction!("read", Reads, "reading");
@@ -34,9 +35,9 @@ pub const WRITE: [MetricInfo; 8] = direction!("write", Writes, "writing");
 pub const TRIM: [MetricInfo; 8] = direction!("trim", Neither, "discarding");
 pub const SYNC: [MetricInfo; 8] = direction!("sync", Neither, "syncing");
 pub const USER: MetricInfo =
-    info("fio_cpu_user", (Unit::Ratio, Flow::Neither), "fio: share of a CPU its jobs used in user mode");
+    info("fio_cpu_user", Unit::Ratio, Flow::Neither, "fio: share of a CPU its jobs used in user mode");
 pub const SYSTEM: MetricInfo =
-    info("fio_cpu_system", (Unit::Ratio, Flow::Neither), "fio: share of a CPU its jobs used in the kernel");
+    info("fio_cpu_system", Unit::Ratio, Flow::Neither, "fio: share of a CPU its jobs used in the kernel");
 
 pub const METRICS: &[MetricInfo] = &{
     let mut all = [USER; 33];

@@ -78,7 +78,9 @@ impl MetricInfo {
     /// One of an adapter's, of work that goes this way.
     pub const fn adapter(
         name: &'static str,
-        (unit, better, flow): (Unit, Better, Flow),
+        unit: Unit,
+        better: Better,
+        flow: Flow,
         meaning: &'static str,
     ) -> Self {
         Self { name, unit, better, group: Group::Rate, flow, title: name, meaning }

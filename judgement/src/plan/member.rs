@@ -71,14 +71,16 @@ impl fmt::Display for DrawnNumber {
 /// As [`read_strictly`](super::read_strictly), of one member of a class; with what it is by key. Ranges and choices may stand in
 /// the tables called `varied`. Both ends of every range are read as well, so that a class without wrong members is all that passes.
 pub fn read_member<T>(
-    (file, text): (&str, &str),
+    file: &str,
+    text: &str,
     name: &str,
-    (keys, varied): (&[&str], &[&str]),
+    keys: &[&str],
+    varied: &[&str],
     member: Member<'_>,
     read: impl Fn(&Section<'_>) -> Option<T>,
 ) -> Result<(T, DrawnNumbers), PlanError> {
     let one = |member: Member<'_>| {
-        read_tree((file, text), |mut tree, _, problems| {
+        read_tree(file, text, |mut tree, _, problems| {
             let drawn = settle(&mut tree, varied, member, problems);
             let found = read(&Section::new(name, &tree, keys, problems)?)?;
             Some((found, drawn))
@@ -221,7 +223,7 @@ mod tests {
     type Found = (Bytes, f64, bool);
 
     fn read(text: &str, member: Member<'_>) -> Result<(Found, super::DrawnNumbers), PlanError> {
-        read_member(("class.toml", text), "the class", (&["disk", "other"], &["disk"]), member, |top| {
+        read_member("class.toml", text, "the class", &["disk", "other"], &["disk"], member, |top| {
             let disk = top.needed_inner("disk", "[disk]", &["ahead", "times", "through"])?;
             let found = (disk.need("ahead", "", size)?, disk.need("times", "", any_number)?);
             Some((found.0, found.1, disk.need("through", "", boolean)?))

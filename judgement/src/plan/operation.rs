@@ -66,19 +66,26 @@ struct Row {
     summary: &'static str,
 }
 
+/// What of the device an operation has, and which way data go.
+struct Access {
+    needs: Needs,
+    flow: Flow,
+}
+
 const fn row(
     operation: Operation,
     name: &'static str,
-    (needs, flow): (Needs, Flow),
+    access: Access,
     takes: &'static [Kind],
     summary: &'static str,
 ) -> Row {
+    let Access { needs, flow } = access;
     Row { operation, name, needs, flow, takes, summary }
 }
 
-const READS: (Needs, Flow) = (Needs::Mounted, Flow::Reads);
-const WRITES: (Needs, Flow) = (Needs::Mounted, Flow::Writes);
-const NAMES: (Needs, Flow) = (Needs::Mounted, Flow::Neither);
+const READS: Access = Access { needs: Needs::Mounted, flow: Flow::Reads };
+const WRITES: Access = Access { needs: Needs::Mounted, flow: Flow::Writes };
+const NAMES: Access = Access { needs: Needs::Mounted, flow: Flow::Neither };
 
 const TREES: &[Kind] = &[Kind::Tree, Kind::Folder];
 const FILES: &[Kind] = &[Kind::File];
@@ -115,11 +122,11 @@ static TABLE: [Row; 16] = [
         "makes the next generation: new directories, hard links to unchanged files of the one before, and the share `changed` written anew"),
     row(Operation::RotationDrop, "rotation.drop", NAMES, MANY,
         "removes the oldest generation, as rm -r does; files that later generations hold lose a link"),
-    row(Operation::DeviceWrite, "device.write", (Needs::BareDevice, Flow::Writes), FILES,
+    row(Operation::DeviceWrite, "device.write", Access { needs: Needs::BareDevice, flow: Flow::Writes }, FILES,
         "writes the bytes of a big file to the bare device, before mkfs: a reference rate"),
-    row(Operation::DeviceRead, "device.read", (Needs::BareDevice, Flow::Reads), FILES,
+    row(Operation::DeviceRead, "device.read", Access { needs: Needs::BareDevice, flow: Flow::Reads }, FILES,
         "reads them back from the bare device, as hdparm -t does: a reference rate"),
-    row(Operation::Fsck, "fsck", (Needs::Unmounted, Flow::Neither), &[],
+    row(Operation::Fsck, "fsck", Access { needs: Needs::Unmounted, flow: Flow::Neither }, &[],
         "checks the unmounted filesystem with its own checker"),
 ];
 

@@ -80,7 +80,7 @@ pub fn read_with(
     overrides: &Overrides,
     vocabulary: &Vocabulary<'_>,
 ) -> Result<Plan, PlanError> {
-    read_tree((file_name, text), |mut tree, texts, problems| {
+    read_tree(file_name, text, |mut tree, texts, problems| {
         amend(&mut tree, &overrides.set, texts, problems);
         let typed = read_top(&tree, vocabulary, problems).filter(|_| problems.is_empty())?;
         Some(finish(typed, overrides, vocabulary, texts, problems))

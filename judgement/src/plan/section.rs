@@ -64,17 +64,19 @@ pub(super) struct Placed<T> {
 /// Reads a file of ours that is no plan as strictly: the tables in it, from the topmost with these keys on. `name` is what
 /// the file is called in messages.
 pub fn read_strictly<T>(
-    (file, text): (&str, &str),
+    file: &str,
+    text: &str,
     name: &str,
     keys: &[&str],
     read: impl FnOnce(&Section<'_>) -> Option<T>,
 ) -> Result<T, PlanError> {
-    read_tree((file, text), |tree, _, problems| read(&Section::new(name, &tree, keys, problems)?))
+    read_tree(file, text, |tree, _, problems| read(&Section::new(name, &tree, keys, problems)?))
 }
 
 /// Parses a file and hands it on; what comes of it, if nothing was wrong.
 pub(super) fn read_tree<T>(
-    (file, text): (&str, &str),
+    file: &str,
+    text: &str,
     read: impl FnOnce(Node, &mut Texts, &Problems) -> Option<T>,
 ) -> Result<T, PlanError> {
     let (mut texts, problems) = (Texts::default(), Problems::default());

@@ -32,7 +32,8 @@ pub struct PhaseEstimate {
 pub(super) fn find<'a>(
     estimates: &'a [PhaseEstimate],
     candidate: &str,
-    (phase, metric): (&str, &str),
+    phase: &str,
+    metric: &str,
 ) -> Option<&'a PhaseEstimate> {
     let is = |one: &&PhaseEstimate| one.candidate == candidate && one.phase == phase && one.metric == metric;
     estimates.iter().find(is)

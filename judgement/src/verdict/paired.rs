@@ -48,14 +48,16 @@ impl ByBlock<'_> {
         other: &str,
         number: impl Fn(&Trial) -> Option<f64>,
     ) -> Vec<f64> {
-        self.differences_of((candidate, &number), (other, &number))
+        self.differences_of(candidate, &number, other, &number)
     }
 
     /// A candidate's number less another number of another candidate, or of the same one.
     pub(super) fn differences_of(
         &self,
-        (candidate, number): (&str, impl Fn(&Trial) -> Option<f64>),
-        (other, other_number): (&str, impl Fn(&Trial) -> Option<f64>),
+        candidate: &str,
+        number: impl Fn(&Trial) -> Option<f64>,
+        other: &str,
+        other_number: impl Fn(&Trial) -> Option<f64>,
     ) -> Vec<f64> {
         let difference = |block: &HashMap<&str, &Trial>| {
             Some(number(block.get(candidate)?)? - other_number(block.get(other)?)?)

@@ -29,8 +29,8 @@ pub fn raw_shares(plan: &Plan, estimates: &[PhaseEstimate]) -> Vec<RawShare> {
             continue;
         }
         let reference = if reads(phase, &found.metric) { read } else { write };
-        let rate = reference
-            .and_then(|reference| find(estimates, &found.candidate, (&reference.name, "throughput")));
+        let rate =
+            reference.and_then(|reference| find(estimates, &found.candidate, &reference.name, "throughput"));
         let share =
             rate.map(|rate| found.estimate.point / rate.estimate.point).filter(|share| share.is_finite());
         if let Some(share) = share {

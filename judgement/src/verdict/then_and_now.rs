@@ -199,7 +199,7 @@ fn of_goal(plan: &Plan, bench: &Bench<'_>) -> Vec<PhaseEstimate> {
 }
 
 fn judge_one<'a>(published: &Published, estimates: &'a [PhaseEstimate], bench: Bench<'a>) -> ThenAndNow {
-    let in_phase = |name: &str, phase: &str| find(estimates, name, (phase, &published.metric));
+    let in_phase = |name: &str, phase: &str| find(estimates, name, phase, &published.metric);
     let here = |name: &String| in_phase(name, &published.phase);
     // Whole only where what it is a multiple of was measured, too.
     let side = |found: &'a PhaseEstimate, of: &Of| {
@@ -207,7 +207,7 @@ fn judge_one<'a>(published: &Published, estimates: &'a [PhaseEstimate], bench: B
             let candidate = of.of.get(&found.candidate).unwrap_or(&found.candidate);
             let phase = of.of_phase.as_ref().unwrap_or(&found.phase);
             let metric = of.of_metric.as_ref().unwrap_or(&found.metric);
-            find(estimates, candidate, (phase, metric))
+            find(estimates, candidate, phase, metric)
         };
         let of = if of.is_none() { None } else { Some(base(of)?) };
         Some(Side { found, of, weights: bench.weights })
@@ -247,7 +247,7 @@ fn judge_one<'a>(published: &Published, estimates: &'a [PhaseEstimate], bench: B
         Claim::Reach { reach, share, of_metric, of_phase } => {
             let metric = of_metric.as_ref().unwrap_or(&published.metric);
             let phase = of_phase.as_ref().unwrap_or(&published.phase);
-            let (now, because) = reach::judge(published, estimates, bench, reach, *share, (metric, phase));
+            let (now, because) = reach::judge(published, estimates, bench, reach, *share, metric, phase);
             return finding(now, because, measured);
         }
     };
@@ -372,10 +372,9 @@ fn all_of(one_fails: bool, one_is_open: bool) -> Now {
 impl<'a> Pair<'a> {
     fn of(bench: Bench<'_>, one: Side<'a>, other: Side<'a>) -> Self {
         let blocks = bench.blocks;
-        let number = |side: Side<'a>| {
-            (side.found.candidate.as_str(), move |trial: &Trial| side.log_cost(blocks, trial))
-        };
-        let differences = blocks.differences_of(number(other), number(one));
+        let number = |side: Side<'a>| move |trial: &Trial| side.log_cost(blocks, trial);
+        let differences =
+            blocks.differences_of(&other.found.candidate, number(other), &one.found.candidate, number(one));
         Pair { one, other, paired: Evidence::of(&differences).map(|evidence| evidence.ratio()) }
     }
 

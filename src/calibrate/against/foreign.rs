@@ -148,7 +148,7 @@ impl Form for Serial {
         };
         let (sector, sectors) = (whole_number(sector)?, whole_number(sectors)?);
         let (took_ns, think_ns) = (time(took, 1e3)?, time(think, 1e3)?);
-        let record = record(operation, sector, sectors, (self.now_ns, took_ns))?;
+        let record = record(operation, sector, sectors, self.now_ns, took_ns)?;
         self.now_ns = self.now_ns.saturating_add(took_ns.saturating_add(think_ns)).min(LATEST_NS);
         self.taken.push(Measured { record, word });
         Ok(())
@@ -192,7 +192,7 @@ impl Form for FioLog {
         if offset % 512 != 0 || bytes % 512 != 0 {
             return Err("offset and length are wanted in bytes, whole sectors of 512".to_owned());
         }
-        let record = record(operation, offset / 512, bytes / 512, (issued_ns, took_ns))?;
+        let record = record(operation, offset / 512, bytes / 512, issued_ns, took_ns)?;
         self.taken.push(Measured { record, word: String::new() });
         Ok(())
     }
@@ -243,7 +243,7 @@ impl Form for Blkparse {
         }
         // What was given to the driver before the trace began is not known.
         let Some((operation, issued_ns)) = self.underway.remove(&(sector, sectors)) else { return Ok(()) };
-        let record = record(operation, sector, sectors, (issued_ns, at_ns.saturating_sub(issued_ns)))?;
+        let record = record(operation, sector, sectors, issued_ns, at_ns.saturating_sub(issued_ns))?;
         self.taken.push(Measured { record, word: String::new() });
         Ok(())
     }
@@ -268,7 +268,8 @@ fn record(
     operation: Action,
     sector: u64,
     sectors: u64,
-    (issued_ns, took_ns): (u64, u64),
+    issued_ns: u64,
+    took_ns: u64,
 ) -> Result<Traced, String> {
     if sectors > LARGEST_SECTORS || sector > 1 << 50 {
         return Err(format!("no request is of {sectors} sectors from {sector} on"));

@@ -24,7 +24,7 @@ pub(super) fn read(
     let varied: Vec<&str> = ["link", "cache"].into_iter().chain(medium::sections()).collect();
     let known = [&["name", "version", "summary", "device", "queue"], &varied[..]].concat();
     let (model, drawn) =
-        read_member((file, text), "the model", (&known, &varied), member, |top| model(top, state))?;
+        read_member(file, text, "the model", &known, &varied, member, |top| model(top, state))?;
     Ok(Model { drawn, ..model })
 }
 

@@ -9,7 +9,7 @@ const COLUMNS: u16 = 240;
 const ROWS: u16 = 96;
 
 /// What `records` come to between two nanoseconds of the calendar; `None` where nothing was read or written then.
-pub fn reckon(records: &[Traced], (from_ns, to_ns): (u64, u64)) -> Option<Requests> {
+pub fn reckon(records: &[Traced], from_ns: u64, to_ns: u64) -> Option<Requests> {
     let moves = |record: &&Traced| {
         matches!(record.operation, Action::Read | Action::Write)
             && record.sectors > 0
@@ -85,7 +85,7 @@ mod tests {
             .map(|number| record(number, Action::Write, number * 8))
             .chain([record(500, Action::Read, 0)])
             .collect();
-        let found = reckon(&records, (0, 1_000_000_000)).unwrap();
+        let found = reckon(&records, 0, 1_000_000_000).unwrap();
         assert_eq!((found.lowest, found.highest), (0, 8000 * 512));
         assert_eq!(found.cells[0], [(COLUMNS / 2, 0)]);
         // A line from corner to corner.
@@ -96,6 +96,6 @@ mod tests {
         assert!((moved - 1001.0 * 4096.0).abs() < 1.0, "{moved}");
         let busy: f64 = found.depth.iter().sum::<f64>() * seconds;
         assert!((busy - 1.001).abs() < 1e-6, "{busy}");
-        assert_eq!(reckon(&records, (2_000_000_000, 3_000_000_000)), None);
+        assert_eq!(reckon(&records, 2_000_000_000, 3_000_000_000), None);
     }
 }

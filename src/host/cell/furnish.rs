@@ -29,7 +29,7 @@ pub(super) fn arrange_mounts(cell: &Cell) -> Result<(), CellError> {
         .map(|(source, point)| Ok((open_shown(source)?, point.as_path())))
         .collect::<Result<_, CellError>>()?;
     // What comes after this is ours, and as it is mounted; binds are as what they show.
-    mounts::restrict((&known, covers.is_some()), &cell.writable, |point| match cell.devices {
+    mounts::restrict(&known, covers.is_some(), &cell.writable, |point| match cell.devices {
         Devices::Closed => point.starts_with(DEVICES) && point != Path::new(DEVICES),
         Devices::Shared | Devices::Bare | Devices::BareAndKvm => point.starts_with(DEVICES),
     })?;

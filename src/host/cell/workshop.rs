@@ -37,7 +37,7 @@ impl Workshop {
         Self::open(|| {
             unshare(UnshareFlags::NEWNS).map_err(system("make mounts for tools"))?;
             mounts::make_private()?;
-            mounts::restrict((&mounts::all_with(&[])?, false), &[], |point| {
+            mounts::restrict(&mounts::all_with(&[])?, false, &[], |point| {
                 point.starts_with(mounts::DEVICES)
             })?;
             keep_only(Powers::Tool)

@@ -383,7 +383,8 @@ const WITHOUT_CONSENT: &[Case] = &[
     ),
 ];
 
-fn outcome((_, prepare, _): &Case, consent: bool) -> Result<(), Refusal> {
+fn outcome(case: &Case, consent: bool) -> Result<(), Refusal> {
+    let (_, prepare, _) = case;
     let mut scene = Scene::new();
     let device = prepare(&mut scene);
     let name = device.trim_start_matches("/dev/");

@@ -27,8 +27,8 @@ const CHARACTERS: u32 = 0o020_600;
 /// Bytes of a module, and of the list of all.
 const LARGEST_MODULE: u64 = 64 << 20;
 const LARGEST_LIST: u64 = 16 << 20;
-/// The console's node: major 5, minor 1.
-const CONSOLE: (u32, u32) = (5, 1);
+/// The console's.
+const CONSOLE: DeviceNumbers = DeviceNumbers { major: 5, minor: 1 };
 
 /// Packs one, as an open file without a name.
 pub(super) fn pack(
@@ -37,9 +37,15 @@ pub(super) fn pack(
     queue_depth: Option<u32>,
 ) -> Result<OwnedFd, LabError> {
     let mut archive = Vec::new();
-    add(&mut archive, "dev", FOLDER, (0, 0), &[]);
+    add(&mut archive, "dev", FOLDER, DeviceNumbers::NONE, &[]);
     add(&mut archive, "dev/console", CHARACTERS, CONSOLE, &[]);
-    add(&mut archive, PROGRAM, EXECUTABLE, (0, 0), &without_sections(std::fs::read("/proc/self/exe")?));
+    add(
+        &mut archive,
+        PROGRAM,
+        EXECUTABLE,
+        DeviceNumbers::NONE,
+        &without_sections(std::fs::read("/proc/self/exe")?),
+    );
     let mut list = String::new();
     for (number, path) in modules(kernel)?.iter().enumerate() {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
@@ -47,12 +53,12 @@ pub(super) fn pack(
         let parameters = queue_depth.filter(|_| file.starts_with("virtio_blk."));
         let parameters = parameters.map_or(String::new(), |depth| format!("queue_depth={depth}"));
         list += &format!("/{name} {parameters}\n");
-        add(&mut archive, &name, FILE, (0, 0), &read_regular(path, LARGEST_MODULE)?);
+        add(&mut archive, &name, FILE, DeviceNumbers::NONE, &read_regular(path, LARGEST_MODULE)?);
     }
-    add(&mut archive, MODULES.trim_start_matches('/'), FILE, (0, 0), list.as_bytes());
+    add(&mut archive, MODULES.trim_start_matches('/'), FILE, DeviceNumbers::NONE, list.as_bytes());
     let description = serde_json::to_vec(assignment).map_err(std::io::Error::from)?;
-    add(&mut archive, DESCRIPTION.trim_start_matches('/'), FILE, (0, 0), &description);
-    add(&mut archive, "TRAILER!!!", 0, (0, 0), &[]);
+    add(&mut archive, DESCRIPTION.trim_start_matches('/'), FILE, DeviceNumbers::NONE, &description);
+    add(&mut archive, "TRAILER!!!", 0, DeviceNumbers::NONE, &[]);
     let file = memfd_create("fsverdict-initramfs", MemfdFlags::CLOEXEC).map_err(std::io::Error::from)?;
     let mut file = File::from(file);
     file.write_all(&archive)?;
@@ -89,11 +95,22 @@ fn without_sections(mut program: Vec<u8>) -> Vec<u8> {
     program
 }
 
-fn add(archive: &mut Vec<u8>, name: &str, mode: u32, (major, minor): (u32, u32), content: &[u8]) {
+/// The numbers of a device file.
+#[derive(Clone, Copy)]
+struct DeviceNumbers {
+    major: u32,
+    minor: u32,
+}
+
+impl DeviceNumbers {
+    const NONE: DeviceNumbers = DeviceNumbers { major: 0, minor: 0 };
+}
+
+fn add(archive: &mut Vec<u8>, name: &str, mode: u32, node: DeviceNumbers, content: &[u8]) {
     let number = archive.len() as u32;
     let links = 1;
     let size = content.len() as u32;
-    let fields = [number, mode, 0, 0, links, 0, size, 0, 0, major, minor, name.len() as u32 + 1, 0];
+    let fields = [number, mode, 0, 0, links, 0, size, 0, 0, node.major, node.minor, name.len() as u32 + 1, 0];
     archive.extend(b"070701");
     for field in fields {
         archive.extend(format!("{field:08x}").bytes());
@@ -153,7 +170,7 @@ fn in_order<'a>(list: &'a str, modules: &[&'a str]) -> Result<Vec<&'a Path>, &'a
 
 #[cfg(test)]
 mod tests {
-    use super::{CHARACTERS, CONSOLE, EXECUTABLE, FOLDER, add, in_order, without_sections};
+    use super::{CHARACTERS, CONSOLE, DeviceNumbers, EXECUTABLE, FOLDER, add, in_order, without_sections};
 
     #[test]
     fn modules_come_after_what_they_need_and_from_below_their_folder() {
@@ -176,9 +193,9 @@ mod tests {
     #[test]
     fn entries_are_as_the_kernel_reads_them() {
         let mut archive = Vec::new();
-        add(&mut archive, "dev", FOLDER, (0, 0), &[]);
+        add(&mut archive, "dev", FOLDER, DeviceNumbers::NONE, &[]);
         add(&mut archive, "dev/console", CHARACTERS, CONSOLE, &[]);
-        add(&mut archive, "init", EXECUTABLE, (0, 0), b"12345");
+        add(&mut archive, "init", EXECUTABLE, DeviceNumbers::NONE, b"12345");
         let mut rest = archive.as_slice();
         let mut seen = Vec::new();
         while !rest.is_empty() {

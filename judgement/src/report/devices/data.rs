@@ -48,7 +48,7 @@ struct RowPart<'a> {
     candidates: Vec<CandidatePart<'a>>,
 }
 
-fn row_part<'a>((row, sentence): (&'a OnDevice, &'a str)) -> RowPart<'a> {
+fn row_part<'a>(row: &'a OnDevice, sentence: &'a str) -> RowPart<'a> {
     let verdict = &row.verdict;
     let recommended = verdict.recommended.as_deref();
     let candidates = row.behind.iter().map(|(candidate, behind)| CandidatePart { candidate, behind });
@@ -66,7 +66,7 @@ pub(super) fn json(report: &DeviceReport, out: &mut dyn io::Write) -> Result<(),
         title: &report.found.title,
         sentence: report.sentence(),
         n: report.found.devices,
-        devices: report.rows().map(row_part).collect(),
+        devices: report.rows().map(|(row, sentence)| row_part(row, sentence)).collect(),
         like_these: report.found.sites.as_ref(),
         cautions: &report.cautions,
     })?;

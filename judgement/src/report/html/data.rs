@@ -198,7 +198,10 @@ fn course_parts(report: &Report<'_>) -> Vec<CoursePart> {
                     let places = values.into_iter().enumerate();
                     let placed =
                         places.map(|(at, value)| (one.from + (at as f64 + 0.5) * wide - began, value));
-                    placed.filter(|(at, _)| (0.0..=durable).contains(at)).map(rounded).collect()
+                    placed
+                        .filter(|(at, _)| (0.0..=durable).contains(at))
+                        .map(|(at, value)| rounded(at, value))
+                        .collect()
                 }
                 _ => Vec::new(),
             };
@@ -225,7 +228,7 @@ fn course_parts(report: &Report<'_>) -> Vec<CoursePart> {
 }
 
 /// As fine as it can be drawn.
-fn rounded((at, value): (f64, f64)) -> (f64, f64) {
+fn rounded(at: f64, value: f64) -> (f64, f64) {
     let fine = |value: f64, parts: f64| libm::round(value * parts) / parts;
     (fine(at, 1e4), if value > 100.0 { fine(value, 1.0) } else { fine(value, 100.0) })
 }

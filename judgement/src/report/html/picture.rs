@@ -81,7 +81,7 @@ fn picture(report: &Report<'_>, index: &Index<'_>, columns: &[Column], crowned: 
             table.picture {
                 caption.unseen { "Candidates by phase, as multiples of the best of each phase" }
                 (head(report, columns, crowned))
-                tbody { @for entry in &report.judged.candidates { (row(report, index, (columns.len(), crowned), entry)) } }
+                tbody { @for entry in &report.judged.candidates { (row(report, index, columns.len(), crowned, entry)) } }
             }
         }
     }
@@ -120,7 +120,8 @@ fn head(report: &Report<'_>, columns: &[Column], crowned: bool) -> Markup {
 fn row(
     report: &Report<'_>,
     index: &Index<'_>,
-    (phases, crowned): (usize, bool),
+    phases: usize,
+    crowned: bool,
     entry: &CandidateEntry<'_>,
 ) -> Markup {
     let cells = report.picture.as_ref().and_then(|matrix| matrix.row(entry.name)).map(|row| &row.cells);

@@ -36,7 +36,7 @@ fn opening(opening: &Opening, index: Option<&Index<'_>>) -> Markup {
 
 fn block(of: &Block<'_>, index: Option<&Index<'_>>) -> Markup {
     match of {
-        Block::Section { id, title, keys, blocks } => section((id, title), keys.as_ref(), blocks, index),
+        Block::Section { id, title, keys, blocks } => section(id, title, keys.as_ref(), blocks, index),
         Block::Fold(Fold { id, title, blocks }) | Block::Folded(Fold { id, title, blocks }) => html! {
             details id=[id] {
                 summary { (text(title)) }
@@ -80,7 +80,8 @@ fn block(of: &Block<'_>, index: Option<&Index<'_>>) -> Markup {
 }
 
 fn section(
-    (id, title): (&str, &str),
+    id: &str,
+    title: &str,
     keys: Option<&Keys>,
     blocks: &[Block<'_>],
     index: Option<&Index<'_>>,

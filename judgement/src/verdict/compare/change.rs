@@ -85,7 +85,8 @@ pub(super) fn of_phase(
     before: &Run,
     after: &Run,
     candidate: &str,
-    (phase, metric): (&str, &str),
+    phase: &str,
+    metric: &str,
     between_runs: f64,
 ) -> Option<Change> {
     let unit = before
@@ -105,7 +106,7 @@ pub(super) fn of_phase(
         return with_nothing(candidate, phase, metric, unit, [&one, &other]);
     }
     let logs = |values: Vec<f64>| -> Vec<f64> { values.into_iter().map(log).collect() };
-    change(candidate, Some(phase), (metric, unit), [&logs(one), &logs(other)], between_runs)
+    change(candidate, Some(phase), metric, unit, [&logs(one), &logs(other)], between_runs)
 }
 
 /// How a number changed that was nothing in some trial: of that there are no ratios, and of its scale nothing is known. The
@@ -164,13 +165,14 @@ pub(super) fn of_goal(
         let trials = run.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == candidate);
         trials.map(|trial| log_score(metric, weights, trial).map(|score| sign * score)).collect()
     };
-    change(candidate, None, (metric, unit), [&logs(before.run)?, &logs(after.run)?], between_runs)
+    change(candidate, None, metric, unit, [&logs(before.run)?, &logs(after.run)?], between_runs)
 }
 
 fn change(
     candidate: &str,
     phase: Option<&str>,
-    (metric, unit): (&str, Unit),
+    metric: &str,
+    unit: Unit,
     [before, after]: [&[f64]; 2],
     between_runs: f64,
 ) -> Option<Change> {

@@ -223,7 +223,7 @@ fn changes(
             judged.extend(goal);
         }
         let phase =
-            |phase: &str, metric| of_phase(before.run, after.run, candidate, (phase, metric), between_runs);
+            |phase: &str, metric| of_phase(before.run, after.run, candidate, phase, metric, between_runs);
         for name in &headline {
             match phase(name, metric) {
                 Some(change) => judged.push(change),

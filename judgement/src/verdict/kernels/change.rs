@@ -50,7 +50,8 @@ pub enum ChangeOutcome {
 
 impl KernelChange {
     /// Not judged yet.
-    pub(super) fn of((measure, unit, _): Measure, blocks: Vec<(f64, f64)>) -> Option<Self> {
+    pub(super) fn of(measure: Measure, blocks: Vec<(f64, f64)>) -> Option<Self> {
+        let (measure, unit, _) = measure;
         let after = median(&blocks.iter().map(|(after, _)| *after).collect::<Vec<_>>())?;
         let before = median(&blocks.iter().map(|(_, before)| *before).collect::<Vec<_>>())?;
         Some(KernelChange {

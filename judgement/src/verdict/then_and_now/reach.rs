@@ -14,19 +14,20 @@ pub(super) fn judge(
     bench: Bench<'_>,
     candidates: &[String],
     limit: f64,
-    (of_metric, of_phase): (&str, &str),
+    of_metric: &str,
+    of_phase: &str,
 ) -> (Now, Because) {
     let mut judged = Vec::new();
     for candidate in candidates {
-        let own = find(estimates, candidate, (&published.phase, &published.metric));
-        let whole = find(estimates, candidate, (of_phase, of_metric));
+        let own = find(estimates, candidate, &published.phase, &published.metric);
+        let whole = find(estimates, candidate, of_phase, of_metric);
         let (Some(own), Some(whole)) = (own, whole) else { continue };
         let log = |of: &PhaseEstimate| {
             let sign = if of.direction() == Better::Higher { -1.0 } else { 1.0 };
             let (metric, phase) = (of.metric.clone(), of.phase.clone());
             move |trial: &Trial| Some(sign * log_cost(&metric, &phase, trial)?)
         };
-        let within = bench.blocks.differences_of((candidate, log(own)), (candidate, log(whole)));
+        let within = bench.blocks.differences_of(candidate, log(own), candidate, log(whole));
         let within = Evidence::of(&within).map(|evidence| evidence.ratio());
         let share = within.map_or(own.estimate.point / whole.estimate.point, |within| within.point);
         let of_ranges = || {

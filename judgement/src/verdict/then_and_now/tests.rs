@@ -7,7 +7,8 @@ use crate::journal::Unit;
 use crate::plan::{Bytes, Claim, DeviceSource, Of, Plan, Published};
 use crate::verdict::{ByBlock, Estimate, PhaseEstimate, ThenAndNow};
 
-fn estimate(candidate: &str, n: usize, (min, point, max): (f64, f64, f64)) -> PhaseEstimate {
+fn estimate(candidate: &str, n: usize, range: [f64; 3]) -> PhaseEstimate {
+    let [min, point, max] = range;
     PhaseEstimate {
         candidate: candidate.to_owned(),
         phase: "write".to_owned(),
@@ -54,10 +55,10 @@ fn now(claim: Claim, estimates: &[PhaseEstimate]) -> Now {
 #[test]
 fn better_needs_ranges_apart_and_the_factor() {
     let estimates = [
-        estimate("fast", 3, (0.9, 1.0, 1.1)),
-        estimate("slow", 3, (2.9, 3.0, 3.1)),
-        estimate("near", 3, (1.0, 1.05, 1.3)),
-        estimate("once", 1, (9.0, 9.0, 9.0)),
+        estimate("fast", 3, [0.9, 1.0, 1.1]),
+        estimate("slow", 3, [2.9, 3.0, 3.1]),
+        estimate("near", 3, [1.0, 1.05, 1.3]),
+        estimate("once", 1, [9.0, 9.0, 9.0]),
     ];
     assert_eq!(now(better(&["fast"], &["slow"], 1.0), &estimates), Now::Holds);
     assert_eq!(now(better(&["fast"], &["slow"], 2.0), &estimates), Now::Holds);
@@ -73,11 +74,11 @@ fn better_needs_ranges_apart_and_the_factor() {
 #[test]
 fn numbers_may_be_multiples_of_others() {
     let estimates = [
-        estimate("a", 3, (1.0, 1.0, 1.0)),
-        estimate("a+luks2", 3, (1.1, 1.1, 1.1)),
-        estimate("b", 3, (0.5, 0.5, 0.5)),
-        estimate("b+luks2", 3, (1.0, 1.0, 1.0)),
-        estimate("c+luks2", 3, (0.1, 0.1, 0.1)),
+        estimate("a", 3, [1.0, 1.0, 1.0]),
+        estimate("a+luks2", 3, [1.1, 1.1, 1.1]),
+        estimate("b", 3, [0.5, 0.5, 0.5]),
+        estimate("b+luks2", 3, [1.0, 1.0, 1.0]),
+        estimate("c+luks2", 3, [0.1, 0.1, 0.1]),
     ];
     let plain = ["a", "b", "c"].map(|name| (format!("{name}+luks2"), name.to_owned()));
     let of = Of { of: plain.into(), ..Of::default() };
@@ -98,7 +99,7 @@ fn numbers_may_be_multiples_of_others() {
 
 #[test]
 fn a_difference_too_small_to_matter_is_none() {
-    let estimates = [estimate("a", 3, (1.0, 1.001, 1.002)), estimate("b", 3, (1.005, 1.006, 1.007))];
+    let estimates = [estimate("a", 3, [1.0, 1.001, 1.002]), estimate("b", 3, [1.005, 1.006, 1.007])];
     assert_eq!(now(better(&["a"], &["b"], 1.0), &estimates), Now::NoLongerHolds);
     let alike = Claim::Alike { alike: names(&["a", "b"]), within: 0.1, of: Of::default() };
     assert_eq!(now(alike, &estimates), Now::Holds);
@@ -107,9 +108,9 @@ fn a_difference_too_small_to_matter_is_none() {
 #[test]
 fn spread_is_of_the_best_and_the_worst() {
     let estimates = [
-        estimate("a", 3, (1.0, 1.0, 1.0)),
-        estimate("b", 3, (1.2, 1.2, 1.2)),
-        estimate("c", 3, (2.0, 2.0, 2.1)),
+        estimate("a", 3, [1.0, 1.0, 1.0]),
+        estimate("b", 3, [1.2, 1.2, 1.2]),
+        estimate("c", 3, [2.0, 2.0, 2.1]),
     ];
     let spread = |factor| Claim::Spread { among: Vec::new(), spread: factor, at_most: None };
     assert_eq!(now(spread(1.8), &estimates), Now::Holds);
@@ -120,7 +121,7 @@ fn spread_is_of_the_best_and_the_worst() {
 
 #[test]
 fn what_was_not_measured_is_named() {
-    let estimates = [estimate("a", 3, (1.0, 1.0, 1.0))];
+    let estimates = [estimate("a", 3, [1.0, 1.0, 1.0])];
     let published = published(better(&["a"], &["gone"], 1.0));
     let judged = judge_one(&published, &estimates);
     assert_eq!((judged.now, judged.missing.clone()), (Now::CannotTell, names(&["gone"])));
@@ -132,7 +133,7 @@ fn rates_are_better_when_higher() {
     let rate = |name: &str, value: f64| PhaseEstimate {
         metric: "throughput".to_owned(),
         unit: Unit::BytesPerSecond,
-        ..estimate(name, 3, (value, value, value))
+        ..estimate(name, 3, [value, value, value])
     };
     let published = Published { metric: "throughput".to_owned(), ..published(better(&["a"], &["b"], 1.5)) };
     let estimates = [rate("a", 200.0), rate("b", 100.0)];
@@ -146,7 +147,7 @@ fn what_is_reached_is_a_share_of_another_number() {
     let of = |metric: &str, phase: &str, value: f64| PhaseEstimate {
         metric: metric.to_owned(),
         phase: phase.to_owned(),
-        ..estimate("a", 3, (value * 0.98, value, value * 1.02))
+        ..estimate("a", 3, [value * 0.98, value, value * 1.02])
     };
     let estimates = [of("rate", "write", 70.0), of("throughput", "raw", 75.0)];
     let judge = |share: f64, of_phase: &str| {
@@ -176,7 +177,7 @@ fn nothing_is_said_of_cpu_where_it_is_free() {
     plan.published =
         vec![Published { metric: metric.clone(), ..published(better(&["fast"], &["slow"], 1.0)) }];
     let of_cpu =
-        |name, value| PhaseEstimate { metric: metric.clone(), ..estimate(name, 3, (value, value, value)) };
+        |name, value| PhaseEstimate { metric: metric.clone(), ..estimate(name, 3, [value, value, value]) };
     let estimates = [of_cpu("fast", 0.15), of_cpu("slow", 0.4)];
     assert_eq!(then_and_now(&plan, &estimates, &ByBlock::default())[0].now, Now::Holds);
     plan.device.source = DeviceSource::Model { name: "hdd-7200".to_owned(), size: Bytes(80 << 30) };
@@ -210,7 +211,7 @@ fn told(claim: Claim, estimates: &[PhaseEstimate]) -> (Now, Because) {
 
 #[test]
 fn nothing_is_told_of_encryption_or_compression_where_cpu_is_free() {
-    let of = |name: &str, value: f64| estimate(name, 3, (value, value, value));
+    let of = |name: &str, value: f64| estimate(name, 3, [value, value, value]);
     let estimates = [of("ext4", 1.0), of("ext4+luks2", 9.0), of("btrfs+zstd", 9.0), of("xfs", 2.5)];
     for other in ["ext4+luks2", "btrfs+zstd"] {
         let free = (Now::CannotTell, Because::CpuIsFree);
@@ -228,7 +229,7 @@ fn nothing_is_told_of_encryption_or_compression_where_cpu_is_free() {
 
 #[test]
 fn nothing_is_told_within_what_a_model_may_be_off_by() {
-    let of = |name: &str, value: f64| estimate(name, 3, (value, value, value));
+    let of = |name: &str, value: f64| estimate(name, 3, [value, value, value]);
     let estimates = [of("a", 1.0), of("b", 1.4), of("c", 1.6)];
     let claim = |other: &str, by: f64| better(&["a"], &[other], by);
     assert_eq!(told(claim("b", 1.0), &estimates).0, Now::CannotTell);
@@ -248,7 +249,7 @@ fn nothing_is_told_within_what_a_model_may_be_off_by() {
 
 #[test]
 fn nearly_twice_does_not_hold_where_it_is_nearly_four_times() {
-    let of = |name: &str, value: f64| estimate(name, 3, (value, value, value));
+    let of = |name: &str, value: f64| estimate(name, 3, [value, value, value]);
     let judged = |worst: f64| {
         let estimates = [of("a", 1.0), of("b", 1.2), of("c", worst)];
         now(Claim::Spread { among: Vec::new(), spread: 1.8, at_most: Some(2.0) }, &estimates)
