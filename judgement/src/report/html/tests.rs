@@ -65,7 +65,9 @@ fn every_part_is_there_in_its_order() {
 fn charts_shrink_to_the_paper() {
     let page = page(&demo(1));
     let print = page.split("@media print").nth(1).unwrap();
-    assert!(print.contains(".drawing > svg { width: 100%") && page.contains("viewBox: `0 0 ${wide} ${tall}`"));
+    assert!(
+        print.contains(".drawing > svg { width: 100%") && page.contains("viewBox: `0 0 ${wide} ${tall}`")
+    );
 }
 
 #[test]
