@@ -14,10 +14,10 @@ use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use fsverdict::backend::{Backend, Clock, Files, Served, Sockets};
 use fsverdict::device::built_in;
-use fsverdict::endpoint::{Clock, Endpoint, Files, Served, Sockets};
-use fsverdict::host::cell::possible_walls;
 use fsverdict::host::placement::{Pinned, Placement};
+use fsverdict::host::sandbox::possible_walls;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{
@@ -201,7 +201,7 @@ fn main() -> ExitCode {
             let store = memfd_create("store", MemfdFlags::CLOEXEC).unwrap();
             let files = Files { store: &store, trace: None };
             let device = Served { model, draw: None, size_bytes: size, seed: 1 };
-            let (endpoint, sockets) = Endpoint::start(
+            let (endpoint, sockets) = Backend::start(
                 device,
                 (Clock::Simulated, 60),
                 possible_walls(),

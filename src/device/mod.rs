@@ -26,7 +26,7 @@ mod wear;
 #[cfg(test)]
 mod tests;
 
-use engine::Engine;
+use engine::DeviceEngine;
 use medium::Whole;
 
 pub use limits::{Discard, Limits};
@@ -38,7 +38,7 @@ pub use wear::Wear;
 #[derive(Debug)]
 pub struct Device {
     limits: Limits,
-    engine: Engine,
+    engine: DeviceEngine,
 }
 
 impl Device {
@@ -50,7 +50,7 @@ impl Device {
         let medium = parameters.medium.parameters.medium(&whole);
         Ok(Device {
             limits: model.limits(size_bytes),
-            engine: Engine::new(parameters, size_bytes / 512, medium),
+            engine: DeviceEngine::new(parameters, size_bytes / 512, medium),
         })
     }
 

@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::cell::{Cell, Gate, Workshop};
 use super::foreign::harmless;
+use super::sandbox::{Gate, Sandbox, Workshop};
 use crate::journal::CommandRecord;
 
 pub use error::ProgramError;
@@ -38,7 +38,7 @@ pub struct Program {
     limit: Option<Duration>,
     kept: usize,
     folder: Option<PathBuf>,
-    cell: Option<Cell>,
+    cell: Option<Sandbox>,
     workshop: Option<Workshop>,
 }
 
@@ -50,8 +50,8 @@ pub struct Ready {
     group: Pid,
     /// Its standard input, where that is to stay open.
     line: Option<ChildStdin>,
-    stdout: Option<Tail>,
-    stderr: Option<Tail>,
+    stdout: Option<OutputTail>,
+    stderr: Option<OutputTail>,
     limit: Option<Duration>,
     go: Option<OwnedFd>,
 }
@@ -72,7 +72,7 @@ impl Program {
     }
 
     /// Runs it in a cell, of which only the argv is replaced.
-    pub fn inside(mut self, cell: Cell) -> Self {
+    pub fn inside(mut self, cell: Sandbox) -> Self {
         self.cell = Some(cell);
         self
     }
@@ -268,13 +268,13 @@ impl Alarm {
 
 /// The end of a stream that is being read in the background.
 #[derive(Debug)]
-struct Tail {
+struct OutputTail {
     bytes: Arc<Mutex<Vec<u8>>>,
     finished: mpsc::Receiver<()>,
     kept: usize,
 }
 
-fn tail_of(mut pipe: impl Read + Send + 'static, kept: usize) -> Tail {
+fn tail_of(mut pipe: impl Read + Send + 'static, kept: usize) -> OutputTail {
     let bytes = Arc::new(Mutex::new(Vec::new()));
     let (done, finished) = mpsc::channel();
     let shared = Arc::clone(&bytes);
@@ -290,12 +290,12 @@ fn tail_of(mut pipe: impl Read + Send + 'static, kept: usize) -> Tail {
         }
         let _ = done.send(());
     });
-    Tail { bytes, finished, kept }
+    OutputTail { bytes, finished, kept }
 }
 
 /// What was read. A process left in the background may hold the stream open for ever: it is not waited for long.
-fn collect(stream: Option<Tail>) -> String {
-    let Some(Tail { bytes, finished, kept }) = stream else { return String::new() };
+fn collect(stream: Option<OutputTail>) -> String {
+    let Some(OutputTail { bytes, finished, kept }) = stream else { return String::new() };
     let _ = finished.recv_timeout(Duration::from_millis(500));
     let tail = bytes.lock().map(|tail| tail.clone()).unwrap_or_default();
     harmless(&String::from_utf8_lossy(&tail[tail.len().saturating_sub(kept)..]))

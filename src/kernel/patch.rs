@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::host::beneath::read_regular;
-use crate::host::cell::Cell;
 use crate::host::program::Program;
+use crate::host::sandbox::Sandbox;
 
 use super::error::{KernelBuildError, file};
 use super::scratch::{Scratch, says_full};
@@ -76,7 +76,7 @@ impl Patch {
         &self,
         scratch: &Scratch,
         release: &str,
-        cell: &Cell,
+        cell: &Sandbox,
     ) -> Result<(), KernelBuildError> {
         // By its path: a folder that was entered before the cell's mounts were made is read-only.
         let folder = format!("--directory={}", scratch.tree().display());

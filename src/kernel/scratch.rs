@@ -10,7 +10,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use super::error::{KernelBuildError, ROOM, file, free};
 use super::fragment;
 use crate::host::beneath::{open_own, remove_tree};
-use crate::host::cell::{Cell, Devices, Powers, Walls};
+use crate::host::sandbox::{Capabilities, Devices, Isolation, Sandbox};
 
 const SOURCE: &str = "source";
 const OBJECTS: &str = "objects";
@@ -100,9 +100,9 @@ impl Scratch {
 
     /// A cell for what the sources bring along, which is programs: it may write to its own folders here, and reaches neither
     /// devices nor anybody. Of `read`, what a cell covers is shown.
-    pub(super) fn cell(&self, walls: Walls, read: &Path) -> Cell {
-        let mut cell = Cell::new(walls, [""; 0]);
-        cell.powers = Powers::Phase;
+    pub(super) fn cell(&self, walls: Isolation, read: &Path) -> Sandbox {
+        let mut cell = Sandbox::new(walls, [""; 0]);
+        cell.capabilities = Capabilities::Phase;
         cell.devices = Devices::Bare;
         cell.writable = [self.tree(), self.objects(), self.temporary()].into();
         let covered = |path: &PathBuf| COVERED.iter().any(|covered| path.starts_with(covered));

@@ -9,20 +9,20 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::host::cell::{Cell, CellError, FROM_OUTSIDE, OF_MACHINE, Powers, inherit};
 use crate::host::foreign::harmless_value;
 use crate::host::limits::HINT;
 use crate::host::placement::{Pinned, Placement};
 use crate::host::procfs::activity;
 use crate::host::root::Root;
+use crate::host::sandbox::{Capabilities, FROM_OUTSIDE, OF_MACHINE, Sandbox, SandboxError, inherit};
 use crate::journal::{CommandRecord, Event, Status};
-use crate::plan::{Work, duration_text};
+use crate::plan::{PhaseWork, duration_text};
 use crate::reason::Reason;
 use crate::trial::TrialSpec;
 
 use super::LabError;
 use super::console::Console;
-use super::first_process::Watch;
+use super::first_process::SupervisorWatch;
 
 /// How long a lab may take to end by itself after its last event.
 const FAREWELL: Duration = Duration::from_secs(20);
@@ -60,13 +60,13 @@ pub(super) struct Stops {
 
 impl Stops {
     /// To be asked for before the cell's command is made; the descriptor it is given is added to `inherited`.
-    pub(super) fn of(cell: &mut Cell, inherited: &mut Vec<OwnedFd>) -> Result<Self, CellError> {
+    pub(super) fn of(cell: &mut Sandbox, inherited: &mut Vec<OwnedFd>) -> Result<Self, SandboxError> {
         let failed =
-            |source: rustix::io::Errno| CellError::System { what: "make a pipe", source: source.into() };
+            |source: rustix::io::Errno| SandboxError::System { what: "make a pipe", source: source.into() };
         let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(failed)?;
         cell.stops = Some(inherit(writer.as_fd())?);
         inherited.push(writer);
-        Ok(Stops { pipe: reader, natively: cell.powers == Powers::Agent })
+        Ok(Stops { pipe: reader, natively: cell.capabilities == Capabilities::Agent })
     }
 
     fn any(&self) -> bool {
@@ -111,7 +111,7 @@ pub(super) fn drive(
     // Children and threads are where the thread was that started them.
     let placement = company.as_ref().map(|company| company.placement);
     let pinned = placement.map(|placement| Pinned::to(placement.guest)).transpose()?;
-    let mut warden = Warden(command.spawn()?);
+    let mut warden = Supervisor(command.spawn()?);
     drop(pinned);
     let _pinned = placement.map(|placement| Pinned::to(placement.server)).transpose()?;
     // End of file on console and events needs our own copies of their other ends closed.
@@ -126,7 +126,7 @@ pub(super) fn drive(
     let mut step = String::new();
     let mut alone = false;
     let mut felled = None;
-    let mut watch_first = Watch::of(warden.0.id());
+    let mut watch_first = SupervisorWatch::of(warden.0.id());
     loop {
         let patience = deadline.saturating_duration_since(Instant::now());
         match lines.recv_timeout(patience.min(LOOK)) {
@@ -226,8 +226,8 @@ pub(super) fn at_step(spec: &TrialSpec, step: &str) -> String {
     let work = spec.phases.iter().find(|phase| phase.name == step).map(|phase| &phase.work);
     match work {
         _ if step.is_empty() => "before its first step".to_owned(),
-        Some(Work::Command(line)) => format!("at `{step}`, which runs: {line}"),
-        Some(Work::Adapter { name, options }) => format!("at `{step}`, which runs: {name} {options}"),
+        Some(PhaseWork::Command(line)) => format!("at `{step}`, which runs: {line}"),
+        Some(PhaseWork::Adapter { name, options }) => format!("at `{step}`, which runs: {name} {options}"),
         _ => format!("at `{step}`"),
     }
 }
@@ -272,9 +272,9 @@ fn lines_of(events: impl Read + Send + 'static) -> mpsc::Receiver<String> {
 }
 
 /// Ends its process when it goes out of scope, whatever happened.
-struct Warden(Child);
+struct Supervisor(Child);
 
-impl Warden {
+impl Supervisor {
     fn wait_until(&mut self, deadline: Instant) -> std::io::Result<Option<ExitStatus>> {
         loop {
             if let Some(status) = self.0.try_wait()? {
@@ -296,7 +296,7 @@ impl Warden {
     }
 }
 
-impl Drop for Warden {
+impl Drop for Supervisor {
     fn drop(&mut self) {
         let _ = self.end();
     }

@@ -12,7 +12,7 @@ const HELD: u32 = 3;
 
 /// Looks after the warden of a cell and the processes it started.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct SupervisorWatch {
     root: Root,
     warden: u32,
     times: u32,
@@ -20,9 +20,9 @@ pub(super) struct Watch {
     pub(super) was_held: bool,
 }
 
-impl Watch {
+impl SupervisorWatch {
     pub(super) fn of(warden: u32) -> Self {
-        Watch { root: Root::default(), warden, times: 0, tracer: None, was_held: false }
+        SupervisorWatch { root: Root::default(), warden, times: 0, tracer: None, was_held: false }
     }
 
     /// To be asked where nothing has been heard of the trial for a second.

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use super::{modelled, vm};
-use crate::host::cell::inherit;
 use crate::host::mounts;
 use crate::host::program::{Program, succeeded};
+use crate::host::sandbox::inherit;
 use crate::host::talk::say;
-use crate::trial::{Assignment, EVENTS_VARIABLE, Modules, QueueLimits, TrialDevice, agent_cell};
+use crate::trial::{Assignment, EVENTS_VARIABLE, Modules, QueueLimits, TrialDevice, agent_sandbox};
 
 /// Where the conductor put the trial's description: the guest's second disk, which ends in zeros.
 const DESCRIPTION: &str = "/dev/ubdb";
@@ -73,7 +73,7 @@ fn live(file: Option<&str>, is_machine: bool) -> Result<(), Box<dyn std::error::
     }
     let events = open_events(if is_machine { vm::EVENTS } else { EVENTS })?;
     let (reader, writer) = std::io::pipe()?;
-    let cell = agent_cell(&assignment);
+    let cell = agent_sandbox(&assignment);
     let mut agent = cell
         .command()?
         .env("PATH", path)

@@ -6,14 +6,14 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use crate::host::cell::inherit;
 use crate::host::image;
 use crate::host::procfs::memory;
 use crate::host::root::Root;
+use crate::host::sandbox::inherit;
 use crate::host::secrets::Secrets;
 use crate::plan::StagingChoice;
 use crate::reason::Reason;
-use crate::trial::{Assignment, Bench, STAGED, Staging, TrialDevice, TrialSpec, staging_cell};
+use crate::trial::{Assignment, STAGED, Staging, TestBench, TrialDevice, TrialSpec, staging_cell};
 
 use super::LabError;
 
@@ -43,8 +43,14 @@ impl Held {
         };
         // No device: nothing is formatted while datasets are staged.
         let device = TrialDevice::Guest { path: PathBuf::new() };
-        let bench =
-            Bench { device, staging, idle_load: 0.0, queue: None, modules: None, selected: BTreeMap::new() };
+        let bench = TestBench {
+            device,
+            staging,
+            idle_load: 0.0,
+            queue: None,
+            modules: None,
+            selected: BTreeMap::new(),
+        };
         let assignment = Assignment { spec: spec.clone(), bench };
         let mut cell = staging_cell(&assignment);
         cell.secrets = secrets.clone();

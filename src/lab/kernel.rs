@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::host::cell::{Cell, Devices, Powers, Walls};
 use crate::host::program::{Program, ProgramError, succeeded};
+use crate::host::sandbox::{Capabilities, Devices, Isolation, Sandbox};
 use crate::host::secrets::Secrets;
 use crate::kernel::{is_release, way_out};
 use crate::reason::Hinted;
@@ -60,7 +60,7 @@ pub(super) enum Provision {
 
 impl Kernel {
     /// Asks the kernel at `path` about itself (`--version`, `--showconfig`).
-    pub(super) fn inspect(path: &Path, walls: Walls) -> Result<Self, KernelError> {
+    pub(super) fn inspect(path: &Path, walls: Isolation) -> Result<Self, KernelError> {
         let ask = |question: &'static str| -> Result<String, KernelError> {
             let program = Program::new([path.to_string_lossy().into_owned(), question.to_owned()])
                 .inside(kernel_cell(walls, hidden_but_for(vec![path.to_owned()], &[]), [""; 0]))
@@ -99,13 +99,13 @@ impl Kernel {
 /// A cell for a kernel of the user's choice, to be asked or run: it can read what whoever started us could, because its
 /// guest's root is this machine's, but for what is secret, and can write and reach nothing but shared memory of its own.
 pub(super) fn kernel_cell<S: Into<String>>(
-    walls: Walls,
+    walls: Isolation,
     secrets: Secrets,
     argv: impl IntoIterator<Item = S>,
-) -> Cell {
-    let mut cell = Cell::new(walls, argv);
+) -> Sandbox {
+    let mut cell = Sandbox::new(walls, argv);
     cell.secrets = secrets;
-    cell.powers = Powers::Reader;
+    cell.capabilities = Capabilities::Reader;
     cell.devices = Devices::Bare;
     cell
 }

@@ -10,8 +10,8 @@ use std::os::fd::{AsFd, IntoRawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::host::cell::{OF_MACHINE, inherit};
 use crate::host::limits::cannot_start;
+use crate::host::sandbox::{OF_MACHINE, inherit};
 use crate::host::syscall::own;
 use crate::host::talk::say;
 

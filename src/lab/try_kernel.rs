@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-use crate::host::cell::possible_walls;
 use crate::host::image::scratch_folder;
+use crate::host::sandbox::possible_walls;
 use crate::journal::{Event, Status};
 use crate::kernel::{KernelFailure, KernelProof, KernelTrial, Subject};
 use crate::plan::{Candidate, DeviceSource, Plan};

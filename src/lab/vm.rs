@@ -18,22 +18,22 @@ use std::time::Duration;
 
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 
-use crate::endpoint::Clock;
-use crate::host::cell::{Devices, Walls, possible_walls};
+use crate::backend::Clock;
 use crate::host::program::{Program, locate, succeeded};
 use crate::host::root::Root;
+use crate::host::sandbox::{Devices, Isolation, possible_walls};
 use crate::journal::{Caution, Event, Facts};
-use crate::kernel::Cache;
+use crate::kernel::KernelCache;
 use crate::plan::Candidate;
 use crate::plan::Plan;
 use crate::reason::Reason;
 use crate::trial::TrialSpec;
 
 use super::drive::TrialEnd;
-use super::guests::{Disk, Guests, Habits, Handover, Start};
+use super::guests::{GuestDisk, Guests, Habits, Handover, Start};
 use super::hidden::hidden_but_for;
 use super::kernel::{Kernel, kernel_cell};
-use super::kernels::Kernels;
+use super::kernels::GuestKernels;
 use super::modelled::DISK;
 use super::{GuestMemory, Intent, Lab, LabError, Medium, Watch};
 
@@ -69,7 +69,7 @@ impl Vm {
         }
         let qemu = locate(PROGRAM).ok_or(LabError::NoQemu)?;
         let walls = possible_walls();
-        let kernels = Kernels::find(plan, |name| image::usable(name, walls, intent))?;
+        let kernels = GuestKernels::find(plan, |name| image::usable(name, walls, intent))?;
         let guests = Guests::new(plan, walls, kernels, Clock::Real)?;
         let said = succeeded(Program::new([PROGRAM, "--version"]).run("probe")?)?.stdout;
         let version = said.split_whitespace().nth(3).unwrap_or("of unknown version").to_owned();
@@ -120,17 +120,17 @@ impl Vm {
 
     fn start(&self, given: Handover<'_>) -> Result<Start, LabError> {
         let depth = match &given.disk {
-            Disk::Served(modelled, _) => Some(modelled.limits()?.queue_depth),
-            Disk::Open(_) => None,
+            GuestDisk::Served(modelled, _) => Some(modelled.limits()?.queue_depth),
+            GuestDisk::Open(_) => None,
         };
         let initramfs = initramfs::pack(given.kernel, given.assignment, depth)?;
         let (mut disks, mut lent) = (Vec::new(), Vec::new());
         match given.disk {
-            Disk::Open(disk) => {
+            GuestDisk::Open(disk) => {
                 disks.extend(open_disk(&disk, 1)?);
                 lent.push(disk);
             }
-            Disk::Served(_, (socket, clock)) => {
+            GuestDisk::Served(_, (socket, clock)) => {
                 disks.extend(served_disk(socket.as_raw_fd()));
                 lent.extend([socket, clock]);
             }
@@ -187,9 +187,9 @@ fn served_disk(socket: i32) -> Vec<String> {
 }
 
 /// KVM where this machine's processor starts the kernel: one that is emulated itself may not.
-fn accelerator(kernel: &Kernel, walls: Walls, version: &str, intent: Intent) -> Accelerator {
+fn accelerator(kernel: &Kernel, walls: Isolation, version: &str, intent: Intent) -> Accelerator {
     let may = std::fs::File::options().read(true).write(true).open(KVM).is_ok();
-    let kept = Cache::of_user().own;
+    let kept = KernelCache::of_user().own;
     // What a stranger packed is not started for a look, either.
     let hoped_for = intent == Intent::Look && (!kernel.seen || kernel.path.starts_with(&kept));
     let starts = || {

@@ -82,7 +82,7 @@ pub enum Event {
         order: Vec<String>,
         /// In a journal that was merged from those of several sites: where it was done.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        place: Option<Place>,
+        place: Option<BlockSite>,
     },
     /// A block ended; `invalid` says by which rule fixed in advance it does not count.
     BlockFinished {
@@ -243,7 +243,7 @@ pub struct Observation {
 
 /// Where a block of a merged journal was done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct BlockSite {
     /// Name of the site: one machine and one device.
     pub site: String,
     /// Its number there, from 1. Blocks of the same number at all sites are one round.

@@ -6,7 +6,7 @@ use super::sentence::outcome;
 use super::text::listing;
 use super::text_table::TextTable;
 use crate::plan::grouped;
-use crate::verdict::{Across, AcrossColumn, Judgement, Order, strata};
+use crate::verdict::{Across, AcrossColumn, Judgement, Order, environment_runs};
 
 /// What was found under each circumstance, with its sentence.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +18,7 @@ pub(super) struct SideBySide {
 impl SideBySide {
     /// Of a run; `None` where everything was tried under the same circumstances.
     pub(super) fn of(whole: &Judgement<'_>) -> Option<Self> {
-        let strata = strata(whole.plan, whole.run);
+        let strata = environment_runs(whole.plan, whole.run);
         let judged: Vec<Judgement<'_>> =
             strata.iter().map(|stratum| Judgement::of(&stratum.plan, &stratum.run)).collect();
         let found = Across::of(whole, &strata, &judged)?;
@@ -97,7 +97,7 @@ pub(super) fn tables(across: &Across) -> Vec<TextTable> {
 #[cfg(test)]
 mod tests {
     use super::{headline, tables};
-    use crate::plan::Circumstances;
+    use crate::plan::Environment;
     use crate::report::Report;
     use crate::report::fixtures::{Story, id};
 
@@ -106,7 +106,7 @@ mod tests {
         let names = ["ext4-on-usb-stick", "ext4-on-hdd-7200"];
         let mut story = Story::new(&names, &["write"]);
         for (candidate, model) in story.plan.candidates.iter_mut().zip(["usb-stick", "hdd-7200"]) {
-            candidate.under = Circumstances { model: Some(model.to_owned()), ..Circumstances::default() };
+            candidate.under = Environment { model: Some(model.to_owned()), ..Environment::default() };
         }
         story.finish();
         let run = story.run();
@@ -126,7 +126,7 @@ mod tests {
         for (candidate, model) in
             story.plan.candidates.iter_mut().zip(["usb-stick", "hdd-7200"].into_iter().cycle())
         {
-            candidate.under = Circumstances { model: Some(model.to_owned()), ..Circumstances::default() };
+            candidate.under = Environment { model: Some(model.to_owned()), ..Environment::default() };
         }
         for block in 1..=3 {
             story.open_block(block, 1, &names);

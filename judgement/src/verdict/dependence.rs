@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 
-use super::{Grounds, Rank};
+use super::{Rank, VerdictEvidence};
 use crate::plan::{DrawnNumber, DrawnNumbers, once_each};
 use crate::statistics::{Estimate, Evidence, GoesWith, goes_with, median};
 
@@ -48,7 +48,7 @@ impl Dependence {
 
 /// What the differences from the first of the ranking depend on: those first in which another leads on one of the sides, then
 /// the widest apart.
-pub(super) fn dependences(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Dependence> {
+pub(super) fn dependences(grounds: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Dependence> {
     let Some((leader, rivals)) = ranking.split_first() else { return Vec::new() };
     let mut found: Vec<Dependence> = rivals
         .iter()
@@ -69,7 +69,7 @@ fn apart(one: &Dependence) -> f64 {
     libm::fabs(large - small)
 }
 
-fn of_pair(grounds: &Grounds<'_>, candidate: &str, against: &str, rivals: usize) -> Vec<Dependence> {
+fn of_pair(grounds: &VerdictEvidence<'_>, candidate: &str, against: &str, rivals: usize) -> Vec<Dependence> {
     let behind = |drawn: &DrawnNumbers, ours, theirs| {
         let difference = grounds.score(ours)? - grounds.score(theirs)?;
         (difference.is_finite() && !drawn.is_empty()).then_some(difference)

@@ -8,7 +8,7 @@
 use libm::log1p;
 use serde::Serialize;
 
-use super::Grounds;
+use super::VerdictEvidence;
 use crate::plan::{AXES, Candidate, is_twin, once_each};
 use crate::statistics::{Additive, Estimate, Evidence, holm};
 
@@ -53,7 +53,7 @@ pub struct Interaction {
 }
 
 /// The effects on the goal of every factor that was changed by itself at least twice; of filesystems last.
-pub(super) fn factor_effects(grounds: &Grounds<'_>, measured: &[&str]) -> Vec<FactorEffect> {
+pub(super) fn factor_effects(grounds: &VerdictEvidence<'_>, measured: &[&str]) -> Vec<FactorEffect> {
     let tried = |candidate: &&Candidate| {
         !is_twin(&candidate.name)
             && candidate.path.is_none()

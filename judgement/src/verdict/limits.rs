@@ -2,19 +2,19 @@
 
 use super::limit::Limit;
 use super::order::peculiarities;
-use super::{ByBlock, Grounds, Rank, twin_pairs};
+use super::{ByBlock, Rank, VerdictEvidence, control_pairs};
 use crate::journal::{CandidateStatus, Run};
 use crate::plan::{Bytes, Dataset, DeviceSource, Plan};
 use crate::statistics::{Estimate, Evidence, FEWEST};
 
 /// The limits of this run's verdict, the gravest first.
-pub(super) fn limits(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
-    let Grounds { plan, run, yardstick, .. } = *grounds;
+pub(super) fn limits(grounds: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
+    let VerdictEvidence { plan, run, yardstick, .. } = *grounds;
     let left_out = yardstick.left_out.iter();
     let left_out =
         left_out.map(|left| Limit::LeftOut { phase: left.phase.clone(), lacking: left.lacking.clone() });
     let mut limits: Vec<Limit> = lost(grounds, ranking).into_iter().chain(left_out).collect();
-    let told_apart = twin_pairs(yardstick, run).into_iter().filter(|pair| pair.told_apart);
+    let told_apart = control_pairs(yardstick, run).into_iter().filter(|pair| pair.told_apart);
     limits.extend(
         told_apart.map(|pair| Limit::ToldApart { candidate: pair.candidate, times: pair.ratio.point }),
     );
@@ -41,7 +41,7 @@ pub(super) fn limits(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
 }
 
 /// Who was ahead of the first of the ranking, by the estimate, until it failed.
-fn lost(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
+fn lost(grounds: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
     let Some(first) = ranking.first() else { return Vec::new() };
     let failed = grounds.run.candidates.iter().filter(|state| state.status == CandidateStatus::Failed);
     // No number is made from the trials of those.
@@ -60,7 +60,7 @@ fn lost(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
 }
 
 /// The closest candidate whose difference from the leader is plain only without the blocks that were set aside.
-fn set_aside(grounds: &Grounds<'_>, ranking: &[Rank]) -> Option<Limit> {
+fn set_aside(grounds: &VerdictEvidence<'_>, ranking: &[Rank]) -> Option<Limit> {
     let against = &ranking.first()?.candidate;
     ranking.iter().find_map(|rank| {
         let (shown, sample) = (rank.behind?, grounds.behind(&rank.candidate, against));

@@ -5,7 +5,7 @@ use libm::{exp, sqrt};
 use serde::Serialize;
 
 use super::goal::log_cost;
-use super::{Grounds, Rank};
+use super::{Rank, VerdictEvidence};
 use crate::journal::Trial;
 use crate::statistics::{Evidence, FEWEST, level, median, student_quantile};
 
@@ -17,7 +17,7 @@ const MOST: f64 = 2.0 / 3.0;
 
 /// How noisy a run is, going by differences from the leader.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Noise {
+pub struct RunNoise {
     /// The standard deviation of a trial for the goal, block effects aside, as a share: that of a typical pair, without what was
     /// set aside.
     pub deviation: f64,
@@ -29,7 +29,10 @@ pub struct Noise {
 }
 
 /// The noise of the candidates against the leader; `None` below three blocks of two.
-pub(super) fn noise(&Grounds { yardstick, trials, .. }: &Grounds<'_>, ranking: &[Rank]) -> Option<Noise> {
+pub(super) fn noise(
+    &VerdictEvidence { yardstick, trials, .. }: &VerdictEvidence<'_>,
+    ranking: &[Rank],
+) -> Option<RunNoise> {
     let (leader, rivals) = ranking.split_first()?;
     let paired = |score: &dyn Fn(&Trial) -> Option<f64>| -> Vec<Vec<f64>> {
         let pairs = rivals.iter().map(|rival| trials.differences(&rival.candidate, &leader.candidate, score));
@@ -58,7 +61,7 @@ pub(super) fn noise(&Grounds { yardstick, trials, .. }: &Grounds<'_>, ranking: &
     let total: f64 = phases.iter().map(|(_, squares)| squares).sum();
     let noisiest = phases.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
     let noisiest = noisiest.map(|(phase, squares)| (phase, squares / total));
-    Some(Noise {
+    Some(RunNoise {
         // A difference holds the noise of two trials.
         deviation: exp(sqrt(variance / 2.0)) - 1.0,
         noisiest: noisiest.filter(|(_, share)| yardstick.weights.len() > 1 && *share > MOST),

@@ -6,7 +6,7 @@
 use libm::{log1p, sqrt};
 
 use super::limit::Limit;
-use super::{Grounds, Rank};
+use super::{Rank, VerdictEvidence};
 use crate::statistics::{Evidence, FEWEST};
 
 /// Probability of a false alarm of each of what is looked at besides, over all that it looks at.
@@ -24,7 +24,7 @@ struct Residual<'a> {
     rest: f64,
 }
 
-pub(super) fn peculiarities(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
+pub(super) fn peculiarities(grounds: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
     let residuals = residuals(grounds, ranking);
     let tie = log1p(grounds.tie());
     let matters = |evidence: &Evidence, several: usize| {
@@ -48,7 +48,7 @@ pub(super) fn peculiarities(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limi
     found
 }
 
-fn residuals<'a>(grounds: &Grounds<'a>, ranking: &'a [Rank]) -> Vec<Residual<'a>> {
+fn residuals<'a>(grounds: &VerdictEvidence<'a>, ranking: &'a [Rank]) -> Vec<Residual<'a>> {
     let behind = |rank: &Rank| rank.behind.map_or(0.0, |behind| libm::log(behind.point));
     let mut all = Vec::new();
     for state in grounds.run.prefix() {

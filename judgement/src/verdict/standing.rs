@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Deliberation, Grounds};
+use super::{Deliberation, VerdictEvidence};
 use crate::journal::Run;
 use crate::statistics::{Estimate, Evidence, FEWEST, Rival};
 
@@ -73,7 +73,7 @@ pub(super) fn ranking(
     leader: Option<&str>,
     standings: &[Standing],
     measured: &[&str],
-    grounds: &Grounds<'_>,
+    grounds: &VerdictEvidence<'_>,
 ) -> Vec<Rank> {
     let score = |name: &str| {
         let scores: Vec<f64> = grounds.trials.of(name).filter_map(|trial| grounds.score(trial)).collect();

@@ -9,7 +9,7 @@ use crate::statistics::{Estimate, Evidence};
 
 use super::cost::cost_of_trial;
 use super::paired::{differences, side_by_side};
-use super::{Grounds, Rank, Verdict};
+use super::{Rank, Verdict, VerdictEvidence};
 
 /// What is weighed against time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl Verdict {
     }
 }
 
-pub(super) fn tradeoffs(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Tradeoff> {
+pub(super) fn tradeoffs(grounds: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Tradeoff> {
     let names: Vec<&str> = ranking.iter().map(|rank| rank.candidate.as_str()).collect();
     let phases = grounds.yardstick.phases();
     let [cpu, space, lost, written] = COSTS.map(|cost| {
@@ -117,7 +117,7 @@ pub(super) fn tradeoffs(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Tradeoff
 /// The first in the ranking that beats each: shown to be as good in everything, but for what does not matter, and better in
 /// something by more than that, by intervals. What one of the two did not have is no reason. And whether it is shown that nobody
 /// does: each other one is worse in something by more than that, or better in nothing.
-fn beaten(grounds: &Grounds<'_>, names: &[&str]) -> Vec<(Option<usize>, bool)> {
+fn beaten(grounds: &VerdictEvidence<'_>, names: &[&str]) -> Vec<(Option<usize>, bool)> {
     let (phases, tie) = (grounds.yardstick.phases(), grounds.tie());
     let cost = |trial: &Trial, cost| of_trial(&phases, trial, cost).filter(|value| *value > 0.0).map(log);
     // Each number of each trial is looked up once, however many it is compared with.

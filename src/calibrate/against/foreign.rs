@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::measured::Measured;
 use crate::device::Action;
-use crate::device::trace::{Flags, Reader, Traced};
+use crate::device::trace::{Flags, TraceReader, Traced};
 use crate::reason::{Hinted, Reason};
 
 /// Requests that a trace may have; what is longer would take minutes and memory for nothing.
@@ -48,7 +48,7 @@ const FORMS: &str = "known are: lines `R|W [word] sector sectors µs-taken µs-u
 /// With the line that is wrong, or why the whole is no trace.
 pub fn read(bytes: &[u8]) -> Result<Vec<Measured>, TraceFault> {
     let mut trace = match std::str::from_utf8(bytes) {
-        Ok(text) if Reader::new(bytes).is_err() => read_text(text)?,
+        Ok(text) if TraceReader::new(bytes).is_err() => read_text(text)?,
         _ => own(bytes)?,
     };
     // Of what was never done nothing can be said.
@@ -72,8 +72,8 @@ fn whole(what: &str, hint: &str) -> TraceFault {
 }
 
 fn own(bytes: &[u8]) -> Result<Vec<Measured>, TraceFault> {
-    let records =
-        Reader::new(bytes).and_then(|reader| reader.take(MOST_REQUESTS).collect::<Result<Vec<Traced>, _>>());
+    let records = TraceReader::new(bytes)
+        .and_then(|reader| reader.take(MOST_REQUESTS).collect::<Result<Vec<Traced>, _>>());
     let records = records.map_err(|_| {
         let hint = format!("the kernel's binary trace is made text by blkparse; {FORMS}");
         whole("it is neither text nor a trace of fsverdict's", &hint)

@@ -11,9 +11,9 @@ use std::time::Duration;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::host::beneath::{Beneath, remove_tree};
-use crate::host::cell::{Cell, Devices, Powers, Walls};
 use crate::host::program::{Program, ProgramError, succeeded};
-use crate::kernel::{Cache, is_release};
+use crate::host::sandbox::{Capabilities, Devices, Isolation, Sandbox};
+use crate::kernel::{KernelCache, is_release};
 use crate::lab::{Intent, LabError};
 use crate::reason::{Hinted, Reason};
 
@@ -29,7 +29,7 @@ const MEMBERS: usize = 16;
 const HEAD: usize = 60;
 
 /// The folder a kernel's package is unpacked in; none where it is only looked at and was not before.
-pub(super) fn unpacked(path: &Path, walls: Walls, intent: Intent) -> Result<Option<PathBuf>, LabError> {
+pub(super) fn unpacked(path: &Path, walls: Isolation, intent: Intent) -> Result<Option<PathBuf>, LabError> {
     let failed = |source| KernelFileError::Read { path: path.to_owned(), source };
     if !is_kernel_package(path).map_err(failed)? {
         let reason = Reason::plain("it is no Debian package");
@@ -60,7 +60,7 @@ pub(super) fn unpacked(path: &Path, walls: Walls, intent: Intent) -> Result<Opti
 pub(super) fn installed(
     tree: &Path,
     of: &[&Path],
-    walls: Walls,
+    walls: Isolation,
     intent: Intent,
 ) -> Result<PathBuf, LabError> {
     let folder = kept_at(tree, of)?;
@@ -139,7 +139,7 @@ fn tidy(path: &Path, folder: &Path) -> Result<(), KernelFileError> {
 /// Where what is made of these files is kept.
 fn kept_at(path: &Path, of: &[&Path]) -> Result<PathBuf, KernelFileError> {
     let failed = |source| KernelFileError::Read { path: path.to_owned(), source };
-    Ok(Cache::of_user().unpacked_folder(digest(of).map_err(failed)?))
+    Ok(KernelCache::of_user().unpacked_folder(digest(of).map_err(failed)?))
 }
 
 /// Changes with what is done to what is unpacked: what was kept otherwise is not taken.
@@ -183,13 +183,13 @@ fn keep(
 }
 
 /// Runs a program that may write into `folder` alone.
-fn run(walls: Walls, path: &Path, folder: &Path, argv: &[&str]) -> Result<(), KernelFileError> {
+fn run(walls: Isolation, path: &Path, folder: &Path, argv: &[&str]) -> Result<(), KernelFileError> {
     let failed =
         |error: ProgramError| KernelFileError::Unpack { path: path.to_owned(), reason: error.reason() };
-    let mut cell = Cell::new(walls, [""; 0]);
+    let mut cell = Sandbox::new(walls, [""; 0]);
     cell.writable = vec![folder.to_owned()];
     // The plan named what is unpacked, and a tree's makefile is a program.
-    cell.powers = Powers::Phase;
+    cell.capabilities = Capabilities::Phase;
     cell.devices = Devices::Bare;
     let program = Program::new(argv.iter().copied()).inside(cell).variable("TMPDIR", folder).limit(PATIENCE);
     let record = program.run("unpack the kernel").map_err(failed)?;

@@ -2,18 +2,18 @@
 
 use std::path::PathBuf;
 
-use super::Source;
+use super::DeviceRun;
 use crate::plan::{Blocks, ClockChoice, Dataset, DeviceSource, LabChoice, Plan};
 
 /// Everything that forbids to set the runs side by side, each in a sentence; none where nothing does.
-pub(super) fn obstacles(sources: &[Source]) -> Vec<String> {
+pub(super) fn obstacles(sources: &[DeviceRun]) -> Vec<String> {
     let mut found = Vec::new();
     let Some(first) = sources.first() else { return found };
     let wanted = work(&first.plan);
     for (at, source) in sources.iter().enumerate() {
         let name = &source.name;
         // A pack of a run is that run, whatever it is called.
-        let begun = |source: &Source| {
+        let begun = |source: &DeviceRun| {
             (source.run.header.started, source.run.trials.first().map(|trial| trial.started))
         };
         if let Some(same) = sources[..at].iter().find(|known| begun(known) == begun(source)) {
