@@ -1,12 +1,12 @@
-//! Serves a modelled device to a guest kernel, and keeps its calendar: one process beside each guest, with one thread, no
+//! Serves a modelled device to a guest kernel, and keeps its clock: one process beside each guest, with one thread, no
 //! rights, and no clock of its own unless it is to keep the machine's.
 //!
 //! ```text
 //! guest ── vhost-user socket ──► session ─► disk ─► model, store, trace
-//!   └───── time-travel socket ─► calendar ─┘
+//!   └───── time-travel socket ─► clock ─┘
 //! ```
 //!
-//! Guest and device never run at the same time: a kick, a call and a turn on the calendar each wait for an answer. That
+//! Guest and device never run at the same time: a kick, a call and a turn on the clock each wait for an answer. That
 //! makes a trial the same every time, and is why both belong on one processor.
 
 use crate::reason::Hinted;
@@ -51,7 +51,7 @@ pub const COMMAND: &str = "device";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Clock {
-    /// That of the guest's calendar.
+    /// That of the guest's clock.
     Simulated,
     Real,
 }

@@ -28,7 +28,7 @@ pub(super) fn serve(disk: &mut ServedDisk, connection: OwnedFd) -> Result<Backen
             }
             continue;
         }
-        if !session.wire.holds_any() {
+        if !session.connection.holds_any() {
             let heard = wait(&session, due.map(|due| due - time))?;
             if heard.bell && disk.is_ready() {
                 disk.submit(now() - began, session.memory()?)?;
@@ -70,7 +70,7 @@ fn wait(session: &GuestSession, limit: Option<u64>) -> Result<Heard, BackendErro
         tv_sec: (nanoseconds / 1_000_000_000) as i64,
         tv_nsec: (nanoseconds % 1_000_000_000) as i64,
     });
-    let descriptors = [Some(session.wire.as_fd()), session.kick.as_ref().map(AsFd::as_fd)];
+    let descriptors = [Some(session.connection.as_fd()), session.kick.as_ref().map(AsFd::as_fd)];
     let watch = |descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN);
     let mut watched: Vec<PollFd<'_>> = descriptors.into_iter().flatten().map(watch).collect();
     match poll(&mut watched, limit.as_ref()) {

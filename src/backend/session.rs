@@ -52,7 +52,7 @@ const FEATURES: u64 = 1 << VIRTIO_F_VERSION_1 | 1 << VIRTIO_RING_F_INDIRECT_DESC
 /// until they are seen. That is what lets two processes agree on a time. QEMU agrees to it and rings bells all the same.
 const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 9 | 1 << 14;
 
-/// What a message asked for that only the owner of the calendar can do.
+/// What a message asked for that only the owner of the clock can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GuestAsks {
     Nothing,
@@ -65,7 +65,7 @@ pub(super) enum GuestAsks {
 /// A guest's connection.
 #[derive(Debug)]
 pub(super) struct GuestSession {
-    pub(super) wire: Connection,
+    pub(super) connection: Connection,
     /// Where replies to calls arrive.
     pub(super) backend: Option<Connection>,
     memory: Option<GuestMemoryMmap>,
@@ -81,8 +81,16 @@ pub(super) struct GuestSession {
 impl GuestSession {
     /// `bells`: whether a guest may kick without waiting until that is seen.
     pub(super) fn new(socket: OwnedFd, bells: bool) -> Self {
-        let wire = Connection::new(socket);
-        GuestSession { wire, backend: None, memory: None, regions: Vec::new(), bells, kick: None, call: None }
+        let connection = Connection::new(socket);
+        GuestSession {
+            connection,
+            backend: None,
+            memory: None,
+            regions: Vec::new(),
+            bells,
+            kick: None,
+            call: None,
+        }
     }
 
     /// The guest's memory, once it is known.
@@ -96,8 +104,8 @@ impl GuestSession {
     /// Takes one message and answers it, unless it is a kick.
     pub(super) fn serve(&mut self, disk: &mut ServedDisk) -> Result<GuestAsks, BackendError> {
         let mut header = [0; HEADER];
-        self.wire.begin();
-        if !self.wire.receive(&mut header)? {
+        self.connection.begin();
+        if !self.connection.receive(&mut header)? {
             return Ok(GuestAsks::End);
         }
         let (request, flags, length) = (u32_at(&header, 0), u32_at(&header, 4), u32_at(&header, 8) as usize);
@@ -105,7 +113,7 @@ impl GuestSession {
             return Err(BackendError::Protocol { request, what: "it is too long" });
         }
         let mut payload = vec![0; length];
-        if !self.wire.receive(&mut payload)? {
+        if !self.connection.receive(&mut payload)? {
             return Ok(GuestAsks::End);
         }
         let answer = match request {
@@ -114,11 +122,11 @@ impl GuestSession {
             GET_CONFIGURATION => Some(configuration(&payload, disk)),
             KICK => return Ok(GuestAsks::Kick),
             SET_BACKEND_SOCKET => {
-                self.backend = self.wire.take_descriptors(1).pop().map(Connection::new);
+                self.backend = self.connection.take_descriptors(1).pop().map(Connection::new);
                 None
             }
             SET_MEMORY => {
-                let files = self.wire.take_descriptors(u32_at(&payload, 0) as usize);
+                let files = self.connection.take_descriptors(u32_at(&payload, 0) as usize);
                 let at = |index: usize, offset: usize| u64_at(&payload, 8 + 32 * index + offset);
                 self.regions =
                     (0..files.len()).map(|index| (at(index, 16), at(index, 8), at(index, 0))).collect();
@@ -127,7 +135,7 @@ impl GuestSession {
             }
             SET_KICK | SET_CALL | SET_ERROR => {
                 let count = usize::from(u64_at(&payload, 0) & NO_DESCRIPTOR == 0);
-                let bell = self.wire.take_descriptors(count).pop().map(impatient).transpose()?;
+                let bell = self.connection.take_descriptors(count).pop().map(impatient).transpose()?;
                 match request {
                     SET_KICK if bell.is_some() && !self.bells => {
                         let what = "the guest's driver lacks in-band kicks";
@@ -219,7 +227,7 @@ impl GuestSession {
     }
 
     fn reply(&self, request: u32, payload: &[u8]) -> Result<(), BackendError> {
-        self.wire.send(&message(request, VERSION | REPLY, payload), &[])?;
+        self.connection.send(&message(request, VERSION | REPLY, payload), &[])?;
         Ok(())
     }
 }

@@ -24,16 +24,16 @@ const IDLE: u64 = 3600 * 1_000_000_000;
 /// without reading a clock makes no time pass, and would spin for ever.
 pub(super) fn serve(
     disk: &mut ServedDisk,
-    (driver, clock): (OwnedFd, OwnedFd),
+    (driver, clock_socket): (OwnedFd, OwnedFd),
     silence: Duration,
 ) -> Result<BackendReport, BackendError> {
-    let mut calendar: Option<SimulationClock> = None;
+    let mut clock: Option<SimulationClock> = None;
     let mut session: Option<GuestSession> = None;
     let mut report = BackendReport::default();
     loop {
-        if let Some(calendar) = calendar.as_mut() {
-            report.simulated_ns = calendar.now();
-            match take_turn(disk, calendar, session.as_mut())? {
+        if let Some(clock) = clock.as_mut() {
+            report.simulated_ns = clock.now();
+            match take_turn(disk, clock, session.as_mut())? {
                 Turn::Taken => continue,
                 Turn::Guests => {}
                 Turn::End => break,
@@ -41,17 +41,17 @@ pub(super) fn serve(
         }
         let [driver_says, clock_says] = wait(
             [
-                session
-                    .as_ref()
-                    .map_or(WaitSource::Listener(&driver), |session| WaitSource::Wire(&session.wire)),
-                calendar
-                    .as_ref()
-                    .map_or(WaitSource::Listener(&clock), |calendar| WaitSource::Wire(&calendar.wire)),
+                session.as_ref().map_or(WaitSource::Listener(&driver), |session| {
+                    WaitSource::Connection(&session.connection)
+                }),
+                clock.as_ref().map_or(WaitSource::Listener(&clock_socket), |clock| {
+                    WaitSource::Connection(&clock.connection)
+                }),
             ],
             silence,
         )?;
         if !driver_says && !clock_says {
-            let doing = if calendar.as_ref().is_some_and(|calendar| calendar.waiting) {
+            let doing = if clock.as_ref().is_some_and(|clock| clock.waiting) {
                 "waited for something that never comes"
             } else {
                 "computed"
@@ -59,25 +59,25 @@ pub(super) fn serve(
             return Err(BackendError::Silent { seconds: silence.as_secs(), doing });
         }
         if clock_says {
-            match calendar.as_mut() {
-                None => calendar = Some(SimulationClock::new(super::connection(&clock)?)?),
-                Some(calendar) => {
-                    if !calendar.serve()? {
+            match clock.as_mut() {
+                None => clock = Some(SimulationClock::new(super::connection(&clock_socket)?)?),
+                Some(clock) => {
+                    if !clock.serve()? {
                         break;
                     }
                 }
             }
         }
         if driver_says {
-            match (session.as_mut(), calendar.as_mut()) {
+            match (session.as_mut(), clock.as_mut()) {
                 (None, _) => {
                     session = Some(GuestSession::new(super::connection(&driver)?, false));
                 }
-                (Some(session), calendar) => match (session.serve(disk)?, calendar) {
-                    (GuestAsks::Kick, Some(calendar)) => {
-                        let now = calendar.now();
+                (Some(session), clock) => match (session.serve(disk)?, clock) {
+                    (GuestAsks::Kick, Some(clock)) => {
+                        let now = clock.now();
                         disk.submit(now, session.memory()?)?;
-                        if !calendar.free_until(disk.next_event(now).unwrap_or(now.saturating_add(STRIDE)))? {
+                        if !clock.free_until(disk.next_event(now).unwrap_or(now.saturating_add(STRIDE)))? {
                             break;
                         }
                         session.acknowledge()?;
@@ -105,19 +105,19 @@ enum Turn {
 /// Gives whoever is first their turn, where the guest waits.
 fn take_turn(
     disk: &mut ServedDisk,
-    calendar: &mut SimulationClock,
+    clock: &mut SimulationClock,
     session: Option<&mut GuestSession>,
 ) -> Result<Turn, BackendError> {
-    if !calendar.waiting {
+    if !clock.waiting {
         return Ok(Turn::Guests);
     }
-    let (device, guest) = (disk.next_event(calendar.now()), calendar.wanted());
+    let (device, guest) = (disk.next_event(clock.now()), clock.wanted());
     match (device, guest, session) {
         (Some(time), _, Some(session)) if guest.is_none_or(|guest| time <= guest) => {
-            calendar.device_runs(time);
+            clock.device_runs(time);
             if disk.advance(time, session.memory()?)? {
                 session.call()?;
-                return await_reply(session, calendar);
+                return await_reply(session, clock);
             }
             Ok(Turn::Taken)
         }
@@ -126,19 +126,19 @@ fn take_turn(
                 return Err(BackendError::Idle);
             }
             let until = next.unwrap_or(time.saturating_add(STRIDE));
-            Ok(if calendar.guest_runs(time, until)? { Turn::Taken } else { Turn::End })
+            Ok(if clock.guest_runs(time, until)? { Turn::Taken } else { Turn::End })
         }
         _ => Ok(Turn::Guests),
     }
 }
 
 /// Waits for the guest to have seen a call; before that it may ask for the time.
-fn await_reply(session: &mut GuestSession, calendar: &mut SimulationClock) -> Result<Turn, BackendError> {
+fn await_reply(session: &mut GuestSession, clock: &mut SimulationClock) -> Result<Turn, BackendError> {
     loop {
         let Some(backend) = &session.backend else { return Ok(Turn::End) };
-        let sources = [WaitSource::Wire(backend), WaitSource::Wire(&calendar.wire)];
+        let sources = [WaitSource::Connection(backend), WaitSource::Connection(&clock.connection)];
         let [replied, asked] = wait(sources, Duration::from_secs(60))?;
-        if asked && !calendar.serve()? {
+        if asked && !clock.serve()? {
             return Ok(Turn::End);
         }
         if replied {
@@ -153,15 +153,17 @@ fn await_reply(session: &mut GuestSession, calendar: &mut SimulationClock) -> Re
 /// What may have something to say.
 enum WaitSource<'a> {
     Listener(&'a OwnedFd),
-    Wire(&'a Connection),
+    Connection(&'a Connection),
 }
 
 /// Which of two have something to be read, within a time.
 fn wait(sources: [WaitSource<'_>; 2], limit: Duration) -> Result<[bool; 2], BackendError> {
-    let held = sources.each_ref().map(|source| matches!(source, WaitSource::Wire(wire) if wire.holds_any()));
+    let held = sources
+        .each_ref()
+        .map(|source| matches!(source, WaitSource::Connection(connection) if connection.holds_any()));
     let mut watched = sources.map(|source| match source {
         WaitSource::Listener(listener) => PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN),
-        WaitSource::Wire(wire) => PollFd::from_borrowed_fd(wire.as_fd(), PollFlags::IN),
+        WaitSource::Connection(connection) => PollFd::from_borrowed_fd(connection.as_fd(), PollFlags::IN),
     });
     let limit = if held.contains(&true) { Duration::ZERO } else { limit };
     let limit = Timespec::try_from(limit).unwrap_or(Timespec { tv_sec: 60, tv_nsec: 0 });

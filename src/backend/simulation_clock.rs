@@ -1,4 +1,4 @@
-//! The calendar a User-Mode-Linux guest asks for the time: messages on a socket, and memory shared with it where its
+//! The clock a User-Mode-Linux guest asks for the time: messages on a socket, and memory shared with it where its
 //! kernel knows that (Linux 6.11 and later), which leaves only those that wait for something.
 //!
 //! Protocol: `include/uapi/linux/um_timetravel.h` and its user in `arch/um/kernel/time.c`.
@@ -55,7 +55,7 @@ const WANTS_TO_RUN: u32 = 1;
 /// The connection to a guest's clock.
 #[derive(Debug)]
 pub(super) struct SimulationClock {
-    pub(super) wire: Connection,
+    pub(super) connection: Connection,
     shared: SharedClock,
     /// The guest's last word on when it wants to run, where it does not share memory.
     wanted: Option<u64>,
@@ -70,7 +70,7 @@ pub(super) struct SimulationClock {
 impl SimulationClock {
     pub(super) fn new(socket: OwnedFd) -> Result<Self, BackendError> {
         Ok(SimulationClock {
-            wire: Connection::new(socket),
+            connection: Connection::new(socket),
             shared: SharedClock::new()?,
             wanted: None,
             waiting: false,
@@ -98,7 +98,7 @@ impl SimulationClock {
     /// Takes one message and answers it; false where the guest hung up.
     pub(super) fn serve(&mut self) -> Result<bool, BackendError> {
         let mut message = [0; MESSAGE];
-        if !self.wire.receive(&mut message)? {
+        if !self.connection.receive(&mut message)? {
             return Ok(false);
         }
         self.messages += 1;
@@ -110,7 +110,9 @@ impl SimulationClock {
             }
             START => {
                 let memory = [self.shared.file.as_fd(), self.shared.file.as_fd()];
-                return Ok(self.wire.send(&compose(ACKNOWLEDGE, sequence, u64::from(GUEST)), &memory)?);
+                return Ok(self
+                    .connection
+                    .send(&compose(ACKNOWLEDGE, sequence, u64::from(GUEST)), &memory)?);
             }
             REQUEST => {
                 self.wanted = Some(time);
@@ -132,7 +134,7 @@ impl SimulationClock {
             GET_TIME_OF_DAY => 0,
             _ => return Err(BackendError::Calendar { operation }),
         };
-        Ok(self.wire.send(&compose(ACKNOWLEDGE, sequence, answer), &[])?)
+        Ok(self.connection.send(&compose(ACKNOWLEDGE, sequence, answer), &[])?)
     }
 
     pub(super) fn device_runs(&mut self, time: u64) {
@@ -152,7 +154,7 @@ impl SimulationClock {
             self.shared.write(at::FREE_UNTIL, until);
             self.shared.write(at::RUNNING, GUEST);
             self.sequence += 1;
-            return Ok(self.wire.send(&compose(RUN, self.sequence, self.now), &[])?);
+            return Ok(self.connection.send(&compose(RUN, self.sequence, self.now), &[])?);
         }
         Ok(self.tell(RUN, self.now)? && self.tell(FREE_UNTIL, until)?)
     }
@@ -170,7 +172,7 @@ impl SimulationClock {
     fn tell(&mut self, operation: u32, time: u64) -> Result<bool, BackendError> {
         self.sequence += 1;
         self.acknowledged = false;
-        if !self.wire.send(&compose(operation, self.sequence, time), &[])? {
+        if !self.connection.send(&compose(operation, self.sequence, time), &[])? {
             return Ok(false);
         }
         while !self.acknowledged {
@@ -200,9 +202,8 @@ struct SharedClock {
 impl SharedClock {
     fn new() -> Result<Self, BackendError> {
         let length = at::HEADER + usize::from(PARTIES) * at::PARTY;
-        let file = File::from(
-            memfd_create("fsverdict-calendar", MemfdFlags::CLOEXEC).map_err(std::io::Error::from)?,
-        );
+        let file =
+            File::from(memfd_create("fsverdict-clock", MemfdFlags::CLOEXEC).map_err(std::io::Error::from)?);
         file.set_len(length as u64)?;
         let memory = MmapRegion::from_file(FileOffset::new(file.try_clone()?, 0), length)
             .map_err(BackendError::memory)?;

@@ -79,7 +79,7 @@ impl Backend {
     pub fn start(
         device: Served<'_>,
         (clock, silence_s): (Clock, u64),
-        walls: Isolation,
+        isolation: Isolation,
         sockets: Sockets,
         files: &Files<'_>,
     ) -> Result<(Self, (OwnedFd, OwnedFd)), BackendError> {
@@ -104,11 +104,12 @@ impl Backend {
             report: inherit(theirs.as_fd()).map_err(failed)?,
         };
         let program = std::env::current_exe()?;
-        let mut cell = Sandbox::new(walls, [program.to_string_lossy().into_owned(), COMMAND.to_owned()]);
-        cell.capabilities = Capabilities::Reader;
-        cell.keeps = vec![task.sockets.0, task.sockets.1, task.store, task.report];
-        cell.keeps.extend(task.trace.map(|(descriptor, _)| descriptor));
-        let mut command = cell.command().map_err(failed)?;
+        let mut sandbox =
+            Sandbox::new(isolation, [program.to_string_lossy().into_owned(), COMMAND.to_owned()]);
+        sandbox.capabilities = Capabilities::Reader;
+        sandbox.keeps = vec![task.sockets.0, task.sockets.1, task.store, task.report];
+        sandbox.keeps.extend(task.trace.map(|(descriptor, _)| descriptor));
+        let mut command = sandbox.command().map_err(failed)?;
         command.env(TASK, serde_json::to_string(&task).map_err(std::io::Error::from)?);
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
         // The guest is not to have these.
@@ -135,7 +136,7 @@ impl Backend {
             return Err(BackendError::Unfinished);
         };
         let status = self.child.wait()?;
-        // The first process of its cell says it as a shell does.
+        // The first process of its sandbox says it as a shell does.
         let signal = status.signal().or(status.code().map(|code| code - 128));
         serde_json::from_slice(&text).map_err(|_| match signal {
             Some(BUS) => BackendError::MemoryGone,

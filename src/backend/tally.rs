@@ -42,7 +42,7 @@ pub struct BackendReport {
     /// Of every request in order of completion: when submitted and completed, what, where, how much. Equal digests mean
     /// equal traces.
     pub digest: u64,
-    /// Nanoseconds of the calendar at the end.
+    /// nanoseconds of the simulation clock at the end.
     pub simulated_ns: u64,
     /// Bytes the store takes up on the disk below.
     pub held_bytes: u64,

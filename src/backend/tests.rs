@@ -24,7 +24,7 @@ const DATA: u64 = 0x4000;
 const STATUS: u64 = 0x5000;
 
 struct Guest {
-    wire: Connection,
+    connection: Connection,
     memory: File,
     store: File,
     call: OwnedFd,
@@ -54,7 +54,7 @@ impl Guest {
             real::serve(&mut disk, theirs)
         });
         let call = eventfd(0, EventfdFlags::CLOEXEC).unwrap();
-        let guest = Guest { wire: Connection::new(ours), memory, store, call, device };
+        let guest = Guest { connection: Connection::new(ours), memory, store, call, device };
         guest.say(&message(5, &[1, 0, MEMORY, 0, 0]), &[guest.memory.as_fd()]);
         guest.say(&message(8, &[16 << 32]), &[]);
         guest.say(&message(9, &[0, TABLE, USED, AVAILABLE, 0]), &[]);
@@ -64,15 +64,15 @@ impl Guest {
     }
 
     fn say(&self, message: &[u8], descriptors: &[std::os::fd::BorrowedFd<'_>]) {
-        assert!(self.wire.send(message, descriptors).unwrap());
+        assert!(self.connection.send(message, descriptors).unwrap());
     }
 
     /// The payload of the next reply.
     fn reply(&mut self) -> Vec<u8> {
         let mut head = [0; 12];
-        assert!(self.wire.receive(&mut head).unwrap());
+        assert!(self.connection.receive(&mut head).unwrap());
         let mut payload = vec![0; u32_at(&head, 8) as usize];
-        assert!(self.wire.receive(&mut payload).unwrap());
+        assert!(self.connection.receive(&mut payload).unwrap());
         payload
     }
 
@@ -116,7 +116,7 @@ impl Guest {
 
     /// Hangs up. Who serves it is waited for no longer than any device takes.
     fn end(self) -> BackendReport {
-        drop(self.wire);
+        drop(self.connection);
         for _ in 0..600 {
             if self.device.is_finished() {
                 return self.device.join().unwrap().unwrap();

@@ -119,7 +119,7 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
 /// The blocks of all sites as one run.
 #[derive(Debug, Args)]
 pub(super) struct MergeArguments {
-    /// The folder of the run; or several runs of one plan on devices of whoever's, in folders or packs, for a table of devices
+    /// The folder of the run; or several runs of one plan on devices of whoever's, in folders or bundles, for a table of devices
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
     /// Leave out these sites

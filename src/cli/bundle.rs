@@ -1,11 +1,11 @@
-//! `fsverdict pack`: a run as one file, without what names a machine or a person.
+//! `fsverdict bundle`: a run as one file, without what names a machine or a person.
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::fleet::{Hiding, pack, pack_name};
+use crate::fleet::{Hiding, bundle, bundle_name};
 use crate::plan::{Bytes, quoted};
 use crate::report::count;
 use crate::study::RunFolder;
@@ -36,20 +36,20 @@ const ACCOUNTS: [&str; 3] = ["USER", "LOGNAME", "SUDO_USER"];
 
 pub(super) fn run(arguments: &BundleArguments) -> Result<Exit, CliError> {
     let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
-    let named = if arguments.with_names { Ok(folder.id()) } else { pack_name(&folder) };
+    let named = if arguments.with_names { Ok(folder.id()) } else { bundle_name(&folder) };
     let named = format!("{}.tar.gz", named.map_err(CliError::failed)?);
     let path = arguments.output.clone().unwrap_or_else(|| named.into());
     let users: Vec<String> = ACCOUNTS.iter().filter_map(|name| std::env::var(name).ok()).collect();
     let home = std::env::var("HOME").unwrap_or_default();
     let hiding =
         Hiding { also: &arguments.also, users: &users, home: &home, failed_output: arguments.with_failures };
-    let packed =
-        pack(&folder, &plan, &path, (!arguments.with_names).then_some(hiding)).map_err(CliError::failed)?;
-    let mut said = format!("{}, {}\n", path.display(), Bytes(packed.size));
-    for (names, places) in &packed.replaced {
+    let bundled =
+        bundle(&folder, &plan, &path, (!arguments.with_names).then_some(hiding)).map_err(CliError::failed)?;
+    let mut said = format!("{}, {}\n", path.display(), Bytes(bundled.size));
+    for (names, places) in &bundled.replaced {
         said += &format!("  replaced: {names}, in {}\n", count(*places, "place"));
     }
-    for (what, number) in &packed.left_out {
+    for (what, number) in &bundled.left_out {
         said += &format!("  left out: {number} {what}\n");
     }
     said += "  left out: what can be made again (reports), traces, journals of single blocks\n";
@@ -58,8 +58,8 @@ pub(super) fn run(arguments: &BundleArguments) -> Result<Exit, CliError> {
         let path = quoted(&path.to_string_lossy());
         said += &format!("hint: look at it before you share it: tar xzOf {path} | less\n");
     }
-    if packed.unstable {
-        said += "warning: there is no /etc/machine-id: another pack will call the same device otherwise\n";
+    if bundled.unstable {
+        said += "warning: there is no /etc/machine-id: another bundle will call the same device otherwise\n";
     }
     std::io::stdout().lock().write_all(said.as_bytes())?;
     Ok(Exit::Done)

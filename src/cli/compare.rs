@@ -16,7 +16,7 @@ use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct CompareArguments {
-    /// The folders or packs of the runs, the oldest first: before and after a change, or as many as there are
+    /// The folders or bundles of the runs, the oldest first: before and after a change, or as many as there are
     #[arg(required = true, num_args = 2.., value_name = "RUN")]
     runs: Vec<PathBuf>,
     /// By how much times of two runs of the same differ on this machine, as a standard deviation: 0.02 or 2%. 3% where it is

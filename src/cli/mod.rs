@@ -91,7 +91,8 @@ enum Command {
     /// Merge the blocks of all machines, and report what they found
     Merge(block::MergeArguments),
     /// Make one file of a run, without what names a machine or a person, to be shared
-    Pack(bundle::BundleArguments),
+    #[command(visible_alias = "pack")]
+    Bundle(bundle::BundleArguments),
     /// Show what a run has found
     Report(report::ReportArguments),
     /// Compare runs of the same plan: what got better, what got worse
@@ -141,7 +142,7 @@ pub fn main() -> ExitCode {
         Command::Resume(arguments) => resume::run(&arguments),
         Command::Block(arguments) => block::block(&arguments),
         Command::Merge(arguments) => block::merged(&arguments),
-        Command::Pack(arguments) => bundle::run(&arguments),
+        Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),
@@ -169,7 +170,7 @@ pub fn main() -> ExitCode {
 fn inner_step() -> Option<u8> {
     let mut arguments = std::env::args().skip(1);
     match arguments.next()?.as_str() {
-        "cell" => {
+        "sandbox" => {
             let inmate = arguments.next().is_some_and(|second| second == "--inmate");
             Some(crate::host::sandbox::enter(inmate).unwrap_or_else(|error| {
                 say(&format!("fsverdict: {error}"));

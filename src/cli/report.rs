@@ -20,7 +20,7 @@ use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
 pub(super) struct ReportArguments {
-    /// The folder of the run, or a pack of one
+    /// The folder of the run, or a bundle of one
     run: PathBuf,
     /// In which form [default: terminal]
     #[arg(long, value_enum)]

@@ -1,6 +1,6 @@
 //! Modelled devices: how long a disk, a stick or an SSD takes over each request, and why.
 //!
-//! Pure calculation: no clock, no system call, no guest. Whoever keeps the calendar submits requests and asks when
+//! Pure calculation: no clock, no system call, no guest. Whoever keeps the clock submits requests and asks when
 //! something happens next. Time is in whole nanoseconds; the same requests at the same times under the same seed give the
 //! same answers on every machine. What the requests carry lies in the store, which knows nothing of time.
 //!

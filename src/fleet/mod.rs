@@ -20,7 +20,7 @@ mod slurm;
 mod ssh;
 
 pub use block::{BlockEnd, BlockOrder, conduct_block, shared_run};
-pub use bundle::{BundleError, Bundled, Hiding, name as pack_name, open as open_pack, pack};
+pub use bundle::{BundleError, Bundled, Hiding, bundle, name as bundle_name, open as open_bundle};
 pub use conduct::conduct_fleet;
 pub use error::FleetError;
 pub use inventory::{Fleet, On, SiteEntry};

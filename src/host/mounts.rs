@@ -91,7 +91,7 @@ fn all() -> Result<Vec<Mount>, MountError> {
 
 /// Every mount of this namespace, once each of these folders is one.
 ///
-/// To read them takes as long as most else that a cell needs, so it is done once where nothing must be mounted.
+/// To read them takes as long as most else that a sandbox needs, so it is done once where nothing must be mounted.
 pub fn all_with(folders: &[PathBuf]) -> Result<Vec<Mount>, MountError> {
     let found = all()?;
     let lacking: Vec<&PathBuf> =

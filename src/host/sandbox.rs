@@ -1,10 +1,10 @@
-//! A cell: a process in PID and mount namespaces of its own that cannot outlive who made it.
+//! A sandbox: a process in PID and mount namespaces of its own that cannot outlive who made it.
 //!
 //! Three uses, one mechanism: the native agent, the User-Mode-Linux kernel, and every command of the user's.
-//! The cell is entered through this same binary, in two steps (`fsverdict cell SPEC`): the *warden* makes the
+//! The sandbox is entered through this same binary, in two steps (`fsverdict sandbox SPEC`): the *supervisor* makes the
 //! namespaces and waits; the *inmate*, PID 1 of the new PID namespace, arranges the mounts, gives up what it does
 //! not need and becomes the program. Both carry a parent-death signal (prctl(2), `PR_SET_PDEATHSIG`): kill any
-//! ancestor and the kernel ends all processes of the cell and undoes its mounts (pid_namespaces(7)).
+//! ancestor and the kernel ends all processes of the sandbox and undoes its mounts (pid_namespaces(7)).
 
 mod capabilities;
 mod covers;
@@ -27,28 +27,28 @@ pub use devices::{make_node, private_devices};
 pub use enter::enter;
 pub use workshop::Workshop;
 
-/// Environment variable that carries the cell's description to the two steps.
-const SPEC: &str = "FSVERDICT_CELL";
+/// Environment variable that carries the sandbox's description to the two steps.
+const SPEC: &str = "FSVERDICT_SANDBOX";
 
-/// A cell could not be entered.
+/// A sandbox could not be entered.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     #[error("cannot {what}: {source}")]
     System { what: &'static str, source: std::io::Error },
     #[error(transparent)]
     Mount(#[from] mounts::MountError),
-    #[error("`fsverdict cell` is called by fsverdict itself, not by people")]
+    #[error("`fsverdict sandbox` is called by fsverdict itself, not by people")]
     NotForPeople,
 }
 
 impl SandboxError {
-    /// Whether this machine has run out of something, which says nothing about what was to run in the cell.
+    /// Whether this machine has run out of something, which says nothing about what was to run in the sandbox.
     pub fn is_of_machine(&self) -> bool {
         matches!(self, SandboxError::System { source, .. } if limits::cannot_start(source))
     }
 }
 
-/// The exit status of a cell, and of an agent, that could not do its work for this machine's sake.
+/// The exit status of a sandbox, and of an agent, that could not do its work for this machine's sake.
 pub const OF_MACHINE: u8 = 125;
 
 /// Signals that kernels and programs do not end themselves with: SIGINT, SIGKILL, SIGTERM.
@@ -58,7 +58,7 @@ fn system<E: Into<std::io::Error>>(what: &'static str) -> impl FnOnce(E) -> Sand
     move |source| SandboxError::System { what, source: source.into() }
 }
 
-/// How far a cell is shut off.
+/// How far a sandbox is shut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Isolation {
     /// Parent-death signals only: for machines that forbid namespaces to ordinary users.
@@ -69,7 +69,7 @@ pub enum Isolation {
     UserNamespaces,
 }
 
-/// What a cell has below `/dev`.
+/// What a sandbox has below `/dev`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Devices {
     /// What the caller has.
@@ -79,7 +79,7 @@ pub enum Devices {
     /// The same, with what virtual machines are made of, where this machine has it.
     BareAndKvm,
     /// What the caller has, but no node in `/dev` itself opens a device. In a `/dev` as [`private_devices`] makes it those
-    /// are the disks: the others are mounts of their own. Shared memory is the cell's own.
+    /// are the disks: the others are mounts of their own. Shared memory is the sandbox's own.
     Closed,
 }
 
@@ -118,12 +118,12 @@ pub struct Sandbox {
     pub memory: Vec<PathBuf>,
     /// Folders and files shown elsewhere: (source, as it was before `memory` covered it; where, made if absent).
     pub shown: Vec<(PathBuf, PathBuf)>,
-    /// What looks empty, to what this cell starts as well. Only for [`Walls::Namespaces`]: an ordinary user may read no more
+    /// What looks empty, to what this sandbox starts as well. Only for [`Walls::Namespaces`]: an ordinary user may read no more
     /// than is theirs.
     #[serde(default)]
     pub secrets: Secrets,
     pub devices: Devices,
-    /// What is kept of root's powers. A stranger ([`Powers::of_a_stranger`]) is shut off further: it has neither
+    /// What is kept of root's capabilities. A stranger ([`Powers::of_a_stranger`]) is shut off further: it has neither
     /// services, nor IPC, nor a terminal in common with anybody.
     pub capabilities: Capabilities,
     /// Let a stranger use this machine's network; otherwise it has one of its own, with itself alone in it.
@@ -135,24 +135,24 @@ pub struct Sandbox {
     pub joins: Option<RawFd>,
     /// Say `ready` on the first descriptor and wait for a byte on the second before becoming the program.
     pub gate: Option<(RawFd, RawFd)>,
-    /// Where the warden writes a byte each time the program is stopped (SIGSTOP): what it times then is not its own.
+    /// Where the supervisor writes a byte each time the program is stopped (SIGSTOP): what it times then is not its own.
     #[serde(default)]
     pub stops: Option<RawFd>,
     /// The program and its arguments; the program as an absolute path.
     pub argv: Vec<String>,
-    /// Who starts the warden, by its number; set by [`Cell::command`].
+    /// Who starts the supervisor, by its number; set by [`Cell::command`].
     #[serde(default)]
     pub parent: Option<u32>,
-    /// End of a pipe that hangs up when the warden dies; set by the warden.
+    /// End of a pipe that hangs up when the supervisor dies; set by the supervisor.
     #[serde(default)]
     pub lifeline: Option<RawFd>,
 }
 
 impl Sandbox {
-    /// A cell with these walls that changes nothing else.
-    pub fn new<S: Into<String>>(walls: Isolation, argv: impl IntoIterator<Item = S>) -> Self {
+    /// A sandbox with these isolation that changes nothing else.
+    pub fn new<S: Into<String>>(isolation: Isolation, argv: impl IntoIterator<Item = S>) -> Self {
         Sandbox {
-            isolation: walls,
+            isolation: isolation,
             writable: Vec::new(),
             memory: Vec::new(),
             shown: Vec::new(),
@@ -170,17 +170,17 @@ impl Sandbox {
         }
     }
 
-    /// The command that enters the cell. The caller adds descriptors and environment, and spawns it from a
-    /// thread that lives as long as the cell: the parent-death signal is the thread's, not the process's.
+    /// The command that enters the sandbox. The caller adds descriptors and environment, and spawns it from a
+    /// thread that lives as long as the sandbox: the parent-death signal is the thread's, not the process's.
     pub fn command(&self) -> Result<Command, SandboxError> {
-        let cell = Sandbox { parent: Some(std::process::id()), ..self.clone() };
+        let sandbox = Sandbox { parent: Some(std::process::id()), ..self.clone() };
         let mut command = Command::new(THIS_PROGRAM);
-        command.arg("cell").env(SPEC, serde_json::to_string(&cell).unwrap_or_default());
+        command.arg("sandbox").env(SPEC, serde_json::to_string(&sandbox).unwrap_or_default());
         Ok(command)
     }
 }
 
-/// This binary, for a process of it to start again: its own path may be covered by a cell's mounts.
+/// This binary, for a process of it to start again: its own path may be covered by a sandbox's mounts.
 pub const THIS_PROGRAM: &str = "/proc/self/exe";
 
 /// Walls an ordinary user, or root, can have here.

@@ -85,18 +85,19 @@ pub fn build(
     scratch.check_room()?;
 
     // Whatever runs ends when this process does, and writes nowhere else.
-    let cell = scratch.cell(possible_walls(), source.path());
-    let release = match prepare(&source, &patches, &scratch, (&cell, !recipe.patches.is_empty()), attendant) {
-        // Mended, sources and patches have another digest: nobody would carry on here.
-        Err(error @ (KernelBuildError::Patch { .. } | KernelBuildError::NotSources { .. })) => {
-            scratch.remove()?;
-            return Err(error);
-        }
-        other => other?,
-    };
+    let sandbox = scratch.sandbox(possible_walls(), source.path());
+    let release =
+        match prepare(&source, &patches, &scratch, (&sandbox, !recipe.patches.is_empty()), attendant) {
+            // Mended, sources and patches have another digest: nobody would carry on here.
+            Err(error @ (KernelBuildError::Patch { .. } | KernelBuildError::NotSources { .. })) => {
+                scratch.remove()?;
+                return Err(error);
+            }
+            other => other?,
+        };
     let lacking = lacking(&scratch.tree()).map_err(file("look through the sources in", &scratch.tree()))?;
     attendant.lacks(&release, &lacking);
-    let mut work = KernelBuild { scratch, cell, compiled: 0, attendant };
+    let mut work = KernelBuild { scratch, sandbox, compiled: 0, attendant };
     let mut refused = work.configure(&release)?;
     refused.retain(|symbol| lacking.iter().all(|lack| lack.symbol != symbol));
     work.compile(recipe.jobs.max(1))?;
@@ -150,7 +151,7 @@ fn prepare(
     source: &KernelSource,
     patches: &[Patch],
     scratch: &Scratch,
-    (cell, whole): (&Sandbox, bool),
+    (sandbox, whole): (&Sandbox, bool),
     attendant: &mut dyn Attendant,
 ) -> Result<String, KernelBuildError> {
     let tree = scratch.tree();
@@ -165,11 +166,11 @@ fn prepare(
             ..Progress::default()
         });
         scratch.begin_anew()?;
-        source.unpack(scratch, whole, cell)?;
+        source.unpack(scratch, whole, sandbox)?;
         let release = release(&tree).ok_or_else(lacks)?;
         for patch in patches.iter().filter(|patch| patch.is_for(&release)) {
             attendant.hear(&Progress { step: "patching", file: patch.name.clone(), ..Progress::default() });
-            patch.apply(scratch, &release, cell)?;
+            patch.apply(scratch, &release, sandbox)?;
         }
         scratch.mark_prepared()?;
     }
@@ -178,7 +179,7 @@ fn prepare(
 
 struct KernelBuild<'a> {
     scratch: Scratch,
-    cell: Sandbox,
+    sandbox: Sandbox,
     compiled: u64,
     attendant: &'a mut dyn Attendant,
 }
@@ -231,7 +232,7 @@ impl KernelBuild<'_> {
     fn make(&mut self, step: &'static str, target: &[String]) -> Result<(), KernelBuildError> {
         let mut arguments = vec!["ARCH=um".to_owned(), COMPILER_FLAGS.to_owned()];
         arguments.extend(target.iter().cloned());
-        Make { step, arguments: &arguments, cell: &self.cell, scratch: &self.scratch }
+        Make { step, arguments: &arguments, sandbox: &self.sandbox, scratch: &self.scratch }
             .run(&mut self.compiled, &mut |progress| self.attendant.hear(progress))
     }
 }

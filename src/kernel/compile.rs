@@ -61,7 +61,7 @@ pub(super) fn check_programs() -> Result<(), KernelBuildError> {
 pub(super) struct Make<'a> {
     pub(super) step: &'static str,
     pub(super) arguments: &'a [String],
-    pub(super) cell: &'a Sandbox,
+    pub(super) sandbox: &'a Sandbox,
     pub(super) scratch: &'a Scratch,
 }
 
@@ -119,11 +119,11 @@ impl Make<'_> {
     fn command(&self) -> Result<Command, KernelBuildError> {
         let missing = || ProgramError::Missing { program: "make".to_owned() };
         let program = locate("make").ok_or_else(missing)?;
-        // By its path: a folder that was entered before the cell's mounts were made is read-only.
+        // By its path: a folder that was entered before the sandbox's mounts were made is read-only.
         let folder = ["-C".into(), self.scratch.tree()];
         let argv = [program].into_iter().chain(folder).map(|word| word.to_string_lossy().into_owned());
         let argv = argv.chain(self.arguments.iter().cloned()).collect();
-        let command = Sandbox { argv, ..self.cell.clone() }.command();
+        let command = Sandbox { argv, ..self.sandbox.clone() }.command();
         let mut command = command
             .map_err(|error| file("start make in", &self.scratch.tree())(std::io::Error::other(error)))?;
         command

@@ -99,7 +99,7 @@ impl KernelSource {
         &self,
         scratch: &Scratch,
         whole: bool,
-        cell: &Sandbox,
+        sandbox: &Sandbox,
     ) -> Result<(), KernelBuildError> {
         let folder = &*scratch.tree();
         let text = |path: &Path| path.to_string_lossy().into_owned();
@@ -117,7 +117,7 @@ impl KernelSource {
                 argv.extend([format!("{}/.", text(path)), text(folder)]);
             }
         }
-        let program = Program::new(argv).inside(cell.clone());
+        let program = Program::new(argv).inside(sandbox.clone());
         let record = program.run("unpack the sources")?;
         let full = || scratch.full("unpack the sources", says_full(&record.stderr));
         if record.exit != Some(0)

@@ -25,7 +25,7 @@ use super::drive::{Company, Stops, TrialEnd, at_step, drive};
 use super::free_cpu;
 use super::held::{disk_for, in_memory};
 use super::hidden::hidden_from;
-use super::kernel::{Kernel, kernel_cell};
+use super::kernel::{Kernel, kernel_sandbox};
 use super::kernels::GuestKernels;
 use super::modelled::{DISK, Modelled, close};
 use super::traced::Spans;
@@ -40,7 +40,7 @@ const BASE_MEMORY: u64 = 1 << 30;
 pub(super) struct Guests {
     pub(super) clock: Clock,
     pub(super) kernels: GuestKernels,
-    pub(super) walls: Isolation,
+    pub(super) isolation: Isolation,
     /// Of each trial that may be under way at once.
     placements: Vec<Placement>,
     pub(super) plan: Plan,
@@ -88,7 +88,7 @@ pub(super) struct Start {
     pub(super) argv: Vec<String>,
     /// What it is lent by number.
     pub(super) lent: Vec<OwnedFd>,
-    /// What its cell shows elsewhere than it lies.
+    /// What its sandbox shows elsewhere than it lies.
     pub(super) shown: Option<(PathBuf, PathBuf)>,
 }
 
@@ -120,7 +120,7 @@ fn drawn_facts(drawn: &Drawn, memory: u64, size: u64, numbers: &DrawnNumbers) ->
 impl Guests {
     pub(super) fn new(
         plan: &Plan,
-        walls: Isolation,
+        isolation: Isolation,
         kernels: GuestKernels,
         clock: Clock,
     ) -> Result<Self, LabError> {
@@ -137,7 +137,7 @@ impl Guests {
         Ok(Guests {
             clock,
             kernels,
-            walls,
+            isolation,
             placements,
             plan: plan.clone(),
             staged: OnceLock::new(),
@@ -238,7 +238,7 @@ impl Guests {
         Some(Modelled {
             model,
             size: size.0,
-            walls: self.walls,
+            isolation: self.isolation,
             seed: self.plan.protocol.seed,
             clock: self.clock,
             draw: None,
@@ -259,7 +259,7 @@ impl Guests {
             fact("lab.kernel_release", self.kernels.releases()),
             fact("lab.memory", join(each.iter().map(u64::to_string).collect())),
             fact("lab.memory_of_datasets", datasets.to_string()),
-            fact("lab.walls", format!("{:?}", self.walls)),
+            fact("lab.walls", format!("{:?}", self.isolation)),
         ]);
         let why = self.kernels.each().find_map(|kernel| kernel.why.clone());
         facts.extend(why.map(|why| fact("lab.kernel_choice", why)));
@@ -358,14 +358,14 @@ impl Guests {
             staging: on_disk,
             events: sender,
         })?;
-        let mut cell = kernel_cell(self.walls, self.secrets()?.clone(), start.argv);
-        cell.devices = habits.devices;
-        cell.keeps = start.lent.iter().map(|lent| inherit(lent.as_fd())).collect::<Result<_, _>>()?;
-        // Theirs may lie where the cell covers what is there, as disks do that a desktop mounts below /run.
-        cell.shown = spec.datasets.values().filter_map(covered_folder).chain(start.shown).collect();
+        let mut sandbox = kernel_sandbox(self.isolation, self.secrets()?.clone(), start.argv);
+        sandbox.devices = habits.devices;
+        sandbox.keeps = start.lent.iter().map(|lent| inherit(lent.as_fd())).collect::<Result<_, _>>()?;
+        // Theirs may lie where the sandbox covers what is there, as disks do that a desktop mounts below /run.
+        sandbox.shown = spec.datasets.values().filter_map(covered_folder).chain(start.shown).collect();
         let mut inherited = start.lent;
-        let stops = Stops::of(&mut cell, &mut inherited)?;
-        let mut command = cell.command()?;
+        let stops = Stops::of(&mut sandbox, &mut inherited)?;
+        let mut command = sandbox.command()?;
         command.env("TMPDIR", MEMORY_FOLDER).stdin(std::process::Stdio::null());
         let mut step = String::new();
         let mut spans = Spans::default();

@@ -62,9 +62,9 @@ impl GuestKernels {
 }
 
 /// The User-Mode-Linux kernel of this name, asked about itself.
-pub(super) fn usable(plan: &Plan, name: Option<&Path>, walls: Isolation) -> Result<Kernel, LabError> {
+pub(super) fn usable(plan: &Plan, name: Option<&Path>, isolation: Isolation) -> Result<Kernel, LabError> {
     let (path, why) = find(plan, name)?;
-    let kernel = Kernel { why, way_out: way_to, ..Kernel::inspect(&path, walls)? };
+    let kernel = Kernel { why, way_out: way_to, ..Kernel::inspect(&path, isolation)? };
     let packaged = locate(PROGRAM).is_some_and(|packaged| packaged == path);
     let has_amx = has_cpu_flag(&Root::default(), "amx_tile").unwrap_or(false);
     if packaged && has_amx && !fits_amx(&kernel.release) {

@@ -169,7 +169,7 @@ impl Medium {
             }
             Medium::Modelled { .. } => Ok(Attachment::Modelled),
             Medium::Folders { .. } => Ok(Attachment::Folder),
-            // That nobody uses it is asked here, before each trial: an agent in its cell cannot see everybody.
+            // That nobody uses it is asked here, before each trial: an agent in its sandbox cannot see everybody.
             Medium::Device { ticket, hold, .. } => {
                 hold.check_unused(&Root::default())?;
                 Ok(Attachment::Device(Box::new(ticket.clone())))

@@ -156,7 +156,7 @@ pub enum LabError {
     #[error("cannot stage the datasets: {}", .0.what)]
     Staging(Reason),
     #[error(transparent)]
-    Cell(#[from] SandboxError),
+    Sandbox(#[from] SandboxError),
     /// The scratch image could not be made, or the device not be opened.
     #[error(transparent)]
     Disk(#[from] medium::MediumError),
@@ -199,7 +199,7 @@ impl Hinted for LabError {
             }
             LabError::Folder(_)
             | LabError::Disk(_)
-            | LabError::Cell(_)
+            | LabError::Sandbox(_)
             | LabError::Io(_)
             | LabError::Host(_) => return None,
         })

@@ -1,4 +1,4 @@
-//! Trials on a modelled device: a process of ours serves it, and keeps the calendar of a guest that knows simulated time.
+//! Trials on a modelled device: a process of ours serves it, and keeps the clock of a guest that knows simulated time.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ pub(super) fn driver(kernel: &Kernel) -> Result<Option<&'static str>, &'static s
 pub(super) struct Modelled<'a> {
     pub(super) model: &'a str,
     pub(super) size: u64,
-    pub(super) walls: Isolation,
+    pub(super) isolation: Isolation,
     /// Of the run.
     pub(super) seed: u64,
     pub(super) clock: Clock,
@@ -149,7 +149,7 @@ impl Modelled<'_> {
         Backend::start(
             device,
             (self.clock, SILENCE.min(limit.as_secs() / 2).max(1)),
-            self.walls,
+            self.isolation,
             sockets,
             &files,
         )
@@ -172,7 +172,7 @@ impl Modelled<'_> {
         Ok(words)
     }
 
-    /// The command line of the guest's cell: it puts the description where the guest finds it and becomes the kernel.
+    /// The command line of the guest's sandbox: it puts the description where the guest finds it and becomes the kernel.
     pub(super) fn argv(
         &self,
         program: &Path,
@@ -302,7 +302,7 @@ mod tests {
             let modelled = Modelled {
                 model: "usb-disk-5400",
                 size,
-                walls: Isolation::None,
+                isolation: Isolation::None,
                 seed: 0,
                 clock: Clock::Simulated,
                 draw: None,

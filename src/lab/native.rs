@@ -1,4 +1,4 @@
-//! The `native` lab: this machine's kernel. The agent is a child process in a cell; root only.
+//! The `native` lab: this machine's kernel. The agent is a child process in a sandbox; root only.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
@@ -210,14 +210,14 @@ impl Lab for Native {
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
         let (reader, writer) = std::io::pipe()?;
-        let mut cell = agent_sandbox(&assignment);
+        let mut sandbox = agent_sandbox(&assignment);
         // The mounts it joins have their covers.
         if joins.is_none() {
-            cell.secrets = self.secrets.clone();
+            sandbox.secrets = self.secrets.clone();
         }
-        cell.joins = joins;
-        let stops = Stops::of(&mut cell, &mut inherited)?;
-        let mut command = cell.command()?;
+        sandbox.joins = joins;
+        let stops = Stops::of(&mut sandbox, &mut inherited)?;
+        let mut command = sandbox.command()?;
         // Standard output is the console; events go their own way.
         command.env(crate::trial::EVENTS_VARIABLE, inherit(sender.as_fd())?.to_string()).stdin(reader);
         inherited.push(sender);

@@ -9,7 +9,7 @@ use crate::device::trace::{Metrics, TraceError, TraceReader, Traced};
 use crate::device::{Device, Request, Wear};
 use crate::journal::{Event, Links, Measurement, Observation, Unit, open_regular};
 
-/// The phases of a trial on the calendar, as they are heard of.
+/// The phases of a trial on the clock, as they are heard of.
 #[derive(Debug, Default)]
 pub(super) struct Spans(Vec<PhaseSpan>);
 
@@ -18,7 +18,7 @@ struct PhaseSpan {
     phase: String,
     cache: String,
     repetition: u32,
-    /// Nanoseconds of the calendar.
+    /// nanoseconds of the simulation clock.
     began: u64,
     ended: u64,
 }

@@ -1,7 +1,7 @@
 //! Tries a kernel before any plan takes it: it answers, boots, runs the agent, makes, mounts and checks each filesystem that
 //! it says it has, opens an encrypted layer, and gives the same trace twice.
 //!
-//! It is tried as every guest is: in its cell, without this machine's devices.
+//! It is tried as every guest is: in its sandbox, without this machine's devices.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

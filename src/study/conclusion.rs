@@ -20,7 +20,7 @@ pub struct Conclusion {
 }
 
 impl Conclusion {
-    /// Concludes from a run whose last block has ended. Under several circumstances each is concluded for itself, and the
+    /// Concludes from a run whose last block has ended. Under several environments each is concluded for itself, and the
     /// study ends when all have.
     pub fn of(plan: &Plan, run: &Run) -> Self {
         let environment_runs = environment_runs(plan, run);
@@ -63,7 +63,7 @@ impl Conclusion {
     }
 }
 
-/// The candidates that the next block tries. Each of several circumstances has those of its own, until everything is found
+/// The candidates that the next block tries. Each of several environments has those of its own, until everything is found
 /// out for it.
 pub fn next_to_try(plan: &Plan, run: &Run) -> Vec<String> {
     let one = |plan: &Plan, run: &Run| -> Vec<String> {
@@ -74,8 +74,8 @@ pub fn next_to_try(plan: &Plan, run: &Run) -> Vec<String> {
         none if none.is_empty() => one(plan, run),
         several => several
             .iter()
-            .filter(|stratum| Conclusion::of_one(&stratum.plan, &stratum.run).end.is_none())
-            .flat_map(|stratum| one(&stratum.plan, &stratum.run))
+            .filter(|environment| Conclusion::of_one(&environment.plan, &environment.run).end.is_none())
+            .flat_map(|environment| one(&environment.plan, &environment.run))
             .collect(),
     }
 }

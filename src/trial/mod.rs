@@ -23,7 +23,7 @@ pub use act::{Act, CacheState, Durable, Timed};
 pub use agent::{EVENTS_VARIABLE, agent};
 pub use error::TrialError;
 pub use plain::command_lines;
-pub use sandbox::{agent_sandbox, staging_cell};
+pub use sandbox::{agent_sandbox, staging_sandbox};
 pub use sink::Sink;
 pub use spec::{
     Assignment, Drawn, Modules, QueueLimits, Repeats, Staging, TestBench, TrialDevice, TrialSpec,

@@ -107,7 +107,7 @@ pub enum Staging {
         /// The folder of the image, for messages.
         folder: PathBuf,
     },
-    /// Staged once for the whole run by another process, whose mounts the agent's cell starts from.
+    /// Staged once for the whole run by another process, whose mounts the agent's sandbox starts from.
     Held {
         /// The folder of the scratch disk they lie on, where they are too large for memory.
         on_disk: Option<PathBuf>,

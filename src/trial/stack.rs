@@ -29,7 +29,7 @@ use super::spec::TrialDevice;
 
 /// Where the filesystem under test is mounted, below the agent's own tmpfs.
 pub(super) const MOUNT: &str = "/tmp/fsverdict/mount";
-/// Where the agent's cell shows the folder that is worked in instead of a device.
+/// Where the agent's sandbox shows the folder that is worked in instead of a device.
 pub(super) const PLACE: &str = "/tmp/fsverdict-place";
 /// The folder tools start in.
 const EMPTY: &str = "/tmp/fsverdict/empty";

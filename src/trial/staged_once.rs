@@ -1,7 +1,7 @@
 //! `fsverdict stage`: stages a run's datasets once, in mounts that outlive it.
 //!
 //! A mount namespace lives as long as somebody has it open (namespaces(7)): the conductor opens that of this
-//! process's cell, and every agent's cell starts from it. When the conductor is gone, so are mounts and memory.
+//! process's sandbox, and every agent's sandbox starts from it. When the conductor is gone, so are mounts and memory.
 
 use std::io::{BufRead, Read, Write};
 use std::path::Path;

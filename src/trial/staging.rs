@@ -23,9 +23,9 @@ pub(super) const ROOM: &str = "/tmp/fsverdict";
 pub(super) const DATA: &str = "/tmp/fsverdict/data";
 /// Where the process that stages for the whole run writes down what it staged.
 pub(super) const RECORDS: &str = "/tmp/fsverdict/records";
-/// Where an agent's cell shows what that process staged.
+/// Where an agent's sandbox shows what that process staged.
 const HELD: &str = "/tmp/fsverdict-held";
-/// Where the agent's cell shows the user's folders.
+/// Where the agent's sandbox shows the user's folders.
 pub(super) const REAL: &str = "/tmp/fsverdict-real";
 
 pub(super) struct Material {

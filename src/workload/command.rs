@@ -1,4 +1,4 @@
-//! A command line of the user's, shut in a cell: it can write to the filesystem under test and to its own scratch
+//! A command line of the user's, shut in a sandbox: it can write to the filesystem under test and to its own scratch
 //! folder, and to nothing else.
 
 use std::ffi::OsString;
@@ -26,13 +26,13 @@ pub struct CommandContext<'a> {
 /// The program that runs `line` with `/bin/sh` in such a context; a variable that nobody has set is an error there (`-u`),
 /// lest `$etc` in place of `$ETC` copy nothing, fast.
 pub fn command(line: &str, context: &CommandContext<'_>) -> Program {
-    let mut cell = Sandbox::new(Isolation::Namespaces, [""; 0]);
-    cell.writable = vec![context.scratch.to_owned(), context.mount.to_owned()];
-    cell.devices = Devices::Closed;
-    cell.capabilities = Capabilities::Phase;
-    cell.network = context.network;
+    let mut sandbox = Sandbox::new(Isolation::Namespaces, [""; 0]);
+    sandbox.writable = vec![context.scratch.to_owned(), context.mount.to_owned()];
+    sandbox.devices = Devices::Closed;
+    sandbox.capabilities = Capabilities::Phase;
+    sandbox.network = context.network;
     let program = Program::new(["/bin/sh", "-u", "-c", line])
-        .inside(cell)
+        .inside(sandbox)
         .limit(context.limit)
         .folder(context.mount)
         .variable("MOUNT", context.mount)

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use fsverdict::cli::with_vocabulary;
 use fsverdict::device::trace::{Flags, TraceReader, TraceWriter, Traced};
 use fsverdict::device::{Action, Device, Model, built_in};
-use fsverdict::fleet::{Fleet, On, open_pack};
+use fsverdict::fleet::{Fleet, On, open_bundle};
 use fsverdict::journal::Run;
 use fsverdict::kernel::{
     Attendant, KernelCache, KernelProof, KernelTrial, Lack, Progress, Subject, export, import,
@@ -178,11 +178,11 @@ targets! {
             read_plan(&text, &[]);
         }
     };
-    pack_of_files: vec![archive()], |bytes: &[u8]| {
-        let _ = in_file(&compressed(bytes), open_pack);
+    bundle_of_files: vec![archive()], |bytes: &[u8]| {
+        let _ = in_file(&compressed(bytes), open_bundle);
     };
-    pack: vec![compressed(&archive())], |bytes: &[u8]| {
-        let _ = in_file(bytes, open_pack);
+    bundle: vec![compressed(&archive())], |bytes: &[u8]| {
+        let _ = in_file(bytes, open_bundle);
     };
     model: built_in().iter().map(|model| model.toml.as_bytes().to_vec()).collect(), |bytes: &[u8]| {
         match Model::read(&String::from_utf8_lossy(bytes), "mine.toml", None) {
@@ -234,7 +234,7 @@ fn page() -> Vec<u8> {
     page.as_bytes()[begins - 1000..ends + 1000].to_vec()
 }
 
-/// A plan and the beginning of a journal, as a pack has them.
+/// A plan and the beginning of a journal, as a bundle has them.
 fn archive() -> Vec<u8> {
     let mut archive = tar::Builder::new(Vec::new());
     for (name, content) in [("plan.json", RECORDED.as_bytes().to_vec()), ("journal.jsonl", beginning(6))] {

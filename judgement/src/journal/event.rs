@@ -13,7 +13,7 @@ pub type Facts = BTreeMap<String, String>;
 /// How facts begin that say what a user's folder held when it was staged; the dataset's name follows.
 pub const DATASET_FACT: &str = "dataset.";
 
-/// How a digest in such a fact begins that stands for another in a pack: what a folder held is nobody's business.
+/// How a digest in such a fact begins that stands for another in a bundle: what a folder held is nobody's business.
 pub const HIDDEN_DIGEST: &str = "hidden-";
 
 /// The fact that a journal merged from those of several sites has, and no other: their names.

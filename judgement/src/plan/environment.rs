@@ -1,5 +1,5 @@
 //! What a candidate is tried under: device model, kernel and memory. Nobody chooses them for a filesystem's sake, so that
-//! candidates are compared with those under the same, and each of these circumstances has a verdict of its own.
+//! candidates are compared with those under the same, and each of these environments has a verdict of its own.
 
 use std::path::Path;
 
@@ -14,8 +14,8 @@ use super::{Bytes, Candidate, ClockChoice, DeviceSource, Environment, LabChoice,
 const LEAST_MEMORY: Bytes = Bytes(64 << 20);
 
 impl Plan {
-    /// The circumstances candidates are tried under, each once, in the order of the candidates.
-    pub fn circumstances(&self) -> Vec<&Environment> {
+    /// The environments candidates are tried under, each once, in the order of the candidates.
+    pub fn environments(&self) -> Vec<&Environment> {
         once_each(self.candidates.iter().map(|candidate| &candidate.under))
     }
 

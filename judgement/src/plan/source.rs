@@ -85,11 +85,11 @@ pub(super) struct PlanProblem {
 
 #[derive(Debug, Default)]
 pub(super) struct Texts {
-    texts: Vec<Text>,
+    texts: Vec<SourceText>,
 }
 
 #[derive(Debug)]
-struct Text {
+struct SourceText {
     name: String,
     content: String,
     is_option: bool,
@@ -118,7 +118,7 @@ impl Texts {
     }
 
     fn add(&mut self, name: &str, content: &str, is_option: bool) -> usize {
-        self.texts.push(Text { name: name.to_owned(), content: content.to_owned(), is_option });
+        self.texts.push(SourceText { name: name.to_owned(), content: content.to_owned(), is_option });
         self.texts.len() - 1
     }
 

@@ -1,4 +1,4 @@
-//! The verdicts under several circumstances, in words: which to take where, and where the order changes.
+//! The verdicts in several environments, in words: which to take where, and where the order changes.
 
 use super::kernels;
 use super::number::{percent, times, times_within};
@@ -16,12 +16,14 @@ pub(super) struct SideBySide {
 }
 
 impl SideBySide {
-    /// Of a run; `None` where everything was tried under the same circumstances.
+    /// Of a run; `None` where everything was tried under the same environment.
     pub(super) fn of(whole: &Judgement<'_>) -> Option<Self> {
-        let strata = environment_runs(whole.plan, whole.run);
-        let judged: Vec<Judgement<'_>> =
-            strata.iter().map(|stratum| Judgement::of(&stratum.plan, &stratum.run)).collect();
-        let found = Across::of(whole, &strata, &judged)?;
+        let environments = environment_runs(whole.plan, whole.run);
+        let judged: Vec<Judgement<'_>> = environments
+            .iter()
+            .map(|environment| Judgement::of(&environment.plan, &environment.run))
+            .collect();
+        let found = Across::of(whole, &environments, &judged)?;
         Some(Self { found, sentences: judged.iter().map(outcome).collect() })
     }
 

@@ -104,7 +104,7 @@ struct VerdictPart<'a> {
     cautions: Vec<String>,
 }
 
-/// What was concluded under some circumstances, where a run has several.
+/// What was concluded in some environments, where a run has several.
 #[derive(Serialize)]
 struct EnvironmentJson<'a> {
     under: &'a Environment,
@@ -164,7 +164,7 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> RunDocument<'a> {
         verdict: VerdictPart {
             goal: Goal {
                 metric: report.judged.plan.goal.metric.clone(),
-                weights: report.judged.yardstick.weights.clone(),
+                weights: report.judged.objective.weights.clone(),
             },
             verdict,
             words: report.paragraph.as_deref(),

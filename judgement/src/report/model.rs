@@ -28,7 +28,7 @@ pub struct Report<'a> {
     pub(super) beside: Vec<TextTable>,
     /// What a plan that repeats a study has of its own.
     pub(super) of_study: Vec<TextTable>,
-    /// The verdicts under several circumstances, where there are several: then the whole of the run has none.
+    /// The verdicts in several environments, where there are several: then the whole of the run has none.
     pub(super) across: Option<SideBySide>,
     /// The folder of the run, to point the reader to.
     pub folder: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! Configurations × circumstances (filesystem × device, kernel, memory): the verdict under each side by side, and where the order
+//! Configurations × environments (filesystem × device, kernel, memory): the verdict under each side by side, and where the order
 //! changes.
 
 use super::{ALPHA, Comparison, EnvironmentRun, Judgement, KernelPair, Verdict, settled};
@@ -6,7 +6,7 @@ use crate::journal::Trial;
 use crate::plan::{AXES, Axis, AxisRole, Environment, Plan};
 use crate::statistics::{Estimate, Evidence, FEWEST, holm};
 
-/// The circumstances of a run side by side, or the devices of several runs.
+/// The environments of a run side by side, or the devices of several runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Across {
     /// `device`, `kernel`, `memory`, or `circumstance` where several of them differ.
@@ -19,7 +19,7 @@ pub struct Across {
     pub kernels: Vec<KernelPair>,
 }
 
-/// What was found under the same circumstances.
+/// What was found under the same environment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AcrossColumn {
     pub title: String,
@@ -63,7 +63,7 @@ type ReversedRatio = (usize, Estimate, Comparison);
 impl CandidateRatio {
     /// Every two of these, named as they are here and as the candidates of the run are.
     fn all(judged: &Judgement<'_>, names: &[(String, String)]) -> Vec<Self> {
-        let score = |trial: &Trial| judged.yardstick.log_score(trial);
+        let score = |trial: &Trial| judged.objective.log_score(trial);
         let mut found = Vec::new();
         for (at, (one, against)) in names.iter().enumerate() {
             let samples = names[at + 1..]
@@ -98,16 +98,20 @@ impl AcrossColumn {
         }
     }
 
-    /// The configuration that is recommended, named without its circumstances.
+    /// The configuration that is recommended, named without its environment.
     pub fn taken(&self) -> Option<String> {
         self.verdict.recommended.as_deref().map(|name| self.under.without(name))
     }
 }
 
 impl Across {
-    /// Of a run with its strata, each as judged by itself; `None` where there are none.
-    pub fn of(whole: &Judgement<'_>, strata: &[EnvironmentRun], judged: &[Judgement<'_>]) -> Option<Self> {
-        if strata.is_empty() {
+    /// Of a run with its environments, each as judged by itself; `None` where there are none.
+    pub fn of(
+        whole: &Judgement<'_>,
+        environments: &[EnvironmentRun],
+        judged: &[Judgement<'_>],
+    ) -> Option<Self> {
+        if environments.is_empty() {
             return None;
         }
         let mut across = Across {
@@ -117,31 +121,31 @@ impl Across {
             tie: whole.plan.protocol.tie,
             kernels: KernelPair::of(whole),
         };
-        for (at, (stratum, own)) in strata.iter().zip(judged).enumerate() {
-            let title = match stratum.under.title() {
+        for (at, (environment, own)) in environments.iter().zip(judged).enumerate() {
+            let title = match environment.under.title() {
                 empty if empty.is_empty() => "the plan's own".to_owned(),
                 title => title,
             };
-            for candidate in &stratum.plan.candidates {
+            for candidate in &environment.plan.candidates {
                 let name = candidate.under.without(&candidate.name);
                 let row = across.rows.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
-                    across.rows.push((name, vec![None; strata.len()]));
+                    across.rows.push((name, vec![None; environments.len()]));
                     across.rows.len() - 1
                 });
                 let entry = own.candidates.iter().find(|entry| entry.name == candidate.name);
                 let behind = entry.and_then(|entry| entry.behind).map(|behind| behind.point);
                 across.rows[row].1[at] = behind;
             }
-            let names = stratum.plan.candidates.iter();
+            let names = environment.plan.candidates.iter();
             let names =
                 names.map(|candidate| (candidate.under.without(&candidate.name), candidate.name.clone()));
             let column = AcrossColumn::of(&title, own, &names.collect::<Vec<_>>());
-            across.columns.push(AcrossColumn { under: stratum.under.clone(), ..column });
+            across.columns.push(AcrossColumn { under: environment.under.clone(), ..column });
         }
         Some(across)
     }
 
-    /// Whether there is a choice under all circumstances.
+    /// Whether there is a choice in all environments.
     pub fn is_decided(&self) -> bool {
         self.columns.iter().all(|column| column.taken().is_some())
     }

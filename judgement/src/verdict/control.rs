@@ -18,7 +18,7 @@ pub struct ControlPair {
 }
 
 /// Every candidate that was entered twice, as far as both were measured.
-pub fn control_pairs(yardstick: &Objective, run: &Run) -> Vec<ControlPair> {
+pub fn control_pairs(objective: &Objective, run: &Run) -> Vec<ControlPair> {
     let blocks: ByBlock<'_> = run.trials.iter().filter(|trial| trial.counts()).collect();
     let pairs = run
         .candidates
@@ -26,7 +26,7 @@ pub fn control_pairs(yardstick: &Objective, run: &Run) -> Vec<ControlPair> {
         .filter_map(|state| Some((state.name.strip_suffix(CONTROL_SUFFIX)?, &state.name)));
     pairs
         .filter_map(|(name, twin)| {
-            let logs = blocks.differences(twin, name, |trial| yardstick.log_score(trial));
+            let logs = blocks.differences(twin, name, |trial| objective.log_score(trial));
             let evidence = Evidence::of(&logs)?;
             let told_apart = evidence.p_different() <= ALARM;
             Some(ControlPair { candidate: name.to_owned(), ratio: evidence.ratio_at_the_stop(), told_apart })

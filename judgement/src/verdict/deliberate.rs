@@ -32,11 +32,11 @@ impl Deliberation {
         let early = blocks.min < maximum && plan.published.is_empty();
         let rule = Rule { tie: plan.protocol.tie, minimum: blocks.min, maximum, ranked, early };
         let mut race = Race::new(rule, candidates.len());
-        let yardstick = Objective::of(plan, run);
+        let objective = Objective::of(plan, run);
         let trials: ByBlock<'_> = run.trials.iter().filter(|trial| trial.counts()).collect();
         // Who was tried without a result withdraws; who was not tried rested.
         let score = |block: &BlockState, name: &String| {
-            let found = || trials.trial(block.block, name).and_then(|trial| yardstick.log_score(trial));
+            let found = || trials.trial(block.block, name).and_then(|trial| objective.log_score(trial));
             block.order.contains(name).then(|| found().unwrap_or(f64::NAN))
         };
         let blocks: Vec<&BlockState> = run.prefix().collect();

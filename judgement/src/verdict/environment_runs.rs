@@ -1,10 +1,10 @@
-//! A run whose candidates are tried under several circumstances (device models, kernels, memories) is several runs in one:
+//! A run whose candidates are tried in several environments (device models, kernels, memories) is several runs in one:
 //! nobody chooses a filesystem by comparing one on a stick with another on a disk. Each has a verdict of its own.
 
 use crate::journal::Run;
 use crate::plan::{Environment, Plan};
 
-/// What was tried under the same circumstances: a plan and a run as if there were no others.
+/// What was tried under the same environment: a plan and a run as if there were no others.
 #[derive(Debug, Clone)]
 pub struct EnvironmentRun {
     pub under: Environment,
@@ -12,15 +12,15 @@ pub struct EnvironmentRun {
     pub run: Run,
 }
 
-/// The strata of a run, in the plan's order; none where all is tried under the same circumstances.
+/// The environments of a run, in the plan's order; none where all is tried under the same environment.
 pub fn environment_runs(plan: &Plan, run: &Run) -> Vec<EnvironmentRun> {
-    match plan.circumstances().as_slice() {
+    match plan.environments().as_slice() {
         [] | [_] => Vec::new(),
-        several => several.iter().map(|under| stratum(plan, run, under)).collect(),
+        several => several.iter().map(|under| environment(plan, run, under)).collect(),
     }
 }
 
-fn stratum(plan: &Plan, run: &Run, under: &Environment) -> EnvironmentRun {
+fn environment(plan: &Plan, run: &Run, under: &Environment) -> EnvironmentRun {
     let mut plan = plan.clone();
     plan.candidates.retain(|candidate| candidate.under == *under);
     let own = |name: &str| plan.candidates.iter().any(|candidate| candidate.name == name);

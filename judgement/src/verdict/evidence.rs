@@ -9,7 +9,7 @@ use crate::plan::Plan;
 pub(super) struct VerdictEvidence<'a> {
     pub(super) plan: &'a Plan,
     pub(super) run: &'a Run,
-    pub(super) yardstick: &'a Objective,
+    pub(super) objective: &'a Objective,
     /// The trials that the numbers are made from.
     pub(super) trials: &'a ByBlock<'a>,
 }
@@ -22,7 +22,7 @@ impl VerdictEvidence<'_> {
 
     /// The goal of a trial, smaller is better.
     pub(super) fn score(&self, trial: &Trial) -> Option<f64> {
-        self.yardstick.log_score(trial)
+        self.objective.log_score(trial)
     }
 
     /// Smaller differences do not matter, as a share.

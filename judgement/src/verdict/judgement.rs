@@ -22,7 +22,7 @@ pub struct Judgement<'a> {
     /// The trials that the numbers are made from, and the same by block.
     pub trials: Vec<&'a Trial>,
     pub blocks: ByBlock<'a>,
-    pub yardstick: Objective,
+    pub objective: Objective,
     /// Every metric of measured candidates, side by side.
     pub estimates: Vec<PhaseEstimate>,
     pub verdict: Verdict,
@@ -79,9 +79,9 @@ impl<'a> Judgement<'a> {
         let contesting = |name: &&str| contestants(plan).any(|candidate| candidate.name == **name);
         let rivals: Vec<&str> = measured.iter().copied().filter(contesting).collect();
         let blocks = ByBlock::of_run(run, trials.iter().copied());
-        let yardstick = Objective::of(plan, run);
-        let mut verdict = judge(plan, run, &yardstick, &blocks, &rivals);
-        if plan.circumstances().len() > 1 {
+        let objective = Objective::of(plan, run);
+        let mut verdict = judge(plan, run, &objective, &blocks, &rivals);
+        if plan.environments().len() > 1 {
             verdict.refuse(
                 "what is tried on one device, kernel or memory is not ranked against what is on another",
             );
@@ -98,9 +98,9 @@ impl<'a> Judgement<'a> {
             plan,
             run,
             basis,
-            twins: control_pairs(&yardstick, run),
-            sites: SiteRatios::of(run, &yardstick, &blocks, &verdict.ranking),
-            costs: cost_columns(&yardstick.phases(), &blocks, &ok),
+            twins: control_pairs(&objective, run),
+            sites: SiteRatios::of(run, &objective, &blocks, &verdict.ranking),
+            costs: cost_columns(&objective.phases(), &blocks, &ok),
             effects: option_effects(plan, &blocks, &headline),
             findings: if estimates.is_empty() { Vec::new() } else { then_and_now(plan, &estimates, &blocks) },
             combined: combined(plan, run, basis, &candidates),
@@ -110,7 +110,7 @@ impl<'a> Judgement<'a> {
             phases,
             trials,
             blocks,
-            yardstick,
+            objective,
             estimates,
             verdict,
         }

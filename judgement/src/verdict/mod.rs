@@ -161,7 +161,7 @@ impl Verdict {
 pub fn judge(
     plan: &Plan,
     run: &Run,
-    yardstick: &Objective,
+    objective: &Objective,
     trials: &ByBlock<'_>,
     measured: &[&str],
 ) -> Verdict {
@@ -176,7 +176,7 @@ pub fn judge(
     let leader = deliberation.last_look().map(|look| deliberation.leader(look).to_owned());
     let leader = leader.filter(|name| measured.contains(&name.as_str()));
     let unsettled = if refused { Vec::new() } else { open_pairs(&deliberation, run, measured) };
-    let grounds = VerdictEvidence { plan, run, yardstick, trials };
+    let evidence = VerdictEvidence { plan, run, objective, trials };
     let outcome = match deliberation.outcome() {
         // Old runs went on after what would end one now: there the last look may have nobody to recommend.
         _ if refused || leader.is_none() || standings.is_empty() => Outcome::Undecided,
@@ -188,7 +188,7 @@ pub fn judge(
         _ => Outcome::Recommended,
     };
     let ranking =
-        if refused { Vec::new() } else { ranking(leader.as_deref(), &standings, measured, &grounds) };
+        if refused { Vec::new() } else { ranking(leader.as_deref(), &standings, measured, &evidence) };
     let recommended = leader.filter(|_| outcome != Outcome::Undecided);
     let placed = |name: &&str| {
         let known = recommended.iter().chain(&tied).chain(&behind);
@@ -197,13 +197,13 @@ pub fn judge(
     Verdict {
         outcome,
         open: measured.iter().filter(|name| !placed(name)).map(|name| (*name).to_owned()).collect(),
-        noise: noise(&grounds, &ranking),
-        factors: factor_effects(&grounds, measured),
-        tradeoffs: tradeoffs(&grounds, &ranking),
-        sensitivity: sensitivity(&grounds, &ranking, &tied),
-        depends: dependences(&grounds, &ranking),
-        limits: limits(&grounds, &ranking),
-        left_out_phases: yardstick.left_out.clone(),
+        noise: noise(&evidence, &ranking),
+        factors: factor_effects(&evidence, measured),
+        tradeoffs: tradeoffs(&evidence, &ranking),
+        sensitivity: sensitivity(&evidence, &ranking, &tied),
+        depends: dependences(&evidence, &ranking),
+        limits: limits(&evidence, &ranking),
+        left_out_phases: objective.left_out.clone(),
         refused: if refused { run.finished.clone() } else { None },
         blocks: run.complete_blocks(),
         recommended,

@@ -30,7 +30,7 @@ pub struct RunNoise {
 
 /// The noise of the candidates against the leader; `None` below three blocks of two.
 pub(super) fn noise(
-    &VerdictEvidence { yardstick, trials, .. }: &VerdictEvidence<'_>,
+    &VerdictEvidence { objective, trials, .. }: &VerdictEvidence<'_>,
     ranking: &[Rank],
 ) -> Option<RunNoise> {
     let (leader, rivals) = ranking.split_first()?;
@@ -38,7 +38,7 @@ pub(super) fn noise(
         let pairs = rivals.iter().map(|rival| trials.differences(&rival.candidate, &leader.candidate, score));
         pairs.filter(|pair| pair.len() >= FEWEST as usize).collect()
     };
-    let goal = paired(&|trial| yardstick.log_score(trial));
+    let goal = paired(&|trial| objective.log_score(trial));
     let evidence = Evidence::among(&goal);
     // Those that rested are known by less: it is those in question that the number is about.
     let blocks = goal.iter().map(Vec::len).max()?;
@@ -53,18 +53,18 @@ pub(super) fn noise(
     let variance = |one: &&Evidence| one.error * one.error * one.count as f64;
     let variance = median(&longest.iter().map(variance).collect::<Vec<_>>())?;
     let of_phase = |(phase, weight): (&String, &f64)| {
-        let own = paired(&|trial| log_cost(&yardstick.metric, phase, trial));
+        let own = paired(&|trial| log_cost(&objective.metric, phase, trial));
         let squares: f64 = own.iter().map(|pair| squares(pair)).sum();
         (phase.clone(), weight * weight * squares)
     };
-    let phases: Vec<(String, f64)> = yardstick.weights.iter().map(of_phase).collect();
+    let phases: Vec<(String, f64)> = objective.weights.iter().map(of_phase).collect();
     let total: f64 = phases.iter().map(|(_, squares)| squares).sum();
     let noisiest = phases.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
     let noisiest = noisiest.map(|(phase, squares)| (phase, squares / total));
     Some(RunNoise {
         // A difference holds the noise of two trials.
         deviation: exp(sqrt(variance / 2.0)) - 1.0,
-        noisiest: noisiest.filter(|(_, share)| yardstick.weights.len() > 1 && *share > MOST),
+        noisiest: noisiest.filter(|(_, share)| objective.weights.len() > 1 && *share > MOST),
         detectable: exp(detectable) - 1.0,
         blocks,
     })

@@ -47,19 +47,19 @@ impl Verdict {
 /// The ranges of every weight of the goal, for the first of the ranking; nothing where there is no rival. Candidates
 /// `tied` with it are no rivals.
 pub(super) fn sensitivity(
-    &VerdictEvidence { yardstick, trials, .. }: &VerdictEvidence<'_>,
+    &VerdictEvidence { objective, trials, .. }: &VerdictEvidence<'_>,
     ranking: &[Rank],
     tied: &[String],
 ) -> Vec<WeightRange> {
     let Some((leader, rest)) = ranking.split_first() else { return Vec::new() };
-    let weights = &yardstick.weights;
+    let weights = &objective.weights;
     let rivals: Vec<(&str, Vec<f64>)> = rest
         .iter()
         .map(|rank| rank.candidate.as_str())
         .filter(|name| !tied.iter().any(|other| other == name))
         .filter_map(|name| {
             let behind = |phase: &String| {
-                let cost = |trial: &Trial| log_cost(&yardstick.metric, phase, trial);
+                let cost = |trial: &Trial| log_cost(&objective.metric, phase, trial);
                 Some(Evidence::of(&trials.differences(name, &leader.candidate, cost))?.difference)
             };
             Some((name, weights.keys().map(behind).collect::<Option<Vec<f64>>>()?))

@@ -38,14 +38,14 @@ pub struct AtSites {
 
 impl SiteRatios {
     /// Of a run of several sites; `None` of any other, and where nothing was compared.
-    pub fn of(run: &Run, yardstick: &Objective, trials: &ByBlock<'_>, ranking: &[Rank]) -> Option<Self> {
+    pub fn of(run: &Run, objective: &Objective, trials: &ByBlock<'_>, ranking: &[Rank]) -> Option<Self> {
         let place = |block: &BlockState| Some((block.place.as_ref()?.site.clone(), block.block));
         let places = grouped(run.prefix().map(place).collect::<Option<Vec<_>>>()?);
         let [leader, rivals @ ..] = ranking else { return None };
         if places.len() < 2 || rivals.is_empty() {
             return None;
         }
-        let score = |block: u32, name: &str| yardstick.log_score(trials.trial(block, name)?);
+        let score = |block: u32, name: &str| objective.log_score(trials.trial(block, name)?);
         let differences = |name: &str, blocks: &[u32]| -> Vec<f64> {
             let within = |block: &u32| Some(score(*block, name)? - score(*block, &leader.candidate)?);
             blocks.iter().filter_map(within).collect()

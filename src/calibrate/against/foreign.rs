@@ -14,7 +14,7 @@ const MOST_REQUESTS: usize = 4_000_000;
 const LARGEST_SECTORS: u64 = 1 << 21;
 /// Nanoseconds of a whole trace.
 const LONGEST_NS: u64 = 100_000_000_000_000_000;
-/// Nanoseconds of a time in it, which may be one of the calendar.
+/// Nanoseconds of a time in it, which may be one of the clock.
 const LATEST_NS: u64 = 8_000_000_000_000_000_000;
 
 /// A trace that cannot be read.
@@ -98,7 +98,7 @@ fn read_text(text: &str) -> Result<Vec<Measured>, TraceFault> {
 }
 
 /// One form of lines.
-trait Form {
+trait ForeignTrace {
     /// Takes a line in; `Err` says what is wrong with it.
     fn line(&mut self, line: &str) -> Result<(), String>;
 
@@ -107,7 +107,7 @@ trait Form {
     fn end(self) -> Vec<Measured>;
 }
 
-fn lines(text: &str, mut form: impl Form) -> Result<Vec<Measured>, TraceFault> {
+fn lines(text: &str, mut form: impl ForeignTrace) -> Result<Vec<Measured>, TraceFault> {
     for (at, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -129,7 +129,7 @@ struct Serial {
     taken: Vec<Measured>,
 }
 
-impl Form for Serial {
+impl ForeignTrace for Serial {
     fn line(&mut self, line: &str) -> Result<(), String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let (kind, word, rest) = match words.as_slice() {
@@ -170,7 +170,7 @@ struct FioLog {
     taken: Vec<Measured>,
 }
 
-impl Form for FioLog {
+impl ForeignTrace for FioLog {
     fn line(&mut self, line: &str) -> Result<(), String> {
         let words: Vec<&str> = line.split(',').map(str::trim).collect();
         let [done, took, direction, bytes, offset, rest @ ..] = words.as_slice() else {
@@ -213,7 +213,7 @@ struct Blkparse {
     taken: Vec<Measured>,
 }
 
-impl Form for Blkparse {
+impl ForeignTrace for Blkparse {
     fn line(&mut self, line: &str) -> Result<(), String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         // Sums stand below the events.

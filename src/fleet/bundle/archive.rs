@@ -18,7 +18,7 @@ use crate::study::PLAN_FILE;
 
 use super::BundleError;
 
-/// A plan, and a journal, is no longer than this, in bytes: a pack may come from anybody, and a few kilobytes can unpack to
+/// A plan, and a journal, is no longer than this, in bytes: a bundle may come from anybody, and a few kilobytes can unpack to
 /// terabytes.
 const LONGEST_PLAN: u64 = 16 << 20;
 const LONGEST_JOURNAL: u64 = 1 << 30;
@@ -34,7 +34,7 @@ pub(super) fn write(path: &Path, name: &str, plan: &Plan, records: &[Record]) ->
     }
     if plan.len() as u64 > LONGEST_PLAN || journal.len() as u64 > LONGEST_JOURNAL {
         let source =
-            std::io::Error::new(std::io::ErrorKind::FileTooLarge, "no pack of this size would be read");
+            std::io::Error::new(std::io::ErrorKind::FileTooLarge, "no bundle of this size would be read");
         return Err(failed(source));
     }
     let file = File::create_new(path).map_err(failed)?;
@@ -51,7 +51,7 @@ pub(super) fn write(path: &Path, name: &str, plan: &Plan, records: &[Record]) ->
         Ok(file.metadata()?.len())
     };
     write().map_err(|error| {
-        // Half a pack is of no use to anybody.
+        // Half a bundle is of no use to anybody.
         let _ = std::fs::remove_file(path);
         failed(error)
     })

@@ -1,11 +1,11 @@
-//! Why a run cannot be packed, or a pack not be read.
+//! Why a run cannot be bundled, or a bundle not be read.
 
 use std::path::PathBuf;
 
 use crate::journal::JournalError;
 use crate::reason::{Hinted, Reason};
 
-/// A pack cannot be made or read.
+/// A bundle cannot be made or read.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     #[error(transparent)]
@@ -16,7 +16,7 @@ pub enum BundleError {
     Name(serde_json::Error),
     #[error("the patterns by which names are found do not compile")]
     Patterns,
-    #[error("{} is not a pack of fsverdict, or damaged: {}", path.display(), reason.what)]
+    #[error("{} is not a bundle of fsverdict, or damaged: {}", path.display(), reason.what)]
     NotAPack { path: PathBuf, reason: Reason },
 }
 
@@ -26,10 +26,10 @@ impl Hinted for BundleError {
             BundleError::Write { .. } => {
                 "--output FILE names another, which must not be there yet".to_owned()
             }
-            BundleError::Name(_) => "--with-names packs the run as it is".to_owned(),
+            BundleError::Name(_) => "--with-names bundles the run as it is".to_owned(),
             BundleError::Patterns => "please report this".to_owned(),
             BundleError::NotAPack { .. } => {
-                "have it sent again, or made again by `fsverdict pack RUN`".to_owned()
+                "have it sent again, or made again by `fsverdict bundle RUN`".to_owned()
             }
             BundleError::Journal(error) => return error.hint(),
         })

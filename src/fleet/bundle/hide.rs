@@ -185,7 +185,9 @@ fn without_source(text: &str, names: &mut NameReplacer) -> String {
 /// What a folder held, with another digest: the digest says whether two have the same files.
 fn content(text: &str, names: &mut NameReplacer) -> String {
     match held(text) {
-        Some((before, digest)) => format!("{before}(digest {})", names.pseudonym(digest, HiddenKind::Content)),
+        Some((before, digest)) => {
+            format!("{before}(digest {})", names.pseudonym(digest, HiddenKind::Content))
+        }
         None => names.without_any(text),
     }
 }

@@ -30,7 +30,7 @@ pub struct Bundled {
     pub replaced: Vec<(String, usize)>,
     /// What was left out, and how many of it.
     pub left_out: Vec<(&'static str, usize)>,
-    /// Whether pseudonyms are others in every pack: this machine has no secret of its own to make them from.
+    /// Whether pseudonyms are others in every bundle: this machine has no secret of its own to make them from.
     pub unstable: bool,
 }
 
@@ -45,13 +45,13 @@ pub struct Hiding<'a> {
     pub failed_output: bool,
 }
 
-/// What a run is called in its pack.
+/// What a run is called in its bundle.
 pub fn name(folder: &RunFolder) -> Result<String, BundleError> {
     Ok(names()?.0.pseudonym(&folder.id(), HiddenKind::Run))
 }
 
-/// Packs the run in `folder` into a new file at `path`; as it is, where nothing is to be hidden.
-pub fn pack(
+/// Bundles the run in `folder` into a new file at `path`; as it is, where nothing is to be hidden.
+pub fn bundle(
     folder: &RunFolder,
     plan: &Plan,
     path: &Path,
@@ -109,7 +109,7 @@ fn value(of: &impl serde::Serialize) -> Result<Value, BundleError> {
     serde_json::to_value(of).map_err(BundleError::Name)
 }
 
-/// Pseudonyms by a key of this machine's, so that two packs made here call the same device the same; and whether there is none.
+/// Pseudonyms by a key of this machine's, so that two bundles made here call the same device the same; and whether there is none.
 /// machine-id(5): it is confidential, and what others see is to be a keyed hash of it.
 fn names() -> Result<(NameReplacer, bool), BundleError> {
     let own = Root::default().optional("etc/machine-id").ok().flatten();

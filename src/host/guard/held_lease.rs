@@ -71,7 +71,7 @@ impl HeldLease {
     }
 
     /// The same, and that nobody writes to it, has put something else on its bytes, or wrote to it since a trial
-    /// [left it](Self::remember): to be asked outside of cells, where everybody can be seen.
+    /// [left it](Self::remember): to be asked outside of sandboxes, where everybody can be seen.
     pub fn check_unused(&self, root: &Root) -> Result<(), Refusal> {
         let device = self.check_free(root)?;
         check_tables(root, &device, 0)?;

@@ -91,7 +91,7 @@ pub fn examine(root: &Root, path: &Path, needed: u64, erase: Option<&str>) -> Re
     Ok(GrantedLease { device, ticket, cautions, held, lock })
 }
 
-/// Everything that can be known without opening the device, outside of cells; what a reader must know of that.
+/// Everything that can be known without opening the device, outside of sandboxes; what a reader must know of that.
 fn check_tables(root: &Root, device: &BlockDevice, needed: u64) -> Result<Option<String>, Refusal> {
     let caution = usage::check(root, device)?;
     check_attributes(device, needed)?;

@@ -18,7 +18,7 @@ const NEEDS_ROOT: &str = "testing a real device needs root, in every lab: sudo f
 pub enum Refusal {
     #[error(transparent)]
     Inspect(#[from] InspectError),
-    /// Its node lies where cells have memory of their own or see no devices, and there is none in its place.
+    /// Its node lies where sandboxes have memory of their own or see no devices, and there is none in its place.
     #[error(
         "the node of {device} does not lie below /dev, where trials look for it, and /dev/{name} is not it"
     )]

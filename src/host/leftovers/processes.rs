@@ -18,7 +18,7 @@ const PROGRAM: &str = "fsverdict";
 enum ProcessRole {
     /// A conductor, or another command a person gave.
     Conductor,
-    /// What a conductor starts: an agent, or a cell around one.
+    /// What a conductor starts: an agent, or a sandbox around one.
     Agent,
     Guest,
 }
@@ -37,7 +37,7 @@ fn role(arguments: &[String], executable: Option<&Path>) -> Option<ProcessRole> 
     if !name(arguments.first()?) && !file.is_some_and(|file| name(&file)) {
         return None;
     }
-    let inner = arguments.get(1).is_some_and(|word| ["agent", "cell", "guest"].contains(&word.as_str()));
+    let inner = arguments.get(1).is_some_and(|word| ["agent", "sandbox", "guest"].contains(&word.as_str()));
     Some(if inner { ProcessRole::Agent } else { ProcessRole::Conductor })
 }
 
@@ -111,7 +111,7 @@ mod tests {
         for (line, expected) in [
             ("/usr/bin/fsverdict run usb-backup", Some(ProcessRole::Conductor)),
             ("/usr/bin/fsverdict agent", Some(ProcessRole::Agent)),
-            ("/usr/bin/fsverdict cell", Some(ProcessRole::Agent)),
+            ("/usr/bin/fsverdict sandbox", Some(ProcessRole::Agent)),
             (
                 "/usr/bin/linux.uml mem=1G init=/usr/bin/fsverdict ubd0=/proc/self/fd/3 -- guest",
                 Some(ProcessRole::Guest),

@@ -1,4 +1,4 @@
-//! What root may do is a list of capabilities (capabilities(7)); what a cell's program, or a tool, keeps of it.
+//! What root may do is a list of capabilities (capabilities(7)); what a sandbox's program, or a tool, keeps of it.
 //!
 //! Capabilities and their bounding set are a thread's: a process started by a thread that has given some up never
 //! gets them back, and the rest of this process keeps them.
@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{SandboxError, system};
 
-/// What is kept of root's powers.
+/// What is kept of root's capabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Capabilities {
     /// Whatever the caller had.
     All,
-    /// The agent's: to set up a device, a filesystem on it, and cells for phases.
+    /// The agent's: to set up a device, a filesystem on it, and sandboxes for phases.
     Agent,
     /// A tool's (mkfs, mount, fsck), which works on devices and mounts that are there, and can make no node of others.
     Tool,
@@ -37,7 +37,7 @@ const PHASE: CapabilitySet = READER
     .union(CapabilitySet::SETUID);
 /// SYS_ADMIN: to mount, and because mkfs.xfs and xfs_repair set a device's block size (BLKBSZSET).
 const TOOL: CapabilitySet = PHASE.union(CapabilitySet::SYS_ADMIN);
-/// MKNOD for the nodes of its own devices, NET_ADMIN for the loopback of phases, SETPCAP to give up powers in their
+/// MKNOD for the nodes of its own devices, NET_ADMIN for the loopback of phases, SETPCAP to give up capabilities in their
 /// name, IPC_LOCK for cryptsetup, SYSLOG for what the kernel says of a failed mount.
 const AGENT: CapabilitySet = TOOL
     .union(CapabilitySet::MKNOD)
@@ -67,8 +67,8 @@ impl Capabilities {
 }
 
 /// This thread, and all it starts, keep only these, for good.
-pub(super) fn keep_only(powers: Capabilities) -> Result<(), SandboxError> {
-    let Some(kept) = powers.capabilities() else { return Ok(()) };
+pub(super) fn keep_only(capabilities: Capabilities) -> Result<(), SandboxError> {
+    let Some(kept) = capabilities.capabilities() else { return Ok(()) };
     for capability in CapabilitySet::all().difference(kept).iter() {
         match remove_capability_from_bounding_set(capability) {
             // A kernel that does not know a capability cannot grant it. An ordinary user without namespaces has none to

@@ -1,4 +1,4 @@
-//! The covers over what a cell must not see: nothing in the place of a folder, an empty file in that of a file.
+//! The covers over what a sandbox must not see: nothing in the place of a folder, an empty file in that of a file.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};

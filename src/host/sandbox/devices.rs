@@ -1,4 +1,4 @@
-//! A `/dev` of a cell's own: devices that hold nothing, terminals and shared memory of its own, and no disk but those
+//! A `/dev` of a sandbox's own: devices that hold nothing, terminals and shared memory of its own, and no disk but those
 //! it is given.
 
 use std::os::fd::{AsRawFd, OwnedFd};

@@ -1,4 +1,4 @@
-//! Inside a cell: the warden makes the namespaces and waits, the inmate arranges the mounts and becomes the program.
+//! Inside a sandbox: the supervisor makes the namespaces and waits, the inmate arranges the mounts and becomes the program.
 
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -18,12 +18,12 @@ use super::{Isolation, SPEC, Sandbox, SandboxError, inherit, system};
 use crate::host::mounts;
 use crate::host::syscall::{own, set_loopback_up, unshare};
 
-/// `fsverdict cell`: the warden. Returns the exit status to pass on.
+/// `fsverdict sandbox`: the supervisor. Returns the exit status to pass on.
 pub fn enter(inmate: bool) -> Result<u8, SandboxError> {
     let text = std::env::var(SPEC).map_err(|_| SandboxError::NotForPeople)?;
-    let cell: Sandbox = serde_json::from_str(&text).map_err(|_| SandboxError::NotForPeople)?;
+    let sandbox: Sandbox = serde_json::from_str(&text).map_err(|_| SandboxError::NotForPeople)?;
     die_with_parent()?;
-    if inmate { cell.run_program() } else { cell.watch() }
+    if inmate { sandbox.run_program() } else { sandbox.watch() }
 }
 
 fn die_with_parent() -> Result<(), SandboxError> {
@@ -33,7 +33,7 @@ fn die_with_parent() -> Result<(), SandboxError> {
 impl Sandbox {
     fn watch(mut self) -> Result<u8, SandboxError> {
         if self.capabilities.of_a_stranger() {
-            // Another thread of the conductor may have let descriptors through to a cell of its own just then: held here,
+            // Another thread of the conductor may have let descriptors through to a sandbox of its own just then: held here,
             // its pipes would not end with it.
             let gate = self.gate.map(|(ready, go)| [ready, go]);
             let own = gate.into_iter().flatten().chain(self.stops).chain(self.joins);
@@ -133,7 +133,7 @@ impl Sandbox {
         }
     }
 
-    /// The warden may have died before our parent-death signal was set: its end of the pipe is then closed.
+    /// The supervisor may have died before our parent-death signal was set: its end of the pipe is then closed.
     fn check_parent(&self) -> Result<(), SandboxError> {
         let parent = getppid().map(|parent| parent.as_raw_nonzero().get().unsigned_abs());
         match self.parent {
@@ -149,8 +149,12 @@ impl Sandbox {
         let mut watched = [rustix::event::PollFd::new(&descriptor, rustix::event::PollFlags::IN)];
         let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
         let hung_up =
-            rustix::event::poll(&mut watched, Some(&at_once)).map_err(system("look after the warden"))?;
-        if hung_up > 0 { Err(system("go on: the warden is gone")(rustix::io::Errno::SRCH)) } else { Ok(()) }
+            rustix::event::poll(&mut watched, Some(&at_once)).map_err(system("look after the supervisor"))?;
+        if hung_up > 0 {
+            Err(system("go on: the supervisor is gone")(rustix::io::Errno::SRCH))
+        } else {
+            Ok(())
+        }
     }
 
     fn furnish(&self) -> Result<(), SandboxError> {
@@ -160,7 +164,7 @@ impl Sandbox {
         keep_only(self.capabilities)?;
         let gate = self.gate.and_then(|(ready, go)| Some((own(ready)?, own(go)?)));
         if let Some((ready, go)) = gate {
-            std::fs::File::from(ready).write_all(b"r").map_err(system("say that the cell is ready"))?;
+            std::fs::File::from(ready).write_all(b"r").map_err(system("say that the sandbox is ready"))?;
             // Whoever holds the other end may be gone: then there is nothing to start.
             std::fs::File::from(go).read_exact(&mut [0]).map_err(system("be told to start"))?;
         }

@@ -1,4 +1,4 @@
-//! The mounts of a cell, and what a stranger in it must not have in common with anybody outside.
+//! The mounts of a sandbox, and what a stranger in it must not have in common with anybody outside.
 
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
@@ -13,30 +13,30 @@ use crate::host::syscall::own;
 /// Read-only mounts do not keep anybody from connecting.
 const SERVICES: &str = "/run";
 
-/// Arranges the mounts of a cell in a mount namespace of its own.
-pub(super) fn arrange_mounts(cell: &Sandbox) -> Result<(), SandboxError> {
-    let stranger = cell.capabilities.of_a_stranger();
+/// Arranges the mounts of a sandbox in a mount namespace of its own.
+pub(super) fn arrange_mounts(sandbox: &Sandbox) -> Result<(), SandboxError> {
+    let stranger = sandbox.capabilities.of_a_stranger();
     mounts::make_private()?;
-    let known = mounts::all_with(&cell.writable)?;
-    let covers = match cell.isolation {
-        Isolation::Namespaces => Covers::lay(&cell.secrets)?,
+    let known = mounts::all_with(&sandbox.writable)?;
+    let covers = match sandbox.isolation {
+        Isolation::Namespaces => Covers::lay(&sandbox.secrets)?,
         Isolation::None | Isolation::UserNamespaces => None,
     };
     // Opened before anything is covered, so that what is shown can lie below; and with what stays writable as it is.
-    let shown: Vec<(OwnedFd, &Path)> = cell
+    let shown: Vec<(OwnedFd, &Path)> = sandbox
         .shown
         .iter()
         .map(|(source, point)| Ok((open_shown(source)?, point.as_path())))
         .collect::<Result<_, SandboxError>>()?;
     // What comes after this is ours, and as it is mounted; binds are as what they show.
-    mounts::restrict((&known, covers.is_some()), &cell.writable, |point| match cell.devices {
+    mounts::restrict((&known, covers.is_some()), &sandbox.writable, |point| match sandbox.devices {
         Devices::Closed => point.starts_with(DEVICES) && point != Path::new(DEVICES),
         Devices::Shared | Devices::Bare | Devices::BareAndKvm => point.starts_with(DEVICES),
     })?;
-    for folder in &cell.memory {
+    for folder in &sandbox.memory {
         mounts::memory(folder, "1777")?;
     }
-    match cell.devices {
+    match sandbox.devices {
         Devices::Shared => {}
         Devices::Bare => bare_devices(&[])?,
         Devices::BareAndKvm => bare_devices(&["kvm"])?,
@@ -50,7 +50,7 @@ pub(super) fn arrange_mounts(cell: &Sandbox) -> Result<(), SandboxError> {
         mounts::bind(Path::new(&format!("/proc/self/fd/{}", source.as_raw_fd())), point)?;
     }
     if let Some(covers) = covers {
-        cell.shown.iter().try_for_each(|(source, point)| covers.lay_within(source, point))?;
+        sandbox.shown.iter().try_for_each(|(source, point)| covers.lay_within(source, point))?;
     }
     // The old /proc shows the processes outside; it is covered last because binding by descriptor needs it.
     Ok(mounts::kernel("proc", Path::new("/proc"), stranger)?)

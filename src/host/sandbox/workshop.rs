@@ -1,4 +1,4 @@
-//! Where tools are started from: a thread of this process that has given up powers, and may have mounts of its own.
+//! Where tools are started from: a thread of this process that has given up capabilities, and may have mounts of its own.
 //!
 //! A plan chooses options of mkfs and mount, and these may name any path. What such a program could reach must
 //! therefore not be there, whatever its options mean. Made once for a trial, it costs no program and no mount while a

@@ -1,4 +1,4 @@
-//! The picture of configurations × circumstances: which filesystem on which device.
+//! The picture of configurations × environments: which filesystem on which device.
 
 use maud::{Markup, html};
 

@@ -88,7 +88,7 @@ fn picture(report: &Report<'_>, index: &Index<'_>, columns: &[MatrixColumn], cro
 }
 
 fn head(report: &Report<'_>, columns: &[MatrixColumn], crowned: bool) -> Markup {
-    let weights = &report.judged.yardstick.weights;
+    let weights = &report.judged.objective.weights;
     let even = weights.values().all(|weight| *weight == 1.0);
     html! {
         thead {

@@ -74,7 +74,7 @@ fn when(report: &Report<'_>) -> String {
 fn goal(report: &Report<'_>) -> Text {
     let goal = &report.judged.plan.goal;
     let known = metric(&goal.metric);
-    let weights = &report.judged.yardstick.weights;
+    let weights = &report.judged.objective.weights;
     let even = weights.values().all(|weight| *weight == 1.0);
     // In the order of the work; what was never measured comes last.
     let place =

@@ -137,7 +137,7 @@ fn folders(before: &Run, after: &Run) -> Vec<String> {
             let only_the_digest = one.split(" (").next() == other.split(" (").next();
             if of_packs == 1 && only_the_digest {
                 return format!(
-                    "whether the folder of dataset `{name}` held the same cannot be told: one of the runs is a pack, and digests are hidden in packs; compare packs of both, made on one machine"
+                    "whether the folder of dataset `{name}` held the same cannot be told: one of the runs is a bundle, and digests are hidden in bundles; compare bundles of both, made on one machine"
                 );
             }
             format!("the folder of dataset `{name}` held {one} before, {other} after")

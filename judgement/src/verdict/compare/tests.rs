@@ -490,9 +490,10 @@ fn a_digest_that_a_pack_hides_is_no_other_content() {
             [ComparedSide { plan: &one_plan, run: &one }, ComparedSide { plan: &other_plan, run: &other }];
         compare(&sides, Some(0.0)).err().map(|error| error.reasons.join("; "))
     };
-    let (own, pack) = ("3 files, 1 MiB (digest feedfacefeedface)", "3 files, 1 MiB (digest hidden-be754887)");
+    let (own, bundle) =
+        ("3 files, 1 MiB (digest feedfacefeedface)", "3 files, 1 MiB (digest hidden-be754887)");
     let more = "4 files, 1 MiB (digest hidden-be754887)";
-    assert_eq!((refused(own, own), refused(pack, pack)), (None, None));
-    assert!(refused(pack, own).unwrap().contains("compare packs of both"));
+    assert_eq!((refused(own, own), refused(bundle, bundle)), (None, None));
+    assert!(refused(bundle, own).unwrap().contains("compare bundles of both"));
     assert!(refused(own, more).unwrap().contains("held 3 files, 1 MiB (digest feedfacefeedface) before"));
 }

@@ -133,10 +133,10 @@ impl DeviceTable {
 
     /// Who is ahead by what all devices together show: the mean of the means on each.
     fn overall(&self, judged: &[Judgement<'_>]) -> Option<SiteRatios> {
-        let mut yardstick: Objective = judged.first()?.yardstick.clone();
-        yardstick
+        let mut objective: Objective = judged.first()?.objective.clone();
+        objective
             .weights
-            .retain(|phase, _| judged.iter().all(|one| one.yardstick.weights.contains_key(phase)));
+            .retain(|phase, _| judged.iter().all(|one| one.objective.weights.contains_key(phase)));
         let everywhere: Vec<&str> = self
             .candidates
             .iter()
@@ -145,7 +145,7 @@ impl DeviceTable {
             .collect();
         // On each device the runs that were done on it, one after the other.
         let differences = |candidate: &str, other: &str| -> Vec<(String, Vec<f64>)> {
-            let score = |trial: &Trial| yardstick.log_score(trial);
+            let score = |trial: &Trial| objective.log_score(trial);
             let of = |rows: &Vec<usize>| {
                 let runs = rows.iter().map(|at| judged[*at].blocks.differences(candidate, other, score));
                 (self.rows[rows[0]].device.clone(), runs.flatten().collect())

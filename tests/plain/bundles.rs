@@ -1,4 +1,4 @@
-//! Packs: a run as one file, without what names a machine or a person; and what strangers may send in its place.
+//! Bundles: a run as one file, without what names a machine or a person; and what strangers may send in its place.
 
 use std::fs;
 use std::path::Path;
@@ -101,26 +101,26 @@ fn by_user(place: &Place, arguments: &[&str]) -> Seen {
 }
 
 /// Everything in an archive, unpacked as anybody would, with the names of the files.
-fn unpacked(place: &Place, pack: &str) -> String {
-    let there = place.path().join(format!("{pack}.d"));
+fn unpacked(place: &Place, bundle: &str) -> String {
+    let there = place.path().join(format!("{bundle}.d"));
     fs::create_dir(&there).unwrap();
-    tool(&["tar", "-xf", place.path().join(pack).to_str().unwrap(), "-C", there.to_str().unwrap()]);
+    tool(&["tar", "-xf", place.path().join(bundle).to_str().unwrap(), "-C", there.to_str().unwrap()]);
     let mut all = tool(&["find", there.to_str().unwrap(), "-printf", "%P %u\n"]);
     all += &tool(&["grep", "-r", "", there.to_str().unwrap()]).replace(there.to_str().unwrap(), "");
     all
 }
 
 #[test]
-fn a_pack_names_nobody_unless_it_is_to() {
+fn a_bundle_names_nobody_unless_it_is_to() {
     let place = Place::new();
     place.recorded();
     let run = place.path().join("run");
     plant(&run);
-    let pack = |to: &str, more: &[&str]| {
-        let words = [&["pack", "run", "--output", to], more].concat();
+    let bundle = |to: &str, more: &[&str]| {
+        let words = [&["bundle", "run", "--output", to], more].concat();
         by_user(&place, &words).exits(0)
     };
-    let said = pack("clean.tar.gz", &["--also", "planthost,other-7"]).stdout;
+    let said = bundle("clean.tar.gz", &["--also", "planthost,other-7"]).stdout;
     for words in [
         "names of devices, in ",
         "site",
@@ -143,15 +143,15 @@ fn a_pack_names_nobody_unless_it_is_to() {
     {
         assert!(clean.contains(kept), "{kept}");
     }
-    // The same device is called the same in another pack of this machine, and a pack by itself alike.
-    pack("again.tar.gz", &["--also", "planthost,other-7"]);
+    // The same device is called the same in another bundle of this machine, and a bundle by itself alike.
+    bundle("again.tar.gz", &["--also", "planthost,other-7"]);
     let bytes = |name: &str| fs::read(place.path().join(name)).unwrap();
     assert!(bytes("clean.tar.gz") == bytes("again.tar.gz"));
-    by_user(&place, &["pack", "run", "--output", "again.tar.gz"])
+    by_user(&place, &["bundle", "run", "--output", "again.tar.gz"])
         .exits(1)
         .says(&["again.tar.gz", "hint: --output"]);
 
-    pack("whole.tar.gz", &["--with-names"]);
+    bundle("whole.tar.gz", &["--with-names"]);
     let whole = unpacked(&place, "whole.tar.gz");
     assert!(NAMES.iter().all(|name| whole.contains(name)));
 }
@@ -314,14 +314,14 @@ fn none_of_fifty_planted_secrets_passes_in_any_field_of_a_run() {
     for (number, one) in SECRETS.iter().enumerate() {
         place.recorded_as(&format!("run{number}"));
         plant_everywhere(&place.path().join(format!("run{number}")), one.0);
-        let pack = format!("pack{number}.tar.gz");
-        place.fsverdict(&["pack", &format!("run{number}"), "--with-failures", "-o", &pack]).exits(0);
+        let bundle = format!("bundle{number}.tar.gz");
+        place.fsverdict(&["bundle", &format!("run{number}"), "--with-failures", "-o", &bundle]).exits(0);
         let also = [*one, ("on zfs (tank77/jane)", "tank77")];
-        check(&unpacked(&place, &pack), &also, "with failures");
+        check(&unpacked(&place, &bundle), &also, "with failures");
     }
     place.recorded();
     plant_everywhere(&place.path().join("run"), &all.join("\n"));
-    place.fsverdict(&["pack", "run", "-o", "all.tar.gz"]).exits(0);
+    place.fsverdict(&["bundle", "run", "-o", "all.tar.gz"]).exits(0);
     let clean = unpacked(&place, "all.tar.gz");
     check(&clean, SECRETS, "all");
     check(&clean, &[(SAID, "salt77"), (SAID, "hash77"), ("", "tank77")], "all");
@@ -331,37 +331,37 @@ fn none_of_fifty_planted_secrets_passes_in_any_field_of_a_run() {
 }
 
 #[test]
-fn what_failed_commands_said_is_packed_only_where_it_is_asked_for() {
+fn what_failed_commands_said_is_bundled_only_where_it_is_asked_for() {
     let place = Place::new();
     place.recorded();
     plant_everywhere(&place.path().join("run"), "nothing in particular");
-    let said = place.fsverdict(&["pack", "run", "-o", "without.tar.gz"]).exits(0).stdout;
+    let said = place.fsverdict(&["bundle", "run", "-o", "without.tar.gz"]).exits(0).stdout;
     assert!(said.contains("outputs of commands") && said.contains("reasons of failed trials"), "{said}");
     assert!(!unpacked(&place, "without.tar.gz").contains("hash77"));
-    place.fsverdict(&["pack", "run", "--with-failures", "-o", "with.tar.gz"]).exits(0);
+    place.fsverdict(&["bundle", "run", "--with-failures", "-o", "with.tar.gz"]).exits(0);
     assert!(unpacked(&place, "with.tar.gz").contains("hash77"));
 }
 
 #[test]
-fn a_pack_is_read_wherever_a_run_is() {
+fn a_bundle_is_read_wherever_a_run_is() {
     let place = Place::new();
     place.recorded();
-    let said = place.fsverdict(&["pack", "run"]).exits(0).stdout;
-    let pack = said.split(", ").next().unwrap();
-    assert!(pack.starts_with("run-") && pack.ends_with(".tar.gz"), "{said}");
+    let said = place.fsverdict(&["bundle", "run"]).exits(0).stdout;
+    let bundle = said.split(", ").next().unwrap();
+    assert!(bundle.starts_with("run-") && bundle.ends_with(".tar.gz"), "{said}");
     let json = |what: &str| -> Value {
         serde_json::from_str(&place.fsverdict(&["report", what, "--format", "json"]).exits(0).stdout).unwrap()
     };
-    let (run, packed) = (json("run"), json(pack));
+    let (run, bundled) = (json("run"), json(bundle));
     for part in ["verdict", "estimates", "candidates"] {
-        assert_eq!(run[part], packed[part]);
+        assert_eq!(run[part], bundled[part]);
     }
-    place.fsverdict(&["report", pack]).exits(0).shows(&["candidate"]);
-    place.fsverdict(&["compare", "run", pack]).exits(0).shows(&["78 comparisons undecided"]);
-    // And by whoever has no fsverdict that knows packs: it is the folder of a run.
-    tool(&["tar", "-xf", place.path().join(pack).to_str().unwrap(), "-C", place.path().to_str().unwrap()]);
-    let folder = pack.strip_suffix(".tar.gz").unwrap();
-    assert_eq!(json(folder)["verdict"], packed["verdict"]);
+    place.fsverdict(&["report", bundle]).exits(0).shows(&["candidate"]);
+    place.fsverdict(&["compare", "run", bundle]).exits(0).shows(&["78 comparisons undecided"]);
+    // And by whoever has no fsverdict that knows bundles: it is the folder of a run.
+    tool(&["tar", "-xf", place.path().join(bundle).to_str().unwrap(), "-C", place.path().to_str().unwrap()]);
+    let folder = bundle.strip_suffix(".tar.gz").unwrap();
+    assert_eq!(json(folder)["verdict"], bundled["verdict"]);
     place.fsverdict(&["resume", folder]).exits(0).says(&["this run is complete"]);
 }
 
@@ -388,7 +388,7 @@ fn archive(entries: &[(&str, u8, u64, &[u8])]) -> Vec<u8> {
 }
 
 #[test]
-fn hostile_packs_are_refused() {
+fn hostile_bundles_are_refused() {
     let place = Place::new();
     place.recorded();
     let [plan, journal] =
@@ -415,25 +415,25 @@ fn hostile_packs_are_refused() {
         (archive(&[good, ("x/journal.jsonl", b'0', 1 << 40, b"")]), "larger than 1024 MiB"),
         (archive(&[good, ("x/journal.jsonl", b'0', 4, b"{}\n\n")]), "not a journal record"),
         (archive(&[good, ("x/journal.jsonl", b'0', size - 9, &journal[..journal.len() - 9])]), "cut short"),
-        (whole[..whole.len() / 2].to_vec(), "not a pack of fsverdict, or damaged"),
-        (whole[..whole.len() - 4].to_vec(), "not a pack of fsverdict, or damaged"),
+        (whole[..whole.len() / 2].to_vec(), "not a bundle of fsverdict, or damaged"),
+        (whole[..whole.len() - 4].to_vec(), "not a bundle of fsverdict, or damaged"),
         (flipped, "checksum"),
         (b"PK\x03\x04, a zip archive".to_vec(), "invalid gzip header"),
-        (Vec::new(), "not a pack"),
+        (Vec::new(), "not a bundle"),
     ];
-    let path = place.path().join("pack");
+    let path = place.path().join("bundle");
     fs::write(&path, &whole).unwrap();
-    place.fsverdict(&["report", "pack"]).exits(0);
+    place.fsverdict(&["report", "bundle"]).exits(0);
     for (bytes, words) in cases {
         fs::write(&path, bytes).unwrap();
-        let seen = place.fsverdict(&["report", "pack"]);
+        let seen = place.fsverdict(&["report", "bundle"]);
         assert!(seen.code == Some(2) && seen.stderr.contains(words), "{words}: {seen:#?}");
         assert!(!seen.stderr.contains('\u{1b}') && !place.path().join("plan.json").exists());
     }
 }
 
-/// A pack of the run of this name on that device; there `ext2` takes `factor` times as long, and the guest's kernel is `kernel`.
-fn packed(place: &Place, name: &str, device: &str, factor: f64, kernel: &str) -> String {
+/// A bundle of the run of this name on that device; there `ext2` takes `factor` times as long, and the guest's kernel is `kernel`.
+fn bundled(place: &Place, name: &str, device: &str, factor: f64, kernel: &str) -> String {
     let run = place.path().join(name);
     shared_run(&run, 4);
     // No two runs begin in the same moment.
@@ -445,20 +445,20 @@ fn packed(place: &Place, name: &str, device: &str, factor: f64, kernel: &str) ->
         fs::write(&path, text.replace("6.1.176", kernel).replace("T07:52:45", &second)).unwrap();
     }
     place.fsverdict(&["merge", name]).exits(0);
-    let pack = format!("{name}.tar.gz");
-    place.fsverdict(&["pack", name, "--output", &pack]).exits(0);
-    pack
+    let bundle = format!("{name}.tar.gz");
+    place.fsverdict(&["bundle", name, "--output", &bundle]).exits(0);
+    bundle
 }
 
 #[test]
-fn packs_of_strangers_become_a_table_of_devices() {
+fn bundles_of_strangers_become_a_table_of_devices() {
     let place = Place::new();
-    let packs = [("disk", 1.0, "6.1.176"), ("other", 1.0, "6.12.40"), ("stick-9", 0.2, "6.1.176")]
-        .map(|(device, factor, kernel)| packed(&place, device, device, factor, kernel));
+    let bundles = [("disk", 1.0, "6.1.176"), ("other", 1.0, "6.12.40"), ("stick-9", 0.2, "6.1.176")]
+        .map(|(device, factor, kernel)| bundled(&place, device, device, factor, kernel));
     let merge = |more: &[&str]| {
         let words: Vec<&str> = ["merge"]
             .into_iter()
-            .chain(packs.iter().map(String::as_str))
+            .chain(bundles.iter().map(String::as_str))
             .chain(more.iter().copied())
             .collect();
         place.fsverdict(&words)
@@ -494,23 +494,23 @@ fn packs_of_strangers_become_a_table_of_devices() {
     assert!(page.contains("devices like these (n = 3)") && page.matches("disk of").count() == 0);
 
     // The same device twice is one device, and the same run twice is refused.
-    let again = packed(&place, "disk-again", "disk", 1.0, "6.1.176");
-    let twice = place.fsverdict(&["merge", &packs[0], &again]).exits(0);
+    let again = bundled(&place, "disk-again", "disk", 1.0, "6.1.176");
+    let twice = place.fsverdict(&["merge", &bundles[0], &again]).exits(0);
     twice.shows_broken(&["nothing is known (n = 1 device)", "each device counts once"]);
     place
-        .fsverdict(&["merge", &packs[0], "disk"])
+        .fsverdict(&["merge", &bundles[0], "disk"])
         .exits(2)
         .says(&["disk and disk.tar.gz are the same run", "hint: "]);
     place.recorded();
-    place.fsverdict(&["merge", &packs[0], "run"]).exits(0);
+    place.fsverdict(&["merge", &bundles[0], "run"]).exits(0);
 
     let plan = place.path().join("run/plan.json");
     let text = fs::read_to_string(&plan).unwrap();
     fs::write(&plan, text.replacen("\"durable\"", "\"returned\"", 1)).unwrap();
     place
-        .fsverdict(&["merge", &packs[0], "run"])
+        .fsverdict(&["merge", &bundles[0], "run"])
         .exits(2)
         .says(&["run does other work than disk.tar.gz: another `goal`", "hint: "]);
-    place.fsverdict(&["merge", &packs[0]]).exits(2).says(&["one run by itself"]);
-    place.fsverdict(&["merge", &packs[0], "run", "--settled"]).exits(2);
+    place.fsverdict(&["merge", &bundles[0]]).exits(2).says(&["one run by itself"]);
+    place.fsverdict(&["merge", &bundles[0], "run", "--settled"]).exits(2);
 }

@@ -1,7 +1,7 @@
-//! How many requests a second the process that serves a modelled device answers, calendar included, and what memory it
+//! How many requests a second the process that serves a modelled device answers, clock included, and what memory it
 //! takes: this program plays the guest, with kicks, calls and turns as User-Mode Linux 6.12 makes them.
 //!
-//! `cargo bench --bench endpoint` takes some ten seconds; the aims are 30 000 a second with 32 requests at once, and less
+//! `cargo bench --bench backend` takes some ten seconds; the aims are 30 000 a second with 32 requests at once, and less
 //! than 100 MB of memory beside the store.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement has nothing to clean up")]
@@ -36,7 +36,7 @@ const HEADERS: u64 = 0x4000;
 const STATUSES: u64 = 0x6000;
 const DATA: u64 = 0x10_0000;
 const MEMORY: u64 = 0x20_0000;
-/// In the memory shared with the calendar: the time, and this guest's place (capability, wish, wished time).
+/// In the memory shared with the clock: the time, and this guest's place (capability, wish, wished time).
 const NOW: u64 = 16;
 const GUEST: u64 = 4096 + 128;
 
@@ -89,7 +89,7 @@ impl Guest {
         let mut beside = RecvAncillaryBuffer::new(&mut space);
         recvmsg(&clock, &mut [IoSliceMut::new(&mut answer)], &mut beside, RecvFlags::empty()).unwrap();
         let Some(RecvAncillaryMessage::ScmRights(mut files)) = beside.drain().next() else {
-            unreachable!("the calendar shares its memory")
+            unreachable!("the clock shares its memory")
         };
         let shared = mapped(files.next().unwrap().into(), 4096 + 256);
         write(&shared, GUEST, 1_u32);
@@ -169,7 +169,7 @@ impl Guest {
 }
 
 /// The memory of its own that the process serving the device has, in kB: the largest of all that run this program,
-/// its cell among them.
+/// its sandbox among them.
 fn memory_of_server() -> u64 {
     let own = std::fs::read_link("/proc/self/exe").unwrap();
     let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
@@ -185,7 +185,7 @@ fn memory_of_server() -> u64 {
 }
 
 fn main() -> ExitCode {
-    // The process that serves, and the cell it is in, are this program again, with hidden commands of fsverdict's.
+    // The process that serves, and the sandbox it is in, are this program again, with hidden commands of fsverdict's.
     if std::env::args().nth(1).is_some_and(|first| first != "--bench") {
         return fsverdict::cli::main();
     }
@@ -201,7 +201,7 @@ fn main() -> ExitCode {
             let store = memfd_create("store", MemfdFlags::CLOEXEC).unwrap();
             let files = Files { store: &store, trace: None };
             let device = Served { model, draw: None, size_bytes: size, seed: 1 };
-            let (endpoint, sockets) = Backend::start(
+            let (backend, sockets) = Backend::start(
                 device,
                 (Clock::Simulated, 60),
                 possible_walls(),
@@ -224,7 +224,7 @@ fn main() -> ExitCode {
             let rate = answered as f64 / started.elapsed().as_secs_f64();
             let memory = memory_of_server();
             drop(guest);
-            let report = endpoint.finish().unwrap();
+            let report = backend.finish().unwrap();
             println!(
                 "{model:14} {:5} GB, {depth:2} at once: {rate:>8.0} requests/s, {:.0} s of device time, {memory} kB {}",
                 size / 1_000_000_000,
