@@ -5,16 +5,16 @@ use crate::plan::{Candidate, DeviceSource, LabChoice, Plan};
 use super::native::{self, Native};
 use super::{Intent, LABS, Lab, LabError, uml};
 
-pub struct Choice {
+pub struct ChosenLab {
     pub lab: Box<dyn Lab>,
     pub reason: String,
     /// How many trials are under way at once.
     pub jobs: usize,
 }
 
-impl Choice {
+impl ChosenLab {
     fn of(lab: Box<dyn Lab>, reason: String) -> Self {
-        Choice { lab, reason, jobs: 1 }
+        ChosenLab { lab, reason, jobs: 1 }
     }
 
     /// The same, with so many trials at once: as many as there is room for where nothing is asked for.
@@ -24,19 +24,19 @@ impl Choice {
             (Some(room), Some(asked)) if asked > room => return Err(LabError::TooManyJobs { asked, room }),
             (room, asked) => asked.or(room).unwrap_or(1),
         };
-        Ok(Choice { jobs, ..self })
+        Ok(ChosenLab { jobs, ..self })
     }
 }
 
 /// Takes this lab for the plan, as a rule the one it asks for; with `auto`, native where it may and can run every candidate,
 /// else uml; where neither can run all, the one that can run more.
-pub fn choose(plan: &Plan, lab: LabChoice) -> Result<Choice, LabError> {
+pub fn choose(plan: &Plan, lab: LabChoice) -> Result<ChosenLab, LabError> {
     choose_for(plan, lab, Intent::Run)
 }
 
-fn choose_for(plan: &Plan, lab: LabChoice, intent: Intent) -> Result<Choice, LabError> {
+fn choose_for(plan: &Plan, lab: LabChoice, intent: Intent) -> Result<ChosenLab, LabError> {
     match LABS.iter().find(|entry| entry.choice == lab) {
-        Some(entry) => Ok(Choice::of(entry.lab(plan, intent)?, "asked for".to_owned())),
+        Some(entry) => Ok(ChosenLab::of(entry.lab(plan, intent)?, "asked for".to_owned())),
         None => choose_freely(plan, intent),
     }
 }
@@ -45,11 +45,11 @@ fn choose_for(plan: &Plan, lab: LabChoice, intent: Intent) -> Result<Choice, Lab
 ///
 /// # Errors
 /// As [`choose`], for every other reason.
-pub fn choose_to_look(plan: &Plan) -> Result<(Choice, Option<LabError>), LabError> {
+pub fn choose_to_look(plan: &Plan) -> Result<(ChosenLab, Option<LabError>), LabError> {
     match choose_for(plan, plan.lab, Intent::Look) {
         Err(lacks @ LabError::NotRoot) => {
             let lab = Box::new(Native::describe(plan)?);
-            Ok((Choice::of(lab, "what root would be given".to_owned()), Some(lacks)))
+            Ok((ChosenLab::of(lab, "what root would be given".to_owned()), Some(lacks)))
         }
         other => other.map(|choice| (choice, None)),
     }
@@ -63,37 +63,37 @@ pub fn every(plan: &Plan) -> Vec<Candidacy> {
     LABS.iter().map(|entry| (entry.name(), entry.lab(plan, Intent::Look))).collect()
 }
 
-fn choose_freely(plan: &Plan, intent: Intent) -> Result<Choice, LabError> {
+fn choose_freely(plan: &Plan, intent: Intent) -> Result<ChosenLab, LabError> {
     if plan.device.source == DeviceSource::Folders {
-        return Ok(Choice::of(native::ENTRY.lab(plan, intent)?, "folders are this machine's".to_owned()));
+        return Ok(ChosenLab::of(native::ENTRY.lab(plan, intent)?, "folders are this machine's".to_owned()));
     }
     let (native, uml) = match (native::ENTRY.lab(plan, intent), uml::ENTRY.lab(plan, intent)) {
         (Ok(native), Ok(uml)) => (native, uml),
         (Ok(lab), Err(why)) => {
-            return Ok(Choice::of(lab, format!("uml cannot be used: {}", first_line(&why))));
+            return Ok(ChosenLab::of(lab, format!("uml cannot be used: {}", first_line(&why))));
         }
         (Err(why), Ok(lab)) => {
-            return Ok(Choice::of(lab, format!("native cannot be used: {}", first_line(&why))));
+            return Ok(ChosenLab::of(lab, format!("native cannot be used: {}", first_line(&why))));
         }
         (Err(why), Err(_)) if plan.wants_guest().is_none() => return Err(why),
         (Err(_), Err(why)) => return Err(why),
     };
     if let Some(key) = plan.wants_guest() {
-        return Ok(Choice::of(uml, format!("the plan names a {key}")));
+        return Ok(ChosenLab::of(uml, format!("the plan names a {key}")));
     }
     let can = |lab: &dyn Lab| plan.candidates.iter().filter(|c| lab.obstacle(c).is_none()).count();
     let (natively, in_uml) = (can(native.as_ref()), can(uml.as_ref()));
     Ok(if natively == plan.candidates.len() {
-        Choice::of(native, "root, and this kernel can run every candidate".to_owned())
+        ChosenLab::of(native, "root, and this kernel can run every candidate".to_owned())
     } else if in_uml > natively {
         let lacking = lacking(&plan.candidates, native.as_ref());
-        Choice::of(
+        ChosenLab::of(
             uml,
             format!("this machine's kernel cannot run {lacking}; --lab native tries the others on it"),
         )
     } else {
         let lacking = lacking(&plan.candidates, native.as_ref());
-        Choice::of(native, format!("no lab here can run {lacking}"))
+        ChosenLab::of(native, format!("no lab here can run {lacking}"))
     })
 }
 

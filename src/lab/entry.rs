@@ -7,7 +7,7 @@ use super::medium::Way;
 use super::{Intent, Lab, LabError};
 
 /// What a lab says of itself before it is asked for; each stands in the lab's own file.
-pub struct Entry {
+pub struct LabEntry {
     pub(super) choice: LabChoice,
     pub summary: &'static str,
     /// How a medium can be attached there.
@@ -19,7 +19,7 @@ pub struct Entry {
 
 pub(super) type Prepare = fn(&Plan, Intent) -> Result<Box<dyn Lab>, LabError>;
 
-impl Entry {
+impl LabEntry {
     /// `native`, `uml` …
     pub fn name(&self) -> &'static str {
         self.choice.word()

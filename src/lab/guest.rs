@@ -1,5 +1,5 @@
-//! `fsverdict guest`: the first process of a guest kernel. It makes the guest habitable, runs the agent in a cell
-//! as the native lab does, and powers off.
+//! `fsverdict guest`: the first process of a guest kernel. It makes the guest habitable, runs the agent in a sandbox
+//! as the native lab does, and capabilities off.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,12 +10,13 @@ use std::time::{Duration, Instant};
 
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
-use super::LABS;
-use crate::host::cell::inherit;
 use crate::host::mounts;
 use crate::host::program::{Program, succeeded};
+use crate::host::sandbox::inherit;
 use crate::host::talk::say;
-use crate::trial::{Assignment, EVENTS_VARIABLE, Modules, QueueLimits, TrialDevice, agent_cell};
+use crate::trial::{Assignment, EVENTS_VARIABLE, Modules, QueueLimits, TrialDevice, agent_sandbox};
+
+use super::LABS;
 
 /// Where the conductor put the trial's description: the guest's second disk, which ends in zeros.
 const DESCRIPTION: &str = "/dev/ubdb";
@@ -61,7 +62,7 @@ fn live(words: &[String]) -> Result<(), Box<dyn std::error::Error>> {
         .find(|arrival| arrival.word.is_some_and(is_told))
         .or_else(|| arrivals().find(|arrival| arrival.word.is_none()))
         .ok_or("no lab has such guests")?;
-    // In the cell's memory, which this guest's own /dev is about to cover; or in an initramfs, which is about to be left.
+    // In the sandbox's memory, which this guest's own /dev is about to cover; or in an initramfs, which is about to be left.
     let from_file =
         is_told(arrival.description).then(|| read_description(arrival.description)).transpose()?;
     let is_dev_of_host = (arrival.enter)()?;
@@ -88,8 +89,8 @@ fn live(words: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     }
     let events = open_events(arrival.events)?;
     let (reader, writer) = std::io::pipe()?;
-    let cell = agent_cell(&assignment);
-    let mut agent = cell
+    let sandbox = agent_sandbox(&assignment);
+    let mut agent = sandbox
         .command()?
         .env("PATH", path)
         .env(EVENTS_VARIABLE, inherit(events.as_fd())?.to_string())

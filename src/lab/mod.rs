@@ -27,16 +27,16 @@ mod vm;
 
 use std::path::PathBuf;
 
-use crate::host::cell::CellError;
+use crate::host::sandbox::SandboxError;
 use crate::journal::{Event, Facts};
 use crate::plan::Candidate;
 use crate::reason::{Hinted, Reason};
 use crate::trial::TrialSpec;
 
 pub use by_default::{ByDefault, by_default};
-pub use choose::{Candidacy, Choice, choose, choose_to_look, every};
+pub use choose::{Candidacy, ChosenLab, choose, choose_to_look, every};
 pub use drive::TrialEnd;
-pub use entry::Entry;
+pub use entry::LabEntry;
 pub use guest::main as guest;
 pub use hidden::{hidden_from, lacking};
 pub use launch::main as launch;
@@ -45,7 +45,7 @@ pub use try_kernel::try_kernel;
 pub use vm::is_kernel_package;
 
 /// Every lab, the preferred one first.
-pub static LABS: &[Entry] = &[native::ENTRY, uml::ENTRY, vm::ENTRY];
+pub static LABS: &[LabEntry] = &[native::ENTRY, uml::ENTRY, vm::ENTRY];
 
 /// Who is handed events as they come.
 pub type Watch<'a> = &'a mut dyn FnMut(Event);
@@ -166,7 +166,7 @@ pub enum LabError {
     #[error("cannot stage the datasets: {}", .0.what)]
     Staging(Reason),
     #[error(transparent)]
-    Cell(#[from] CellError),
+    Sandbox(#[from] SandboxError),
     /// The scratch image could not be made, or the device not be opened.
     #[error(transparent)]
     Disk(#[from] medium::MediumError),
@@ -209,7 +209,7 @@ impl Hinted for LabError {
             }
             LabError::Folder(_)
             | LabError::Disk(_)
-            | LabError::Cell(_)
+            | LabError::Sandbox(_)
             | LabError::Io(_)
             | LabError::Host(_) => return None,
         })

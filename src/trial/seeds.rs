@@ -17,7 +17,7 @@ pub fn of_order(seed: u64, block: u32) -> u64 {
 }
 
 /// Of the memory, size and pause that a pair of blocks meets.
-pub fn of_circumstances(seed: u64, block: u32) -> u64 {
+pub fn of_nuisances(seed: u64, block: u32) -> u64 {
     seed.rotate_left(32) ^ pair(block).wrapping_mul(STEP)
 }
 
@@ -43,13 +43,13 @@ pub fn of_site(seed: u64, site: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{of_circumstances, of_device, of_member, of_names, of_order, of_site};
+    use super::{of_device, of_member, of_names, of_nuisances, of_order, of_site};
 
     #[test]
     fn seeds_are_what_recorded_runs_were_made_with() {
         assert_eq!(of_order(7, 3), 0x3C6E_F372_FE94_F82D);
         assert_eq!((of_order(7, 4), of_member(7, 3)), (of_order(7, 3), of_order(7, 3)));
-        assert_eq!(of_circumstances(7, 3), 0x3C6E_F375_FE94_F82A);
+        assert_eq!(of_nuisances(7, 3), 0x3C6E_F375_FE94_F82A);
         assert_eq!(of_names(7, 3), 0xDAA6_6D2C_7DDF_7438);
         assert_eq!(of_device(7, 3), 0x8083_3F9B_601F_25AB);
         assert_eq!(of_site(7, "one"), 0x2F65_4E49_27CE_FC99);

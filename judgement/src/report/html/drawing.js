@@ -51,9 +51,12 @@ function measured(text, size) {
 // Where an axis begins and ends: with some air around the values, which `air` is a share of.
 function ends(axis, values, air) {
   if (axis.ends) return axis.ends;
-  const usable = values.filter((value) => Number.isFinite(value) && (!axis.log || value > 0)).map((value) => axis.log ? Math.log10(value) : value);
-  if (!usable.length) return axis.log ? [1, 10] : [0, 1];
-  let [from, to] = [Math.min(...usable), Math.max(...usable)];
+  let [from, to] = [Infinity, -Infinity];
+  for (const value of values) {
+    const at = axis.log ? Math.log10(value) : value;
+    if (Number.isFinite(at)) [from, to] = [Math.min(from, at), Math.max(to, at)];
+  }
+  if (from > to) return axis.log ? [1, 10] : [0, 1];
   if (axis.zero && !axis.log) { from = Math.min(from, 0); to = Math.max(to, 0); }
   const wide = to - from || (axis.log ? 0.5 : Math.abs(to) || 1);
   if (to === from || !(axis.zero && !axis.log && from === 0)) from -= wide * air;
