@@ -8,6 +8,7 @@ mod cell;
 mod complaint;
 mod error;
 mod hold;
+mod layers;
 mod mapping;
 mod phase;
 mod plain;
@@ -18,8 +19,9 @@ mod spec;
 mod stack;
 mod staging;
 mod steps;
+mod tools;
 
-pub use act::{Act, CacheState, Durable, Timed};
+pub use act::{Act, CacheState, Durable, OfLayer, Timed};
 pub use agent::{EVENTS_VARIABLE, agent};
 pub use cell::{agent_cell, staging_cell};
 pub use error::TrialError;

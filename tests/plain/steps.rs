@@ -36,6 +36,32 @@ fn what_is_no_program_is_told_in_its_place() {
     assert!(!dry.contains("drop caches"), "{dry}");
 }
 
+#[test]
+fn layers_are_told_from_the_device_up_and_closed_from_the_top_down() {
+    let place = Place::new();
+    let stacked =
+        "\n[[candidate]]\nname = \"stacked\"\nfilesystem = \"ext2\"\nlayers = [\"luks2\", \"luks1\"]\n";
+    let path = place.plan("dry", &[EVERYTHING, stacked].concat());
+    let dry = place.unprivileged(&["run", &path, "--lab", "native", "--dry-run"]).stdout;
+    let told = told(&dry, "stacked");
+    let at = |words: &str| {
+        let found = told.iter().position(|line| line.contains(words));
+        found.unwrap_or_else(|| panic!("no `{words}`: {dry}"))
+    };
+    let order = [
+        "--type luks2 --pbkdf",
+        "--key-file $KEY $DEVICE fsverdict-$DEVICE",
+        "--deferred fsverdict-$DEVICE",
+        "--type luks1",
+        "--key-file $KEY /dev/mapper/fsverdict-$DEVICE fsverdict-$DEVICE-2",
+        "mkfs.ext2",
+        "[close fsverdict-$DEVICE-2]; [close fsverdict-$DEVICE]; [release $DEVICE]",
+    ];
+    let places: Vec<usize> = order.map(at).into();
+    assert!(places.is_sorted(), "{places:?} {dry}");
+    assert!(told[at("mkfs.ext2")].contains(" /dev/mapper/fsverdict-$DEVICE-2"), "{dry}");
+}
+
 /// A step in the words of its acts; a cold start in brackets, since not every phase has one.
 fn words(step: &Step<'_>) -> String {
     let acts: Vec<Act<'_>> = step.acts().collect();

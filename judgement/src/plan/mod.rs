@@ -15,6 +15,7 @@ mod digest;
 mod disturbance;
 mod error;
 mod folders;
+mod layers;
 mod limits;
 mod meaning;
 mod member;
@@ -40,12 +41,13 @@ mod write;
 
 pub use axes::{AXES, axis, columns};
 pub use axis::{Axis, Circumstance, Level, Role, Tells};
-pub use candidate::{Candidate, Circumstances, DIRECTORY, UNENCRYPTED};
+pub use candidate::{Candidate, Circumstances, DIRECTORY};
 pub use change::Overrides;
 pub use choice::LABS;
 pub use digest::digest;
 pub use disturbance::Disturbance;
 pub use error::{Fault, PlanError};
+pub use layers::Layers;
 pub use limits::TEXT as LONGEST_PLAN;
 pub use member::{DrawnNumber, DrawnNumbers, Member, read_member};
 pub use model::{

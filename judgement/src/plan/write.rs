@@ -116,10 +116,12 @@ fn of_dataset(lines: &mut Lines, dataset: &Dataset) {
 fn of_candidate(lines: &mut Lines, candidate: &Candidate) {
     lines.put("name", &candidate.name);
     for axis in &AXES {
-        match axis.given(candidate) {
-            options @ Level::Options(_) => lines.put(axis.key, options.text()),
-            Level::Size(bytes) => lines.put(axis.key, size(bytes)),
-            level => lines.put(axis.key, level),
+        let level = axis.given(candidate);
+        let key = axis.key_of(&level.text());
+        match level {
+            Level::Options(_) => lines.put(key, level.text()),
+            Level::Size(bytes) => lines.put(key, size(bytes)),
+            level => lines.put(key, level),
         }
     }
 }
