@@ -1,7 +1,7 @@
 //! For the end of a verdict: how whom it takes is made on a system of one's own.
 
 use crate::filesystem::find;
-use crate::layer::{Layer, Site};
+use crate::layer::{Layer, LayerPlace};
 use crate::plan::{Candidate, quoted};
 use crate::report::ToUse;
 
@@ -37,7 +37,7 @@ pub(super) fn to_use(candidate: &Candidate) -> Option<ToUse> {
     let mut at_boot = Vec::new();
     for (at, layer) in layers.iter().enumerate() {
         let name = if at == 0 { NAME.to_owned() } else { format!("{NAME}-{}", at + 1) };
-        let site = Site { below: &device, name: &name, key: "" };
+        let site = LayerPlace { below: &device, name: &name, key: "" };
         (layer.in_use.lines)(&site).iter().for_each(|argv| to_use.add_step_of(argv));
         at_boot.extend(layer.in_use.at_boot.map(|step| step(&name, &by)));
         let note = layer.in_use.note.map(str::to_owned).filter(|note| !to_use.notes.contains(note));

@@ -2,7 +2,7 @@
 
 use crate::filesystem::{Package, Packages, Tool};
 
-use super::model::{InUse, Layer, Line, Site, words};
+use super::model::{InUse, Layer, LayerLine, LayerPlace, words};
 
 const CRYPTSETUP: Tool = Tool {
     program: "cryptsetup",
@@ -42,7 +42,7 @@ pub(super) const LUKS: Layer = Layer {
     make: None,
     // cryptsetup itself forbids discards by default, since they show which blocks are in use. Where no udev runs, it makes the
     // node below `/dev/mapper` itself, so `/dev` has to be writable.
-    open: Line {
+    open: LayerLine {
         step: "open encryption",
         argv: |site| {
             let head = ["cryptsetup", "open", "--batch-mode", NO_LOCKS, "--type", "luks", "--allow-discards"];
@@ -50,12 +50,12 @@ pub(super) const LUKS: Layer = Layer {
         },
     },
     // It ends with 0 and says "still active and scheduled for deferred removal".
-    mark: Line {
+    mark: LayerLine {
         step: "mark encryption for removal",
         argv: |site| words(&[&["cryptsetup", "close", NO_LOCKS, "--deferred", site.name]]),
     },
     // Cipher, sector size and flags.
-    describe: Some(Line {
+    describe: Some(LayerLine {
         step: "describe encryption",
         argv: |site| words(&[&["cryptsetup", "status", NO_LOCKS, site.name]]),
     }),
@@ -69,14 +69,14 @@ pub(super) const LUKS: Layer = Layer {
 };
 
 /// The command line that makes it with these options; it overwrites whatever signature the device bears.
-pub(super) fn format(options: &[&str], site: &Site<'_>) -> Vec<String> {
+pub(super) fn format(options: &[&str], site: &LayerPlace<'_>) -> Vec<String> {
     let head = ["cryptsetup", "luksFormat", "--batch-mode", NO_LOCKS];
     words(&[&head, options, &["--key-file", site.key, site.below]])
 }
 
 /// The command lines that make and open it by a passphrase that is asked for, and with the key derivation that cryptsetup takes
 /// by itself.
-pub(super) fn in_use(version: &str, site: &Site<'_>) -> Vec<Vec<String>> {
+pub(super) fn in_use(version: &str, site: &LayerPlace<'_>) -> Vec<Vec<String>> {
     [
         words(&[&["cryptsetup", "luksFormat", "--type", version, site.below]]),
         words(&[&["cryptsetup", "open", site.below, site.name]]),
@@ -86,11 +86,11 @@ pub(super) fn in_use(version: &str, site: &Site<'_>) -> Vec<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Site, find};
+    use super::super::{LayerPlace, find};
 
     #[test]
     fn luks_never_asks_and_derives_its_key_cheaply() {
-        let site = Site { below: "/dev/x", name: "name", key: "/tmp/key" };
+        let site = LayerPlace { below: "/dev/x", name: "name", key: "/tmp/key" };
         for name in ["luks1", "luks2"] {
             let layer = find(name).unwrap();
             let format = (layer.make.unwrap().argv)(&site);

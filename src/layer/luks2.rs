@@ -1,7 +1,7 @@
 //! LUKS version 2.
 
 use super::luks::{self, LUKS};
-use super::model::{InUse, Layer, Line};
+use super::model::{InUse, Layer, LayerLine};
 
 /// The default header takes 16 MiB. Below 4 MiB cryptsetup warns that few key slots fit.
 const OPTIONS: &[&str] = &[
@@ -24,7 +24,7 @@ pub(super) static LUKS2: Layer = Layer {
               fewest iterations allowed, so that it is not what is timed; the header is 4 MiB; discards pass through.",
     header: 4 << 20,
     usual: true,
-    make: Some(Line { step: "encrypt", argv: |site| luks::format(OPTIONS, site) }),
+    make: Some(LayerLine { step: "encrypt", argv: |site| luks::format(OPTIONS, site) }),
     in_use: InUse { lines: |site| luks::in_use("luks2", site), ..LUKS.in_use },
     ..LUKS
 };

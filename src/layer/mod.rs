@@ -12,6 +12,6 @@ mod registry;
 mod scheduler;
 
 pub use least_device::least_device;
-pub use model::{InUse, Layer, Line, Site};
+pub use model::{InUse, Layer, LayerLine, LayerPlace};
 pub use registry::{NO_LAYER, find, names, of, registry, usual_layers};
 pub use scheduler::{SCHEDULERS, Scheduler, find_scheduler};

@@ -26,31 +26,31 @@ pub struct Layer {
     /// What must be known of times in which computing took none, if it computes.
     pub free_cpu: Option<&'static str>,
     /// Makes it on the device below, whatever lies there, and asks nothing.
-    pub make: Option<Line>,
+    pub make: Option<LayerLine>,
     /// Opens it under its name, with discards passed through: without that a candidate with a layer would differ from the plain
     /// one in a second respect, and a scratch image would never shrink again.
-    pub open: Line,
+    pub open: LayerLine,
     /// Makes the kernel remove the opened device as soon as nobody holds it any more, at once where nobody does.
     ///
     /// Given right after opening, by an agent that itself keeps the device open until teardown (else the first unmount, or the
     /// end of fsck, would remove it), it leaves nothing behind even when the agent is killed.
-    pub mark: Line,
+    pub mark: LayerLine,
     /// Says for the record what the opened device is.
-    pub describe: Option<Line>,
+    pub describe: Option<LayerLine>,
     pub in_use: InUse,
 }
 
 /// A command line of a layer.
 #[derive(Debug, Clone, Copy)]
-pub struct Line {
+pub struct LayerLine {
     /// What the journal calls it.
     pub step: &'static str,
-    pub argv: fn(&Site<'_>) -> Vec<String>,
+    pub argv: fn(&LayerPlace<'_>) -> Vec<String>,
 }
 
 /// Where a layer lies.
 #[derive(Debug, Clone, Copy)]
-pub struct Site<'a> {
+pub struct LayerPlace<'a> {
     /// The device below.
     pub below: &'a str,
     /// Its own name for the device mapper: opened, it is `/dev/mapper/NAME`.
@@ -63,7 +63,7 @@ pub struct Site<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct InUse {
     /// The command lines that make and open it; they may ask.
-    pub lines: fn(&Site<'_>) -> Vec<Vec<String>>,
+    pub lines: fn(&LayerPlace<'_>) -> Vec<Vec<String>>,
     /// A command of a shell that has it opened at each boot, given its name and the device below as a table may have it.
     pub at_boot: Option<fn(name: &str, below: &str) -> String>,
     /// In what it differs from what was measured.

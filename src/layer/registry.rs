@@ -36,7 +36,7 @@ pub fn usual_layers() -> impl Iterator<Item = Layers> {
 #[cfg(test)]
 mod tests {
     use super::{find, names, registry};
-    use crate::layer::Site;
+    use crate::layer::LayerPlace;
 
     #[test]
     fn names_are_sorted_unique_and_found() {
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn each_is_described_in_full_and_names_what_it_is_given() {
-        let site = Site { below: "/dev/below", name: "its-name", key: "/the/key" };
+        let site = LayerPlace { below: "/dev/below", name: "its-name", key: "/the/key" };
         for layer in registry() {
             let name = layer.name;
             assert!(
@@ -69,7 +69,8 @@ mod tests {
                 assert!(layer.tools.iter().any(|tool| tool.program == program), "{name}: {program}");
                 assert!(!line.step.is_empty(), "{name}");
             }
-            let has = |line: super::super::Line, word: &str| (line.argv)(&site).iter().any(|one| one == word);
+            let has =
+                |line: super::super::LayerLine, word: &str| (line.argv)(&site).iter().any(|one| one == word);
             assert!(layer.make.is_none_or(|make| has(make, site.below)), "{name}");
             assert!(has(layer.open, site.below) && has(layer.open, site.name), "{name}");
             assert!(has(layer.mark, site.name), "{name}");

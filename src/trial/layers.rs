@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::layer::{Layer, Line, Site};
+use crate::layer::{Layer, LayerLine, LayerPlace};
 use crate::plan::Candidate;
 
 use super::act::OfLayer;
@@ -96,7 +96,7 @@ impl OpenLayers {
 
     fn run(
         &self,
-        line: Option<Line>,
+        line: Option<LayerLine>,
         at: usize,
         device: &Path,
         mapper: &mut dyn Mapper,
@@ -135,7 +135,7 @@ impl OpenLayers {
 
     fn argv(
         &self,
-        line: Line,
+        line: LayerLine,
         at: usize,
         device: &Path,
         mapper: &mut dyn Mapper,
@@ -148,7 +148,7 @@ impl OpenLayers {
             }
         };
         let (below, name) = (below.to_string_lossy(), mapping(&name_of(device), at));
-        Ok((line.argv)(&Site { below: &below, name: &name, key: mapper.key()? }))
+        Ok((line.argv)(&LayerPlace { below: &below, name: &name, key: mapper.key()? }))
     }
 }
 
@@ -165,12 +165,12 @@ mod tests {
     use super::super::act::Act;
     use super::super::error::TrialError;
     use super::super::spec::TrialSpec;
-    use super::super::steps::Course;
+    use super::super::steps::TrialCourse;
     use super::{Mapper, OpenLayers, mapping};
-    use crate::layer::{InUse, Layer, Line};
+    use crate::layer::{InUse, Layer, LayerLine};
     use crate::plan::{Candidate, Layers};
 
-    const fn layer(name: &'static str, make: Option<Line>, open: Line) -> Layer {
+    const fn layer(name: &'static str, make: Option<LayerLine>, open: LayerLine) -> Layer {
         Layer {
             name,
             summary: "",
@@ -184,16 +184,16 @@ mod tests {
             free_cpu: None,
             make,
             open,
-            mark: Line { step: "mark", argv: |site| vec!["mark".to_owned(), site.name.to_owned()] },
+            mark: LayerLine { step: "mark", argv: |site| vec!["mark".to_owned(), site.name.to_owned()] },
             describe: None,
             in_use: InUse { lines: |_| Vec::new(), at_boot: None, note: None },
         }
     }
 
-    const MAKE: Line =
-        Line { step: "make", argv: |site| ["make", site.below, site.key].map(str::to_owned).into() };
-    const OPEN: Line =
-        Line { step: "open", argv: |site| ["open", site.below, site.name].map(str::to_owned).into() };
+    const MAKE: LayerLine =
+        LayerLine { step: "make", argv: |site| ["make", site.below, site.key].map(str::to_owned).into() };
+    const OPEN: LayerLine =
+        LayerLine { step: "open", argv: |site| ["open", site.below, site.name].map(str::to_owned).into() };
     static LOWER: Layer = layer("lower", Some(MAKE), OPEN);
     /// One that has nothing to make.
     static UPPER: Layer = layer("upper", None, OPEN);
@@ -244,7 +244,7 @@ mod tests {
         let candidate =
             Candidate { layers: Layers::of(["lower", "upper"]).unwrap(), ..Candidate::plain("ext4") };
         let spec = TrialSpec::without_work(candidate, 1, Duration::from_secs(1));
-        let course = Course::of(&spec);
+        let course = TrialCourse::of(&spec);
         let mut layers = OpenLayers::closed([&LOWER, &UPPER]);
         let mut act = |act: Act<'_>| match act {
             Act::Layer(at, of) => layers.act(at, of, Path::new("/dev/loop7"), fake),

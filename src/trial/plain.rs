@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use crate::filesystem::{DIRECTORY, find};
-use crate::layer::{Layer, Site};
-use crate::plan::{DeviceSource, Phase, Plan, Work, quoted};
+use crate::layer::{Layer, LayerPlace};
+use crate::plan::{DeviceSource, Phase, PhaseWork, Plan, quoted};
 
 use super::act::{Act, Durable, OfLayer, Timed};
 use super::layers::mapping;
-use super::programs::{Line, Names, Programs};
+use super::programs::{Line, Programs, TrialNames};
 use super::spec::{Repeats, TrialSpec};
 use super::stack::MOUNT;
-use super::steps::{Course, Step};
+use super::steps::{Step, TrialCourse};
 
 /// What stands for the device, and for the file with the key.
 const DEVICE: &str = "$DEVICE";
@@ -37,24 +37,24 @@ pub fn command_lines(plan: &Plan, candidate: usize) -> Vec<String> {
         candidate.path.as_ref().map_or_else(|| find(&candidate.filesystem), |_| Some(&DIRECTORY));
     let layers = candidate.layers.names().map(crate::layer::find).collect::<Option<Vec<_>>>();
     let (Some(filesystem), Some(layers)) = (filesystem, layers) else { return Vec::new() };
-    let names = Names { top: below(layers.len()), mount: MOUNT };
+    let names = TrialNames { top: below(layers.len()), mount: MOUNT };
     let programs = Programs { candidate, filesystem };
     let source = &plan.device.source;
-    let told = Told { spec: &spec, programs, names, layers, source };
-    Course::of(&spec).all().flat_map(|step| told.step(step)).collect()
+    let told = PlainContext { spec: &spec, programs, names, layers, source };
+    TrialCourse::of(&spec).all().flat_map(|step| told.step(step)).collect()
 }
 
 /// What the words of a dry run hang on.
-struct Told<'a> {
+struct PlainContext<'a> {
     spec: &'a TrialSpec,
     programs: Programs<'a>,
-    names: Names,
+    names: TrialNames,
     /// The one on the device first.
     layers: Vec<&'static Layer>,
     source: &'a DeviceSource,
 }
 
-impl Told<'_> {
+impl PlainContext<'_> {
     /// The lines of a step: one of what is timed, one of what is done before it, and one of what is done after it.
     fn step(&self, step: &Step<'_>) -> Vec<String> {
         let times = step.name.and_then(|name| self.spec.repeats.get(name)).map_or(1, |repeats| repeats.times);
@@ -171,7 +171,7 @@ impl Told<'_> {
             OfLayer::Close => return None,
         };
         let (below, name) = (below(at), mapping(DEVICE, at));
-        Some(shown(&(line.argv)(&Site { below: &below, name: &name, key: KEY })))
+        Some(shown(&(line.argv)(&LayerPlace { below: &below, name: &name, key: KEY })))
     }
 }
 
@@ -192,8 +192,10 @@ fn own_folder(folder: &Path) -> String {
 
 fn work(phase: &Phase) -> String {
     match &phase.work {
-        Work::Operation(name) => format!("[{name} on {}]", phase.dataset.as_deref().unwrap_or("nothing")),
-        Work::Command(command) => command.clone(),
-        Work::Adapter { name, options } => format!("{name} {options}"),
+        PhaseWork::Operation(name) => {
+            format!("[{name} on {}]", phase.dataset.as_deref().unwrap_or("nothing"))
+        }
+        PhaseWork::Command(command) => command.clone(),
+        PhaseWork::Adapter { name, options } => format!("{name} {options}"),
     }
 }

@@ -5,7 +5,7 @@ use crate::plan::Candidate;
 
 /// What a trial's programs are told of the place they run in.
 #[derive(Debug, Clone)]
-pub(super) struct Names {
+pub(super) struct TrialNames {
     /// The device that the filesystem lies on.
     pub(super) top: String,
     pub(super) mount: &'static str,
@@ -43,8 +43,8 @@ impl Line {
 
 impl Programs<'_> {
     /// The command line; none where this candidate has no such program.
-    pub(super) fn argv(&self, line: Line, names: &Names) -> Option<Vec<String>> {
-        let Names { top, mount } = names;
+    pub(super) fn argv(&self, line: Line, names: &TrialNames) -> Option<Vec<String>> {
+        let TrialNames { top, mount } = names;
         match line {
             Line::Mkfs => Some(self.filesystem.mkfs_argv(top, &self.candidate.mkfs)),
             Line::Mount => Some(self.mount().argv(top, mount)),

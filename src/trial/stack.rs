@@ -4,7 +4,7 @@
 //! on the way down is reported and none hides the cause.
 
 mod cleaner;
-mod machine;
+mod host_mapper;
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::filesystem::{DIRECTORY, Filesystem};
-use crate::host::cell::private_devices;
 use crate::host::kernel_log::KernelLog;
 use crate::host::root::Root;
+use crate::host::sandbox::private_devices;
 use crate::host::{caches, mounts, syscall};
 use crate::journal::CommandRecord;
 use crate::measure::Fresh;
@@ -24,15 +24,15 @@ use super::act::OfLayer;
 use super::bare_device::BareDevice;
 use super::error::TrialError;
 use super::layers::OpenLayers;
-use super::programs::{Line, Names, Programs};
+use super::programs::{Line, Programs, TrialNames};
 use super::sink::Sink;
 use super::spec::TrialDevice;
 use super::tools::{EMPTY, Tools, Trade};
-use machine::Machine;
+use host_mapper::HostMapper;
 
 /// Where the filesystem under test is mounted, below the agent's own tmpfs.
 pub(super) const MOUNT: &str = "/tmp/fsverdict/mount";
-/// Where the agent's cell shows the folder that is worked in instead of a device.
+/// Where the agent's sandbox shows the folder that is worked in instead of a device.
 pub(super) const PLACE: &str = "/tmp/fsverdict-place";
 
 /// How the lines of a reason begin that the kernel said.
@@ -133,7 +133,7 @@ impl<'a> Stack<'a> {
     }
 
     fn argv(&self, line: Line) -> Option<Vec<String>> {
-        let names = Names { top: self.top().to_string_lossy().into_owned(), mount: MOUNT };
+        let names = TrialNames { top: self.top().to_string_lossy().into_owned(), mount: MOUNT };
         self.programs.argv(line, &names)
     }
 
@@ -183,8 +183,8 @@ impl<'a> Stack<'a> {
             self.check_device()?;
         }
         let Some(claim) = &self.claim else { return Ok(()) };
-        let mut machine = Machine { sink: self.sink, tools: &self.tools };
-        self.layers.act(at, act, &claim.path, &mut machine)
+        let mut mapper = HostMapper { sink: self.sink, tools: &self.tools };
+        self.layers.act(at, act, &claim.path, &mut mapper)
     }
 
     pub(super) fn mkfs(&mut self) -> Result<(), TrialError> {

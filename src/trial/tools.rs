@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::host::cell::Workshop;
 use crate::host::program::{Program, succeeded};
+use crate::host::sandbox::Workshop;
 use crate::journal::CommandRecord;
 
 use super::error::TrialError;

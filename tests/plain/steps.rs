@@ -2,7 +2,7 @@
 
 use crate::common::Place;
 use crate::common::labs::steps::{EVERYTHING, SCHEDULED, plan, spec, told};
-use fsverdict::trial::{Act, Course, Step, Timed};
+use fsverdict::trial::{Act, Step, Timed, TrialCourse, command_lines};
 
 /// A dry run names the checks and the waits, too.
 #[test]
@@ -38,15 +38,12 @@ fn what_is_no_program_is_told_in_its_place() {
 
 #[test]
 fn layers_are_told_from_the_device_up_and_closed_from_the_top_down() {
-    let place = Place::new();
     let stacked =
         "\n[[candidate]]\nname = \"stacked\"\nfilesystem = \"ext2\"\nlayers = [\"luks2\", \"luks1\"]\n";
-    let path = place.plan("dry", &[EVERYTHING, stacked].concat());
-    let dry = place.unprivileged(&["run", &path, "--lab", "native", "--dry-run"]).stdout;
-    let told = told(&dry, "stacked");
+    let told = command_lines(&plan(&[EVERYTHING, stacked].concat()), 1);
     let at = |words: &str| {
         let found = told.iter().position(|line| line.contains(words));
-        found.unwrap_or_else(|| panic!("no `{words}`: {dry}"))
+        found.unwrap_or_else(|| panic!("no `{words}`: {told:#?}"))
     };
     let order = [
         "--type luks2 --pbkdf",
@@ -58,8 +55,8 @@ fn layers_are_told_from_the_device_up_and_closed_from_the_top_down() {
         "[close fsverdict-$DEVICE-2]; [close fsverdict-$DEVICE]; [release $DEVICE]",
     ];
     let places: Vec<usize> = order.map(at).into();
-    assert!(places.is_sorted(), "{places:?} {dry}");
-    assert!(told[at("mkfs.ext2")].contains(" /dev/mapper/fsverdict-$DEVICE-2"), "{dry}");
+    assert!(places.is_sorted(), "{places:?} {told:#?}");
+    assert!(told[at("mkfs.ext2")].contains(" /dev/mapper/fsverdict-$DEVICE-2"), "{told:#?}");
 }
 
 /// A step in the words of its acts; a cold start in brackets, since not every phase has one.
@@ -108,7 +105,7 @@ fn outline(text: &str) -> String {
     let spec = spec(&plan, 0);
     let mut lines: Vec<String> = Vec::new();
     let mut open = false;
-    for step in Course::of(&spec).all().filter(|step| step.name != Some("again")) {
+    for step in TrialCourse::of(&spec).all().filter(|step| step.name != Some("again")) {
         let label = step.acts().find_map(|act| match act {
             Act::Timed(Timed::Phase(_), _) => Some("  each phase: "),
             Act::Timed(Timed::Raw(_), _) => Some("  each phase on the bare device: "),
@@ -144,7 +141,7 @@ fn table(text: &str) -> String {
     let plan = plan(text);
     let spec = spec(&plan, 0);
     let mut rows: Vec<(String, Vec<String>)> = Vec::new();
-    for step in Course::of(&spec).all().filter(|step| step.name != Some("again")) {
+    for step in TrialCourse::of(&spec).all().filter(|step| step.name != Some("again")) {
         let own = |name: &str| match name {
             "raw" => "each phase on the bare device".to_owned(),
             "write" => "each phase".to_owned(),

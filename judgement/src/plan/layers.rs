@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::reason::Reason;
 
-use super::source::{Node, Value};
+use super::source::{Node, TomlValue};
 use super::value::filled_text;
 
 /// The key of the list.
@@ -80,7 +80,7 @@ impl Layers {
 
     /// Reads the list.
     pub(super) fn read_list(node: &Node) -> Result<Self, Reason> {
-        let Value::Array(nodes) = &node.value else {
+        let TomlValue::Array(nodes) = &node.value else {
             return Err(Reason::new(
                 format!("an array of layers is wanted here, not {}", node.value.kind()),
                 "as in [\"luks2\"]: the first lies on the device, the last is under the filesystem",

@@ -1,11 +1,11 @@
 //! `[[candidate]]` and `[matrix]`: the configurations under test, spelled out one by one.
 
 use super::axes::AXES;
-use super::axis::{Axis, Role, Setting, Spelling};
+use super::axis::{Axis, AxisRole, Setting, Spelling};
 use super::candidate_name::name_all;
 use super::limits::{CANDIDATES, check_length};
 use super::section::{Placed, Problems, Section};
-use super::source::{Node, Place, Value};
+use super::source::{Node, TextSpan, TomlValue};
 use super::value::{filled_text, name};
 use super::{Candidate, DIRECTORY, Vocabulary};
 
@@ -24,12 +24,12 @@ fn keys_of(axis: &Axis) -> impl Iterator<Item = &'static str> {
 }
 
 fn in_matrix() -> impl Iterator<Item = &'static Axis> {
-    AXES.iter().filter(|axis| !matches!(axis.role, Role::Place))
+    AXES.iter().filter(|axis| !matches!(axis.role, AxisRole::Place))
 }
 
 /// Keys of what is done to a device, or chosen for one.
 fn keys_of_no_folder() -> Vec<&'static str> {
-    let chosen = in_matrix().filter(|axis| !matches!(axis.role, Role::Filesystem));
+    let chosen = in_matrix().filter(|axis| !matches!(axis.role, AxisRole::Filesystem));
     chosen.flat_map(keys_of).collect()
 }
 
@@ -104,7 +104,7 @@ fn read_candidate(
         None => {}
     }
     let mut value = Candidate::plain("");
-    for axis in AXES.iter().filter(|axis| !matches!(axis.role, Role::Filesystem)) {
+    for axis in AXES.iter().filter(|axis| !matches!(axis.role, AxisRole::Filesystem)) {
         let Some((spelling, node)) = said(&section, axis) else { continue };
         if let Some(read) = section.placed(spelling.key, spelling.read) {
             (read.value)(&mut value);
@@ -134,9 +134,9 @@ fn said<'a>(section: &Section<'a>, axis: &Axis) -> Option<(Spelling, &'a Node)> 
 /// by themselves: a folder may stand in the place of one.
 fn must_be_known(spelling: Spelling, node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) {
     let nodes =
-        if let Value::Array(nodes) = &node.value { nodes.as_slice() } else { std::slice::from_ref(node) };
+        if let TomlValue::Array(nodes) = &node.value { nodes.as_slice() } else { std::slice::from_ref(node) };
     for node in nodes {
-        let Value::Text(word) = &node.value else { continue };
+        let TomlValue::Text(word) = &node.value else { continue };
         if let Some(known) = spelling.known {
             problems.must_be_known(node.at, spelling.noun, word, &known(vocabulary));
         }
@@ -147,7 +147,7 @@ fn must_be_known(spelling: Spelling, node: &Node, vocabulary: &Vocabulary<'_>, p
 }
 
 /// Notes a filesystem that is not known; of one that no mkfs makes on a device, how it is compared all the same.
-fn known_filesystem(at: Place, name: &str, known: &[&str], problems: &Problems) {
+fn known_filesystem(at: TextSpan, name: &str, known: &[&str], problems: &Problems) {
     if MOUNTED.contains(&name) && !known.contains(&name) {
         let hint = format!(
             "mount it, and compare it by a folder on it: [[candidate]] filesystem = \"{DIRECTORY}\" path = \"/where/it/is\""
@@ -163,11 +163,11 @@ fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) ->
     if section.entry("filesystem").is_none() {
         section.lacks(section.at, "[matrix] lacks `filesystem`", EXAMPLE);
     }
-    let mut axes: Vec<(&Axis, Vec<Choice<'_>>)> = Vec::new();
+    let mut axes: Vec<(&Axis, Vec<MatrixValue<'_>>)> = Vec::new();
     for axis in in_matrix() {
         let Some((spelling, node)) = said(&section, axis) else { continue };
         let Some(choices) = read_axis(&section, spelling, node) else { continue };
-        for choice in choices.iter().filter(|_| matches!(axis.role, Role::Filesystem)) {
+        for choice in choices.iter().filter(|_| matches!(axis.role, AxisRole::Filesystem)) {
             if choice.alone.filesystem == DIRECTORY {
                 let hint =
                     "write, for each folder: [[candidate]] filesystem = \"directory\" path = \"/mnt/share\"";
@@ -185,25 +185,25 @@ fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) ->
         }
         axes.push((axis, choices));
     }
-    axes.iter().find(|(axis, _)| matches!(axis.role, Role::Filesystem))?;
+    axes.iter().find(|(axis, _)| matches!(axis.role, AxisRole::Filesystem))?;
     let lengths = || axes.iter().map(|(_, choices)| choices.len());
     let product = lengths().try_fold(1_usize, usize::checked_mul);
     problems.note(section.at, check_length("candidates", product, CANDIDATES))?;
-    let every = |all: Vec<Candidate>, (_, choices): &(&Axis, Vec<Choice<'_>>)| {
+    let every = |all: Vec<Candidate>, (_, choices): &(&Axis, Vec<MatrixValue<'_>>)| {
         all.iter().flat_map(|one| choices.iter().map(|choice| choice.given_to(one))).collect()
     };
     Some(axes.iter().fold(vec![Candidate::plain("")], every))
 }
 
 /// A value of a key of the matrix.
-struct Choice<'a> {
+struct MatrixValue<'a> {
     node: &'a Node,
     set: Setting,
     /// A candidate with nothing but this.
     alone: Candidate,
 }
 
-impl Choice<'_> {
+impl MatrixValue<'_> {
     fn given_to(&self, candidate: &Candidate) -> Candidate {
         let mut candidate = candidate.clone();
         (self.set)(&mut candidate);
@@ -212,10 +212,10 @@ impl Choice<'_> {
 }
 
 /// The values of one key of the matrix, which stand in this node.
-fn read_axis<'a>(section: &Section<'_>, spelling: Spelling, list: &'a Node) -> Option<Vec<Choice<'a>>> {
+fn read_axis<'a>(section: &Section<'_>, spelling: Spelling, list: &'a Node) -> Option<Vec<MatrixValue<'a>>> {
     let Spelling { key, read, .. } = spelling;
     let problems = section.problems;
-    let Value::Array(nodes) = &list.value else {
+    let TomlValue::Array(nodes) = &list.value else {
         let found = list.value.kind();
         let hint = "every combination is tried, so each key lists its values: [\"…\", \"…\"]";
         problems.add(list.at, format!("in [matrix], `{key}` must be an array, not {found}"), hint);
@@ -226,7 +226,7 @@ fn read_axis<'a>(section: &Section<'_>, spelling: Spelling, list: &'a Node) -> O
         problems.add(list.at, message, "list at least one value, or take the key out");
     }
     problems.note(list.at, check_length(&format!("values of `{key}`"), Some(nodes.len()), CANDIDATES))?;
-    let mut choices: Vec<Choice<'_>> = Vec::new();
+    let mut choices: Vec<MatrixValue<'_>> = Vec::new();
     for node in nodes {
         let result = read(node).map_err(|error| error.after(format!("`{key}`: ")));
         let Some(set) = problems.note(node.at, result) else { continue };
@@ -239,7 +239,7 @@ fn read_axis<'a>(section: &Section<'_>, spelling: Spelling, list: &'a Node) -> O
                 "each combination is tried once",
             );
         }
-        choices.push(Choice { node, set, alone });
+        choices.push(MatrixValue { node, set, alone });
     }
     Some(choices)
 }

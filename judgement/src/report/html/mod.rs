@@ -33,7 +33,7 @@ pub use self::carried::{LONGEST_PAGE, NoPlan, plan_in_page};
 pub(super) use self::figures::{place, ratio};
 use self::writer::body;
 use super::index::Index;
-use super::page::{Block, Page};
+use super::page::{PageBlock, ReportPage};
 use super::text::one_line;
 use super::{Report, ReportError};
 use crate::journal::CandidateStatus;
@@ -56,7 +56,7 @@ const POLICY: &str = concat!(
 const RENEWAL: u32 = 15;
 
 /// The page of a run, with the data its charts are drawn from.
-pub(super) fn render(report: &Report<'_>, page: &Page<'_>) -> Result<String, ReportError> {
+pub(super) fn render(report: &Report<'_>, page: &ReportPage<'_>) -> Result<String, ReportError> {
     let data = data::embedded(report)?;
     let title = one_line(&report.judged.run.header.title);
     let scripts = html! {
@@ -70,12 +70,12 @@ pub(super) fn render(report: &Report<'_>, page: &Page<'_>) -> Result<String, Rep
 }
 
 /// A page without data of its own, which needs no script.
-pub(super) fn written(page: &Page<'_>) -> String {
+pub(super) fn written(page: &ReportPage<'_>) -> String {
     shell(&one_line(&page.opening.title), None, &body(page), &html! {}).into_string()
 }
 
 /// What is drawn of a run, each part in a file of its own: a new picture is one more, and its line here.
-pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec<Option<Block<'a>>> {
+pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec<Option<PageBlock<'a>>> {
     let (_, thinned) = thinning::choose(report);
     let thinned = thinned.as_ref();
     let judged = &report.judged;
