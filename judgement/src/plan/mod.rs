@@ -17,6 +17,7 @@ mod environment;
 mod error;
 mod folders;
 mod lab;
+mod layers;
 mod limits;
 mod meaning;
 mod member;
@@ -41,13 +42,14 @@ mod write;
 
 pub use axes::{AXES, axis, columns};
 pub use axis::{Axis, AxisLevel, AxisRole, EnvironmentAxis, Tells};
-pub use candidate::{Candidate, DIRECTORY, Environment, UNENCRYPTED};
+pub use candidate::{Candidate, DIRECTORY, Environment};
 pub use change::Overrides;
 pub use control::{CONTROL_SUFFIX, Twice, contestants, is_twin};
 pub use digest::digest;
 pub use disturbance::Disturbance;
 pub use error::{Fault, PlanError};
 pub use lab::LabChoice;
+pub use layers::Layers;
 pub use limits::TEXT as LONGEST_PLAN;
 pub use member::{DrawnNumber, DrawnNumbers, Member, read_member};
 pub use model::{
