@@ -1,7 +1,7 @@
 //! `--format html`: the whole report as one page that needs nothing else: no network, no server, no second file.
 //!
 //! What must be seen at once (verdict, picture, costs, effects) is plain HTML and shows without scripts, in print and
-//! in a screen reader. Where a reader wants to look closer, plotly.js draws every trial from the data in the page.
+//! in a screen reader. Where a reader wants to look closer, scripts of our own draw every trial from the data in the page.
 
 mod across;
 mod carried;
@@ -39,11 +39,13 @@ use super::{Report, ReportError};
 use crate::journal::CandidateStatus;
 
 const STYLE: &str = include_str!("style.css");
-/// Our own scripts: what every part uses, then the charts, then the controls that start them.
-const SCRIPTS: [&str; 3] = [include_str!("base.js"), include_str!("charts.js"), include_str!("controls.js")];
-/// plotly.js, compressed and as text (see build.rs).
-const PLOTLY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.js.gz.base64"));
-const PLOTLY_VERSION: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.version"));
+/// Our own scripts: what every part uses, how a chart is drawn, which charts there are, and the controls that start them.
+const SCRIPTS: [&str; 4] = [
+    include_str!("base.js"),
+    include_str!("drawing.js"),
+    include_str!("charts.js"),
+    include_str!("controls.js"),
+];
 
 /// Nothing from anywhere: a page runs our own scripts, known by their digests (see build.rs), and loads nothing, whatever else
 /// should come to stand in it. Attributes of style place the marks of a picture, and can load nothing either.
@@ -62,7 +64,6 @@ pub(super) fn render(report: &Report<'_>, page: &ReportPage<'_>) -> Result<Strin
     let scripts = html! {
         script type="application/json" id="data" { (PreEscaped(&data.json)) }
         script type="text/plain" id="csv" { (data.csv) }
-        script type="text/plain" id="plotly" { (PLOTLY) }
         @for script in SCRIPTS { script { (PreEscaped(script)) } }
     };
     let body = body(page);
@@ -124,7 +125,6 @@ fn shell(title: &str, renewal: Option<u32>, body: &Markup, scripts: &Markup) -> 
                 main { (body) }
                 footer { p {
                     "Made by fsverdict " (env!("CARGO_PKG_VERSION")) ". This file holds everything it shows and loads nothing."
-                    @if !scripts.0.is_empty() { " Charts: " (PLOTLY_VERSION) ", © Plotly, Inc., MIT licence." }
                 } }
                 (scripts)
             }
