@@ -1,17 +1,16 @@
 //! What stands in the table of labs.
 
-use crate::plan::{LabChoice, Plan};
+use crate::plan::{DeviceSource, LabChoice, Plan};
 
 use super::guest::Arrival;
-use super::medium::Way;
 use super::{Intent, Lab, LabError};
 
 /// What a lab says of itself before it is asked for; each stands in the lab's own file.
 pub struct LabEntry {
     pub(super) choice: LabChoice,
     pub summary: &'static str,
-    /// How a medium can be attached there.
-    pub(super) takes: &'static [Way],
+    /// Whether what a plan names as its device can be attached there.
+    pub(super) takes: fn(&DeviceSource) -> bool,
     pub(super) prepare: Prepare,
     /// Where trials run in guests of ours.
     pub(super) arrival: Option<Arrival>,
@@ -26,10 +25,11 @@ impl LabEntry {
     }
 
     pub(super) fn lab(&self, plan: &Plan, intent: Intent) -> Result<Box<dyn Lab>, LabError> {
-        if self.takes.contains(&Way::of(&plan.device.source)) {
+        let source = &plan.device.source;
+        if (self.takes)(source) {
             (self.prepare)(plan, intent)
         } else {
-            Err(LabError::NoWay { lab: self.name(), wanted: Way::of(&plan.device.source) })
+            Err(LabError::NoSuchDevice { lab: self.name(), wanted: source.clone() })
         }
     }
 }

@@ -84,8 +84,10 @@ fn live(words: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     if let Some(modules) = &assignment.bench.modules {
         load(modules)?;
     }
-    if let (Some(queue), TrialDevice::Guest { path }) = (assignment.bench.queue, &assignment.bench.device) {
-        limit_queue(path, queue)?;
+    for device in &assignment.bench.devices {
+        if let (Some(queue), TrialDevice::Guest { path }) = (assignment.bench.queue, device) {
+            limit_queue(path, queue)?;
+        }
     }
     let events = open_events(arrival.events)?;
     let (reader, writer) = std::io::pipe()?;

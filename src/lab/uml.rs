@@ -11,18 +11,18 @@ use std::path::{Path, PathBuf};
 use crate::backend::Clock;
 use crate::host::sandbox::{Devices, Isolation, possible_walls};
 use crate::journal::{Facts, TrialId};
-use crate::plan::{Candidate, LabChoice, NuisancesChoice, Plan};
+use crate::plan::{Candidate, DeviceSource, LabChoice, NuisancesChoice, Plan};
 use crate::reason::Reason;
 use crate::trial::TrialSpec;
 
 use super::description::{describe, ubd_disks};
 use super::drive::TrialEnd;
 use super::guest::Arrival;
-use super::guests::{GuestDisk, Guests, Habits, Handover, MEMORY_FOLDER, Ordered, Start};
+use super::guests::{DiskService, Guests, Habits, Handover, MEMORY_FOLDER, Ordered, Start};
 use super::kernel::Kernel;
 use super::kernels::{self, GuestKernels};
 use super::modelled::{self, DESCRIPTION, LENT_DESCRIPTORS};
-use super::{GuestMemory, Lab, LabEntry, LabError, Medium, Watch, Way};
+use super::{Attachment, GuestMemory, Lab, LabEntry, LabError, Watch};
 
 /// Where a guest's sandbox shows this program.
 const FIRST_PROGRAM: &str = "/dev/shm/fsverdict";
@@ -30,7 +30,7 @@ const FIRST_PROGRAM: &str = "/dev/shm/fsverdict";
 pub(super) const ENTRY: LabEntry = LabEntry {
     choice: LabChoice::Uml,
     summary: "a Linux kernel as an ordinary process: no root, no real disk",
-    takes: &[Way::File, Way::Device, Way::Socket],
+    takes: |source| *source != DeviceSource::Folders,
     prepare: |plan, _| Ok(Box::new(Uml::prepare(plan)?)),
     arrival: Some(ARRIVAL),
 };
@@ -116,16 +116,15 @@ impl Uml {
         let first_program = self.first_program(program);
         let boots = Boots { first_program, kernel: given.kernel, memory: given.memory };
         let shown = (first_program != program).then(|| (program.to_owned(), first_program.to_owned()));
-        let events = given.events;
-        Ok(match given.disk {
-            GuestDisk::Served(modelled, (disk, clock)) => {
-                let kernel =
-                    self.argv(&boots, modelled.words(given.trial)?, LENT_DESCRIPTORS[2], DESCRIPTION);
+        let Handover { events, disk, .. } = given;
+        Ok(match given.served {
+            Some(DiskService { model, clock }) => {
+                let kernel = self.argv(&boots, model.words(given.trial)?, LENT_DESCRIPTORS[2], DESCRIPTION);
                 let lent = [&disk, &clock, &events].map(AsRawFd::as_raw_fd);
-                let argv = modelled.argv(first_program, description.as_raw_fd(), lent, kernel);
+                let argv = model.argv(first_program, description.as_raw_fd(), lent, kernel);
                 Start { argv, lent: vec![description, events, disk, clock], shown }
             }
-            GuestDisk::Open(disk) => {
+            None => {
                 let staging = given.staging.as_ref().map(AsRawFd::as_raw_fd);
                 let disks = ubd_disks(disk.as_raw_fd(), description.as_raw_fd(), staging);
                 let argv = self.argv(&boots, disks, events.as_raw_fd(), "");
@@ -204,7 +203,7 @@ impl Lab for Uml {
     fn run(
         &self,
         spec: &TrialSpec,
-        medium: &Medium,
+        attachment: &Attachment,
         job: usize,
         watch: Watch<'_>,
     ) -> Result<TrialEnd, LabError> {
@@ -220,6 +219,12 @@ impl Lab for Uml {
         let kernel = self.0.kernel(&spec.candidate);
         let modelled = self.0.modelled(&spec.candidate).is_some();
         let driver = modelled::driver(kernel).ok().flatten().filter(|_| modelled);
-        self.0.run(&Ordered { spec, medium, job }, HABITS, driver, |given| self.start(&program, given), watch)
+        self.0.run(
+            &Ordered { spec, attachment, job },
+            HABITS,
+            driver,
+            |given| self.start(&program, given),
+            watch,
+        )
     }
 }

@@ -24,17 +24,17 @@ use crate::host::root::Root;
 use crate::host::sandbox::{Devices, Isolation, possible_walls};
 use crate::journal::{Caution, Event, Facts};
 use crate::kernel::KernelCache;
-use crate::plan::{Candidate, LabChoice, Plan};
+use crate::plan::{Candidate, DeviceSource, LabChoice, Plan};
 use crate::reason::Reason;
 use crate::trial::TrialSpec;
 
 use super::drive::TrialEnd;
-use super::guests::{GuestDisk, Guests, Habits, Handover, Ordered, Start};
+use super::guests::{Guests, Habits, Handover, Ordered, Start};
 use super::hidden::hidden_but_for;
 use super::kernel::{Kernel, kernel_sandbox};
 use super::kernels::GuestKernels;
 use super::modelled::DISK;
-use super::{GuestMemory, Intent, Lab, LabEntry, LabError, Medium, Watch, Way};
+use super::{Attachment, GuestMemory, Intent, Lab, LabEntry, LabError, Watch};
 
 use accelerator::{Accelerator, KVM, remembered};
 use enter::{ARRIVAL, DESCRIPTION, MACHINE};
@@ -44,7 +44,7 @@ pub use package::is_kernel_package;
 pub(super) const ENTRY: LabEntry = LabEntry {
     choice: LabChoice::Vm,
     summary: "a virtual machine (QEMU) with this machine's kernel, a distribution's, or one of yours: no root; when asked for",
-    takes: &[Way::File, Way::Device, Way::Socket],
+    takes: |source| *source != DeviceSource::Folders,
     prepare: |plan, intent| Ok(Box::new(Vm::prepare(plan, intent)?)),
     arrival: Some(ARRIVAL),
 };
@@ -128,22 +128,17 @@ impl Vm {
     }
 
     fn start(&self, given: Handover<'_>) -> Result<Start, LabError> {
-        let depth = match &given.disk {
-            GuestDisk::Served(modelled, _) => Some(modelled.limits()?.queue_depth),
-            GuestDisk::Open(_) => None,
-        };
+        let limits = given.served.as_ref().map(|served| served.model.limits()).transpose()?;
+        let depth = limits.map(|limits| limits.queue_depth);
         let initramfs = initramfs::pack(given.kernel, given.assignment, depth)?;
         let (mut disks, mut lent) = (Vec::new(), Vec::new());
-        match given.disk {
-            GuestDisk::Open(disk) => {
-                disks.extend(open_disk(&disk, 1)?);
-                lent.push(disk);
-            }
-            GuestDisk::Served(_, (socket, clock)) => {
-                disks.extend(served_disk(socket.as_raw_fd()));
-                lent.extend([socket, clock]);
-            }
+        if given.served.is_some() {
+            disks.extend(served_disk(given.disk.as_raw_fd()));
+        } else {
+            disks.extend(open_disk(&given.disk, 1)?);
         }
+        lent.push(given.disk);
+        lent.extend(given.served.map(|served| served.clock));
         if let Some(disk) = given.staging {
             disks.extend(open_disk(&disk, 2)?);
             lent.push(disk);
@@ -272,7 +267,7 @@ impl Lab for Vm {
     fn run(
         &self,
         spec: &TrialSpec,
-        medium: &Medium,
+        attachment: &Attachment,
         job: usize,
         watch: Watch<'_>,
     ) -> Result<TrialEnd, LabError> {
@@ -280,6 +275,6 @@ impl Lab for Vm {
         if !habits.timed {
             watch(Event::Caution(Caution { phase: String::new(), text: EMULATED.to_owned() }));
         }
-        self.guests.run(&Ordered { spec, medium, job }, habits, None, |given| self.start(given), watch)
+        self.guests.run(&Ordered { spec, attachment, job }, habits, None, |given| self.start(given), watch)
     }
 }
