@@ -10,6 +10,7 @@ mod commands;
 mod compare;
 mod consent;
 mod datasets;
+mod drives;
 mod filesystem_tools;
 mod fleet;
 mod fleet_strangers;

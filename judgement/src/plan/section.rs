@@ -165,6 +165,17 @@ impl<'a> Section<'a> {
         Some((entry, nodes))
     }
 
+    /// The tables of a list `[[key]]`, up to `most`, each of which may hold `keys`; `name` is how a user would write it.
+    pub fn tables(&self, key: &str, name: &'a str, keys: &[&str], most: usize) -> Option<Vec<Section<'a>>> {
+        let (entry, nodes) = self.list(key, name)?;
+        if nodes.is_empty() || nodes.len() > most {
+            let message = format!("there must be 1 to {most} of {name}, but there are {}", nodes.len());
+            self.problems.add(entry.key_at, message, "");
+            return None;
+        }
+        nodes.iter().map(|node| Section::new(name, node, keys, self.problems)).collect()
+    }
+
     /// The value of a key with its place, through one of the readers of `value.rs`.
     pub(super) fn placed<T>(
         &self,

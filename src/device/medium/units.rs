@@ -33,6 +33,7 @@ pub(super) const KIND: Kind = Kind {
             ],
             &[Knob("units", "copy_mb_s", |f| f.copied_byte, Effect::Slower)],
         ],
+        traced: &[],
     },
 };
 
