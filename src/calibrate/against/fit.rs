@@ -2,7 +2,7 @@
 //!
 //! Two things tell. Requests that wait for no platter take what firmware and link take, to the microsecond: policies and
 //! such times are chosen by the sum of |ln(said/measured)|, in which to take a hit for a miss costs most. The others wait for a
-//! platter whose angle nobody knows: what moves those is chosen by their distribution, the demerit.
+//! platter whose angle nobody knows: what moves those is chosen by their distribution, the demerit within kinds.
 
 use std::collections::BTreeMap;
 
@@ -49,9 +49,9 @@ const FEW: usize = 3;
 struct Errors {
     policies: f64,
     sharp: f64,
-    /// The demerits within reads and writes, and within kinds of requests.
-    operations: f64,
+    /// The demerit within kinds of requests, as a share of the mean of each, and in nanoseconds.
     kinds: f64,
+    blurred: f64,
 }
 
 struct Fit<'a> {
@@ -73,7 +73,7 @@ pub fn fit(text: &str, name: &str, state: Option<&str>, trace: &[Measured]) -> R
     // Beyond the end of the model is beyond it in the rest as well.
     replay(&model, trace)?;
     let knobs = model.knobs().traced;
-    let zero = Errors { policies: 0.0, sharp: 0.0, operations: 0.0, kinds: 0.0 };
+    let zero = Errors { policies: 0.0, sharp: 0.0, kinds: 0.0, blurred: 0.0 };
     let text = text.to_owned();
     let mut fit = Fit { name, state, trace: first, kinds: kinds(first), text: text.clone(), now: zero };
     if let Some(errors) = fit.errors(&text).filter(|_| !first.is_empty()) {
@@ -95,7 +95,8 @@ pub fn fit(text: &str, name: &str, state: Option<&str>, trace: &[Measured]) -> R
     let numbers = knobs.iter().filter_map(|Traced(section, key, _)| {
         let (was, is) = (value(&text, section, key), value(&fit.text, section, key)?);
         let shown = |value: Option<&str>| value.unwrap_or("–").to_owned();
-        (was != Some(is)).then(|| [format!("[{section}] {key}"), shown(was), is.to_owned()])
+        let same = was == Some(is) || number(&text, section, key).is_some_and(|was| rounded(was) == is);
+        (!same).then(|| [format!("[{section}] {key}"), shown(was), is.to_owned()])
     });
     let numbers = numbers.collect();
     Ok(Fitted { model: Model::read(&fit.text, name, state)?, toml: fit.text, numbers })
@@ -110,19 +111,19 @@ impl Fit<'_> {
     fn errors(&self, text: &str) -> Option<Errors> {
         let model = Model::read(text, self.name, self.state).ok()?;
         let took = replay(&model, self.trace).ok()?;
-        let mut errors = Errors { policies: 0.0, sharp: 0.0, operations: 0.0, kinds: 0.0 };
+        let mut errors = Errors { policies: 0.0, sharp: 0.0, kinds: 0.0, blurred: 0.0 };
         let mut by_kind: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
-        let mut by_operation: BTreeMap<Action, Vec<(f64, f64)>> = BTreeMap::new();
         for ((one, kind), said) in self.trace.iter().zip(&self.kinds).zip(took) {
             let real = one.record.latency_ns().unwrap_or_default() as f64;
             let off = (said.max(1e3) / real.max(1e3)).ln().abs();
             errors.policies += off;
             errors.sharp += off.min(SHARP_MOST);
             by_kind.entry(kind).or_default().push((real, said));
-            by_operation.entry(one.record.operation).or_default().push((real, said));
         }
-        errors.kinds = within(by_kind.values());
-        errors.operations = within(by_operation.values());
+        let found: Vec<Demerit> = by_kind.values().filter_map(|pairs| Demerit::of(pairs)).collect();
+        errors.kinds = Demerit::within(&found);
+        let squares = found.iter().map(|kind| (kind.share * kind.measured).powi(2) * kind.n as f64);
+        errors.blurred = (squares.sum::<f64>() / self.trace.len() as f64).sqrt();
         Some(errors)
     }
 
@@ -139,7 +140,7 @@ impl Fit<'_> {
             Shown::Blurred(absent, unit) => {
                 // Smaller steps are below what angles do by chance.
                 let steps: Vec<f64> = STEPS_MS[..4].iter().map(|step| step * unit).collect();
-                self.step((section, key, absent), &steps, |errors| errors.operations, BLURRED_GAIN);
+                self.step((section, key, absent), &steps, |errors| errors.blurred, BLURRED_GAIN);
             }
             Shown::Rate => self.scale((section, key)),
         }
@@ -223,10 +224,11 @@ impl Fit<'_> {
             Model::read(&text, self.name, self.state).ok().and_then(|model| replay(&model, self.trace).ok());
         let Some(took) = took else { return };
         let (mut onwards, mut late) = (0.0, 0.0);
-        for (pair, said) in self.trace.windows(2).zip(&took[1..]) {
-            let [before, this] = [&pair[0].record, &pair[1].record];
+        for (three, said) in self.trace.windows(3).zip(&took[2..]) {
+            let [far, before, this] = [0, 1, 2].map(|at| &three[at].record);
             let reads = before.operation == Action::Read && this.operation == Action::Read;
-            if reads && before.end() == this.sector {
+            // The first that goes on: the one before was none that did.
+            if reads && before.end() == this.sector && far.end() != before.sector {
                 let real = this.latency_ns().unwrap_or_default() as f64;
                 onwards += 1.0;
                 late += f64::from(u8::from(real > 2.0 * said)) - f64::from(u8::from(*said > 2.0 * real));
@@ -252,9 +254,4 @@ impl Fit<'_> {
             }
         }
     }
-}
-
-fn within<'a>(groups: impl Iterator<Item = &'a Vec<(f64, f64)>>) -> f64 {
-    let found: Vec<Demerit> = groups.filter_map(|pairs| Demerit::of(pairs)).collect();
-    Demerit::within(found.iter())
 }
