@@ -13,6 +13,6 @@ mod text;
 
 pub use against::fit as fit_to_trace;
 pub use against::{Fitted, Measured, ReplayError, TraceFault, first_fifth, kinds, read, replay};
-pub use disk::{Disk, Modelled, Raw};
+pub use disk::{ModelledDisk, Raw, TimedDisk};
 pub use fit::{CalibrateError, Calibrated, calibrate};
 pub use grid::measure;

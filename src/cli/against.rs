@@ -1,6 +1,8 @@
 //! `fsverdict calibrate --against`: a model held against a trace that was measured elsewhere.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +14,7 @@ use crate::host::beneath::read_regular;
 use crate::reason::{Hinted, Reason};
 use crate::report::{AgainstReport, Answers, write_against};
 
-use super::report::{FormatArgument, write_to, written};
+use super::report::{ReportFormat, write_to, written};
 use super::{CliError, Exit};
 
 /// The most bytes that a trace may have.
@@ -32,7 +34,7 @@ pub(super) struct Against {
     fit: Option<Option<PathBuf>>,
     /// In which form
     #[arg(long, value_enum, requires = "against")]
-    format: Option<FormatArgument>,
+    format: Option<ReportFormat>,
 }
 
 pub(super) fn run(arguments: &Against, trace: &Path, output: Option<&Path>) -> Result<Exit, CliError> {
@@ -41,8 +43,8 @@ pub(super) fn run(arguments: &Against, trace: &Path, output: Option<&Path>) -> R
     let bytes = read_regular(trace, LONGEST_TRACE).map_err(|error| of(trace, &Reason::plain(error)))?;
     let measured = read(&bytes).map_err(|error| of(trace, &error))?;
     let took = replay(&model, &measured).map_err(|error| of(trace, &error))?;
-    let all = 0..measured.len();
-    let (mut parts, mut numbers) = (vec![answers("all of it", &measured, &took, all.clone())], Vec::new());
+    let whole = 0..measured.len();
+    let (mut parts, mut numbers) = (vec![answers("all of it", &measured, &took, whole)], Vec::new());
     if let Some(file) = &arguments.fit {
         let (text, state) = Model::file(named).map_err(CliError::usage)?;
         let fitted = fit_to_trace(&text, named, state, &measured).map_err(|error| of(trace, &error))?;
@@ -56,14 +58,23 @@ pub(super) fn run(arguments: &Against, trace: &Path, output: Option<&Path>) -> R
         ];
         numbers = fitted.numbers;
         if let Some(file) = file {
-            std::fs::write(file, &fitted.toml).map_err(CliError::failed)?;
+            save(file, &fitted.toml)?;
         }
     }
     let name = format!("{} v{}", model.name, model.version);
     let report = AgainstReport::new(&name, &trace.display().to_string(), parts, numbers);
-    let format = arguments.format.unwrap_or(FormatArgument::Terminal).format(output.is_some(), true);
+    let format = arguments.format.unwrap_or(ReportFormat::Terminal).format(output.is_some(), true);
     write_to(output, &mut |out| written(write_against(&report, format, out)))?;
     Ok(Exit::Done)
+}
+
+/// Writes a model into a file of its own.
+fn save(file: &Path, toml: &str) -> Result<(), CliError> {
+    let written = File::create_new(file).and_then(|mut opened| opened.write_all(toml.as_bytes()));
+    written.map_err(|error| {
+        let hint = "it must not be there yet: name another, or remove it";
+        CliError::Failed(Reason::new(format!("cannot write the model {}: {error}", file.display()), hint))
+    })
 }
 
 /// What was measured and said of these requests.

@@ -14,8 +14,8 @@ pub(super) struct Extent {
 
 /// Dirty stretches in the order of their sectors, merged where they touch.
 #[derive(Debug)]
-pub(super) struct Cache {
-    pub(super) parameters: parameters::Cache,
+pub(super) struct VolatileCache {
+    pub(super) parameters: parameters::CacheParameters,
     /// Start to end.
     dirty: BTreeMap<u64, u64>,
     pub(super) dirty_sectors: u64,
@@ -31,9 +31,9 @@ pub(super) struct Cache {
     was_read: bool,
 }
 
-impl Cache {
-    pub(super) fn new(parameters: parameters::Cache) -> Cache {
-        Cache {
+impl VolatileCache {
+    pub(super) fn new(parameters: parameters::CacheParameters) -> VolatileCache {
+        VolatileCache {
             parameters,
             dirty: BTreeMap::new(),
             dirty_sectors: 0,
@@ -152,14 +152,14 @@ impl Cache {
 mod tests {
     use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, proptest};
 
-    use super::{Cache, Extent};
+    use super::{Extent, VolatileCache};
     use crate::device::parameters;
 
-    fn parameters() -> parameters::Cache {
+    fn parameters() -> parameters::CacheParameters {
         let protected = false;
         let (onwards_ns, elsewhere_ns) = ((0, 0), (0, 0));
         let (sectors, extents) = (64, 1000);
-        parameters::Cache {
+        parameters::CacheParameters {
             sectors,
             extents,
             window: 1,
@@ -179,7 +179,7 @@ mod tests {
         /// Against the plainest model there is: one flag for each sector.
         #[test]
         fn stretches_are_what_flags_would_be(steps in prop::collection::vec(extent(), 1..60)) {
-            let mut cache = Cache::new(parameters());
+            let mut cache = VolatileCache::new(parameters());
             let mut flags = [false; 128];
             for (insert, sector, sectors) in steps {
                 let range = sector as usize..(sector + sectors) as usize;

@@ -66,16 +66,16 @@ pub(crate) type Steps = &'static [&'static [Knob]];
 pub(crate) struct Knobs {
     pub(crate) reading: Steps,
     pub(crate) writing: Steps,
-    pub(crate) traced: &'static [Traced],
+    pub(crate) traced: &'static [TracedKnob],
 }
 
 /// A key that a trace shows: its section and name, and what it may be.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Traced(pub(crate) &'static str, pub(crate) &'static str, pub(crate) Shown);
+pub(crate) struct TracedKnob(pub(crate) &'static str, pub(crate) &'static str, pub(crate) ShownBy);
 
 /// What a trace shows of a key.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Shown {
+pub(crate) enum ShownBy {
     /// One of these, as a file has it; the first is what an absent key means. Told by each request's own time.
     Policy(&'static [&'static str]),
     /// A time, in its unit, that requests which wait for no platter show: where the key is absent, as the key named here, or 0.

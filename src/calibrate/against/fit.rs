@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::super::text::{number, rounded, value, with};
 use super::measured::{Measured, kinds};
 use super::replay::{ReplayError, replay};
-use crate::device::knobs::{Shown, Traced};
+use crate::device::knobs::{ShownBy, TracedKnob};
 use crate::device::{Action, Model};
 use crate::statistics::Demerit;
 
@@ -46,7 +46,7 @@ const FEW: usize = 3;
 
 /// How far a model is off.
 #[derive(Debug, Clone, Copy)]
-struct Errors {
+struct FitErrors {
     policies: f64,
     sharp: f64,
     /// The demerit within kinds of requests, as a share of the mean of each, and in nanoseconds.
@@ -60,12 +60,12 @@ struct Fit<'a> {
     trace: &'a [Measured],
     kinds: Vec<String>,
     text: String,
-    now: Errors,
+    now: FitErrors,
 }
 
 /// Fits the model in this file to the first fifth of a trace.
 ///
-/// # Errors
+/// # FitErrors
 /// When the model cannot be read, or a request lies beyond what it holds.
 pub fn fit(text: &str, name: &str, state: Option<&str>, trace: &[Measured]) -> Result<Fitted, ReplayError> {
     let model = Model::read(text, name, state)?;
@@ -73,7 +73,7 @@ pub fn fit(text: &str, name: &str, state: Option<&str>, trace: &[Measured]) -> R
     // Beyond the end of the model is beyond it in the rest as well.
     replay(&model, trace)?;
     let knobs = model.knobs().traced;
-    let zero = Errors { policies: 0.0, sharp: 0.0, kinds: 0.0, blurred: 0.0 };
+    let zero = FitErrors { policies: 0.0, sharp: 0.0, kinds: 0.0, blurred: 0.0 };
     let text = text.to_owned();
     let mut fit = Fit { name, state, trace: first, kinds: kinds(first), text: text.clone(), now: zero };
     if let Some(errors) = fit.errors(&text).filter(|_| !first.is_empty()) {
@@ -92,7 +92,7 @@ pub fn fit(text: &str, name: &str, state: Option<&str>, trace: &[Measured]) -> R
             }
         }
     }
-    let numbers = knobs.iter().filter_map(|Traced(section, key, _)| {
+    let numbers = knobs.iter().filter_map(|TracedKnob(section, key, _)| {
         let (was, is) = (value(&text, section, key), value(&fit.text, section, key)?);
         let shown = |value: Option<&str>| value.unwrap_or("–").to_owned();
         let same = was == Some(is) || number(&text, section, key).is_some_and(|was| rounded(was) == is);
@@ -108,10 +108,10 @@ impl Fit<'_> {
     }
 
     /// How far a model is off on the first fifth; nothing where it is none.
-    fn errors(&self, text: &str) -> Option<Errors> {
+    fn errors(&self, text: &str) -> Option<FitErrors> {
         let model = Model::read(text, self.name, self.state).ok()?;
         let took = replay(&model, self.trace).ok()?;
-        let mut errors = Errors { policies: 0.0, sharp: 0.0, kinds: 0.0, blurred: 0.0 };
+        let mut errors = FitErrors { policies: 0.0, sharp: 0.0, kinds: 0.0, blurred: 0.0 };
         let mut by_kind: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
         for ((one, kind), said) in self.trace.iter().zip(&self.kinds).zip(took) {
             let real = one.record.latency_ns().unwrap_or_default() as f64;
@@ -127,22 +127,22 @@ impl Fit<'_> {
         Some(errors)
     }
 
-    fn turn(&mut self, Traced(section, key, shown): &Traced) {
+    fn turn(&mut self, TracedKnob(section, key, shown): &TracedKnob) {
         match shown {
-            Shown::Policy(choices) => {
+            ShownBy::Policy(choices) => {
                 self.choose((section, key), choices, |errors| errors.policies, POLICY_GAIN);
             }
-            Shown::Missed => self.count_missed((section, key)),
-            Shown::Sharp(absent, unit) => {
+            ShownBy::Missed => self.count_missed((section, key)),
+            ShownBy::Sharp(absent, unit) => {
                 let steps = STEPS_MS.map(|step| step * unit);
                 self.step((section, key, absent), &steps, |errors| errors.sharp, SHARP_GAIN);
             }
-            Shown::Blurred(absent, unit) => {
+            ShownBy::Blurred(absent, unit) => {
                 // Smaller steps are below what angles do by chance.
                 let steps: Vec<f64> = STEPS_MS[..4].iter().map(|step| step * unit).collect();
                 self.step((section, key, absent), &steps, |errors| errors.blurred, BLURRED_GAIN);
             }
-            Shown::Rate => self.scale((section, key)),
+            ShownBy::Rate => self.scale((section, key)),
         }
     }
 
@@ -151,13 +151,13 @@ impl Fit<'_> {
         &mut self,
         (section, key): (&str, &str),
         value: &str,
-        of: fn(&Errors) -> f64,
+        of: fn(&FitErrors) -> f64,
         gain: f64,
     ) -> bool {
         self.try_text(&with(&self.text, section, key, value), of, gain)
     }
 
-    fn try_text(&mut self, text: &str, of: fn(&Errors) -> f64, gain: f64) -> bool {
+    fn try_text(&mut self, text: &str, of: fn(&FitErrors) -> f64, gain: f64) -> bool {
         match self.errors(text) {
             Some(errors) if of(&errors) < of(&self.now) * (1.0 - gain) => {
                 (self.text, self.now) = (text.to_owned(), errors);
@@ -167,7 +167,7 @@ impl Fit<'_> {
         }
     }
 
-    fn choose(&mut self, place: (&str, &str), choices: &[&str], of: fn(&Errors) -> f64, gain: f64) {
+    fn choose(&mut self, place: (&str, &str), choices: &[&str], of: fn(&FitErrors) -> f64, gain: f64) {
         for choice in choices {
             if value(&self.text, place.0, place.1) != Some(*choice) {
                 self.try_value(place, choice, of, gain);
@@ -176,9 +176,9 @@ impl Fit<'_> {
     }
 
     /// Policies of which one shows nothing without the other.
-    fn choose_two(&mut self, knobs: &[Traced]) {
-        let of = |Traced(section, key, shown): &Traced| match shown {
-            Shown::Policy(choices) if choices.len() <= FEW => Some((*section, *key, *choices)),
+    fn choose_two(&mut self, knobs: &[TracedKnob]) {
+        let of = |TracedKnob(section, key, shown): &TracedKnob| match shown {
+            ShownBy::Policy(choices) if choices.len() <= FEW => Some((*section, *key, *choices)),
             _ => None,
         };
         let few: Vec<(&str, &str, &[&str])> = knobs.iter().filter_map(of).collect();
@@ -202,7 +202,7 @@ impl Fit<'_> {
         &mut self,
         (section, key, absent): (&str, &str, &str),
         steps: &[f64],
-        of: fn(&Errors) -> f64,
+        of: fn(&FitErrors) -> f64,
         gain: f64,
     ) {
         for step in steps {

@@ -158,6 +158,9 @@ fn slow_link(lines: &str, action: Action) -> f64 {
     let toml = DRIVE
         .replace("segments = 4\n", &format!("segments = 4\n{lines}\n"))
         .replace("mb_s = 1e6", "mb_s = 5.12")
+        // So that waits are not all whole milliseconds.
+        .replace("skew = 10", "skew = 10.37")
+        .replace("skew = 20", "skew = 20.71")
         .replace("[[1, 1.0], [500, 6.0], [999, 8.0]]", "[[1, 6.0]]");
     let count = 4000;
     let requests = places(3, count, BYTES, 50).map(|sector| (action, sector, 50));

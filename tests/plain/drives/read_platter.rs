@@ -73,7 +73,7 @@ fn head(drive: &Published) -> String {
         "[device]\ncapacity = \"{}B\"\nrotational = true\nlogical_block = \"512B\"\nphysical_block = \"512B\"\n\
          [link]\nmb_s = {}\ncommand_us = 0\nread_us = {}\nwrite_us = {}\n[queue]\ndepth = 1\nlargest = \"32MiB\"\n",
         of(model, "Block count") * 512.0,
-        0.512 / sector_ms,
+        0.512 / sector_ms.max(1e-3),
         after_read * 1e3,
         after_write * 1e3
     )

@@ -5,15 +5,15 @@ use std::collections::VecDeque;
 use super::super::super::cache::Extent;
 
 #[derive(Debug)]
-pub(super) struct Buffer {
+pub(super) struct DriveBuffer {
     most: usize,
     /// Start to end, the newest last.
     stretches: VecDeque<(u64, u64)>,
 }
 
-impl Buffer {
-    pub(super) fn new(most: usize) -> Buffer {
-        Buffer { most, stretches: VecDeque::new() }
+impl DriveBuffer {
+    pub(super) fn new(most: usize) -> DriveBuffer {
+        DriveBuffer { most, stretches: VecDeque::new() }
     }
 
     pub(super) fn keep(&mut self, from: u64, to: u64) {

@@ -6,12 +6,12 @@
 
 use super::super::super::planted::{Bug, planted};
 use super::laid::Laid;
-use super::parameters::{Platter, Seek, Surface};
-use super::place::{Bounds, Place};
+use super::parameters::{PlatterParameters, Seek, Surface};
+use super::place::{SectorPosition, TrackBounds};
 
 #[derive(Debug)]
 pub(super) struct Geometry {
-    layout: Layout,
+    layout: TrackLayout,
     rotation_ns: f64,
     cylinders: f64,
     seek: Seek,
@@ -19,15 +19,15 @@ pub(super) struct Geometry {
 }
 
 #[derive(Debug)]
-enum Layout {
+enum TrackLayout {
     /// By rates.
-    Smooth(Vec<Zone>),
+    Smooth(Vec<SmoothZone>),
     /// As the drive has it.
     Laid(Laid),
 }
 
 #[derive(Debug)]
-struct Zone {
+struct SmoothZone {
     sector: f64,
     sector_ns: f64,
     along_ns: f64,
@@ -37,17 +37,17 @@ struct Zone {
 }
 
 impl Geometry {
-    pub(super) fn new(platter: &Platter, sectors: u64) -> Geometry {
+    pub(super) fn new(platter: &PlatterParameters, sectors: u64) -> Geometry {
         let (layout, cylinders) = match &platter.surface {
             Surface::Laid { zones } => {
                 let laid = Laid::new(platter, zones);
                 let cylinders = laid.cylinders();
-                (Layout::Laid(laid), cylinders)
+                (TrackLayout::Laid(laid), cylinders)
             }
             Surface::Smooth { outer_sector_ns, inner_sector_ns, zones } => {
                 let (zones, cylinders) =
                     smooth(platter, (*outer_sector_ns, *inner_sector_ns, *zones), sectors);
-                (Layout::Smooth(zones), cylinders)
+                (TrackLayout::Smooth(zones), cylinders)
             }
         };
         let seek = platter.seek.clone();
@@ -58,39 +58,43 @@ impl Geometry {
             seek,
             head_switch_ns: platter.head_switch_ns,
         };
-        if let Layout::Laid(_) = geometry.layout {
+        if let TrackLayout::Laid(_) = geometry.layout {
             // The other head stands a little beside its track: finding that is a seek, if a short one.
             geometry.head_switch_ns = geometry.head_switch_ns.max(geometry.seek_ns(1.0));
         }
         geometry
     }
 
-    pub(super) fn place(&self, sector: u64) -> Place {
+    pub(super) fn place(&self, sector: u64) -> SectorPosition {
         let zones = match &self.layout {
-            Layout::Laid(laid) => return laid.place(sector),
-            Layout::Smooth(zones) => zones,
+            TrackLayout::Laid(laid) => return laid.place(sector),
+            TrackLayout::Smooth(zones) => zones,
         };
         let sector = sector as f64;
         let zone = zone(zones, |zone| zone.sector <= sector);
         let within = sector - zone.sector;
         let track = (within / zone.track_sectors).floor();
         let cylinder = zone.cylinder + (track / zone.heads).floor();
-        Place { along_ns: zone.along_ns + within * zone.sector_ns, cylinder, track: zone.cylinder + track }
+        SectorPosition {
+            along_ns: zone.along_ns + within * zone.sector_ns,
+            cylinder,
+            track: zone.cylinder + track,
+        }
     }
 
     /// Where the last sector before this one ends, without what lies between tracks.
     pub(super) fn finish_ns(&self, end: u64) -> f64 {
         match &self.layout {
-            Layout::Laid(laid) => laid.finish_ns(end),
-            Layout::Smooth(_) => self.place(end).along_ns,
+            TrackLayout::Laid(laid) => laid.finish_ns(end),
+            TrackLayout::Smooth(_) => self.place(end).along_ns,
         }
     }
 
     /// The sector that is reached by reading on to this point, rounded down.
     pub(super) fn sector_at(&self, along_ns: f64) -> u64 {
         let zones = match &self.layout {
-            Layout::Laid(laid) => return laid.sector_at(along_ns),
-            Layout::Smooth(zones) => zones,
+            TrackLayout::Laid(laid) => return laid.sector_at(along_ns),
+            TrackLayout::Smooth(zones) => zones,
         };
         let zone = zone(zones, |zone| zone.along_ns <= along_ns);
         // A millionth more, so that a point computed from a sector gives that sector back.
@@ -98,20 +102,20 @@ impl Geometry {
     }
 
     /// What lies on the track, and on the cylinder, of a sector.
-    pub(super) fn bounds(&self, sector: u64) -> Bounds {
+    pub(super) fn bounds(&self, sector: u64) -> TrackBounds {
         let zones = match &self.layout {
-            Layout::Laid(laid) => return laid.bounds(sector),
-            Layout::Smooth(zones) => zones,
+            TrackLayout::Laid(laid) => return laid.bounds(sector),
+            TrackLayout::Smooth(zones) => zones,
         };
         let zone = zone(zones, |zone| zone.sector <= sector as f64);
         let track = ((sector as f64 - zone.sector) / zone.track_sectors).floor();
         let at = |track: f64| (zone.sector + track * zone.track_sectors).ceil() as u64;
         let cylinder = (track / zone.heads).floor() + 1.0;
-        Bounds { track: (at(track), at(track + 1.0)), cylinder_end: at(cylinder * zone.heads) }
+        TrackBounds { track: (at(track), at(track + 1.0)), cylinder_end: at(cylinder * zone.heads) }
     }
 
     /// How long the arm takes from one place to another.
-    pub(super) fn arm_ns(&self, from: Place, to: Place) -> f64 {
+    pub(super) fn arm_ns(&self, from: SectorPosition, to: SectorPosition) -> f64 {
         let distance = (from.cylinder - to.cylinder).abs();
         if distance > 0.0 {
             self.seek_ns(distance)
@@ -141,7 +145,7 @@ impl Geometry {
 
     /// How long from `ready_ns` until this place comes round: less than one rotation. What was missed by less than a
     /// microsecond, the rounding of times, was not missed: then it is negative.
-    pub(super) fn wait_ns(&self, ready_ns: f64, place: Place) -> f64 {
+    pub(super) fn wait_ns(&self, ready_ns: f64, place: SectorPosition) -> f64 {
         let wait = (place.along_ns - ready_ns).rem_euclid(self.rotation_ns);
         if wait > self.rotation_ns - 1e3 { wait - self.rotation_ns } else { wait }
     }
@@ -150,10 +154,10 @@ impl Geometry {
 /// Zones of as many cylinders each, with rates that fall evenly from the outermost to the innermost; and how many cylinders
 /// that makes.
 fn smooth(
-    platter: &Platter,
+    platter: &PlatterParameters,
     (outer_sector_ns, inner_sector_ns, count): (f64, f64, u32),
     sectors: u64,
-) -> (Vec<Zone>, f64) {
+) -> (Vec<SmoothZone>, f64) {
     let count = count.max(1);
     let rate = |zone: u32| {
         let (outer, inner) = (1.0 / outer_sector_ns, 1.0 / inner_sector_ns);
@@ -166,7 +170,7 @@ fn smooth(
         .map(|zone| {
             let sector_ns = 1.0 / rate(zone);
             let track_sectors = (platter.rotation_ns + platter.head_switch_ns) / sector_ns;
-            let this = Zone { sector, sector_ns, along_ns, cylinder, track_sectors, heads };
+            let this = SmoothZone { sector, sector_ns, along_ns, cylinder, track_sectors, heads };
             let held = (sectors as f64 * rate(zone) / total).floor();
             sector += held;
             along_ns += held * sector_ns;
@@ -177,7 +181,7 @@ fn smooth(
     (zones, cylinder)
 }
 
-fn zone(zones: &[Zone], after: impl Fn(&Zone) -> bool) -> &Zone {
+fn zone(zones: &[SmoothZone], after: impl Fn(&SmoothZone) -> bool) -> &SmoothZone {
     &zones[zones.partition_point(after).saturating_sub(1)]
 }
 

@@ -4,12 +4,12 @@
 //! place's angle: between two tracks lies the skew.
 
 use super::super::super::planted::{Bug, planted};
-use super::parameters::{LaidZone, Platter};
-use super::place::{Bounds, Place};
+use super::parameters::{LaidZone, PlatterParameters};
+use super::place::{SectorPosition, TrackBounds};
 
 #[derive(Debug)]
 pub(super) struct Laid {
-    zones: Vec<Zone>,
+    zones: Vec<PlacedZone>,
     rotation_ns: f64,
     heads: u64,
     cylinders: f64,
@@ -17,7 +17,7 @@ pub(super) struct Laid {
 }
 
 #[derive(Debug)]
-struct Zone {
+struct PlacedZone {
     given: LaidZone,
     /// The first sector, how many there are, and where the first lies.
     sector: u64,
@@ -34,7 +34,7 @@ struct Zone {
 /// A place in a zone: cylinder, track within it, sector within that.
 struct At(u64, u64, u64);
 
-impl Zone {
+impl PlacedZone {
     fn at(&self, sector: u64) -> At {
         let within = sector.saturating_sub(self.sector).min(self.sectors) + self.given.front_sectors;
         let (cylinder, rest) = (within / self.cylinder_sectors, within % self.cylinder_sectors);
@@ -53,7 +53,7 @@ impl Zone {
 }
 
 impl Laid {
-    pub(super) fn new(platter: &Platter, zones: &[LaidZone]) -> Laid {
+    pub(super) fn new(platter: &PlatterParameters, zones: &[LaidZone]) -> Laid {
         let (rotation_ns, heads) = (platter.rotation_ns, u64::from(platter.heads));
         let mut laid =
             Laid { zones: Vec::new(), rotation_ns, heads, cylinders: 0.0, to_and_fro: platter.to_and_fro };
@@ -69,7 +69,7 @@ impl Laid {
             // The first sector of a zone lies at the angle that is given, past what came before it.
             let angle_ns = given.offset * sector_ns;
             let turns = ((free_ns - angle_ns) / rotation_ns - 1e-9).ceil().max(0.0);
-            let zone = Zone {
+            let zone = PlacedZone {
                 given: *given,
                 sector,
                 sectors: given.sectors(platter.heads),
@@ -91,22 +91,22 @@ impl Laid {
         self.cylinders
     }
 
-    fn sector_ns(&self, zone: &Zone) -> f64 {
+    fn sector_ns(&self, zone: &PlacedZone) -> f64 {
         self.rotation_ns / zone.given.track_sectors as f64
     }
 
-    fn zone(&self, after: impl Fn(&Zone) -> bool) -> &Zone {
+    fn zone(&self, after: impl Fn(&PlacedZone) -> bool) -> &PlacedZone {
         &self.zones[self.zones.partition_point(after).saturating_sub(1)]
     }
 
-    pub(super) fn place(&self, sector: u64) -> Place {
+    pub(super) fn place(&self, sector: u64) -> SectorPosition {
         let zone = self.zone(|zone| zone.sector <= sector);
         let at = zone.at(sector);
         let along_ns = zone.along_ns(&at, self.sector_ns(zone));
         let cylinder = zone.given.first + at.0;
         // Down one cylinder and up the next: then no head is changed on the way to it.
         let head = if self.to_and_fro && cylinder % 2 == 1 { self.heads - 1 - at.1 } else { at.1 };
-        Place { along_ns, cylinder: cylinder as f64, track: (cylinder * self.heads + head) as f64 }
+        SectorPosition { along_ns, cylinder: cylinder as f64, track: (cylinder * self.heads + head) as f64 }
     }
 
     pub(super) fn finish_ns(&self, end: u64) -> f64 {
@@ -129,13 +129,13 @@ impl Laid {
         zone.sector_of(cylinder as u64 * zone.cylinder_sectors + within)
     }
 
-    pub(super) fn bounds(&self, sector: u64) -> Bounds {
+    pub(super) fn bounds(&self, sector: u64) -> TrackBounds {
         let zone = self.zone(|zone| zone.sector <= sector);
         let At(cylinder, track, _) = zone.at(sector);
         let start = cylinder * zone.cylinder_sectors;
         let end =
             |track: u64| zone.sector_of(start + (track * zone.track_sectors).min(zone.cylinder_sectors));
-        Bounds {
+        TrackBounds {
             track: (end(track), end(track + 1)),
             cylinder_end: zone.sector_of(start + zone.cylinder_sectors),
         }

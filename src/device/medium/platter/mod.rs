@@ -11,20 +11,20 @@ mod traced;
 use super::super::cache::Extent;
 use super::super::planted::{Bug, planted};
 use super::super::wear::Wear;
-use super::{MediumModel, Span};
-use buffer::Buffer;
+use super::{AccessSpan, MediumModel};
+use buffer::DriveBuffer;
 use geometry::Geometry;
 
 #[derive(Debug)]
-pub(super) struct Platter {
-    parameters: parameters::Platter,
+pub(super) struct PlatterMedium {
+    parameters: parameters::PlatterParameters,
     geometry: Geometry,
     /// Where the platter stood at the start, as a time.
     phase_ns: f64,
     head: u64,
     /// Reading on since the last read, until something else is wanted.
-    stream: Option<Stream>,
-    buffer: Buffer,
+    stream: Option<Prefetch>,
+    buffer: DriveBuffer,
     /// Whether the last access was a write.
     wrote: bool,
     /// Reads that were not in the buffer.
@@ -35,7 +35,7 @@ pub(super) struct Platter {
 
 /// The head reads on by itself.
 #[derive(Debug, Clone, Copy)]
-struct Stream {
+struct Prefetch {
     /// The first sector in the buffer.
     from: u64,
     /// The head was at this point of the spiral …
@@ -45,16 +45,16 @@ struct Stream {
     limit: u64,
 }
 
-impl Platter {
-    pub(super) fn new(parameters: &parameters::Platter, sectors: u64, seed: u64) -> Platter {
+impl PlatterMedium {
+    pub(super) fn new(parameters: &parameters::PlatterParameters, sectors: u64, seed: u64) -> PlatterMedium {
         let turn = super::super::random::unit(seed, 0);
-        Platter {
+        PlatterMedium {
             parameters: parameters.clone(),
             geometry: Geometry::new(parameters, sectors),
             phase_ns: turn * parameters.rotation_ns,
             head: 0,
             stream: None,
-            buffer: Buffer::new(parameters.segments),
+            buffer: DriveBuffer::new(parameters.segments),
             wrote: false,
             misses: 0,
             seed,
@@ -99,12 +99,12 @@ impl Platter {
     }
 
     /// How far a stream has come.
-    fn reached(&self, stream: &Stream, at_ns: f64) -> u64 {
+    fn reached(&self, stream: &Prefetch, at_ns: f64) -> u64 {
         self.geometry.sector_at(stream.along_ns + (at_ns - stream.at_ns).max(0.0)).min(stream.limit)
     }
 
     /// The first sector of a stream that is still in the buffer: what is far behind is overwritten.
-    fn kept_from(&self, stream: &Stream, reached: u64) -> u64 {
+    fn kept_from(&self, stream: &Prefetch, reached: u64) -> u64 {
         let segment = self.parameters.firmware.segment_sectors;
         segment.map_or(stream.from, |segment| stream.from.max(reached.saturating_sub(segment)))
     }
@@ -147,7 +147,7 @@ impl Platter {
         // Where nothing is to be read yet, it ends where it begins.
         let finish_ns = if end > sector { self.geometry.finish_ns(end) } else { along_ns };
         let from = self.not_overwritten(from, end);
-        self.stream = Some(Stream { from, along_ns, at_ns: start_ns, limit: self.limit(begin, end) });
+        self.stream = Some(Prefetch { from, along_ns, at_ns: start_ns, limit: self.limit(begin, end) });
         start_ns + (finish_ns - along_ns)
     }
 
@@ -160,12 +160,12 @@ impl Platter {
     }
 
     /// Writes without counting: whoever stands above counts.
-    pub(super) fn put(&mut self, at_ns: u64, extent: Extent) -> Span {
+    pub(super) fn put(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
         self.put_early(at_ns, at_ns, extent)
     }
 
     /// Writes what is there at `ready_ns`, with an arm that starts before.
-    fn put_early(&mut self, at_ns: u64, ready_ns: u64, extent: Extent) -> Span {
+    fn put_early(&mut self, at_ns: u64, ready_ns: u64, extent: Extent) -> AccessSpan {
         let firmware = self.parameters.firmware;
         let at = at_ns as f64 + firmware.write_ns(self.wrote);
         let end = extent.sector + extent.sectors;
@@ -181,11 +181,11 @@ impl Platter {
         (self.head, self.wrote) = (end, true);
         let (begin, finish) = (self.geometry.place(extent.sector).along_ns, self.geometry.finish_ns(end));
         let finish = finish.max(begin);
-        Span { begin_ns: start.max(at) as u64, end_ns: (start + finish - begin).ceil() as u64 }
+        AccessSpan { begin_ns: start.max(at) as u64, end_ns: (start + finish - begin).ceil() as u64 }
     }
 
     /// Whether what is wanted is in the stream's buffer, or begins where it is reading, or soon will be.
-    fn is_in_stream(&self, stream: &Stream, at_ns: f64, sector: u64) -> bool {
+    fn is_in_stream(&self, stream: &Prefetch, at_ns: f64, sector: u64) -> bool {
         let reached = self.reached(stream, at_ns);
         if (self.kept_from(stream, reached)..=reached).contains(&sector) {
             return true;
@@ -198,14 +198,14 @@ impl Platter {
     }
 
     /// A read from the stream's buffer, or from where it is reading; returns when it is there.
-    fn read_on(&mut self, stream: Stream, (at, miss_ns): (f64, f64), (begin, end): (u64, u64)) -> f64 {
+    fn read_on(&mut self, stream: Prefetch, (at, miss_ns): (f64, f64), (begin, end): (u64, u64)) -> f64 {
         let firmware = self.parameters.firmware;
         let reached = self.reached(&stream, at);
         let from = self.not_overwritten(self.kept_from(&stream, reached), end);
         let limit = if firmware.ahead_after_hit { self.limit(begin, end) } else { end };
         if reached < stream.limit {
             // It is being read, and goes on so much farther.
-            self.stream = Some(Stream { from, limit: limit.max(stream.limit), ..stream });
+            self.stream = Some(Prefetch { from, limit: limit.max(stream.limit), ..stream });
             return stream.at_ns + (self.geometry.finish_ns(end) - stream.along_ns);
         }
         if end > reached {
@@ -226,7 +226,7 @@ impl Platter {
     }
 }
 
-impl MediumModel for Platter {
+impl MediumModel for PlatterMedium {
     fn distance(&self, at_ns: u64, write: bool, sector: u64) -> u64 {
         self.positioning_ns(at_ns as f64, write, sector).max(0.0) as u64
     }
@@ -239,7 +239,7 @@ impl MediumModel for Platter {
         self.parameters.firmware.early_arm
     }
 
-    fn read(&mut self, at_ns: u64, extent: Extent) -> Span {
+    fn read(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
         let firmware = self.parameters.firmware;
         let end = extent.sector + extent.sectors;
         let after_write = self.wrote && !planted(Bug::OverheadsAlike);
@@ -252,14 +252,14 @@ impl MediumModel for Platter {
         let sent = at + hit_ns;
         if self.buffer.holds(extent) {
             self.wrote = false;
-            return Span { begin_ns: sent as u64, end_ns: sent as u64 };
+            return AccessSpan { begin_ns: sent as u64, end_ns: sent as u64 };
         }
         if let Some(stream) = self.stream
             && self.is_in_stream(&stream, at, extent.sector)
         {
             let there = self.read_on(stream, (at, miss_ns), (extent.sector, end));
             (self.head, self.wrote) = (end, false);
-            return Span { begin_ns: sent as u64, end_ns: there.max(sent).ceil() as u64 };
+            return AccessSpan { begin_ns: sent as u64, end_ns: there.max(sent).ceil() as u64 };
         }
         let at = at + miss_ns;
         let on_track = at + self.arm_ns(at, false, extent.sector);
@@ -282,17 +282,17 @@ impl MediumModel for Platter {
         }
         let filled =
             if planted(Bug::FillForgotten) { start } else { start + firmware.read_fill * (there - start) };
-        Span { begin_ns: filled.max(at) as u64, end_ns: there.ceil() as u64 }
+        AccessSpan { begin_ns: filled.max(at) as u64, end_ns: there.ceil() as u64 }
     }
 
-    fn write_early(&mut self, at_ns: u64, (first_ns, last_ns): (u64, u64), extent: Extent) -> Span {
+    fn write_early(&mut self, at_ns: u64, (first_ns, last_ns): (u64, u64), extent: Extent) -> AccessSpan {
         self.wear.wrote(extent.sectors, extent.sectors);
         let share = (last_ns - first_ns) as f64 * self.parameters.firmware.write_fill;
-        let Span { begin_ns, end_ns } = self.put_early(at_ns, first_ns + share as u64, extent);
-        Span { begin_ns, end_ns: end_ns.max(last_ns) }
+        let AccessSpan { begin_ns, end_ns } = self.put_early(at_ns, first_ns + share as u64, extent);
+        AccessSpan { begin_ns, end_ns: end_ns.max(last_ns) }
     }
 
-    fn write(&mut self, at_ns: u64, extent: Extent) -> Span {
+    fn write(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
         self.wear.wrote(extent.sectors, extent.sectors);
         self.put(at_ns, extent)
     }

@@ -6,12 +6,12 @@ use super::super::super::fields::{
     MS, RATE, SECTOR, bytes, flag, keys, number, number_or, sector_ns, whole, whole_or,
 };
 use super::super::super::knobs::{Effect, Knob, Knobs};
-use super::super::{Kind, MediumModel, MediumParameters, Source, Whole};
+use super::super::{MediumKind, MediumModel, MediumParameters, ModelSource, Whole};
 use super::firmware::{Firmware, read_firmware};
 use crate::plan::Section;
 use crate::plan::value::pairs;
 
-pub(in super::super) const KIND: Kind = Kind {
+pub(in super::super) const KIND: MediumKind = MediumKind {
     section: "platter",
     lies_on: None,
     states: &[],
@@ -57,7 +57,7 @@ const MOST_ZONES: usize = 1000;
 const MOST_SEEKS: usize = 10_000;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Platter {
+pub(crate) struct PlatterParameters {
     pub(crate) rotation_ns: f64,
     pub(crate) surface: Surface,
     pub(crate) heads: u32,
@@ -130,14 +130,14 @@ pub(crate) enum Seek {
     Table(Arc<[(f64, f64)]>),
 }
 
-impl MediumParameters for Platter {
+impl MediumParameters for PlatterParameters {
     fn medium(&self, whole: &Whole) -> Box<dyn MediumModel> {
-        Box::new(super::Platter::new(self, whole.capacity_sectors, whole.seed))
+        Box::new(super::PlatterMedium::new(self, whole.capacity_sectors, whole.seed))
     }
 }
 
 /// The numbers of the `[platter]` of a model, which others may lie on.
-pub(in super::super) fn read(source: &Source<'_, '_>) -> Option<Platter> {
+pub(in super::super) fn read(source: &ModelSource<'_, '_>) -> Option<PlatterParameters> {
     let known = [KEYS, SMOOTH_KEYS, LAID_KEYS, super::firmware::KEYS].map(keys).concat();
     let section = &source.top.inner("platter", "[platter]", &known)?;
     let heads = whole(section, "heads", 1..=64)? as u32;
@@ -154,7 +154,7 @@ pub(in super::super) fn read(source: &Source<'_, '_>) -> Option<Platter> {
         let zones = whole(section, "zones", 1..=1000)? as u32;
         Surface::Smooth { outer_sector_ns: sector_ns(outer), inner_sector_ns: sector_ns(inner), zones }
     };
-    Some(Platter {
+    Some(PlatterParameters {
         rotation_ns: 60e9 / number(section, "rpm", 100.0..=100_000.0)?,
         surface,
         heads,
@@ -173,10 +173,10 @@ fn read_zones(section: &Section<'_>, heads: u32, capacity: u64) -> Option<Arc<[L
     let mut zones: Vec<LaidZone> = Vec::new();
     for table in &tables {
         let next = zones.last().map_or(0, |last| last.first + last.cylinders);
-        let track_sectors = whole(table, "sectors", 1..=1 << 20)?;
+        let track_sectors = whole(table, "sectors", 1..=1 << 16)?;
         let zone = LaidZone {
             first: whole_or(table, "first", next..=1 << 32, next)?,
-            cylinders: whole(table, "cylinders", 1..=1 << 32)?,
+            cylinders: whole(table, "cylinders", 1..=1 << 24)?,
             track_sectors,
             track_skew: number_or(table, "track_skew", 0.0..=1e6, 0.0)?,
             cylinder_skew: number_or(table, "cylinder_skew", 0.0..=1e6, 0.0)?,
