@@ -11,6 +11,7 @@ mod commands;
 mod compare;
 mod consent;
 mod datasets;
+mod drives;
 mod filesystem_tools;
 mod fleet;
 mod fleet_strangers;
