@@ -169,7 +169,12 @@ impl<'a> Section<'a> {
 
     /// The tables of a list `[[key]]`, up to `most`, each of which may hold `keys`; `name` is how a user would write it.
     pub fn tables(&self, key: &str, name: &'a str, keys: &[&str], most: usize) -> Option<Vec<Section<'a>>> {
-        let (entry, nodes) = self.list(key, name)?;
+        let entry = self.entry(key)?;
+        let TomlValue::Array(nodes) = &entry.node.value else {
+            let hint = format!("write {name}, with two brackets on each side");
+            self.problems.add(entry.key_at, format!("{name} is a list"), hint);
+            return None;
+        };
         if nodes.is_empty() || nodes.len() > most {
             let message = format!("there must be 1 to {most} of {name}, but there are {}", nodes.len());
             self.problems.add(entry.key_at, message, "");

@@ -51,7 +51,7 @@ fn requests() -> Vec<(u64, Action, u64, u32)> {
             1 => Action::Discard,
             2 => Action::WriteZeroes,
             // A while of mostly reading, and one of mostly writing.
-            other if (other > 8) == (at / 50 % 2 == 0) => Action::Read,
+            other if (other > 8) == (at / 50).is_multiple_of(2) => Action::Read,
             _ => Action::Write,
         };
         let pause = [0, 0, 1000, 300_000, 20_000_000, 3_000_000_000][pick(5, 6) as usize];

@@ -119,9 +119,7 @@ impl Geometry {
         let distance = (from.cylinder - to.cylinder).abs();
         if distance > 0.0 {
             self.seek_ns(distance)
-        } else if from.track == to.track {
-            0.0
-        } else if planted(Bug::HeadSwitchForgotten) {
+        } else if from.track == to.track || planted(Bug::HeadSwitchForgotten) {
             0.0
         } else {
             self.head_switch_ns

@@ -234,7 +234,7 @@ fn read_seek(section: &Section<'_>) -> Option<Seek> {
 fn read_table(seek: &Section<'_>) -> Option<Arc<[(f64, f64)]>> {
     let table = seek.need("table", "table = [[1, 0.8], [100, 2.5], [5000, 9.0]]", pairs)?;
     let wrong = |message: &str| {
-        seek.wrong("table", message, "pairs of cylinders and milliseconds, the nearest first")
+        seek.wrong("table", message, "pairs of cylinders and milliseconds, the nearest first");
     };
     if table.is_empty() || table.len() > MOST_SEEKS {
         wrong(&format!("it must have 1 to {MOST_SEEKS} pairs, but has {}", table.len()));
