@@ -19,7 +19,7 @@ const KINDS: f64 = 0.08;
 /// How many of five drives must be met.
 const MET: usize = 4;
 
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/drives");
     std::env::var_os("FSVERDICT_DRIVES").map_or(beside, PathBuf::from)
 }

@@ -10,6 +10,7 @@ mod bundles;
 mod commands;
 mod compare;
 mod consent;
+mod curves;
 mod datasets;
 mod drives;
 mod filesystem_tools;

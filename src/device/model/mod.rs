@@ -32,6 +32,7 @@ macro_rules! built_in {
 const BUILT_IN: &[BuiltIn] = built_in!(
     "hdd-7200",
     "ideal",
+    "nvme-plp",
     "nvme-ssd",
     "sata-ssd",
     "sd-card",

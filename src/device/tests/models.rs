@@ -75,9 +75,16 @@ fn wrong_models_are_told_with_their_place_and_what_to_do() {
     assert!(matches!(error, ModelError::Size { .. }) && error.to_string().contains("holds 32 GB"), "{error}");
 }
 
+/// The desktop disk, without what it leaves open of its firmware.
+fn of_unsaid_firmware() -> String {
+    let disk = built_in().iter().find(|model| model.name == "hdd-7200").unwrap().toml;
+    let lines = disk.lines().filter(|line| !line.starts_with("through") && !line.starts_with("on_arrival"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 #[test]
 fn wrong_layouts_are_told_with_their_place() {
-    let disk = built_in().iter().find(|model| model.name == "hdd-7200").unwrap().toml;
+    let disk = of_unsaid_firmware();
     let rates =
         "outer_mb_s      = 210   # ST2000DM006 data sheet: maximum sustained transfer rate, outer diameter\n";
     let seek = "[platter.seek]\nminimum_ms = 1.0\naverage_ms = 13.0";
@@ -119,7 +126,7 @@ fn wrong_layouts_are_told_with_their_place() {
 /// Firmware that nobody published is a class.
 #[test]
 fn what_a_drive_does_may_be_a_range_or_a_choice() {
-    let disk = built_in().iter().find(|model| model.name == "hdd-7200").unwrap().toml;
+    let disk = of_unsaid_firmware();
     let lines = "zones = 24\nthrough = [true, false]\nahead_tracks = [0, 1, 2]\nturn_ms = { from = 0, to = 1, typical = 0.8 }\n\
                  segment = [\"64KiB\", \"1MiB\"]";
     let class = disk.replacen("zones           = 24", lines, 1);
@@ -128,7 +135,9 @@ fn what_a_drive_does_may_be_a_range_or_a_choice() {
     assert_eq!(read(&class), read(&disk.replacen("zones           = 24", typical, 1)));
     let drawn = Model::read(&class, "mine.toml", None).unwrap().drawn;
     let keys: Vec<&str> = drawn.keys().map(String::as_str).collect();
-    assert_eq!(keys, ["platter.ahead_tracks", "platter.segment", "platter.through", "platter.turn_ms"]);
+    for key in ["platter.ahead_tracks", "platter.segment", "platter.through", "platter.turn_ms"] {
+        assert!(keys.contains(&key), "{keys:?}");
+    }
 }
 
 #[test]
