@@ -210,7 +210,8 @@ fn with_tuple_parameters(text: &str) -> Vec<String> {
                 break;
             }
             // A list of types has no patterns in it: a parameter that begins with a bracket there is a type.
-            begins = begins && letter.is_whitespace() || depth == 1 && ['(', ','].contains(&letter);
+            let goes_on = begins && (letter.is_whitespace() || letter == '&');
+            begins = goes_on || depth == 1 && ['(', ','].contains(&letter);
             before = letter;
         }
     }
