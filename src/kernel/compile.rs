@@ -17,6 +17,12 @@ use crate::host::program::{ProgramError, locate};
 use super::error::{KernelBuildError, file};
 use super::scratch::{Scratch, says_full};
 
+/// Bytes that make(1) says at most of what it would do.
+const LARGEST_PLAN: u64 = 64 << 20;
+
+/// How a kernel's makefiles announce that they compile a file.
+const COMPILES: &[u8] = b"echo '  CC ";
+
 /// How many of a failed step's last lines are shown.
 const LAST_LINES: usize = 12;
 
@@ -24,8 +30,10 @@ const LAST_LINES: usize = 12;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Progress {
     pub step: &'static str,
-    /// Files compiled so far, those of an interrupted build included.
+    /// Files compiled so far by this process.
     pub compiled: u64,
+    /// Those it has to compile in all; 0 where that is not known.
+    pub to_compile: u64,
     pub file: String,
 }
 
@@ -71,7 +79,7 @@ impl Make<'_> {
     /// A build that was cut short carries on where it stopped.
     pub(super) fn run(
         &self,
-        compiled: &mut u64,
+        (compiled, to_compile): (&mut u64, u64),
         heard: &mut dyn FnMut(&Progress),
     ) -> Result<(), KernelBuildError> {
         let log = self.scratch.log();
@@ -85,7 +93,7 @@ impl Make<'_> {
             .spawn()
             .map_err(failed("start make with the log"))?;
         let mut last = VecDeque::new();
-        let mut progress = Progress { step: self.step, compiled: *compiled, file: String::new() };
+        let mut progress = Progress { step: self.step, compiled: *compiled, to_compile, file: String::new() };
         let mut full = false;
         loop {
             let ended = child.try_wait().map_err(failed("wait for make with the log"))?;
@@ -114,6 +122,21 @@ impl Make<'_> {
             }
             std::thread::sleep(Duration::from_millis(200));
         }
+    }
+
+    /// How many files it would compile: what it says of that without doing it, and 0 where that is nothing.
+    pub(super) fn to_compile(&self) -> u64 {
+        let Ok(mut command) = self.command() else { return 0 };
+        let Ok(mut child) = command.arg("--dry-run").stdout(Stdio::piped()).stderr(Stdio::null()).spawn()
+        else {
+            return 0;
+        };
+        let said = child.stdout.take().map(|said| BufReader::new(said.take(LARGEST_PLAN)).split(b'\n'));
+        let compiles = |line: &Vec<u8>| line.windows(COMPILES.len()).any(|words| words == COMPILES);
+        let count = said.into_iter().flatten().map_while(Result::ok).filter(compiles).count();
+        // It ends in an error, at the first step that looks at what is not there.
+        let _ = child.wait();
+        count as u64
     }
 
     fn command(&self) -> Result<Command, KernelBuildError> {
