@@ -15,8 +15,8 @@ pub mod kernel;
 
 pub mod device;
 
+pub mod backend;
 pub mod calibrate;
-pub mod endpoint;
 
 pub mod filesystem;
 pub mod layer;

@@ -1,6 +1,6 @@
 //! Many simulated runs of one kind, and what came of them.
 
-use fsverdict::statistics::{Look, Race, Rule, Ruling};
+use fsverdict::statistics::{BlockOutcome, Race, Rule, Ruling};
 
 use crate::world::{Noise, World};
 use crate::{MOST_BLOCKS, Request, TIE};
@@ -85,7 +85,7 @@ pub(crate) fn simulate(
 }
 
 impl Tally {
-    fn count(&mut self, look: &Look, world: &World) {
+    fn count(&mut self, look: &BlockOutcome, world: &World) {
         let bound = libm::log1p(TIE);
         let Some(leader) = look.leader else {
             self.undecided += 1;

@@ -53,9 +53,9 @@ impl Reason {
     }
 
     /// Its parts in the order in which they are told.
-    pub fn parts(&self) -> Vec<Part<'_>> {
-        let what = Some(Part::What(&self.what)).filter(|_| !self.what.is_empty());
-        let hint = Some(Part::Hint(&self.hint)).filter(|_| !self.hint.is_empty());
+    pub fn parts(&self) -> Vec<ReasonLine<'_>> {
+        let what = Some(ReasonLine::What(&self.what)).filter(|_| !self.what.is_empty());
+        let hint = Some(ReasonLine::Hint(&self.hint)).filter(|_| !self.hint.is_empty());
         let own = what.into_iter().chain(hint);
         own.chain(self.more.iter().flat_map(Reason::parts)).collect()
     }
@@ -63,7 +63,7 @@ impl Reason {
 
 /// What is told of a reason on lines of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part<'a> {
+pub enum ReasonLine<'a> {
     What(&'a str),
     Hint(&'a str),
 }
@@ -77,8 +77,8 @@ impl fmt::Display for Reason {
                 formatter.write_str("\n")?;
             }
             match part {
-                Part::What(text) => formatter.write_str(text)?,
-                Part::Hint(text) => write!(formatter, "hint: {text}")?,
+                ReasonLine::What(text) => formatter.write_str(text)?,
+                ReasonLine::Hint(text) => write!(formatter, "hint: {text}")?,
             }
         }
         Ok(())
@@ -131,7 +131,7 @@ plain!(str, String, std::io::Error, serde_json::Error);
 
 #[cfg(test)]
 mod tests {
-    use super::{Hinted, Part, Reason};
+    use super::{Hinted, Reason, ReasonLine};
 
     #[test]
     fn hints_are_lines_after_what_they_belong_to() {
@@ -143,7 +143,11 @@ mod tests {
         assert_eq!(Reason::plain("no").and_hint("yes"), Reason::new("no", "yes"));
         let both = Reason::all([full.clone(), Reason::plain("nor time")]).after("not begun: ");
         assert_eq!(both.to_string(), "not begun: no room\nhint: make some\nnor time");
-        let parts = [Part::What("not begun: no room"), Part::Hint("make some"), Part::What("nor time")];
+        let parts = [
+            ReasonLine::What("not begun: no room"),
+            ReasonLine::Hint("make some"),
+            ReasonLine::What("nor time"),
+        ];
         assert_eq!(both.parts(), parts);
         assert_eq!(full.reason(), full);
         assert_eq!("plain".reason(), Reason::plain("plain"));

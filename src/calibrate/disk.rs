@@ -18,7 +18,7 @@ const LONGEST: usize = 1 << 20;
 
 /// Something that can be read, written and timed. What is read and written begins at a multiple of 4096 and is one, of at most
 /// 1 MiB at once; times are in nanoseconds.
-pub trait Disk {
+pub trait TimedDisk {
     fn size_bytes(&self) -> u64;
 
     /// Reads `bytes` from `offset` on; returns how long that took.
@@ -73,7 +73,7 @@ impl Raw {
     }
 }
 
-impl Disk for Raw {
+impl TimedDisk for Raw {
     fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
@@ -95,15 +95,15 @@ impl Disk for Raw {
 
 /// A device of a model, in its own time.
 #[derive(Debug)]
-pub struct Modelled {
+pub struct ModelledDisk {
     device: Device,
     now_ns: u64,
     requests: u64,
 }
 
-impl Modelled {
-    pub fn new(model: &Model, size_bytes: u64, seed: u64) -> Result<Modelled, ModelError> {
-        Ok(Modelled { device: Device::new(model, size_bytes, seed)?, now_ns: 0, requests: 0 })
+impl ModelledDisk {
+    pub fn new(model: &Model, size_bytes: u64, seed: u64) -> Result<ModelledDisk, ModelError> {
+        Ok(ModelledDisk { device: Device::new(model, size_bytes, seed)?, now_ns: 0, requests: 0 })
     }
 
     /// Split as a kernel would, all pieces submitted at once.
@@ -127,7 +127,7 @@ impl Modelled {
     }
 }
 
-impl Disk for Modelled {
+impl TimedDisk for ModelledDisk {
     fn size_bytes(&self) -> u64 {
         self.device.limits().size_bytes
     }

@@ -2,7 +2,7 @@
 
 use super::grid::STREAMED;
 use crate::device::knobs::Figures;
-use crate::journal::{Found, GridCell, GridKind};
+use crate::journal::{GridCell, GridFindings, GridKind};
 
 /// Every second cell is not fitted to, but compared with.
 fn half(cells: &[GridCell], left_out: bool) -> impl Iterator<Item = &GridCell> {
@@ -14,7 +14,7 @@ const CLIFF: f64 = 2.0;
 
 impl Figures {
     /// Straight lines through the cells of the fitted half.
-    pub(super) fn of(found: &Found) -> Figures {
+    pub(super) fn of(found: &GridFindings) -> Figures {
         let points = |kind: GridKind| -> Vec<(f64, f64)> {
             let every =
                 |cell: &GridCell| cell.times_ns.iter().map(|time| (cell.at, *time)).collect::<Vec<_>>();
@@ -76,7 +76,7 @@ fn line(points: &[(f64, f64)]) -> (f64, f64) {
 }
 
 /// How far a model is from the device on the half it was not fitted to: the mean of the cells' errors, as shares, by kind.
-pub(super) fn errors(device: &Found, model: &Found) -> Vec<(&'static str, f64)> {
+pub(super) fn errors(device: &GridFindings, model: &GridFindings) -> Vec<(&'static str, f64)> {
     let error = |(kind, cells): (&GridKind, &Vec<GridCell>)| {
         let pairs = half(cells, true).zip(half(model.of(*kind), true));
         let shares: Vec<f64> =

@@ -1,12 +1,12 @@
 //! Moves a model's numbers until it answers the grid as the device did.
 
-use super::disk::Modelled;
+use super::disk::ModelledDisk;
 use super::figures::errors;
 use super::grid::measure;
 use super::text::{number, rounded, value, with};
 use crate::device::knobs::{Effect, Figures, Knob};
 use crate::device::{Model, ModelError};
-use crate::journal::{Found, Grid};
+use crate::journal::{Grid, GridFindings};
 use crate::reason::{Hinted, Reason};
 
 /// A device could not be calibrated.
@@ -54,7 +54,7 @@ const ROUNDS: usize = 10;
 /// Fits the model of `template`'s file, which keeps what the grid does not show, to what the grid found on a device of this
 /// size.
 pub fn calibrate(
-    found: &Found,
+    found: &GridFindings,
     size: u64,
     (device, name, date): (&str, &str, &str),
     template: &str,
@@ -75,9 +75,9 @@ pub fn calibrate(
     ] {
         text = with(&text, section, key, &value);
     }
-    let answer = |text: &str, writing: bool| -> Result<Found, CalibrateError> {
+    let answer = |text: &str, writing: bool| -> Result<GridFindings, CalibrateError> {
         let model = Model::read(text, name, None)?;
-        let on = |grid| Ok(measure(&mut Modelled::new(&model, size, 1)?, grid)?);
+        let on = |grid| Ok(measure(&mut ModelledDisk::new(&model, size, 1)?, grid)?);
         if writing { on(Grid::Writing) } else { on(Grid::Reading) }
     };
     let knobs = Model::read(&text, name, None)?.knobs();
@@ -172,7 +172,7 @@ impl Effect {
 
 #[cfg(test)]
 mod tests {
-    use super::super::disk::Modelled;
+    use super::super::disk::ModelledDisk;
     use super::super::grid::measure;
     use super::super::text::with;
     use super::{Calibrated, calibrate};
@@ -187,7 +187,7 @@ mod tests {
             .fold(template.to_owned(), |text, (section, key, value)| with(&text, section, key, value));
         let text = with(&text, "device", "capacity", &format!("\"{gib}GiB\""));
         let model = Model::read(&text, like, None).unwrap();
-        let on = |grid| measure(&mut Modelled::new(&model, gib << 30, 7).unwrap(), grid).unwrap();
+        let on = |grid| measure(&mut ModelledDisk::new(&model, gib << 30, 7).unwrap(), grid).unwrap();
         let found = on(Grid::Reading).and(on(Grid::Writing));
         calibrate(&found, gib << 30, ("/dev/sdx", "found", "2026-01-01"), template).unwrap()
     }

@@ -1,8 +1,8 @@
 //! The grid: which reads and writes are timed.
 
-use super::disk::Disk;
+use super::disk::TimedDisk;
 use crate::device::random::below;
-use crate::journal::{Found, Grid, GridKind};
+use crate::journal::{Grid, GridFindings, GridKind};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -35,13 +35,13 @@ const ROUNDS: u64 = 8;
 ///
 /// # Errors
 /// When the disk is too small, or a read or write fails.
-pub fn measure(disk: &mut dyn Disk, grid: Grid) -> std::io::Result<Found> {
+pub fn measure(disk: &mut dyn TimedDisk, grid: Grid) -> std::io::Result<GridFindings> {
     let size = disk.size_bytes() / 4096 * 4096;
     if size < 4 * PLACES * PLACE {
         let why = format!("it holds {} MiB, and {} are wanted", size / MIB, 4 * PLACES * PLACE / MIB);
         return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, why));
     }
-    let mut found = Found::default();
+    let mut found = GridFindings::default();
     match grid {
         Grid::Reading => read(disk, size, &mut found)?,
         Grid::Writing => write(disk, size, &mut found)?,
@@ -62,7 +62,7 @@ fn lengths() -> impl Iterator<Item = u64> {
     (0..LENGTHS).map(|number| (8 * number + 4) * KIB)
 }
 
-fn read(disk: &mut dyn Disk, size: u64, found: &mut Found) -> std::io::Result<()> {
+fn read(disk: &mut dyn TimedDisk, size: u64, found: &mut GridFindings) -> std::io::Result<()> {
     let mut anywhere = places(0);
     let middle = size / 2 / MIB * MIB;
     for _ in 0..4 {
@@ -109,7 +109,7 @@ fn read(disk: &mut dyn Disk, size: u64, found: &mut Found) -> std::io::Result<()
     Ok(())
 }
 
-fn write(disk: &mut dyn Disk, size: u64, found: &mut Found) -> std::io::Result<()> {
+fn write(disk: &mut dyn TimedDisk, size: u64, found: &mut GridFindings) -> std::io::Result<()> {
     let mut anywhere = places(1);
     let mut offset = size / 2 / UNIT * UNIT;
     for length in lengths() {

@@ -12,6 +12,6 @@ mod grid;
 mod text;
 
 pub use against::{Measured, ReplayError, TraceFault, kinds, read, replay};
-pub use disk::{Disk, Modelled, Raw};
+pub use disk::{ModelledDisk, Raw, TimedDisk};
 pub use fit::{CalibrateError, Calibrated, calibrate};
 pub use grid::measure;

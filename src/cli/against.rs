@@ -11,7 +11,7 @@ use crate::host::beneath::read_regular;
 use crate::reason::{Hinted, Reason};
 use crate::report::{AgainstReport, Answers, write_against};
 
-use super::report::{FormatArgument, write_to, written};
+use super::report::{ReportFormat, write_to, written};
 use super::{CliError, Exit};
 
 /// The most bytes that a trace may have.
@@ -27,7 +27,7 @@ pub(super) struct Against {
     model: Option<String>,
     /// In which form
     #[arg(long, value_enum, requires = "against")]
-    format: Option<FormatArgument>,
+    format: Option<ReportFormat>,
 }
 
 pub(super) fn run(arguments: &Against, trace: &Path, output: Option<&Path>) -> Result<Exit, CliError> {
@@ -43,7 +43,7 @@ pub(super) fn run(arguments: &Against, trace: &Path, output: Option<&Path>) -> R
     let answers = Answers { of: "all of it".to_owned(), kinds: by_kind };
     let name = format!("{} v{}", model.name, model.version);
     let report = AgainstReport::new(&name, &trace.display().to_string(), vec![answers], Vec::new());
-    let format = arguments.format.unwrap_or(FormatArgument::Terminal).format(output.is_some(), true);
+    let format = arguments.format.unwrap_or(ReportFormat::Terminal).format(output.is_some(), true);
     write_to(output, &mut |out| written(write_against(&report, format, out)))?;
     Ok(Exit::Done)
 }

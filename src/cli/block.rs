@@ -4,19 +4,19 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::fleet::{Asked, BlockEnd, Site, conduct_block, merge, shared_run};
+use crate::fleet::{BlockEnd, BlockOrder, Site, conduct_block, merge, shared_run};
 use crate::host::talk::say;
 use crate::plan::{DeviceSource, Overrides, quoted};
 use crate::reason::Reason;
 use crate::report::{DeviceReport, write_devices};
 use crate::study::{Permission, RunFolder};
-use crate::verdict::Source;
+use crate::verdict::DeviceRun;
 
-use super::consent::{Origin, agree};
+use super::consent::{PlanOrigin, agree};
 use super::device::{ask, erases_a_device};
 use super::fleet::{complaint, settled};
 use super::opened::open_run;
-use super::report::{FormatArgument, show_run, write_to, written};
+use super::report::{ReportFormat, show_run, write_to, written};
 use super::run::Conduct;
 use super::vocabulary::{Among, plan_and_origin, preset_names};
 use super::{CliError, Exit};
@@ -80,14 +80,14 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
                 )));
             }
             let (folder, plan) = RunFolder::open(path).map_err(CliError::usage)?;
-            agree(&plan, &Origin::of_run(folder.path()), arguments.conduct.said())?;
+            agree(&plan, &PlanOrigin::of_run(folder.path()), arguments.conduct.said())?;
             (folder, plan)
         }
     };
     let source = arguments.device.as_ref().unwrap_or(&plan.device.source);
     erases_a_device(arguments.erase.as_deref(), source)?;
     let (site, number) = (arguments.site.clone(), arguments.block);
-    let asked = Asked {
+    let asked = BlockOrder {
         site: site.clone(),
         block: number,
         device: arguments.device.clone(),
@@ -119,7 +119,7 @@ pub(super) fn block(arguments: &BlockArguments) -> Result<Exit, CliError> {
 /// The blocks of all sites as one run.
 #[derive(Debug, Args)]
 pub(super) struct MergeArguments {
-    /// The folder of the run; or several runs of one plan on devices of whoever's, in folders or packs, for a table of devices
+    /// The folder of the run; or several runs of one plan on devices of whoever's, in folders or bundles, for a table of devices
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
     /// Leave out these sites
@@ -133,7 +133,7 @@ pub(super) struct MergeArguments {
     all: bool,
     /// Of the table of devices: in which form [default: terminal]
     #[arg(long, value_enum)]
-    format: Option<FormatArgument>,
+    format: Option<ReportFormat>,
     /// Of the table of devices: into this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -166,17 +166,16 @@ fn devices(arguments: &MergeArguments) -> Result<Exit, CliError> {
     let source = |path: &PathBuf| {
         let (_, plan, run) = open_run(path)?;
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        Ok(Source { name, plan, run })
+        Ok(DeviceRun { name, plan, run })
     };
-    let sources = arguments.runs.iter().map(source).collect::<Result<Vec<Source>, CliError>>()?;
+    let sources = arguments.runs.iter().map(source).collect::<Result<Vec<DeviceRun>, CliError>>()?;
     let report = DeviceReport::of(&sources).map_err(|obstacles| {
         CliError::usage(Reason::new(
             format!("these runs cannot be set side by side:\n  {}", obstacles.join("\n  ")),
             "leave out what does not belong to the others",
         ))
     })?;
-    let format =
-        arguments.format.unwrap_or(FormatArgument::Terminal).format(arguments.output.is_some(), true);
+    let format = arguments.format.unwrap_or(ReportFormat::Terminal).format(arguments.output.is_some(), true);
     write_to(arguments.output.as_deref(), &mut |out| written(write_devices(&report, format, out)))?;
     Ok(Exit::Done)
 }

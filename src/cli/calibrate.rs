@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::calibrate::{Disk, Raw, calibrate, measure};
+use crate::calibrate::{Raw, TimedDisk, calibrate, measure};
 use crate::device::{Model, built_in};
 use crate::host::block_device::BlockDevice;
 use crate::host::limits::check;
 use crate::host::root::Root;
 use crate::host::talk::say;
-use crate::journal::{Found, Grid};
+use crate::journal::{Grid, GridFindings};
 use crate::plan::{ClockChoice, DeviceSource, LabChoice, Overrides, Plan, suggest};
 use crate::reason::Reason;
 use crate::study::{Permission, measure_device};
@@ -22,7 +22,7 @@ use super::vocabulary::read_plan;
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct CalibrateArguments {
     /// The device, or a file on it, which is only read; or model:NAME@SIZE, to see whether a model shows a guest what it says
     #[arg(required_unless_present = "against", conflicts_with = "against")]
     device: Option<String>,
@@ -52,10 +52,10 @@ struct Target {
     size: u64,
     like: &'static str,
     stem: String,
-    found: Found,
+    found: GridFindings,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
+pub(super) fn run(arguments: &CalibrateArguments) -> Result<Exit, CliError> {
     if let Some(file) = &arguments.output {
         free(file, arguments.force)?;
     }
@@ -119,7 +119,7 @@ fn template(like: &str) -> Result<&'static str, CliError> {
 }
 
 /// A device of this machine's, read as it is, and written only as the guard lets it be.
-fn real(arguments: &Arguments, named: &str) -> Result<Target, CliError> {
+fn real(arguments: &CalibrateArguments, named: &str) -> Result<Target, CliError> {
     let path = Path::new(named);
     let inspected = BlockDevice::inspect(&Root::default(), path).ok();
     let device = inspected.map_or_else(|| path.display().to_string(), |device| device.describe_for_people());
@@ -154,7 +154,7 @@ fn too_small(error: &std::io::Error) -> &'static str {
 }
 
 /// A modelled device, measured in a guest by the guest's clock.
-fn modelled(arguments: &Arguments, named: &str) -> Result<Target, CliError> {
+fn modelled(arguments: &CalibrateArguments, named: &str) -> Result<Target, CliError> {
     let source: DeviceSource = named.parse().map_err(CliError::usage)?;
     let DeviceSource::Model { name, size } = &source else {
         return Err(CliError::usage(format!("{source} is no modelled device")));
@@ -170,7 +170,11 @@ fn modelled(arguments: &Arguments, named: &str) -> Result<Target, CliError> {
 }
 
 /// Half of the grid as a trial: in a guest, or natively on a device that may be erased.
-fn in_trial(arguments: &Arguments, source: DeviceSource, grid: Grid) -> Result<Found, CliError> {
+fn in_trial(
+    arguments: &CalibrateArguments,
+    source: DeviceSource,
+    grid: Grid,
+) -> Result<GridFindings, CliError> {
     let native = matches!(source, DeviceSource::Path(_));
     let mut plan: Plan = read_plan("quick", &Overrides::default())?;
     plan.lab = if native { LabChoice::Native } else { LabChoice::Uml };

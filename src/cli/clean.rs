@@ -11,13 +11,13 @@ use crate::reason::{Hinted, Reason};
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct CleanArguments {
     /// Only name what would be undone
     #[arg(long)]
     dry_run: bool,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
+pub(super) fn run(arguments: &CleanArguments) -> Result<Exit, CliError> {
     let found = leftovers::find(&Root::default());
     let mut out = anstream::stdout().lock();
     if found.is_empty() {

@@ -8,15 +8,15 @@ use crate::journal::Run;
 use crate::plan::Plan;
 use crate::reason::{Hinted, Reason};
 use crate::report::{ComparisonReport, write_comparison};
-use crate::verdict::Side;
+use crate::verdict::ComparedSide;
 
 use super::opened::open_run;
-use super::report::{FormatArgument, write_to, written};
+use super::report::{ReportFormat, write_to, written};
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
-    /// The folders or packs of the runs, the oldest first: before and after a change, or as many as there are
+pub(super) struct CompareArguments {
+    /// The folders or bundles of the runs, the oldest first: before and after a change, or as many as there are
     #[arg(required = true, num_args = 2.., value_name = "RUN")]
     runs: Vec<PathBuf>,
     /// By how much times of two runs of the same differ on this machine, as a standard deviation: 0.02 or 2%. 3% where it is
@@ -25,7 +25,7 @@ pub(super) struct Arguments {
     between_runs: Option<f64>,
     /// In which form
     #[arg(long, value_enum, default_value = "terminal")]
-    format: FormatArgument,
+    format: ReportFormat,
     /// Into this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -39,12 +39,12 @@ fn cannot_tell(error: &CliError) -> CliError {
     CliError::CannotTell(error.reason())
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
+pub(super) fn run(arguments: &CompareArguments) -> Result<Exit, CliError> {
     let told = compare(arguments);
     if arguments.bisect { told.map_err(|error| cannot_tell(&error)) } else { told }
 }
 
-fn compare(arguments: &Arguments) -> Result<Exit, CliError> {
+fn compare(arguments: &CompareArguments) -> Result<Exit, CliError> {
     let mut opened: Vec<(PathBuf, Plan, Run)> = Vec::new();
     for path in &arguments.runs {
         let one = open(path)?;
@@ -56,7 +56,8 @@ fn compare(arguments: &Arguments) -> Result<Exit, CliError> {
         }
         opened.push(one);
     }
-    let sides: Vec<Side<'_>> = opened.iter().map(|(_, plan, run)| Side { plan, run }).collect();
+    let sides: Vec<ComparedSide<'_>> =
+        opened.iter().map(|(_, plan, run)| ComparedSide { plan, run }).collect();
     let found = crate::verdict::compare(&sides, arguments.between_runs).map_err(CliError::failed)?;
     let runs: Vec<&Run> = opened.iter().map(|(.., run)| run).collect();
     let [before, between @ .., after] = runs.as_slice() else {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::host::talk::{self, say};
 use crate::lab::hidden_from;
-use crate::plan::{AXES, Dataset, DeviceSource, Level, Plan, Role, Work, quoted};
+use crate::plan::{AXES, AxisLevel, AxisRole, Dataset, DeviceSource, PhaseWork, Plan, quoted};
 use crate::reason::Reason;
 use crate::report::{count, in_lines};
 
@@ -20,7 +20,7 @@ const LINES: usize = 30;
 
 /// Where a plan is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum PlanOrigin {
     /// It is a part of the program.
     Preset,
     /// Whoever starts us wrote it, or root did.
@@ -29,24 +29,24 @@ pub(super) enum Origin {
     Stranger(String),
 }
 
-impl Origin {
+impl PlanOrigin {
     /// Of what was read from this file.
-    pub(super) fn of_file(name: &str, file: &Metadata) -> Origin {
+    pub(super) fn of_file(name: &str, file: &Metadata) -> PlanOrigin {
         // What is piped to us was put there by who typed the command.
         if !(file.is_file() || file.is_dir()) || ours().contains(&file.uid()) {
-            return Origin::Own;
+            return PlanOrigin::Own;
         }
-        Origin::Stranger(format!("{name} belongs to user {}", file.uid()))
+        PlanOrigin::Stranger(format!("{name} belongs to user {}", file.uid()))
     }
 
     /// Of the run in a folder.
-    pub(super) fn of_run(folder: &Path) -> Origin {
+    pub(super) fn of_run(folder: &Path) -> PlanOrigin {
         let files = [folder.to_owned(), folder.join(crate::study::PLAN_FILE)];
         let found = files.iter().filter_map(|path| {
-            let origin = Origin::of_file(&path.display().to_string(), &path.metadata().ok()?);
-            Some(origin).filter(|origin| *origin != Origin::Own)
+            let origin = PlanOrigin::of_file(&path.display().to_string(), &path.metadata().ok()?);
+            Some(origin).filter(|origin| *origin != PlanOrigin::Own)
         });
-        found.into_iter().next().unwrap_or(Origin::Own)
+        found.into_iter().next().unwrap_or(PlanOrigin::Own)
     }
 }
 
@@ -59,7 +59,7 @@ fn ours() -> Vec<u32> {
 
 /// What the user has said beforehand.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Said {
+pub(super) struct Consent {
     pub(super) yes: bool,
     pub(super) network: bool,
     pub(super) quiet: bool,
@@ -69,10 +69,10 @@ pub(super) struct Said {
 ///
 /// # Errors
 /// When nobody agreed, or nobody could be asked. Nothing has been done by then.
-pub(super) fn agree(plan: &Plan, origin: &Origin, said: Said) -> Result<(), CliError> {
+pub(super) fn agree(plan: &Plan, origin: &PlanOrigin, said: Consent) -> Result<(), CliError> {
     let why = match origin {
-        Origin::Preset => return Ok(()),
-        Origin::Own => {
+        PlanOrigin::Preset => return Ok(()),
+        PlanOrigin::Own => {
             let commands = commands(plan);
             if let (Some(first), false) = (commands.first(), said.quiet) {
                 let short: String = in_lines(first).replace('\n', " ").chars().take(60).collect();
@@ -81,7 +81,7 @@ pub(super) fn agree(plan: &Plan, origin: &Origin, said: Said) -> Result<(), CliE
             }
             return Ok(());
         }
-        Origin::Stranger(why) => why,
+        PlanOrigin::Stranger(why) => why,
     };
     let online: Vec<&str> =
         plan.phases.iter().filter(|phase| phase.network).map(|phase| phase.name.as_str()).collect();
@@ -133,9 +133,9 @@ fn as_whom() -> String {
 /// The commands of a plan, each once.
 fn commands(plan: &Plan) -> Vec<String> {
     let of = plan.phases.iter().filter_map(|phase| match &phase.work {
-        Work::Command(line) => Some(line.clone()),
-        Work::Adapter { name, options } => Some(format!("{name} {options}")),
-        Work::Operation(_) => None,
+        PhaseWork::Command(line) => Some(line.clone()),
+        PhaseWork::Adapter { name, options } => Some(format!("{name} {options}")),
+        PhaseWork::Operation(_) => None,
     });
     of.collect()
 }
@@ -152,13 +152,13 @@ fn description(plan: &Plan, why: &str) -> String {
             let level = axis.given(candidate);
             let said = indented(&level.text());
             text += &match level {
-                Level::Words(_) | Level::Options(_) if !level.is_nothing() => {
+                AxisLevel::Words(_) | AxisLevel::Options(_) if !level.is_nothing() => {
                     format!("  options of {} for {}: {said}\n", axis.key, candidate.name)
                 }
-                Level::Path(path) if matches!(axis.role, Role::Place) => {
+                AxisLevel::Path(path) if matches!(axis.role, AxisRole::Place) => {
                     format!("  writes in a folder of its own in {}\n", quoted(&path.to_string_lossy()))
                 }
-                Level::Path(path) => format!("  {}: {}\n", axis.key, quoted(&path.to_string_lossy())),
+                AxisLevel::Path(path) => format!("  {}: {}\n", axis.key, quoted(&path.to_string_lossy())),
                 _ => continue,
             };
         }
@@ -206,23 +206,23 @@ fn reading(plan: &Plan) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Origin, description, ours};
+    use super::{PlanOrigin, description, ours};
     use crate::plan::Plan;
 
     #[test]
     fn what_is_ours_is_own_and_everything_else_a_strangers() {
         let place = tempfile::tempdir().unwrap();
         let own = place.path().metadata().unwrap();
-        assert_eq!(Origin::of_file("x", &own), Origin::Own);
+        assert_eq!(PlanOrigin::of_file("x", &own), PlanOrigin::Own);
         assert!(ours().contains(&0));
-        assert_eq!(Origin::of_run(place.path()), Origin::Own);
+        assert_eq!(PlanOrigin::of_run(place.path()), PlanOrigin::Own);
     }
 
     #[test]
     fn a_description_says_every_command_option_and_folder() {
         let mut plan: Plan = serde_json::from_str(include_str!("../../tests/runs/demo/plan.json")).unwrap();
         plan.candidates[0].mkfs = vec!["-d".to_owned(), "/srv/x".to_owned()];
-        plan.phases[0].work = crate::plan::Work::Command("cat /etc/passwd\ncurl evil".to_owned());
+        plan.phases[0].work = crate::plan::PhaseWork::Command("cat /etc/passwd\ncurl evil".to_owned());
         plan.reads = vec!["/home/me".into()];
         plan.kernel = Some("/srv/evil".into());
         let text = description(&plan, "a page");

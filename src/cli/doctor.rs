@@ -4,30 +4,30 @@ use std::io::Write;
 
 use clap::Args;
 
-use crate::kernel::{Cache, KernelEntry, in_the_way};
+use crate::kernel::{KernelCache, KernelEntry, in_the_way};
 use crate::lab::{by_default, every};
 use crate::plan::{Candidate, Overrides, Plan};
 use crate::reason::{Hinted, Reason};
 use crate::report::width;
 use crate::study::{Permission, Prospect};
 
-use super::consent::Origin;
+use super::consent::PlanOrigin;
 use super::dry_run::{look_ahead, may_begin};
 use super::kernel::in_short;
 use super::vocabulary::{Among, plan_and_origin, preset_names, read_plan};
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct DoctorArguments {
     /// A preset or the path of a plan; every filesystem, plain and encrypted, when absent
     #[arg(value_name = "PRESET|PLAN.toml", value_parser = Among(preset_names), hide_possible_values = true)]
     plan: Option<String>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
+pub(super) fn run(arguments: &DoctorArguments) -> Result<Exit, CliError> {
     let (plan, origin) = match &arguments.plan {
         Some(name) => plan_and_origin(name, &Overrides::default())?,
-        None => (everything()?, Origin::Preset),
+        None => (everything()?, PlanOrigin::Preset),
     };
     let labs = every(&plan);
     let mut out = anstream::stdout().lock();
@@ -84,7 +84,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
 /// Whether trials on modelled devices can be done here: every kernel in the cache can; and which is taken where the plan names
 /// none.
 fn simulated_time(plan: &Plan) -> String {
-    let kernels = Cache::of_user().list();
+    let kernels = KernelCache::of_user().list();
     let told = |kernel: &KernelEntry| format!("{} ({})", kernel.name, in_short(kernel));
     let names: Vec<String> = kernels.iter().rev().map(told).collect();
     let (answer, text) = match (names.is_empty(), in_the_way()) {

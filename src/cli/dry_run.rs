@@ -4,13 +4,13 @@
 use std::io::Write;
 
 use crate::dataset::readable;
-use crate::lab::{Choice, Lab, LabError};
+use crate::lab::{ChosenLab, Lab, LabError};
 use crate::plan::{Dataset, DeviceSource, Plan};
 use crate::reason::{Hinted, Reason};
 use crate::report::in_lines;
 use crate::study::{Permission, Prospect, order};
 
-use super::consent::Origin;
+use super::consent::PlanOrigin;
 use super::forecast::forecast;
 use super::{CliError, Exit};
 
@@ -21,10 +21,10 @@ const LOOKED_AT: usize = 50_000;
 
 pub(super) fn show(
     plan: &Plan,
-    choice: &Choice,
+    choice: &ChosenLab,
     lacks: Option<&LabError>,
     permission: &Permission<'_>,
-    origin: &Origin,
+    origin: &PlanOrigin,
 ) -> Result<Exit, CliError> {
     let (prospect, untried) = look_ahead(plan, choice.lab.as_ref(), permission, origin);
     let mut out = anstream::stdout().lock();
@@ -112,14 +112,14 @@ pub(super) fn look_ahead(
     plan: &Plan,
     lab: &dyn Lab,
     permission: &Permission<'_>,
-    origin: &Origin,
+    origin: &PlanOrigin,
 ) -> (Prospect, Option<&'static str>) {
     let mut prospect = Prospect::of(plan, lab, permission);
     if prospect.choosy(plan).next().is_none() {
         return (prospect, None);
     }
     let why = match (origin, lab.name()) {
-        (Origin::Stranger(_), _) => "not tried: nothing of a plan that is not yours is run unseen",
+        (PlanOrigin::Stranger(_), _) => "not tried: nothing of a plan that is not yours is run unseen",
         // Its kernel may first have to be unpacked, and takes its time to boot.
         (_, "vm") => "not tried: a run tries them in a virtual machine before its first trial",
         _ => {

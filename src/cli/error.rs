@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use crate::host::talk::say_styled;
-use crate::reason::{Hinted, Part, Reason};
+use crate::reason::{Hinted, Reason, ReasonLine};
 use crate::report::in_lines;
 
 /// What `git bisect run` takes for: neither good nor bad.
@@ -85,8 +85,8 @@ impl CliError {
         let _ = write!(said, "{bad}error:{bad:#} ");
         for part in self.reason().parts() {
             let _ = match part {
-                Part::What(text) => writeln!(said, "{}", in_lines(text)),
-                Part::Hint(text) => writeln!(said, "{hint}hint:{hint:#} {}", in_lines(text)),
+                ReasonLine::What(text) => writeln!(said, "{}", in_lines(text)),
+                ReasonLine::Hint(text) => writeln!(said, "{hint}hint:{hint:#} {}", in_lines(text)),
             };
         }
         say_styled(said.trim_end());

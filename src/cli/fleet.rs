@@ -17,7 +17,7 @@ use super::{CliError, Exit};
 
 /// Where blocks are done; the same for `run` and `resume`.
 #[derive(Debug, Args)]
-pub(super) struct Sites {
+pub(super) struct SiteArguments {
     /// Have the blocks done at several sites, and merge what they find
     #[arg(long, value_enum, requires = "sites")]
     on: Option<On>,
@@ -26,7 +26,7 @@ pub(super) struct Sites {
     sites: Option<PathBuf>,
 }
 
-impl Sites {
+impl SiteArguments {
     /// The inventory that was named, as it is read.
     pub(super) fn fleet(&self) -> Result<Option<Fleet>, CliError> {
         match (self.on, &self.sites) {

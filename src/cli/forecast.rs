@@ -7,9 +7,9 @@ use crate::filesystem::written_by_mkfs;
 use crate::host::procfs::memory;
 use crate::host::root::Root;
 use crate::journal::Run;
-use crate::lab::Choice;
+use crate::lab::ChosenLab;
 use crate::plan::{
-    Bytes, Dataset, DeviceSource, Operation, Phase, Plan, Until, Work, bytes_written, duration_text,
+    Bytes, Dataset, DeviceSource, Operation, Phase, PhaseWork, Plan, Until, bytes_written, duration_text,
     image_room, rough_duration_text,
 };
 use crate::report::{count, listing};
@@ -20,7 +20,7 @@ use crate::trial::bytes_to_stage;
 const LATEST: usize = 20;
 
 /// Each with its label, the most important first.
-pub(super) fn forecast(plan: &Plan, choice: &Choice, prospect: &Prospect) -> Vec<(&'static str, String)> {
+pub(super) fn forecast(plan: &Plan, choice: &ChosenLab, prospect: &Prospect) -> Vec<(&'static str, String)> {
     let able = plan.candidates.len() - prospect.skipped.len();
     let (least, most) = trials(plan, able);
     let mut lines = vec![("trials", trials_to_come(plan, able)), ("time", time(plan, choice, least, most))];
@@ -61,7 +61,7 @@ fn trials_to_come(plan: &Plan, able: usize) -> String {
 
 /// Nobody knows how long an unknown machine takes over unknown work: an earlier run of the same says it, or the first
 /// block will.
-fn time(plan: &Plan, choice: &Choice, least: usize, most: usize) -> String {
+fn time(plan: &Plan, choice: &ChosenLab, least: usize, most: usize) -> String {
     let mut text = match earlier(plan, choice) {
         Some((run, trial)) => format!(
             "{} or more, going by {} ({} a trial)",
@@ -86,7 +86,7 @@ fn time(plan: &Plan, choice: &Choice, least: usize, most: usize) -> String {
 }
 
 /// The latest run of the same work on the same device in the same lab among those in `runs`, and seconds of a trial there.
-fn earlier(plan: &Plan, choice: &Choice) -> Option<(PathBuf, f64)> {
+fn earlier(plan: &Plan, choice: &ChosenLab) -> Option<(PathBuf, f64)> {
     let mut folders: Vec<_> = std::fs::read_dir("runs")
         .ok()?
         .flatten()
@@ -147,8 +147,9 @@ fn tables(plan: &Plan, prospect: &Prospect) -> Option<String> {
 
 /// Bytes in folders of the user's that commands copy whole: the plan does not say, and only a look there does.
 fn measured(plan: &Plan) -> u64 {
-    let whole =
-        |phase: &&Phase| matches!(phase.work, Work::Command(_) | Work::Operation(Operation::TreeWrite));
+    let whole = |phase: &&Phase| {
+        matches!(phase.work, PhaseWork::Command(_) | PhaseWork::Operation(Operation::TreeWrite))
+    };
     let named =
         plan.phases.iter().filter(whole).filter_map(|phase| plan.datasets.get(phase.dataset.as_ref()?));
     named.filter(|dataset| matches!(dataset, Dataset::Folder { size: None, .. })).map(room_for).sum()
@@ -159,7 +160,7 @@ fn rough(bytes: u64) -> Bytes {
     Bytes(if bytes < 10 << 20 { bytes } else { bytes.next_multiple_of(1 << 20) })
 }
 
-fn memory_needed(plan: &Plan, choice: &Choice) -> Option<String> {
+fn memory_needed(plan: &Plan, choice: &ChosenLab) -> Option<String> {
     let staged = bytes_to_stage(&plan.datasets, &plan.phases).filter(|bytes| *bytes > 0);
     let guest = choice.lab.memory().and_then(|guest| guest.each.last().copied());
     let (needed, text) = match (guest, staged) {

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::host::root::names_in;
 use crate::host::talk::say;
 use crate::kernel::{
-    Attendant, Cache, KernelEntry, KernelTrial, Lack, Progress, Recipe, Subject, build, export, import,
+    Attendant, KernelCache, KernelEntry, KernelTrial, Lack, Progress, Recipe, Subject, build, export, import,
 };
 use crate::lab::{by_default, try_kernel};
 use crate::plan::{Overrides, Plan, read_with};
@@ -34,13 +34,13 @@ matrix.filesystem = ["ext4"]
 "#;
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct KernelArguments {
     #[command(subcommand)]
-    action: Action,
+    action: KernelAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum KernelAction {
     /// Build a kernel for simulated time, with every filesystem, into the cache
     ///
     /// It is tried before it gets there: it boots, makes, mounts and checks each filesystem that it has, and gives the same
@@ -76,11 +76,11 @@ enum Action {
     Import { file: PathBuf },
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
-    let cache = Cache::of_user();
+pub(super) fn run(arguments: &KernelArguments) -> Result<Exit, CliError> {
+    let cache = KernelCache::of_user();
     let mut out = anstream::stdout().lock();
     match &arguments.action {
-        Action::Build { source, patch, jobs, untried } => {
+        KernelAction::Build { source, patch, jobs, untried } => {
             let processors = std::thread::available_parallelism().map_or(1, usize::from);
             let recipe = Recipe {
                 source: source.clone(),
@@ -100,7 +100,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
             say(&in_full(&built.entry));
             writeln!(out, "{}", built.entry.kernel.display())?;
         }
-        Action::List => {
+        KernelAction::List => {
             for entry in cache.list() {
                 writeln!(out, "{}  {}  {}", entry.name, entry.kernel.display(), in_short(&entry))?;
             }
@@ -113,16 +113,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
             }
             say_unfinished(&cache);
         }
-        Action::Remove { name } => {
+        KernelAction::Remove { name } => {
             let removed = cache.remove(name).map_err(CliError::failed)?;
             writeln!(out, "removed {}", removed.display())?;
         }
-        Action::Export { name, file } => {
+        KernelAction::Export { name, file } => {
             let entry = export(&cache, name, file).map_err(CliError::failed)?;
             say(&format!("{}; `fsverdict kernel import FILE` takes it over elsewhere", entry.name));
             writeln!(out, "{}", file.display())?;
         }
-        Action::Import { file } => {
+        KernelAction::Import { file } => {
             let mut keeper = Keeper::new()?;
             let entry = import(&cache, file, &mut keeper).map_err(CliError::failed)?;
             keeper.bar.finish_and_clear();
@@ -133,7 +133,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-fn say_unfinished(cache: &Cache) {
+fn say_unfinished(cache: &KernelCache) {
     for (digest, folder) in cache.unfinished() {
         say(&format!(
             "unfinished: {}; the same `fsverdict kernel build` carries on, `fsverdict kernel remove {digest}` removes it",

@@ -7,7 +7,7 @@ use clap::Args;
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct ListArguments {
     /// Of what; everything when absent
     #[arg(value_enum)]
     what: Option<What>,
@@ -26,7 +26,7 @@ enum What {
     Metrics,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
+pub(super) fn run(arguments: &ListArguments) -> Result<Exit, CliError> {
     use What::{Adapters, Filesystems, Labs, Layers, Metrics, Models, Operations, Presets, Profiles};
     let mut out = anstream::stdout().lock();
     let all = [Presets, Models, Filesystems, Layers, Operations, Adapters, Profiles, Labs, Metrics];

@@ -2,6 +2,7 @@
 
 mod against;
 mod block;
+mod bundle;
 mod calibrate;
 mod clean;
 mod compare;
@@ -18,7 +19,6 @@ mod list;
 mod live;
 mod manual;
 mod opened;
-mod pack;
 mod progress;
 mod report;
 mod requests;
@@ -33,8 +33,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::host::cell::OF_MACHINE;
 use crate::host::own_folder;
+use crate::host::sandbox::OF_MACHINE;
 use crate::host::talk::{say, say_styled};
 
 pub use error::{CliError, Exit};
@@ -83,33 +83,34 @@ fn closing() -> String {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Carry out a preset or a plan, and report what it found
-    Run(run::Arguments),
+    Run(run::RunArguments),
     /// Carry on an interrupted run
-    Resume(resume::Arguments),
+    Resume(resume::ResumeArguments),
     /// Do one block of a run that several machines share
     Block(block::BlockArguments),
     /// Merge the blocks of all machines, and report what they found
     Merge(block::MergeArguments),
     /// Make one file of a run, without what names a machine or a person, to be shared
-    Pack(pack::Arguments),
+    #[command(visible_alias = "pack")]
+    Bundle(bundle::BundleArguments),
     /// Show what a run has found
-    Report(report::Arguments),
+    Report(report::ReportArguments),
     /// Compare runs of the same plan: what got better, what got worse
-    Compare(compare::Arguments),
+    Compare(compare::CompareArguments),
     /// Show what a modelled device was asked for in a trial, or give it to blkparse, fio or a table
-    Trace(trace::Arguments),
+    Trace(trace::TraceArguments),
     /// Show which candidates can run in which lab here, what a run would refuse, and what to install
-    Doctor(doctor::Arguments),
+    Doctor(doctor::DoctorArguments),
     /// List what plans may name: filesystems, operations, presets, models, labs, layers, profiles, metrics
-    List(list::Arguments),
+    List(list::ListArguments),
     /// Print a preset's or a model's TOML, to start one of one's own from
-    Show(show::Arguments),
+    Show(show::ShowArguments),
     /// Build, list or remove kernels for simulated time
-    Kernel(kernel::Arguments),
+    Kernel(kernel::KernelArguments),
     /// Measure a device by reading it and write a model of it; or hold a model against what was measured
-    Calibrate(calibrate::Arguments),
+    Calibrate(calibrate::CalibrateArguments),
     /// Find and undo whatever an earlier crash left behind
-    Clean(clean::Arguments),
+    Clean(clean::CleanArguments),
     /// Show the manual page, or that of a command or of plans
     Man(manual::ManArguments),
     /// Print a completion script for a shell
@@ -141,7 +142,7 @@ pub fn main() -> ExitCode {
         Command::Resume(arguments) => resume::run(&arguments),
         Command::Block(arguments) => block::block(&arguments),
         Command::Merge(arguments) => block::merged(&arguments),
-        Command::Pack(arguments) => pack::run(&arguments),
+        Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),
@@ -169,9 +170,9 @@ pub fn main() -> ExitCode {
 fn inner_step() -> Option<u8> {
     let mut arguments = std::env::args().skip(1);
     match arguments.next()?.as_str() {
-        "cell" => {
+        "sandbox" => {
             let inmate = arguments.next().is_some_and(|second| second == "--inmate");
-            Some(crate::host::cell::enter(inmate).unwrap_or_else(|error| {
+            Some(crate::host::sandbox::enter(inmate).unwrap_or_else(|error| {
                 say(&format!("fsverdict: {error}"));
                 if error.is_of_machine() { OF_MACHINE } else { 126 }
             }))
@@ -181,7 +182,7 @@ fn inner_step() -> Option<u8> {
         "guest" => Some(crate::lab::guest(arguments)),
         own_folder::STAND_BY => Some(own_folder::stand_by(arguments)),
         "launch" => Some(crate::lab::launch(arguments)),
-        crate::endpoint::COMMAND => Some(crate::endpoint::main()),
+        crate::backend::COMMAND => Some(crate::backend::main()),
         _ => None,
     }
 }

@@ -1,18 +1,18 @@
-//! A run to be read: in its folder, or in a pack.
+//! A run to be read: in its folder, or in a bundle.
 
 use std::path::Path;
 
-use crate::fleet::open_pack;
+use crate::fleet::open_bundle;
 use crate::journal::Run;
 use crate::plan::Plan;
 use crate::study::RunFolder;
 
 use super::CliError;
 
-/// The run at this path; its folder too, unless it is a pack.
+/// The run at this path; its folder too, unless it is a bundle.
 pub(super) fn open_run(path: &Path) -> Result<(Option<RunFolder>, Plan, Run), CliError> {
     if path.is_file() {
-        let (plan, run) = open_pack(path).map_err(CliError::usage)?;
+        let (plan, run) = open_bundle(path).map_err(CliError::usage)?;
         return Ok((None, plan, run));
     }
     let (folder, plan) = RunFolder::open(path).map_err(CliError::usage)?;

@@ -19,12 +19,12 @@ use super::to_use::to_use;
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
-    /// The folder of the run, or a pack of one
+pub(super) struct ReportArguments {
+    /// The folder of the run, or a bundle of one
     run: PathBuf,
     /// In which form [default: terminal]
     #[arg(long, value_enum)]
-    format: Option<FormatArgument>,
+    format: Option<ReportFormat>,
     /// Into this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -37,7 +37,7 @@ pub(super) struct Arguments {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum FormatArgument {
+pub(super) enum ReportFormat {
     /// A page of text
     Terminal,
     /// One self-contained page with pictures, to be kept and sent
@@ -50,34 +50,34 @@ pub(super) enum FormatArgument {
     Json,
 }
 
-impl FormatArgument {
+impl ReportFormat {
     pub(super) fn format(self, to_file: bool, all: bool) -> Format {
         match self {
-            FormatArgument::Terminal if to_file => {
+            ReportFormat::Terminal if to_file => {
                 Format::Terminal(TerminalLook::suited(false, None, all, |_| None))
             }
-            FormatArgument::Terminal => Format::Terminal(TerminalLook::of_stdout(all)),
-            FormatArgument::Html => Format::Html,
-            FormatArgument::Markdown => Format::Markdown,
-            FormatArgument::Csv => Format::Csv,
-            FormatArgument::Json => Format::Json,
+            ReportFormat::Terminal => Format::Terminal(TerminalLook::of_stdout(all)),
+            ReportFormat::Html => Format::Html,
+            ReportFormat::Markdown => Format::Markdown,
+            ReportFormat::Csv => Format::Csv,
+            ReportFormat::Json => Format::Json,
         }
     }
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
+pub(super) fn run(arguments: &ReportArguments) -> Result<Exit, CliError> {
     let (folder, plan, run) = open_run(&arguments.run)?;
     let format = match (arguments.format, arguments.open) {
-        (None | Some(FormatArgument::Html), true) => FormatArgument::Html,
+        (None | Some(ReportFormat::Html), true) => ReportFormat::Html,
         (Some(_), true) => {
             return Err(CliError::usage(Reason::new(
                 "only a page can be opened in the browser",
                 "--open goes with --format html, or alone",
             )));
         }
-        (format, false) => format.unwrap_or(FormatArgument::Terminal),
+        (format, false) => format.unwrap_or(ReportFormat::Terminal),
     };
-    let mut report = gathered(folder.as_ref(), &plan, &run, format == FormatArgument::Html);
+    let mut report = gathered(folder.as_ref(), &plan, &run, format == ReportFormat::Html);
     let page = folder.map_or_else(|| arguments.run.with_extension("html"), |folder| folder.path().join(PAGE));
     let file = arguments.output.clone().or_else(|| arguments.open.then(|| page.clone()));
     if file.is_none() {

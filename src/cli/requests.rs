@@ -3,7 +3,7 @@
 use std::io::BufReader;
 use std::path::Path;
 
-use crate::device::trace::{Reader, TraceFile, Traced, reckon};
+use crate::device::trace::{TraceFile, TraceReader, Traced, reckon};
 use crate::journal::{Run, Trial};
 use crate::plan::Plan;
 use crate::report::Requests;
@@ -28,7 +28,7 @@ fn of_trial(folder: &Path, plan: &Plan, trial: &Trial) -> Option<Requests> {
     let (from, to) = spans.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))?;
     let id = &trial.id;
     let file = TraceFile::of(folder, &id.candidate, id.block, id.attempt);
-    let reader = Reader::new(BufReader::new(file.open().ok()?)).ok()?;
+    let reader = TraceReader::new(BufReader::new(file.open().ok()?)).ok()?;
     let records: Vec<Traced> = reader.take(MOST_RECORDS + 1).collect::<Result<_, _>>().ok()?;
     if records.len() > MOST_RECORDS {
         return None;

@@ -9,15 +9,15 @@ use crate::plan::{DeviceSource, Plan};
 use crate::reason::Hinted;
 use crate::study::{Permission, Resumed, RunFolder, Session, SessionError};
 
-use super::consent::{Origin, agree};
+use super::consent::{PlanOrigin, agree};
 use super::device::{ask, erases_a_device};
-use super::fleet::{Sites, begin_at_sites, conduct_at_sites, kept_fleet};
+use super::fleet::{SiteArguments, begin_at_sites, conduct_at_sites, kept_fleet};
 use super::report::show_result;
 use super::run::{Conduct, conduct};
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct ResumeArguments {
     /// The folder of the run
     run: PathBuf,
     /// Carry on a run that has ended: for so many blocks, or until every candidate has its place
@@ -27,14 +27,14 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "IDENTITY")]
     erase: Option<String>,
     #[command(flatten)]
-    sites: Sites,
+    sites: SiteArguments,
     #[command(flatten)]
     conduct: Conduct,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
+pub(super) fn run(arguments: &ResumeArguments) -> Result<Exit, CliError> {
     let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
-    agree(&plan, &Origin::of_run(folder.path()), arguments.conduct.said())?;
+    agree(&plan, &PlanOrigin::of_run(folder.path()), arguments.conduct.said())?;
     erases_a_device(arguments.erase.as_deref(), &plan.device.source)?;
     if let Some(fleet) = arguments.sites.fleet()? {
         return begin_at_sites(&folder, &plan, &fleet, arguments.conduct.all);

@@ -9,15 +9,15 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::fleet::{FleetError, shared_run};
 use crate::host::talk::say;
-use crate::lab::{Choice, choose, choose_to_look};
+use crate::lab::{ChosenLab, choose, choose_to_look};
 use crate::plan::{Blocks, DeviceSource, LABS, LabChoice, Overrides, Twice, parse_time, quoted};
 use crate::reason::Hinted;
 use crate::report::{TerminalLook, wrap};
-use crate::study::{Observer, Permission, RunFolder, Session, SessionError, Silent, Wanted};
+use crate::study::{FolderRequest, Observer, Permission, RunFolder, Session, SessionError, Silent};
 
-use super::consent::{Said, agree};
+use super::consent::{Consent, agree};
 use super::device::{ask, erases_a_device};
-use super::fleet::{Sites, begin_at_sites, complaint};
+use super::fleet::{SiteArguments, begin_at_sites, complaint};
 use super::forecast::forecast;
 use super::live::{Live, write_page};
 use super::progress::Bar;
@@ -38,7 +38,7 @@ Examples:
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Arguments {
+pub(super) struct RunArguments {
     /// A preset (`fsverdict list presets`), the path of a plan (`-`: standard input), or of a report.html that carries one
     #[arg(value_name = "PRESET|PLAN.toml|PAGE.html", value_parser = Among(preset_names), hide_possible_values = true)]
     plan: String,
@@ -79,7 +79,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    sites: Sites,
+    sites: SiteArguments,
     #[command(flatten)]
     conduct: Conduct,
 }
@@ -109,8 +109,8 @@ impl Conduct {
         self.jobs.map(usize::from)
     }
 
-    pub(super) fn said(&self) -> Said {
-        Said { yes: self.yes, network: self.allow_network, quiet: self.quiet }
+    pub(super) fn said(&self) -> Consent {
+        Consent { yes: self.yes, network: self.allow_network, quiet: self.quiet }
     }
 
     pub(super) fn observer(&self) -> Box<dyn Observer> {
@@ -118,7 +118,7 @@ impl Conduct {
     }
 }
 
-impl Arguments {
+impl RunArguments {
     fn overrides(&self) -> Overrides {
         Overrides {
             set: self.set.clone(),
@@ -138,7 +138,7 @@ fn twice(name: &str) -> Result<Twice, Infallible> {
     Ok(if name.is_empty() { Twice::First } else { Twice::Named(name.to_owned()) })
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
+pub(super) fn run(arguments: &RunArguments) -> Result<Exit, CliError> {
     let (plan, origin) = plan_and_origin(&arguments.plan, &arguments.overrides())?;
     let fleet = arguments.sites.fleet()?;
     erases_a_device(arguments.erase.as_deref(), &plan.device.source)?;
@@ -156,13 +156,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
         return begin_at_sites(&folder, &plan, &fleet, arguments.conduct.all);
     }
     let permission = Permission { erase: arguments.erase.as_deref(), ask: &ask };
-    let with_jobs = |choice: Choice| choice.with_jobs(arguments.conduct.jobs()).map_err(CliError::usage);
+    let with_jobs = |choice: ChosenLab| choice.with_jobs(arguments.conduct.jobs()).map_err(CliError::usage);
     if arguments.dry_run {
         let (choice, lacks) = choose_to_look(&plan).map_err(CliError::failed)?;
         return dry_run::show(&plan, &with_jobs(choice)?, lacks.as_ref(), &permission, &origin);
     }
     let choice = with_jobs(choose(&plan).map_err(CliError::failed)?)?;
-    let folder = arguments.out.as_deref().map_or(Wanted::Unnamed(&default), Wanted::Named);
+    let folder = arguments.out.as_deref().map_or(FolderRequest::Unnamed(&default), FolderRequest::Named);
     let mut session = Session::begin(plan, choice, folder, &permission).map_err(|error| match error {
         SessionError::Dataset { .. } => CliError::usage(error),
         other => CliError::failed(other),

@@ -14,13 +14,13 @@ use super::vocabulary::{Among, read_plan, shown_names};
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct ShowArguments {
     /// A preset or model (`fsverdict list presets`, `fsverdict list models`), the folder of a run, its page, or a plan
     #[arg(value_name = "PRESET|MODEL|RUN|PAGE.html|PLAN.toml", value_parser = Among(shown_names), hide_possible_values = true)]
     what: String,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
+pub(super) fn run(arguments: &ShowArguments) -> Result<Exit, CliError> {
     let what = &arguments.what;
     // A model's file is the same for all its states.
     let (model, _) = device::split(what);

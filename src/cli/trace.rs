@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::device::Action;
-use crate::device::trace::{self, Flags, Metrics, Reader, TraceFile, Traced};
+use crate::device::trace::{self, Flags, Metrics, TraceFile, TraceReader, Traced};
 use crate::plan::{Bytes, suggest};
 use crate::reason::Reason;
 use crate::study::RunFolder;
@@ -16,7 +16,7 @@ use super::report::write_to;
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct TraceArguments {
     /// The folder of the run
     run: PathBuf,
     /// Which candidate's
@@ -26,7 +26,7 @@ pub(super) struct Arguments {
     block: Option<u32>,
     /// In which form [default: figures]
     #[arg(long, value_enum)]
-    format: Option<FormatArgument>,
+    format: Option<TraceFormArgument>,
     /// What the iolog is to be done on
     #[arg(long, value_name = "FILE", default_value = "device")]
     on: String,
@@ -36,7 +36,7 @@ pub(super) struct Arguments {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum FormatArgument {
+enum TraceFormArgument {
     /// Seeks, sequential share, latencies, queue depth
     Figures,
     /// What blkparse and iowatcher read
@@ -47,7 +47,7 @@ enum FormatArgument {
     Csv,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
+pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, CliError> {
     let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
     let names: Vec<&str> = plan.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
     if !names.contains(&arguments.candidate.as_str()) {
@@ -76,13 +76,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     };
     let told = |error: &dyn std::fmt::Display| CliError::failed(format!("{}: {error}", file.path.display()));
     let source = BufReader::new(file.open().map_err(|error| told(&error))?);
-    let records = Reader::new(source).and_then(Iterator::collect::<Result<Vec<Traced>, _>>);
+    let records = TraceReader::new(source).and_then(Iterator::collect::<Result<Vec<Traced>, _>>);
     let records = records.map_err(|error| told(&error))?;
-    let format = match arguments.format.unwrap_or(FormatArgument::Figures) {
-        FormatArgument::Figures => None,
-        FormatArgument::Blktrace => Some(trace::TraceFormat::Blktrace),
-        FormatArgument::Iolog => Some(trace::TraceFormat::Iolog),
-        FormatArgument::Csv => Some(trace::TraceFormat::Csv),
+    let format = match arguments.format.unwrap_or(TraceFormArgument::Figures) {
+        TraceFormArgument::Figures => None,
+        TraceFormArgument::Blktrace => Some(trace::TraceFormat::Blktrace),
+        TraceFormArgument::Iolog => Some(trace::TraceFormat::Iolog),
+        TraceFormArgument::Csv => Some(trace::TraceFormat::Csv),
     };
     let to_terminal = arguments.output.is_none() && std::io::stdout().is_terminal();
     if format == Some(trace::TraceFormat::Blktrace) && to_terminal {

@@ -15,7 +15,7 @@ use crate::reason::{Hinted, Reason};
 use crate::report::{LONGEST_PAGE, plan_in_page};
 use crate::study::RunFolder;
 
-use super::consent::Origin;
+use super::consent::PlanOrigin;
 use super::error::CliError;
 
 /// Calls `read` with the words that the rooms below the plan know.
@@ -76,9 +76,9 @@ pub(super) fn read_plan(name: &str, overrides: &Overrides) -> Result<Plan, CliEr
 }
 
 /// The same, and whose it is, for who would carry it out.
-pub(super) fn plan_and_origin(name: &str, overrides: &Overrides) -> Result<(Plan, Origin), CliError> {
+pub(super) fn plan_and_origin(name: &str, overrides: &Overrides) -> Result<(Plan, PlanOrigin), CliError> {
     let (text, file_name, origin) = match preset(name) {
-        Some(Preset { toml, name, .. }) => ((*toml).to_owned(), format!("preset {name}"), Origin::Preset),
+        Some(Preset { toml, name, .. }) => ((*toml).to_owned(), format!("preset {name}"), PlanOrigin::Preset),
         None => read_file(name)?,
     };
     let plan = with_vocabulary(|vocabulary| read_with(&text, &file_name, overrides, vocabulary));
@@ -87,17 +87,17 @@ pub(super) fn plan_and_origin(name: &str, overrides: &Overrides) -> Result<(Plan
 
 /// A plan's text with what to call it, the file's own or that of the plan in a page; and where it is from. A page is always
 /// taken for a stranger's: who made it cannot be seen.
-fn read_file(name: &str) -> Result<(String, String, Origin), CliError> {
+fn read_file(name: &str) -> Result<(String, String, PlanOrigin), CliError> {
     let mut text = String::new();
-    let mut origin = Origin::Own;
+    let mut origin = PlanOrigin::Own;
     let read = std::fs::File::open(if name == "-" { "/dev/stdin" } else { name }).and_then(|file| {
-        origin = Origin::of_file(name, &file.metadata()?);
+        origin = PlanOrigin::of_file(name, &file.metadata()?);
         file.take(LONGEST_PAGE + 1).read_to_string(&mut text)
     });
     let mut called = name.to_owned();
     if read.is_ok() && text.starts_with("<!DOCTYPE html>") {
         called = format!("the plan in {name}");
-        origin = Origin::Stranger(format!("{name} is a page"));
+        origin = PlanOrigin::Stranger(format!("{name} is a page"));
         text = plan_in_page(&text)
             .map_err(|error| CliError::usage(error.reason().after(format!("{name}: "))))?;
     }

@@ -17,8 +17,8 @@ use super::content::{Body, TRANSFER};
 use super::descriptor::{Listing, is_mount_root, look, open_directory, open_path, type_of};
 use super::digest::{digest_of, open_to_read};
 use super::error::IoFailure;
-use super::manifest::{Contents, Manifest};
-use super::tree::{Directory, Entry, EntryKind, Tree};
+use super::manifest::{ExpectedContents, Manifest};
+use super::tree::{Directory, EntryKind, Tree, TreeEntry};
 use super::write::read_some;
 
 /// How many differences are spelled out.
@@ -65,9 +65,9 @@ impl Manifest {
             HardLinks::Exact if !self.hard_links().is_empty() || self.shared.is_some() => 1,
             _ => available_parallelism().map_or(1, NonZero::get).min(SHARES),
         };
-        let parts: Vec<Result<Comparison<'_>, Errno>> = scope(|scope| {
+        let parts: Vec<Result<TreeComparison<'_>, Errno>> = scope(|scope| {
             let begin = |share| {
-                let mut part = Comparison::of(self, hard_links, (share, shares));
+                let mut part = TreeComparison::of(self, hard_links, (share, shares));
                 scope.spawn(move || part.look_at(path).map(|()| part))
             };
             let begun: Vec<_> = (0..shares).map(begin).collect();
@@ -89,7 +89,7 @@ impl Manifest {
 }
 
 /// A comparison under way, or a share of it: every n-th entry, and the names in every n-th directory.
-struct Comparison<'a> {
+struct TreeComparison<'a> {
     manifest: &'a Manifest,
     /// Which one, and of how many.
     share: (usize, usize),
@@ -104,7 +104,7 @@ struct Comparison<'a> {
     total: u64,
 }
 
-impl<'a> Comparison<'a> {
+impl<'a> TreeComparison<'a> {
     fn of(manifest: &'a Manifest, hard_links: HardLinks, share: (usize, usize)) -> Self {
         Self {
             manifest,
@@ -248,7 +248,7 @@ impl<'a> Comparison<'a> {
         &mut self,
         here: BorrowedFd<'_>,
         (directory, number): (usize, usize),
-        entry: &Entry,
+        entry: &TreeEntry,
         name: &CStr,
         status: Result<Statx, Errno>,
     ) {
@@ -269,7 +269,7 @@ impl<'a> Comparison<'a> {
         &mut self,
         here: BorrowedFd<'_>,
         number: usize,
-        entry: &Entry,
+        entry: &TreeEntry,
         name: &CStr,
         status: &Statx,
     ) -> Option<String> {
@@ -327,9 +327,9 @@ impl<'a> Comparison<'a> {
         &mut self,
         file: BorrowedFd<'_>,
         number: usize,
-        entry: &Entry,
+        entry: &TreeEntry,
     ) -> Result<Option<String>, Errno> {
-        let Contents::Generated { content, generation } = &self.manifest.contents else {
+        let ExpectedContents::Generated { content, generation } = &self.manifest.contents else {
             let (digest, _) = digest_of(file, entry.size, &mut self.buffer)?;
             let same = digest == self.manifest.content_digest(number, entry);
             return Ok((!same).then(|| "has other content".into()));

@@ -9,7 +9,7 @@ use std::os::fd::BorrowedFd;
 
 use rustix::io::Errno;
 
-use super::random::{Stream, mix, scale};
+use super::random::{RandomStream, mix, scale};
 
 /// Each run of this many bytes of a file has its own stamp and its own slice of the pool.
 pub(crate) const CHUNK: u64 = 64 * 1024;
@@ -35,7 +35,7 @@ pub(crate) struct Body {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Head {
+struct ContentHead {
     stamp: [u8; STAMP],
     offset: usize,
 }
@@ -51,7 +51,7 @@ impl Content {
     /// A pool of which a compressor can remove the share `compressible` (0 to 1).
     pub(crate) fn new(seed: u64, compressible: f64) -> Self {
         let mut pool = vec![0; (POOL + CHUNK) as usize];
-        let mut stream = Stream::new(seed, "content");
+        let mut stream = RandomStream::new(seed, "content");
         let noise = libm::round((1.0 - compressible.clamp(0.0, 1.0)) * PERIOD as f64) as usize;
         if noise == PERIOD {
             stream.fill(&mut pool);
@@ -61,17 +61,17 @@ impl Content {
         Self { pool, seed: mix(seed) }
     }
 
-    fn head(&self, body: &Body, chunk: u64) -> Head {
+    fn head(&self, body: &Body, chunk: u64) -> ContentHead {
         let which = mix(self.seed ^ mix((u64::from(body.identity) << 32) | u64::from(body.generation)));
         let place = mix(which.wrapping_add(chunk.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         let mut stamp = [0; STAMP];
         stamp[..8].copy_from_slice(&place.to_le_bytes());
         stamp[8..].copy_from_slice(&((u64::from(body.generation) << 40) ^ chunk).to_le_bytes());
-        Head { stamp, offset: scale(place, POOL) as usize }
+        ContentHead { stamp, offset: scale(place, POOL) as usize }
     }
 
     /// The two parts of a chunk from byte `position` of the file on.
-    fn parts<'a>(&'a self, head: &'a Head, chunk: u64, size: u64, position: u64) -> [&'a [u8]; 2] {
+    fn parts<'a>(&'a self, head: &'a ContentHead, chunk: u64, size: u64, position: u64) -> [&'a [u8]; 2] {
         let start = chunk * CHUNK;
         let from = position.saturating_sub(start) as usize;
         let to = CHUNK.min(size - start) as usize;
@@ -90,7 +90,7 @@ impl Content {
     ) -> Result<usize, Errno> {
         let first = position / CHUNK;
         let chunks = (body.size.div_ceil(CHUNK) - first).min(BATCH as u64) as usize;
-        let mut heads = [Head::default(); BATCH];
+        let mut heads = [ContentHead::default(); BATCH];
         for (at, head) in heads.iter_mut().take(chunks).enumerate() {
             *head = self.head(body, first + at as u64);
         }

@@ -17,7 +17,7 @@ use super::content::TRANSFER;
 use super::descriptor::{Listing, look, open_directory, type_of};
 use super::error::IoFailure;
 use super::folder::Selection;
-use super::tree::{Directory, Entry, EntryKind, Tree};
+use super::tree::{Directory, EntryKind, Tree, TreeEntry};
 use super::write::{read_some, write_fully};
 
 /// What was left out of a copy.
@@ -95,13 +95,13 @@ fn status_of(open: BorrowedFd<'_>) -> Result<Statx, Errno> {
     rustix::fs::statx(open, c"", AtFlags::EMPTY_PATH, rustix::fs::StatxFlags::BASIC_STATS)
 }
 
-type Identity = (u32, u32, u64);
+type InodeIdentity = (u32, u32, u64);
 
 fn device(status: &Statx) -> (u32, u32) {
     (status.stx_dev_major, status.stx_dev_minor)
 }
 
-fn identity(status: &Statx) -> Identity {
+fn identity(status: &Statx) -> InodeIdentity {
     (status.stx_dev_major, status.stx_dev_minor, status.stx_ino)
 }
 
@@ -115,9 +115,9 @@ struct Copier<'a> {
     selection: &'a Selection,
     root: BorrowedFd<'a>,
     device: (u32, u32),
-    target: Identity,
+    target: InodeIdentity,
     /// Where the first name of each file that has several was put, and the number of its entry.
-    linked: HashMap<Identity, (CString, u32)>,
+    linked: HashMap<InodeIdentity, (CString, u32)>,
     copied: Copied,
     listing: Listing,
     buffer: Vec<u8>,
@@ -231,7 +231,7 @@ impl Copier<'_> {
     ) -> Result<u32, Trouble> {
         let number = self.copied.tree.entries.len() as u32;
         let (name, what) = (self.name(name)?, what.unwrap_or(number));
-        self.copied.tree.entries.push(Entry { size, name, what, mode, kind });
+        self.copied.tree.entries.push(TreeEntry { size, name, what, mode, kind });
         self.copied.digests.push(0);
         Ok(number)
     }

@@ -5,9 +5,9 @@
 
 use super::names::Namer;
 use super::profile::Profile;
-use super::random::Stream;
+use super::random::RandomStream;
 use super::sizes::scale_to;
-use super::tree::{Directory, Entry, EntryKind, Tree};
+use super::tree::{Directory, EntryKind, Tree, TreeEntry};
 
 /// Offset of the inverse polynomial (of degree 2) that gives the files per directory.
 pub(crate) const FILES_OFFSET: f64 = 2.36;
@@ -38,14 +38,14 @@ pub(crate) struct Generated {
 pub(crate) fn generate(shape: &Shape, seed: u64, names: u64) -> Option<Generated> {
     let mut tree = Tree::default();
     let mut namer = Namer::new(names);
-    directories(&mut tree, shape.directories, &mut namer, &mut Stream::new(seed, "directories"))?;
-    let counts = files_per_directory(shape.directories, shape.files, &mut Stream::new(seed, "files"));
+    directories(&mut tree, shape.directories, &mut namer, &mut RandomStream::new(seed, "directories"))?;
+    let counts = files_per_directory(shape.directories, shape.files, &mut RandomStream::new(seed, "files"));
     let mut first = 0;
     for (directory, count) in tree.directories.iter_mut().zip(&counts) {
         (directory.first, directory.count) = (first, *count);
         first += count;
     }
-    entries(&mut tree, shape, &mut Stream::new(seed, "entries"));
+    entries(&mut tree, shape, &mut RandomStream::new(seed, "entries"));
     let capped = sizes(&mut tree, shape, seed);
     name_entries(&mut tree, shape.profile.endings, &mut namer)?;
     Some(Generated { tree, capped })
@@ -63,14 +63,15 @@ pub(crate) fn flat(files: u32, size: u64, names: u64) -> Option<Tree> {
         depth: 0,
         mode: DIRECTORY_MODE,
     });
-    tree.entries =
-        (0..files).map(|what| Entry { size, name, what, mode: FILE_MODE, kind: EntryKind::File }).collect();
+    tree.entries = (0..files)
+        .map(|what| TreeEntry { size, name, what, mode: FILE_MODE, kind: EntryKind::File })
+        .collect();
     name_entries(&mut tree, &[""], &mut Namer::new(names))?;
     Some(tree)
 }
 
 /// Directories by preferential attachment: a directory gets the next one with probability ∝ subdirectories + 2.
-fn directories(tree: &mut Tree, count: u32, namer: &mut Namer, stream: &mut Stream) -> Option<()> {
+fn directories(tree: &mut Tree, count: u32, namer: &mut Namer, stream: &mut RandomStream) -> Option<()> {
     let count = count as usize;
     let mut parents = vec![0u32; count];
     for new in 1..count {
@@ -107,7 +108,7 @@ fn directories(tree: &mut Tree, count: u32, namer: &mut Namer, stream: &mut Stre
 }
 
 /// How many of `files` are in each directory: an inverse polynomial of degree 2, stretched to fit.
-pub(crate) fn files_per_directory(directories: u32, files: u32, stream: &mut Stream) -> Vec<u32> {
+pub(crate) fn files_per_directory(directories: u32, files: u32, stream: &mut RandomStream) -> Vec<u32> {
     let count = f64::from(directories);
     let mut weights: Vec<f64> = (0..directories)
         .map(|stratum| {
@@ -141,7 +142,7 @@ pub(crate) fn repeats(files: u32, duplicates: f64, hard_links: f64) -> (u32, u32
 }
 
 /// Which files have a content of their own, which are copies of an earlier one, which are links to one.
-fn entries(tree: &mut Tree, shape: &Shape, stream: &mut Stream) {
+fn entries(tree: &mut Tree, shape: &Shape, stream: &mut RandomStream) {
     let (mut links, mut copies) = repeats(shape.files, shape.duplicates, shape.hard_links);
     copies = copies.min(shape.files.saturating_sub(1).saturating_sub(links));
     let mut originals: Vec<u32> = Vec::new();
@@ -169,7 +170,7 @@ fn entries(tree: &mut Tree, shape: &Shape, stream: &mut Stream) {
         if linkable.len() >= 4 * LINK_REACH {
             linkable.drain(..3 * LINK_REACH);
         }
-        tree.entries.push(Entry { size: 0, name, what, mode: FILE_MODE, kind });
+        tree.entries.push(TreeEntry { size: 0, name, what, mode: FILE_MODE, kind });
     }
 }
 
@@ -180,13 +181,13 @@ fn sizes(tree: &mut Tree, shape: &Shape, seed: u64) -> usize {
         copies[entry.what as usize] += 1;
     }
     copies.retain(|copies| *copies > 0);
-    let mut stream = Stream::new(seed, "sizes");
+    let mut stream = RandomStream::new(seed, "sizes");
     let mut raw = shape.profile.sizes.sample(copies.len(), &mut stream);
     stream.shuffle(&mut raw);
     let (sizes, capped) = scale_to(&raw, &copies, shape.bytes);
     let mut sizes = sizes.into_iter();
     for number in 0..tree.entries.len() {
-        let Entry { what, kind, .. } = tree.entries[number];
+        let TreeEntry { what, kind, .. } = tree.entries[number];
         let original = kind == EntryKind::File && what as usize == number;
         let size = if original { sizes.next().unwrap_or(0) } else { tree.entries[what as usize].size };
         tree.entries[number].size = size;

@@ -4,7 +4,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::generate::{FILES_OFFSET, Generated, Shape, files_per_directory, flat, generate};
 use super::profile::{PROFILES, profile};
-use super::random::Stream;
+use super::random::RandomStream;
 use super::sizes::NormalQuantiles;
 use super::tree::EntryKind;
 
@@ -79,7 +79,7 @@ fn a_distribution_that_is_not_the_profile_would_be_noticed() {
 #[test]
 fn files_per_directory_follow_the_inverse_polynomial() {
     // So many files that whole numbers do not blur the shape.
-    let mut counts = files_per_directory(1800, 2_200_000, &mut Stream::new(5, "test"));
+    let mut counts = files_per_directory(1800, 2_200_000, &mut RandomStream::new(5, "test"));
     assert_eq!(counts.iter().sum::<u32>(), 2_200_000);
     counts.sort_unstable();
     // Stretched by the ratio of medians; the inverse polynomial of degree 2 has its median at its offset.

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::descriptor::{Listing, is_mount_root, look, open_directory, open_path, type_of};
 use super::error::IoFailure;
-use super::tree::{Directory, Entry, EntryKind, Tree};
+use super::tree::{Directory, EntryKind, Tree, TreeEntry};
 
 /// Lists the folder; sockets, pipes and devices are left out.
 pub(crate) fn list(path: &Path) -> Result<Tree, IoFailure> {
@@ -25,7 +25,7 @@ pub(crate) fn single(size: u64, mode: u16) -> Tree {
     let mut tree = Tree::default();
     let name = tree.add_name(b"").unwrap_or_default();
     tree.directories.push(Directory { parent: 0, name, first: 0, count: 1, depth: 0, mode: 0o755 });
-    tree.entries.push(Entry { size, name, what: 0, mode, kind: EntryKind::File });
+    tree.entries.push(TreeEntry { size, name, what: 0, mode, kind: EntryKind::File });
     tree
 }
 
@@ -92,7 +92,7 @@ impl Lister {
                 _ => continue,
             };
             let name = self.name(name.as_bytes())?;
-            self.tree.entries.push(Entry { size, name, what, mode, kind });
+            self.tree.entries.push(TreeEntry { size, name, what, mode, kind });
         }
         self.tree.directories[number as usize].count = self.tree.entries.len() as u32 - first;
         for (name, mode) in below {

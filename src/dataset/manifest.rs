@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::plan::Kind;
+use crate::plan::OperationKind;
 
 use super::content::{Body, Content};
 use super::error::DatasetError;
-use super::prepare::{Origin, Prepared};
+use super::prepare::{DatasetOrigin, Prepared};
 use super::stage::Staged;
-use super::tree::{Entry, EntryKind, Totals, Tree};
+use super::tree::{EntryKind, Totals, Tree, TreeEntry};
 
 /// What the files must hold.
 #[derive(Debug)]
-pub(crate) enum Contents {
+pub(crate) enum ExpectedContents {
     Generated { content: Arc<Content>, generation: u32 },
     Digests(Arc<Vec<u64>>),
 }
@@ -24,15 +24,15 @@ pub(crate) enum Contents {
 #[derive(Debug)]
 pub struct Manifest {
     pub(crate) tree: Arc<Tree>,
-    pub(crate) contents: Contents,
+    pub(crate) contents: ExpectedContents,
     pub(crate) is_file: bool,
     /// For one of several generations that share files.
-    pub(crate) shared: Option<Shared>,
+    pub(crate) shared: Option<SharedFiles>,
 }
 
 /// Which files of a generation are shared with others, by entry of the tree.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedFiles {
     /// The generation in which the file was last written anew.
     pub(crate) written_in: Vec<u32>,
     pub(crate) holders: Vec<u32>,
@@ -44,25 +44,27 @@ impl Manifest {
     /// Costs nothing for generated datasets; reads a staged folder once.
     pub fn of(prepared: &Prepared, staged: Option<&Staged>, generation: u32) -> Result<Self, DatasetError> {
         match (&prepared.origin, staged) {
-            (Origin::Generated { tree, content }, _) => Ok(Self {
+            (DatasetOrigin::Generated { tree, content }, _) => Ok(Self {
                 tree: Arc::clone(tree),
-                contents: Contents::Generated { content: Arc::clone(content), generation },
-                is_file: prepared.kind == Kind::File,
+                contents: ExpectedContents::Generated { content: Arc::clone(content), generation },
+                is_file: prepared.kind == OperationKind::File,
                 shared: None,
             }),
-            (Origin::Folder { .. }, Some(staged)) => {
+            (DatasetOrigin::Folder { .. }, Some(staged)) => {
                 let digests = staged
                     .digests()
                     .map_err(|failure| DatasetError::Staging { dataset: prepared.name.clone(), failure })?;
-                let contents = Contents::Digests(Arc::clone(digests));
+                let contents = ExpectedContents::Digests(Arc::clone(digests));
                 Ok(Self { tree: Arc::clone(&staged.tree), contents, is_file: false, shared: None })
             }
-            (Origin::Folder { .. }, None) => Err(DatasetError::NotStaged { dataset: prepared.name.clone() }),
+            (DatasetOrigin::Folder { .. }, None) => {
+                Err(DatasetError::NotStaged { dataset: prepared.name.clone() })
+            }
         }
     }
 
     /// The same tree as one of several generations that share files.
-    pub(crate) fn sharing(mut self, shared: Shared) -> Self {
+    pub(crate) fn sharing(mut self, shared: SharedFiles) -> Self {
         self.shared = Some(shared);
         self
     }
@@ -77,10 +79,10 @@ impl Manifest {
         self.tree.totals()
     }
 
-    pub(crate) fn content_digest(&self, number: usize, entry: &Entry) -> u64 {
+    pub(crate) fn content_digest(&self, number: usize, entry: &TreeEntry) -> u64 {
         match &self.contents {
-            Contents::Digests(digests) => digests.get(number).copied().unwrap_or_default(),
-            Contents::Generated { content, generation } => {
+            ExpectedContents::Digests(digests) => digests.get(number).copied().unwrap_or_default(),
+            ExpectedContents::Generated { content, generation } => {
                 let mut digest = Xxh3::new();
                 let generation = self.generation_of(number, *generation);
                 let body = Body { identity: entry.what, generation, size: entry.size };

@@ -39,7 +39,7 @@ pub use tree::Totals;
 
 pub(crate) use content::{Body, Content, TRANSFER};
 pub(crate) use descriptor::{Listing, look, open_below, open_directory, open_path, type_of};
-pub(crate) use manifest::Shared;
-pub(crate) use prepare::Origin;
+pub(crate) use manifest::SharedFiles;
+pub(crate) use prepare::DatasetOrigin;
 pub(crate) use tree::Tree;
-pub(crate) use write::{Call, Manner, Probe, Source, read_some, write_tree};
+pub(crate) use write::{Call, Manner, TreeSource, WriteProbe, read_some, write_tree};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
 
-use crate::plan::{Dataset, Kind, TreeShape};
+use crate::plan::{Dataset, OperationKind, TreeShape};
 
 use super::content::Content;
 use super::error::DatasetError;
@@ -16,7 +16,7 @@ use super::sizes::LARGEST_SHARE;
 use super::tree::{Totals, Tree};
 
 #[derive(Debug)]
-pub(crate) enum Origin {
+pub(crate) enum DatasetOrigin {
     Generated { tree: Arc<Tree>, content: Arc<Content> },
     Folder { path: PathBuf, wanted: Option<u64> },
 }
@@ -25,8 +25,8 @@ pub(crate) enum Origin {
 #[derive(Debug)]
 pub struct Prepared {
     pub name: String,
-    pub kind: Kind,
-    pub(crate) origin: Origin,
+    pub kind: OperationKind,
+    pub(crate) origin: DatasetOrigin,
     /// What a reader of the numbers must know about it, in sentences.
     pub notes: Vec<String>,
 }
@@ -35,14 +35,14 @@ impl Prepared {
     /// How much there is of everything; `None` for a real folder, where it is known once staged.
     pub fn totals(&self) -> Option<Totals> {
         match &self.origin {
-            Origin::Generated { tree, .. } => Some(tree.totals()),
-            Origin::Folder { .. } => None,
+            DatasetOrigin::Generated { tree, .. } => Some(tree.totals()),
+            DatasetOrigin::Folder { .. } => None,
         }
     }
 
     /// Whether built-in operations need it staged first, as those on a real folder do.
     pub fn needs_staging(&self) -> bool {
-        self.kind == Kind::Folder
+        self.kind == OperationKind::Folder
     }
 }
 
@@ -58,7 +58,7 @@ pub fn prepare_with_names(
     seed: u64,
     names: u64,
 ) -> Result<Prepared, DatasetError> {
-    let [seed, names] = [seed, names].map(|seed| super::random::Stream::new(seed, name).next());
+    let [seed, names] = [seed, names].map(|seed| super::random::RandomStream::new(seed, name).next());
     let impossible = |problem, hint| DatasetError::Impossible { dataset: name.into(), problem, hint };
     let too_many = || impossible("more than 4 GiB of names".into(), "ask for fewer files");
     let count = |what, number: u64| {
@@ -71,7 +71,7 @@ pub fn prepare_with_names(
         good.then_some(value).ok_or_else(wrong)
     };
     let mut notes = Vec::new();
-    let generated = |tree, compressible| Origin::Generated {
+    let generated = |tree, compressible| DatasetOrigin::Generated {
         tree: Arc::new(tree),
         content: Arc::new(Content::new(seed, compressible)),
     };
@@ -120,7 +120,7 @@ pub fn prepare_with_names(
                 path: path.display().to_string(),
                 errno,
             })?;
-            Origin::Folder { path: path.clone(), wanted: size.map(|size| size.0) }
+            DatasetOrigin::Folder { path: path.clone(), wanted: size.map(|size| size.0) }
         }
     };
     Ok(Prepared { name: name.into(), kind: spec.kind(), origin, notes })

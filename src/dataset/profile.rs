@@ -1,6 +1,6 @@
 //! The profiles of generated trees: how sizes are distributed, how compressible and how repetitive the data are.
 
-use super::sizes::{SizeModel, Tail};
+use super::sizes::{ParetoTail, SizeModel};
 
 /// What a generated tree is like, apart from how big it is.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +31,7 @@ pub const PROFILES: &[Profile] = &[
         sizes: SizeModel {
             mu: 9.48,
             sigma: 2.457,
-            tail: Some(Tail { weight: 0.000_06, from: 512e6, alpha: 0.91 }),
+            tail: Some(ParetoTail { weight: 0.000_06, from: 512e6, alpha: 0.91 }),
         },
         endings: &[".txt", ".html", ".jpg", ".pdf", ".dat", ".log", ".so", ""],
     },

@@ -6,9 +6,9 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-pub(crate) struct Stream(Xoshiro256PlusPlus);
+pub(crate) struct RandomStream(Xoshiro256PlusPlus);
 
-impl Stream {
+impl RandomStream {
     pub(crate) fn new(seed: u64, purpose: &str) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(xxh3_64_with_seed(purpose.as_bytes(), seed)))
     }
@@ -53,11 +53,11 @@ pub(crate) fn mix(number: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::Stream;
+    use super::RandomStream;
 
     #[test]
     fn streams_of_one_seed_differ_by_purpose_and_repeat() {
-        let draw = |seed, purpose| Stream::new(seed, purpose).next();
+        let draw = |seed, purpose| RandomStream::new(seed, purpose).next();
         assert_eq!(draw(1, "names"), draw(1, "names"));
         assert_ne!(draw(1, "names"), draw(1, "sizes"));
         assert_ne!(draw(1, "names"), draw(2, "names"));
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn shuffling_keeps_every_item_and_moves_some() {
         let mut items: Vec<u32> = (0..1000).collect();
-        Stream::new(7, "test").shuffle(&mut items);
+        RandomStream::new(7, "test").shuffle(&mut items);
         let moved = items.iter().enumerate().filter(|(at, item)| *at as u32 != **item).count();
         assert!(moved > 900, "{moved}");
         items.sort_unstable();

@@ -3,7 +3,7 @@
 //! Stratified (one draw from each n-th of the distribution) rather than free: two seeds give trees of the same
 //! shape, and a single lucky draw from a heavy tail does not decide what a benchmark measures.
 
-use super::random::Stream;
+use super::random::RandomStream;
 
 /// A lognormal distribution, with a Pareto tail where a profile has one.
 #[derive(Debug, Clone, Copy)]
@@ -11,11 +11,11 @@ pub(crate) struct SizeModel {
     /// Mean of the natural logarithm of the size in bytes.
     pub(crate) mu: f64,
     pub(crate) sigma: f64,
-    pub(crate) tail: Option<Tail>,
+    pub(crate) tail: Option<ParetoTail>,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Tail {
+pub(crate) struct ParetoTail {
     pub(crate) weight: f64,
     /// Where it begins, in bytes.
     pub(crate) from: f64,
@@ -27,7 +27,7 @@ pub(crate) const LARGEST_SHARE: f64 = 0.1;
 
 impl SizeModel {
     /// One draw from each of `count` equally likely parts of the distribution, smallest first, in bytes.
-    pub(crate) fn sample(&self, count: usize, stream: &mut Stream) -> Vec<f64> {
+    pub(crate) fn sample(&self, count: usize, stream: &mut RandomStream) -> Vec<f64> {
         let normal = NormalQuantiles::new();
         let body = 1.0 - self.tail.map_or(0.0, |tail| tail.weight);
         (0..count)

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use rustix::fs::{Mode, OFlags, SeekFrom};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{Dataset, Kind, least_space};
+use crate::plan::{Dataset, OperationKind, least_space};
 
 use super::content::Body;
 use super::copy::{Copied, Skipped, copy_folder};
@@ -16,9 +16,9 @@ use super::digest::digests_below;
 use super::error::{DatasetError, IoFailure};
 use super::folder::{Selection, open_source, select};
 use super::list::list;
-use super::prepare::{Origin, Prepared};
+use super::prepare::{DatasetOrigin, Prepared};
 use super::tree::{Totals, Tree};
-use super::write::{Manner, Source, Untimed, write_tree};
+use super::write::{Manner, TreeSource, Untimed, write_tree};
 
 /// What a file takes more than its bytes, at most: its last block, half empty, and its inode.
 const BLOCK: u64 = 4096;
@@ -55,8 +55,8 @@ impl Staged {
     pub fn record(&self, prepared: &Prepared) -> Result<StagingRecord, DatasetError> {
         let failed = |failure| DatasetError::Staging { dataset: prepared.name.clone(), failure };
         let digests = match &prepared.origin {
-            Origin::Generated { .. } => None,
-            Origin::Folder { .. } => Some(self.digests().map_err(failed)?.to_vec()),
+            DatasetOrigin::Generated { .. } => None,
+            DatasetOrigin::Folder { .. } => Some(self.digests().map_err(failed)?.to_vec()),
         };
         Ok(StagingRecord { skipped: self.skipped, notes: self.notes.clone(), digests })
     }
@@ -91,8 +91,8 @@ pub fn stage(
         notes: Vec::new(),
         digests: OnceLock::new(),
     };
-    if prepared.kind == Kind::File {
-        let Origin::Generated { tree, content } = &prepared.origin else {
+    if prepared.kind == OperationKind::File {
+        let DatasetOrigin::Generated { tree, content } = &prepared.origin else {
             return Err(DatasetError::NotStaged { dataset: prepared.name.clone() });
         };
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -108,13 +108,13 @@ pub fn stage(
         .map_err(|errno| failed("make the directory", errno))?;
     let target = open_path(destination).map_err(|errno| failed("open the directory", errno))?;
     match &prepared.origin {
-        Origin::Generated { tree, content } => {
-            let source = Source::Generated { content, generation: 0 };
+        DatasetOrigin::Generated { tree, content } => {
+            let source = TreeSource::Generated { content, generation: 0 };
             write_tree(tree, source, target.as_fd(), Manner::Create, &mut Untimed)
                 .map_err(|failure| staging(failure.below(destination)))?;
             Ok(ready(Arc::clone(tree)))
         }
-        Origin::Folder { path, wanted } => {
+        DatasetOrigin::Folder { path, wanted } => {
             let unusable = |errno| DatasetError::Folder {
                 dataset: prepared.name.clone(),
                 path: path.display().to_string(),
@@ -163,8 +163,8 @@ pub fn room_for(spec: &Dataset) -> u64 {
 pub fn adopt(prepared: &Prepared, path: &Path, record: StagingRecord) -> Result<Staged, DatasetError> {
     let staging = |failure| DatasetError::Staging { dataset: prepared.name.clone(), failure };
     let tree = match &prepared.origin {
-        Origin::Generated { tree, .. } => Arc::clone(tree),
-        Origin::Folder { .. } => Arc::new(list(path).map_err(staging)?),
+        DatasetOrigin::Generated { tree, .. } => Arc::clone(tree),
+        DatasetOrigin::Folder { .. } => Arc::new(list(path).map_err(staging)?),
     };
     let StagingRecord { skipped, notes, digests } = record;
     if digests.as_ref().is_some_and(|digests| digests.len() != tree.entries.len()) {

@@ -17,7 +17,7 @@ pub(crate) enum EntryKind {
 
 /// Anything in a directory that is not a directory.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Entry {
+pub(crate) struct TreeEntry {
     /// Bytes (of the file linked to, for a hard link; 0 for a symbolic link).
     pub(crate) size: u64,
     pub(crate) name: u32,
@@ -55,7 +55,7 @@ pub struct Totals {
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     pub(crate) directories: Vec<Directory>,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<TreeEntry>,
     /// NUL-terminated, one after the other.
     names: Vec<u8>,
 }
@@ -77,7 +77,7 @@ impl Tree {
     }
 
     /// The entries of a directory, with the number of the first.
-    pub(crate) fn entries_of(&self, directory: &Directory) -> &[Entry] {
+    pub(crate) fn entries_of(&self, directory: &Directory) -> &[TreeEntry] {
         let first = directory.first as usize;
         self.entries.get(first..first + directory.count as usize).unwrap_or_default()
     }
@@ -162,7 +162,7 @@ impl Tree {
     #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
         self.names.capacity()
-            + self.entries.capacity() * size_of::<Entry>()
+            + self.entries.capacity() * size_of::<TreeEntry>()
             + self.directories.capacity() * size_of::<Directory>()
     }
 }
@@ -172,7 +172,7 @@ pub(crate) const PATH_LIMIT: usize = 4096;
 
 #[cfg(test)]
 mod tests {
-    use super::{Directory, Entry, EntryKind, Tree};
+    use super::{Directory, EntryKind, Tree, TreeEntry};
 
     #[test]
     fn paths_and_owners_are_found_around_empty_directories() {
@@ -186,7 +186,7 @@ mod tests {
         }
         for text in ["x", "y", "z"] {
             let name = name(&mut tree, text);
-            tree.entries.push(Entry { size: 3, name, what: 0, mode: 0o644, kind: EntryKind::File });
+            tree.entries.push(TreeEntry { size: 3, name, what: 0, mode: 0o644, kind: EntryKind::File });
         }
         assert_eq!(tree.entry_path(0), "x");
         assert_eq!(tree.entry_path(1), "a/b/y");

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use super::content::{Body, Content, TRANSFER};
 use super::descriptor::open_directory;
 use super::error::IoFailure;
-use super::tree::{Directory, Entry, EntryKind, PATH_LIMIT, Tree};
+use super::tree::{Directory, EntryKind, PATH_LIMIT, Tree, TreeEntry};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Call {
@@ -21,20 +21,20 @@ pub(crate) enum Call {
 }
 
 /// A clock around calls, or none.
-pub(crate) trait Probe {
+pub(crate) trait WriteProbe {
     fn begin(&mut self);
     fn end(&mut self, call: Call);
 }
 
 pub(crate) struct Untimed;
 
-impl Probe for Untimed {
+impl WriteProbe for Untimed {
     fn begin(&mut self) {}
     fn end(&mut self, _: Call) {}
 }
 
 #[derive(Clone, Copy)]
-pub(crate) enum Source<'a> {
+pub(crate) enum TreeSource<'a> {
     Generated {
         content: &'a Content,
         /// How often it was overwritten before.
@@ -68,22 +68,23 @@ impl Manner<'_> {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Written {
+pub(crate) struct WrittenTotals {
     pub(crate) files: u64,
     pub(crate) bytes: u64,
 }
 
 pub(crate) fn write_tree(
     tree: &Tree,
-    source: Source<'_>,
+    source: TreeSource<'_>,
     root: BorrowedFd<'_>,
     manner: Manner<'_>,
-    probe: &mut impl Probe,
-) -> Result<Written, IoFailure> {
-    let mut writer = Writer { tree, source, root, manner, buffer: Vec::new(), written: Written::default() };
+    probe: &mut impl WriteProbe,
+) -> Result<WrittenTotals, IoFailure> {
+    let mut writer =
+        TreeWriter { tree, source, root, manner, buffer: Vec::new(), written: WrittenTotals::default() };
     let staged = match source {
-        Source::Folder(staged) => Some(staged),
-        Source::Generated { .. } => None,
+        TreeSource::Folder(staged) => Some(staged),
+        TreeSource::Generated { .. } => None,
     };
     if staged.is_some() {
         writer.buffer = vec![0; TRANSFER];
@@ -92,7 +93,7 @@ pub(crate) fn write_tree(
         Manner::Next { former, .. } => Some(former),
         _ => None,
     };
-    let top = Level { here: root, staged, former };
+    let top = WriteLevel { here: root, staged, former };
     // From the one below the root down to the one being filled.
     let mut open: Vec<OpenLevel> = Vec::new();
     for (number, directory) in tree.directories.iter().enumerate() {
@@ -126,7 +127,7 @@ pub(crate) fn write_tree(
 
 /// A directory being filled, the same one at the source if that is a folder, and in the former tree if there is one.
 #[derive(Clone, Copy)]
-struct Level<'a> {
+struct WriteLevel<'a> {
     here: BorrowedFd<'a>,
     staged: Option<BorrowedFd<'a>>,
     former: Option<BorrowedFd<'a>>,
@@ -139,8 +140,8 @@ struct OpenLevel {
 }
 
 impl OpenLevel {
-    fn borrow(&self) -> Level<'_> {
-        Level {
+    fn borrow(&self) -> WriteLevel<'_> {
+        WriteLevel {
             here: self.here.as_fd(),
             staged: self.staged.as_ref().map(OwnedFd::as_fd),
             former: self.former.as_ref().map(OwnedFd::as_fd),
@@ -148,21 +149,21 @@ impl OpenLevel {
     }
 }
 
-struct Writer<'a> {
+struct TreeWriter<'a> {
     tree: &'a Tree,
-    source: Source<'a>,
+    source: TreeSource<'a>,
     root: BorrowedFd<'a>,
     manner: Manner<'a>,
     buffer: Vec<u8>,
-    written: Written,
+    written: WrittenTotals,
 }
 
-impl Writer<'_> {
+impl TreeWriter<'_> {
     fn fill(
         &mut self,
         directory: &Directory,
-        level: Level<'_>,
-        probe: &mut impl Probe,
+        level: WriteLevel<'_>,
+        probe: &mut impl WriteProbe,
     ) -> Result<(), IoFailure> {
         let tree = self.tree;
         for (place, entry) in tree.entries_of(directory).iter().enumerate() {
@@ -209,23 +210,23 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn file(&mut self, entry: &Entry, level: Level<'_>) -> Result<(), Errno> {
+    fn file(&mut self, entry: &TreeEntry, level: WriteLevel<'_>) -> Result<(), Errno> {
         let name = self.tree.name(entry.name);
         let flags = if self.manner.is_new() { OFlags::CREATE | OFlags::EXCL } else { OFlags::TRUNC };
         let flags = flags | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(level.here, name, flags, Mode::from_raw_mode(entry.mode.into()))?;
         match (self.source, level.staged) {
-            (Source::Generated { content, generation }, _) => {
+            (TreeSource::Generated { content, generation }, _) => {
                 let identity = match entry.kind {
                     EntryKind::HardLink => self.tree.entries[entry.what as usize].what,
                     _ => entry.what,
                 };
                 content.write_all(file.as_fd(), &Body { identity, generation, size: entry.size })
             }
-            (Source::Folder(_), Some(staged)) => {
+            (TreeSource::Folder(_), Some(staged)) => {
                 copy_file(staged, name, file.as_fd(), entry.size, &mut self.buffer)
             }
-            (Source::Folder(_), None) => Err(Errno::BADF),
+            (TreeSource::Folder(_), None) => Err(Errno::BADF),
         }
     }
 }

@@ -12,8 +12,8 @@ pub(super) struct Extent {
 
 /// Dirty stretches in the order of their sectors, merged where they touch.
 #[derive(Debug)]
-pub(super) struct Cache {
-    pub(super) parameters: parameters::Cache,
+pub(super) struct VolatileCache {
+    pub(super) parameters: parameters::CacheParameters,
     /// Start to end.
     dirty: BTreeMap<u64, u64>,
     pub(super) dirty_sectors: u64,
@@ -25,9 +25,9 @@ pub(super) struct Cache {
     pub(super) flush_is_due: bool,
 }
 
-impl Cache {
-    pub(super) fn new(parameters: parameters::Cache) -> Cache {
-        Cache {
+impl VolatileCache {
+    pub(super) fn new(parameters: parameters::CacheParameters) -> VolatileCache {
+        VolatileCache {
             parameters,
             dirty: BTreeMap::new(),
             dirty_sectors: 0,
@@ -130,12 +130,19 @@ impl Cache {
 mod tests {
     use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, proptest};
 
-    use super::{Cache, Extent};
+    use super::{Extent, VolatileCache};
     use crate::device::parameters;
 
-    fn parameters() -> parameters::Cache {
+    fn parameters() -> parameters::CacheParameters {
         let protected = false;
-        parameters::Cache { sectors: 64, extents: 1000, window: 1, delay_ns: 0, flush_ns: 0, protected }
+        parameters::CacheParameters {
+            sectors: 64,
+            extents: 1000,
+            window: 1,
+            delay_ns: 0,
+            flush_ns: 0,
+            protected,
+        }
     }
 
     fn extent() -> impl Strategy<Value = (bool, u64, u64)> {
@@ -146,7 +153,7 @@ mod tests {
         /// Against the plainest model there is: one flag for each sector.
         #[test]
         fn stretches_are_what_flags_would_be(steps in prop::collection::vec(extent(), 1..60)) {
-            let mut cache = Cache::new(parameters());
+            let mut cache = VolatileCache::new(parameters());
             let mut flags = [false; 128];
             for (insert, sector, sectors) in steps {
                 let range = sector as usize..(sector + sectors) as usize;

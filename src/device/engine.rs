@@ -3,17 +3,17 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::cache::{Cache, Extent};
-use super::jobs::{Job, Jobs};
-use super::link::Link;
-use super::medium::{MediumModel, Span};
-use super::model::Parameters;
+use super::cache::{Extent, VolatileCache};
+use super::jobs::{DeviceJob, Jobs};
+use super::link::HostLink;
+use super::medium::{AccessSpan, MediumModel};
+use super::model::ModelParameters;
 use super::parameters;
 use super::planted::{Bug, planted};
 use super::request::{Action, Completion, Request};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+enum EngineEvent {
     /// The device has the command, and what it writes.
     Received(usize),
     /// The medium has done what was asked of it.
@@ -27,12 +27,12 @@ enum Event {
 
 /// Queue, link, cache and medium at work.
 #[derive(Debug)]
-pub(super) struct Engine {
+pub(super) struct DeviceEngine {
     sectors: u64,
     queue: parameters::Queue,
     write_zeroes: bool,
-    link: Link,
-    cache: Option<Cache>,
+    link: HostLink,
+    cache: Option<VolatileCache>,
     medium: Box<dyn MediumModel>,
     now_ns: u64,
     /// Submitted, and not yet taken into the queue.
@@ -58,7 +58,7 @@ pub(super) struct Engine {
     wake_ns: u64,
     /// Whether the last access was for somebody who waits, rather than for the cache.
     served_last: bool,
-    events: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    events: BinaryHeap<Reverse<(u64, u64, EngineEvent)>>,
     sequence: u64,
     done: VecDeque<Completion>,
     /// Flushes that were answered with something not yet on the medium: there must be none.
@@ -69,14 +69,18 @@ pub(super) struct Engine {
 /// Longest a waiting request is passed over for nearer ones.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
-impl Engine {
-    pub(super) fn new(parameters: &Parameters, sectors: u64, medium: Box<dyn MediumModel>) -> Engine {
-        Engine {
+impl DeviceEngine {
+    pub(super) fn new(
+        parameters: &ModelParameters,
+        sectors: u64,
+        medium: Box<dyn MediumModel>,
+    ) -> DeviceEngine {
+        DeviceEngine {
             sectors,
             queue: parameters.queue,
             write_zeroes: parameters.write_zeroes,
-            link: Link::new(parameters.link),
-            cache: parameters.cache.map(Cache::new),
+            link: HostLink::new(parameters.link),
+            cache: parameters.cache.map(VolatileCache::new),
             medium,
             now_ns: 0,
             waiting: VecDeque::new(),
@@ -143,7 +147,7 @@ impl Engine {
         self.now_ns = self.now_ns.max(now_ns);
     }
 
-    fn schedule(&mut self, at_ns: u64, event: Event) {
+    fn schedule(&mut self, at_ns: u64, event: EngineEvent) {
         self.sequence += 1;
         self.events.push(Reverse((at_ns.max(self.now_ns), self.sequence, event)));
     }
@@ -165,32 +169,32 @@ impl Engine {
             let write = request.operation == Action::Write;
             let sectors_out = if write { self.jobs[slot].extent.sectors } else { 0 };
             let received_ns = self.link.command(self.now_ns, sectors_out) + self.link.latency_ns(write);
-            self.schedule(received_ns, Event::Received(slot));
+            self.schedule(received_ns, EngineEvent::Received(slot));
         }
     }
 
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: EngineEvent) {
         match event {
-            Event::Received(slot) => self.received(slot),
-            Event::Accessed(slot) => {
+            EngineEvent::Received(slot) => self.received(slot),
+            EngineEvent::Accessed(slot) => {
                 self.released();
                 let job = self.jobs[slot];
                 if job.request.operation == Action::Read {
                     self.answer(slot, job.begin_ns);
                 } else {
-                    self.schedule(self.now_ns, Event::Finished(slot));
+                    self.schedule(self.now_ns, EngineEvent::Finished(slot));
                 }
             }
-            Event::Destaged(sectors) => {
+            EngineEvent::Destaged(sectors) => {
                 self.released();
                 if let Some(cache) = &mut self.cache {
                     cache.arrived(sectors);
                 }
                 self.unstall();
             }
-            Event::Finished(slot) => self.finished(slot),
+            EngineEvent::Finished(slot) => self.finished(slot),
             // What was due is seen to below.
-            Event::Wake => {}
+            EngineEvent::Wake => {}
         }
         self.pump();
     }
@@ -201,7 +205,7 @@ impl Engine {
     }
 
     fn received(&mut self, slot: usize) {
-        let Job { request, extent, .. } = self.jobs[slot];
+        let DeviceJob { request, extent, .. } = self.jobs[slot];
         match request.operation {
             Action::Read => match &self.cache {
                 Some(cache) if cache.holds(extent) => self.answer(slot, self.now_ns),
@@ -214,7 +218,7 @@ impl Engine {
                     cache.remove(extent);
                 }
                 let end_ns = self.medium.discard(self.now_ns, extent);
-                self.schedule(end_ns, Event::Finished(slot));
+                self.schedule(end_ns, EngineEvent::Finished(slot));
             }
             Action::Flush => self.flushes.push(slot),
         }
@@ -233,7 +237,7 @@ impl Engine {
     fn answer(&mut self, slot: usize, begin_ns: u64) {
         let sectors = self.jobs[slot].extent.sectors;
         let end_ns = self.link.answer(begin_ns, self.now_ns, sectors);
-        self.schedule(end_ns, Event::Finished(slot));
+        self.schedule(end_ns, EngineEvent::Finished(slot));
     }
 
     /// Lets writes into the cache as far as there is room, in order, piece by piece where one is larger than that.
@@ -254,12 +258,12 @@ impl Engine {
                 break;
             }
             self.stalled.pop_front();
-            self.schedule(self.now_ns, Event::Finished(slot));
+            self.schedule(self.now_ns, EngineEvent::Finished(slot));
         }
     }
 
     fn finished(&mut self, slot: usize) {
-        let Job { request, submitted_ns, .. } = self.jobs.leave(slot);
+        let DeviceJob { request, submitted_ns, .. } = self.jobs.leave(slot);
         self.done.push_back(Completion { request, submitted_ns, completed_ns: self.now_ns });
         self.admitted -= 1;
         if request.operation == Action::Flush {
@@ -302,7 +306,7 @@ impl Engine {
         self.draining |= pressed || cache.is_half_full() || due_ns <= self.now_ns;
         if !self.draining && self.wake_ns != due_ns {
             self.wake_ns = due_ns;
-            self.schedule(due_ns, Event::Wake);
+            self.schedule(due_ns, EngineEvent::Wake);
         }
         self.draining
     }
@@ -319,22 +323,22 @@ impl Engine {
             0
         } else {
             let distance = |slot: usize| {
-                let Job { request, extent, .. } = &self.jobs[slot];
+                let DeviceJob { request, extent, .. } = &self.jobs[slot];
                 self.medium.distance(at_ns, request.operation != Action::Read, extent.sector)
             };
             let window = self.pending.iter().take(self.queue.window).enumerate();
             window.min_by_key(|(_, slot)| distance(**slot)).map_or(0, |(index, _)| index)
         };
         let slot = self.pending.remove(choice);
-        let Job { request, extent, .. } = self.jobs[slot];
-        let Span { begin_ns, end_ns } = match request.operation {
+        let DeviceJob { request, extent, .. } = self.jobs[slot];
+        let AccessSpan { begin_ns, end_ns } = match request.operation {
             Action::Read => self.medium.read(at_ns, extent),
             _ => self.medium.write(at_ns, extent),
         };
         self.jobs[slot].begin_ns = begin_ns;
         self.busy += 1;
         self.served_last = true;
-        self.schedule(end_ns, Event::Accessed(slot));
+        self.schedule(end_ns, EngineEvent::Accessed(slot));
     }
 
     /// Writes some of the cache back; whether there was something the medium would take.
@@ -345,7 +349,7 @@ impl Engine {
         let Some((sectors, end_ns)) = self.medium.destage(at_ns, cache, all) else { return false };
         self.busy += 1;
         self.served_last = false;
-        self.schedule(end_ns, Event::Destaged(sectors));
+        self.schedule(end_ns, EngineEvent::Destaged(sectors));
         true
     }
 
@@ -366,7 +370,7 @@ impl Engine {
         }
         for slot in std::mem::take(&mut self.flushes) {
             self.closing += 1;
-            self.schedule(end_ns, Event::Finished(slot));
+            self.schedule(end_ns, EngineEvent::Finished(slot));
         }
     }
 }

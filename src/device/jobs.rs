@@ -6,7 +6,7 @@ use super::cache::Extent;
 use super::request::Request;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Job {
+pub(super) struct DeviceJob {
     pub(super) request: Request,
     /// What it is about, within the device: nothing, where a request lies beyond the end.
     pub(super) extent: Extent,
@@ -19,7 +19,7 @@ pub(super) struct Job {
 
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
-    slots: Vec<(Job, bool)>,
+    slots: Vec<(DeviceJob, bool)>,
     free: Vec<usize>,
 }
 
@@ -29,7 +29,7 @@ impl Jobs {
         let sector = request.sector.min(device_sectors);
         let sectors = u64::from(request.sectors).min(device_sectors - sector);
         let extent = Extent { sector, sectors };
-        let entry = (Job { request, extent, submitted_ns, begin_ns: 0, taken: 0 }, true);
+        let entry = (DeviceJob { request, extent, submitted_ns, begin_ns: 0, taken: 0 }, true);
         if let Some(slot) = self.free.pop() {
             self.slots[slot] = entry;
             slot
@@ -39,27 +39,27 @@ impl Jobs {
         }
     }
 
-    pub(super) fn leave(&mut self, slot: usize) -> Job {
+    pub(super) fn leave(&mut self, slot: usize) -> DeviceJob {
         self.slots[slot].1 = false;
         self.free.push(slot);
         self.slots[slot].0
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Job> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &DeviceJob> {
         self.slots.iter().filter(|(_, inside)| *inside).map(|(job, _)| job)
     }
 }
 
 impl Index<usize> for Jobs {
-    type Output = Job;
+    type Output = DeviceJob;
 
-    fn index(&self, slot: usize) -> &Job {
+    fn index(&self, slot: usize) -> &DeviceJob {
         &self.slots[slot].0
     }
 }
 
 impl IndexMut<usize> for Jobs {
-    fn index_mut(&mut self, slot: usize) -> &mut Job {
+    fn index_mut(&mut self, slot: usize) -> &mut DeviceJob {
         &mut self.slots[slot].0
     }
 }

@@ -3,15 +3,15 @@
 use super::parameters;
 
 #[derive(Debug)]
-pub(super) struct Link {
-    parameters: parameters::Link,
+pub(super) struct HostLink {
+    parameters: parameters::LinkParameters,
     out_free_ns: u64,
     in_free_ns: u64,
 }
 
-impl Link {
-    pub(super) fn new(parameters: parameters::Link) -> Link {
-        Link { parameters, out_free_ns: 0, in_free_ns: 0 }
+impl HostLink {
+    pub(super) fn new(parameters: parameters::LinkParameters) -> HostLink {
+        HostLink { parameters, out_free_ns: 0, in_free_ns: 0 }
     }
 
     fn transfer_ns(&self, sectors: u64) -> u64 {

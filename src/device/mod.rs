@@ -1,6 +1,6 @@
 //! Modelled devices: how long a disk, a stick or an SSD takes over each request, and why.
 //!
-//! Pure calculation: no clock, no system call, no guest. Whoever keeps the calendar submits requests and asks when
+//! Pure calculation: no clock, no system call, no guest. Whoever keeps the clock submits requests and asks when
 //! something happens next. Time is in whole nanoseconds; the same requests at the same times under the same seed give the
 //! same answers on every machine. What the requests carry lies in the store, which knows nothing of time.
 //!
@@ -26,7 +26,7 @@ mod wear;
 #[cfg(test)]
 mod tests;
 
-use engine::Engine;
+use engine::DeviceEngine;
 use medium::Whole;
 
 pub use limits::{Discard, Limits};
@@ -38,7 +38,7 @@ pub use wear::Wear;
 #[derive(Debug)]
 pub struct Device {
     limits: Limits,
-    engine: Engine,
+    engine: DeviceEngine,
 }
 
 impl Device {
@@ -50,7 +50,7 @@ impl Device {
         let medium = parameters.medium.parameters.medium(&whole);
         Ok(Device {
             limits: model.limits(size_bytes),
-            engine: Engine::new(parameters, size_bytes / 512, medium),
+            engine: DeviceEngine::new(parameters, size_bytes / 512, medium),
         })
     }
 

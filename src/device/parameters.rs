@@ -2,7 +2,7 @@
 
 /// What lies between host and device.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Link {
+pub(super) struct LinkParameters {
     pub(super) byte_ns: f64,
     /// Whether data goes both ways at once.
     pub(super) full_duplex: bool,
@@ -26,7 +26,7 @@ pub(super) struct Queue {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Cache {
+pub(super) struct CacheParameters {
     pub(super) sectors: u64,
     /// Separate stretches it can hold.
     pub(super) extents: usize,

@@ -51,8 +51,8 @@ impl Request {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
     pub request: Request,
-    /// When it was submitted, in nanoseconds of the calendar.
+    /// When it was submitted, in nanoseconds of the simulation clock.
     pub submitted_ns: u64,
-    /// When it was done, in nanoseconds of the calendar.
+    /// When it was done, in nanoseconds of the simulation clock.
     pub completed_ns: u64,
 }

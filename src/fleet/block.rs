@@ -5,7 +5,7 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::journal::Facts;
-use crate::lab::{Choice, choose};
+use crate::lab::{ChosenLab, choose};
 use crate::plan::{DeviceSource, Plan, digest};
 use crate::study::{Observer, OneBlock, Permission, RunFolder, SessionError};
 
@@ -14,7 +14,7 @@ use super::merge::merge;
 use super::shard::Shards;
 use super::site::{BINARY, SITE, Site};
 
-pub struct Asked {
+pub struct BlockOrder {
     pub site: Site,
     /// From 1.
     pub block: u32,
@@ -38,11 +38,11 @@ pub enum BlockEnd {
 pub fn conduct_block(
     folder: &RunFolder,
     plan: &Plan,
-    asked: Asked,
+    asked: BlockOrder,
     permission: &Permission<'_>,
     observer: &mut dyn Observer,
 ) -> Result<BlockEnd, FleetError> {
-    let Asked { site, block, device, jobs } = asked;
+    let BlockOrder { site, block, device, jobs } = asked;
     let shards = Shards::of(folder.path());
     if shards.has(&site, block) {
         return Ok(BlockEnd::Already);
@@ -72,7 +72,7 @@ pub fn conduct_block(
         facts: Facts::from([(SITE.to_owned(), site.to_string()), (BINARY.to_owned(), binary()?)]),
         misfits: &|start| so_far.as_ref().map_or(Vec::new(), |merged| merged.misfits(&site, plan, start)),
     };
-    let lab = |plan: &Plan| -> Result<Choice, SessionError> { Ok(choose(plan)?.with_jobs(jobs)?) };
+    let lab = |plan: &Plan| -> Result<ChosenLab, SessionError> { Ok(choose(plan)?.with_jobs(jobs)?) };
     let counts = one.conduct(lab, permission, observer).map_err(|source| match source {
         SessionError::Changed(misfits) => FleetError::Misfit(misfits),
         source if journal.exists() => {

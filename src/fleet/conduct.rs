@@ -7,7 +7,7 @@ use crate::plan::Plan;
 use crate::study::RunFolder;
 
 use super::FleetError;
-use super::engine::{Engine, Wanted};
+use super::engine::{BlockRequest, FleetEngine};
 use super::inventory::{Fleet, On};
 use super::merge::{Merged, merge};
 use super::shard::Shards;
@@ -25,19 +25,19 @@ pub fn conduct_fleet(
     look: &mut dyn FnMut(&Merged) -> Result<(), FleetError>,
 ) -> Result<(), FleetError> {
     let path = std::path::absolute(folder.path()).map_err(FleetError::io(folder.path()))?;
-    let mut engine: Box<dyn Engine> = match fleet.on {
+    let mut engine: Box<dyn FleetEngine> = match fleet.on {
         On::Slurm => Box::new(Slurm::new(&path)?),
         On::Ssh => Box::new(Ssh::new(&path)),
     };
     let shards = Shards::of(folder.path());
     let mut known = None;
     loop {
-        let wanted: Vec<Wanted<'_>> = fleet
+        let wanted: Vec<BlockRequest<'_>> = fleet
             .sites
             .iter()
             .map(|site| {
                 let missing = |block: &u32| !shards.has(&site.name, *block);
-                Wanted { site, blocks: (1..=plan.protocol.blocks.max).filter(missing).collect() }
+                BlockRequest { site, blocks: (1..=plan.protocol.blocks.max).filter(missing).collect() }
             })
             .collect();
         let missing: usize = wanted.iter().map(|wanted| wanted.blocks.len()).sum();

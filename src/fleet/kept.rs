@@ -22,7 +22,7 @@ use super::run_key::RunKey;
 const LONGEST: u64 = 16 << 20;
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct KeptFleet {
     /// What it was given for: another plan is another run, whatever its folder says.
     plan: String,
     /// Where that was. A copy of the folder is another run, too.
@@ -30,7 +30,7 @@ struct Kept {
     fleet: Fleet,
 }
 
-impl Kept {
+impl KeptFleet {
     fn is_of(&self, run: &Path, plan: &Plan, key: &RunKey) -> bool {
         let moved = || !matches!(RunKey::of(&self.run), Ok(Some(there)) if there == *key);
         self.plan == digest(plan) && (self.run == run || moved())
@@ -59,7 +59,7 @@ pub fn keep(run: &Path, plan: &Plan, fleet: &Fleet) -> Result<Option<String>, Fl
     DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(FleetError::io(&folder))?;
     // It may have been there.
     std::fs::set_permissions(&folder, Permissions::from_mode(0o700)).map_err(FleetError::io(&folder))?;
-    let kept = Kept { plan: digest(plan), run, fleet: fleet.clone() };
+    let kept = KeptFleet { plan: digest(plan), run, fleet: fleet.clone() };
     let (path, text) = (path(&folder, &key), serde_json::to_string_pretty(&kept).unwrap_or_default());
     whole_file::replace_private(&path, text.as_bytes()).map_err(FleetError::io(&path))?;
     Ok(None)
@@ -77,7 +77,7 @@ fn path(folder: &Path, key: &RunKey) -> PathBuf {
     folder.join(format!("fleet-{key}.json"))
 }
 
-fn read(folder: &Path, key: &RunKey) -> Result<Option<Kept>, FleetError> {
+fn read(folder: &Path, key: &RunKey) -> Result<Option<KeptFleet>, FleetError> {
     let path = path(folder, key);
     let file = match open_regular(CWD, &path, OFlags::RDONLY, Links::Refuse) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
@@ -90,7 +90,8 @@ fn read(folder: &Path, key: &RunKey) -> Result<Option<Kept>, FleetError> {
         return Err(FleetError::InTheWay(path));
     }
     let wrong = |reason: String| FleetError::Inventory { path: path.clone(), reason };
-    let kept: Kept = serde_json::from_reader(file.take(LONGEST)).map_err(|error| wrong(error.to_string()))?;
+    let kept: KeptFleet =
+        serde_json::from_reader(file.take(LONGEST)).map_err(|error| wrong(error.to_string()))?;
     kept.fleet.check().map_err(wrong)?;
     Ok(Some(kept))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use crate::host::whole_file;
-use crate::journal::{Beginning, Caution, Event, Facts, Fold, MERGED_FACT, Place, Record, Run, first};
+use crate::journal::{Beginning, BlockSite, Caution, Event, Facts, Fold, MERGED_FACT, Record, Run, first};
 use crate::plan::{Plan, digest};
 use crate::study::{Changes, Conclusion, RunFolder, next_to_try};
 
@@ -234,7 +234,7 @@ fn steady<'a>(mut all: impl Iterator<Item = &'a Facts>) -> Facts {
 /// A shard's records as those of block `number` of the whole run. Who was skipped is said once, and what must be known of
 /// a site with its name.
 fn renumbered(shard: &Shard, number: u32, said: &mut Vec<String>) -> Vec<Record> {
-    let place = Place { site: shard.site.to_string(), round: shard.block };
+    let place = BlockSite { site: shard.site.to_string(), round: shard.block };
     let mut first = |text: &str| {
         let new = !said.iter().any(|known| known == text);
         new.then(|| said.push(text.to_owned()))

@@ -23,11 +23,11 @@ const LONGEST: u64 = 1 << 20;
 /// Whatever else stands there, as earlier versions wrote it, is not looked at.
 #[derive(Serialize, Deserialize)]
 struct Roster {
-    sites: Vec<Entry>,
+    sites: Vec<RosterEntry>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Entry {
+struct RosterEntry {
     name: Site,
 }
 
@@ -47,7 +47,7 @@ pub fn sites_of_run(run: &Path) -> Result<Option<Vec<Site>>, FleetError> {
 
 pub(super) fn write(run: &Path, fleet: &Fleet) -> Result<(), FleetError> {
     let path = run.join(FILE);
-    let sites = fleet.sites.iter().map(|site| Entry { name: site.name.clone() }).collect();
+    let sites = fleet.sites.iter().map(|site| RosterEntry { name: site.name.clone() }).collect();
     let text = serde_json::to_string_pretty(&Roster { sites }).unwrap_or_default();
     whole_file::replace(&path, |file| file.write_all(text.as_bytes())).map_err(FleetError::io(&path))
 }

@@ -8,7 +8,7 @@ use crate::host::program::{Program, succeeded};
 use crate::reason::Hinted;
 
 use super::FleetError;
-use super::engine::{Engine, Wanted};
+use super::engine::{BlockRequest, FleetEngine};
 use super::inventory::SiteEntry;
 use super::run_key::RunKey;
 
@@ -41,7 +41,7 @@ impl Slurm {
         Ok(!slurm(&["squeue", "--noheader", "--name", &self.name(site)])?.trim().is_empty())
     }
 
-    fn submit(&self, wanted: &Wanted<'_>) -> Result<(), FleetError> {
+    fn submit(&self, wanted: &BlockRequest<'_>) -> Result<(), FleetError> {
         let numbers: Vec<String> = wanted.blocks.iter().map(u32::to_string).collect();
         let node = wanted.site.node();
         let line = wanted.site.block(&self.folder, "$SLURM_ARRAY_TASK_ID", &[]);
@@ -70,8 +70,8 @@ impl Slurm {
     }
 }
 
-impl Engine for Slurm {
-    fn serve(&mut self, wanted: &[Wanted<'_>]) -> Result<bool, FleetError> {
+impl FleetEngine for Slurm {
+    fn serve(&mut self, wanted: &[BlockRequest<'_>]) -> Result<bool, FleetError> {
         for one in wanted.iter().filter(|one| !one.blocks.is_empty()) {
             if self.queued(one.site)? {
                 return Ok(true);

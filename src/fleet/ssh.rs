@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use crate::host::cell::{Cell, Walls};
 use crate::host::program::{Program, succeeded};
+use crate::host::sandbox::{Isolation, Sandbox};
 use crate::host::talk::say;
 use crate::plan::quoted;
 use crate::reason::{Hinted, Reason};
 
 use super::FleetError;
-use super::engine::{Engine, Wanted};
+use super::engine::{BlockRequest, FleetEngine};
 use super::inventory::SiteEntry;
 use super::shard::{LONGEST_SHARD, Shards};
 
@@ -34,8 +34,8 @@ impl Ssh {
     }
 }
 
-impl Engine for Ssh {
-    fn serve(&mut self, wanted: &[Wanted<'_>]) -> Result<bool, FleetError> {
+impl FleetEngine for Ssh {
+    fn serve(&mut self, wanted: &[BlockRequest<'_>]) -> Result<bool, FleetError> {
         if self.threads.is_empty() {
             for one in wanted {
                 let (site, blocks) = (one.site.clone(), one.blocks.clone());
@@ -113,6 +113,6 @@ fn copy(which: &[&str], from: &str, to: &str) -> Result<(), FleetError> {
 /// Runs it, and takes it with us: whatever ends this process ends that, too.
 fn run(program: Program) -> Result<(), FleetError> {
     let failed = |error: crate::host::program::ProgramError| FleetError::Engine(error.reason());
-    let leash = Cell::new(Walls::None, [""; 0]);
+    let leash = Sandbox::new(Isolation::None, [""; 0]);
     succeeded(program.inside(leash).run("ssh").map_err(failed)?).map(drop).map_err(failed)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::identity::{Identity, NameKind};
+use super::identity::{DeviceIdentity, NameKind};
 use super::root::Root;
 use crate::plan::Bytes;
 
@@ -73,7 +73,7 @@ pub struct BlockDevice {
     /// Every name under /dev/disk and /dev/mapper that leads here.
     pub links: Vec<PathBuf>,
     /// Names that stay with the device or partition itself, whatever is written on it. Best first.
-    pub hardware: Identity,
+    pub hardware: DeviceIdentity,
 }
 
 impl BlockDevice {
@@ -254,8 +254,8 @@ fn links_to(root: &Root, number: DeviceNumber) -> Vec<PathBuf> {
     links
 }
 
-fn hardware_names(sysfs: &Path, disk: &Path, is_partition: bool, links: &[PathBuf]) -> Identity {
-    let mut identity = Identity::default();
+fn hardware_names(sysfs: &Path, disk: &Path, is_partition: bool, links: &[PathBuf]) -> DeviceIdentity {
+    let mut identity = DeviceIdentity::default();
     let in_folder = |folder: &str| {
         let folder = folder.to_owned();
         links.iter().filter(move |link| link.parent().is_some_and(|parent| parent.ends_with(&folder)))

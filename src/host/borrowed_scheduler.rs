@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// A scheduler that was set here, to be put back as it was.
 #[derive(Debug)]
 pub struct BorrowedScheduler {
-    note: Note,
+    note: SchedulerNote,
 }
 
 impl BorrowedScheduler {
@@ -37,7 +37,7 @@ impl BorrowedScheduler {
     pub fn set(root: &Root, device: &str, wanted: &str) -> io::Result<BorrowedScheduler> {
         // A partition has no queue of its own.
         let disk = partition_parent(root, device).unwrap_or_else(|| device.to_owned());
-        let mut note = Note::open(root, &disk, true)?.ok_or(io::ErrorKind::ResourceBusy)?;
+        let mut note = SchedulerNote::open(root, &disk, true)?.ok_or(io::ErrorKind::ResourceBusy)?;
         if note.former.is_empty() {
             let scheduler = Schedulers::of(root, &disk).map_err(io::Error::other)?;
             let scheduler = scheduler.ok_or(io::ErrorKind::Unsupported)?;
@@ -73,7 +73,7 @@ pub fn left_behind(root: &Root) -> Vec<(String, String)> {
 /// # Errors
 /// When the kernel refuses; the note then stays.
 pub fn put_back(root: &Root, disk: &str) -> io::Result<()> {
-    Note::open(root, disk, false)?.map_or(Ok(()), |note| note.settle(root))
+    SchedulerNote::open(root, disk, false)?.map_or(Ok(()), |note| note.settle(root))
 }
 
 /// What a note says that nobody has; none if it says nothing. Those who look do not get in each other's way.
@@ -90,7 +90,7 @@ fn scheduler_file(root: &Root, disk: &str) -> PathBuf {
 }
 
 #[derive(Debug)]
-struct Note {
+struct SchedulerNote {
     disk: String,
     file: File,
     path: PathBuf,
@@ -98,9 +98,9 @@ struct Note {
     former: String,
 }
 
-impl Note {
+impl SchedulerNote {
     /// None if somebody else has it, or it is not there and shall not be made.
-    fn open(root: &Root, disk: &str, make: bool) -> io::Result<Option<Note>> {
+    fn open(root: &Root, disk: &str, make: bool) -> io::Result<Option<SchedulerNote>> {
         let path = root.path(NOTES).join(disk);
         for _ in 0..ATTEMPTS {
             if make {
@@ -113,7 +113,7 @@ impl Note {
                     if locked && file.metadata()?.nlink() > 0 {
                         let mut former = String::new();
                         file.read_to_string(&mut former)?;
-                        return Ok(Some(Note { disk: disk.to_owned(), file, path, former }));
+                        return Ok(Some(SchedulerNote { disk: disk.to_owned(), file, path, former }));
                     }
                 }
                 // The folder may have gone with somebody's last note.

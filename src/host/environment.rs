@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::journal::Facts;
 
 use super::procfs;
-use super::root::{Place, ReadError, Root};
+use super::root::{ParserPosition, ReadError, Root};
 use super::sysfs::{SECTOR, Schedulers, bottom_devices, device_folder, disk_folder};
 
 /// Kernel, distribution, processor, memory and write-back limits of this machine.
@@ -98,8 +98,8 @@ fn describe(facts: &mut Facts, root: &Root, prefix: &str, name: &str) {
 }
 
 fn size(root: &Root, file: &Path) -> Result<u64, ReadError> {
-    let sectors: u64 =
-        Place { file: &root.path(file), line: 1 }.number("the size in sectors", root.text(file)?.trim())?;
+    let sectors: u64 = ParserPosition { file: &root.path(file), line: 1 }
+        .number("the size in sectors", root.text(file)?.trim())?;
     Ok(sectors * SECTOR)
 }
 

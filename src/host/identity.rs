@@ -44,11 +44,11 @@ impl fmt::Display for NameKind {
 /// The stable names of a device, best first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Identity {
+pub struct DeviceIdentity {
     names: Vec<(NameKind, String)>,
 }
 
-impl Identity {
+impl DeviceIdentity {
     /// Adds a name, unless it is one of the empty or all-zero ones that cheap hardware gives.
     pub fn add(&mut self, kind: NameKind, name: &str) {
         let name = name.trim();
@@ -68,7 +68,7 @@ impl Identity {
     }
 
     /// These names and those of `other`.
-    pub fn with(&self, other: &Identity) -> Identity {
+    pub fn with(&self, other: &DeviceIdentity) -> DeviceIdentity {
         let mut both = self.clone();
         for (kind, name) in &other.names {
             both.add(*kind, name);
@@ -95,7 +95,7 @@ impl Identity {
 
     /// Whether every name of `self` that the kernel itself gives is also one of `now`. Names udev makes come and go
     /// with what is on the device and are not asked for; nor is the path of a loop device's file, which may be renamed.
-    pub(crate) fn still_holds(&self, now: &Identity) -> bool {
+    pub(crate) fn still_holds(&self, now: &DeviceIdentity) -> bool {
         let lasting =
             |kind: NameKind| matches!(kind, NameKind::Wwn | NameKind::Serial | NameKind::MapperUuid);
         self.names.iter().filter(|(kind, _)| lasting(*kind)).all(|name| now.names.contains(name))
@@ -111,11 +111,11 @@ fn is_bare_number(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Identity, NameKind};
+    use super::{DeviceIdentity, NameKind};
 
     #[test]
     fn the_readable_name_is_asked_for_and_every_name_is_accepted_exactly() {
-        let mut identity = Identity::default();
+        let mut identity = DeviceIdentity::default();
         identity.add(NameKind::FilesystemUuid, "0f1e-22");
         identity.add(NameKind::ById, "wwn-0x5000c500a1b2c3d4");
         identity.add(NameKind::ById, "ata-Acme_ZX81");
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn names_that_name_nothing_are_not_kept() {
-        let mut identity = Identity::default();
+        let mut identity = DeviceIdentity::default();
         for name in
             ["", "   ", "0", "000000000000", "eui.0000000000000000", "00000000-0000-0000-0000-000000000000"]
         {

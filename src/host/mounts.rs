@@ -91,7 +91,7 @@ fn all() -> Result<Vec<Mount>, MountError> {
 
 /// Every mount of this namespace, once each of these folders is one.
 ///
-/// To read them takes as long as most else that a cell needs, so it is done once where nothing must be mounted.
+/// To read them takes as long as most else that a sandbox needs, so it is done once where nothing must be mounted.
 pub fn all_with(folders: &[PathBuf]) -> Result<Vec<Mount>, MountError> {
     let found = all()?;
     let lacking: Vec<&PathBuf> =
@@ -110,7 +110,7 @@ pub fn restrict(
     spared: &[PathBuf],
     keep_nodes: impl Fn(&Path) -> bool,
 ) -> Result<(), MountError> {
-    let changes: Vec<Change> = known
+    let changes: Vec<MountRestriction> = known
         .iter()
         .enumerate()
         // What lies beneath another mount at the same place cannot be named.
@@ -121,11 +121,11 @@ pub fn restrict(
             wanted
                 .set(MountFlags::RDONLY, had.contains(MountFlags::RDONLY) || !spared.contains(&mount.target));
             wanted.set(MountFlags::NODEV, had.contains(MountFlags::NODEV) || !keep_nodes(&mount.target));
-            Change { target: &mount.target, had, wanted }
+            MountRestriction { target: &mount.target, had, wanted }
         })
         .collect();
     // At one stroke what most need, and all that is needed by what is not known.
-    let count = |which: fn(&Change) -> bool| changes.iter().filter(|change| which(change)).count();
+    let count = |which: fn(&MountRestriction) -> bool| changes.iter().filter(|change| which(change)).count();
     let no_devices = others
         || count(|change| (change.wanted - change.had).contains(MountFlags::NODEV))
             > count(|change| !change.wanted.contains(MountFlags::NODEV));
@@ -138,7 +138,7 @@ pub fn restrict(
         }
         stroke = MountFlags::empty();
     }
-    for Change { target, had, wanted } in changes {
+    for MountRestriction { target, had, wanted } in changes {
         if had | stroke == wanted {
             continue;
         }
@@ -153,7 +153,7 @@ pub fn restrict(
 }
 
 /// What [`restrict`] makes of a mount.
-struct Change<'a> {
+struct MountRestriction<'a> {
     target: &'a Path,
     had: MountFlags,
     wanted: MountFlags,

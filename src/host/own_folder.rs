@@ -19,11 +19,11 @@ use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use super::block_device::DeviceNumber;
-use super::cell::THIS_PROGRAM;
 use super::image::{ImageError, scratch_folder};
 use super::process_key::ProcessKey;
 use super::procfs::mounts;
 use super::root::Root;
+use super::sandbox::THIS_PROGRAM;
 use crate::plan::Bytes;
 use crate::reason::Hinted;
 
@@ -184,7 +184,7 @@ pub fn stand_by(mut arguments: impl Iterator<Item = String>) -> u8 {
 }
 
 pub fn noted(note: &Path) -> Option<PathBuf> {
-    Some(Note::read(note).ok()?.path)
+    Some(FolderNote::read(note).ok()?.path)
 }
 
 /// Removes the folder that a note is about, and then the note.
@@ -192,7 +192,7 @@ pub fn noted(note: &Path) -> Option<PathBuf> {
 /// # Errors
 /// When it cannot be reached, or another folder is there.
 pub fn remove(note: &Path) -> io::Result<()> {
-    let Note { path, above, own } = Note::read(note)?;
+    let FolderNote { path, above, own } = FolderNote::read(note)?;
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::ErrorKind::InvalidData.into());
     };
@@ -222,7 +222,7 @@ pub fn remove(note: &Path) -> io::Result<()> {
     fs::remove_file(note)
 }
 
-struct Note {
+struct FolderNote {
     path: PathBuf,
     /// The inode of the folder it lies in.
     above: u64,
@@ -230,12 +230,12 @@ struct Note {
     own: Option<u64>,
 }
 
-impl Note {
+impl FolderNote {
     fn read(note: &Path) -> io::Result<Self> {
         let text = fs::read_to_string(note)?;
         let mut lines = text.lines();
         let (path, above) = serde_json::from_str(lines.next().unwrap_or_default())?;
-        Ok(Note { path, above, own: lines.next().and_then(|line| line.parse().ok()) })
+        Ok(FolderNote { path, above, own: lines.next().and_then(|line| line.parse().ok()) })
     }
 }
 

@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::cell::{Cell, Gate, Workshop};
 use super::foreign::harmless;
+use super::sandbox::{Gate, Sandbox, Workshop};
 use crate::journal::CommandRecord;
 
 pub use error::ProgramError;
@@ -38,7 +38,7 @@ pub struct Program {
     limit: Option<Duration>,
     kept: usize,
     folder: Option<PathBuf>,
-    cell: Option<Cell>,
+    sandbox: Option<Sandbox>,
     workshop: Option<Workshop>,
 }
 
@@ -50,8 +50,8 @@ pub struct Ready {
     group: Pid,
     /// Its standard input, where that is to stay open.
     line: Option<ChildStdin>,
-    stdout: Option<Tail>,
-    stderr: Option<Tail>,
+    stdout: Option<OutputTail>,
+    stderr: Option<OutputTail>,
     limit: Option<Duration>,
     go: Option<OwnedFd>,
 }
@@ -66,18 +66,18 @@ impl Program {
             limit: None,
             kept: KEPT_OUTPUT,
             folder: None,
-            cell: None,
+            sandbox: None,
             workshop: None,
         }
     }
 
-    /// Runs it in a cell, of which only the argv is replaced.
-    pub fn inside(mut self, cell: Cell) -> Self {
-        self.cell = Some(cell);
+    /// Runs it in a sandbox, of which only the argv is replaced.
+    pub fn inside(mut self, sandbox: Sandbox) -> Self {
+        self.sandbox = Some(sandbox);
         self
     }
 
-    /// Starts it from a workshop, with what powers and mounts that has.
+    /// Starts it from a workshop, with what capabilities and mounts that has.
     pub fn from(mut self, workshop: &Workshop) -> Self {
         self.workshop = Some(workshop.clone());
         self
@@ -125,8 +125,8 @@ impl Program {
         self.prepare()?.run(step)
     }
 
-    /// Starts it up to the point where its first own instruction would run, if it runs in a cell; a program
-    /// without a cell has no such point and simply starts.
+    /// Starts it up to the point where its first own instruction would run, if it runs in a sandbox; a program
+    /// without a sandbox has no such point and simply starts.
     pub fn prepare(&self) -> Result<Ready, ProgramError> {
         let name = self.argv.first().map_or("", String::as_str);
         let start = |source: std::io::Error| ProgramError::Start { program: name.to_owned(), source };
@@ -166,7 +166,7 @@ impl Program {
         };
         if let Some(gate) = gate {
             let (reached, go) = gate.ours();
-            // End of file: the cell broke while it was set up, and says why on standard error.
+            // End of file: the sandbox broke while it was set up, and says why on standard error.
             if File::from(reached).read_exact(&mut [0]).is_err() {
                 let status = ready.child.wait().map_err(start)?;
                 let said = collect(ready.stderr.take());
@@ -178,19 +178,19 @@ impl Program {
     }
 
     fn command(&self, path: PathBuf) -> std::io::Result<(Command, Option<Gate>)> {
-        let Some(cell) = &self.cell else {
+        let Some(sandbox) = &self.sandbox else {
             let mut command = Command::new(path);
             command.args(self.argv.iter().skip(1));
             return Ok((command, None));
         };
         let gate = Gate::new().map_err(std::io::Error::other)?;
-        let mut cell = cell.clone();
-        cell.argv = self.argv.clone();
-        if let Some(program) = cell.argv.first_mut() {
+        let mut sandbox = sandbox.clone();
+        sandbox.argv = self.argv.clone();
+        if let Some(program) = sandbox.argv.first_mut() {
             *program = path.to_string_lossy().into_owned();
         }
-        cell.gate = Some(gate.theirs().map_err(std::io::Error::other)?);
-        Ok((cell.command().map_err(std::io::Error::other)?, Some(gate)))
+        sandbox.gate = Some(gate.theirs().map_err(std::io::Error::other)?);
+        Ok((sandbox.command().map_err(std::io::Error::other)?, Some(gate)))
     }
 }
 
@@ -268,13 +268,13 @@ impl Alarm {
 
 /// The end of a stream that is being read in the background.
 #[derive(Debug)]
-struct Tail {
+struct OutputTail {
     bytes: Arc<Mutex<Vec<u8>>>,
     finished: mpsc::Receiver<()>,
     kept: usize,
 }
 
-fn tail_of(mut pipe: impl Read + Send + 'static, kept: usize) -> Tail {
+fn tail_of(mut pipe: impl Read + Send + 'static, kept: usize) -> OutputTail {
     let bytes = Arc::new(Mutex::new(Vec::new()));
     let (done, finished) = mpsc::channel();
     let shared = Arc::clone(&bytes);
@@ -290,12 +290,12 @@ fn tail_of(mut pipe: impl Read + Send + 'static, kept: usize) -> Tail {
         }
         let _ = done.send(());
     });
-    Tail { bytes, finished, kept }
+    OutputTail { bytes, finished, kept }
 }
 
 /// What was read. A process left in the background may hold the stream open for ever: it is not waited for long.
-fn collect(stream: Option<Tail>) -> String {
-    let Some(Tail { bytes, finished, kept }) = stream else { return String::new() };
+fn collect(stream: Option<OutputTail>) -> String {
+    let Some(OutputTail { bytes, finished, kept }) = stream else { return String::new() };
     let _ = finished.recv_timeout(Duration::from_millis(500));
     let tail = bytes.lock().map(|tail| tail.clone()).unwrap_or_default();
     harmless(&String::from_utf8_lossy(&tail[tail.len().saturating_sub(kept)..]))

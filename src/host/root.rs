@@ -91,12 +91,12 @@ impl ReadError {
 
 /// A place in a file being parsed, so that an error can name it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct ParserPosition<'a> {
     pub(super) file: &'a Path,
     pub(super) line: usize,
 }
 
-impl Place<'_> {
+impl ParserPosition<'_> {
     pub(super) fn number<T: FromStr>(&self, item: &str, text: &str) -> Result<T, ReadError> {
         text.parse().map_err(|_| self.malformed(item, "a whole number", text))
     }

@@ -16,7 +16,7 @@ const WHOLE: [&str; 7] = ["/root", "/home", "/var/log", "/var/spool", "/var/mail
 /// Folders of which only some is secret, and how deep that is looked for.
 const IN_PART: [(&str, usize); 3] = [("/etc", 8), ("/var/lib", 2), ("/var/cache", 2)];
 
-/// What a cell hides of this machine.
+/// What a sandbox hides of this machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Secrets {
     /// Files and folders that look empty, none within another.

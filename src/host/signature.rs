@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::identity::{Identity, NameKind};
+use super::identity::{DeviceIdentity, NameKind};
 use super::program::{Program, ProgramError, succeeded};
 use crate::journal::CommandRecord;
 use crate::reason::Hinted;
@@ -53,7 +53,7 @@ impl Signature {
 
 /// Everything found on a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Contents {
+pub struct DeviceContents {
     /// The marks, in the order of their place.
     pub signatures: Vec<Signature>,
     /// The value of every byte, where a sample (both ends and pages evenly between) holds nothing but zeros, or nothing
@@ -63,10 +63,10 @@ pub struct Contents {
     pub digest: String,
 }
 
-impl Contents {
+impl DeviceContents {
     /// The names what is on the device gives it.
-    pub fn names(&self) -> Identity {
-        let mut identity = Identity::default();
+    pub fn names(&self) -> DeviceIdentity {
+        let mut identity = DeviceIdentity::default();
         for signature in &self.signatures {
             let kind = match signature.usage.as_deref() {
                 Some("partition-table") => NameKind::TableUuid,
@@ -108,7 +108,7 @@ impl Hinted for SignatureError {
 ///
 /// # Errors
 /// When a tool is missing or fails, or the device cannot be read; never taken for "nothing there".
-pub fn read(device: &File, size: u64) -> Result<Contents, SignatureError> {
+pub fn read(device: &File, size: u64) -> Result<DeviceContents, SignatureError> {
     let mut signatures = marks(device.as_fd())?;
     if signatures.iter().any(|mark| mark.usage.as_deref() == Some("partition-table") && mark.uuid.is_none()) {
         let table = table_uuid(device.as_fd())?;
@@ -125,7 +125,7 @@ pub fn read(device: &File, size: u64) -> Result<Contents, SignatureError> {
         hasher.update(&[0]);
     }
     hasher.update(&sample.to_le_bytes());
-    Ok(Contents { signatures, uniform, digest: format!("{:016x}", hasher.digest()) })
+    Ok(DeviceContents { signatures, uniform, digest: format!("{:016x}", hasher.digest()) })
 }
 
 #[derive(Deserialize)]

@@ -6,7 +6,7 @@ pub use stat::{DeviceStat, SECTOR, device_stat, is_in_flight};
 
 use std::path::{Path, PathBuf};
 
-use super::root::{Place, ReadError, Root};
+use super::root::{ParserPosition, ReadError, Root};
 
 /// The folder of a block device, relative to the root; `name` as in `/proc/partitions` (`sda1`, `cciss/c0d0`).
 pub fn device_folder(name: &str) -> PathBuf {
@@ -94,7 +94,7 @@ impl Schedulers {
             // Devices without a queue of requests (zram, dm on bios) say a bare `none`.
             (None, [only]) if only == "none" => only.clone(),
             (None, _) => {
-                let place = Place { file, line: 1 };
+                let place = ParserPosition { file, line: 1 };
                 return Err(place.malformed("the I/O scheduler", "one name in brackets", text.trim_end()));
             }
         };

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::host::beneath::Beneath;
-use crate::host::cell::{Cell, possible_walls};
 use crate::host::program::{Program, succeeded};
+use crate::host::sandbox::{Sandbox, possible_walls};
 
 use super::attendant::{Attendant, passed, tried};
-use super::cache::{Cache, KernelEntry, KernelFacts, LARGEST_CONFIG, LARGEST_KERNEL, UNFINISHED};
+use super::cache::{KernelCache, KernelEntry, KernelFacts, LARGEST_CONFIG, LARGEST_KERNEL, UNFINISHED};
 use super::compile::{Make, Progress, check_programs};
 use super::error::{KernelBuildError, file};
 use super::fragment::{self, FRAGMENT};
@@ -20,8 +20,8 @@ use super::lacks::lacking;
 use super::outcome::{KernelTrial, Subject};
 use super::patch::{Patch, patches};
 use super::scratch::Scratch;
-use super::source::{Source, release};
-use super::staged::Staged;
+use super::source::{KernelSource, release};
+use super::staged::StagedSources;
 
 /// Given to the compiler after the kernel's own. `-O2` takes nearly twice as long to compile, and what a guest computes
 /// is no part of simulated time.
@@ -49,7 +49,7 @@ pub struct Built {
 /// What keeps a kernel from being built of the distribution's sources.
 #[must_use]
 pub fn in_the_way() -> Option<KernelBuildError> {
-    Source::find(None).err().or_else(|| check_programs().err())
+    KernelSource::find(None).err().or_else(|| check_programs().err())
 }
 
 /// What to do about a kernel that failed.
@@ -62,10 +62,10 @@ const THERE: &str = "it stays in the cache, and only a plan that names it takes 
 /// When it cannot be built, or fails its trial.
 pub fn build(
     recipe: &Recipe,
-    cache: &Cache,
+    cache: &KernelCache,
     attendant: &mut dyn Attendant,
 ) -> Result<Built, KernelBuildError> {
-    let source = Source::find(recipe.source.as_deref())?;
+    let source = KernelSource::find(recipe.source.as_deref())?;
     check_programs()?;
     let patches = patches(&recipe.patches)?;
     let compiler = compiler()?;
@@ -85,18 +85,19 @@ pub fn build(
     scratch.check_room()?;
 
     // Whatever runs ends when this process does, and writes nowhere else.
-    let cell = scratch.cell(possible_walls(), source.path());
-    let release = match prepare(&source, &patches, &scratch, (&cell, !recipe.patches.is_empty()), attendant) {
-        // Mended, sources and patches have another digest: nobody would carry on here.
-        Err(error @ (KernelBuildError::Patch { .. } | KernelBuildError::NotSources { .. })) => {
-            scratch.remove()?;
-            return Err(error);
-        }
-        other => other?,
-    };
+    let sandbox = scratch.sandbox(possible_walls(), source.path());
+    let release =
+        match prepare(&source, &patches, &scratch, (&sandbox, !recipe.patches.is_empty()), attendant) {
+            // Mended, sources and patches have another digest: nobody would carry on here.
+            Err(error @ (KernelBuildError::Patch { .. } | KernelBuildError::NotSources { .. })) => {
+                scratch.remove()?;
+                return Err(error);
+            }
+            other => other?,
+        };
     let lacking = lacking(&scratch.tree()).map_err(file("look through the sources in", &scratch.tree()))?;
     attendant.lacks(&release, &lacking);
-    let mut work = Work { scratch, cell, compiled: 0, attendant };
+    let mut work = KernelBuild { scratch, sandbox, compiled: 0, attendant };
     let mut refused = work.configure(&release)?;
     refused.retain(|symbol| lacking.iter().all(|lack| lack.symbol != symbol));
     work.compile(recipe.jobs.max(1))?;
@@ -115,7 +116,7 @@ pub fn build(
         imported: None,
     };
     let (mut kernel, config) = work.result()?;
-    let staged = Staged::begin(cache, &facts.name())?;
+    let staged = StagedSources::begin(cache, &facts.name())?;
     staged.put_kernel(&mut kernel)?;
     staged.put_config(&config)?;
     if !recipe.untried {
@@ -131,7 +132,7 @@ pub fn build(
 
 /// Tries a kernel that came into the cache without, or that failed there: what it is tried with may be better now.
 fn try_found(
-    cache: &Cache,
+    cache: &KernelCache,
     entry: &mut KernelEntry,
     attendant: &mut dyn Attendant,
 ) -> Result<(), KernelBuildError> {
@@ -147,10 +148,10 @@ fn try_found(
 }
 
 fn prepare(
-    source: &Source,
+    source: &KernelSource,
     patches: &[Patch],
     scratch: &Scratch,
-    (cell, whole): (&Cell, bool),
+    (sandbox, whole): (&Sandbox, bool),
     attendant: &mut dyn Attendant,
 ) -> Result<String, KernelBuildError> {
     let tree = scratch.tree();
@@ -165,25 +166,25 @@ fn prepare(
             ..Progress::default()
         });
         scratch.begin_anew()?;
-        source.unpack(scratch, whole, cell)?;
+        source.unpack(scratch, whole, sandbox)?;
         let release = release(&tree).ok_or_else(lacks)?;
         for patch in patches.iter().filter(|patch| patch.is_for(&release)) {
             attendant.hear(&Progress { step: "patching", file: patch.name.clone(), ..Progress::default() });
-            patch.apply(scratch, &release, cell)?;
+            patch.apply(scratch, &release, sandbox)?;
         }
         scratch.mark_prepared()?;
     }
     release(&tree).ok_or_else(lacks)
 }
 
-struct Work<'a> {
+struct KernelBuild<'a> {
     scratch: Scratch,
-    cell: Cell,
+    sandbox: Sandbox,
     compiled: u64,
     attendant: &'a mut dyn Attendant,
 }
 
-impl Work<'_> {
+impl KernelBuild<'_> {
     /// The options that did not take.
     fn configure(&mut self, release: &str) -> Result<Vec<String>, KernelBuildError> {
         // A tree somebody built in must be cleaned before it can be built elsewhere.
@@ -204,7 +205,7 @@ impl Work<'_> {
         let target = [self.output(), format!("-j{jobs}"), "linux".to_owned()];
         let arguments = Self::arguments(&target);
         let make =
-            Make { step: "compiling", arguments: &arguments, cell: &self.cell, scratch: &self.scratch };
+            Make { step: "compiling", arguments: &arguments, sandbox: &self.sandbox, scratch: &self.scratch };
         let to_compile = make.to_compile();
         make.run((&mut self.compiled, to_compile), &mut |progress| self.attendant.hear(progress))
     }
@@ -234,7 +235,7 @@ impl Work<'_> {
 
     fn make(&mut self, step: &'static str, target: &[String]) -> Result<(), KernelBuildError> {
         let arguments = Self::arguments(target);
-        Make { step, arguments: &arguments, cell: &self.cell, scratch: &self.scratch }
+        Make { step, arguments: &arguments, sandbox: &self.sandbox, scratch: &self.scratch }
             .run((&mut self.compiled, 0), &mut |progress| self.attendant.hear(progress))
     }
 
@@ -249,7 +250,7 @@ fn compiler() -> Result<String, KernelBuildError> {
 }
 
 /// Of all that goes in but for what goes into some releases alone: which one this is, is known once it is unpacked.
-fn digest(source: &Source, patches: &[Patch], compiler: &str) -> Result<Xxh3Default, KernelBuildError> {
+fn digest(source: &KernelSource, patches: &[Patch], compiler: &str) -> Result<Xxh3Default, KernelBuildError> {
     let mut digest = Xxh3Default::new();
     source.digest(&mut digest)?;
     for patch in patches.iter().filter(|patch| !patch.later) {

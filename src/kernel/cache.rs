@@ -62,13 +62,13 @@ pub struct KernelEntry {
 
 /// The folders kernels are kept in.
 #[derive(Debug, Clone)]
-pub struct Cache {
+pub struct KernelCache {
     /// Where new ones go, and whence they can be removed.
     pub own: PathBuf,
     others: Vec<PathBuf>,
 }
 
-impl Cache {
+impl KernelCache {
     /// The one of this user: `$XDG_CACHE_HOME/fsverdict/kernels`, else root's for everybody, else
     /// `~/.cache/fsverdict/kernels`. Who has no home can still read root's.
     pub fn of_user() -> Self {
@@ -80,12 +80,12 @@ impl Cache {
                 folder("HOME").map_or(PathBuf::from(SHARED), |home| home.join(".cache/fsverdict/kernels"))
             }
         };
-        Cache { others: vec![PathBuf::from(SHARED)], own }
+        KernelCache { others: vec![PathBuf::from(SHARED)], own }
     }
 
     /// One in this folder alone.
     pub fn at(folder: &Path) -> Self {
-        Cache { own: folder.to_owned(), others: Vec::new() }
+        KernelCache { own: folder.to_owned(), others: Vec::new() }
     }
 
     /// Every kernel, the newest release last, and of one release the one built last.
@@ -238,11 +238,11 @@ pub(crate) fn numbers(release: &str) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cache, KernelFacts};
-    use crate::kernel::staged::Staged;
+    use super::{KernelCache, KernelFacts};
+    use crate::kernel::staged::StagedSources;
     use crate::reason::Hinted;
 
-    fn put(cache: &Cache, release: &str, digest: &str) {
+    fn put(cache: &KernelCache, release: &str, digest: &str) {
         let facts = KernelFacts {
             release: release.to_owned(),
             digest: digest.to_owned(),
@@ -254,7 +254,7 @@ mod tests {
             trial: None,
             imported: None,
         };
-        let staged = Staged::begin(cache, &facts.name()).unwrap();
+        let staged = StagedSources::begin(cache, &facts.name()).unwrap();
         staged.put_kernel(&mut std::io::empty()).unwrap();
         staged.keep(cache, &facts).unwrap();
     }
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn kernels_are_found_by_the_beginning_of_their_release() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = Cache::at(folder.path());
+        let cache = KernelCache::at(folder.path());
         let said = cache.find("6.12").unwrap_err().reason().to_string();
         assert!(said.contains("kernel build"), "{said}");
         for (release, digest) in [("6.1.176", "aa"), ("6.12.9", "bb"), ("6.12.117", "cc")] {

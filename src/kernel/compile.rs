@@ -10,9 +10,9 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 
 use crate::host::beneath::open_own;
-use crate::host::cell::Cell;
 use crate::host::foreign::harmless;
 use crate::host::program::{ProgramError, locate};
+use crate::host::sandbox::Sandbox;
 
 use super::error::{KernelBuildError, file};
 use super::scratch::{Scratch, says_full};
@@ -69,7 +69,7 @@ pub(super) fn check_programs() -> Result<(), KernelBuildError> {
 pub(super) struct Make<'a> {
     pub(super) step: &'static str,
     pub(super) arguments: &'a [String],
-    pub(super) cell: &'a Cell,
+    pub(super) sandbox: &'a Sandbox,
     pub(super) scratch: &'a Scratch,
 }
 
@@ -85,7 +85,7 @@ impl Make<'_> {
         let log = self.scratch.log();
         let failed = |what: &'static str| file(what, &log);
         let writer = open_own(&log, OFlags::APPEND).map_err(failed("write"))?;
-        let mut lines = Lines::at_the_end_of(&log).map_err(failed("read"))?;
+        let mut lines = BuildLog::at_the_end_of(&log).map_err(failed("read"))?;
         let mut child = self.command()?;
         let mut child = child
             .stdout(writer.try_clone().map_err(failed("write"))?)
@@ -142,11 +142,11 @@ impl Make<'_> {
     fn command(&self) -> Result<Command, KernelBuildError> {
         let missing = || ProgramError::Missing { program: "make".to_owned() };
         let program = locate("make").ok_or_else(missing)?;
-        // By its path: a folder that was entered before the cell's mounts were made is read-only.
+        // By its path: a folder that was entered before the sandbox's mounts were made is read-only.
         let folder = ["-C".into(), self.scratch.tree()];
         let argv = [program].into_iter().chain(folder).map(|word| word.to_string_lossy().into_owned());
         let argv = argv.chain(self.arguments.iter().cloned()).collect();
-        let command = Cell { argv, ..self.cell.clone() }.command();
+        let command = Sandbox { argv, ..self.sandbox.clone() }.command();
         let mut command = command
             .map_err(|error| file("start make in", &self.scratch.tree())(std::io::Error::other(error)))?;
         command
@@ -164,16 +164,16 @@ impl Make<'_> {
 }
 
 /// What is added to a log, line by line. Whoever writes it is a stranger: a line has an end for us, and steers no terminal.
-struct Lines(BufReader<File>);
+struct BuildLog(BufReader<File>);
 
-impl Lines {
+impl BuildLog {
     /// Longer ones are taken for several.
     const LONGEST: u64 = 1 << 16;
 
     fn at_the_end_of(log: &Path) -> std::io::Result<Self> {
         let mut log = open_own(log, OFlags::empty())?;
         log.seek(SeekFrom::End(0))?;
-        Ok(Lines(BufReader::new(log)))
+        Ok(BuildLog(BufReader::new(log)))
     }
 
     /// The next, as far as it was written.

@@ -18,7 +18,7 @@ mod staged;
 pub use attendant::Attendant;
 pub use build::{Built, Recipe, build, in_the_way};
 pub(crate) use cache::numbers;
-pub use cache::{Cache, KernelEntry, KernelFacts};
+pub use cache::{KernelCache, KernelEntry, KernelFacts};
 pub use compile::Progress;
 pub use error::KernelBuildError;
 pub use fragment::way_out;

@@ -18,12 +18,12 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use super::attendant::{Attendant, passed, tried};
 use super::cache::{
-    CONFIG, Cache, KERNEL, KernelEntry, KernelFacts, LARGEST_CONFIG, LARGEST_FACTS, LARGEST_KERNEL,
+    CONFIG, KERNEL, KernelCache, KernelEntry, KernelFacts, LARGEST_CONFIG, LARGEST_FACTS, LARGEST_KERNEL,
 };
 use super::error::{KernelBuildError, file, free};
 use super::outcome::Subject;
 use super::source::is_release;
-use super::staged::Staged;
+use super::staged::StagedSources;
 use crate::host::foreign::harmless;
 use crate::journal::{Links, open_regular};
 
@@ -41,13 +41,13 @@ const ANEW: &str = "nothing of it is in the cache";
 struct Label {
     schema: u32,
     facts: KernelFacts,
-    config: Part,
-    linux: Part,
+    config: PackagePart,
+    linux: PackagePart,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Part {
+struct PackagePart {
     bytes: u64,
     /// XXH3 of 128 bits, in 32 hexadecimal digits.
     xxh3: String,
@@ -57,7 +57,7 @@ struct Part {
 ///
 /// # Errors
 /// When there is no such kernel, or the file is there already or cannot be written.
-pub fn export(cache: &Cache, name: &str, path: &Path) -> Result<KernelEntry, KernelBuildError> {
+pub fn export(cache: &KernelCache, name: &str, path: &Path) -> Result<KernelEntry, KernelBuildError> {
     let entry = cache.find(name)?;
     let read = || file("read", &entry.kernel);
     let config = entry.config().map_err(file("read the configuration beside", &entry.kernel))?;
@@ -100,7 +100,7 @@ pub fn export(cache: &Cache, name: &str, path: &Path) -> Result<KernelEntry, Ker
 /// # Errors
 /// When the file is no such package, or is damaged; when there is a kernel of its name; when it fails its trial.
 pub fn import(
-    cache: &Cache,
+    cache: &KernelCache,
     path: &Path,
     attendant: &mut dyn Attendant,
 ) -> Result<KernelEntry, KernelBuildError> {
@@ -144,7 +144,7 @@ pub fn import(
     if room < entry.size().saturating_add(MARGIN) {
         return Err(KernelBuildError::full("take over a kernel", &cache.own));
     }
-    let staged = Staged::begin(cache, &name)?;
+    let staged = StagedSources::begin(cache, &name)?;
     let mut measuring = Measuring::of(entry);
     staged.put_kernel(&mut measuring).map_err(|error| match error {
         // What was read came to no end, or the archive was cut short.
@@ -228,11 +228,11 @@ impl<R: Read> Measuring<R> {
         Measuring { inner, digest: Xxh3Default::new(), bytes: 0 }
     }
 
-    fn part(&self) -> Part {
-        Part { bytes: self.bytes, xxh3: format!("{:032x}", self.digest.digest128()) }
+    fn part(&self) -> PackagePart {
+        PackagePart { bytes: self.bytes, xxh3: format!("{:032x}", self.digest.digest128()) }
     }
 
-    fn is(&self, said: &Part, name: &str) -> Result<(), String> {
+    fn is(&self, said: &PackagePart, name: &str) -> Result<(), String> {
         if self.part() == *said {
             Ok(())
         } else {
@@ -250,7 +250,7 @@ impl<R: Read> Read for Measuring<R> {
     }
 }
 
-fn measured(content: impl Read, most: u64) -> std::io::Result<Part> {
+fn measured(content: impl Read, most: u64) -> std::io::Result<PackagePart> {
     let mut measuring = Measuring::of(content.take(most + 1));
     std::io::copy(&mut measuring, &mut std::io::sink())?;
     if measuring.bytes > most {

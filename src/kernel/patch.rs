@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::host::beneath::read_regular;
-use crate::host::cell::Cell;
 use crate::host::program::Program;
+use crate::host::sandbox::Sandbox;
 
 use super::error::{KernelBuildError, file};
 use super::scratch::{Scratch, says_full};
@@ -82,13 +82,13 @@ impl Patch {
         &self,
         scratch: &Scratch,
         release: &str,
-        cell: &Cell,
+        sandbox: &Sandbox,
     ) -> Result<(), KernelBuildError> {
-        // By its path: a folder that was entered before the cell's mounts were made is read-only.
+        // By its path: a folder that was entered before the sandbox's mounts were made is read-only.
         let folder = format!("--directory={}", scratch.tree().display());
         let patch =
             Program::new(["patch", "-p1", "--forward", "--batch", "--no-backup-if-mismatch", &folder]);
-        let patch = patch.inside(cell.clone()).variable("TMPDIR", scratch.temporary()).input(&self.text);
+        let patch = patch.inside(sandbox.clone()).variable("TMPDIR", scratch.temporary()).input(&self.text);
         let record = patch.run("patch the sources")?;
         if record.exit == Some(0) {
             return Ok(());

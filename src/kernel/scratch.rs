@@ -10,7 +10,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use super::error::{KernelBuildError, ROOM, file, free};
 use super::fragment;
 use crate::host::beneath::{open_own, remove_tree};
-use crate::host::cell::{Cell, Devices, Powers, Walls};
+use crate::host::sandbox::{Capabilities, Devices, Isolation, Sandbox};
 
 const SOURCE: &str = "source";
 const OBJECTS: &str = "objects";
@@ -22,7 +22,7 @@ const OPTIONS: &str = "laboratory.config";
 /// A mark left when sources are whole and patched: unpacking is done again if it was cut short.
 const PREPARED: &str = "prepared";
 
-/// What cells cover: what is wanted of it has to be shown again.
+/// What sandboxes cover: what is wanted of it has to be shown again.
 const COVERED: [&str; 2] = ["/run", "/dev"];
 
 /// The folder of a build, and nobody else builds in it while this is there.
@@ -98,21 +98,21 @@ impl Scratch {
         std::fs::create_dir(&tree).map_err(file("make", &tree))
     }
 
-    /// A cell for what the sources bring along, which is programs: it may write to its own folders here, and reaches neither
-    /// devices nor anybody. Of `read`, what a cell covers is shown.
-    pub(super) fn cell(&self, walls: Walls, read: &Path) -> Cell {
-        let mut cell = Cell::new(walls, [""; 0]);
-        cell.powers = Powers::Phase;
-        cell.devices = Devices::Bare;
-        cell.writable = [self.tree(), self.objects(), self.temporary()].into();
+    /// A sandbox for what the sources bring along, which is programs: it may write to its own folders here, and reaches neither
+    /// devices nor anybody. Of `read`, what a sandbox covers is shown.
+    pub(super) fn sandbox(&self, isolation: Isolation, read: &Path) -> Sandbox {
+        let mut sandbox = Sandbox::new(isolation, [""; 0]);
+        sandbox.capabilities = Capabilities::Phase;
+        sandbox.devices = Devices::Bare;
+        sandbox.writable = [self.tree(), self.objects(), self.temporary()].into();
         let covered = |path: &PathBuf| COVERED.iter().any(|covered| path.starts_with(covered));
         let read = if read.is_dir() { read } else { read.parent().unwrap_or(read) };
-        let all = cell.writable.iter().cloned().chain([self.folder.clone(), read.to_owned()]);
+        let all = sandbox.writable.iter().cloned().chain([self.folder.clone(), read.to_owned()]);
         let mut shown: Vec<PathBuf> = all.filter(covered).collect();
         // The folder they lie in first: what is shown later lies on top of it.
         shown.sort();
-        cell.shown = shown.into_iter().map(|path| (path.clone(), path)).collect();
-        cell
+        sandbox.shown = shown.into_iter().map(|path| (path.clone(), path)).collect();
+        sandbox
     }
 
     /// Whether there is room for a build, or an interrupted one holds already what it takes.

@@ -7,8 +7,8 @@ use std::time::UNIX_EPOCH;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::host::beneath::Beneath;
-use crate::host::cell::Cell;
 use crate::host::program::{Program, succeeded};
+use crate::host::sandbox::Sandbox;
 
 use super::error::{KernelBuildError, file};
 use super::scratch::{Scratch, says_full};
@@ -45,39 +45,39 @@ const LEFT_PACKED: [&str; 21] = [
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum KernelSource {
     /// A file tar(1) can read.
     Tarball(PathBuf),
     /// A folder; it is copied, and not written to.
     Tree(PathBuf),
 }
 
-impl Source {
+impl KernelSource {
     /// What the user named, or the newest the distribution has.
     pub(super) fn find(named: Option<&Path>) -> Result<Self, KernelBuildError> {
         let Some(path) = named else {
             return newest_tarball(Path::new(PACKAGED))
-                .map(Source::Tarball)
+                .map(KernelSource::Tarball)
                 .ok_or(KernelBuildError::NoSources);
         };
         let path = path.canonicalize().map_err(file("find the sources", path))?;
         if path.is_file() {
-            return Ok(Source::Tarball(path));
+            return Ok(KernelSource::Tarball(path));
         }
         check(&path)?;
-        Ok(Source::Tree(path))
+        Ok(KernelSource::Tree(path))
     }
 
     pub(super) fn path(&self) -> &Path {
         match self {
-            Source::Tarball(path) | Source::Tree(path) => path,
+            KernelSource::Tarball(path) | KernelSource::Tree(path) => path,
         }
     }
 
     /// Adds what makes these sources these: a tarball's content; of a tree the names, sizes and times of its files.
     pub(super) fn digest(&self, digest: &mut Xxh3Default) -> Result<(), KernelBuildError> {
         match self {
-            Source::Tarball(path) => {
+            KernelSource::Tarball(path) => {
                 let failed = || file("read", path);
                 let mut tarball = std::fs::File::open(path).map_err(failed())?;
                 let mut buffer = vec![0; 1 << 20];
@@ -89,30 +89,35 @@ impl Source {
                     digest.update(buffer.get(..count).unwrap_or_default());
                 }
             }
-            Source::Tree(path) => digest_tree(path, digest),
+            KernelSource::Tree(path) => digest_tree(path, digest),
         }
     }
 
     /// Puts a copy of the sources into their folder, which is empty: all of a tree, and of a tarball what a build
     /// needs or, for a user's patches, the whole.
-    pub(super) fn unpack(&self, scratch: &Scratch, whole: bool, cell: &Cell) -> Result<(), KernelBuildError> {
+    pub(super) fn unpack(
+        &self,
+        scratch: &Scratch,
+        whole: bool,
+        sandbox: &Sandbox,
+    ) -> Result<(), KernelBuildError> {
         let folder = &*scratch.tree();
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let mut argv: Vec<String> = Vec::new();
         match self {
-            Source::Tarball(path) => {
+            KernelSource::Tarball(path) => {
                 argv.extend(["tar", "--extract", "--strip-components=1"].map(str::to_owned));
                 argv.extend(["--no-same-owner", "--no-same-permissions"].map(str::to_owned));
                 argv.extend([format!("--directory={}", text(folder)), format!("--file={}", text(path))]);
                 let left = LEFT_PACKED.iter().filter(|_| !whole);
                 argv.extend(left.map(|pattern| format!("--exclude={pattern}")));
             }
-            Source::Tree(path) => {
+            KernelSource::Tree(path) => {
                 argv.extend(["cp", "--archive", "--reflink=auto"].map(str::to_owned));
                 argv.extend([format!("{}/.", text(path)), text(folder)]);
             }
         }
-        let program = Program::new(argv).inside(cell.clone());
+        let program = Program::new(argv).inside(sandbox.clone());
         let record = program.run("unpack the sources")?;
         let full = || scratch.full("unpack the sources", says_full(&record.stderr));
         if record.exit != Some(0)
@@ -120,7 +125,7 @@ impl Source {
         {
             return Err(full);
         }
-        if matches!(self, Source::Tarball(_)) && record.exit != Some(0) {
+        if matches!(self, KernelSource::Tarball(_)) && record.exit != Some(0) {
             let reason = record.stderr.lines().next().unwrap_or("tar cannot read it").to_owned();
             return Err(KernelBuildError::NotSources { path: self.path().to_owned(), reason });
         }
@@ -212,7 +217,7 @@ fn digest_tree(root: &Path, digest: &mut Xxh3Default) -> Result<(), KernelBuildE
 
 #[cfg(test)]
 mod tests {
-    use super::{Source, check, newest_tarball, release};
+    use super::{KernelSource, check, newest_tarball, release};
 
     fn tree(makefile: &str, um: bool) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
@@ -247,7 +252,10 @@ mod tests {
         assert!(said("all:\n", true).contains("names no version"));
         assert!(said("VERSION = 6\nPATCHLEVEL = 1\n", false).contains("arch/um"));
         assert!(
-            Source::find(Some("/no/such/tree".as_ref())).unwrap_err().to_string().contains("/no/such/tree")
+            KernelSource::find(Some("/no/such/tree".as_ref()))
+                .unwrap_err()
+                .to_string()
+                .contains("/no/such/tree")
         );
     }
 

@@ -9,21 +9,21 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
-use super::cache::{CONFIG, Cache, FACTS, KERNEL, KernelEntry, KernelFacts, NEW};
+use super::cache::{CONFIG, FACTS, KERNEL, KernelCache, KernelEntry, KernelFacts, NEW};
 use super::error::{KernelBuildError, file};
 use crate::host::beneath::remove_tree;
 use crate::host::root::names_in;
 
-pub(super) struct Staged {
+pub(super) struct StagedSources {
     folder: PathBuf,
     /// As long as somebody has it, it is not cleared away.
     _lock: OwnedFd,
     kept: bool,
 }
 
-impl Staged {
+impl StagedSources {
     /// A folder for one that is to have this name. What killed processes left of others is cleared away.
-    pub(super) fn begin(cache: &Cache, name: &str) -> Result<Self, KernelBuildError> {
+    pub(super) fn begin(cache: &KernelCache, name: &str) -> Result<Self, KernelBuildError> {
         for left in names_in(&cache.own).iter().filter(|name| name.starts_with(NEW)) {
             let left = cache.own.join(left);
             if let Ok(_mine) = lock(&left) {
@@ -39,7 +39,7 @@ impl Staged {
         // A guest that root starts reads it as nobody.
         std::fs::set_permissions(&folder, Permissions::from_mode(0o755)).map_err(file("change", &folder))?;
         let lock = lock(&folder).map_err(file("lock", &folder))?;
-        Ok(Staged { folder, _lock: lock, kept: false })
+        Ok(StagedSources { folder, _lock: lock, kept: false })
     }
 
     /// Where the kernel is until it is kept.
@@ -65,7 +65,7 @@ impl Staged {
     /// Gives it the name of its facts. One of that name that was there is gone then.
     pub(super) fn keep(
         mut self,
-        cache: &Cache,
+        cache: &KernelCache,
         facts: &KernelFacts,
     ) -> Result<KernelEntry, KernelBuildError> {
         let name = facts.name();
@@ -79,7 +79,7 @@ impl Staged {
     }
 }
 
-impl Drop for Staged {
+impl Drop for StagedSources {
     fn drop(&mut self) {
         if !self.kept {
             let _ = remove_tree(&self.folder);

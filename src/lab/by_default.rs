@@ -1,7 +1,7 @@
 //! The kernel of a plan that names none: the newest in the cache that was tried and carries what the plan asks for, its
 //! filesystems, its layers and its clock.
 
-use crate::kernel::{Cache, KernelEntry, KernelTrial, way_out};
+use crate::kernel::{KernelCache, KernelEntry, KernelTrial, way_out};
 use crate::plan::{Candidate, Plan, once_each};
 
 use super::kernel::{Kernel, parse_configuration};
@@ -15,7 +15,7 @@ pub struct ByDefault {
 }
 
 /// One in the cache, and what it is worth to a plan: better ones are greater.
-struct Rival {
+struct RankedKernel {
     entry: KernelEntry,
     /// Whether it can keep the plan's clock, how many of its candidates it carries, and whether it was tried.
     worth: (bool, usize, bool),
@@ -25,16 +25,16 @@ struct Rival {
 
 /// The kernel in the cache that a plan takes for the candidates that name none. One that failed its trial is none.
 pub fn by_default(plan: &Plan) -> Option<ByDefault> {
-    choose(plan, Cache::of_user().list())
+    choose(plan, KernelCache::of_user().list())
 }
 
 fn choose(plan: &Plan, entries: Vec<KernelEntry>) -> Option<ByDefault> {
     let nameless: Vec<&Candidate> =
         plan.candidates.iter().filter(|candidate| plan.kernel_of(candidate).is_none()).collect();
-    let mut rivals: Vec<Rival> = entries
+    let mut rivals: Vec<RankedKernel> = entries
         .into_iter()
         .filter(|entry| !matches!(entry.facts.trial, Some(KernelTrial::Failed(_))))
-        .map(|entry| Rival::of(entry, plan, &nameless))
+        .map(|entry| RankedKernel::of(entry, plan, &nameless))
         .collect();
     // They come in order of their releases, and of equals the last is taken.
     let at = (0..rivals.len()).max_by_key(|at| rivals.get(*at).map(|rival| rival.worth))?;
@@ -55,7 +55,7 @@ fn choose(plan: &Plan, entries: Vec<KernelEntry>) -> Option<ByDefault> {
     Some(ByDefault { entry: taken.entry, why })
 }
 
-impl Rival {
+impl RankedKernel {
     fn of(entry: KernelEntry, plan: &Plan, nameless: &[&Candidate]) -> Self {
         let kernel = at_rest(&entry);
         let in_time = !plan.device.source.is_modelled()
@@ -64,7 +64,7 @@ impl Rival {
         let unfit = nameless.iter().filter(|candidate| kernel.modules(candidate).is_err());
         let lacks = once_each(unfit.clone().map(|candidate| what_it_takes(&kernel, candidate)));
         let worth = (in_time, nameless.len() - unfit.count(), entry.facts.trial.is_some());
-        Rival { entry, worth, lacks }
+        RankedKernel { entry, worth, lacks }
     }
 
     /// Why it was not taken although it is newer.
@@ -113,7 +113,7 @@ fn at_rest(entry: &KernelEntry) -> Kernel {
 pub(super) fn way_to(symbol: &str) -> String {
     let having =
         |entry: &KernelEntry| at_rest(entry).configuration.get(symbol).is_some_and(|value| value == "y");
-    match Cache::of_user().list().into_iter().rfind(having) {
+    match KernelCache::of_user().list().into_iter().rfind(having) {
         Some(entry) => format!(
             "the kernel {} in the cache has it: `kernel = \"{}\"` in the plan takes that one",
             entry.name, entry.facts.release
@@ -127,7 +127,7 @@ mod tests {
     use std::path::Path;
 
     use super::choose;
-    use crate::kernel::Cache;
+    use crate::kernel::KernelCache;
     use crate::plan::{Candidate, Plan};
 
     const FACTS: &str = r#"{"release":"RELEASE","digest":"00000000000000aa","source":"/s","patches":[],"refused":[],"compiler":"gcc","built":"2026-01-01T00:00:00Z"TRIAL}"#;
@@ -162,7 +162,7 @@ mod tests {
         let (ext4, both) = ("CONFIG_EXT4_FS=y\n", "CONFIG_EXT4_FS=y\nCONFIG_REISERFS_FS=y\n");
         let place = tempfile::tempdir().unwrap();
         let taken = |filesystems: &[&str]| {
-            let found = choose(&plan(filesystems), Cache::at(place.path()).list());
+            let found = choose(&plan(filesystems), KernelCache::at(place.path()).list());
             found.map_or((String::new(), String::new()), |found| (found.entry.facts.release, found.why))
         };
         assert_eq!(taken(&["ext4"]).0, "");

@@ -8,16 +8,16 @@ use super::uml::Uml;
 use super::vm::Vm;
 use super::{Intent, Lab, LabError};
 
-pub struct Choice {
+pub struct ChosenLab {
     pub lab: Box<dyn Lab>,
     pub reason: String,
     /// How many trials are under way at once.
     pub jobs: usize,
 }
 
-impl Choice {
+impl ChosenLab {
     fn of(lab: Box<dyn Lab>, reason: String) -> Self {
-        Choice { lab, reason, jobs: 1 }
+        ChosenLab { lab, reason, jobs: 1 }
     }
 
     /// The same, with so many trials at once: as many as there is room for where nothing is asked for.
@@ -27,11 +27,11 @@ impl Choice {
             (Some(room), Some(asked)) if asked > room => return Err(LabError::TooManyJobs { asked, room }),
             (room, asked) => asked.or(room).unwrap_or(1),
         };
-        Ok(Choice { jobs, ..self })
+        Ok(ChosenLab { jobs, ..self })
     }
 }
 
-pub struct Entry {
+pub struct LabEntry {
     /// `native`, `uml` …
     pub name: &'static str,
     pub summary: &'static str,
@@ -44,22 +44,22 @@ pub struct Entry {
 type Prepare = fn(&Plan, Intent) -> Result<Box<dyn Lab>, LabError>;
 
 /// Every lab, the preferred one first.
-pub const LABS: [Entry; 3] = [
-    Entry {
+pub const LABS: [LabEntry; 3] = [
+    LabEntry {
         name: "native",
         summary: "this machine's kernel: on a real device or a scratch image as root, in a folder of yours as anybody",
         choice: LabChoice::Native,
         takes: &[Way::File, Way::Device, Way::Folder],
         prepare: |plan, _| Ok(Box::new(Native::prepare(plan)?)),
     },
-    Entry {
+    LabEntry {
         name: "uml",
         summary: "a Linux kernel as an ordinary process: no root, no real disk",
         choice: LabChoice::Uml,
         takes: &[Way::File, Way::Device, Way::Socket],
         prepare: |plan, _| Ok(Box::new(Uml::prepare(plan)?)),
     },
-    Entry {
+    LabEntry {
         name: "vm",
         summary: "a virtual machine (QEMU) with this machine's kernel, a distribution's, or one of yours: no root; when asked for",
         choice: LabChoice::Vm,
@@ -68,7 +68,7 @@ pub const LABS: [Entry; 3] = [
     },
 ];
 
-impl Entry {
+impl LabEntry {
     fn lab(&self, plan: &Plan, intent: Intent) -> Result<Box<dyn Lab>, LabError> {
         if self.takes.contains(&Way::of(&plan.device.source)) {
             (self.prepare)(plan, intent)
@@ -80,13 +80,13 @@ impl Entry {
 
 /// Takes the lab the plan asks for; with `auto`, native where it may and can run every candidate, else uml; where
 /// neither can run all, the one that can run more.
-pub fn choose(plan: &Plan) -> Result<Choice, LabError> {
+pub fn choose(plan: &Plan) -> Result<ChosenLab, LabError> {
     choose_for(plan, Intent::Run)
 }
 
-fn choose_for(plan: &Plan, intent: Intent) -> Result<Choice, LabError> {
+fn choose_for(plan: &Plan, intent: Intent) -> Result<ChosenLab, LabError> {
     match LABS.iter().find(|entry| entry.choice == plan.lab) {
-        Some(entry) => Ok(Choice::of(entry.lab(plan, intent)?, "asked for".to_owned())),
+        Some(entry) => Ok(ChosenLab::of(entry.lab(plan, intent)?, "asked for".to_owned())),
         None => choose_freely(plan, intent),
     }
 }
@@ -95,11 +95,11 @@ fn choose_for(plan: &Plan, intent: Intent) -> Result<Choice, LabError> {
 ///
 /// # Errors
 /// As [`choose`], for every other reason.
-pub fn choose_to_look(plan: &Plan) -> Result<(Choice, Option<LabError>), LabError> {
+pub fn choose_to_look(plan: &Plan) -> Result<(ChosenLab, Option<LabError>), LabError> {
     match choose_for(plan, Intent::Look) {
         Err(lacks @ LabError::NotRoot) => {
             let lab = Box::new(Native::describe(plan)?);
-            Ok((Choice::of(lab, "what root would be given".to_owned()), Some(lacks)))
+            Ok((ChosenLab::of(lab, "what root would be given".to_owned()), Some(lacks)))
         }
         other => other.map(|choice| (choice, None)),
     }
@@ -113,38 +113,38 @@ pub fn every(plan: &Plan) -> [Candidacy; 3] {
     LABS.each_ref().map(|entry| (entry.name, entry.lab(plan, Intent::Look)))
 }
 
-fn choose_freely(plan: &Plan, intent: Intent) -> Result<Choice, LabError> {
+fn choose_freely(plan: &Plan, intent: Intent) -> Result<ChosenLab, LabError> {
     if plan.device.source == DeviceSource::Folders {
-        return Ok(Choice::of(LABS[0].lab(plan, intent)?, "folders are this machine's".to_owned()));
+        return Ok(ChosenLab::of(LABS[0].lab(plan, intent)?, "folders are this machine's".to_owned()));
     }
     let [native, uml, _] = &LABS;
     let (native, uml) = match (native.lab(plan, intent), uml.lab(plan, intent)) {
         (Ok(native), Ok(uml)) => (native, uml),
         (Ok(lab), Err(why)) => {
-            return Ok(Choice::of(lab, format!("uml cannot be used: {}", first_line(&why))));
+            return Ok(ChosenLab::of(lab, format!("uml cannot be used: {}", first_line(&why))));
         }
         (Err(why), Ok(lab)) => {
-            return Ok(Choice::of(lab, format!("native cannot be used: {}", first_line(&why))));
+            return Ok(ChosenLab::of(lab, format!("native cannot be used: {}", first_line(&why))));
         }
         (Err(why), Err(_)) if plan.wants_guest().is_none() => return Err(why),
         (Err(_), Err(why)) => return Err(why),
     };
     if let Some(key) = plan.wants_guest() {
-        return Ok(Choice::of(uml, format!("the plan names a {key}")));
+        return Ok(ChosenLab::of(uml, format!("the plan names a {key}")));
     }
     let can = |lab: &dyn Lab| plan.candidates.iter().filter(|c| lab.obstacle(c).is_none()).count();
     let (natively, in_uml) = (can(native.as_ref()), can(uml.as_ref()));
     Ok(if natively == plan.candidates.len() {
-        Choice::of(native, "root, and this kernel can run every candidate".to_owned())
+        ChosenLab::of(native, "root, and this kernel can run every candidate".to_owned())
     } else if in_uml > natively {
         let lacking = lacking(&plan.candidates, native.as_ref());
-        Choice::of(
+        ChosenLab::of(
             uml,
             format!("this machine's kernel cannot run {lacking}; --lab native tries the others on it"),
         )
     } else {
         let lacking = lacking(&plan.candidates, native.as_ref());
-        Choice::of(native, format!("no lab here can run {lacking}"))
+        ChosenLab::of(native, format!("no lab here can run {lacking}"))
     })
 }
 

@@ -17,12 +17,12 @@ const LONGEST_LINE: u64 = 1000;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(super) struct Console {
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<ConsoleTail>>,
     ended: mpsc::Receiver<()>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct ConsoleTail {
     /// Why a kernel gave up; a long trace of calls follows it.
     panic: Option<String>,
     last: VecDeque<String>,
@@ -32,7 +32,7 @@ impl Console {
     /// Reads a console to its end, in the background.
     pub(super) fn listen(console: impl Read + Send + 'static) -> Self {
         let (send, ended) = mpsc::channel();
-        let kept = Arc::new(Mutex::new(Kept::default()));
+        let kept = Arc::new(Mutex::new(ConsoleTail::default()));
         let shared = Arc::clone(&kept);
         std::thread::spawn(move || {
             let mut console = BufReader::new(console);

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use crate::host::cell::CellError;
+use crate::host::sandbox::SandboxError;
 use crate::plan::Dataset;
 use crate::trial::Assignment;
 
@@ -29,9 +29,9 @@ pub(super) fn ubd_disks(disk: i32, description: i32, staging: Option<i32>) -> Ve
 }
 
 /// The trial's description as a disk: JSON and then zeros up to a whole number of sectors.
-pub(super) fn describe(assignment: &Assignment) -> Result<OwnedFd, CellError> {
+pub(super) fn describe(assignment: &Assignment) -> Result<OwnedFd, SandboxError> {
     let failed =
-        |source: std::io::Error| CellError::System { what: "describe the trial to the guest", source };
+        |source: std::io::Error| SandboxError::System { what: "describe the trial to the guest", source };
     let descriptor = rustix::fs::memfd_create("fsverdict-trial", rustix::fs::MemfdFlags::CLOEXEC)
         .map_err(|errno| failed(errno.into()))?;
     let mut file = std::fs::File::from(descriptor);

@@ -9,20 +9,20 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::host::cell::{Cell, CellError, FROM_OUTSIDE, OF_MACHINE, Powers, inherit};
 use crate::host::foreign::harmless_value;
 use crate::host::limits::HINT;
 use crate::host::placement::{Pinned, Placement};
 use crate::host::procfs::activity;
 use crate::host::root::Root;
+use crate::host::sandbox::{Capabilities, FROM_OUTSIDE, OF_MACHINE, Sandbox, SandboxError, inherit};
 use crate::journal::{CommandRecord, Event, Status};
-use crate::plan::{Work, duration_text};
+use crate::plan::{PhaseWork, duration_text};
 use crate::reason::Reason;
 use crate::trial::TrialSpec;
 
 use super::LabError;
 use super::console::Console;
-use super::first_process::Watch;
+use super::first_process::SupervisorWatch;
 
 /// How long a lab may take to end by itself after its last event.
 const FAREWELL: Duration = Duration::from_secs(20);
@@ -51,7 +51,7 @@ pub struct TrialEnd {
     pub stopped: bool,
 }
 
-/// Where a cell says that its program was stopped.
+/// Where a sandbox says that its program was stopped.
 pub(super) struct Stops {
     pipe: OwnedFd,
     /// Whether the agent and its programs are processes of this kernel.
@@ -59,14 +59,14 @@ pub(super) struct Stops {
 }
 
 impl Stops {
-    /// To be asked for before the cell's command is made; the descriptor it is given is added to `inherited`.
-    pub(super) fn of(cell: &mut Cell, inherited: &mut Vec<OwnedFd>) -> Result<Self, CellError> {
+    /// To be asked for before the sandbox's command is made; the descriptor it is given is added to `inherited`.
+    pub(super) fn of(sandbox: &mut Sandbox, inherited: &mut Vec<OwnedFd>) -> Result<Self, SandboxError> {
         let failed =
-            |source: rustix::io::Errno| CellError::System { what: "make a pipe", source: source.into() };
+            |source: rustix::io::Errno| SandboxError::System { what: "make a pipe", source: source.into() };
         let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(failed)?;
-        cell.stops = Some(inherit(writer.as_fd())?);
+        sandbox.stops = Some(inherit(writer.as_fd())?);
         inherited.push(writer);
-        Ok(Stops { pipe: reader, natively: cell.powers == Powers::Agent })
+        Ok(Stops { pipe: reader, natively: sandbox.capabilities == Capabilities::Agent })
     }
 
     fn any(&self) -> bool {
@@ -87,7 +87,7 @@ pub(super) struct Company<'a> {
     pub(super) there: &'a mut dyn FnMut() -> bool,
 }
 
-/// One trial under way. What is spawned must be a cell's warden: ending it ends everything.
+/// One trial under way. What is spawned must be a sandbox's supervisor: ending it ends everything.
 ///
 /// `events` is where the agent's JSON lines arrive; both output streams of the command are the console.
 /// Every event but the last (`TrialFinished`) is handed to `watch`. `inherited` are the descriptors the command was
@@ -111,7 +111,7 @@ pub(super) fn drive(
     // Children and threads are where the thread was that started them.
     let placement = company.as_ref().map(|company| company.placement);
     let pinned = placement.map(|placement| Pinned::to(placement.guest)).transpose()?;
-    let mut warden = Warden(command.spawn()?);
+    let mut supervisor = Supervisor(command.spawn()?);
     drop(pinned);
     let _pinned = placement.map(|placement| Pinned::to(placement.server)).transpose()?;
     // End of file on console and events needs our own copies of their other ends closed.
@@ -126,7 +126,7 @@ pub(super) fn drive(
     let mut step = String::new();
     let mut alone = false;
     let mut felled = None;
-    let mut watch_first = Watch::of(warden.0.id());
+    let mut watch_first = SupervisorWatch::of(supervisor.0.id());
     loop {
         let patience = deadline.saturating_duration_since(Instant::now());
         match lines.recv_timeout(patience.min(LOOK)) {
@@ -166,7 +166,7 @@ pub(super) fn drive(
     }
     // Who could have said more is gone.
     deadline = deadline.min(Instant::now() + FAREWELL);
-    let ended = if late { None } else { warden.wait_until(deadline)? };
+    let ended = if late { None } else { supervisor.wait_until(deadline)? };
     // One that does not end although all it ran has; or that was held for long. At the end of its time a chance is not told.
     let held = if ended.is_none() && (watch_first.has_given_up() || !late) {
         watch_first.look();
@@ -175,8 +175,8 @@ pub(super) fn drive(
         None
     };
     // A guest's processes are its own; here is only its kernel.
-    let doing = (late && stops.natively).then(|| activity(&Root::default(), warden.0.id())).flatten();
-    warden.end()?;
+    let doing = (late && stops.natively).then(|| activity(&Root::default(), supervisor.0.id())).flatten();
+    supervisor.end()?;
     let wall = started.elapsed().as_secs_f64();
     if reported.is_none() && ended.and_then(|status| status.code()) == Some(OF_MACHINE.into()) {
         let said = console.after("it lacks what every trial needs");
@@ -189,7 +189,7 @@ pub(super) fn drive(
         || reported.is_none()
             && (signal(ended).is_some()
                 || ended.is_some() && console.has_panic()
-                // A guest that powers off in the midst of its work: its agent was taken away.
+                // A guest that capabilities off in the midst of its work: its agent was taken away.
                 || ended.is_some_and(|status| status.success()) && !step.is_empty()
                 || held.is_some());
     let from_outside = held.is_some() || signal(ended).is_some_and(|signal| FROM_OUTSIDE.contains(&signal));
@@ -226,8 +226,8 @@ pub(super) fn at_step(spec: &TrialSpec, step: &str) -> String {
     let work = spec.phases.iter().find(|phase| phase.name == step).map(|phase| &phase.work);
     match work {
         _ if step.is_empty() => "before its first step".to_owned(),
-        Some(Work::Command(line)) => format!("at `{step}`, which runs: {line}"),
-        Some(Work::Adapter { name, options }) => format!("at `{step}`, which runs: {name} {options}"),
+        Some(PhaseWork::Command(line)) => format!("at `{step}`, which runs: {line}"),
+        Some(PhaseWork::Adapter { name, options }) => format!("at `{step}`, which runs: {name} {options}"),
         _ => format!("at `{step}`"),
     }
 }
@@ -253,7 +253,7 @@ fn taken_by(record: &CommandRecord, natively: bool) -> Option<&'static str> {
     }
 }
 
-/// The signal that ended it, or what the warden reported as 128 and the signal.
+/// The signal that ended it, or what the supervisor reported as 128 and the signal.
 fn signal(status: Option<ExitStatus>) -> Option<i32> {
     let status = status?;
     status.signal().or(status.code().filter(|code| *code > 128).map(|code| code - 128))
@@ -272,9 +272,9 @@ fn lines_of(events: impl Read + Send + 'static) -> mpsc::Receiver<String> {
 }
 
 /// Ends its process when it goes out of scope, whatever happened.
-struct Warden(Child);
+struct Supervisor(Child);
 
-impl Warden {
+impl Supervisor {
     fn wait_until(&mut self, deadline: Instant) -> std::io::Result<Option<ExitStatus>> {
         loop {
             if let Some(status) = self.0.try_wait()? {
@@ -296,7 +296,7 @@ impl Warden {
     }
 }
 
-impl Drop for Warden {
+impl Drop for Supervisor {
     fn drop(&mut self) {
         let _ = self.end();
     }

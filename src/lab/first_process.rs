@@ -1,4 +1,4 @@
-//! Whether the first process of a trial's cell is held by a debugger: unlike a stop by a signal, nobody is told of that
+//! Whether the first process of a trial's sandbox is held by a debugger: unlike a stop by a signal, nobody is told of that
 //! (ptrace(2)), and what holds it may never let go.
 
 use crate::host::procfs::{ProcessStat, tracer};
@@ -10,19 +10,19 @@ const PATIENCE: u32 = 20;
 /// So many times are no chance.
 const HELD: u32 = 3;
 
-/// Looks after the warden of a cell and the processes it started.
+/// Looks after the supervisor of a sandbox and the processes it started.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct SupervisorWatch {
     root: Root,
-    warden: u32,
+    supervisor: u32,
     times: u32,
     tracer: Option<u32>,
     pub(super) was_held: bool,
 }
 
-impl Watch {
-    pub(super) fn of(warden: u32) -> Self {
-        Watch { root: Root::default(), warden, times: 0, tracer: None, was_held: false }
+impl SupervisorWatch {
+    pub(super) fn of(supervisor: u32) -> Self {
+        SupervisorWatch { root: Root::default(), supervisor, times: 0, tracer: None, was_held: false }
     }
 
     /// To be asked where nothing has been heard of the trial for a second.
@@ -47,18 +47,18 @@ impl Watch {
         (self.times > 0).then(|| format!("its first process is held by a debugger, {by}"))
     }
 
-    /// The warden, or the first process of its cell. What that starts is none of ours: a User-Mode-Linux kernel holds its
+    /// The supervisor, or the first process of its sandbox. What that starts is none of ours: a User-Mode-Linux kernel holds its
     /// own processes all the time.
     fn held(&self) -> Option<u32> {
         let is_held =
             |process: &u32| ProcessStat::of(&self.root, process).is_ok_and(|stat| stat.state == 't');
-        let folder = self.root.path(format!("proc/{}/task", self.warden));
+        let folder = self.root.path(format!("proc/{}/task", self.supervisor));
         let started = names_in(&folder).into_iter().flat_map(|thread| {
-            let children = self.root.text(format!("proc/{}/task/{thread}/children", self.warden));
+            let children = self.root.text(format!("proc/{}/task/{thread}/children", self.supervisor));
             let numbers: Vec<u32> =
                 children.unwrap_or_default().split_whitespace().flat_map(str::parse).collect();
             numbers
         });
-        [self.warden].into_iter().chain(started).find(is_held)
+        [self.supervisor].into_iter().chain(started).find(is_held)
     }
 }

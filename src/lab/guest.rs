@@ -1,5 +1,5 @@
-//! `fsverdict guest`: the first process of a guest kernel. It makes the guest habitable, runs the agent in a cell
-//! as the native lab does, and powers off.
+//! `fsverdict guest`: the first process of a guest kernel. It makes the guest habitable, runs the agent in a sandbox
+//! as the native lab does, and capabilities off.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use super::{modelled, vm};
-use crate::host::cell::inherit;
 use crate::host::mounts;
 use crate::host::program::{Program, succeeded};
+use crate::host::sandbox::inherit;
 use crate::host::talk::say;
-use crate::trial::{Assignment, EVENTS_VARIABLE, Modules, QueueLimits, TrialDevice, agent_cell};
+use crate::trial::{Assignment, EVENTS_VARIABLE, Modules, QueueLimits, TrialDevice, agent_sandbox};
 
 /// Where the conductor put the trial's description: the guest's second disk, which ends in zeros.
 const DESCRIPTION: &str = "/dev/ubdb";
@@ -45,7 +45,7 @@ pub fn main(arguments: impl Iterator<Item = String>) -> u8 {
 }
 
 fn live(file: Option<&str>, is_machine: bool) -> Result<(), Box<dyn std::error::Error>> {
-    // In the cell's memory, which this guest's own /dev is about to cover; or in an initramfs, which is about to be left.
+    // In the sandbox's memory, which this guest's own /dev is about to cover; or in an initramfs, which is about to be left.
     let from_file = file.map(read_description).transpose()?;
     if is_machine {
         vm::enter_root()?;
@@ -73,8 +73,8 @@ fn live(file: Option<&str>, is_machine: bool) -> Result<(), Box<dyn std::error::
     }
     let events = open_events(if is_machine { vm::EVENTS } else { EVENTS })?;
     let (reader, writer) = std::io::pipe()?;
-    let cell = agent_cell(&assignment);
-    let mut agent = cell
+    let sandbox = agent_sandbox(&assignment);
+    let mut agent = sandbox
         .command()?
         .env("PATH", path)
         .env(EVENTS_VARIABLE, inherit(events.as_fd())?.to_string())

@@ -6,25 +6,27 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use crate::backend::Clock;
 use crate::dataset::{Selection, selection};
-use crate::endpoint::Clock;
-use crate::host::cell::{Devices, Walls, inherit};
 use crate::host::placement::Placement;
 use crate::host::procfs::memory;
 use crate::host::root::Root;
+use crate::host::sandbox::{Devices, Isolation, inherit};
 use crate::host::secrets::Secrets;
 use crate::journal::{Caution, Event, Facts, Learnt, TrialId, is_of_cpu};
-use crate::plan::{Candidate, CircumstancesChoice, DevicesChoice, DrawnNumbers, Plan, Protocol, once_each};
+use crate::plan::{Candidate, DevicesChoice, DrawnNumbers, NuisancesChoice, Plan, Protocol, once_each};
 use crate::reason::Reason;
-use crate::trial::{Assignment, Bench, Drawn, QueueLimits, Staging, TrialDevice, TrialSpec, bytes_to_stage};
+use crate::trial::{
+    Assignment, Drawn, QueueLimits, Staging, TestBench, TrialDevice, TrialSpec, bytes_to_stage,
+};
 
 use super::description::covered_folder;
 use super::drive::{Company, Stops, TrialEnd, at_step, drive};
 use super::free_cpu;
 use super::held::{disk_for, in_memory};
 use super::hidden::hidden_from;
-use super::kernel::{Kernel, kernel_cell};
-use super::kernels::Kernels;
+use super::kernel::{Kernel, kernel_sandbox};
+use super::kernels::GuestKernels;
 use super::modelled::{DISK, Modelled, close};
 use super::traced::Spans;
 use super::{GuestMemory, LabError, Medium, missing_tools};
@@ -37,8 +39,8 @@ const BASE_MEMORY: u64 = 1 << 30;
 #[derive(Debug)]
 pub(super) struct Guests {
     pub(super) clock: Clock,
-    pub(super) kernels: Kernels,
-    pub(super) walls: Walls,
+    pub(super) kernels: GuestKernels,
+    pub(super) isolation: Isolation,
     /// Of each trial that may be under way at once.
     placements: Vec<Placement>,
     pub(super) plan: Plan,
@@ -52,7 +54,7 @@ pub(super) struct Guests {
 }
 
 #[derive(Debug)]
-struct Room {
+struct GuestSizes {
     /// Of a guest, in bytes.
     memory: u64,
     /// What datasets take of it.
@@ -68,14 +70,14 @@ pub(super) struct Handover<'a> {
     /// Bytes.
     pub(super) memory: u64,
     pub(super) assignment: &'a Assignment,
-    pub(super) disk: Disk<'a>,
+    pub(super) disk: GuestDisk<'a>,
     pub(super) staging: Option<OwnedFd>,
     /// Where the agent's events go.
     pub(super) events: OwnedFd,
 }
 
 #[derive(Debug)]
-pub(super) enum Disk<'a> {
+pub(super) enum GuestDisk<'a> {
     /// An open image or block device.
     Open(OwnedFd),
     /// Served on a socket, with another one for the guest's clock.
@@ -86,7 +88,7 @@ pub(super) struct Start {
     pub(super) argv: Vec<String>,
     /// What it is lent by number.
     pub(super) lent: Vec<OwnedFd>,
-    /// What its cell shows elsewhere than it lies.
+    /// What its sandbox shows elsewhere than it lies.
     pub(super) shown: Option<(PathBuf, PathBuf)>,
 }
 
@@ -116,7 +118,12 @@ fn drawn_facts(drawn: &Drawn, memory: u64, size: u64, numbers: &DrawnNumbers) ->
 }
 
 impl Guests {
-    pub(super) fn new(plan: &Plan, walls: Walls, kernels: Kernels, clock: Clock) -> Result<Self, LabError> {
+    pub(super) fn new(
+        plan: &Plan,
+        isolation: Isolation,
+        kernels: GuestKernels,
+        clock: Clock,
+    ) -> Result<Self, LabError> {
         if let Some(phase) = plan.phases.iter().find(|phase| phase.network) {
             return Err(LabError::NoNetwork(phase.name.clone()));
         }
@@ -130,7 +137,7 @@ impl Guests {
         Ok(Guests {
             clock,
             kernels,
-            walls,
+            isolation,
             placements,
             plan: plan.clone(),
             staged: OnceLock::new(),
@@ -144,7 +151,7 @@ impl Guests {
     }
 
     /// Of a candidate's guest; `factor` is that of its own memory.
-    fn room(&self, candidate: Option<&Candidate>, factor: f64) -> Room {
+    fn room(&self, candidate: Option<&Candidate>, factor: f64) -> GuestSizes {
         let bytes =
             *self.staged.get_or_init(|| bytes_to_stage(&self.plan.datasets, &self.plan.phases).unwrap_or(0));
         let own = candidate.and_then(|candidate| candidate.under.memory).or(self.plan.memory);
@@ -156,9 +163,9 @@ impl Guests {
         let modelled = self.plan.device.source.is_modelled();
         // In simulated time another disk would answer at another moment every time.
         if bytes == 0 || modelled || in_memory(self.plan.device.staging, memory) {
-            Room { memory, staged, on_disk: None }
+            GuestSizes { memory, staged, on_disk: None }
         } else {
-            Room { memory: own, staged: 0, on_disk: Some(bytes) }
+            GuestSizes { memory: own, staged: 0, on_disk: Some(bytes) }
         }
     }
 
@@ -218,7 +225,7 @@ impl Guests {
     /// The numbers of its models that differ from block to block, by their keys; nothing where each block has the same device.
     pub(super) fn varied(&self) -> Vec<String> {
         let Protocol { circumstances, devices, .. } = &self.plan.protocol;
-        if (*circumstances, *devices) != (CircumstancesChoice::Drawn, DevicesChoice::Class) {
+        if (*circumstances, *devices) != (NuisancesChoice::Drawn, DevicesChoice::Class) {
             return Vec::new();
         }
         let models = self.plan.candidates.iter().filter_map(|candidate| self.modelled(candidate));
@@ -231,7 +238,7 @@ impl Guests {
         Some(Modelled {
             model,
             size: size.0,
-            walls: self.walls,
+            isolation: self.isolation,
             seed: self.plan.protocol.seed,
             clock: self.clock,
             draw: None,
@@ -252,7 +259,7 @@ impl Guests {
             fact("lab.kernel_release", self.kernels.releases()),
             fact("lab.memory", join(each.iter().map(u64::to_string).collect())),
             fact("lab.memory_of_datasets", datasets.to_string()),
-            fact("lab.walls", format!("{:?}", self.walls)),
+            fact("lab.walls", format!("{:?}", self.isolation)),
         ]);
         let why = self.kernels.each().find_map(|kernel| kernel.why.clone());
         facts.extend(why.map(|why| fact("lab.kernel_choice", why)));
@@ -322,7 +329,7 @@ impl Guests {
                 watch(Event::Caution(Caution { phase: String::new(), text }));
             }
         }
-        let bench = Bench {
+        let bench = TestBench {
             device: guest_disk(if modelled.is_some() { DISK } else { habits.disks[0] }),
             staging,
             idle_load: 0.0,
@@ -338,9 +345,9 @@ impl Guests {
         let (mut endpoint, disk) = match &modelled {
             Some(modelled) => {
                 let (endpoint, sockets) = modelled.serve(&spec.trial, medium, (placement, spec.limit))?;
-                (Some(endpoint), Disk::Served(modelled, sockets))
+                (Some(endpoint), GuestDisk::Served(modelled, sockets))
             }
-            None => (None, Disk::Open(medium.attach()?.open()?)),
+            None => (None, GuestDisk::Open(medium.attach()?.open()?)),
         };
         let start = start(Handover {
             kernel,
@@ -351,14 +358,14 @@ impl Guests {
             staging: on_disk,
             events: sender,
         })?;
-        let mut cell = kernel_cell(self.walls, self.secrets()?.clone(), start.argv);
-        cell.devices = habits.devices;
-        cell.keeps = start.lent.iter().map(|lent| inherit(lent.as_fd())).collect::<Result<_, _>>()?;
-        // Theirs may lie where the cell covers what is there, as disks do that a desktop mounts below /run.
-        cell.shown = spec.datasets.values().filter_map(covered_folder).chain(start.shown).collect();
+        let mut sandbox = kernel_sandbox(self.isolation, self.secrets()?.clone(), start.argv);
+        sandbox.devices = habits.devices;
+        sandbox.keeps = start.lent.iter().map(|lent| inherit(lent.as_fd())).collect::<Result<_, _>>()?;
+        // Theirs may lie where the sandbox covers what is there, as disks do that a desktop mounts below /run.
+        sandbox.shown = spec.datasets.values().filter_map(covered_folder).chain(start.shown).collect();
         let mut inherited = start.lent;
-        let stops = Stops::of(&mut cell, &mut inherited)?;
-        let mut command = cell.command()?;
+        let stops = Stops::of(&mut sandbox, &mut inherited)?;
+        let mut command = sandbox.command()?;
         command.env("TMPDIR", MEMORY_FOLDER).stdin(std::process::Stdio::null());
         let mut step = String::new();
         let mut spans = Spans::default();
@@ -372,7 +379,7 @@ impl Guests {
             spans.note(&event);
             watch(event);
         };
-        let mut there = || endpoint.as_mut().is_none_or(crate::endpoint::Endpoint::is_there);
+        let mut there = || endpoint.as_mut().is_none_or(crate::backend::Backend::is_there);
         let company = Company { placement, there: &mut there };
         let end = drive(command, events, &stops, spec, &mut watch_steps, inherited, Some(company))?;
         let (Some(endpoint), Some(modelled)) = (endpoint, &modelled) else { return Ok(end) };

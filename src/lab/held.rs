@@ -6,14 +6,14 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use crate::host::cell::inherit;
 use crate::host::image;
 use crate::host::procfs::memory;
 use crate::host::root::Root;
+use crate::host::sandbox::inherit;
 use crate::host::secrets::Secrets;
 use crate::plan::StagingChoice;
 use crate::reason::Reason;
-use crate::trial::{Assignment, Bench, STAGED, Staging, TrialDevice, TrialSpec, staging_cell};
+use crate::trial::{Assignment, STAGED, Staging, TestBench, TrialDevice, TrialSpec, staging_sandbox};
 
 use super::LabError;
 
@@ -43,12 +43,18 @@ impl Held {
         };
         // No device: nothing is formatted while datasets are staged.
         let device = TrialDevice::Guest { path: PathBuf::new() };
-        let bench =
-            Bench { device, staging, idle_load: 0.0, queue: None, modules: None, selected: BTreeMap::new() };
+        let bench = TestBench {
+            device,
+            staging,
+            idle_load: 0.0,
+            queue: None,
+            modules: None,
+            selected: BTreeMap::new(),
+        };
         let assignment = Assignment { spec: spec.clone(), bench };
-        let mut cell = staging_cell(&assignment);
-        cell.secrets = secrets.clone();
-        let mut command = cell.command()?;
+        let mut sandbox = staging_sandbox(&assignment);
+        sandbox.secrets = secrets.clone();
+        let mut command = sandbox.command()?;
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let mut line = serde_json::to_vec(&assignment).map_err(std::io::Error::from)?;
         line.push(b'\n');
@@ -74,7 +80,7 @@ impl Held {
         Ok(Held { namespace: namespace?.into(), on_disk: disk.map(|_| folder.to_owned()) })
     }
 
-    /// A descriptor of the mounts for one more cell, and what its agent is told.
+    /// A descriptor of the mounts for one more sandbox, and what its agent is told.
     pub(super) fn lend(&self) -> std::io::Result<(OwnedFd, Staging)> {
         Ok((self.namespace.try_clone()?, Staging::Held { on_disk: self.on_disk.clone() }))
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::host::cell::{Cell, Devices, Powers, Walls};
 use crate::host::program::{Program, ProgramError, succeeded};
+use crate::host::sandbox::{Capabilities, Devices, Isolation, Sandbox};
 use crate::host::secrets::Secrets;
 use crate::kernel::{is_release, way_out};
 use crate::reason::Hinted;
@@ -62,10 +62,10 @@ pub(super) enum Provision {
 
 impl Kernel {
     /// Asks the kernel at `path` about itself (`--version`, `--showconfig`, `--help`).
-    pub(super) fn inspect(path: &Path, walls: Walls) -> Result<Self, KernelError> {
+    pub(super) fn inspect(path: &Path, isolation: Isolation) -> Result<Self, KernelError> {
         let put = |question: &'static str| {
             let program = Program::new([path.to_string_lossy().into_owned(), question.to_owned()])
-                .inside(kernel_cell(walls, hidden_but_for(vec![path.to_owned()], &[]), [""; 0]))
+                .inside(kernel_sandbox(isolation, hidden_but_for(vec![path.to_owned()], &[]), [""; 0]))
                 .keep(4 << 20)
                 .limit(std::time::Duration::from_secs(20));
             program.run("probe")
@@ -111,18 +111,18 @@ impl Kernel {
     }
 }
 
-/// A cell for a kernel of the user's choice, to be asked or run: it can read what whoever started us could, because its
+/// A sandbox for a kernel of the user's choice, to be asked or run: it can read what whoever started us could, because its
 /// guest's root is this machine's, but for what is secret, and can write and reach nothing but shared memory of its own.
-pub(super) fn kernel_cell<S: Into<String>>(
-    walls: Walls,
+pub(super) fn kernel_sandbox<S: Into<String>>(
+    isolation: Isolation,
     secrets: Secrets,
     argv: impl IntoIterator<Item = S>,
-) -> Cell {
-    let mut cell = Cell::new(walls, argv);
-    cell.secrets = secrets;
-    cell.powers = Powers::Reader;
-    cell.devices = Devices::Bare;
-    cell
+) -> Sandbox {
+    let mut sandbox = Sandbox::new(isolation, argv);
+    sandbox.secrets = secrets;
+    sandbox.capabilities = Capabilities::Reader;
+    sandbox.devices = Devices::Bare;
+    sandbox
 }
 
 /// Whether a kernel without our patches starts on a processor with AMX: a process has more state there than User-Mode Linux

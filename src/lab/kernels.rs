@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::host::cell::Walls;
 use crate::host::procfs::has_cpu_flag;
 use crate::host::program::locate;
 use crate::host::root::Root;
-use crate::kernel::Cache;
+use crate::host::sandbox::Isolation;
+use crate::kernel::KernelCache;
 use crate::layer::{SCHEDULERS, Scheduler, find_scheduler};
 use crate::plan::{Candidate, Plan};
 use crate::reason::Reason;
@@ -23,13 +23,13 @@ const PROGRAM: &str = "linux.uml";
 const SYMBOLS: [&str; 4] = ["CONFIG_HOSTFS", "CONFIG_PID_NS", "CONFIG_BLK_DEV_UBD", "CONFIG_SSL"];
 
 #[derive(Debug)]
-pub(super) struct Kernels {
+pub(super) struct GuestKernels {
     /// As the plan names them, each once; the first is that of the first candidate.
     first: Kernel,
     others: Vec<(PathBuf, Kernel)>,
 }
 
-impl Kernels {
+impl GuestKernels {
     /// Finds and asks every kernel of a plan.
     pub(super) fn find(
         plan: &Plan,
@@ -43,7 +43,7 @@ impl Kernels {
                 others.push((name.to_owned(), usable(Some(name))?));
             }
         }
-        Ok(Kernels { first: usable(first)?, others })
+        Ok(GuestKernels { first: usable(first)?, others })
     }
 
     pub(super) fn each(&self) -> impl Iterator<Item = &Kernel> {
@@ -62,9 +62,9 @@ impl Kernels {
 }
 
 /// The User-Mode-Linux kernel of this name, asked about itself.
-pub(super) fn usable(plan: &Plan, name: Option<&Path>, walls: Walls) -> Result<Kernel, LabError> {
+pub(super) fn usable(plan: &Plan, name: Option<&Path>, isolation: Isolation) -> Result<Kernel, LabError> {
     let (path, why) = find(plan, name)?;
-    let kernel = Kernel { why, way_out: way_to, ..Kernel::inspect(&path, walls)? };
+    let kernel = Kernel { why, way_out: way_to, ..Kernel::inspect(&path, isolation)? };
     let packaged = locate(PROGRAM).is_some_and(|packaged| packaged == path);
     let has_amx = has_cpu_flag(&Root::default(), "amx_tile").unwrap_or(false);
     if packaged && has_amx && !fits_amx(&kernel.release) {
@@ -81,7 +81,7 @@ pub(super) fn usable(plan: &Plan, name: Option<&Path>, walls: Walls) -> Result<K
 fn find(plan: &Plan, name: Option<&Path>) -> Result<(PathBuf, Option<String>), LabError> {
     match name {
         Some(path) if path.is_absolute() => Ok((path.to_owned(), None)),
-        Some(name) => Ok((Cache::of_user().find(&name.to_string_lossy())?.kernel, None)),
+        Some(name) => Ok((KernelCache::of_user().find(&name.to_string_lossy())?.kernel, None)),
         None => match by_default(plan) {
             Some(found) => Ok((found.entry.kernel, Some(found.why))),
             None => locate(PROGRAM).map(|path| (path, None)).ok_or(LabError::NoKernel),

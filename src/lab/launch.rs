@@ -1,8 +1,8 @@
-//! `fsverdict launch`: the last step before a guest kernel in simulated time. It runs in the guest's cell, puts the trial's
+//! `fsverdict launch`: the last step before a guest kernel in simulated time. It runs in the guest's sandbox, puts the trial's
 //! description where the guest finds it as a file of its root, and becomes the kernel.
 //!
 //! A disk or a line would do for the description in real time. In simulated time both answer when the machine gets round
-//! to it, which is a different moment of the guest's calendar every time; files of the host are read at once.
+//! to it, which is a different moment of the guest's clock every time; files of the host are read at once.
 
 use std::fs::File;
 use std::io::{Seek, copy};
@@ -10,8 +10,8 @@ use std::os::fd::{AsFd, IntoRawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::host::cell::{OF_MACHINE, inherit};
 use crate::host::limits::cannot_start;
+use crate::host::sandbox::{OF_MACHINE, inherit};
 use crate::host::syscall::own;
 use crate::host::talk::say;
 

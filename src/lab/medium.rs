@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::device::trace::TraceFile;
-use crate::host::guard::{Hold, Refusal, Ticket};
+use crate::host::guard::{HeldLease, LeaseTicket, Refusal};
 use crate::host::image::{self, ImageError};
 use crate::host::root::Root;
 use crate::journal::{Caution, Facts, TrialId};
@@ -56,9 +56,9 @@ pub enum Medium {
         facts: Facts,
     },
     Device {
-        ticket: Ticket,
+        ticket: LeaseTicket,
         /// Keeps it open, and other runs away, for the length of this one.
-        hold: Arc<Hold>,
+        hold: Arc<HeldLease>,
         /// What a reader of the numbers must know of it.
         cautions: Vec<String>,
         /// Its model, serial number and the like.
@@ -71,7 +71,7 @@ pub(super) enum Attachment {
     /// An open file, to be used as a disk.
     File(OwnedFd),
     /// A block device, by the permission to write it, which is checked again right before the first write.
-    Device(Box<Ticket>),
+    Device(Box<LeaseTicket>),
     /// By a process that serves it, and is started for it.
     Modelled,
     /// Not at all: the candidate names a folder.
@@ -169,7 +169,7 @@ impl Medium {
             }
             Medium::Modelled { .. } => Ok(Attachment::Modelled),
             Medium::Folders { .. } => Ok(Attachment::Folder),
-            // That nobody uses it is asked here, before each trial: an agent in its cell cannot see everybody.
+            // That nobody uses it is asked here, before each trial: an agent in its sandbox cannot see everybody.
             Medium::Device { ticket, hold, .. } => {
                 hold.check_unused(&Root::default())?;
                 Ok(Attachment::Device(Box::new(ticket.clone())))

@@ -26,14 +26,14 @@ mod vm;
 
 use std::path::PathBuf;
 
-use crate::host::cell::CellError;
+use crate::host::sandbox::SandboxError;
 use crate::journal::{Event, Facts};
 use crate::plan::Candidate;
 use crate::reason::{Hinted, Reason};
 use crate::trial::TrialSpec;
 
 pub use by_default::{ByDefault, by_default};
-pub use choose::{Candidacy, Choice, LABS, choose, choose_to_look, every};
+pub use choose::{Candidacy, ChosenLab, LABS, choose, choose_to_look, every};
 pub use drive::TrialEnd;
 pub use guest::main as guest;
 pub use hidden::{hidden_from, lacking};
@@ -156,7 +156,7 @@ pub enum LabError {
     #[error("cannot stage the datasets: {}", .0.what)]
     Staging(Reason),
     #[error(transparent)]
-    Cell(#[from] CellError),
+    Sandbox(#[from] SandboxError),
     /// The scratch image could not be made, or the device not be opened.
     #[error(transparent)]
     Disk(#[from] medium::MediumError),
@@ -199,7 +199,7 @@ impl Hinted for LabError {
             }
             LabError::Folder(_)
             | LabError::Disk(_)
-            | LabError::Cell(_)
+            | LabError::Sandbox(_)
             | LabError::Io(_)
             | LabError::Host(_) => return None,
         })

@@ -1,15 +1,15 @@
-//! Trials on a modelled device: a process of ours serves it, and keeps the calendar of a guest that knows simulated time.
+//! Trials on a modelled device: a process of ours serves it, and keeps the clock of a guest that knows simulated time.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::backend::{Backend, BackendError, BackendReport, Clock, Files, Served, Sockets};
 use crate::device::{Device, Draw, Limits, Model};
-use crate::endpoint::{Clock, Endpoint, EndpointError, EndpointReport, Files, Served, Sockets};
-use crate::host::cell::Walls;
 use crate::host::limits::HINT;
 use crate::host::placement::{Pinned, Placement};
 use crate::host::program::locate;
+use crate::host::sandbox::Isolation;
 use crate::journal::{Caution, Event, Learnt, Status, TrialId};
 
 use crate::plan::{ClockChoice, DrawnNumbers};
@@ -71,7 +71,7 @@ pub(super) fn driver(kernel: &Kernel) -> Result<Option<&'static str>, &'static s
 pub(super) struct Modelled<'a> {
     pub(super) model: &'a str,
     pub(super) size: u64,
-    pub(super) walls: Walls,
+    pub(super) isolation: Isolation,
     /// Of the run.
     pub(super) seed: u64,
     pub(super) clock: Clock,
@@ -134,8 +134,8 @@ impl Modelled<'_> {
         trial: &TrialId,
         medium: &Medium,
         (placement, limit): (Placement, Duration),
-    ) -> Result<(Endpoint, (OwnedFd, OwnedFd)), LabError> {
-        let failed = |error: crate::endpoint::EndpointError| LabError::Host(error.to_string());
+    ) -> Result<(Backend, (OwnedFd, OwnedFd)), LabError> {
+        let failed = |error: crate::backend::BackendError| LabError::Host(error.to_string());
         let sockets = Sockets::new()?;
         let (store, trace) = (medium.store()?, medium.trace(trial)?);
         // In simulated time guest and device take turns: on one processor they need not wake each other across two.
@@ -146,10 +146,10 @@ impl Modelled<'_> {
         let device =
             Served { model: self.model, draw: self.draw, size_bytes: self.size, seed: self.seed(trial) };
         let files = Files { store: &store, trace: trace.as_ref().map(|trace| (trace, TRACE)) };
-        Endpoint::start(
+        Backend::start(
             device,
             (self.clock, SILENCE.min(limit.as_secs() / 2).max(1)),
-            self.walls,
+            self.isolation,
             sockets,
             &files,
         )
@@ -172,7 +172,7 @@ impl Modelled<'_> {
         Ok(words)
     }
 
-    /// The command line of the guest's cell: it puts the description where the guest finds it and becomes the kernel.
+    /// The command line of the guest's sandbox: it puts the description where the guest finds it and becomes the kernel.
     pub(super) fn argv(
         &self,
         program: &Path,
@@ -202,7 +202,7 @@ impl Modelled<'_> {
 /// What the trace at `trace` says of the phases in `spans` is handed to `watch`, too. Where nobody concludes anything from
 /// times (not `timed`), a device that was late is no reason to fail. `at` is what the guest was at, if it had said anything.
 pub(super) fn close(
-    endpoint: Endpoint,
+    endpoint: Backend,
     end: TrialEnd,
     (at, timed): (Option<&str>, bool),
     (spans, trace, device): (&Spans, Option<PathBuf>, Device),
@@ -213,7 +213,7 @@ pub(super) fn close(
         Err(error) => {
             return Ok(TrialEnd {
                 killed: true,
-                unheard: end.unheard || at.is_none() && matches!(error, EndpointError::Killed { .. }),
+                unheard: end.unheard || at.is_none() && matches!(error, BackendError::Killed { .. }),
                 ..failed(&end, Reason::plain(format!("the device's process: {error}")))
             });
         }
@@ -265,12 +265,12 @@ fn failed(end: &TrialEnd, why: Reason) -> TrialEnd {
 }
 
 /// What the trial took on its device, in simulated time, to the microsecond.
-fn seconds(report: &EndpointReport) -> Option<f64> {
+fn seconds(report: &BackendReport) -> Option<f64> {
     let is_real = report.lateness_ns.is_some() && report.lateness_share.is_some();
     (!is_real).then(|| (report.simulated_ns as f64 / 1e3).round() / 1e6)
 }
 
-fn facts(report: &EndpointReport) -> crate::journal::Facts {
+fn facts(report: &BackendReport) -> crate::journal::Facts {
     let fact = |name: &str, value: String| (name.to_owned(), value);
     let mut facts = crate::journal::Facts::from([
         fact("device.requests", report.requests.to_string()),
@@ -291,7 +291,7 @@ fn facts(report: &EndpointReport) -> crate::journal::Facts {
 
 #[cfg(test)]
 mod tests {
-    use super::{Clock, Model, Modelled, Walls};
+    use super::{Clock, Isolation, Model, Modelled};
 
     #[test]
     fn a_size_that_is_drawn_goes_with_its_model() {
@@ -302,7 +302,7 @@ mod tests {
             let modelled = Modelled {
                 model: "usb-disk-5400",
                 size,
-                walls: Walls::None,
+                isolation: Isolation::None,
                 seed: 0,
                 clock: Clock::Simulated,
                 draw: None,

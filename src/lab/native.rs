@@ -1,4 +1,4 @@
-//! The `native` lab: this machine's kernel. The agent is a child process in a cell; root only.
+//! The `native` lab: this machine's kernel. The agent is a child process in a sandbox; root only.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::host::borrowed_scheduler;
-use crate::host::cell::{Walls, inherit, possible_walls};
 use crate::host::own_folder::{OwnFolder, usable};
 use crate::host::procfs::known_filesystems;
 use crate::host::root::Root;
+use crate::host::sandbox::{Isolation, inherit, possible_walls};
 use crate::host::secrets::Secrets;
 use crate::host::sysfs::Schedulers;
 use crate::journal::{Caution, Event};
@@ -17,7 +17,7 @@ use crate::layer::find_scheduler;
 use crate::measure::{IDLE_WINDOW, idle_load};
 use crate::plan::{Candidate, DeviceSource, Plan, StagingChoice, folder_room};
 use crate::reason::{Hinted, Reason};
-use crate::trial::{Assignment, Bench, Staging, TrialDevice, TrialSpec, agent_cell, bytes_to_stage};
+use crate::trial::{Assignment, Staging, TestBench, TrialDevice, TrialSpec, agent_sandbox, bytes_to_stage};
 
 use super::drive::{Stops, TrialEnd, drive};
 use super::held::Held;
@@ -52,9 +52,9 @@ impl Native {
             return Err(LabError::NotRoot);
         }
         match possible_walls() {
-            Walls::None if root => Err(LabError::NoNamespaces),
-            Walls::None => Err(LabError::NoUserNamespaces),
-            Walls::Namespaces | Walls::UserNamespaces => Self::describe(plan),
+            Isolation::None if root => Err(LabError::NoNamespaces),
+            Isolation::None => Err(LabError::NoUserNamespaces),
+            Isolation::Namespaces | Isolation::UserNamespaces => Self::describe(plan),
         }
     }
 
@@ -205,19 +205,19 @@ impl Lab for Native {
             None => Staging::Memory,
         };
         let bench =
-            Bench { device, staging, idle_load, queue: None, modules: None, selected: BTreeMap::new() };
+            TestBench { device, staging, idle_load, queue: None, modules: None, selected: BTreeMap::new() };
         let assignment = Assignment { spec: spec.clone(), bench };
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
         let (reader, writer) = std::io::pipe()?;
-        let mut cell = agent_cell(&assignment);
+        let mut sandbox = agent_sandbox(&assignment);
         // The mounts it joins have their covers.
         if joins.is_none() {
-            cell.secrets = self.secrets.clone();
+            sandbox.secrets = self.secrets.clone();
         }
-        cell.joins = joins;
-        let stops = Stops::of(&mut cell, &mut inherited)?;
-        let mut command = cell.command()?;
+        sandbox.joins = joins;
+        let stops = Stops::of(&mut sandbox, &mut inherited)?;
+        let mut command = sandbox.command()?;
         // Standard output is the console; events go their own way.
         command.env(crate::trial::EVENTS_VARIABLE, inherit(sender.as_fd())?.to_string()).stdin(reader);
         inherited.push(sender);

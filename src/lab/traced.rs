@@ -5,20 +5,20 @@ use std::path::Path;
 
 use rustix::fs::{CWD, OFlags};
 
-use crate::device::trace::{Metrics, Reader, TraceError, Traced};
+use crate::device::trace::{Metrics, TraceError, TraceReader, Traced};
 use crate::device::{Device, Request, Wear};
 use crate::journal::{Event, Links, Measurement, Observation, Unit, open_regular};
 
-/// The phases of a trial on the calendar, as they are heard of.
+/// The phases of a trial on the clock, as they are heard of.
 #[derive(Debug, Default)]
-pub(super) struct Spans(Vec<Span>);
+pub(super) struct Spans(Vec<PhaseSpan>);
 
 #[derive(Debug)]
-struct Span {
+struct PhaseSpan {
     phase: String,
     cache: String,
     repetition: u32,
-    /// Nanoseconds of the calendar.
+    /// nanoseconds of the simulation clock.
     began: u64,
     ended: u64,
 }
@@ -30,7 +30,7 @@ impl Spans {
         let of = |name: &str| observation.value(name).map(|seconds| (seconds * 1e9) as u64);
         if let (Some(began), Some(durable)) = (of("began"), of("durable")) {
             let Observation { phase, cache, repetition, .. } = observation.clone();
-            self.0.push(Span { phase, cache, repetition, began, ended: began + durable });
+            self.0.push(PhaseSpan { phase, cache, repetition, began, ended: began + durable });
         }
     }
 
@@ -38,11 +38,11 @@ impl Spans {
     /// medium did: the same requests at the same times wear it in the same way.
     pub(super) fn observations(&self, path: &Path, mut device: Device) -> Result<Vec<Event>, TraceError> {
         let file = open_regular(CWD, path, OFlags::RDONLY, Links::Refuse)?;
-        let reader = Reader::new(std::io::BufReader::new(file))?;
+        let reader = TraceReader::new(std::io::BufReader::new(file))?;
         let mut records = reader.collect::<Result<Vec<_>, _>>()?;
         records.sort_by_key(|record| record.submitted_ns);
         let mut left = records.as_slice();
-        let observe = |span: &Span| {
+        let observe = |span: &PhaseSpan| {
             let began = wear_at(&mut device, &mut left, span.began);
             let ended = wear_at(&mut device, &mut left, span.ended);
             span.observe(&records, (began, ended))
@@ -72,7 +72,7 @@ fn wear_at(device: &mut Device, left: &mut &[Traced], until: u64) -> Wear {
     device.wear()
 }
 
-impl Span {
+impl PhaseSpan {
     fn observe(&self, records: &[Traced], (began, ended): (Wear, Wear)) -> Event {
         let from = records.partition_point(|record| record.submitted_ns < self.began);
         let to = records.partition_point(|record| record.submitted_ns < self.ended);

@@ -1,14 +1,14 @@
 //! Tries a kernel before any plan takes it: it answers, boots, runs the agent, makes, mounts and checks each filesystem that
 //! it says it has, opens an encrypted layer, and gives the same trace twice.
 //!
-//! It is tried as every guest is: in its cell, without this machine's devices.
+//! It is tried as every guest is: in its sandbox, without this machine's devices.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-use crate::host::cell::possible_walls;
 use crate::host::image::scratch_folder;
+use crate::host::sandbox::possible_walls;
 use crate::journal::{Event, Status};
 use crate::kernel::{KernelFailure, KernelProof, KernelTrial, Subject};
 use crate::plan::{Candidate, DeviceSource, Plan};

@@ -1,29 +1,29 @@
 //! The `uml` lab: a Linux kernel as an ordinary process (User-Mode Linux), fresh for every trial.
 //!
 //! The guest's root is the host's, read-only; its first disk is an unlinked scratch image or a cleared block device,
-//! its second the trial's description, its first serial line a pipe for events. The kernel runs in a cell, so that
+//! its second the trial's description, its first serial line a pipe for events. The kernel runs in a sandbox, so that
 //! it and its helper processes end with the conductor, and sees a tree it could not write even if told to: it may be
 //! any program the plan names, and has the rights to read and nothing else, whoever started it.
 
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use crate::endpoint::Clock;
-use crate::host::cell::{Devices, Walls, possible_walls};
+use crate::backend::Clock;
+use crate::host::sandbox::{Devices, Isolation, possible_walls};
 use crate::journal::{Facts, TrialId};
-use crate::plan::{Candidate, CircumstancesChoice, Plan};
+use crate::plan::{Candidate, NuisancesChoice, Plan};
 use crate::reason::Reason;
 use crate::trial::TrialSpec;
 
 use super::description::{describe, ubd_disks};
 use super::drive::TrialEnd;
-use super::guests::{Disk, Guests, Habits, Handover, MEMORY_FOLDER, Start};
+use super::guests::{GuestDisk, Guests, Habits, Handover, MEMORY_FOLDER, Start};
 use super::kernel::Kernel;
-use super::kernels::{self, Kernels};
+use super::kernels::{self, GuestKernels};
 use super::modelled::{self, DESCRIPTION, LENT_DESCRIPTORS};
 use super::{GuestMemory, Lab, LabError, Medium, Watch};
 
-/// Where a guest's cell shows this program.
+/// Where a guest's sandbox shows this program.
 const FIRST_PROGRAM: &str = "/dev/shm/fsverdict";
 
 const HABITS: Habits =
@@ -35,15 +35,15 @@ pub(super) struct Uml(Guests);
 impl Uml {
     /// Finds the kernel: the plan's, or the packaged one.
     pub(super) fn prepare(plan: &Plan) -> Result<Self, LabError> {
-        let walls = possible_walls();
-        let kernels = Kernels::find(plan, |name| kernels::usable(plan, name, walls))?;
+        let isolation = possible_walls();
+        let kernels = GuestKernels::find(plan, |name| kernels::usable(plan, name, isolation))?;
         let modelled = plan.device.source.is_modelled();
         let clock = if modelled { modelled::clock(plan.clock, kernels.each())? } else { Clock::Real };
         for kernel in kernels.each().filter(|_| modelled) {
             modelled::driver(kernel)
                 .map_err(|symbol| LabError::LacksSymbol { path: kernel.path.clone(), symbol })?;
         }
-        Ok(Uml(Guests::new(plan, walls, kernels, clock)?))
+        Ok(Uml(Guests::new(plan, isolation, kernels, clock)?))
     }
 
     /// The command line of the kernel, with descriptors by number.
@@ -61,7 +61,7 @@ impl Uml {
             "rootfstype=hostfs".into(),
             "rootflags=/".into(),
             "ro".into(),
-            // The packaged kernel mounts it by itself, over the description in the cell's /dev.
+            // The packaged kernel mounts it by itself, over the description in the sandbox's /dev.
             "devtmpfs.mount=0".into(),
             format!("init={}", first_program.display()),
         ]);
@@ -90,7 +90,7 @@ impl Uml {
     /// Where a guest finds this program: always at the same place, wherever it lies. How long a path is, the guest's kernel
     /// knows: it takes memory for each folder.
     fn first_program<'a>(&self, program: &'a Path) -> &'a Path {
-        if self.0.walls == Walls::None { program } else { Path::new(FIRST_PROGRAM) }
+        if self.0.isolation == Isolation::None { program } else { Path::new(FIRST_PROGRAM) }
     }
 
     fn start(&self, program: &Path, given: Handover<'_>) -> Result<Start, LabError> {
@@ -99,13 +99,13 @@ impl Uml {
         let shown = (by.0 != program).then(|| (program.to_owned(), by.0.to_owned()));
         let events = given.events;
         Ok(match given.disk {
-            Disk::Served(modelled, (disk, clock)) => {
+            GuestDisk::Served(modelled, (disk, clock)) => {
                 let kernel = self.argv(by, modelled.words(given.trial)?, LENT_DESCRIPTORS[2], DESCRIPTION);
                 let lent = [&disk, &clock, &events].map(AsRawFd::as_raw_fd);
                 let argv = modelled.argv(by.0, description.as_raw_fd(), lent, kernel);
                 Start { argv, lent: vec![description, events, disk, clock], shown }
             }
-            Disk::Open(disk) => {
+            GuestDisk::Open(disk) => {
                 let staging = given.staging.as_ref().map(AsRawFd::as_raw_fd);
                 let disks = ubd_disks(disk.as_raw_fd(), description.as_raw_fd(), staging);
                 let argv = self.argv(by, disks, events.as_raw_fd(), "");
@@ -130,10 +130,10 @@ impl Lab for Uml {
             ),
             (Some(models), Clock::Simulated) => {
                 let drawn = match self.0.plan.protocol.circumstances {
-                    CircumstancesChoice::Drawn => {
+                    NuisancesChoice::Drawn => {
                         ", drawn within 5 % for each block, as the device's size and its start are"
                     }
-                    CircumstancesChoice::Fixed => "",
+                    NuisancesChoice::Fixed => "",
                 };
                 let varied = self.0.varied();
                 let class = if varied.is_empty() {

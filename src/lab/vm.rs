@@ -3,7 +3,7 @@
 //! The guest's root is the host's, read-only, over 9p; its disk is an unlinked scratch image, a cleared block device, or a
 //! modelled device on a socket. It boots into an initramfs of ours with our binary as its first process, the modules that
 //! binary needs to see its root, and the trial's description; events leave it on a port of virtio-serial. QEMU runs in the
-//! cell that the kernel of the lab uml runs in.
+//! sandbox that the kernel of the lab uml runs in.
 
 mod accelerator;
 mod enter;
@@ -18,22 +18,22 @@ use std::time::Duration;
 
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 
-use crate::endpoint::Clock;
-use crate::host::cell::{Devices, Walls, possible_walls};
+use crate::backend::Clock;
 use crate::host::program::{Program, locate, succeeded};
 use crate::host::root::Root;
+use crate::host::sandbox::{Devices, Isolation, possible_walls};
 use crate::journal::{Caution, Event, Facts};
-use crate::kernel::Cache;
+use crate::kernel::KernelCache;
 use crate::plan::Candidate;
 use crate::plan::Plan;
 use crate::reason::Reason;
 use crate::trial::TrialSpec;
 
 use super::drive::TrialEnd;
-use super::guests::{Disk, Guests, Habits, Handover, Start};
+use super::guests::{GuestDisk, Guests, Habits, Handover, Start};
 use super::hidden::hidden_but_for;
-use super::kernel::{Kernel, kernel_cell};
-use super::kernels::Kernels;
+use super::kernel::{Kernel, kernel_sandbox};
+use super::kernels::GuestKernels;
 use super::modelled::DISK;
 use super::{GuestMemory, Intent, Lab, LabError, Medium, Watch};
 
@@ -68,14 +68,14 @@ impl Vm {
             return Err(LabError::NoVirtualMachine(std::env::consts::ARCH));
         }
         let qemu = locate(PROGRAM).ok_or(LabError::NoQemu)?;
-        let walls = possible_walls();
-        let kernels = Kernels::find(plan, |name| image::usable(name, walls, intent))?;
-        let guests = Guests::new(plan, walls, kernels, Clock::Real)?;
+        let isolation = possible_walls();
+        let kernels = GuestKernels::find(plan, |name| image::usable(name, isolation, intent))?;
+        let guests = Guests::new(plan, isolation, kernels, Clock::Real)?;
         let said = succeeded(Program::new([PROGRAM, "--version"]).run("probe")?)?.stdout;
         let version = said.split_whitespace().nth(3).unwrap_or("of unknown version").to_owned();
         let kernel = guests.kernels.each().next();
         let accelerator =
-            kernel.map_or(Accelerator::Tcg, |kernel| accelerator(kernel, walls, &version, intent));
+            kernel.map_or(Accelerator::Tcg, |kernel| accelerator(kernel, isolation, &version, intent));
         Ok(Vm { guests, qemu, version, accelerator })
     }
 
@@ -120,17 +120,17 @@ impl Vm {
 
     fn start(&self, given: Handover<'_>) -> Result<Start, LabError> {
         let depth = match &given.disk {
-            Disk::Served(modelled, _) => Some(modelled.limits()?.queue_depth),
-            Disk::Open(_) => None,
+            GuestDisk::Served(modelled, _) => Some(modelled.limits()?.queue_depth),
+            GuestDisk::Open(_) => None,
         };
         let initramfs = initramfs::pack(given.kernel, given.assignment, depth)?;
         let (mut disks, mut lent) = (Vec::new(), Vec::new());
         match given.disk {
-            Disk::Open(disk) => {
+            GuestDisk::Open(disk) => {
                 disks.extend(open_disk(&disk, 1)?);
                 lent.push(disk);
             }
-            Disk::Served(_, (socket, clock)) => {
+            GuestDisk::Served(_, (socket, clock)) => {
                 disks.extend(served_disk(socket.as_raw_fd()));
                 lent.extend([socket, clock]);
             }
@@ -187,18 +187,18 @@ fn served_disk(socket: i32) -> Vec<String> {
 }
 
 /// KVM where this machine's processor starts the kernel: one that is emulated itself may not.
-fn accelerator(kernel: &Kernel, walls: Walls, version: &str, intent: Intent) -> Accelerator {
+fn accelerator(kernel: &Kernel, isolation: Isolation, version: &str, intent: Intent) -> Accelerator {
     let may = std::fs::File::options().read(true).write(true).open(KVM).is_ok();
-    let kept = Cache::of_user().own;
+    let kept = KernelCache::of_user().own;
     // What a stranger packed is not started for a look, either.
     let hoped_for = intent == Intent::Look && (!kernel.seen || kernel.path.starts_with(&kept));
     let starts = || {
         let mut argv = machine(Path::new(PROGRAM), Accelerator::Kvm, kernel);
         argv.extend(["-m", "256M", "-append", "console=ttyS0 panic=-1 no_timer_check"].map(str::to_owned));
         let secrets = hidden_but_for(vec![kernel.path.clone()], &[]);
-        let mut cell = kernel_cell(walls, secrets, [""; 0]);
-        cell.devices = HABITS.devices;
-        let record = Program::new(argv).inside(cell).limit(PROBE).run("probe");
+        let mut sandbox = kernel_sandbox(isolation, secrets, [""; 0]);
+        sandbox.devices = HABITS.devices;
+        let record = Program::new(argv).inside(sandbox).limit(PROBE).run("probe");
         record.is_ok_and(|record| record.exit == Some(0))
     };
     let found = || {
@@ -206,7 +206,7 @@ fn accelerator(kernel: &Kernel, walls: Walls, version: &str, intent: Intent) -> 
         let files = package::digest(&[&kernel.path, Path::new(KVM)]);
         let Ok(files) = files else { return starts() };
         let boot = Root::default().optional(BOOT).ok().flatten().unwrap_or_default();
-        remembered(&kept, &boot, format!("QEMU {version}, {walls:?}, {files:016x}"), starts)
+        remembered(&kept, &boot, format!("QEMU {version}, {isolation:?}, {files:016x}"), starts)
     };
     if may && (hoped_for || found()) { Accelerator::Kvm } else { Accelerator::Tcg }
 }

@@ -21,7 +21,7 @@ pub struct WorkDone {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Readings {
+pub(super) struct AccountReadings {
     /// When the phase began, on the kernel's monotonic clock.
     pub(super) began: Duration,
     /// Wall time until the work returned.
@@ -44,7 +44,7 @@ pub(super) struct Readings {
 }
 
 /// The measurements of a phase, in the order of [`METRICS`](crate::journal::METRICS). What cannot be known here is left out, never zero.
-pub(super) fn measurements(readings: &Readings, work: &WorkDone) -> Vec<Measurement> {
+pub(super) fn measurements(readings: &AccountReadings, work: &WorkDone) -> Vec<Measurement> {
     let mut list = List(Vec::with_capacity(28));
     let durable = readings.durable.as_secs_f64();
     list.seconds("durable", readings.durable);
@@ -79,7 +79,7 @@ pub(super) fn measurements(readings: &Readings, work: &WorkDone) -> Vec<Measurem
     list.0
 }
 
-fn cpu(list: &mut List, readings: &Readings) {
+fn cpu(list: &mut List, readings: &AccountReadings) {
     list.seconds("cpu", readings.own_cpu);
     let seconds =
         |before: u64, after: u64| float(after.saturating_sub(before)) / float(readings.ticks_per_second);
@@ -146,14 +146,14 @@ fn float(count: u64) -> f64 {
 mod tests {
     use std::time::Duration;
 
-    use super::{Readings, WorkDone, measurements};
+    use super::{AccountReadings, WorkDone, measurements};
     use crate::host::procfs::CpuTimes;
     use crate::journal::{Histogram, Measurement, metric};
     use crate::measure::dirty::DirtyPeak;
     use crate::measure::sample::{DeviceCounters, Sample};
     use crate::measure::space::Space;
 
-    fn readings() -> Readings {
+    fn readings() -> AccountReadings {
         let before = Sample {
             cpu: CpuTimes { user: 1000, system: 500, idle: 9000, steal: 3, ..CpuTimes::default() },
             device: Some(DeviceCounters {
@@ -180,7 +180,7 @@ mod tests {
             }),
             stalled: Some(Duration::from_millis(1005)),
         };
-        Readings {
+        AccountReadings {
             began: Duration::from_secs(9),
             returned: Duration::from_secs(1),
             durable: Duration::from_secs(4),
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn the_kernel_s_share_is_never_below_nothing() {
-        let busy = Readings { own_cpu: Duration::from_secs(5), ..readings() };
+        let busy = AccountReadings { own_cpu: Duration::from_secs(5), ..readings() };
         near(&measurements(&busy, &WorkDone::default()), "cpu_kernel", 0.0);
     }
 

@@ -30,21 +30,21 @@ pub(super) struct DirtyWatch {
     /// Dropping it ends the thread at once.
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<Result<(), ReadError>>>,
-    seen: Arc<Seen>,
+    seen: Arc<DirtySample>,
 }
 
 #[derive(Debug)]
-struct Seen {
+struct DirtySample {
     file: OpenFile,
     began: Instant,
-    course: Mutex<Course>,
+    course: Mutex<DirtyCourse>,
     /// CPU time of the thread itself, which is not the phase's.
     nanoseconds: AtomicU64,
 }
 
 /// What was seen, as evenly as it was looked.
 #[derive(Debug, Default)]
-struct Course {
+struct DirtyCourse {
     /// (milliseconds since the watch began, the largest Dirty + Writeback in bytes from then to the next point).
     points: Vec<(u64, u64)>,
     /// How many looks make a point, but for the last; a power of two.
@@ -55,7 +55,7 @@ struct Course {
     slower: u32,
 }
 
-impl Course {
+impl DirtyCourse {
     /// How long to wait until the next look.
     fn pause(&self) -> Duration {
         INTERVAL * (self.slower + 1)
@@ -95,7 +95,7 @@ pub(super) struct DirtyPeak {
 
 impl DirtyWatch {
     pub(super) fn start(root: &Root) -> Result<DirtyWatch, MeasureError> {
-        let seen = Arc::new(Seen::open(root)?);
+        let seen = Arc::new(DirtySample::open(root)?);
         let (stop, stopped) = channel();
         let watched = Arc::clone(&seen);
         let thread = std::thread::Builder::new()
@@ -134,11 +134,11 @@ impl Drop for DirtyWatch {
     }
 }
 
-impl Seen {
-    fn open(root: &Root) -> Result<Seen, ReadError> {
+impl DirtySample {
+    fn open(root: &Root) -> Result<DirtySample, ReadError> {
         let file = OpenFile::open(root, "proc/meminfo")?;
-        let course = Mutex::new(Course::default());
-        Ok(Seen { file, began: Instant::now(), course, nanoseconds: AtomicU64::new(0) })
+        let course = Mutex::new(DirtyCourse::default());
+        Ok(DirtySample { file, began: Instant::now(), course, nanoseconds: AtomicU64::new(0) })
     }
 
     fn watch(&self, stopped: &Receiver<()>) -> Result<(), ReadError> {
@@ -166,7 +166,7 @@ impl Seen {
 
 #[cfg(test)]
 mod tests {
-    use super::{Course, DirtyWatch, KEPT, Seen};
+    use super::{DirtyCourse, DirtySample, DirtyWatch, KEPT};
     use crate::host::root::fake_root;
 
     fn meminfo(dirty: u64) -> String {
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn keeps_the_course_and_its_largest() {
         let (_folder, root) = fake_root(&[("proc/meminfo", &meminfo(3))]);
-        let seen = Seen::open(&root).unwrap();
+        let seen = DirtySample::open(&root).unwrap();
         let mut looks = vec![3; 2 * KEPT];
         looks[70] = 9;
         for dirty in looks {
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn a_long_course_is_thinned_evenly() {
         for (seconds, most) in [(1, 25), (40, 800), (3600, 3000)] {
-            let mut course = Course::default();
+            let mut course = DirtyCourse::default();
             let (mut now, mut looks) = (0, 0);
             while now < seconds * 1000 {
                 course.add(now, now);

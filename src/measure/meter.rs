@@ -7,10 +7,10 @@ use crate::host::root::{ReadError, Root};
 use crate::host::sysfs::{bottom_devices, is_counted};
 use crate::journal::{Caution, Observation};
 
-use super::account::{Readings, WorkDone, measurements};
+use super::account::{AccountReadings, WorkDone, measurements};
 use super::dirty::DirtyWatch;
 use super::error::MeasureError;
-use super::sample::Probe;
+use super::sample::SampleProbe;
 use super::space::Fresh;
 
 /// How long [`idle_load`] looks by default. CPU time comes in ticks of 10 ms: shorter says little.
@@ -32,7 +32,7 @@ pub fn idle_load(root: &Root, window: Duration) -> Result<f64, ReadError> {
 #[derive(Debug)]
 pub struct Meter {
     root: Root,
-    probe: Probe,
+    probe: SampleProbe,
     idle_load: f64,
     /// What a reader of this meter's numbers must know.
     pub cautions: Vec<Caution>,
@@ -42,7 +42,7 @@ impl Meter {
     /// A meter for phases on `device` (kernel name, e.g. `dm-0`: what it stands on is what is counted), on a
     /// machine that uses `idle_load` by itself (see [`idle_load`]). Without a device there are no device numbers.
     pub fn new(root: &Root, device: Option<&str>, idle_load: f64) -> Result<Meter, MeasureError> {
-        let probe = Probe::open(root, device)?;
+        let probe = SampleProbe::open(root, device)?;
         let mut cautions = Vec::new();
         for bottom in device.map(|name| bottom_devices(root, name)).transpose()?.unwrap_or_default() {
             if !is_counted(root, &bottom)? {
@@ -93,7 +93,7 @@ impl Meter {
         let clocked = Clocked {
             phase: phase.to_owned(),
             cache: cache.to_owned(),
-            readings: Readings {
+            readings: AccountReadings {
                 began,
                 returned,
                 durable,
@@ -115,7 +115,7 @@ impl Meter {
 pub struct Clocked {
     phase: String,
     cache: String,
-    readings: Readings,
+    readings: AccountReadings,
 }
 
 impl Clocked {

@@ -64,7 +64,7 @@ impl Add for DeviceCounters {
 }
 
 #[derive(Debug)]
-pub(super) struct Probe {
+pub(super) struct SampleProbe {
     cpu: OpenFile,
     children: OpenFile,
     pressure: Option<OpenFile>,
@@ -80,8 +80,8 @@ struct DeviceFile {
     disk: Option<OpenFile>,
 }
 
-impl Probe {
-    pub(super) fn open(root: &Root, device: Option<&str>) -> Result<Probe, ReadError> {
+impl SampleProbe {
+    pub(super) fn open(root: &Root, device: Option<&str>) -> Result<SampleProbe, ReadError> {
         let bottoms = device.map(|name| bottom_devices(root, name)).transpose()?.unwrap_or_default();
         let devices = bottoms.iter().map(|name| DeviceFile::open(root, name)).collect::<Result<_, _>>()?;
         let pressure = match OpenFile::open(root, "proc/pressure/io") {
@@ -89,7 +89,7 @@ impl Probe {
             Err(error) if error.is_absent() => None,
             Err(error) => return Err(error),
         };
-        Ok(Probe {
+        Ok(SampleProbe {
             cpu: OpenFile::open(root, "proc/stat")?,
             children: OpenFile::open(root, "proc/self/stat")?,
             pressure,
@@ -149,7 +149,7 @@ pub(super) fn cpu_clock(clock: ClockId) -> Duration {
 mod tests {
     use std::time::Duration;
 
-    use super::{DeviceCounters, Probe};
+    use super::{DeviceCounters, SampleProbe};
     use crate::host::root::fake_root;
 
     const CPU: &str = "cpu 1 2 3 4 5 6 7 8 0 0\n";
@@ -170,7 +170,7 @@ mod tests {
         let class = root.path("sys/class/block");
         std::os::unix::fs::symlink("../../devices/sda", class.join("sda")).unwrap();
         std::os::unix::fs::symlink("../../devices/sda/sda1", class.join("sda1")).unwrap();
-        let sample = Probe::open(&root, Some("md0")).unwrap().sample().unwrap();
+        let sample = SampleProbe::open(&root, Some("md0")).unwrap().sample().unwrap();
         let expected = DeviceCounters {
             reads: 11,
             bytes_read: 22 * 512,
@@ -192,7 +192,7 @@ mod tests {
             ("proc/pressure/io", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500\n"),
             ("sys/class/block/sda/stat", "1 0 2 0 3 0 4 0 0 5 5"),
         ]);
-        let probe = Probe::open(&root, Some("sda")).unwrap();
+        let probe = SampleProbe::open(&root, Some("sda")).unwrap();
         let sample = probe.sample().unwrap();
         assert_eq!(sample.device.map(|device| (device.flushes, device.bytes_discarded)), Some((None, None)));
         assert_eq!(sample.stalled, Some(Duration::from_micros(1500)));
@@ -203,8 +203,8 @@ mod tests {
     #[test]
     fn a_device_that_is_not_there_is_reported() {
         let (_folder, root) = fake_root(&[("proc/stat", CPU), ("proc/self/stat", SELF)]);
-        let shown = Probe::open(&root, Some("sdz")).unwrap_err().to_string();
+        let shown = SampleProbe::open(&root, Some("sdz")).unwrap_err().to_string();
         assert!(shown.contains("sys/class/block/sdz: No such file"), "{shown}");
-        assert_eq!(Probe::open(&root, None).unwrap().sample().unwrap().device, None);
+        assert_eq!(SampleProbe::open(&root, None).unwrap().sample().unwrap().device, None);
     }
 }

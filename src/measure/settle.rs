@@ -100,10 +100,10 @@ impl Quiet {
         wait(limits, &mut RealTime(Instant::now()), before, || self.look())
     }
 
-    fn look(&self) -> Result<State, ReadError> {
+    fn look(&self) -> Result<SettleState, ReadError> {
         let memory = memory(&self.root)?;
         let (unwritten, written_back) = (memory.unwritten(), memory.writeback);
-        let mut state = State { unwritten, written_back, writes: 0, in_flight: false };
+        let mut state = SettleState { unwritten, written_back, writes: 0, in_flight: false };
         for name in &self.bottoms {
             let stat = device_stat(&self.root, name)?;
             // Flushes and discards move the device as writes do.
@@ -117,7 +117,7 @@ impl Quiet {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct State {
+struct SettleState {
     unwritten: u64,
     /// The part of it that is on its way to a device.
     written_back: u64,
@@ -149,7 +149,7 @@ fn wait(
     limits: &SettleLimits,
     time: &mut impl Time,
     before: (u64, Duration),
-    mut look: impl FnMut() -> Result<State, ReadError>,
+    mut look: impl FnMut() -> Result<SettleState, ReadError>,
 ) -> Result<Settled, ReadError> {
     let (mut last_writes, mut ahead) = before;
     let mut state = look()?;
@@ -188,7 +188,7 @@ mod tests {
     use std::cell::Cell;
     use std::time::Duration;
 
-    use super::{SettleLimits, Settled, State, Time, settle, wait};
+    use super::{SettleLimits, SettleState, Settled, Time, settle, wait};
     use crate::host::root::fake_root;
 
     /// Time that passes only when somebody waits.
@@ -205,17 +205,17 @@ mod tests {
     }
 
     /// Settles on a machine that is, after so many milliseconds, in the state `at` gives.
-    fn settled(at: impl Fn(u128) -> State) -> Settled {
+    fn settled(at: impl Fn(u128) -> SettleState) -> Settled {
         settled_after((at(0).writes, Duration::ZERO), at)
     }
 
-    fn settled_after(before: (u64, Duration), at: impl Fn(u128) -> State) -> Settled {
+    fn settled_after(before: (u64, Duration), at: impl Fn(u128) -> SettleState) -> Settled {
         let (clock, limits) = (Cell::new(Duration::ZERO), SettleLimits::default());
         wait(&limits, &mut Virtual(&clock), before, || Ok(at(clock.get().as_millis()))).unwrap()
     }
 
-    fn state(written_back: u64, writes: u64, in_flight: bool) -> State {
-        State { unwritten: written_back, written_back, writes, in_flight }
+    fn state(written_back: u64, writes: u64, in_flight: bool) -> SettleState {
+        SettleState { unwritten: written_back, written_back, writes, in_flight }
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn what_was_quiet_meanwhile_is_not_waited_for() {
-        let seconds = |before, at: fn(u128) -> State| settled_after(before, at).seconds;
+        let seconds = |before, at: fn(u128) -> SettleState| settled_after(before, at).seconds;
         let long = Duration::from_millis(90);
         assert!(seconds((7, long), |_| state(0, 7, false)) < 1e-9);
         assert!((0.01..0.03).contains(&seconds((7, long / 3), |_| state(0, 7, false))));
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn dirt_of_others_is_reported_and_not_waited_for() {
-        let idle = settled(|_| State { unwritten: 8 << 20, ..state(0, 0, false) });
+        let idle = settled(|_| SettleState { unwritten: 8 << 20, ..state(0, 0, false) });
         assert!(idle.seconds <= 0.06 && !idle.timed_out, "nobody writes it: {}", idle.seconds);
         assert!(idle.caution("write").unwrap().text.contains("of other programs or devices"));
         let still = settled(|_| state(8 << 20, 0, false));

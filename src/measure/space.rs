@@ -31,29 +31,32 @@ impl Fresh {
     /// # Errors
     /// When the kernel does not say.
     pub fn of(mount_point: &Path, device: u64) -> Result<Self, MeasureError> {
-        let Room { used, available } = Room::of(mount_point)?;
+        let FilesystemSpace { used, available } = FilesystemSpace::of(mount_point)?;
         Ok(Fresh { mount_point: mount_point.to_owned(), used, lost: device.saturating_sub(available) })
     }
 
     pub(super) fn now(&self) -> Result<Space, MeasureError> {
-        let Room { used, .. } = Room::of(&self.mount_point)?;
+        let FilesystemSpace { used, .. } = FilesystemSpace::of(&self.mount_point)?;
         Ok(Space { grown: used.saturating_sub(self.used), lost: self.lost })
     }
 }
 
 /// What statvfs(3) says, in bytes.
-struct Room {
+struct FilesystemSpace {
     used: u64,
     available: u64,
 }
 
-impl Room {
+impl FilesystemSpace {
     fn of(mount_point: &Path) -> Result<Self, MeasureError> {
         let told = rustix::fs::statvfs(mount_point).map_err(|errno| MeasureError::Space {
             mount_point: mount_point.to_owned(),
             source: errno.into(),
         })?;
         let bytes = |blocks: u64| blocks.saturating_mul(told.f_frsize);
-        Ok(Room { used: bytes(told.f_blocks.saturating_sub(told.f_bfree)), available: bytes(told.f_bavail) })
+        Ok(FilesystemSpace {
+            used: bytes(told.f_blocks.saturating_sub(told.f_bfree)),
+            available: bytes(told.f_bavail),
+        })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::journal::{Event, Found, Grid, Status};
+use crate::journal::{Event, Grid, GridFindings, Status};
 use crate::lab::choose;
 use crate::plan::Plan;
 use crate::reason::Reason;
@@ -16,7 +16,11 @@ use super::session::check_limits;
 const LIMIT: Duration = Duration::from_hours(2);
 
 /// Does this half of the grid on the device of a plan, in its lab; of its candidates the first lends its kernel.
-pub fn measure_device(plan: &Plan, grid: Grid, permission: &Permission<'_>) -> Result<Found, SessionError> {
+pub fn measure_device(
+    plan: &Plan,
+    grid: Grid,
+    permission: &Permission<'_>,
+) -> Result<GridFindings, SessionError> {
     check_limits(plan)?;
     let medium = permission.claim(plan)?;
     let choice = choose(plan)?;

@@ -3,12 +3,12 @@
 //! A pure function of plan and journal, so that a study that was interrupted goes on as it would have.
 
 use crate::journal::{CandidateStatus, Ending, Run};
-use crate::plan::{Plan, TWIN, Until, contestants};
+use crate::plan::{CONTROL_SUFFIX, Plan, Until, contestants};
 use crate::statistics::Ruling;
 
 use super::budget::exhausted;
 use super::disturbance::hopelessly_disturbed;
-use crate::verdict::{Deliberation, strata};
+use crate::verdict::{Deliberation, environment_runs};
 
 /// What to do between two blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,12 +20,12 @@ pub struct Conclusion {
 }
 
 impl Conclusion {
-    /// Concludes from a run whose last block has ended. Under several circumstances each is concluded for itself, and the
+    /// Concludes from a run whose last block has ended. Under several environments each is concluded for itself, and the
     /// study ends when all have.
     pub fn of(plan: &Plan, run: &Run) -> Self {
-        let strata = strata(plan, run);
-        let Some(each) = (!strata.is_empty()).then(|| {
-            strata
+        let environment_runs = environment_runs(plan, run);
+        let Some(each) = (!environment_runs.is_empty()).then(|| {
+            environment_runs
                 .iter()
                 .map(|one| (one.under.title(), Self::of_one(&one.plan, &one.run)))
                 .collect::<Vec<_>>()
@@ -63,19 +63,19 @@ impl Conclusion {
     }
 }
 
-/// The candidates that the next block tries. Each of several circumstances has those of its own, until everything is found
+/// The candidates that the next block tries. Each of several environments has those of its own, until everything is found
 /// out for it.
 pub fn next_to_try(plan: &Plan, run: &Run) -> Vec<String> {
     let one = |plan: &Plan, run: &Run| -> Vec<String> {
         let deliberation = contest(plan, run).then(|| Deliberation::of(plan, run));
         racing(plan, run, deliberation.as_ref()).into_iter().map(str::to_owned).collect()
     };
-    match strata(plan, run) {
+    match environment_runs(plan, run) {
         none if none.is_empty() => one(plan, run),
         several => several
             .iter()
-            .filter(|stratum| Conclusion::of_one(&stratum.plan, &stratum.run).end.is_none())
-            .flat_map(|stratum| one(&stratum.plan, &stratum.run))
+            .filter(|environment| Conclusion::of_one(&environment.plan, &environment.run).end.is_none())
+            .flat_map(|environment| one(&environment.plan, &environment.run))
             .collect(),
     }
 }
@@ -84,7 +84,7 @@ pub fn next_to_try(plan: &Plan, run: &Run) -> Vec<String> {
 fn racing<'a>(plan: &'a Plan, run: &'a Run, deliberation: Option<&Deliberation>) -> Vec<&'a str> {
     let rests = |name: &&str| {
         let original = |name| contestants(plan).any(|candidate| candidate.name == name);
-        let name = name.strip_suffix(TWIN).filter(|_| !original(*name)).unwrap_or(name);
+        let name = name.strip_suffix(CONTROL_SUFFIX).filter(|_| !original(*name)).unwrap_or(name);
         deliberation.is_some_and(|deliberation| deliberation.racing().all(|racing| racing != name))
     };
     still_in(plan, run).filter(|name| !rests(name)).collect()
@@ -121,7 +121,7 @@ fn leaving(plan: &Plan, run: &Run) -> Vec<(String, String)> {
     }
     // A twin is there to be compared with its original, and goes with it.
     for name in &staying {
-        if name.strip_suffix(TWIN).is_some_and(|original| !staying.contains(&original)) {
+        if name.strip_suffix(CONTROL_SUFFIX).is_some_and(|original| !staying.contains(&original)) {
             let reason = "the candidate it is the twin of is no longer tried".to_owned();
             leaving.push(((*name).to_owned(), reason));
         }

@@ -34,7 +34,7 @@ pub enum RunFolderError {
 
 /// Which folder a run is to have.
 #[derive(Debug, Clone, Copy)]
-pub enum Wanted<'a> {
+pub enum FolderRequest<'a> {
     /// This one.
     Named(&'a Path),
     /// One of this name, or the first free one after it: nobody named it.
@@ -89,10 +89,10 @@ impl RunFolder {
     }
 
     /// The folder that is wanted.
-    pub(super) fn wanted(wanted: Wanted<'_>, plan: &Plan) -> Result<Self, RunFolderError> {
+    pub(super) fn wanted(wanted: FolderRequest<'_>, plan: &Plan) -> Result<Self, RunFolderError> {
         match wanted {
-            Wanted::Named(path) => Self::create(path, plan),
-            Wanted::Unnamed(path) => Self::create_free(path, plan),
+            FolderRequest::Named(path) => Self::create(path, plan),
+            FolderRequest::Unnamed(path) => Self::create_free(path, plan),
         }
     }
 

@@ -5,7 +5,6 @@
 
 mod budget;
 mod calibration;
-mod circumstances;
 mod claim;
 mod conclusion;
 mod conduct;
@@ -16,15 +15,16 @@ mod folder;
 #[cfg(test)]
 #[path = "../../judgement/src/journal/made.rs"]
 mod made;
+mod nuisances;
 mod observer;
 mod one_block;
 mod prospect;
 mod rehearsal;
 mod repeats;
-mod room;
 mod schedule;
 mod sentinel;
 mod session;
+mod space_needed;
 mod staged;
 mod trials;
 mod unchanged;
@@ -35,7 +35,7 @@ pub use claim::Permission;
 pub use conclusion::{Conclusion, next_to_try};
 pub use conduct::Study;
 pub use error::SessionError;
-pub use folder::{PLAN_FILE, RunFolder, RunFolderError, Wanted};
+pub use folder::{FolderRequest, PLAN_FILE, RunFolder, RunFolderError};
 pub use observer::{Observer, Silent};
 pub use one_block::OneBlock;
 pub use prospect::Prospect;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::journal::{Event, Facts};
-use crate::lab::Choice;
+use crate::lab::ChosenLab;
 use crate::plan::{DeviceSource, Plan};
 
 use super::claim::Permission;
@@ -44,7 +44,7 @@ impl OneBlock<'_> {
     /// [`Study::conduct`].
     pub fn conduct(
         self,
-        choose: impl FnOnce(&Plan) -> Result<Choice, SessionError>,
+        choose: impl FnOnce(&Plan) -> Result<ChosenLab, SessionError>,
         permission: &Permission<'_>,
         observer: &mut dyn Observer,
     ) -> Result<bool, SessionError> {

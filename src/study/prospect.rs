@@ -4,11 +4,11 @@ use crate::lab::Lab;
 use crate::plan::{Candidate, Dataset, Plan};
 use crate::reason::Reason;
 
-use super::circumstances::smallest;
 use super::claim::Permission;
 use super::error::SessionError;
+use super::nuisances::smallest;
 use super::rehearsal::{has_options, refusals};
-use super::room::shortage;
+use super::space_needed::shortage;
 
 /// What a run would meet.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::host::image::scratch_folder;
 use crate::journal::{Event, Status};
 use crate::lab::{Lab, Medium, choose};
-use crate::plan::{Bytes, Candidate, Circumstances, DeviceSource, Plan};
+use crate::plan::{Bytes, Candidate, DeviceSource, Environment, Plan};
 use crate::reason::Reason;
 use crate::trial::TrialSpec;
 
@@ -21,7 +21,7 @@ const ROOM: u64 = 1 << 20;
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// What decides whether options are taken.
-type Stack<'a> = (&'a str, &'a [String], &'a [String], Option<&'a PathBuf>);
+type StackOptions<'a> = (&'a str, &'a [String], &'a [String], Option<&'a PathBuf>);
 
 pub(super) fn has_options(candidate: &Candidate) -> bool {
     candidate.path.is_none() && !(candidate.mkfs.is_empty() && candidate.mount.is_empty())
@@ -35,13 +35,13 @@ pub(super) fn refusals<'a>(
     size: Option<u64>,
     candidates: impl Iterator<Item = &'a Candidate>,
 ) -> Vec<(String, Reason)> {
-    let mut known: BTreeMap<Stack<'a>, Option<Reason>> = BTreeMap::new();
+    let mut known: BTreeMap<StackOptions<'a>, Option<Reason>> = BTreeMap::new();
     let mut refused = Vec::new();
     for candidate in candidates {
         if !has_options(candidate) {
             continue;
         }
-        let stack: Stack<'a> =
+        let stack: StackOptions<'a> =
             (&candidate.filesystem, &candidate.mkfs, &candidate.mount, candidate.under.kernel.as_ref());
         let found =
             known.entry(stack).or_insert_with(|| refusal(plan, lab, size.unwrap_or(SMALL), candidate));
@@ -70,12 +70,12 @@ fn refusal(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Opti
 
 /// The candidate with nothing that does not decide whether its options are taken.
 fn options_alone(candidate: &Candidate) -> Candidate {
-    let Circumstances { kernel, memory, .. } = candidate.under.clone();
+    let Environment { kernel, memory, .. } = candidate.under.clone();
     Candidate {
         name: candidate.name.clone(),
         mkfs: candidate.mkfs.clone(),
         mount: candidate.mount.clone(),
-        under: Circumstances { kernel, memory, ..Circumstances::default() },
+        under: Environment { kernel, memory, ..Environment::default() },
         ..Candidate::plain(&candidate.filesystem)
     }
 }

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::journal::{Run, Status, Trial};
-use crate::plan::{Operation, Plan, Work};
+use crate::plan::{Operation, PhaseWork, Plan};
 use crate::statistics::median;
 use crate::trial::Repeats;
 
@@ -27,7 +27,7 @@ pub(super) fn repeats(plan: &Plan, run: &Run, simulated: bool) -> BTreeMap<Strin
     let pilot: Vec<&Trial> =
         run.trials.iter().filter(counts).filter(|trial| Some(trial.id.block) == first).collect();
     let repeatable = plan.phases.iter().filter_map(|phase| match phase.work {
-        Work::Operation(operation) if operation.leaves_all_as_it_was() => {
+        PhaseWork::Operation(operation) if operation.leaves_all_as_it_was() => {
             // One that finds in memory what it read before is not the same a second time.
             let same_again = phase.cold || operation == Operation::Fsck;
             Some((phase.name.as_str(), phase.repeat, same_again))

@@ -6,17 +6,17 @@ use crate::host::limits::{LimitError, check};
 use crate::host::procfs::memory;
 use crate::host::root::Root;
 use crate::journal::{Beginning, Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA};
-use crate::lab::{Choice, Lab, Medium, choose, lacking};
+use crate::lab::{ChosenLab, Lab, Medium, choose, lacking};
 use crate::plan::{DeviceSource, Plan};
 use crate::reason::Reason;
 
-use super::circumstances::{CIRCUMSTANCES, are_drawn};
 use super::claim::Permission;
 use super::conclusion::still_in;
 use super::conduct::Study;
 use super::environment::environment;
 use super::error::SessionError;
-use super::folder::{RunFolder, Wanted};
+use super::folder::{FolderRequest, RunFolder};
+use super::nuisances::{NUISANCES, are_drawn};
 use super::observer::Observer;
 use super::prospect::{Prospect, check_datasets, obstacle};
 use super::rehearsal::refusals;
@@ -27,7 +27,7 @@ use super::watcher::{Machine, Unwatched, Watcher};
 /// A run, ready to be conducted.
 pub struct Session {
     pub plan: Plan,
-    pub choice: Choice,
+    pub choice: ChosenLab,
     medium: Medium,
     pub folder: RunFolder,
     journal: OpenJournal,
@@ -48,8 +48,8 @@ impl Session {
     /// Before anything is written to the device: when it may not be, or the folder or a dataset cannot be used.
     pub fn begin(
         plan: Plan,
-        choice: Choice,
-        wanted: Wanted<'_>,
+        choice: ChosenLab,
+        wanted: FolderRequest<'_>,
         permission: &Permission<'_>,
     ) -> Result<Self, SessionError> {
         check_datasets(&plan)?;
@@ -179,14 +179,14 @@ pub(super) fn begin_journal(
 pub(super) fn start(
     plan: &Plan,
     id: String,
-    choice: &Choice,
+    choice: &ChosenLab,
     medium: &Medium,
     mut environment: Facts,
     order_seed: Option<u64>,
 ) -> Event {
     let drawn = are_drawn(plan, choice.lab.side_by_side().is_some());
     environment.extend(order_seed.map(|seed| (ORDER_SEED.to_owned(), seed.to_string())));
-    environment.insert(CIRCUMSTANCES.to_owned(), if drawn { "drawn" } else { "fixed" }.to_owned());
+    environment.insert(NUISANCES.to_owned(), if drawn { "drawn" } else { "fixed" }.to_owned());
     let guest = choice.lab.memory();
     let here = || Some(memory(&Root::default()).ok()?.total);
     let beginning = Beginning {
@@ -211,7 +211,7 @@ pub(super) fn start(
 }
 
 /// This machine, the lab, the device.
-pub(super) fn facts(plan: &Plan, choice: &Choice, medium: &Medium) -> Facts {
+pub(super) fn facts(plan: &Plan, choice: &ChosenLab, medium: &Medium) -> Facts {
     let mut facts = environment(plan);
     facts.extend(choice.lab.facts());
     facts.insert("lab.jobs".to_owned(), choice.jobs.to_string());

@@ -11,22 +11,22 @@ use crate::plan::Candidate;
 use crate::reason::{Hinted, Reason};
 use crate::trial::{Drawn, Repeats, TrialSpec};
 
-use super::circumstances::circumstances;
 use super::conduct::Study;
 use super::error::SessionError;
+use super::nuisances::nuisances;
 use super::repeats::repeats;
 
 /// What to do about a trial that was killed twice.
 const KILLED: &str = "see who ended it (`dmesg` names what ran out of memory); `fsverdict resume` tries it again, unless a later block has begun";
 
 /// What a lab says of the trial it is at.
-enum Said {
+enum LabMessage {
     Event(Event),
     End(Result<TrialEnd, LabError>),
 }
 
 /// A trial to be done, or under way.
-struct Task<'a> {
+struct TrialTask<'a> {
     id: TrialId,
     candidate: &'a Candidate,
     /// Why it is done a second time, if so.
@@ -43,15 +43,15 @@ impl Study<'_> {
         let plan = self.plan;
         let run = self.journal.run()?;
         let repeats = repeats(plan, run, self.lab.side_by_side().is_some());
-        let drawn = circumstances(plan, run, block);
+        let drawn = nuisances(plan, run, block);
         let task = |name: &String| {
             let candidate = plan.candidates.iter().find(|candidate| candidate.name == *name)?;
             let id = TrialId { block, candidate: name.clone(), attempt };
-            Some(Task { id, candidate, killed: None, own_bytes: 0 })
+            Some(TrialTask { id, candidate, killed: None, own_bytes: 0 })
         };
-        let mut waiting: VecDeque<Task<'_>> = names.iter().filter_map(task).collect();
+        let mut waiting: VecDeque<TrialTask<'_>> = names.iter().filter_map(task).collect();
         let mut free: Vec<usize> = (0..self.jobs.max(1)).rev().collect();
-        let mut underway: BTreeMap<usize, Task<'_>> = BTreeMap::new();
+        let mut underway: BTreeMap<usize, TrialTask<'_>> = BTreeMap::new();
         let (sender, receiver) = channel();
         scope(|scope| {
             // The first thing that went wrong is what is reported.
@@ -67,9 +67,9 @@ impl Study<'_> {
                         (self.lab, self.medium.clone(), self.spec(&task, &repeats, drawn), sender.clone());
                     underway.insert(job, task);
                     scope.spawn(move || {
-                        let mut watch = |event| tell(&sender, job, Said::Event(event));
+                        let mut watch = |event| tell(&sender, job, LabMessage::Event(event));
                         let end = lab.run(&spec, &medium, job, &mut watch);
-                        tell(&sender, job, Said::End(end));
+                        tell(&sender, job, LabMessage::End(end));
                     });
                 }
                 if underway.is_empty() {
@@ -77,11 +77,11 @@ impl Study<'_> {
                 }
                 let Ok((job, said)) = receiver.recv() else { return outcome };
                 let heard = match said {
-                    Said::Event(event) => match underway.get_mut(&job) {
+                    LabMessage::Event(event) => match underway.get_mut(&job) {
                         Some(task) => self.hear(task, event),
                         None => Ok(()),
                     },
-                    Said::End(end) => {
+                    LabMessage::End(end) => {
                         free.push(job);
                         match (underway.remove(&job), end) {
                             (Some(task), Ok(end)) => self.end(task, end).map(|again| {
@@ -97,7 +97,12 @@ impl Study<'_> {
         })
     }
 
-    fn spec(&self, task: &Task<'_>, repeats: &BTreeMap<String, Repeats>, drawn: Option<Drawn>) -> TrialSpec {
+    fn spec(
+        &self,
+        task: &TrialTask<'_>,
+        repeats: &BTreeMap<String, Repeats>,
+        drawn: Option<Drawn>,
+    ) -> TrialSpec {
         TrialSpec {
             trial: task.id.clone(),
             seed: self.plan.protocol.seed,
@@ -112,7 +117,7 @@ impl Study<'_> {
     }
 
     /// What an earlier try recorded is nobody's from the new beginning on.
-    fn begin(&mut self, task: &Task<'_>) -> Result<(), SessionError> {
+    fn begin(&mut self, task: &TrialTask<'_>) -> Result<(), SessionError> {
         self.watcher.begin();
         self.report(Some(&task.id), Event::TrialStarted {})?;
         match &task.killed {
@@ -124,7 +129,7 @@ impl Study<'_> {
         }
     }
 
-    fn hear(&mut self, task: &mut Task<'_>, event: Event) -> Result<(), SessionError> {
+    fn hear(&mut self, task: &mut TrialTask<'_>, event: Event) -> Result<(), SessionError> {
         if let Event::Observation(observation) = &event {
             task.own_bytes += bytes_at_most(observation);
         }
@@ -132,7 +137,7 @@ impl Study<'_> {
     }
 
     /// Records the end of a trial, or gives it back to be done again.
-    fn end<'a>(&mut self, task: Task<'a>, end: TrialEnd) -> Result<Option<Task<'a>>, SessionError> {
+    fn end<'a>(&mut self, task: TrialTask<'a>, end: TrialEnd) -> Result<Option<TrialTask<'a>>, SessionError> {
         let id = &task.id;
         self.medium = self.medium.clone().after_trial(end.status == Status::Ok && !end.killed);
         let killed = end.killed && task.killed.is_some();
@@ -145,7 +150,7 @@ impl Study<'_> {
             self.report(Some(id), Event::Surroundings(seen))?;
         }
         if end.killed && task.killed.is_none() {
-            return Ok(Some(Task { killed: Some(end.reason), own_bytes: 0, ..task }));
+            return Ok(Some(TrialTask { killed: Some(end.reason), own_bytes: 0, ..task }));
         }
         if end.unheard {
             let text = format!(
@@ -176,7 +181,7 @@ impl Study<'_> {
 }
 
 /// Who conducts hears until every lab has come to its end.
-fn tell(sender: &Sender<(usize, Said)>, job: usize, said: Said) {
+fn tell(sender: &Sender<(usize, LabMessage)>, job: usize, said: LabMessage) {
     let _ = sender.send((job, said));
 }
 

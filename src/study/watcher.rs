@@ -45,20 +45,20 @@ impl Watcher for Unwatched {
 #[derive(Debug)]
 pub struct Machine {
     root: Root,
-    shared: Option<Shared>,
-    before: Option<Readings>,
+    shared: Option<SharedDisk>,
+    before: Option<WatcherReadings>,
 }
 
 /// A disk that others use as well.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Shared {
+struct SharedDisk {
     disks: Vec<String>,
     /// The part that is the run's alone, where its bytes are counted apart.
     own: Option<String>,
 }
 
 #[derive(Debug, Clone)]
-struct Readings {
+struct WatcherReadings {
     cpu: Option<CpuTimes>,
     own_user: Option<u64>,
     bytes: Option<u64>,
@@ -77,8 +77,8 @@ impl Machine {
         Self { root, shared, before: None }
     }
 
-    fn read(&self) -> Readings {
-        Readings {
+    fn read(&self) -> WatcherReadings {
+        WatcherReadings {
             cpu: cpu_times(&self.root).ok(),
             own_user: ProcessStat::of(&self.root, "self").ok().map(|own| own.user_ticks()),
             bytes: self.shared.as_ref().and_then(|shared| shared.bytes(&self.root)),
@@ -101,7 +101,7 @@ fn asleep() -> f64 {
 impl Watcher for Machine {
     fn begin(&mut self) {
         let sentinel = Some(sentinel());
-        self.before = Some(Readings { sentinel, ..self.read() });
+        self.before = Some(WatcherReadings { sentinel, ..self.read() });
     }
 
     fn end(&mut self, own_bytes: u64) -> Surroundings {
@@ -137,7 +137,7 @@ fn foreign(first: &CpuTimes, last: &CpuTimes, own: (u64, u64)) -> u64 {
     user.saturating_sub(own.1.saturating_sub(own.0))
 }
 
-impl Shared {
+impl SharedDisk {
     /// Bytes moved so far by others, where they can be told apart, else by all.
     fn bytes(&self, root: &Root) -> Option<u64> {
         let of = |name: &String| {
@@ -154,7 +154,7 @@ impl Shared {
 
 /// The disks that the folder of a scratch image lies on; `None` where it is on no block device of its own (tmpfs,
 /// btrfs, a network).
-fn below_folder(root: &Root, folder: &Path) -> Option<Shared> {
+fn below_folder(root: &Root, folder: &Path) -> Option<SharedDisk> {
     let number = DeviceNumber::from_raw(std::fs::metadata(folder).ok()?.dev());
     let link = root.path(format!("sys/dev/block/{number}")).canonicalize().ok()?;
     let name = link.file_name()?.to_str()?.replace('!', "/");
@@ -164,19 +164,19 @@ fn below_folder(root: &Root, folder: &Path) -> Option<Shared> {
         .map(|bottom| partition_parent(root, &bottom).unwrap_or(bottom))
         .collect();
     disks.dedup();
-    (!disks.is_empty()).then_some(Shared { disks, own: None })
+    (!disks.is_empty()).then_some(SharedDisk { disks, own: None })
 }
 
 /// The disk of a partition, whose other partitions others may use. A whole disk is the run's alone.
-fn beside_partition(root: &Root, path: &Path) -> Option<Shared> {
+fn beside_partition(root: &Root, path: &Path) -> Option<SharedDisk> {
     let name = path.canonicalize().ok()?.strip_prefix("/dev").ok()?.to_str()?.to_owned();
     let disk = partition_parent(root, &name)?;
-    Some(Shared { disks: vec![disk], own: Some(name) })
+    Some(SharedDisk { disks: vec![disk], own: Some(name) })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Machine, Shared, Watcher, all, foreign};
+    use super::{Machine, SharedDisk, Watcher, all, foreign};
     use crate::host::procfs::CpuTimes;
     use crate::host::root::fake_root;
     use crate::lab::Medium;
@@ -199,7 +199,7 @@ mod tests {
             ("sys/class/block/sda1/stat", &stat(900, 100)),
         ]);
         let shared =
-            |own: Option<&str>| Shared { disks: vec!["sda".to_owned()], own: own.map(str::to_owned) };
+            |own: Option<&str>| SharedDisk { disks: vec!["sda".to_owned()], own: own.map(str::to_owned) };
         assert_eq!(shared(None).bytes(&root), Some(1500 * 512));
         assert_eq!(shared(Some("sda1")).bytes(&root), Some(500 * 512));
         assert_eq!(shared(Some("sda2")).bytes(&root), None);

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::filesystem::reads_without_trace;
-use crate::host::cell::OF_MACHINE;
 use crate::host::root::Root;
+use crate::host::sandbox::OF_MACHINE;
 use crate::host::talk::say;
 use crate::journal::{CommandRecord, Event, Facts, Observation, Status};
 use crate::measure::{Meter, Quiet};
@@ -21,7 +21,7 @@ use super::sink::Sink;
 use super::spec::{Assignment, TrialDevice, TrialSpec};
 use super::stack::{MOUNT, Stack};
 use super::staging::{Materials, ROOM};
-use super::steps::{Course, Step};
+use super::steps::{Step, TrialCourse};
 
 /// Environment variable with the number of the descriptor that events go to.
 pub const EVENTS_VARIABLE: &str = "FSVERDICT_EVENTS";
@@ -86,7 +86,7 @@ fn run(assignment: &Assignment, sink: &mut Sink, of_machine: &mut bool) -> Resul
     // A tmpfs of its own, so that commands see it read-only while /tmp around it is theirs.
     crate::host::mounts::memory(Path::new(ROOM), "755").map_err(Reason::plain)?;
     let mut stack = Stack::new(sink, &spec.candidate, spec.limit).map_err(|error| error.reason())?;
-    let course = Course::of(spec);
+    let course = TrialCourse::of(spec);
     let mut agent = Agent::new(assignment);
     let result = course.steps.iter().try_for_each(|step| agent.walk(&mut stack, step)).map_err(|error| {
         *of_machine = error.is_of_machine();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::host::borrowed_scheduler::BorrowedScheduler;
 use crate::host::environment::device_facts;
-use crate::host::guard::{ClaimedDevice, Hold};
+use crate::host::guard::{ClaimedLease, HeldLease};
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::root::Root;
 use crate::host::syscall::own;
@@ -25,9 +25,9 @@ pub(super) struct BareDevice {
     /// The kernel detaches a loop device when it is closed here and nothing uses it. With it, its image.
     attached: Option<(LoopDevice, OwnedFd)>,
     /// A real device, until it was discarded …
-    claimed: Option<ClaimedDevice>,
+    claimed: Option<ClaimedLease>,
     /// … and from then on: it is kept open, and while it is, its number means no other.
-    hold: Option<Hold>,
+    hold: Option<HeldLease>,
     scheduler: Option<BorrowedScheduler>,
     /// What was learnt of it on the way.
     facts: Facts,
@@ -69,7 +69,7 @@ impl BareDevice {
         let discarded = claim.discard().map_err(TrialError::io("discard the device"))?;
         self.facts.insert("device.discarded".to_owned(), discarded.to_string());
         // mkfs and mount claim it themselves from here on.
-        self.hold = Some(Hold::of(claim).map_err(TrialError::host)?);
+        self.hold = Some(HeldLease::of(claim).map_err(TrialError::host)?);
         Ok(())
     }
 

@@ -1,9 +1,9 @@
 //! What ends a trial early.
 
 use crate::dataset::DatasetError;
-use crate::host::cell::CellError;
 use crate::host::limits::cannot_start;
 use crate::host::program::ProgramError;
+use crate::host::sandbox::SandboxError;
 use crate::measure::MeasureError;
 use crate::reason::{Hinted, Reason};
 use crate::workload::{AdapterError, WorkError};
@@ -18,7 +18,7 @@ pub enum TrialError {
     #[error("phase `{phase}`: {error}")]
     Phase { phase: String, error: ProgramError, hint: Option<String> },
     #[error(transparent)]
-    Cell(#[from] CellError),
+    Sandbox(#[from] SandboxError),
     #[error(transparent)]
     Dataset(#[from] DatasetError),
     #[error(transparent)]
@@ -46,7 +46,7 @@ impl TrialError {
         match self {
             TrialError::Program(ProgramError::Start { source, .. }) => cannot_start(source),
             TrialError::Phase { error: ProgramError::Start { source, .. }, .. } => cannot_start(source),
-            TrialError::Cell(error) => error.is_of_machine(),
+            TrialError::Sandbox(error) => error.is_of_machine(),
             _ => false,
         }
     }

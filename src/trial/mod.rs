@@ -4,29 +4,31 @@ mod act;
 mod agent;
 mod bare_device;
 mod calibration;
-mod cell;
 mod complaint;
 mod error;
-mod hold;
 mod mapping;
 mod phase;
 mod plain;
 mod programs;
 mod raw;
+mod sandbox;
 mod sink;
 mod spec;
 mod stack;
+mod staged_once;
 mod staging;
 mod steps;
 
 pub use act::{Act, CacheState, Durable, Timed};
 pub use agent::{EVENTS_VARIABLE, agent};
-pub use cell::{agent_cell, staging_cell};
 pub use error::TrialError;
-pub use hold::{STAGED, stage};
 pub use plain::command_lines;
+pub use sandbox::{agent_sandbox, staging_sandbox};
 pub use sink::Sink;
-pub use spec::{Assignment, Bench, Drawn, Modules, QueueLimits, Repeats, Staging, TrialDevice, TrialSpec};
+pub use spec::{
+    Assignment, Drawn, Modules, QueueLimits, Repeats, Staging, TestBench, TrialDevice, TrialSpec,
+};
 pub use stack::THE_KERNEL;
+pub use staged_once::{STAGED, stage};
 pub use staging::bytes_to_stage;
-pub use steps::{Course, Step};
+pub use steps::{Step, TrialCourse};

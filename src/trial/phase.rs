@@ -8,7 +8,7 @@ use crate::host::program::{Program, locate};
 use crate::host::root::Root;
 use crate::journal::{CommandRecord, Event, Observation};
 use crate::measure::{Clocked, Meter, Quiet, SettleLimits, WorkDone};
-use crate::plan::{Flow, Operation, Phase, Work};
+use crate::plan::{Flow, Operation, Phase, PhaseWork};
 use crate::workload::{CommandContext, FOLDER, Ledger, Workplace, adapter, command, run, verify};
 
 use super::act::{CacheState, Durable, Timed};
@@ -50,9 +50,9 @@ impl Agent<'_> {
             }
             Timed::Raw(phase) => Some(self.raw(stack, phase, cache)?),
             Timed::Phase(phase) => Some(match &phase.work {
-                Work::Operation(operation) => self.operation(stack, phase, *operation, cache)?,
-                Work::Command(line) => self.command(stack, phase, line, cache)?,
-                Work::Adapter { name, options } => self.adapter(stack, phase, name, options, cache)?,
+                PhaseWork::Operation(operation) => self.operation(stack, phase, *operation, cache)?,
+                PhaseWork::Command(line) => self.command(stack, phase, line, cache)?,
+                PhaseWork::Adapter { name, options } => self.adapter(stack, phase, name, options, cache)?,
             }),
         };
         Ok(())
@@ -190,7 +190,7 @@ impl Agent<'_> {
     /// Outside the clocks: looks at what an operation did, or compares what a command left behind with the dataset that
     /// must be there.
     pub(super) fn verify(&mut self, phase: &Phase) -> Result<(), TrialError> {
-        if let Work::Operation(operation) = phase.work {
+        if let PhaseWork::Operation(operation) = phase.work {
             return Ok(verify(&site(&self.materials, &mut self.ledger, phase, operation)?)?);
         }
         let Some(expected) = &phase.verify else { return Ok(()) };

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use crate::filesystem::{DIRECTORY, find};
 use crate::layer::find_encryption;
-use crate::plan::{DeviceSource, Phase, Plan, Work, quoted};
+use crate::plan::{DeviceSource, Phase, PhaseWork, Plan, quoted};
 
 use super::act::{Act, Durable, Timed};
-use super::programs::{Line, Names, Programs};
+use super::programs::{Line, Programs, TrialNames};
 use super::spec::{Repeats, TrialSpec};
 use super::stack::MOUNT;
-use super::steps::{Course, Step};
+use super::steps::{Step, TrialCourse};
 
 /// What stands before a remark.
 const GAP: &str = "    ";
@@ -36,7 +36,7 @@ pub fn command_lines(plan: &Plan, candidate: usize) -> Vec<String> {
         return Vec::new();
     };
     let top = if encryption.is_none() { "$DEVICE" } else { "/dev/mapper/fsverdict-$DEVICE" };
-    let names = Names {
+    let names = TrialNames {
         bottom: "$DEVICE".to_owned(),
         top: top.to_owned(),
         mapping: "fsverdict-$DEVICE".to_owned(),
@@ -45,19 +45,19 @@ pub fn command_lines(plan: &Plan, candidate: usize) -> Vec<String> {
     };
     let programs = Programs { candidate, filesystem, encryption };
     let source = &plan.device.source;
-    let told = Told { spec: &spec, programs, names, source };
-    Course::of(&spec).all().flat_map(|step| told.step(step)).collect()
+    let told = PlainContext { spec: &spec, programs, names, source };
+    TrialCourse::of(&spec).all().flat_map(|step| told.step(step)).collect()
 }
 
 /// What the words of a dry run hang on.
-struct Told<'a> {
+struct PlainContext<'a> {
     spec: &'a TrialSpec,
     programs: Programs<'a>,
-    names: Names,
+    names: TrialNames,
     source: &'a DeviceSource,
 }
 
-impl Told<'_> {
+impl PlainContext<'_> {
     /// The lines of a step: one of what is timed, one of what is done before it, and one of what is done after it.
     fn step(&self, step: &Step<'_>) -> Vec<String> {
         let times = step.name.and_then(|name| self.spec.repeats.get(name)).map_or(1, |repeats| repeats.times);
@@ -86,7 +86,7 @@ impl Told<'_> {
 
     /// What is done, in words or as a command line; nothing where it is the agent's own business.
     fn act(&self, act: Act<'_>) -> Option<String> {
-        let Names { bottom, mapping, .. } = &self.names;
+        let TrialNames { bottom, mapping, .. } = &self.names;
         let own = || self.spec.candidate.path.as_deref().map(own_folder);
         let told = match act {
             Act::Claim => format!("[claim {bottom}]"),
@@ -176,8 +176,10 @@ fn own_folder(folder: &Path) -> String {
 
 fn work(phase: &Phase) -> String {
     match &phase.work {
-        Work::Operation(name) => format!("[{name} on {}]", phase.dataset.as_deref().unwrap_or("nothing")),
-        Work::Command(command) => command.clone(),
-        Work::Adapter { name, options } => format!("{name} {options}"),
+        PhaseWork::Operation(name) => {
+            format!("[{name} on {}]", phase.dataset.as_deref().unwrap_or("nothing"))
+        }
+        PhaseWork::Command(command) => command.clone(),
+        PhaseWork::Adapter { name, options } => format!("{name} {options}"),
     }
 }

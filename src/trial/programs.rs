@@ -6,7 +6,7 @@ use crate::plan::Candidate;
 
 /// What a trial's programs are told of the place they run in.
 #[derive(Debug, Clone)]
-pub(super) struct Names {
+pub(super) struct TrialNames {
     /// The device that was claimed.
     pub(super) bottom: String,
     /// The device that the filesystem lies on.
@@ -59,8 +59,8 @@ impl Line {
 
 impl Programs<'_> {
     /// The command line; none where this candidate has no such program.
-    pub(super) fn argv(&self, line: Line, names: &Names) -> Option<Vec<String>> {
-        let Names { bottom, top, mapping, key, mount } = names;
+    pub(super) fn argv(&self, line: Line, names: &TrialNames) -> Option<Vec<String>> {
+        let TrialNames { bottom, top, mapping, key, mount } = names;
         match line {
             Line::FormatLayer => self.encryption.format_argv(bottom, key),
             Line::OpenLayer => self.encryption.open_argv(bottom, mapping, key),

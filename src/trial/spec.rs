@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::dataset::Selection;
 use crate::device::Draw;
-use crate::host::guard::Ticket;
+use crate::host::guard::LeaseTicket;
 use crate::host::process_key::ProcessKey;
 use crate::host::root::Root;
 use crate::journal::{Grid, TrialId};
-use crate::plan::{Candidate, Dataset, Needs, Phase, Work};
+use crate::plan::{Candidate, Dataset, Needs, Phase, PhaseWork};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Assignment {
     pub spec: TrialSpec,
-    pub bench: Bench,
+    pub bench: TestBench,
 }
 
 /// One resolved trial: what is to be done, wherever that may be.
@@ -82,7 +82,7 @@ pub struct Repeats {
 
 /// What a trial is done on: for the lab to fill in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Bench {
+pub struct TestBench {
     pub device: TrialDevice,
     /// Where datasets that are needed as files lie.
     pub staging: Staging,
@@ -107,7 +107,7 @@ pub enum Staging {
         /// The folder of the image, for messages.
         folder: PathBuf,
     },
-    /// Staged once for the whole run by another process, whose mounts the agent's cell starts from.
+    /// Staged once for the whole run by another process, whose mounts the agent's sandbox starts from.
     Held {
         /// The folder of the scratch disk they lie on, where they are too large for memory.
         on_disk: Option<PathBuf>,
@@ -138,7 +138,7 @@ pub enum TrialDevice {
     /// A block device the conductor has cleared for writing.
     Block {
         /// The permission to write it, checked again right before the first write.
-        ticket: Ticket,
+        ticket: LeaseTicket,
     },
     /// The one disk of a guest, which is nobody else's.
     Guest { path: PathBuf },
@@ -154,7 +154,7 @@ impl TrialDevice {
 }
 
 pub(super) fn is_raw(phase: &Phase) -> bool {
-    matches!(phase.work, Work::Operation(operation) if operation.needs() == Needs::BareDevice)
+    matches!(phase.work, PhaseWork::Operation(operation) if operation.needs() == Needs::BareDevice)
 }
 
 /// Whether a shell line mentions a variable, as `$NAME` or `${NAME`.

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::filesystem::{DIRECTORY, Filesystem};
-use crate::host::cell::{Workshop, private_devices};
 use crate::host::kernel_log::KernelLog;
 use crate::host::program::{Program, succeeded};
 use crate::host::root::Root;
+use crate::host::sandbox::{Workshop, private_devices};
 use crate::host::{caches, mounts, syscall};
 use crate::journal::CommandRecord;
 use crate::measure::Fresh;
@@ -23,13 +23,13 @@ use crate::plan::Candidate;
 
 use super::bare_device::BareDevice;
 use super::error::TrialError;
-use super::programs::{Line, Names, Programs};
+use super::programs::{Line, Programs, TrialNames};
 use super::sink::Sink;
 use super::spec::TrialDevice;
 
 /// Where the filesystem under test is mounted, below the agent's own tmpfs.
 pub(super) const MOUNT: &str = "/tmp/fsverdict/mount";
-/// Where the agent's cell shows the folder that is worked in instead of a device.
+/// Where the agent's sandbox shows the folder that is worked in instead of a device.
 pub(super) const PLACE: &str = "/tmp/fsverdict-place";
 /// The folder tools start in.
 const EMPTY: &str = "/tmp/fsverdict/empty";
@@ -166,7 +166,7 @@ impl<'a> Stack<'a> {
 
     fn argv(&self, line: Line) -> Option<Vec<String>> {
         let shown = |path: PathBuf| path.to_string_lossy().into_owned();
-        let names = Names {
+        let names = TrialNames {
             bottom: shown(self.bottom().unwrap_or_default()),
             top: shown(self.top()),
             mapping: self.mapping.clone(),

@@ -11,21 +11,21 @@ use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::program::{Program, succeeded};
 use crate::host::syscall::own;
 use crate::journal::{DATASET_FACT, Facts, Learnt, STAGE};
-use crate::plan::{Bytes, Dataset, Phase, Work, measure_variable, variable};
+use crate::plan::{Bytes, Dataset, Phase, PhaseWork, measure_variable, variable};
 use crate::reason::Hinted;
 
 use super::error::TrialError;
 use super::sink::Sink;
-use super::spec::{Assignment, Bench, Staging, TrialDevice, mentions};
+use super::spec::{Assignment, Staging, TestBench, TrialDevice, mentions};
 
 /// The agent's own room: a tmpfs, which commands see read-only.
 pub(super) const ROOM: &str = "/tmp/fsverdict";
 pub(super) const DATA: &str = "/tmp/fsverdict/data";
 /// Where the process that stages for the whole run writes down what it staged.
 pub(super) const RECORDS: &str = "/tmp/fsverdict/records";
-/// Where an agent's cell shows what that process staged.
+/// Where an agent's sandbox shows what that process staged.
 const HELD: &str = "/tmp/fsverdict-held";
-/// Where the agent's cell shows the user's folders.
+/// Where the agent's sandbox shows the user's folders.
 pub(super) const REAL: &str = "/tmp/fsverdict-real";
 
 pub(super) struct Material {
@@ -41,7 +41,7 @@ pub(super) struct Materials {
 impl Materials {
     /// Prepares every dataset, and has those that a phase needs as files ready.
     pub(super) fn gather(assignment: &Assignment, sink: &mut Sink) -> Result<Self, TrialError> {
-        let Assignment { spec, bench: Bench { staging, selected, .. } } = assignment;
+        let Assignment { spec, bench: TestBench { staging, selected, .. } } = assignment;
         if !matches!(staging, Staging::Held { .. }) {
             make_room(staging)?;
         }
@@ -129,8 +129,8 @@ fn as_seen_here(staging: &Staging, name: &str, dataset: &Dataset) -> Dataset {
 fn needed_as_files(phases: &[Phase], name: &str, dataset: &Dataset) -> bool {
     let variable = variable(name);
     let named = phases.iter().any(|phase| match &phase.work {
-        Work::Command(line) | Work::Adapter { options: line, .. } => mentions(line, &variable),
-        Work::Operation(_) => false,
+        PhaseWork::Command(line) | PhaseWork::Adapter { options: line, .. } => mentions(line, &variable),
+        PhaseWork::Operation(_) => false,
     });
     named || matches!(dataset, Dataset::Folder { .. })
 }

@@ -4,7 +4,7 @@
 use crate::filesystem::find;
 use crate::journal::{CLAIM, TEAR_DOWN};
 use crate::layer::find_encryption;
-use crate::plan::{Flow, Operation, Phase, Work};
+use crate::plan::{Flow, Operation, Phase, PhaseWork};
 
 use super::act::{Act, CacheState, Timed};
 use super::spec::{TrialSpec, is_raw};
@@ -15,7 +15,7 @@ const MEASURED: &str = "calibration";
 
 /// A trial: one step after another, up to the first that fails; the last one whatever happened, past every error.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Course<'a> {
+pub struct TrialCourse<'a> {
     pub steps: Vec<Step<'a>>,
     pub last: Step<'a>,
 }
@@ -43,7 +43,7 @@ impl<'a> Step<'a> {
     }
 }
 
-impl<'a> Course<'a> {
+impl<'a> TrialCourse<'a> {
     /// Everything that a trial of this kind does, in order.
     pub fn of(spec: &'a TrialSpec) -> Self {
         let candidate = &spec.candidate;
@@ -53,7 +53,7 @@ impl<'a> Course<'a> {
             last.first.push(Act::CloseLayer);
         }
         last.first.push(Act::Release);
-        Course { steps: spec.steps(encrypted), last }
+        TrialCourse { steps: spec.steps(encrypted), last }
     }
 
     /// Every step, the last one included.
@@ -151,7 +151,7 @@ impl TrialSpec {
             }
         }
         each.push(Act::Timed(Timed::Phase(phase), *cache));
-        if matches!(phase.work, Work::Operation(_)) || phase.verify.is_some() {
+        if matches!(phase.work, PhaseWork::Operation(_)) || phase.verify.is_some() {
             each.push(Act::Verify(phase));
         }
         each.extend([Act::Settle(&phase.name), Act::Record]);
@@ -175,14 +175,14 @@ impl TrialSpec {
 }
 
 fn is_check(phase: &Phase) -> bool {
-    phase.work == Work::Operation(Operation::Fsck)
+    phase.work == PhaseWork::Operation(Operation::Fsck)
 }
 
 pub(super) fn writes_device(phase: &Phase) -> bool {
-    is_raw(phase) && matches!(phase.work, Work::Operation(operation) if operation.flow() == Flow::Writes)
+    is_raw(phase) && matches!(phase.work, PhaseWork::Operation(operation) if operation.flow() == Flow::Writes)
 }
 
 /// Whether it is known after such a phase what must lie there, or must not.
 fn leaves_something(phase: &Phase) -> bool {
-    matches!(phase.work, Work::Operation(_)) && !is_check(phase) || phase.verify.is_some()
+    matches!(phase.work, PhaseWork::Operation(_)) && !is_check(phase) || phase.verify.is_some()
 }

@@ -1,12 +1,12 @@
-//! A command line of the user's, shut in a cell: it can write to the filesystem under test and to its own scratch
+//! A command line of the user's, shut in a sandbox: it can write to the filesystem under test and to its own scratch
 //! folder, and to nothing else.
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::host::cell::{Cell, Devices, Powers, Walls};
 use crate::host::program::Program;
+use crate::host::sandbox::{Capabilities, Devices, Isolation, Sandbox};
 
 #[derive(Debug, Clone)]
 pub struct CommandContext<'a> {
@@ -26,13 +26,13 @@ pub struct CommandContext<'a> {
 /// The program that runs `line` with `/bin/sh` in such a context; a variable that nobody has set is an error there (`-u`),
 /// lest `$etc` in place of `$ETC` copy nothing, fast.
 pub fn command(line: &str, context: &CommandContext<'_>) -> Program {
-    let mut cell = Cell::new(Walls::Namespaces, [""; 0]);
-    cell.writable = vec![context.scratch.to_owned(), context.mount.to_owned()];
-    cell.devices = Devices::Closed;
-    cell.powers = Powers::Phase;
-    cell.network = context.network;
+    let mut sandbox = Sandbox::new(Isolation::Namespaces, [""; 0]);
+    sandbox.writable = vec![context.scratch.to_owned(), context.mount.to_owned()];
+    sandbox.devices = Devices::Closed;
+    sandbox.capabilities = Capabilities::Phase;
+    sandbox.network = context.network;
     let program = Program::new(["/bin/sh", "-u", "-c", line])
-        .inside(cell)
+        .inside(sandbox)
         .limit(context.limit)
         .folder(context.mount)
         .variable("MOUNT", context.mount)

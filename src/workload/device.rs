@@ -10,10 +10,10 @@ use std::time::Instant;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::dataset::{Body, IoFailure, Origin, Prepared, TRANSFER, read_some};
+use crate::dataset::{Body, DatasetOrigin, IoFailure, Prepared, TRANSFER, read_some};
 use crate::plan::Operation;
 
-use super::latency::{Latency, finish};
+use super::latency::{LatencyRecorder, finish};
 use super::{Done, WorkError};
 
 fn failed(operation: Operation, call: &'static str, device: &Path, errno: Errno) -> WorkError {
@@ -31,11 +31,11 @@ fn open(operation: Operation, device: &Path, flags: OFlags) -> Result<OwnedFd, W
 /// The one file of a dataset that is a big file.
 fn body(dataset: &Prepared) -> (Body, Option<&crate::dataset::Content>) {
     match &dataset.origin {
-        Origin::Generated { tree, content } => {
+        DatasetOrigin::Generated { tree, content } => {
             let (identity, size) = tree.entries.first().map_or((0, 0), |entry| (entry.what, entry.size));
             (Body { identity, generation: 0, size }, Some(content))
         }
-        Origin::Folder { .. } => (Body { identity: 0, generation: 0, size: 0 }, None),
+        DatasetOrigin::Folder { .. } => (Body { identity: 0, generation: 0, size: 0 }, None),
     }
 }
 
@@ -43,7 +43,7 @@ fn body(dataset: &Prepared) -> (Body, Option<&crate::dataset::Content>) {
 pub fn write_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError> {
     let file = open(Operation::DeviceWrite, device, OFlags::WRONLY)?;
     let (body, content) = body(dataset);
-    let mut latency = Latency::new("write")?;
+    let mut latency = LatencyRecorder::new("write")?;
     let mut position = 0;
     while position < body.size {
         let Some(content) = content else { break };
@@ -57,7 +57,7 @@ pub fn write_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError
 
 /// Reads as many bytes. Dropping what is cached is the caller's.
 pub fn read_device(device: &Path, dataset: &Prepared) -> Result<Done, WorkError> {
-    let mut latency = Latency::new("read")?;
+    let mut latency = LatencyRecorder::new("read")?;
     let mut position = 0;
     each_piece(device, body(dataset).0.size, |piece, start| {
         latency.since(start);

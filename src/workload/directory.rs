@@ -8,8 +8,8 @@ use rustix::fs::{AtFlags, FileType};
 
 use crate::dataset::{Listing, look, type_of};
 
-use super::latency::{Latency, finish};
-use super::ledger::{Remains, Seen, Written};
+use super::latency::{LatencyRecorder, finish};
+use super::ledger::{LastSeen, LedgerEntry, Remains};
 use super::{Done, WorkError, Workplace};
 
 /// How often an emptied directory is read again for files the filesystem had not shown before.
@@ -17,8 +17,8 @@ const PASSES: usize = 4;
 
 pub(crate) fn list(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let target = site.open_target()?;
-    let mut latency = Latency::new("statx")?;
-    let mut seen = Seen::default();
+    let mut latency = LatencyRecorder::new("statx")?;
+    let mut seen = LastSeen::default();
     let read = Listing::new().each(target.as_fd(), identity, |name, _| {
         let start = Instant::now();
         let status = look(target.as_fd(), name)?;
@@ -47,7 +47,7 @@ pub(crate) fn verify_list(site: &Workplace<'_>) -> Result<(), WorkError> {
 
 pub(crate) fn empty(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let target = site.open_target()?;
-    let mut latency = Latency::new("unlink")?;
+    let mut latency = LatencyRecorder::new("unlink")?;
     let mut files = 0;
     let mut listing = Listing::new();
     let expected = site.tree()?.totals().files;
@@ -71,6 +71,6 @@ pub(crate) fn empty(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         }
     }
     let known = site.known();
-    site.note(Written { remains: Remains::EmptyDirectory, sure: true, ..known });
+    site.note(LedgerEntry { remains: Remains::EmptyDirectory, sure: true, ..known });
     Ok(Done { logical_bytes: 0, files, histograms: finish(&[&latency]), main_call: "unlink" })
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::dataset::{HardLinks, Manifest, Prepared, Shared, Staged};
+use crate::dataset::{HardLinks, Manifest, Prepared, SharedFiles, Staged};
 
 use super::WorkError;
 
@@ -50,7 +50,7 @@ impl Generations {
             (self.oldest..=self.newest()).filter(same).count() as u32
         });
         let holders = holders.collect();
-        Ok(manifest.sharing(Shared { written_in, holders }))
+        Ok(manifest.sharing(SharedFiles { written_in, holders }))
     }
 
     pub(super) fn check(

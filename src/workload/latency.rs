@@ -4,18 +4,18 @@ use std::time::Instant;
 
 use hdrhistogram::{CreationError, Histogram};
 
-use crate::dataset::{Call, Probe};
+use crate::dataset::{Call, WriteProbe};
 use crate::journal;
 
 /// The longest latency kept apart: an hour, in nanoseconds.
 const LONGEST: u64 = 3_600_000_000_000;
 
-pub(crate) struct Latency {
+pub(crate) struct LatencyRecorder {
     call: &'static str,
     histogram: Histogram<u64>,
 }
 
-impl Latency {
+impl LatencyRecorder {
     pub(crate) fn new(call: &'static str) -> Result<Self, CreationError> {
         Ok(Self { call, histogram: Histogram::new_with_bounds(1, LONGEST, 2)? })
     }
@@ -36,15 +36,15 @@ impl Latency {
 }
 
 /// The journal's form of those in which something was recorded.
-pub(crate) fn finish(latencies: &[&Latency]) -> Vec<journal::Histogram> {
+pub(crate) fn finish(latencies: &[&LatencyRecorder]) -> Vec<journal::Histogram> {
     latencies.iter().filter_map(|latency| latency.finish()).collect()
 }
 
 pub(crate) struct WriteClock {
     started: Instant,
-    file: Latency,
-    directory: Latency,
-    link: Latency,
+    file: LatencyRecorder,
+    directory: LatencyRecorder,
+    link: LatencyRecorder,
 }
 
 impl WriteClock {
@@ -52,9 +52,9 @@ impl WriteClock {
     pub(crate) fn new(file: &'static str) -> Result<Self, CreationError> {
         Ok(Self {
             started: Instant::now(),
-            file: Latency::new(file)?,
-            directory: Latency::new("mkdir")?,
-            link: Latency::new("link")?,
+            file: LatencyRecorder::new(file)?,
+            directory: LatencyRecorder::new("mkdir")?,
+            link: LatencyRecorder::new("link")?,
         })
     }
 
@@ -63,7 +63,7 @@ impl WriteClock {
     }
 }
 
-impl Probe for WriteClock {
+impl WriteProbe for WriteClock {
     fn begin(&mut self) {
         self.started = Instant::now();
     }
@@ -79,15 +79,17 @@ impl Probe for WriteClock {
 
 #[cfg(test)]
 mod tests {
-    use super::{Latency, finish};
+    use super::{LatencyRecorder, finish};
 
     #[test]
     fn every_sample_is_counted_in_a_bucket_within_one_percent() {
-        let mut latency = Latency::new("test").unwrap();
+        let mut latency = LatencyRecorder::new("test").unwrap();
         for value in [0, 1_000, 1_000, 123_456, 7_000_000_000] {
             latency.histogram.saturating_record(value);
         }
-        let [histogram] = &finish(&[&latency, &Latency::new("unused").unwrap()])[..] else { panic!() };
+        let [histogram] = &finish(&[&latency, &LatencyRecorder::new("unused").unwrap()])[..] else {
+            panic!()
+        };
         assert_eq!(histogram.buckets.iter().map(|(_, count)| count).sum::<u64>(), 5);
         let near =
             |wanted: u64| histogram.buckets.iter().any(|(value, _)| value.abs_diff(wanted) * 100 <= wanted);

@@ -9,7 +9,7 @@ use super::generations::Generations;
 
 /// What lies in a folder of the filesystem under test, as far as built-in operations put it there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct LedgerEntry {
     pub dataset: String,
     /// How often it was overwritten since it was first written.
     pub generation: u32,
@@ -19,7 +19,7 @@ pub struct Written {
     /// Whether nothing else has worked on the filesystem since.
     pub sure: bool,
     /// What the last reading or listing saw.
-    pub(crate) seen: Seen,
+    pub(crate) seen: LastSeen,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub enum Remains {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct LastSeen {
     pub(crate) files: u64,
     pub(crate) bytes: u64,
     /// Sum of the digests of all files read.
@@ -44,7 +44,7 @@ pub(crate) struct Seen {
 /// What lies where on the filesystem under test: one for each trial, kept across its phases and remounts.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    pub(super) folders: BTreeMap<PathBuf, Written>,
+    pub(super) folders: BTreeMap<PathBuf, LedgerEntry>,
 }
 
 impl Ledger {
@@ -62,19 +62,19 @@ impl Ledger {
 
     /// A comparison found the dataset, as first written, in `into`.
     pub fn found(&mut self, into: &Path, dataset: &str) {
-        let written = Written {
+        let written = LedgerEntry {
             dataset: dataset.into(),
             generation: 0,
             remains: Remains::Everything,
             hard_links: HardLinks::MayBeCopies,
             sure: true,
-            seen: Seen::default(),
+            seen: LastSeen::default(),
         };
         self.folders.insert(into.into(), written);
     }
 
     /// What is known, by folder below the mount point.
-    pub fn written(&self) -> impl Iterator<Item = (&Path, &Written)> {
+    pub fn written(&self) -> impl Iterator<Item = (&Path, &LedgerEntry)> {
         self.folders.iter().map(|(into, written)| (into.as_path(), written))
     }
 }

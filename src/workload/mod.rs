@@ -28,7 +28,7 @@ pub use device::{read_device, verify_device, write_device};
 pub use done::Done;
 pub use error::WorkError;
 pub use generations::Generations;
-pub use ledger::{Ledger, Remains, Written};
+pub use ledger::{Ledger, LedgerEntry, Remains};
 pub use operation::{run, verify};
 pub use site::Workplace;
 pub use verify::verify_written;

@@ -11,13 +11,13 @@ use crate::dataset::{HardLinks, Manner};
 use crate::plan::Operation;
 
 use super::generations::{Generations, WHOLE};
-use super::ledger::{Remains, Written};
+use super::ledger::{LedgerEntry, Remains};
 use super::verify::absent;
 use super::{Done, WorkError, Workplace, tree, walk};
 
 fn known(site: &Workplace<'_>) -> Result<Generations, WorkError> {
     match site.known() {
-        Written { remains: Remains::Generations(generations), .. } => Ok(generations),
+        LedgerEntry { remains: Remains::Generations(generations), .. } => Ok(generations),
         _ => Err(site.not_written_by(Operation::RotationCreate)),
     }
 }
@@ -25,7 +25,7 @@ fn known(site: &Workplace<'_>) -> Result<Generations, WorkError> {
 fn note(site: &mut Workplace<'_>, generations: Generations) {
     let known = site.known();
     let remains = Remains::Generations(generations);
-    site.note(Written { generation: 0, remains, sure: true, hard_links: HardLinks::Exact, ..known });
+    site.note(LedgerEntry { generation: 0, remains, sure: true, hard_links: HardLinks::Exact, ..known });
 }
 
 /// The same site, one folder further down.

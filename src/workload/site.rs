@@ -8,13 +8,13 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use crate::dataset::{
-    DatasetError, HardLinks, IoFailure, Listing, Manifest, Origin, Prepared, Source, Staged, Tree,
+    DatasetError, DatasetOrigin, HardLinks, IoFailure, Listing, Manifest, Prepared, Staged, Tree, TreeSource,
     open_below, open_directory, open_path,
 };
-use crate::plan::{Kind, Operation};
+use crate::plan::{Operation, OperationKind};
 
 use super::WorkError;
-use super::ledger::{Ledger, Remains, Seen, Written};
+use super::ledger::{LastSeen, Ledger, LedgerEntry, Remains};
 
 #[derive(Debug)]
 pub struct Workplace<'a> {
@@ -84,9 +84,9 @@ impl Workplace<'_> {
 
     pub(crate) fn not_written(&self) -> WorkError {
         let before = match self.dataset.kind {
-            Kind::Tree | Kind::Folder => Operation::TreeWrite,
-            Kind::Flat => Operation::DirectoryFill,
-            Kind::File => Operation::StreamWrite,
+            OperationKind::Tree | OperationKind::Folder => Operation::TreeWrite,
+            OperationKind::Flat => Operation::DirectoryFill,
+            OperationKind::File => Operation::StreamWrite,
         };
         self.not_written_by(before)
     }
@@ -102,9 +102,9 @@ impl Workplace<'_> {
 
     pub(crate) fn tree(&self) -> Result<&Tree, WorkError> {
         match (&self.dataset.origin, self.staged) {
-            (Origin::Generated { tree, .. }, _) => Ok(tree),
-            (Origin::Folder { .. }, Some(staged)) => Ok(&staged.tree),
-            (Origin::Folder { .. }, None) => {
+            (DatasetOrigin::Generated { tree, .. }, _) => Ok(tree),
+            (DatasetOrigin::Folder { .. }, Some(staged)) => Ok(&staged.tree),
+            (DatasetOrigin::Folder { .. }, None) => {
                 Err(DatasetError::NotStaged { dataset: self.dataset.name.clone() }.into())
             }
         }
@@ -123,11 +123,13 @@ impl Workplace<'_> {
         &'b self,
         staged: Option<&'b OwnedFd>,
         generation: u32,
-    ) -> Result<Source<'b>, WorkError> {
+    ) -> Result<TreeSource<'b>, WorkError> {
         match (&self.dataset.origin, staged) {
-            (Origin::Generated { content, .. }, _) => Ok(Source::Generated { content, generation }),
-            (Origin::Folder { .. }, Some(root)) => Ok(Source::Folder(root.as_fd())),
-            (Origin::Folder { .. }, None) => {
+            (DatasetOrigin::Generated { content, .. }, _) => {
+                Ok(TreeSource::Generated { content, generation })
+            }
+            (DatasetOrigin::Folder { .. }, Some(root)) => Ok(TreeSource::Folder(root.as_fd())),
+            (DatasetOrigin::Folder { .. }, None) => {
                 Err(DatasetError::NotStaged { dataset: self.dataset.name.clone() }.into())
             }
         }
@@ -177,45 +179,45 @@ impl Workplace<'_> {
     }
 
     /// What is known of the dataset here; as first written, by somebody else, where nothing is.
-    pub(crate) fn known(&self) -> Written {
+    pub(crate) fn known(&self) -> LedgerEntry {
         let here = self.ledger.folders.get(self.into);
-        here.filter(|written| written.dataset == self.dataset.name).cloned().unwrap_or_else(|| Written {
+        here.filter(|written| written.dataset == self.dataset.name).cloned().unwrap_or_else(|| LedgerEntry {
             dataset: self.dataset.name.clone(),
             generation: 0,
             remains: Remains::Everything,
             hard_links: HardLinks::MayBeCopies,
             sure: false,
-            seen: Seen::default(),
+            seen: LastSeen::default(),
         })
     }
 
-    pub(crate) fn note(&mut self, written: Written) {
+    pub(crate) fn note(&mut self, written: LedgerEntry) {
         self.ledger.folders.insert(self.into.into(), written);
     }
 
     pub(crate) fn note_created(&mut self) {
-        let written = Written { generation: 0, remains: Remains::Everything, ..self.known() };
-        self.note(Written { hard_links: HardLinks::Exact, sure: true, ..written });
+        let written = LedgerEntry { generation: 0, remains: Remains::Everything, ..self.known() };
+        self.note(LedgerEntry { hard_links: HardLinks::Exact, sure: true, ..written });
     }
 
     /// Notes that the dataset was written once more over itself.
     pub(crate) fn note_overwritten(&mut self) {
         let known = self.known();
-        self.note(Written { generation: known.generation + 1, sure: true, ..known });
+        self.note(LedgerEntry { generation: known.generation + 1, sure: true, ..known });
     }
 
-    pub(crate) fn note_seen(&mut self, seen: Seen) {
+    pub(crate) fn note_seen(&mut self, seen: LastSeen) {
         let known = self.known();
-        self.note(Written { remains: Remains::Everything, seen, ..known });
+        self.note(LedgerEntry { remains: Remains::Everything, seen, ..known });
     }
 
-    pub(crate) fn seen(&self) -> Seen {
+    pub(crate) fn seen(&self) -> LastSeen {
         self.known().seen
     }
 
     /// What may lie here: the generation last written and, where a command may have written again, the first.
     pub(crate) fn possible(&self) -> Result<Vec<Manifest>, WorkError> {
-        let Written { generation, sure, .. } = self.known();
+        let LedgerEntry { generation, sure, .. } = self.known();
         let mut possible = vec![Manifest::of(self.dataset, self.staged, generation)?];
         if !sure && generation > 0 {
             possible.push(Manifest::of(self.dataset, self.staged, 0)?);

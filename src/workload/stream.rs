@@ -6,10 +6,10 @@ use std::time::Instant;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::dataset::{Body, Origin, TRANSFER, read_some};
+use crate::dataset::{Body, DatasetOrigin, TRANSFER, read_some};
 
-use super::latency::{Latency, finish};
-use super::ledger::Seen;
+use super::latency::{LatencyRecorder, finish};
+use super::ledger::LastSeen;
 use super::{Done, WorkError, Workplace};
 
 pub(crate) fn write(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
@@ -28,7 +28,7 @@ pub(crate) fn rewrite(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
 
 pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let file = open(site, OFlags::RDONLY)?;
-    let mut latency = Latency::new("read")?;
+    let mut latency = LatencyRecorder::new("read")?;
     let mut buffer = vec![0; TRANSFER];
     let mut bytes = 0;
     loop {
@@ -40,7 +40,7 @@ pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
         latency.since(start);
         bytes += count as u64;
     }
-    site.note_seen(Seen { files: 1, bytes, digests: 0 });
+    site.note_seen(LastSeen { files: 1, bytes, digests: 0 });
     Ok(Done { logical_bytes: bytes, files: 1, histograms: finish(&[&latency]), main_call: "read" })
 }
 
@@ -65,11 +65,11 @@ fn open(site: &Workplace<'_>, flags: OFlags) -> Result<OwnedFd, WorkError> {
 }
 
 fn write_all(site: &Workplace<'_>, file: &OwnedFd, generation: u32) -> Result<Done, WorkError> {
-    let Origin::Generated { tree, content } = &site.dataset.origin else {
+    let DatasetOrigin::Generated { tree, content } = &site.dataset.origin else {
         return Err(site.not_written());
     };
     let body = Body { identity: 0, generation, size: tree.totals().bytes };
-    let mut latency = Latency::new("write")?;
+    let mut latency = LatencyRecorder::new("write")?;
     let mut position = 0;
     while position < body.size {
         let start = Instant::now();

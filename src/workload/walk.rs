@@ -14,8 +14,8 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::dataset::{IoFailure, Listing, TRANSFER, look, open_directory, read_some, type_of};
 
-use super::latency::{Latency, finish};
-use super::ledger::{Remains, Seen, Written};
+use super::latency::{LatencyRecorder, finish};
+use super::ledger::{LastSeen, LedgerEntry, Remains};
 use super::{Done, WorkError, Workplace};
 
 /// How often a directory is read again for entries the filesystem had not shown before.
@@ -31,7 +31,7 @@ trait Visitor {
     fn leave(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno>;
 }
 
-struct Level {
+struct WalkLevel {
     directory: OwnedFd,
     /// Where the names of its subdirectories begin in the arena.
     start: usize,
@@ -47,7 +47,7 @@ struct Walk<'a, V> {
     listing: Listing,
     /// NUL-terminated names of subdirectories, level after level.
     names: Vec<u8>,
-    levels: Vec<Level>,
+    levels: Vec<WalkLevel>,
 }
 
 /// Visits all below `root`; the paths of failures are relative to it.
@@ -97,7 +97,7 @@ impl<V: Visitor> Walk<'_, V> {
             visitor.file(directory.as_fd(), name, kind).map_err(trouble(V::VERB))
         });
         read.map_err(|(call, name, errno)| self.failed(call, &name, errno))?;
-        self.levels.push(Level { directory, start, current: start, next: start, passes: 0 });
+        self.levels.push(WalkLevel { directory, start, current: start, next: start, passes: 0 });
         Ok(())
     }
 
@@ -133,13 +133,13 @@ impl<V: Visitor> Walk<'_, V> {
     }
 }
 
-struct Reader {
-    latency: Latency,
+struct WalkReader {
+    latency: LatencyRecorder,
     buffer: Vec<u8>,
-    seen: Seen,
+    seen: LastSeen,
 }
 
-impl Visitor for Reader {
+impl Visitor for WalkReader {
     const VERB: &'static str = "read";
 
     fn file(&mut self, directory: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Result<(), Errno> {
@@ -178,10 +178,13 @@ impl Visitor for Reader {
 
 pub(crate) fn read(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let root = site.open_target()?;
-    let mut reader =
-        Reader { latency: Latency::new("read_file")?, buffer: vec![0; TRANSFER], seen: Seen::default() };
+    let mut reader = WalkReader {
+        latency: LatencyRecorder::new("read_file")?,
+        buffer: vec![0; TRANSFER],
+        seen: LastSeen::default(),
+    };
     walk(root, &mut reader).map_err(|failure| site.failed_below(failure))?;
-    let Reader { latency, seen, .. } = reader;
+    let WalkReader { latency, seen, .. } = reader;
     site.note_seen(seen);
     let histograms = finish(&[&latency]);
     Ok(Done { logical_bytes: seen.bytes, files: seen.files, histograms, main_call: "read_file" })
@@ -193,7 +196,7 @@ pub(crate) fn verify_read(site: &Workplace<'_>) -> Result<(), WorkError> {
     let mut expected = None;
     for manifest in site.possible()? {
         let (bytes, digests) = manifest.sums();
-        let must = Seen { files: manifest.totals().files, bytes, digests };
+        let must = LastSeen { files: manifest.totals().files, bytes, digests };
         if must == seen {
             return Ok(());
         }
@@ -201,15 +204,15 @@ pub(crate) fn verify_read(site: &Workplace<'_>) -> Result<(), WorkError> {
     }
     // What is wrong is found by looking again; if it has gone, the first reading was wrong.
     site.compare()?;
-    let shown = |seen: Seen| {
+    let shown = |seen: LastSeen| {
         format!("{} files, {} bytes, sum of digests {:016x}", seen.files, seen.bytes, seen.digests)
     };
     Err(site.miscounted(shown(seen), shown(expected.unwrap_or_default())))
 }
 
 struct Remover {
-    file: Latency,
-    directory: Latency,
+    file: LatencyRecorder,
+    directory: LatencyRecorder,
     files: u64,
 }
 
@@ -235,7 +238,11 @@ impl Visitor for Remover {
 /// Removes what lies at the site, whatever it is made of.
 pub(crate) fn remove(site: &Workplace<'_>) -> Result<Done, WorkError> {
     let (above, name) = site.open_above(false)?;
-    let mut remover = Remover { file: Latency::new("unlink")?, directory: Latency::new("rmdir")?, files: 0 };
+    let mut remover = Remover {
+        file: LatencyRecorder::new("unlink")?,
+        directory: LatencyRecorder::new("rmdir")?,
+        files: 0,
+    };
     let mut passes = 0;
     loop {
         let root = site.open_target()?;
@@ -254,6 +261,6 @@ pub(crate) fn remove(site: &Workplace<'_>) -> Result<Done, WorkError> {
 pub(crate) fn remove_tree(site: &mut Workplace<'_>) -> Result<Done, WorkError> {
     let done = remove(site)?;
     let known = site.known();
-    site.note(Written { remains: Remains::Nothing, sure: true, ..known });
+    site.note(LedgerEntry { remains: Remains::Nothing, sure: true, ..known });
     Ok(done)
 }

@@ -24,17 +24,18 @@ impl Place {
         found
     }
 
-    /// The process that does a trial's work: the first below a cell whose command line has this word (`agent`);
+    /// The process that does a trial's work: the first below a sandbox whose command line has this word (`agent`);
     /// `linux.uml` stands for a guest's kernel, whatever its file is called.
     #[track_caller]
     pub fn worker(&self, word: &str) -> u32 {
         let processes = self.processes();
-        let is_cell = |line: &[String]| line.get(1).is_some_and(|word| word == "cell");
-        let below_a_cell = |pid: u32| is_cell(&command_line(parent(pid)));
+        let is_sandbox = |line: &[String]| line.get(1).is_some_and(|word| word == "sandbox");
+        let below_a_sandbox = |pid: u32| is_sandbox(&command_line(parent(pid)));
         let is_guest = |given: &str| word == "linux.uml" && given.starts_with("mem=");
         let does =
             |line: &[String]| line.iter().take(2).any(|given| given.ends_with(word) || is_guest(given));
-        let found = processes.iter().find(|(pid, line)| does(line) && !is_cell(line) && below_a_cell(*pid));
+        let found =
+            processes.iter().find(|(pid, line)| does(line) && !is_sandbox(line) && below_a_sandbox(*pid));
         found.unwrap_or_else(|| panic!("no {word} is running: {processes:#?}")).0
     }
 

@@ -55,7 +55,7 @@ const UNDISTURBED: [&str; 2] = ["--set", "protocol.disturbed=false"];
 
 impl Place {
     pub fn new() -> Place {
-        // Not in /tmp, which may be memory and which cells cover; the guest's root is the host's, so it is seen there.
+        // Not in /tmp, which may be memory and which sandboxes cover; the guest's root is the host's, so it is seen there.
         let folder = tempfile::Builder::new().prefix("fsverdict-it-").tempdir_in("/var/tmp").unwrap();
         for name in ["home", "cache"] {
             fs::create_dir(folder.path().join(name)).unwrap();

@@ -27,6 +27,6 @@ fn loop_mounted_filesystems_are_compared_through_folders_on_them() {
     let kinds = place.journal().fact("mount.type");
     assert!(kinds.contains(&"ext4".to_owned()) && kinds.contains(&"xfs".to_owned()), "{kinds:?}");
     drop(mounted);
-    // The test's own loop devices may be kept a little by cells of others, which began while they were mounted.
+    // The test's own loop devices may be kept a little by sandboxes of others, which began while they were mounted.
     assert!(place.processes().is_empty(), "{:#?}", place.processes());
 }

@@ -421,7 +421,7 @@ fn help_and_version_are_results() {
         .shows(&commands)
         .shows(&["Exit status:", "4    `compare` found"]);
     assert_eq!(seen.stderr, "");
-    for inner in ["cell", "agent", "guest"] {
+    for inner in ["sandbox", "agent", "guest"] {
         assert!(!seen.stdout.lines().any(|line| line.trim_start().starts_with(inner)), "{inner} is shown");
     }
     for command in commands {
@@ -431,16 +431,16 @@ fn help_and_version_are_results() {
     place.fsverdict(&[]).exits(2).says(&["Usage: fsverdict"]);
 }
 
-/// A conductor that is killed while a cell begins leaves it to another parent, which no signal tells it.
+/// A conductor that is killed while a sandbox begins leaves it to another parent, which no signal tells it.
 #[test]
-fn a_cell_whose_parent_is_gone_before_it_begins_does_not_begin() {
+fn a_sandbox_whose_parent_is_gone_before_it_begins_does_not_begin() {
     for (parent, begins) in [(std::process::id(), true), (1, false)] {
-        let cell = serde_json::json!({
-            "walls": "None", "writable": [], "memory": [], "shown": [], "devices": "Shared", "powers": "All",
+        let sandbox = serde_json::json!({
+            "isolation": "None", "writable": [], "memory": [], "shown": [], "devices": "Shared", "capabilities": "All",
             "network": false, "keeps": [], "argv": ["/bin/echo", "begun"], "parent": parent,
         });
         let mut command = std::process::Command::new(PROGRAM);
-        let seen = command.arg("cell").env("FSVERDICT_CELL", cell.to_string()).output().unwrap();
+        let seen = command.arg("sandbox").env("FSVERDICT_SANDBOX", sandbox.to_string()).output().unwrap();
         assert_eq!(seen.status.success(), begins, "{seen:?}");
         assert_eq!(seen.stdout == b"begun\n", begins, "{seen:?}");
         assert_eq!(

@@ -6,6 +6,7 @@
 mod common;
 
 mod browser;
+mod bundles;
 mod commands;
 mod compare;
 mod consent;
@@ -20,7 +21,7 @@ mod kernel_strangers;
 mod open;
 mod operations;
 mod oracle;
-mod packs;
+
 mod parsers;
 mod plan;
 mod promises;
@@ -31,3 +32,4 @@ mod setup;
 mod steps;
 mod studies;
 mod traces;
+mod words;

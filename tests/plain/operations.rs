@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use fsverdict::dataset::{Prepared, Staged, prepare, stage};
-use fsverdict::plan::{Bytes, Dataset, Kind, Operation, TreeShape};
+use fsverdict::plan::{Bytes, Dataset, Operation, OperationKind, TreeShape};
 use fsverdict::workload::{Done, Ledger, WorkError, Workplace, run, verify, verify_written};
 
 fn tree(files: u64, size: u64) -> Dataset {
@@ -304,7 +304,7 @@ fn a_real_folder_goes_through_the_same_operations() {
     fs::hard_link(source.path().join("a/one"), source.path().join("a/b/two")).unwrap();
     std::os::unix::fs::symlink("../one", source.path().join("a/b/link")).unwrap();
     let mut bench = Bench::new(&Dataset::Folder { path: source.path().into(), size: None });
-    assert_eq!(bench.dataset.kind, Kind::Folder);
+    assert_eq!(bench.dataset.kind, OperationKind::Folder);
     let shown = bench.run("tree.write").unwrap_err().to_string();
     assert!(shown.contains("has not been staged"), "{shown}");
     bench.stage();

@@ -9,12 +9,12 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use fsverdict::cli::with_vocabulary;
-use fsverdict::device::trace::{Flags, Reader, TraceWriter, Traced};
+use fsverdict::device::trace::{Flags, TraceReader, TraceWriter, Traced};
 use fsverdict::device::{Action, Device, Model, built_in};
-use fsverdict::fleet::{Fleet, On, open_pack};
+use fsverdict::fleet::{Fleet, On, open_bundle};
 use fsverdict::journal::Run;
 use fsverdict::kernel::{
-    Attendant, Cache, KernelProof, KernelTrial, Lack, Progress, Subject, export, import,
+    Attendant, KernelCache, KernelProof, KernelTrial, Lack, Progress, Subject, export, import,
 };
 use fsverdict::lab::is_kernel_package;
 use fsverdict::plan::{Overrides, Plan, digest, presets, read_with};
@@ -178,11 +178,11 @@ targets! {
             read_plan(&text, &[]);
         }
     };
-    pack_of_files: vec![archive()], |bytes: &[u8]| {
-        let _ = in_file(&compressed(bytes), open_pack);
+    bundle_of_files: vec![archive()], |bytes: &[u8]| {
+        let _ = in_file(&compressed(bytes), open_bundle);
     };
-    pack: vec![compressed(&archive())], |bytes: &[u8]| {
-        let _ = in_file(bytes, open_pack);
+    bundle: vec![compressed(&archive())], |bytes: &[u8]| {
+        let _ = in_file(bytes, open_bundle);
     };
     model: built_in().iter().map(|model| model.toml.as_bytes().to_vec()).collect(), |bytes: &[u8]| {
         match Model::read(&String::from_utf8_lossy(bytes), "mine.toml", None) {
@@ -195,7 +195,7 @@ targets! {
         assert!(told.map_or_else(|told| told.len(), |_| 0) < 15_000);
     };
     trace_of_a_device: vec![trace()], |bytes: &[u8]| {
-        if let Ok(reader) = Reader::new(bytes) {
+        if let Ok(reader) = TraceReader::new(bytes) {
             assert!(reader.take_while(Result::is_ok).count() < 1 << 24);
         }
     };
@@ -204,7 +204,7 @@ targets! {
     };
     exported_kernel: vec![exported()], |bytes: &[u8]| {
         let cache = tempfile::tempdir_in("/dev/shm").unwrap();
-        let taken = in_file(&compressed(bytes), |path| import(&Cache::at(cache.path()), path, &mut Tryer));
+        let taken = in_file(&compressed(bytes), |path| import(&KernelCache::at(cache.path()), path, &mut Tryer));
         // What is whole passes here without being tried; of all else nothing stays.
         let left = std::fs::read_dir(cache.path()).unwrap().count();
         assert_eq!(left, usize::from(taken.is_ok()));
@@ -234,7 +234,7 @@ fn page() -> Vec<u8> {
     page.as_bytes()[begins - 1000..ends + 1000].to_vec()
 }
 
-/// A plan and the beginning of a journal, as a pack has them.
+/// A plan and the beginning of a journal, as a bundle has them.
 fn archive() -> Vec<u8> {
     let mut archive = tar::Builder::new(Vec::new());
     for (name, content) in [("plan.json", RECORDED.as_bytes().to_vec()), ("journal.jsonl", beginning(6))] {
@@ -256,7 +256,7 @@ fn exported() -> Vec<u8> {
         std::fs::write(folder.join(name), text).unwrap();
     }
     let file = place.path().join("kernel.tar.gz");
-    export(&Cache::at(place.path()), "6.12", &file).unwrap();
+    export(&KernelCache::at(place.path()), "6.12", &file).unwrap();
     let mut bytes = Vec::new();
     flate2::read::GzDecoder::new(std::fs::File::open(file).unwrap()).read_to_end(&mut bytes).unwrap();
     bytes
@@ -319,7 +319,7 @@ mod guest {
     use std::os::fd::AsFd;
     use std::time::Duration;
 
-    use fsverdict::endpoint::{Clock, Served, serve};
+    use fsverdict::backend::{Clock, Served, serve};
     use rustix::fs::{MemfdFlags, memfd_create};
     use rustix::net::{
         AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, SocketAddrUnix,

@@ -1,5 +1,5 @@
-//! The house holds: no room imports from one below it in the lists of `judgement/src/lib.rs` and `src/lib.rs`, and inside a room no files import one
-//! another in a circle, and no name stands for two public types.
+//! The house holds: no room imports from one below it in the lists of `judgement/src/lib.rs` and `src/lib.rs`, and inside a room no files
+//! import one another in a circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -181,26 +181,6 @@ fn no_circle_of_files_in_a_room() {
     let mut imports = imports();
     stand_for_those_below(&mut imports);
     assert_eq!(circles(&imports), BTreeSet::new());
-}
-
-/// The name of the public type that a line begins to define.
-fn public_type(line: &str) -> Option<&str> {
-    let line = line.strip_prefix("pub ")?;
-    let name = ["struct ", "enum ", "trait ", "type "].iter().find_map(|kind| line.strip_prefix(kind))?;
-    name.split(|c: char| !c.is_alphanumeric()).next()
-}
-
-#[test]
-fn no_public_type_has_the_name_of_another() {
-    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (file, text) in texts() {
-        for name in text.lines().filter_map(public_type) {
-            places.entry(name.to_owned()).or_default().push(file.join("/"));
-        }
-    }
-    assert!(places.len() > 100, "nothing was read");
-    places.retain(|_, files| files.len() > 1);
-    assert!(places.is_empty(), "{places:#?}");
 }
 
 /// What to do about an error is a field of it (`reason.rs`): nobody has to find it again in a text.

@@ -2,7 +2,7 @@
 
 use crate::common::Place;
 use crate::common::labs::steps::{EVERYTHING, SCHEDULED, plan, spec, told};
-use fsverdict::trial::{Act, Course, Step, Timed};
+use fsverdict::trial::{Act, Step, Timed, TrialCourse};
 
 /// A dry run names the checks and the waits, too.
 #[test]
@@ -82,7 +82,7 @@ fn outline(text: &str) -> String {
     let spec = spec(&plan, 0);
     let mut lines: Vec<String> = Vec::new();
     let mut open = false;
-    for step in Course::of(&spec).all().filter(|step| step.name != Some("again")) {
+    for step in TrialCourse::of(&spec).all().filter(|step| step.name != Some("again")) {
         let label = step.acts().find_map(|act| match act {
             Act::Timed(Timed::Phase(_), _) => Some("  each phase: "),
             Act::Timed(Timed::Raw(_), _) => Some("  each phase on the bare device: "),
@@ -118,7 +118,7 @@ fn table(text: &str) -> String {
     let plan = plan(text);
     let spec = spec(&plan, 0);
     let mut rows: Vec<(String, Vec<String>)> = Vec::new();
-    for step in Course::of(&spec).all().filter(|step| step.name != Some("again")) {
+    for step in TrialCourse::of(&spec).all().filter(|step| step.name != Some("again")) {
         let own = |name: &str| match name {
             "raw" => "each phase on the bare device".to_owned(),
             "write" => "each phase".to_owned(),

@@ -5,7 +5,8 @@ use std::process::Command;
 use fsverdict::cli::with_vocabulary;
 use fsverdict::journal::Unit;
 use fsverdict::plan::{
-    Claim, Dataset, DeviceSource, GOAL, Legacy, Overrides, Plan, Work, measure_variable, preset, read_with,
+    Assertion, Dataset, DeviceSource, GOAL, Legacy, Overrides, PhaseWork, Plan, measure_variable, preset,
+    read_with,
 };
 use fsverdict::verdict::{ByBlock, Estimate, Now, PhaseEstimate, then_and_now};
 
@@ -17,7 +18,9 @@ fn study(name: &str, scale: Option<f64>) -> Plan {
 /// The words of a phase's line as the shell makes them, with the sizes of the plan's datasets.
 fn words(plan: &Plan, phase: &str) -> String {
     let phase = plan.phases.iter().find(|found| found.name == phase).unwrap();
-    let (Work::Command(line) | Work::Adapter { options: line, .. }) = &phase.work else { panic!("no line") };
+    let (PhaseWork::Command(line) | PhaseWork::Adapter { options: line, .. }) = &phase.work else {
+        panic!("no line")
+    };
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("echo {line}")]).env("MOUNT", "/mnt");
     for (name, dataset) in &plan.datasets {
@@ -55,8 +58,8 @@ fn has(plan: &Plan, wanted: &[&str]) {
 fn work<'a>(plan: &'a Plan, phase: &str) -> &'a str {
     let found = plan.phases.iter().find(|found| found.name == phase).unwrap_or_else(|| panic!("no {phase}"));
     match &found.work {
-        Work::Operation(operation) => operation.name(),
-        Work::Command(line) | Work::Adapter { options: line, .. } => line,
+        PhaseWork::Operation(operation) => operation.name(),
+        PhaseWork::Command(line) | PhaseWork::Adapter { options: line, .. } => line,
     }
 }
 
@@ -164,13 +167,13 @@ fn measures(plan: &Plan, phase: &str, metric: &str) -> Option<Unit> {
     let known = fsverdict::journal::metric(metric).or(of_program)?;
     let work = plan.phases.iter().find(|found| found.name == phase).map(|found| &found.work)?;
     let there = match work {
-        Work::Adapter { name, .. } => {
+        PhaseWork::Adapter { name, .. } => {
             let own = fsverdict::workload::adapter(name)?.metrics();
             metric != "throughput" && (of_program.is_none() || own.iter().any(|one| one.name == metric))
         }
         // Only operations know how many bytes they move.
-        Work::Command(_) => of_program.is_none() && metric != "throughput",
-        Work::Operation(_) => of_program.is_none(),
+        PhaseWork::Command(_) => of_program.is_none() && metric != "throughput",
+        PhaseWork::Operation(_) => of_program.is_none(),
     };
     there.then_some(known.unit)
 }
@@ -187,10 +190,10 @@ fn every_finding_can_be_judged_by_a_full_run() {
         for finding in &plan.published {
             let mut wanted = vec![(finding.phase.clone(), finding.metric.clone())];
             match &finding.claim {
-                Claim::Better { than_phase: Some(phase), .. } => {
+                Assertion::Better { than_phase: Some(phase), .. } => {
                     wanted.push((phase.clone(), finding.metric.clone()));
                 }
-                Claim::Reach { of_metric, of_phase, .. } => wanted.push((
+                Assertion::Reach { of_metric, of_phase, .. } => wanted.push((
                     of_phase.clone().unwrap_or_else(|| finding.phase.clone()),
                     of_metric.clone().unwrap_or_else(|| finding.metric.clone()),
                 )),

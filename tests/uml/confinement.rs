@@ -13,7 +13,7 @@ fn uml_a_phase_cannot_break_out_of_a_guest() {
     tries_to_break_out("uml");
 }
 
-/// What a program tries that a plan names as its kernel: asked about itself, and started as a guest. Outside any cell,
+/// What a program tries that a plan names as its kernel: asked about itself, and started as a guest. Outside any sandbox,
 /// as root, all of it would succeed: it must do no harm then, so it touches nothing but what is the test's.
 const OF_A_KERNEL: &[(&str, &str)] = &[
     ("write outside", "touch OUTSIDE-plain"),

@@ -58,7 +58,7 @@ fn uml_simulated_trials_are_the_same_wherever_the_program_lies() {
     let here = Place::new();
     here.run(PLAN, &few).exits(0);
     assert_eq!(digests(&here).len(), 4);
-    // One of them is covered by what a guest's cell has there.
+    // One of them is covered by what a guest's sandbox has there.
     let memory = tempfile::Builder::new().prefix("fsverdict-it-").tempdir_in("/dev/shm").unwrap();
     let there = Place::new();
     let deep = there.path().join("a folder with blanks/".to_owned() + &"and-a-long-name/".repeat(12));
@@ -362,7 +362,7 @@ fn hindered(place: &Place, first: &str) -> (String, PathBuf) {
     (format!("kernel = \"{}\"\n{PLAN}", script.display()), hindrance)
 }
 
-/// The process that serves a disk, not the cell around it.
+/// The process that serves a disk, not the sandbox around it.
 fn serving(place: &Place) -> Option<u32> {
     let found =
         place.processes().into_iter().find(|(_, line)| line.get(1).is_some_and(|word| word == "device"));

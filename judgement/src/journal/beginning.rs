@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::grid::Found;
+use super::grid::GridFindings;
 use crate::plan::DrawnNumbers;
 
 use super::{DATASET_FACT, Event, Facts, MERGED_FACT};
@@ -75,7 +75,7 @@ pub struct Learnt {
     pub held: BTreeMap<String, String>,
     /// What the device was found to take, where it was measured by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub calibration: Option<Found>,
+    pub calibration: Option<GridFindings>,
     /// Of a class of devices: what this one's numbers are.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub drawn: DrawnNumbers,

@@ -1,6 +1,6 @@
 //! Which trials count, by hand-made journals.
 
-use super::made::{self, Told};
+use super::made::{self, ToldEvent};
 use super::{
     CandidateStatus, Caution, Event, JournalError, Observation, Run, Spent, Status, Surroundings, TrialId,
     TrialStanding, Unit,
@@ -16,19 +16,19 @@ fn plan() -> Plan {
     ] }))
 }
 
-fn run(events: &[Told]) -> Result<Run, JournalError> {
+fn run(events: &[ToldEvent]) -> Result<Run, JournalError> {
     Run::derive(&plan(), &made::journal(events.iter().cloned()))
 }
 
-fn start() -> Told {
+fn start() -> ToldEvent {
     (None, made::started())
 }
 
-fn open(block: u32, attempt: u32) -> Told {
+fn open(block: u32, attempt: u32) -> ToldEvent {
     (None, made::block_started(block, attempt, &["b", "a"]))
 }
 
-fn close(block: u32, attempt: u32, invalid: Option<&str>) -> Told {
+fn close(block: u32, attempt: u32, invalid: Option<&str>) -> ToldEvent {
     (None, Event::BlockFinished { block, attempt, invalid: invalid.map(str::to_owned) })
 }
 
@@ -36,17 +36,17 @@ fn id(block: u32, attempt: u32, candidate: &str) -> Option<TrialId> {
     Some(TrialId { block, candidate: candidate.to_owned(), attempt })
 }
 
-fn measured(id: Option<&TrialId>, value: f64) -> Told {
+fn measured(id: Option<&TrialId>, value: f64) -> ToldEvent {
     (id.cloned(), made::durable("write", value))
 }
 
 /// A whole trial, with one value.
-fn trial(id: Option<TrialId>, value: f64, status: Status) -> Vec<Told> {
+fn trial(id: Option<TrialId>, value: f64, status: Status) -> Vec<ToldEvent> {
     let failed = (status == Status::Failed).then_some("because");
     vec![(id.clone(), Event::TrialStarted {}), measured(id.as_ref(), value), (id, made::ended(failed, 2.0))]
 }
 
-fn story(parts: &[Vec<Told>]) -> Run {
+fn story(parts: &[Vec<ToldEvent>]) -> Run {
     run(&parts.concat()).unwrap()
 }
 

@@ -13,7 +13,7 @@ pub type Facts = BTreeMap<String, String>;
 /// How facts begin that say what a user's folder held when it was staged; the dataset's name follows.
 pub const DATASET_FACT: &str = "dataset.";
 
-/// How a digest in such a fact begins that stands for another in a pack: what a folder held is nobody's business.
+/// How a digest in such a fact begins that stands for another in a bundle: what a folder held is nobody's business.
 pub const HIDDEN_DIGEST: &str = "hidden-";
 
 /// The fact that a journal merged from those of several sites has, and no other: their names.
@@ -82,7 +82,7 @@ pub enum Event {
         order: Vec<String>,
         /// In a journal that was merged from those of several sites: where it was done.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        place: Option<Place>,
+        place: Option<BlockSite>,
     },
     /// A block ended; `invalid` says by which rule fixed in advance it does not count.
     BlockFinished {
@@ -243,7 +243,7 @@ pub struct Observation {
 
 /// Where a block of a merged journal was done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct BlockSite {
     /// Name of the site: one machine and one device.
     pub site: String,
     /// Its number there, from 1. Blocks of the same number at all sites are one round.

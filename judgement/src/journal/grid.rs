@@ -71,10 +71,10 @@ impl GridCell {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Found(pub BTreeMap<GridKind, Vec<GridCell>>);
+pub struct GridFindings(pub BTreeMap<GridKind, Vec<GridCell>>);
 
-impl Found {
-    pub fn and(mut self, other: Found) -> Found {
+impl GridFindings {
+    pub fn and(mut self, other: GridFindings) -> GridFindings {
         self.0.extend(other.0);
         self
     }

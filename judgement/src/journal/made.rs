@@ -27,7 +27,7 @@ pub(crate) fn plan(keys: &Value) -> Plan {
 }
 
 /// One event, of a trial or of the run.
-pub(crate) type Told = (Option<TrialId>, Event);
+pub(crate) type ToldEvent = (Option<TrialId>, Event);
 
 pub(crate) fn id(block: u32, candidate: &str) -> TrialId {
     TrialId { block, candidate: candidate.to_owned(), attempt: 1 }
@@ -82,7 +82,7 @@ pub(crate) fn durable(phase: &str, seconds: f64) -> Event {
 }
 
 /// One event a second.
-pub(crate) fn journal(events: impl IntoIterator<Item = Told>) -> Journal {
+pub(crate) fn journal(events: impl IntoIterator<Item = ToldEvent>) -> Journal {
     let record =
         |((trial, event), second)| Record { at: jiff::Timestamp::new(second, 0).unwrap(), trial, event };
     let records = events.into_iter().zip(1_795_000_000..).map(record).collect();

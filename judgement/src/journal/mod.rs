@@ -26,10 +26,10 @@ pub use derive::Fold;
 pub use error::JournalError;
 
 pub use event::{
-    CLAIM, Caution, CommandRecord, DATASET_FACT, Ending, Event, Facts, HIDDEN_DIGEST, Histogram, MERGED_FACT,
-    Measurement, Observation, Place, Record, STAGE, Sentinel, Status, Surroundings, TEAR_DOWN, TrialId,
+    BlockSite, CLAIM, Caution, CommandRecord, DATASET_FACT, Ending, Event, Facts, HIDDEN_DIGEST, Histogram,
+    MERGED_FACT, Measurement, Observation, Record, STAGE, Sentinel, Status, Surroundings, TEAR_DOWN, TrialId,
 };
-pub use grid::{Found, Grid, GridCell, GridKind};
+pub use grid::{Grid, GridCell, GridFindings, GridKind};
 pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, is_of_cpu, metric};
 pub use open::OpenJournal;
 pub use reader::{Journal, first, read, read_open};

@@ -123,7 +123,7 @@ pub(super) fn scan(
 
 /// What stands in front of every event.
 #[derive(Deserialize)]
-struct Head<'a> {
+struct EventHead<'a> {
     at: Timestamp,
     #[serde(default)]
     trial: Option<TrialId>,
@@ -134,7 +134,7 @@ struct Head<'a> {
 /// The record of a line. The two kinds of event that fill a journal are read by their own types: an enum that is told
 /// apart by one of its fields is first taken apart into pieces of its own, which takes several times as long.
 fn record(line: &[u8]) -> serde_json::Result<Record> {
-    let Head { at, trial, event } = serde_json::from_slice(line)?;
+    let EventHead { at, trial, event } = serde_json::from_slice(line)?;
     let event = match event.as_ref() {
         "observation" => Event::Observation(serde_json::from_slice(line)?),
         "command" => Event::Command(serde_json::from_slice(line)?),

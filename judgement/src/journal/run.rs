@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::Place;
+use super::BlockSite;
 use super::{
     Beginning, Caution, CommandRecord, Ending, Facts, Learnt, Observation, Status, Surroundings, TrialId,
 };
@@ -102,7 +102,7 @@ pub struct BlockState {
     /// Candidates in the order they are tried.
     pub order: Vec<String>,
     /// Where it was done, in a run of several sites.
-    pub place: Option<Place>,
+    pub place: Option<BlockSite>,
     /// Candidates whose trial has ended, well or not, in the order of their endings.
     pub done: Vec<String>,
     pub finished: bool,

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::reason::Reason;
 
-use super::axis::{Axis, Circumstance, Level, Role, Setting, Tells};
-use super::circumstances::memory;
-use super::source::{Node, Value};
+use super::axis::{Axis, AxisLevel, AxisRole, EnvironmentAxis, Setting, Tells};
+use super::environment::memory;
+use super::source::{Node, TomlValue};
 use super::value::{absolute_path, filled_text, kernel, name, text};
 use super::words::split_words;
 use super::{Candidate, DeviceSource, UNENCRYPTED};
@@ -15,10 +15,10 @@ use super::{Candidate, DeviceSource, UNENCRYPTED};
 type Read = fn(&Node) -> Result<Setting, Reason>;
 
 /// An option that is shown as it is, may tell of anybody, and has no word for its default and no list of what it takes.
-const fn row(key: &'static str, read: Read, level: fn(&Candidate) -> Level<'_>) -> Axis {
+const fn row(key: &'static str, read: Read, level: fn(&Candidate) -> AxisLevel<'_>) -> Axis {
     Axis {
         key,
-        role: Role::Option,
+        role: AxisRole::Option,
         read,
         level,
         default: "",
@@ -34,18 +34,18 @@ const fn row(key: &'static str, read: Read, level: fn(&Candidate) -> Level<'_>) 
 /// In the order in which a matrix varies them, the last the fastest, which is also that of names, factors, fields and columns.
 pub static AXES: [Axis; 9] = [
     Axis {
-        role: Role::Filesystem,
+        role: AxisRole::Filesystem,
         preposition: Some("on"),
         column: 0,
         tells: Tells::Nobody,
         ..row(
             "filesystem",
             |node| to(filled_text(node), |one, value| one.filesystem = value),
-            |one| Level::Word(&one.filesystem),
+            |one| AxisLevel::Word(&one.filesystem),
         )
     },
     Axis {
-        role: Role::Place,
+        role: AxisRole::Place,
         in_name: |level, in_full| {
             let path = level.text();
             if in_full { path.trim_start_matches('/').to_owned() } else { last_part(&path) }
@@ -54,20 +54,24 @@ pub static AXES: [Axis; 9] = [
         ..row(
             "path",
             |node| to(absolute_path(node), |one, value| one.path = Some(value)),
-            |one| one.path.as_deref().map_or(Level::Nothing, Level::Path),
+            |one| one.path.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Path),
         )
     },
     Axis {
         mark: ":",
         in_name: telling_words,
-        ..row("mkfs", |node| to(words(node), |one, value| one.mkfs = value), |one| Level::Words(&one.mkfs))
+        ..row(
+            "mkfs",
+            |node| to(words(node), |one, value| one.mkfs = value),
+            |one| AxisLevel::Words(&one.mkfs),
+        )
     },
     Axis {
         mark: ":",
         ..row(
             "mount",
             |node| to(options(node), |one, value| one.mount = value),
-            |one| Level::Options(&one.mount),
+            |one| AxisLevel::Options(&one.mount),
         )
     },
     Axis {
@@ -79,7 +83,7 @@ pub static AXES: [Axis; 9] = [
         ..row(
             "encryption",
             |node| to(filled_text(node), |one, value| one.encryption = value),
-            |one| Level::Word(&one.encryption),
+            |one| AxisLevel::Word(&one.encryption),
         )
     },
     Axis {
@@ -88,16 +92,16 @@ pub static AXES: [Axis; 9] = [
         ..row(
             "scheduler",
             |node| to(scheduler(node), |one, value| one.scheduler = value),
-            |one| one.scheduler.as_deref().map_or(Level::Nothing, Level::Word),
+            |one| one.scheduler.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Word),
         )
     },
     Axis {
-        role: Role::Circumstance(Circumstance {
+        role: AxisRole::Circumstance(EnvironmentAxis {
             noun: "device",
             title: |level| model_name(level, false),
             of_plan: |plan| match &plan.device.source {
-                DeviceSource::Model { name, .. } => Level::Word(name),
-                _ => Level::Nothing,
+                DeviceSource::Model { name, .. } => AxisLevel::Word(name),
+                _ => AxisLevel::Nothing,
             },
         }),
         mark: "-on-",
@@ -106,14 +110,14 @@ pub static AXES: [Axis; 9] = [
         ..row(
             "model",
             |node| to(filled_text(node), |one, value| one.under.model = Some(value)),
-            |one| one.under.model.as_deref().map_or(Level::Nothing, Level::Word),
+            |one| one.under.model.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Word),
         )
     },
     Axis {
-        role: Role::Circumstance(Circumstance {
+        role: AxisRole::Circumstance(EnvironmentAxis {
             noun: "kernel",
             title: |level| format!("Linux {}", kernel_name(level, false)),
-            of_plan: |plan| plan.kernel.as_deref().map_or(Level::Nothing, Level::Path),
+            of_plan: |plan| plan.kernel.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Path),
         }),
         mark: "-under-",
         in_name: kernel_name,
@@ -121,21 +125,21 @@ pub static AXES: [Axis; 9] = [
         ..row(
             "kernel",
             |node| to(kernel(node), |one, value| one.under.kernel = Some(value)),
-            |one| one.under.kernel.as_deref().map_or(Level::Nothing, Level::Path),
+            |one| one.under.kernel.as_deref().map_or(AxisLevel::Nothing, AxisLevel::Path),
         )
     },
     Axis {
-        role: Role::Circumstance(Circumstance {
+        role: AxisRole::Circumstance(EnvironmentAxis {
             noun: "memory",
             title: |level| format!("{} of memory", level.text()),
-            of_plan: |plan| plan.memory.map_or(Level::Nothing, Level::Size),
+            of_plan: |plan| plan.memory.map_or(AxisLevel::Nothing, AxisLevel::Size),
         }),
         mark: "-with-",
         in_name: |level, _| level.text().replace(' ', ""),
         ..row(
             "memory",
             |node| to(memory(node), |one, value| one.under.memory = Some(value)),
-            |one| one.under.memory.map_or(Level::Nothing, Level::Size),
+            |one| one.under.memory.map_or(AxisLevel::Nothing, AxisLevel::Size),
         )
     },
 ];
@@ -147,7 +151,7 @@ pub fn axis(key: &str) -> Option<&'static Axis> {
 
 /// The axes that have a column in the CSV, in the order of these.
 pub fn columns() -> Vec<&'static Axis> {
-    let mut columns: Vec<&Axis> = AXES.iter().filter(|axis| !matches!(axis.role, Role::Place)).collect();
+    let mut columns: Vec<&Axis> = AXES.iter().filter(|axis| !matches!(axis.role, AxisRole::Place)).collect();
     columns.sort_by_key(|axis| axis.column);
     columns
 }
@@ -162,8 +166,8 @@ fn last_part(path: &str) -> String {
 }
 
 /// The values of mkfs options, since letters such as `-O` say little; in full all of it in one.
-fn telling_words(level: &Level<'_>, in_full: bool) -> String {
-    let Level::Words(words) = level else { return level.text() };
+fn telling_words(level: &AxisLevel<'_>, in_full: bool) -> String {
+    let AxisLevel::Words(words) = level else { return level.text() };
     if in_full {
         return words.concat();
     }
@@ -173,21 +177,21 @@ fn telling_words(level: &Level<'_>, in_full: bool) -> String {
 }
 
 /// A model of the user's own is a file.
-fn model_name(level: &Level<'_>, in_full: bool) -> String {
+fn model_name(level: &AxisLevel<'_>, in_full: bool) -> String {
     let model = level.text();
     let stem = Path::new(&model).file_stem().filter(|_| model.contains('/') && !in_full);
     stem.map_or_else(|| model.clone(), |stem| stem.to_string_lossy().into_owned())
 }
 
-fn kernel_name(level: &Level<'_>, in_full: bool) -> String {
+fn kernel_name(level: &AxisLevel<'_>, in_full: bool) -> String {
     if in_full { level.text() } else { last_part(&level.text()) }
 }
 
 /// mkfs options: a string that is split as a shell does, or the words themselves.
 fn words(node: &Node) -> Result<Vec<String>, Reason> {
     let words = match &node.value {
-        Value::Text(line) => split_words(line),
-        Value::Array(nodes) => nodes.iter().map(text).collect(),
+        TomlValue::Text(line) => split_words(line),
+        TomlValue::Array(nodes) => nodes.iter().map(text).collect(),
         other => Err(Reason::new(
             format!("a string or an array of strings is wanted here, not {}", other.kind()),
             "as in \"-O ^dir_index\" or [\"-O\", \"^dir_index\"]",
@@ -235,14 +239,14 @@ fn scheduler(node: &Node) -> Result<Option<String>, Reason> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::axis::Role;
-    use super::super::source::{Node, Place, Value};
+    use super::super::axis::AxisRole;
+    use super::super::source::{Node, TextSpan, TomlValue};
     use super::{AXES, Axis, Candidate, columns};
 
     fn read(axis: &Axis, text: &str) -> Candidate {
-        let at = Place { text: 0, start: 0, end: 0 };
+        let at = TextSpan { text: 0, start: 0, end: 0 };
         let mut one = Candidate::plain("");
-        (axis.read)(&Node { at, value: Value::Text(text.to_owned()) }).unwrap()(&mut one);
+        (axis.read)(&Node { at, value: TomlValue::Text(text.to_owned()) }).unwrap()(&mut one);
         one
     }
 
@@ -251,7 +255,7 @@ mod tests {
         let plain = Candidate::plain("");
         for axis in &AXES {
             // A path must be absolute, and a size have a unit; all else takes any word.
-            let one = read(axis, if matches!(axis.role, Role::Place) { "/mnt/64MiB" } else { "64MiB" });
+            let one = read(axis, if matches!(axis.role, AxisRole::Place) { "/mnt/64MiB" } else { "64MiB" });
             let differs = |other: &&Axis| other.given(&one) != other.given(&plain);
             let found: Vec<&str> = AXES.iter().filter(differs).map(|axis| axis.key).collect();
             assert_eq!(found, [axis.key]);
@@ -263,7 +267,7 @@ mod tests {
         let keys: BTreeSet<&str> = AXES.iter().map(|axis| axis.key).collect();
         assert_eq!(keys.len(), AXES.len());
         for axis in &AXES {
-            let begins = matches!(axis.role, Role::Filesystem | Role::Place);
+            let begins = matches!(axis.role, AxisRole::Filesystem | AxisRole::Place);
             assert_eq!(axis.mark.is_empty(), begins, "{}", axis.key);
         }
     }

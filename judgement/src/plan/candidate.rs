@@ -35,13 +35,13 @@ pub struct Candidate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
     /// What it is tried under, where that is not the plan's own.
-    #[serde(default, skip_serializing_if = "Circumstances::is_plain")]
-    pub under: Circumstances,
+    #[serde(default, skip_serializing_if = "Environment::is_plain")]
+    pub under: Environment,
 }
 
 /// What a candidate is tried under, where it is not the plan's own.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Circumstances {
+pub struct Environment {
     /// The device's model; the plan's when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -64,14 +64,14 @@ impl Candidate {
             mount: Vec::new(),
             encryption: UNENCRYPTED.to_owned(),
             scheduler: None,
-            under: Circumstances::default(),
+            under: Environment::default(),
         }
     }
 }
 
-impl Circumstances {
+impl Environment {
     /// Nothing but the plan's own.
     pub fn is_plain(&self) -> bool {
-        *self == Circumstances::default()
+        *self == Environment::default()
     }
 }

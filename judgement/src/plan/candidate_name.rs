@@ -5,9 +5,9 @@
 //! (`ext4-on-usb-stick`, `xfs-under-6.12`). A folder has its own name (`share` for `/mnt/share`).
 
 use super::axes::AXES;
-use super::axis::{Axis, Role};
+use super::axis::{Axis, AxisRole};
 use super::section::{Placed, Problems};
-use super::{Candidate, Circumstances, TWIN};
+use super::{CONTROL_SUFFIX, Candidate, Environment};
 
 /// Names every draft that has none, and notes names that occur twice.
 pub(super) fn name_all(drafts: &mut [Placed<Candidate>], problems: &Problems) {
@@ -37,9 +37,9 @@ pub(super) fn name_all(drafts: &mut [Placed<Candidate>], problems: &Problems) {
 
 /// The name; in full it also holds the letters of the mkfs options.
 fn derive(candidate: &Candidate, in_full: bool) -> String {
-    let place = marks(candidate, in_full, |axis| matches!(axis.role, Role::Place));
+    let place = marks(candidate, in_full, |axis| matches!(axis.role, AxisRole::Place));
     let name = if place.is_empty() { candidate.filesystem.clone() } else { place };
-    name + &marks(candidate, in_full, |axis| !matches!(axis.role, Role::Filesystem | Role::Place))
+    name + &marks(candidate, in_full, |axis| !matches!(axis.role, AxisRole::Filesystem | AxisRole::Place))
 }
 
 /// What is said on these axes, each behind its mark.
@@ -61,12 +61,12 @@ fn plain(letter: char) -> char {
     }
 }
 
-impl Circumstances {
+impl Environment {
     /// For people: `usb-stick, Linux 6.12, 512 MiB of memory`; empty where there is nothing but the plan's own.
     pub fn title(&self) -> String {
         let bearer = self.bearer();
         let titles = AXES.iter().filter_map(|axis| match (&axis.role, axis.given(&bearer)) {
-            (Role::Circumstance(under), level) if !level.is_nothing() => Some((under.title)(&level)),
+            (AxisRole::Circumstance(under), level) if !level.is_nothing() => Some((under.title)(&level)),
             _ => None,
         });
         titles.collect::<Vec<_>>().join(", ")
@@ -74,7 +74,8 @@ impl Circumstances {
 
     /// A candidate's name without what it is tried under: that of the configuration alone.
     pub fn without(&self, name: &str) -> String {
-        let (name, twin) = name.strip_suffix(TWIN).map_or((name, ""), |name| (name, TWIN));
+        let (name, twin) =
+            name.strip_suffix(CONTROL_SUFFIX).map_or((name, ""), |name| (name, CONTROL_SUFFIX));
         let bearer = self.bearer();
         let suffixes = [false, true].map(|in_full| marks(&bearer, in_full, Axis::is_circumstance));
         let bare = suffixes.iter().find_map(|suffix| name.strip_suffix(suffix.as_str()));
@@ -93,8 +94,8 @@ mod tests {
     use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
     use super::super::section::{Placed, Problems};
-    use super::super::source::Place;
-    use super::super::{Bytes, Candidate, Circumstances};
+    use super::super::source::TextSpan;
+    use super::super::{Bytes, Candidate, Environment};
     use super::name_all;
 
     fn candidate(filesystem: &str, mkfs: &[&str], mount: &[&str], encryption: &str) -> Placed<Candidate> {
@@ -106,7 +107,7 @@ mod tests {
             encryption: encryption.to_owned(),
             ..Candidate::plain(filesystem)
         };
-        Placed { at: Place { text: 0, start: 0, end: 0 }, value }
+        Placed { at: TextSpan { text: 0, start: 0, end: 0 }, value }
     }
 
     fn names(mut drafts: Vec<Placed<Candidate>>) -> (Vec<String>, bool) {
@@ -122,7 +123,7 @@ mod tests {
         scheduled.value.scheduler = Some("mq-deadline".to_owned());
         let under = |model: Option<&str>, kernel: Option<&str>, memory: Option<u64>| {
             let mut draft = candidate("ext4", &[], &[], "luks2");
-            draft.value.under = Circumstances {
+            draft.value.under = Environment {
                 model: model.map(str::to_owned),
                 kernel: kernel.map(Into::into),
                 memory: memory.map(Bytes),

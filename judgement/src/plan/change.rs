@@ -6,7 +6,7 @@ use crate::reason::Reason;
 
 use super::scale::scale;
 use super::section::Problems;
-use super::source::{Entry, Node, Place, Problem, Table, Texts, Value, parse};
+use super::source::{Node, PlanProblem, TextSpan, Texts, TomlEntry, TomlTable, TomlValue, parse};
 use super::space::scale_image;
 use super::suggest::suggest;
 use super::{Blocks, DeviceSource, LabChoice, Plan, Twice, Vocabulary};
@@ -41,35 +41,36 @@ pub(super) fn amend(tree: &mut Node, settings: &[String], texts: &mut Texts, pro
 }
 
 /// Reads `KEY=VALUE` as TOML; a value that is no TOML is taken as a string, so that quotes may be left out.
-fn parse_setting(setting: &str, text: usize, texts: &mut Texts) -> Result<Table, Problem> {
+fn parse_setting(setting: &str, text: usize, texts: &mut Texts) -> Result<TomlTable, PlanProblem> {
     let Some((key, value)) = setting.split_once('=') else {
-        return Err(Problem {
+        return Err(PlanProblem {
             at: texts.whole(text),
             message: format!("\"{setting}\" is not KEY=VALUE"),
             hint: "for example: --set protocol.blocks=5".to_owned(),
         });
     };
-    let first = |problems: Vec<Problem>| problems.into_iter().next().unwrap_or_else(|| texts.no_toml(text));
+    let first =
+        |problems: Vec<PlanProblem>| problems.into_iter().next().unwrap_or_else(|| texts.no_toml(text));
     let as_toml = parse(texts, text).map_err(first).and_then(table_of);
     if as_toml.is_ok() || value.trim_start().starts_with(['"', '\'', '[', '{']) {
         return as_toml;
     }
     // The same key with a value that surely is TOML and as long at least, so that places stay true.
     let stand_in = texts.add_text("--set", &format!("{key}=0"));
-    let first = |problems: Vec<Problem>| problems.into_iter().next().unwrap_or_else(|| texts.no_toml(text));
-    let mut table = parse(texts, stand_in).map_err(first).and_then(table_of).map_err(|problem| Problem {
-        at: Place { text, end: problem.at.end.min(setting.len()), ..problem.at },
-        ..problem
+    let first =
+        |problems: Vec<PlanProblem>| problems.into_iter().next().unwrap_or_else(|| texts.no_toml(text));
+    let mut table = parse(texts, stand_in).map_err(first).and_then(table_of).map_err(|problem| {
+        PlanProblem { at: TextSpan { text, end: problem.at.end.min(setting.len()), ..problem.at }, ..problem }
     })?;
-    let at = Place { text, start: key.len() + 1, end: setting.len() };
-    replace_leaf(&mut table, text, &Node { at, value: Value::Text(value.trim().to_owned()) });
+    let at = TextSpan { text, start: key.len() + 1, end: setting.len() };
+    replace_leaf(&mut table, text, &Node { at, value: TomlValue::Text(value.trim().to_owned()) });
     Ok(table)
 }
 
-fn table_of(node: Node) -> Result<Table, Problem> {
+fn table_of(node: Node) -> Result<TomlTable, PlanProblem> {
     match node.value {
-        Value::Table(table) => Ok(table),
-        other => Err(Problem {
+        TomlValue::Table(table) => Ok(table),
+        other => Err(PlanProblem {
             at: node.at,
             message: format!("a table is wanted, not {}", other.kind()),
             hint: String::new(),
@@ -78,12 +79,12 @@ fn table_of(node: Node) -> Result<Table, Problem> {
 }
 
 /// Puts `leaf` in the place of the one value at the end of a dotted key, and moves all places to `text`.
-fn replace_leaf(table: &mut Table, text: usize, leaf: &Node) {
+fn replace_leaf(table: &mut TomlTable, text: usize, leaf: &Node) {
     for entry in &mut table.entries {
         entry.key_at.text = text;
         entry.node.at.text = text;
         match &mut entry.node.value {
-            Value::Table(inner) => replace_leaf(inner, text, leaf),
+            TomlValue::Table(inner) => replace_leaf(inner, text, leaf),
             _ => entry.node = leaf.clone(),
         }
     }
@@ -91,14 +92,16 @@ fn replace_leaf(table: &mut Table, text: usize, leaf: &Node) {
 
 /// Merges a change into the tree: tables key by key, members of the list called `key` by name or
 /// number, all else replaced.
-fn merge(node: &mut Node, key: &str, change: Table, texts: &Texts) -> Result<(), Problem> {
+fn merge(node: &mut Node, key: &str, change: TomlTable, texts: &Texts) -> Result<(), PlanProblem> {
     match &mut node.value {
-        Value::Table(table) => merge_table(table, change, texts),
-        Value::Array(members) if members.iter().all(|member| matches!(member.value, Value::Table(_))) => {
-            for Entry { key: member, key_at, node: value } in change.entries {
+        TomlValue::Table(table) => merge_table(table, change, texts),
+        TomlValue::Array(members)
+            if members.iter().all(|member| matches!(member.value, TomlValue::Table(_))) =>
+        {
+            for TomlEntry { key: member, key_at, node: value } in change.entries {
                 let member = find_member(members, key, &member, key_at)?;
                 match value.value {
-                    Value::Table(inner) if !texts.is_inline_table(value.at) => {
+                    TomlValue::Table(inner) if !texts.is_inline_table(value.at) => {
                         merge(member, "", inner, texts)?;
                     }
                     other => *member = Node { at: value.at, value: other },
@@ -107,27 +110,27 @@ fn merge(node: &mut Node, key: &str, change: Table, texts: &Texts) -> Result<(),
             Ok(())
         }
         _ => {
-            node.value = Value::Table(change);
+            node.value = TomlValue::Table(change);
             Ok(())
         }
     }
 }
 
-fn merge_table(table: &mut Table, change: Table, texts: &Texts) -> Result<(), Problem> {
+fn merge_table(table: &mut TomlTable, change: TomlTable, texts: &Texts) -> Result<(), PlanProblem> {
     for entry in change.entries {
         match (table.get_mut(&entry.key), entry) {
             // `a.b = 1` is a change within `a`; `a = { b = 1 }` replaces it.
-            (Some(old), Entry { key, node: Node { value: Value::Table(inner), at }, .. })
+            (Some(old), TomlEntry { key, node: Node { value: TomlValue::Table(inner), at }, .. })
                 if !texts.is_inline_table(at)
-                    && matches!(old.node.value, Value::Table(_) | Value::Array(_)) =>
+                    && matches!(old.node.value, TomlValue::Table(_) | TomlValue::Array(_)) =>
             {
                 merge(&mut old.node, &key, inner, texts)?;
             }
             (Some(old), new) => *old = new,
-            (None, Entry { key, key_at, node: Node { value: Value::Table(_), .. } })
+            (None, TomlEntry { key, key_at, node: Node { value: TomlValue::Table(_), .. } })
                 if key == "candidate" =>
             {
-                return Err(Problem {
+                return Err(PlanProblem {
                     at: key_at,
                     message: "the plan names no candidate by itself".to_owned(),
                     hint:
@@ -145,8 +148,8 @@ fn find_member<'a>(
     members: &'a mut [Node],
     list: &str,
     key: &str,
-    at: Place,
-) -> Result<&'a mut Node, Problem> {
+    at: TextSpan,
+) -> Result<&'a mut Node, PlanProblem> {
     let names: Vec<Option<String>> = members.iter().map(name_of).collect();
     let by_name = names.iter().position(|name| name.as_deref() == Some(key));
     let by_number =
@@ -158,15 +161,15 @@ fn find_member<'a>(
             let numbers = format!("by number: 1 to {}", members.len());
             let hint =
                 if known.is_empty() { numbers } else { format!("{} ({numbers})", suggest(key, &known)) };
-            Err(Problem { at, message: format!("there is no {list} `{key}`"), hint })
+            Err(PlanProblem { at, message: format!("there is no {list} `{key}`"), hint })
         }
     }
 }
 
 fn name_of(node: &Node) -> Option<String> {
-    let Value::Table(table) = &node.value else { return None };
+    let TomlValue::Table(table) = &node.value else { return None };
     match &table.get("name")?.node.value {
-        Value::Text(name) => Some(name.clone()),
+        TomlValue::Text(name) => Some(name.clone()),
         _ => None,
     }
 }
@@ -178,7 +181,7 @@ pub(super) fn apply(
     vocabulary: &Vocabulary<'_>,
     texts: &mut Texts,
     problems: &Problems,
-) -> Option<Place> {
+) -> Option<TextSpan> {
     if !overrides.filesystems.is_empty() {
         let at = texts.add_option("--fs", &overrides.filesystems.join(","));
         problems.note(at, keep_filesystems(plan, &overrides.filesystems));

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::reason::Reason;
 
 use super::section::{Problems, Section};
-use super::source::{Node, Value};
+use super::source::{Node, TomlValue};
 use super::value::{number, share};
 
 /// How much disturbance a block bears. Beyond any of these it is thrown out, whatever it measured, and repeated whole.
@@ -35,8 +35,8 @@ pub(super) const KEYS: &[&str] = &["foreign_cpu", "steal", "foreign_bytes", "dri
 pub(super) fn read_disturbance(node: &Node, problems: &Problems) -> Option<Disturbance> {
     let default = Disturbance::default();
     match &node.value {
-        Value::Boolean(wanted) => wanted.then_some(default),
-        Value::Table(_) => {
+        TomlValue::Boolean(wanted) => wanted.then_some(default),
+        TomlValue::Table(_) => {
             let section = Section::new("disturbed", node, KEYS, problems)?;
             Some(Disturbance {
                 foreign_cpu: section.get("foreign_cpu", share).unwrap_or(default.foreign_cpu),

@@ -2,7 +2,7 @@
 
 use crate::reason::Reason;
 
-use super::{Candidate, DIRECTORY, DeviceSource, LabChoice, Needs, Operation, Plan, Work};
+use super::{Candidate, DIRECTORY, DeviceSource, LabChoice, Needs, Operation, PhaseWork, Plan};
 
 /// Refuses what needs a device where there is none, and a comparison of folders with what is made anew.
 pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
@@ -28,9 +28,11 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
             "take --lab native, or leave it out; folders need no root",
         ));
     }
-    let on_device = |work: &Work| match work {
-        Work::Operation(operation) => *operation == Operation::Fsck || operation.needs() == Needs::BareDevice,
-        Work::Command(_) | Work::Adapter { .. } => false,
+    let on_device = |work: &PhaseWork| match work {
+        PhaseWork::Operation(operation) => {
+            *operation == Operation::Fsck || operation.needs() == Needs::BareDevice
+        }
+        PhaseWork::Command(_) | PhaseWork::Adapter { .. } => false,
     };
     match plan.phases.iter().find(|phase| on_device(&phase.work)) {
         Some(phase) => Err(Reason::new(

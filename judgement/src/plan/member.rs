@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::PlanError;
 use super::section::{Problems, Section, read_tree};
-use super::source::{Node, Table, Value};
+use super::source::{Node, TomlTable, TomlValue};
 use super::units::Bytes;
 use super::value::{any_number, size};
 
@@ -95,9 +95,9 @@ pub fn read_member<T>(
 /// Makes every range and choice below these tables one value.
 fn settle(tree: &mut Node, varied: &[&str], member: Member<'_>, problems: &Problems) -> DrawnNumbers {
     let mut drawn = DrawnNumbers::new();
-    let Value::Table(top) = &mut tree.value else { return drawn };
+    let TomlValue::Table(top) = &mut tree.value else { return drawn };
     for entry in top.entries.iter_mut().filter(|entry| varied.contains(&entry.key.as_str())) {
-        if let Value::Table(table) = &mut entry.node.value {
+        if let TomlValue::Table(table) = &mut entry.node.value {
             settle_table(table, &entry.key, member, problems, &mut drawn);
         }
     }
@@ -105,7 +105,7 @@ fn settle(tree: &mut Node, varied: &[&str], member: Member<'_>, problems: &Probl
 }
 
 fn settle_table(
-    table: &mut Table,
+    table: &mut TomlTable,
     path: &str,
     member: Member<'_>,
     problems: &Problems,
@@ -114,11 +114,11 @@ fn settle_table(
     for entry in &mut table.entries {
         let key = format!("{path}.{}", entry.key);
         let settled = match &entry.node.value {
-            Value::Table(range) if range.get("from").is_some() => {
+            TomlValue::Table(range) if range.get("from").is_some() => {
                 let section = Section::new(&entry.key, &entry.node, &["from", "to", "typical"], problems);
                 section.and_then(|section| in_range(&section, member, &key))
             }
-            Value::Array(nodes) => choice(nodes, member, &key),
+            TomlValue::Array(nodes) => choice(nodes, member, &key),
             _ => None,
         };
         match (settled, &mut entry.node.value) {
@@ -126,17 +126,17 @@ fn settle_table(
                 *place = value;
                 drawn.insert(key, number);
             }
-            (None, Value::Table(inner)) => settle_table(inner, &key, member, problems, drawn),
+            (None, TomlValue::Table(inner)) => settle_table(inner, &key, member, problems, drawn),
             _ => {}
         }
     }
 }
 
 /// The value in a range; nothing where the range is wrong, which has been noted.
-fn in_range(section: &Section<'_>, member: Member<'_>, key: &str) -> Option<(Value, DrawnNumber)> {
+fn in_range(section: &Section<'_>, member: Member<'_>, key: &str) -> Option<(TomlValue, DrawnNumber)> {
     let sizes = |key: &str| section.need(key, "", size);
     let numbers = |key: &str| section.need(key, "", any_number);
-    if matches!(section.entry("from")?.node.value, Value::Text(_)) {
+    if matches!(section.entry("from")?.node.value, TomlValue::Text(_)) {
         let [Bytes(from), Bytes(to), Bytes(typical)] = ends(section, sizes)?;
         // Buffers come in pages, or at least in sectors.
         let step = [4096, 512, 1].into_iter().find(|step| from % step == 0 && to % step == 0)?;
@@ -149,12 +149,12 @@ fn in_range(section: &Section<'_>, member: Member<'_>, key: &str) -> Option<(Val
                 (libm::round(exact / step as f64) as u64 * step).clamp(from, to)
             }
         };
-        return Some((Value::Text(format!("{bytes}B")), DrawnNumber::Size(Bytes(bytes))));
+        return Some((TomlValue::Text(format!("{bytes}B")), DrawnNumber::Size(Bytes(bytes))));
     }
     let [from, to, typical] = ends(section, numbers)?;
     let whole = ["from", "to"]
         .iter()
-        .all(|key| matches!(section.entry(key).map(|entry| &entry.node.value), Some(Value::Integer(_))));
+        .all(|key| matches!(section.entry(key).map(|entry| &entry.node.value), Some(TomlValue::Integer(_))));
     let number = match member {
         Member::Typical => typical,
         Member::Least => from,
@@ -162,7 +162,7 @@ fn in_range(section: &Section<'_>, member: Member<'_>, key: &str) -> Option<(Val
         Member::Drawn(place) if whole => libm::round(between(from, to, place(key))),
         Member::Drawn(place) => between(from, to, place(key)),
     };
-    Some((Value::Number(number), DrawnNumber::Number(number)))
+    Some((TomlValue::Number(number), DrawnNumber::Number(number)))
 }
 
 /// From, to and what is typical, in their order.
@@ -188,9 +188,9 @@ fn between(from: f64, to: f64, place: f64) -> f64 {
 }
 
 /// One of several, where all are flags or all are sizes; lists of other things are lists.
-fn choice(nodes: &[Node], member: Member<'_>, key: &str) -> Option<(Value, DrawnNumber)> {
-    let all: Vec<(Value, DrawnNumber)> = nodes.iter().map(one_of).collect::<Option<_>>()?;
-    let kind = |value: &Value| std::mem::discriminant(value);
+fn choice(nodes: &[Node], member: Member<'_>, key: &str) -> Option<(TomlValue, DrawnNumber)> {
+    let all: Vec<(TomlValue, DrawnNumber)> = nodes.iter().map(one_of).collect::<Option<_>>()?;
+    let kind = |value: &TomlValue| std::mem::discriminant(value);
     if all.len() < 2 || all.iter().any(|(value, _)| kind(value) != kind(&all[0].0)) {
         return None;
     }
@@ -203,10 +203,10 @@ fn choice(nodes: &[Node], member: Member<'_>, key: &str) -> Option<(Value, Drawn
     all.into_iter().nth(at)
 }
 
-fn one_of(node: &Node) -> Option<(Value, DrawnNumber)> {
+fn one_of(node: &Node) -> Option<(TomlValue, DrawnNumber)> {
     let number = match &node.value {
-        Value::Boolean(flag) => DrawnNumber::Flag(*flag),
-        Value::Text(text) => DrawnNumber::Size(text.parse().ok()?),
+        TomlValue::Boolean(flag) => DrawnNumber::Flag(*flag),
+        TomlValue::Text(text) => DrawnNumber::Size(text.parse().ok()?),
         _ => return None,
     };
     Some((node.value.clone(), number))

@@ -9,10 +9,11 @@ mod candidate;
 mod candidate_name;
 mod change;
 mod choice;
-mod circumstances;
 mod command_variables;
+mod control;
 mod digest;
 mod disturbance;
+mod environment;
 mod error;
 mod folders;
 mod limits;
@@ -32,29 +33,29 @@ mod section;
 mod source;
 mod space;
 mod suggest;
-mod twin;
 mod units;
 pub mod value;
 mod words;
 mod write;
 
 pub use axes::{AXES, axis, columns};
-pub use axis::{Axis, Circumstance, Level, Role, Tells};
-pub use candidate::{Candidate, Circumstances, DIRECTORY, UNENCRYPTED};
+pub use axis::{Axis, AxisLevel, AxisRole, EnvironmentAxis, Tells};
+pub use candidate::{Candidate, DIRECTORY, Environment, UNENCRYPTED};
 pub use change::Overrides;
 pub use choice::LABS;
+pub use control::{CONTROL_SUFFIX, Twice, contestants, is_twin};
 pub use digest::digest;
 pub use disturbance::Disturbance;
 pub use error::{Fault, PlanError};
 pub use limits::TEXT as LONGEST_PLAN;
 pub use member::{DrawnNumber, DrawnNumbers, Member, read_member};
 pub use model::{
-    Blocks, CircumstancesChoice, ClockChoice, Dataset, DeviceSource, DevicesChoice, Goal, LabChoice, Legacy,
-    Phase, Plan, PlannedDevice, Protocol, StagingChoice, TreeShape, Until, Verify, Vocabulary, Work,
+    Blocks, ClockChoice, Dataset, DeviceSource, DevicesChoice, Goal, LabChoice, Legacy, NuisancesChoice,
+    Phase, PhaseWork, Plan, PlannedDevice, Protocol, StagingChoice, TreeShape, Until, Verify, Vocabulary,
 };
-pub use operation::{Flow, Kind, Needs, Operation};
+pub use operation::{Flow, Needs, Operation, OperationKind};
 pub use preset::{Preset, preset, presets};
-pub use published::{Claim, GOAL, Of, Published};
+pub use published::{Assertion, GOAL, Of, Published};
 pub use read::{keys, read_with};
 pub use read_dataset::{measure_variable, variable};
 pub use scale::scale;
@@ -62,7 +63,6 @@ pub use section::{Section, read_strictly};
 pub use source::Node;
 pub use space::{bytes_written, folder_room, image_room, least_space};
 pub use suggest::suggest;
-pub use twin::{TWIN, Twice, contestants, is_twin};
 pub use units::{Bytes, duration_text, parse_duration, parse_time, rough_duration_text};
 pub use words::{grouped, once_each, quoted};
 pub use write::write;

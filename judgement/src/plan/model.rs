@@ -152,7 +152,7 @@ pub struct Protocol {
     pub legacy: Option<Legacy>,
     /// Whether blocks are to stand for machines like the plan's, in simulated time, or each for the same one.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub circumstances: CircumstancesChoice,
+    pub circumstances: NuisancesChoice,
     /// Whether a model that describes a class stands for its devices or for one of them.
     #[serde(default, skip_serializing_if = "is_default")]
     pub devices: DevicesChoice,
@@ -161,7 +161,7 @@ pub struct Protocol {
 /// What a trial in simulated time meets besides its candidate: memory, the device's size, when it begins, names of files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum CircumstancesChoice {
+pub enum NuisancesChoice {
     /// A little different in every block, around what the plan says.
     #[default]
     Drawn,
@@ -266,7 +266,7 @@ pub struct TreeShape {
 pub struct Phase {
     /// Unique within the plan.
     pub name: String,
-    pub work: Work,
+    pub work: PhaseWork,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dataset: Option<String>,
     /// Folder below the mount point to work in; the dataset's name when absent.
@@ -291,7 +291,7 @@ pub struct Phase {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Work {
+pub enum PhaseWork {
     Operation(Operation),
     /// A line for `/bin/sh -c`.
     Command(String),

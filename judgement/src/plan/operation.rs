@@ -48,7 +48,7 @@ pub enum Flow {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum OperationKind {
     Tree,
     /// One directory of small files.
     Flat,
@@ -57,12 +57,12 @@ pub enum Kind {
     Folder,
 }
 
-struct Row {
+struct OperationRow {
     operation: Operation,
     name: &'static str,
     needs: Needs,
     flow: Flow,
-    takes: &'static [Kind],
+    takes: &'static [OperationKind],
     summary: &'static str,
 }
 
@@ -70,25 +70,25 @@ const fn row(
     operation: Operation,
     name: &'static str,
     (needs, flow): (Needs, Flow),
-    takes: &'static [Kind],
+    takes: &'static [OperationKind],
     summary: &'static str,
-) -> Row {
-    Row { operation, name, needs, flow, takes, summary }
+) -> OperationRow {
+    OperationRow { operation, name, needs, flow, takes, summary }
 }
 
 const READS: (Needs, Flow) = (Needs::Mounted, Flow::Reads);
 const WRITES: (Needs, Flow) = (Needs::Mounted, Flow::Writes);
 const NAMES: (Needs, Flow) = (Needs::Mounted, Flow::Neither);
 
-const TREES: &[Kind] = &[Kind::Tree, Kind::Folder];
-const FILES: &[Kind] = &[Kind::File];
-const FLATS: &[Kind] = &[Kind::Flat];
+const TREES: &[OperationKind] = &[OperationKind::Tree, OperationKind::Folder];
+const FILES: &[OperationKind] = &[OperationKind::File];
+const FLATS: &[OperationKind] = &[OperationKind::Flat];
 /// Anything with more than one file.
-const MANY: &[Kind] = &[Kind::Tree, Kind::Folder, Kind::Flat];
+const MANY: &[OperationKind] = &[OperationKind::Tree, OperationKind::Folder, OperationKind::Flat];
 
 /// In the order of [`Operation`].
 #[rustfmt::skip]
-static TABLE: [Row; 16] = [
+static TABLE: [OperationRow; 16] = [
     row(Operation::TreeWrite, "tree.write", WRITES, TREES,
         "writes every directory, file and link of a tree into a new folder"),
     row(Operation::TreeRead, "tree.read", READS, TREES,
@@ -128,7 +128,7 @@ impl Operation {
         TABLE.iter().map(|row| row.operation)
     }
 
-    fn row(self) -> &'static Row {
+    fn row(self) -> &'static OperationRow {
         &TABLE[self as usize]
     }
 
@@ -149,7 +149,7 @@ impl Operation {
     }
 
     /// The kinds of datasets it works on; empty for one that works on the whole filesystem.
-    pub fn takes(self) -> &'static [Kind] {
+    pub fn takes(self) -> &'static [OperationKind] {
         self.row().takes
     }
 
@@ -188,17 +188,17 @@ impl TryFrom<String> for Operation {
 }
 
 impl Dataset {
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> OperationKind {
         match self {
-            Dataset::Tree(_) => Kind::Tree,
-            Dataset::Flat { .. } => Kind::Flat,
-            Dataset::File { .. } => Kind::File,
-            Dataset::Folder { .. } => Kind::Folder,
+            Dataset::Tree(_) => OperationKind::Tree,
+            Dataset::Flat { .. } => OperationKind::Flat,
+            Dataset::File { .. } => OperationKind::File,
+            Dataset::Folder { .. } => OperationKind::Folder,
         }
     }
 }
 
-impl Kind {
+impl OperationKind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Tree => "tree",

@@ -9,7 +9,7 @@ use crate::reason::Reason;
 use super::Vocabulary;
 use super::read_phase::Phases;
 use super::section::{Problems, Section};
-use super::source::{Entry, Node, Value};
+use super::source::{Node, TomlEntry, TomlValue};
 use super::value::{filled_text, number, share, text};
 
 pub(super) const PUBLISHED: &[&str] = &["finding", "source", "phase", "metric", "figures", "unit", "claim"];
@@ -48,13 +48,13 @@ pub struct Published {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
     /// What must be true for the finding to hold.
-    pub claim: Claim,
+    pub claim: Assertion,
 }
 
 /// What must be true of the estimates for a finding to hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
-pub enum Claim {
+pub enum Assertion {
     /// Each of some candidates is better than each of others, by this factor at least.
     Better {
         /// These …
@@ -128,14 +128,14 @@ impl Published {
     }
 }
 
-impl Claim {
+impl Assertion {
     /// The candidates whose numbers decide, and those that they are multiples of.
     pub fn candidates(&self) -> impl Iterator<Item = &str> {
         let (one, other): (&[String], &[String]) = match self {
-            Claim::Better { better, than, .. } => (better, than),
-            Claim::Alike { alike, .. } => (alike, &[]),
-            Claim::Spread { among, .. } => (among, &[]),
-            Claim::Reach { reach, .. } => (reach, &[]),
+            Assertion::Better { better, than, .. } => (better, than),
+            Assertion::Alike { alike, .. } => (alike, &[]),
+            Assertion::Spread { among, .. } => (among, &[]),
+            Assertion::Reach { reach, .. } => (reach, &[]),
         };
         let bases = self.of().into_iter().flat_map(|of| of.of.values());
         one.iter().chain(other).chain(bases).map(String::as_str)
@@ -144,8 +144,8 @@ impl Claim {
     /// What its numbers are multiples of, in claims that may say so.
     pub fn of(&self) -> Option<&Of> {
         match self {
-            Claim::Better { of, .. } | Claim::Alike { of, .. } => Some(of),
-            Claim::Spread { .. } | Claim::Reach { .. } => None,
+            Assertion::Better { of, .. } | Assertion::Alike { of, .. } => Some(of),
+            Assertion::Spread { .. } | Assertion::Reach { .. } => None,
         }
     }
 }
@@ -216,13 +216,14 @@ fn table<T>(
     read: impl Fn(&Node) -> Result<T, Reason>,
 ) -> BTreeMap<String, T> {
     let Some(entry) = section.entry(key) else { return BTreeMap::new() };
-    let Value::Table(table) = &entry.node.value else {
+    let TomlValue::Table(table) = &entry.node.value else {
         let hint = format!("for example: {key} = {example}");
         section.problems.add(entry.node.at, format!("`{key}` must be a table"), hint);
         return BTreeMap::new();
     };
-    let read =
-        |entry: &Entry| Some((entry.key.clone(), section.problems.note(entry.node.at, read(&entry.node))?));
+    let read = |entry: &TomlEntry| {
+        Some((entry.key.clone(), section.problems.note(entry.node.at, read(&entry.node))?))
+    };
     table.entries.iter().filter_map(read).collect()
 }
 
@@ -234,7 +235,7 @@ const CLAIMS: [(&str, &[&str]); 4] = [
     ("better", &["than", "by", "than_phase", "of", "of_metric", "of_phase"]),
 ];
 
-fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Claim> {
+fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Assertion> {
     let section = Section::new("claim", node, CLAIM, problems)?;
     let found = CLAIMS.iter().find(|(kind, _)| section.entry(kind).is_some());
     let (kind, own) = found.unwrap_or(&CLAIMS[3]);
@@ -254,17 +255,17 @@ fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Cla
                 let message = "`reach` needs `of_metric` or `of_phase`: a share of what?";
                 section.lacks(section.at, message, hint);
             }
-            Some(Claim::Reach { reach: reach?, share: share?, of_metric, of_phase })
+            Some(Assertion::Reach { reach: reach?, share: share?, of_metric, of_phase })
         }
         "alike" => {
             let alike = section.get("alike", |node| names(node, 2));
             let within = section.need("within", "within = 0.1", share);
-            Some(Claim::Alike { alike: alike?, within: within?, of: Of { of, of_metric, of_phase } })
+            Some(Assertion::Alike { alike: alike?, within: within?, of: Of { of, of_metric, of_phase } })
         }
         "spread" => {
             let among = section.get("among", |node| names(node, 2)).unwrap_or_default();
             let at_most = section.get("at_most", factor);
-            Some(Claim::Spread { among, spread: section.get("spread", factor)?, at_most })
+            Some(Assertion::Spread { among, spread: section.get("spread", factor)?, at_most })
         }
         _ => {
             let better = section.need("better", "better = [\"ext4\", \"btrfs\"]", |node| names(node, 1));
@@ -272,14 +273,14 @@ fn read_claim(node: &Node, words: &Words<'_>, problems: &Problems) -> Option<Cla
             let by = section.get("by", factor).unwrap_or(1.0);
             let than_phase = words.phase(&section, "than_phase");
             let of = Of { of, of_metric, of_phase };
-            Some(Claim::Better { better: better?, than: than?, by, than_phase, of })
+            Some(Assertion::Better { better: better?, than: than?, by, than_phase, of })
         }
     }
 }
 
 fn names(node: &Node, least: usize) -> Result<Vec<String>, Reason> {
     let hint = "list names of candidates: [\"ext4\", \"xfs\"]";
-    let Value::Array(nodes) = &node.value else {
+    let TomlValue::Array(nodes) = &node.value else {
         return Err(Reason::new(format!("an array is wanted here, not {}", node.value.kind()), hint));
     };
     if nodes.len() < least {

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use crate::reason::Reason;
 
 use super::change::{Overrides, amend, apply};
-use super::circumstances;
+use super::control::Twice;
 use super::disturbance;
+use super::environment;
 use super::error::PlanError;
 use super::folders;
 use super::published::{self, read_published};
@@ -15,13 +16,12 @@ use super::read_dataset::{self, read_datasets};
 use super::read_phase::{self, Phases, read_phases};
 use super::read_protocol::{self, read_protocol};
 use super::section::{Placed, Problems, Section, read_tree};
-use super::source::{Node, Place, Texts, Value};
+use super::source::{Node, TextSpan, Texts, TomlValue};
 use super::suggest::suggest;
-use super::twin::Twice;
 use super::value::{absolute_path, filled_text, kernel, number, paths, size, text};
 use super::{
-    Bytes, Candidate, DeviceSource, Goal, LabChoice, Operation, Phase, Plan, PlannedDevice, StagingChoice,
-    Vocabulary, Work, space,
+    Bytes, Candidate, DeviceSource, Goal, LabChoice, Operation, Phase, PhaseWork, Plan, PlannedDevice,
+    StagingChoice, Vocabulary, space,
 };
 
 const TOP: &[&str] = &[
@@ -105,8 +105,8 @@ fn finish(
     }
     if problems.is_empty() {
         problems.note(device_at.unwrap_or_default(), models(&plan, vocabulary));
-        problems.note(network_at.or(device_at).unwrap_or_default(), circumstances::check_network(&plan));
-        problems.note(device_at.unwrap_or_default(), circumstances::check(&plan));
+        problems.note(network_at.or(device_at).unwrap_or_default(), environment::check_network(&plan));
+        problems.note(device_at.unwrap_or_default(), environment::check(&plan));
         problems.note(device_at.unwrap_or_default(), folders::check(&plan));
         problems.note(device_at.unwrap_or_default(), space::check(&plan));
     }
@@ -122,9 +122,9 @@ fn models(plan: &Plan, vocabulary: &Vocabulary<'_>) -> Result<(), Reason> {
 /// The typed plan, with what can only be settled after the command line's changes.
 struct Typed {
     plan: Plan,
-    device_at: Option<Place>,
+    device_at: Option<TextSpan>,
     /// Where a phase asks for this machine's network.
-    network_at: Option<Place>,
+    network_at: Option<TextSpan>,
     twice: Option<Placed<Twice>>,
 }
 
@@ -141,7 +141,7 @@ fn read_top(tree: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Op
             "take `kernel` out, or let lab be \"uml\" or \"vm\"",
         );
     }
-    let memory = top.get("memory", circumstances::memory);
+    let memory = top.get("memory", environment::memory);
     let reads = top.get("reads", paths).unwrap_or_default();
     let protocol = read_protocol(&top);
     let datasets = read_datasets(&top, vocabulary);
@@ -177,7 +177,7 @@ fn read_device(
     top: &Section<'_>,
     candidates: &[Candidate],
     vocabulary: &Vocabulary<'_>,
-) -> Option<(PlannedDevice, Option<Place>)> {
+) -> Option<(PlannedDevice, Option<TextSpan>)> {
     let mut device =
         PlannedDevice { source: DeviceSource::Image(IMAGE), folder: None, staging: StagingChoice::default() };
     if candidates.iter().any(|candidate| candidate.path.is_some()) {
@@ -195,7 +195,7 @@ fn read_device(
     };
     let none = ["image", "path", "model"].iter().all(|key| section.entry(key).is_none());
     let model = section
-        .placed("model", circumstances::known_model(vocabulary.model))
+        .placed("model", environment::known_model(vocabulary.model))
         .or_else(|| brought().filter(|_| none));
     let model_size = section.placed("size", size);
     device.folder = section.get("folder", absolute_path);
@@ -243,7 +243,7 @@ fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) ->
     let section = Section::new("[goal]", &entry.node, GOAL, top.problems)?;
     goal.metric = section.word("metric", "metric", vocabulary.metrics).unwrap_or(goal.metric);
     if let Some(entry) = section.entry("weights") {
-        let Value::Table(table) = &entry.node.value else {
+        let TomlValue::Table(table) = &entry.node.value else {
             let message = format!("`weights` must be a table, not {}", entry.node.value.kind());
             top.problems.add(entry.node.at, message, "for example: weights = { write = 5, read = 2 }");
             return None;
@@ -258,7 +258,7 @@ fn read_goal(top: &Section<'_>, phases: &Phases, vocabulary: &Vocabulary<'_>) ->
 fn read_weights(node: &Node, phases: &Phases, problems: &Problems) -> BTreeMap<String, f64> {
     let names = phases.names();
     let mut weights = BTreeMap::new();
-    let Value::Table(table) = &node.value else { return weights };
+    let TomlValue::Table(table) = &node.value else { return weights };
     for weight in &table.entries {
         if phases.complete && !names.contains(&weight.key.as_str()) {
             let message = format!("the weight `{}` names no phase of this plan", weight.key);
@@ -279,7 +279,7 @@ fn read_weights(node: &Node, phases: &Phases, problems: &Problems) -> BTreeMap<S
 
 /// Each phase counts once; checks count only where there is nothing else.
 fn even_weights(phases: &[Phase]) -> BTreeMap<String, f64> {
-    let is_check = |phase: &&Phase| phase.work == Work::Operation(Operation::Fsck);
+    let is_check = |phase: &&Phase| phase.work == PhaseWork::Operation(Operation::Fsck);
     let only_checks = phases.iter().all(|phase| is_check(&phase));
     let counted = phases.iter().filter(|phase| only_checks || !is_check(phase));
     counted.map(|phase| (phase.name.clone(), 1.0)).collect()

@@ -1,11 +1,11 @@
 //! `[[candidate]]` and `[matrix]`: the configurations under test, spelled out one by one.
 
 use super::axes::AXES;
-use super::axis::{Axis, Role, Setting};
+use super::axis::{Axis, AxisRole, Setting};
 use super::candidate_name::name_all;
 use super::limits::{CANDIDATES, check_length};
 use super::section::{Placed, Problems, Section};
-use super::source::{Node, Place, Value};
+use super::source::{Node, TextSpan, TomlValue};
 use super::value::{filled_text, name};
 use super::{Candidate, DIRECTORY, Vocabulary};
 
@@ -20,12 +20,12 @@ pub(super) fn matrix_keys() -> Vec<&'static str> {
 }
 
 fn in_matrix() -> impl Iterator<Item = &'static Axis> {
-    AXES.iter().filter(|axis| !matches!(axis.role, Role::Place))
+    AXES.iter().filter(|axis| !matches!(axis.role, AxisRole::Place))
 }
 
 /// Keys of what is done to a device, or chosen for one.
 fn keys_of_no_folder() -> Vec<&'static str> {
-    let chosen = in_matrix().filter(|axis| !matches!(axis.role, Role::Filesystem));
+    let chosen = in_matrix().filter(|axis| !matches!(axis.role, AxisRole::Filesystem));
     chosen.map(|axis| axis.key).collect()
 }
 
@@ -100,7 +100,7 @@ fn read_candidate(
         None => {}
     }
     let mut value = Candidate::plain("");
-    for axis in AXES.iter().filter(|axis| !matches!(axis.role, Role::Filesystem)) {
+    for axis in AXES.iter().filter(|axis| !matches!(axis.role, AxisRole::Filesystem)) {
         if let Some(read) = section.placed(axis.key, axis.read) {
             (read.value)(&mut value);
             must_be_known(axis, &value, read.at, vocabulary, problems);
@@ -115,7 +115,13 @@ fn read_candidate(
 
 /// Notes what is said on an axis that takes known words only. Those of filesystems are looked at by themselves: a folder may
 /// stand in the place of one.
-fn must_be_known(axis: &Axis, one: &Candidate, at: Place, vocabulary: &Vocabulary<'_>, problems: &Problems) {
+fn must_be_known(
+    axis: &Axis,
+    one: &Candidate,
+    at: TextSpan,
+    vocabulary: &Vocabulary<'_>,
+    problems: &Problems,
+) {
     if let Some(known) = axis.known {
         problems.must_be_known(at, axis.key, &axis.level(one).text(), known(vocabulary));
     }
@@ -125,7 +131,7 @@ fn must_be_known(axis: &Axis, one: &Candidate, at: Place, vocabulary: &Vocabular
 }
 
 /// Notes a filesystem that is not known; of one that no mkfs makes on a device, how it is compared all the same.
-fn known_filesystem(at: Place, name: &str, known: &[&str], problems: &Problems) {
+fn known_filesystem(at: TextSpan, name: &str, known: &[&str], problems: &Problems) {
     if MOUNTED.contains(&name) && !known.contains(&name) {
         let hint = format!(
             "mount it, and compare it by a folder on it: [[candidate]] filesystem = \"{DIRECTORY}\" path = \"/where/it/is\""
@@ -141,10 +147,10 @@ fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) ->
     if section.entry("filesystem").is_none() {
         section.lacks(section.at, "[matrix] lacks `filesystem`", EXAMPLE);
     }
-    let mut axes: Vec<(&Axis, Vec<Choice>)> = Vec::new();
+    let mut axes: Vec<(&Axis, Vec<MatrixValue>)> = Vec::new();
     for axis in in_matrix() {
         let Some(choices) = read_axis(&section, axis) else { continue };
-        for choice in choices.iter().filter(|_| matches!(axis.role, Role::Filesystem)) {
+        for choice in choices.iter().filter(|_| matches!(axis.role, AxisRole::Filesystem)) {
             if choice.alone.filesystem == DIRECTORY {
                 let hint =
                     "write, for each folder: [[candidate]] filesystem = \"directory\" path = \"/mnt/share\"";
@@ -158,25 +164,25 @@ fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) ->
         }
         axes.push((axis, choices));
     }
-    axes.iter().find(|(axis, _)| matches!(axis.role, Role::Filesystem))?;
+    axes.iter().find(|(axis, _)| matches!(axis.role, AxisRole::Filesystem))?;
     let lengths = || axes.iter().map(|(_, choices)| choices.len());
     let product = lengths().try_fold(1_usize, usize::checked_mul);
     problems.note(section.at, check_length("candidates", product, CANDIDATES))?;
-    let every = |all: Vec<Candidate>, (_, choices): &(&Axis, Vec<Choice>)| {
+    let every = |all: Vec<Candidate>, (_, choices): &(&Axis, Vec<MatrixValue>)| {
         all.iter().flat_map(|one| choices.iter().map(|choice| choice.given_to(one))).collect()
     };
     Some(axes.iter().fold(vec![Candidate::plain("")], every))
 }
 
 /// A value of a key of the matrix.
-struct Choice {
-    at: Place,
+struct MatrixValue {
+    at: TextSpan,
     set: Setting,
     /// A candidate with nothing but this.
     alone: Candidate,
 }
 
-impl Choice {
+impl MatrixValue {
     fn given_to(&self, candidate: &Candidate) -> Candidate {
         let mut candidate = candidate.clone();
         (self.set)(&mut candidate);
@@ -185,10 +191,10 @@ impl Choice {
 }
 
 /// The values of one key of the matrix; `None` when the key is absent.
-fn read_axis(section: &Section<'_>, axis: &Axis) -> Option<Vec<Choice>> {
+fn read_axis(section: &Section<'_>, axis: &Axis) -> Option<Vec<MatrixValue>> {
     let key = axis.key;
     let (problems, entry) = (section.problems, section.entry(key)?);
-    let Value::Array(nodes) = &entry.node.value else {
+    let TomlValue::Array(nodes) = &entry.node.value else {
         let found = entry.node.value.kind();
         let hint = "every combination is tried, so each key lists its values: [\"…\", \"…\"]";
         problems.add(entry.node.at, format!("in [matrix], `{key}` must be an array, not {found}"), hint);
@@ -200,7 +206,7 @@ fn read_axis(section: &Section<'_>, axis: &Axis) -> Option<Vec<Choice>> {
     }
     problems
         .note(entry.node.at, check_length(&format!("values of `{key}`"), Some(nodes.len()), CANDIDATES))?;
-    let mut choices: Vec<Choice> = Vec::new();
+    let mut choices: Vec<MatrixValue> = Vec::new();
     for node in nodes {
         let result = (axis.read)(node).map_err(|error| error.after(format!("`{key}`: ")));
         let Some(set) = problems.note(node.at, result) else { continue };
@@ -213,7 +219,7 @@ fn read_axis(section: &Section<'_>, axis: &Axis) -> Option<Vec<Choice>> {
                 "each combination is tried once",
             );
         }
-        choices.push(Choice { at: node.at, set, alone });
+        choices.push(MatrixValue { at: node.at, set, alone });
     }
     Some(choices)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::section::{Problems, Section};
-use super::source::{Entry, Value};
+use super::source::{TomlEntry, TomlValue};
 use super::value::{absolute_path, count, filled_text, share, size};
 use super::{Dataset, TreeShape, Vocabulary};
 
@@ -51,12 +51,12 @@ pub(super) fn variables(dataset: &str) -> Vec<String> {
 
 pub(super) fn read_datasets(top: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Datasets {
     let Some(entry) = top.entry("dataset") else { return Datasets::new() };
-    let Value::Table(table) = &entry.node.value else {
+    let TomlValue::Table(table) = &entry.node.value else {
         let hint = "write [dataset.tree], with single brackets";
         top.problems.add(entry.key_at, "a dataset has a name", hint);
         return Datasets::new();
     };
-    let read = |entry: &Entry| {
+    let read = |entry: &TomlEntry| {
         check_name(entry, top.problems);
         (entry.key.clone(), read_dataset(entry, vocabulary, top.problems))
     };
@@ -68,7 +68,7 @@ pub(super) fn may_be_called(name: &str) -> bool {
     !TAKEN.contains(&name)
 }
 
-fn check_name(entry: &Entry, problems: &Problems) {
+fn check_name(entry: &TomlEntry, problems: &Problems) {
     let name = entry.key.as_str();
     let letters = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
     if !name.chars().all(letters) || !name.starts_with(|first: char| first.is_ascii_lowercase()) {
@@ -96,7 +96,7 @@ fn check_name(entry: &Entry, problems: &Problems) {
     }
 }
 
-fn read_dataset(entry: &Entry, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Option<Dataset> {
+fn read_dataset(entry: &TomlEntry, vocabulary: &Vocabulary<'_>, problems: &Problems) -> Option<Dataset> {
     let title = format!("[dataset.{}]", entry.key);
     let section = Section::new(&title, &entry.node, KEYS, problems)?;
     let has = |key: &str| section.entry(key).is_some();

@@ -4,10 +4,10 @@ use super::command_variables::{offered, unknown};
 use super::limits::{PHASES, check_length};
 use super::read_dataset::{Datasets, may_be_called, variables};
 use super::section::{Placed, Problems, Section};
-use super::source::{Entry, Node, Place, Value};
+use super::source::{Node, TextSpan, TomlEntry, TomlValue};
 use super::suggest::suggest;
 use super::value::{boolean, filled_text, inside_path, name, repetitions, share, text};
-use super::{Dataset, Kind, Needs, Operation, Phase, Verify, Vocabulary, Work};
+use super::{Dataset, Needs, Operation, OperationKind, Phase, PhaseWork, Verify, Vocabulary};
 
 pub(super) const PHASE: &[&str] = &[
     "name",
@@ -35,7 +35,7 @@ pub(super) struct Phases {
     /// Whether they are all: else a name that is not among them may be that of one that is wrong.
     pub(super) complete: bool,
     /// Where the first asks for this machine's network.
-    pub(super) network_at: Option<Place>,
+    pub(super) network_at: Option<TextSpan>,
 }
 
 impl Phases {
@@ -61,7 +61,7 @@ pub(super) fn read_phases(top: &Section<'_>, datasets: &Datasets, vocabulary: &V
     for node in nodes {
         let earlier = phases.names();
         let Some(phase) = read_phase(node, &earlier, datasets, vocabulary, problems) else { continue };
-        if let (true, Value::Table(table)) = (phase.network, &node.value) {
+        if let (true, TomlValue::Table(table)) = (phase.network, &node.value) {
             let at = table.get("network").map(|entry| entry.key_at);
             phases.network_at = phases.network_at.or(at);
         }
@@ -76,7 +76,7 @@ pub(super) fn read_phases(top: &Section<'_>, datasets: &Datasets, vocabulary: &V
 }
 
 fn on_bare_device(phase: &Phase) -> bool {
-    matches!(phase.work, Work::Operation(operation) if operation.needs() == Needs::BareDevice)
+    matches!(phase.work, PhaseWork::Operation(operation) if operation.needs() == Needs::BareDevice)
 }
 
 fn read_phase(
@@ -104,7 +104,7 @@ fn read_phase(
     let verify = section.entry("verify").and_then(|entry| read_verify(&entry.node, datasets, problems));
     let work = read_work(&section, vocabulary);
     check_variables(work.as_ref(), section.entry("options"), datasets, problems);
-    if let Some(Placed { value: Work::Operation(operation), at }) = &work {
+    if let Some(Placed { value: PhaseWork::Operation(operation), at }) = &work {
         section.forbid(&["verify"], "an operation", "built-in operations verify their own data");
         section.forbid(&["network"], "an operation", "built-in operations need none");
         if operation.takes().is_empty() {
@@ -116,18 +116,17 @@ fn read_phase(
             section.lacks(*at, &format!("`{operation}` needs a dataset"), &needs(*operation, datasets));
         }
     }
-    if let Some(Placed { value: Work::Command(_), .. }) = &work {
+    if let Some(Placed { value: PhaseWork::Command(_), .. }) = &work {
         section.forbid(&["into"], "`command`", "write the folder into the command line, below \"$MOUNT\"");
     }
     let changed = section.get("changed", share);
     let repeat = section.get("repeat", repetitions);
-    let repeats = |work: &Placed<Work>| matches!(work.value, Work::Operation(operation) if operation.leaves_all_as_it_was());
+    let repeats = |work: &Placed<PhaseWork>| matches!(work.value, PhaseWork::Operation(operation) if operation.leaves_all_as_it_was());
     if !work.as_ref().is_some_and(repeats) {
         let hint = "only what reads or checks can be done again on the same files";
         section.forbid(&["repeat"], "a phase that changes something, or may", hint);
     }
-    let rotates =
-        |work: &Placed<Work>| matches!(work.value, Work::Operation(operation) if operation.takes_changed());
+    let rotates = |work: &Placed<PhaseWork>| matches!(work.value, PhaseWork::Operation(operation) if operation.takes_changed());
     if !work.as_ref().is_some_and(rotates) {
         section.forbid(
             &["changed"],
@@ -137,12 +136,12 @@ fn read_phase(
     }
     let dataset = dataset.map(|dataset| dataset.value);
     let work = work?.value;
-    let default_into = if matches!(work, Work::Operation(_)) { dataset.clone() } else { None };
+    let default_into = if matches!(work, PhaseWork::Operation(_)) { dataset.clone() } else { None };
     let into = into.or(default_into);
     Some(Phase { name: name?.value, work, dataset, into, cold, repeat, changed, network, verify })
 }
 
-fn read_work(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Placed<Work>> {
+fn read_work(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Placed<PhaseWork>> {
     let problems = section.problems;
     let kinds = ["operation", "command", "adapter"];
     let mut present = kinds.iter().filter_map(|kind| section.entry(kind)).collect::<Vec<_>>();
@@ -167,26 +166,26 @@ fn read_work(section: &Section<'_>, vocabulary: &Vocabulary<'_>) -> Option<Place
     if let Some(Placed { at, value }) = operation {
         let known: Vec<&str> = Operation::all().map(Operation::name).collect();
         problems.must_be_known(at, "operation", &value, &known);
-        return Some(Placed { at, value: Work::Operation(value.try_into().ok()?) });
+        return Some(Placed { at, value: PhaseWork::Operation(value.try_into().ok()?) });
     }
     if let Some(Placed { at, value }) = command {
-        return Some(Placed { at, value: Work::Command(value) });
+        return Some(Placed { at, value: PhaseWork::Command(value) });
     }
     let Placed { at, value } = adapter?;
     problems.must_be_known(at, "adapter", &value, vocabulary.adapters);
-    Some(Placed { at, value: Work::Adapter { name: value, options } })
+    Some(Placed { at, value: PhaseWork::Adapter { name: value, options } })
 }
 
 /// What a command line, or the options of a program, read must be set by somebody: nothing in its place would copy nothing.
 fn check_variables(
-    work: Option<&Placed<Work>>,
-    options: Option<&Entry>,
+    work: Option<&Placed<PhaseWork>>,
+    options: Option<&TomlEntry>,
     datasets: &Datasets,
     problems: &Problems,
 ) {
     let (line, at) = match work {
-        Some(Placed { at, value: Work::Command(line) }) => (line, *at),
-        Some(Placed { at, value: Work::Adapter { options: line, .. } }) => {
+        Some(Placed { at, value: PhaseWork::Command(line) }) => (line, *at),
+        Some(Placed { at, value: PhaseWork::Adapter { options: line, .. } }) => {
             (line, options.map_or(*at, |entry| entry.node.at))
         }
         _ => return,
@@ -232,7 +231,7 @@ fn check_kind(operation: Operation, chosen: &Placed<String>, datasets: &Datasets
 /// What an operation needs, and which datasets of the plan would do.
 fn needs(operation: Operation, datasets: &Datasets) -> String {
     // What is said of a tree covers real folders.
-    let kinds = operation.takes().iter().filter(|kind| **kind != Kind::Folder);
+    let kinds = operation.takes().iter().filter(|kind| **kind != OperationKind::Folder);
     let wanted: Vec<&str> = kinds.map(|kind| kind.described()).collect();
     let fitting: Vec<String> = datasets
         .iter()

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use crate::reason::Reason;
 
+use super::control::Twice;
 use super::disturbance::read_disturbance;
 use super::section::{Placed, Section};
-use super::source::{Node, Value};
-use super::twin::Twice;
+use super::source::{Node, TomlValue};
 use super::value::{any_number, count, number, text, time, whole};
 use super::words::choose;
-use super::{Blocks, CircumstancesChoice, DevicesChoice, Disturbance, Legacy, Protocol, Until};
+use super::{Blocks, DevicesChoice, Disturbance, Legacy, NuisancesChoice, Protocol, Until};
 
 pub(super) const PROTOCOL: &[&str] = &[
     "blocks",
@@ -32,8 +32,8 @@ const TIE: f64 = 0.03;
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 const UNTIL: &[(&str, Until)] = &[("recommended", Until::Recommended), ("ranked", Until::Ranked)];
-const CIRCUMSTANCES: &[(&str, CircumstancesChoice)] =
-    &[("drawn", CircumstancesChoice::Drawn), ("fixed", CircumstancesChoice::Fixed)];
+const CIRCUMSTANCES: &[(&str, NuisancesChoice)] =
+    &[("drawn", NuisancesChoice::Drawn), ("fixed", NuisancesChoice::Fixed)];
 const DEVICES: &[(&str, DevicesChoice)] = &[("class", DevicesChoice::Class), ("one", DevicesChoice::One)];
 const LEGACIES: &[(&str, Legacy)] =
     &[("best-of", Legacy::BestOf), ("trimmed-mean", Legacy::TrimmedMean), ("mean", Legacy::Mean)];
@@ -50,7 +50,7 @@ pub(super) fn read_protocol(top: &Section<'_>) -> Option<(Protocol, Option<Place
         budget: None,
         disturbed: Some(Disturbance::default()),
         legacy: None,
-        circumstances: CircumstancesChoice::default(),
+        circumstances: NuisancesChoice::default(),
         devices: DevicesChoice::default(),
     };
     let Some(entry) = top.entry("protocol") else { return Some((protocol, None)) };
@@ -89,17 +89,19 @@ fn tie(node: &Node) -> Result<f64, Reason> {
 
 fn read_blocks(section: &Section<'_>) -> Option<Blocks> {
     let node = &section.entry("blocks")?.node;
-    if matches!(node.value, Value::Table(_)) {
+    if matches!(node.value, TomlValue::Table(_)) {
         let range = Section::new("blocks", node, BLOCKS, section.problems)?;
         let min = range.need("min", "blocks = { min = 3, max = 30 }", count);
         let max = range.need("max", "blocks = { min = 3, max = 30 }", count);
         return section.problems.note(node.at, Blocks::new(min?, max?));
     }
     section.get("blocks", |node| match node.value {
-        Value::Integer(_) => count(node).and_then(|number| Blocks::new(number, number)),
+        TomlValue::Integer(_) => count(node).and_then(|number| Blocks::new(number, number)),
         ref other => Err(Reason::new(
             match other {
-                Value::Number(number) => format!("a whole number or a range is wanted here, not {number}"),
+                TomlValue::Number(number) => {
+                    format!("a whole number or a range is wanted here, not {number}")
+                }
                 other => format!("a whole number or a range is wanted here, not {}", other.kind()),
             },
             "write blocks = 5, or blocks = { min = 3, max = 30 }",

@@ -5,23 +5,23 @@ use std::cell::RefCell;
 use crate::reason::Reason;
 
 use super::error::PlanError;
-use super::source::{Entry, Node, Place, Problem, Table, Texts, Value, parse};
+use super::source::{Node, PlanProblem, TextSpan, Texts, TomlEntry, TomlTable, TomlValue, parse};
 use super::suggest::suggest;
 use super::value::filled_text;
 
 /// Everything found wrong so far.
 #[derive(Debug, Default)]
 pub(super) struct Problems {
-    list: RefCell<Vec<Problem>>,
+    list: RefCell<Vec<PlanProblem>>,
 }
 
 impl Problems {
-    pub(super) fn add(&self, at: Place, message: impl Into<String>, hint: impl Into<String>) {
+    pub(super) fn add(&self, at: TextSpan, message: impl Into<String>, hint: impl Into<String>) {
         let (message, hint) = (message.into(), hint.into());
-        self.list.borrow_mut().push(Problem { at, message, hint });
+        self.list.borrow_mut().push(PlanProblem { at, message, hint });
     }
 
-    pub(super) fn push(&self, problem: Problem) {
+    pub(super) fn push(&self, problem: PlanProblem) {
         self.list.borrow_mut().push(problem);
     }
 
@@ -34,19 +34,19 @@ impl Problems {
     }
 
     /// In file order: what is wrong at the top is the likeliest cause of what is wrong below.
-    pub(super) fn into_sorted(self) -> Vec<Problem> {
+    pub(super) fn into_sorted(self) -> Vec<PlanProblem> {
         let mut list = self.list.into_inner();
         list.sort_by_key(|problem| problem.at);
         list
     }
 
     /// Unwraps a value, or notes what is wrong with it.
-    pub(super) fn note<T>(&self, at: Place, result: Result<T, Reason>) -> Option<T> {
+    pub(super) fn note<T>(&self, at: TextSpan, result: Result<T, Reason>) -> Option<T> {
         result.map_err(|error| self.add(at, error.what, error.hint)).ok()
     }
 
     /// Notes a word that is not among the known ones; `what` names the kind of word.
-    pub(super) fn must_be_known(&self, at: Place, what: &str, word: &str, known: &[&str]) -> bool {
+    pub(super) fn must_be_known(&self, at: TextSpan, what: &str, word: &str, known: &[&str]) -> bool {
         let is_known = known.contains(&word);
         if !is_known {
             self.add(at, format!("there is no {what} `{word}`"), suggest(word, known));
@@ -57,7 +57,7 @@ impl Problems {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Placed<T> {
-    pub(super) at: Place,
+    pub(super) at: TextSpan,
     pub(super) value: T,
 }
 
@@ -97,8 +97,8 @@ pub(super) fn read_tree<T>(
 pub struct Section<'a> {
     name: &'a str,
     /// Where its header stands.
-    pub(super) at: Place,
-    table: &'a Table,
+    pub(super) at: TextSpan,
+    table: &'a TomlTable,
     has_strangers: bool,
     pub(super) problems: &'a Problems,
 }
@@ -106,12 +106,14 @@ pub struct Section<'a> {
 impl<'a> Section<'a> {
     /// Starts to read `node` as the table called `name` (as a user would write it, `[goal]`), which may hold `keys`.
     pub(super) fn new(name: &'a str, node: &'a Node, keys: &[&str], problems: &'a Problems) -> Option<Self> {
-        let Value::Table(table) = &node.value else {
+        let TomlValue::Table(table) = &node.value else {
             let message = format!("{name} must be a table, not {}", node.value.kind());
             // Square brackets are easily miscounted.
             let single = name.starts_with('[') && !name.starts_with("[[");
             let hint = match node.value {
-                Value::Array(_) if single => format!("there is only one: write {name}, with single brackets"),
+                TomlValue::Array(_) if single => {
+                    format!("there is only one: write {name}, with single brackets")
+                }
                 _ => String::new(),
             };
             problems.add(node.at, message, hint);
@@ -127,7 +129,7 @@ impl<'a> Section<'a> {
         Some(Section { name, at: node.at, table, has_strangers, problems })
     }
 
-    pub(super) fn entry(&self, key: &str) -> Option<&'a Entry> {
+    pub(super) fn entry(&self, key: &str) -> Option<&'a TomlEntry> {
         self.table.get(key)
     }
 
@@ -155,9 +157,9 @@ impl<'a> Section<'a> {
     }
 
     /// The members of a list of tables, `[[key]]`; `many` names them.
-    pub(super) fn list(&self, key: &str, many: &str) -> Option<(&'a Entry, &'a [Node])> {
+    pub(super) fn list(&self, key: &str, many: &str) -> Option<(&'a TomlEntry, &'a [Node])> {
         let entry = self.entry(key)?;
-        let Value::Array(nodes) = &entry.node.value else {
+        let TomlValue::Array(nodes) = &entry.node.value else {
             let hint = format!("write [[{key}]], with two brackets on each side");
             self.problems.add(entry.key_at, format!("{many} are a list"), hint);
             return None;
@@ -208,7 +210,7 @@ impl<'a> Section<'a> {
     }
 
     /// Notes that something is absent, unless a misspelt key is the likely reason, which is noted already.
-    pub(super) fn lacks(&self, at: Place, message: &str, hint: &str) {
+    pub(super) fn lacks(&self, at: TextSpan, message: &str, hint: &str) {
         if !self.has_strangers {
             self.problems.add(at, message, hint);
         }

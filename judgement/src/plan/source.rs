@@ -14,7 +14,7 @@ const LONGEST_MESSAGE: usize = 400;
 
 /// A stretch of one of the texts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct TextSpan {
     pub(super) text: usize,
     pub(super) start: usize,
     pub(super) end: usize,
@@ -22,62 +22,62 @@ pub(super) struct Place {
 
 #[derive(Debug, Clone)]
 pub struct Node {
-    pub(super) at: Place,
-    pub(super) value: Value,
+    pub(super) at: TextSpan,
+    pub(super) value: TomlValue,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Value {
+pub(super) enum TomlValue {
     Text(String),
     Integer(i64),
     Number(f64),
     Boolean(bool),
     Date,
     Array(Vec<Node>),
-    Table(Table),
+    Table(TomlTable),
 }
 
-impl Value {
+impl TomlValue {
     /// What it is, with its article, for a message.
     pub(super) fn kind(&self) -> &'static str {
         match self {
-            Value::Text(_) => "a string",
-            Value::Integer(_) => "a whole number",
-            Value::Number(_) => "a number",
-            Value::Boolean(_) => "true or false",
-            Value::Date => "a date",
-            Value::Array(_) => "an array",
-            Value::Table(_) => "a table",
+            TomlValue::Text(_) => "a string",
+            TomlValue::Integer(_) => "a whole number",
+            TomlValue::Number(_) => "a number",
+            TomlValue::Boolean(_) => "true or false",
+            TomlValue::Date => "a date",
+            TomlValue::Array(_) => "an array",
+            TomlValue::Table(_) => "a table",
         }
     }
 }
 
 /// A table's entries in the order they are written.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Table {
-    pub(super) entries: Vec<Entry>,
+pub(super) struct TomlTable {
+    pub(super) entries: Vec<TomlEntry>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(super) struct TomlEntry {
     pub(super) key: String,
-    pub(super) key_at: Place,
+    pub(super) key_at: TextSpan,
     pub(super) node: Node,
 }
 
-impl Table {
-    pub(super) fn get(&self, key: &str) -> Option<&Entry> {
+impl TomlTable {
+    pub(super) fn get(&self, key: &str) -> Option<&TomlEntry> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Entry> {
+    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut TomlEntry> {
         self.entries.iter_mut().find(|entry| entry.key == key)
     }
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Problem {
-    pub(super) at: Place,
+pub(super) struct PlanProblem {
+    pub(super) at: TextSpan,
     pub(super) message: String,
     /// May be empty.
     pub(super) hint: String,
@@ -85,11 +85,11 @@ pub(super) struct Problem {
 
 #[derive(Debug, Default)]
 pub(super) struct Texts {
-    texts: Vec<Text>,
+    texts: Vec<SourceText>,
 }
 
 #[derive(Debug)]
-struct Text {
+struct SourceText {
     name: String,
     content: String,
     is_option: bool,
@@ -107,36 +107,36 @@ impl Texts {
     }
 
     /// The same; returns the place of all of it.
-    pub(super) fn add_option(&mut self, option: &str, content: &str) -> Place {
+    pub(super) fn add_option(&mut self, option: &str, content: &str) -> TextSpan {
         let text = self.add_text(option, content);
         self.whole(text)
     }
 
     /// For what was refused without a reason.
-    pub(super) fn no_toml(&self, text: usize) -> Problem {
-        Problem { at: self.whole(text), message: "not TOML".to_owned(), hint: String::new() }
+    pub(super) fn no_toml(&self, text: usize) -> PlanProblem {
+        PlanProblem { at: self.whole(text), message: "not TOML".to_owned(), hint: String::new() }
     }
 
     fn add(&mut self, name: &str, content: &str, is_option: bool) -> usize {
-        self.texts.push(Text { name: name.to_owned(), content: content.to_owned(), is_option });
+        self.texts.push(SourceText { name: name.to_owned(), content: content.to_owned(), is_option });
         self.texts.len() - 1
     }
 
-    pub(super) fn whole(&self, text: usize) -> Place {
-        Place { text, start: 0, end: self.texts[text].content.len() }
+    pub(super) fn whole(&self, text: usize) -> TextSpan {
+        TextSpan { text, start: 0, end: self.texts[text].content.len() }
     }
 
     /// Whether a table is written in braces, and so replaces what was there instead of adding to it.
-    pub(super) fn is_inline_table(&self, at: Place) -> bool {
+    pub(super) fn is_inline_table(&self, at: TextSpan) -> bool {
         self.texts[at.text].content.get(at.start..).is_some_and(|rest| rest.starts_with('{'))
     }
 
-    pub(super) fn report(&self, problems: &[Problem]) -> PlanError {
+    pub(super) fn report(&self, problems: &[PlanProblem]) -> PlanError {
         PlanError(problems.iter().map(|problem| self.fault(problem)).collect())
     }
 
     /// A problem with its line and column, and the line itself.
-    fn fault(&self, problem: &Problem) -> Fault {
+    fn fault(&self, problem: &PlanProblem) -> Fault {
         let text = &self.texts[problem.at.text];
         let content = text.content.as_str();
         let start = boundary(content, problem.at.start);
@@ -169,52 +169,52 @@ fn boundary(content: &str, index: usize) -> usize {
     (0..=index.min(content.len())).rev().find(|index| content.is_char_boundary(*index)).unwrap_or(0)
 }
 
-pub(super) fn parse(texts: &Texts, text: usize) -> Result<Node, Vec<Problem>> {
+pub(super) fn parse(texts: &Texts, text: usize) -> Result<Node, Vec<PlanProblem>> {
     let (document, errors) = DeTable::parse_recoverable(&texts.texts[text].content);
     if errors.is_empty() {
         let value = table(text, document.into_inner()).map_err(|problem| vec![problem])?;
-        return Ok(Node { at: Place { text, start: 0, end: 0 }, value: Value::Table(value) });
+        return Ok(Node { at: TextSpan { text, start: 0, end: 0 }, value: TomlValue::Table(value) });
     }
     let problem = |error: &toml::de::Error| {
         let span = error.span().unwrap_or(0..0);
         let message = format!("not TOML: {}", error.message());
-        Problem { at: Place { text, start: span.start, end: span.end }, message, hint: String::new() }
+        PlanProblem { at: TextSpan { text, start: span.start, end: span.end }, message, hint: String::new() }
     };
     Err(errors.iter().map(problem).collect())
 }
 
-fn table(text: usize, source: DeTable<'_>) -> Result<Table, Problem> {
+fn table(text: usize, source: DeTable<'_>) -> Result<TomlTable, PlanProblem> {
     let mut entries = Vec::new();
     for (key, value) in source {
-        let key_at = Place { text, start: key.span().start, end: key.span().end };
-        entries.push(Entry { key: key.into_inner().into_owned(), key_at, node: node(text, value)? });
+        let key_at = TextSpan { text, start: key.span().start, end: key.span().end };
+        entries.push(TomlEntry { key: key.into_inner().into_owned(), key_at, node: node(text, value)? });
     }
     entries.sort_by_key(|entry| entry.key_at);
-    Ok(Table { entries })
+    Ok(TomlTable { entries })
 }
 
-fn node(text: usize, source: toml::Spanned<DeValue<'_>>) -> Result<Node, Problem> {
-    let at = Place { text, start: source.span().start, end: source.span().end };
-    let too_large = |digits: &str| Problem {
+fn node(text: usize, source: toml::Spanned<DeValue<'_>>) -> Result<Node, PlanProblem> {
+    let at = TextSpan { text, start: source.span().start, end: source.span().end };
+    let too_large = |digits: &str| PlanProblem {
         at,
         message: format!("the number {digits} does not fit"),
         hint: String::new(),
     };
     let value = match source.into_inner() {
-        DeValue::String(string) => Value::Text(string.into_owned()),
-        DeValue::Integer(integer) => Value::Integer(
+        DeValue::String(string) => TomlValue::Text(string.into_owned()),
+        DeValue::Integer(integer) => TomlValue::Integer(
             i64::from_str_radix(integer.as_str(), integer.radix())
                 .map_err(|_| too_large(integer.as_str()))?,
         ),
         DeValue::Float(float) => {
-            Value::Number(float.as_str().parse().map_err(|_| too_large(float.as_str()))?)
+            TomlValue::Number(float.as_str().parse().map_err(|_| too_large(float.as_str()))?)
         }
-        DeValue::Boolean(boolean) => Value::Boolean(boolean),
-        DeValue::Datetime(_) => Value::Date,
+        DeValue::Boolean(boolean) => TomlValue::Boolean(boolean),
+        DeValue::Datetime(_) => TomlValue::Date,
         DeValue::Array(array) => {
-            Value::Array(array.into_iter().map(|item| node(text, item)).collect::<Result<_, _>>()?)
+            TomlValue::Array(array.into_iter().map(|item| node(text, item)).collect::<Result<_, _>>()?)
         }
-        DeValue::Table(inner) => Value::Table(table(text, inner)?),
+        DeValue::Table(inner) => TomlValue::Table(table(text, inner)?),
     };
     Ok(Node { at, value })
 }

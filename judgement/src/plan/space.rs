@@ -2,7 +2,7 @@
 
 use crate::reason::Reason;
 
-use super::{Bytes, Candidate, Dataset, DeviceSource, Flow, Operation, Phase, Plan, Vocabulary, Work};
+use super::{Bytes, Candidate, Dataset, DeviceSource, Flow, Operation, Phase, PhaseWork, Plan, Vocabulary};
 
 /// Bytes a file takes at least on any of the filesystems here that does not pack small files: one block.
 const FILE_BLOCK: u64 = 4096;
@@ -52,7 +52,7 @@ pub fn least_space(dataset: &Dataset) -> u64 {
 
 /// Bytes of content that one phase writes at most; `None` where only a command, a program or the disk knows.
 fn written(plan: &Plan, phase: &Phase) -> Option<u64> {
-    let Work::Operation(operation) = phase.work else { return None };
+    let PhaseWork::Operation(operation) = phase.work else { return None };
     let Some(dataset) = phase.dataset.as_ref().and_then(|name| plan.datasets.get(name)) else {
         return Some(0);
     };
@@ -107,7 +107,7 @@ pub(super) fn scale_image(plan: &mut Plan, factor: f64, vocabulary: &Vocabulary<
     let fixed = |candidate: &Candidate| (vocabulary.least_device)(candidate);
     let most = plan.candidates.iter().map(fixed).max().unwrap_or(0);
     let literal =
-        |phase: &Phase| matches!(&phase.work, Work::Adapter { options, .. } if !options.contains('$'));
+        |phase: &Phase| matches!(&phase.work, PhaseWork::Adapter { options, .. } if !options.contains('$'));
     // A benchmark program that is given a size works with just that, however small the datasets are.
     if plan.phases.iter().any(literal) {
         return;

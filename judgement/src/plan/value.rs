@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::reason::Reason;
 
 use super::limits;
-use super::source::{Node, Value};
+use super::source::{Node, TomlValue};
 use super::units::Bytes;
 
 fn wrong_type<T>(wanted: &str, node: &Node, hint: &str) -> Result<T, Reason> {
@@ -14,7 +14,7 @@ fn wrong_type<T>(wanted: &str, node: &Node, hint: &str) -> Result<T, Reason> {
 
 pub(super) fn text(node: &Node) -> Result<String, Reason> {
     match &node.value {
-        Value::Text(text) => Ok(text.clone()),
+        TomlValue::Text(text) => Ok(text.clone()),
         _ => wrong_type("a string", node, "put it in quotes"),
     }
 }
@@ -36,7 +36,7 @@ pub(super) fn name(node: &Node) -> Result<String, Reason> {
         None if super::is_twin(&name) => Err(Reason::new(
             format!(
                 "the name \"{name}\" ends in {}, which marks a candidate that is entered twice",
-                super::TWIN
+                super::CONTROL_SUFFIX
             ),
             "aa = true in [protocol], or --aa, enters a candidate twice",
         )),
@@ -46,7 +46,7 @@ pub(super) fn name(node: &Node) -> Result<String, Reason> {
 
 pub fn boolean(node: &Node) -> Result<bool, Reason> {
     match node.value {
-        Value::Boolean(boolean) => Ok(boolean),
+        TomlValue::Boolean(boolean) => Ok(boolean),
         _ => wrong_type("true or false", node, "without quotes"),
     }
 }
@@ -54,9 +54,9 @@ pub fn boolean(node: &Node) -> Result<bool, Reason> {
 /// A whole number, zero or more.
 pub(super) fn whole(node: &Node) -> Result<u64, Reason> {
     match node.value {
-        Value::Integer(number) => u64::try_from(number)
+        TomlValue::Integer(number) => u64::try_from(number)
             .map_err(|_| Reason::new(format!("it may not be negative, but is {number}"), "")),
-        Value::Number(number) => Err(Reason::new(
+        TomlValue::Number(number) => Err(Reason::new(
             format!("a whole number is wanted here, not {number}"),
             "without a fraction, as in 5000 or 5_000",
         )),
@@ -89,8 +89,8 @@ pub(super) fn repetitions(node: &Node) -> Result<u32, Reason> {
 pub fn any_number(node: &Node) -> Result<f64, Reason> {
     match node.value {
         // Whole numbers of a plan are far below 2^53.
-        Value::Integer(number) => Ok(number as f64),
-        Value::Number(number) => Ok(number),
+        TomlValue::Integer(number) => Ok(number as f64),
+        TomlValue::Number(number) => Ok(number),
         _ => wrong_type("a number", node, "without quotes, as in 0.03"),
     }
 }
@@ -117,11 +117,11 @@ pub(super) fn share(node: &Node) -> Result<f64, Reason> {
 /// A size above zero, with its unit.
 pub fn size(node: &Node) -> Result<Bytes, Reason> {
     match &node.value {
-        Value::Text(text) => match text.parse()? {
+        TomlValue::Text(text) => match text.parse()? {
             Bytes(0) => Err(Reason::new("it may not be 0", "")),
             size => Ok(size),
         },
-        Value::Integer(number) => wrong_type(
+        TomlValue::Integer(number) => wrong_type(
             "a size with its unit",
             node,
             &format!("write \"{number}B\" if bytes are meant, or \"{number}MiB\""),
@@ -133,8 +133,8 @@ pub fn size(node: &Node) -> Result<Bytes, Reason> {
 /// A length of time above zero, with its unit.
 pub(super) fn time(node: &Node) -> Result<std::time::Duration, Reason> {
     match &node.value {
-        Value::Text(text) => super::units::parse_time(text),
-        Value::Integer(number) => {
+        TomlValue::Text(text) => super::units::parse_time(text),
+        TomlValue::Integer(number) => {
             wrong_type("a time with its unit", node, &format!("write \"{number}s\" or \"{number}m\""))
         }
         _ => wrong_type("a time with its unit", node, "as in \"20m\""),
@@ -158,8 +158,8 @@ pub(super) fn absolute_path(node: &Node) -> Result<PathBuf, Reason> {
 pub(super) fn paths(node: &Node) -> Result<Vec<PathBuf>, Reason> {
     const MOST: usize = 100;
     match &node.value {
-        Value::Array(nodes) if nodes.len() <= MOST => nodes.iter().map(absolute_path).collect(),
-        Value::Array(_) => {
+        TomlValue::Array(nodes) if nodes.len() <= MOST => nodes.iter().map(absolute_path).collect(),
+        TomlValue::Array(_) => {
             Err(Reason::new(format!("it may name {MOST} paths at most"), "name a folder above them"))
         }
         _ => wrong_type("an array of paths", node, "as in [\"/home/me/tools\"]"),

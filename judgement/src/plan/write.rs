@@ -3,12 +3,14 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{AXES, Bytes, Candidate, Dataset, DeviceSource, Level, Plan, TWIN, Work, duration_text};
+use super::{
+    AXES, AxisLevel, Bytes, CONTROL_SUFFIX, Candidate, Dataset, DeviceSource, PhaseWork, Plan, duration_text,
+};
 
 /// The plan as TOML, spelled out; read again it is the same plan. That its data were scaled is not kept: they are as large
 /// as they were made.
 pub fn write(plan: &Plan) -> String {
-    let mut lines = Lines::default();
+    let mut lines = PlanLines::default();
     lines.put("title", &plan.title);
     lines.put("lab", plan.lab);
     lines.put("kernel", &plan.kernel);
@@ -24,7 +26,7 @@ pub fn write(plan: &Plan) -> String {
         lines.section(&format!("[dataset.{name}]"));
         of_dataset(&mut lines, dataset);
     }
-    for candidate in plan.candidates.iter().filter(|candidate| !candidate.name.ends_with(TWIN)) {
+    for candidate in plan.candidates.iter().filter(|candidate| !candidate.name.ends_with(CONTROL_SUFFIX)) {
         lines.section("[[candidate]]");
         of_candidate(&mut lines, candidate);
     }
@@ -46,7 +48,7 @@ pub fn write(plan: &Plan) -> String {
     lines.text
 }
 
-fn device(lines: &mut Lines, plan: &Plan) {
+fn device(lines: &mut PlanLines, plan: &Plan) {
     lines.section("[device]");
     match &plan.device.source {
         DeviceSource::Image(bytes) => lines.put("image", size(*bytes)),
@@ -63,7 +65,7 @@ fn device(lines: &mut Lines, plan: &Plan) {
     }
 }
 
-fn protocol(lines: &mut Lines, plan: &Plan) {
+fn protocol(lines: &mut PlanLines, plan: &Plan) {
     let protocol = &plan.protocol;
     lines.section("[protocol]");
     lines.put("blocks", protocol.blocks);
@@ -73,13 +75,13 @@ fn protocol(lines: &mut Lines, plan: &Plan) {
     lines.put("tie", protocol.tie);
     lines.put("timeout", duration_text(protocol.timeout));
     lines.put("for", protocol.budget.map(duration_text));
-    lines.put("aa", plan.candidates.iter().find_map(|candidate| candidate.name.strip_suffix(TWIN)));
+    lines.put("aa", plan.candidates.iter().find_map(|candidate| candidate.name.strip_suffix(CONTROL_SUFFIX)));
     match protocol.disturbed {
         Some(limits) => lines.put("disturbed", limits),
         None => lines.line("disturbed", "false"),
     }
     lines.put("legacy", protocol.legacy);
-    if protocol.circumstances != super::CircumstancesChoice::Drawn {
+    if protocol.circumstances != super::NuisancesChoice::Drawn {
         lines.put("circumstances", protocol.circumstances);
     }
     if protocol.devices != super::DevicesChoice::Class {
@@ -87,7 +89,7 @@ fn protocol(lines: &mut Lines, plan: &Plan) {
     }
 }
 
-fn of_dataset(lines: &mut Lines, dataset: &Dataset) {
+fn of_dataset(lines: &mut PlanLines, dataset: &Dataset) {
     match dataset {
         Dataset::Tree(shape) => {
             lines.put("profile", &shape.profile);
@@ -113,25 +115,25 @@ fn of_dataset(lines: &mut Lines, dataset: &Dataset) {
     }
 }
 
-fn of_candidate(lines: &mut Lines, candidate: &Candidate) {
+fn of_candidate(lines: &mut PlanLines, candidate: &Candidate) {
     lines.put("name", &candidate.name);
     for axis in &AXES {
         match axis.given(candidate) {
-            options @ Level::Options(_) => lines.put(axis.key, options.text()),
-            Level::Size(bytes) => lines.put(axis.key, size(bytes)),
+            options @ AxisLevel::Options(_) => lines.put(axis.key, options.text()),
+            AxisLevel::Size(bytes) => lines.put(axis.key, size(bytes)),
             level => lines.put(axis.key, level),
         }
     }
 }
 
-fn phases(lines: &mut Lines, plan: &Plan) {
+fn phases(lines: &mut PlanLines, plan: &Plan) {
     for phase in &plan.phases {
         lines.section("[[phase]]");
         lines.put("name", &phase.name);
         match &phase.work {
-            Work::Operation(operation) => lines.put("operation", operation),
-            Work::Command(line) => lines.put("command", line),
-            Work::Adapter { name, options } => {
+            PhaseWork::Operation(operation) => lines.put("operation", operation),
+            PhaseWork::Command(line) => lines.put("command", line),
+            PhaseWork::Adapter { name, options } => {
                 lines.put("adapter", name);
                 lines.put("options", options);
             }
@@ -153,13 +155,13 @@ fn size(bytes: Bytes) -> String {
 }
 
 #[derive(Default)]
-struct Lines {
+struct PlanLines {
     text: String,
     /// The title of a section of which no key was written yet.
     section: Option<String>,
 }
 
-impl Lines {
+impl PlanLines {
     fn section(&mut self, title: &str) {
         self.section = Some(title.to_owned());
     }

@@ -1,4 +1,4 @@
-//! The verdicts under several circumstances, in words: which to take where, and where the order changes.
+//! The verdicts in several environments, in words: which to take where, and where the order changes.
 
 use super::kernels;
 use super::number::{percent, times, times_within};
@@ -6,7 +6,7 @@ use super::sentence::outcome;
 use super::text::listing;
 use super::text_table::TextTable;
 use crate::plan::grouped;
-use crate::verdict::{Across, AcrossColumn, Judgement, Order, strata};
+use crate::verdict::{Across, AcrossColumn, Judgement, Order, environment_runs};
 
 /// What was found under each circumstance, with its sentence.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,12 +16,14 @@ pub(super) struct SideBySide {
 }
 
 impl SideBySide {
-    /// Of a run; `None` where everything was tried under the same circumstances.
+    /// Of a run; `None` where everything was tried under the same environment.
     pub(super) fn of(whole: &Judgement<'_>) -> Option<Self> {
-        let strata = strata(whole.plan, whole.run);
-        let judged: Vec<Judgement<'_>> =
-            strata.iter().map(|stratum| Judgement::of(&stratum.plan, &stratum.run)).collect();
-        let found = Across::of(whole, &strata, &judged)?;
+        let environments = environment_runs(whole.plan, whole.run);
+        let judged: Vec<Judgement<'_>> = environments
+            .iter()
+            .map(|environment| Judgement::of(&environment.plan, &environment.run))
+            .collect();
+        let found = Across::of(whole, &environments, &judged)?;
         Some(Self { found, sentences: judged.iter().map(outcome).collect() })
     }
 
@@ -97,7 +99,7 @@ pub(super) fn tables(across: &Across) -> Vec<TextTable> {
 #[cfg(test)]
 mod tests {
     use super::{headline, tables};
-    use crate::plan::Circumstances;
+    use crate::plan::Environment;
     use crate::report::Report;
     use crate::report::fixtures::{Story, id};
 
@@ -106,7 +108,7 @@ mod tests {
         let names = ["ext4-on-usb-stick", "ext4-on-hdd-7200"];
         let mut story = Story::new(&names, &["write"]);
         for (candidate, model) in story.plan.candidates.iter_mut().zip(["usb-stick", "hdd-7200"]) {
-            candidate.under = Circumstances { model: Some(model.to_owned()), ..Circumstances::default() };
+            candidate.under = Environment { model: Some(model.to_owned()), ..Environment::default() };
         }
         story.finish();
         let run = story.run();
@@ -126,7 +128,7 @@ mod tests {
         for (candidate, model) in
             story.plan.candidates.iter_mut().zip(["usb-stick", "hdd-7200"].into_iter().cycle())
         {
-            candidate.under = Circumstances { model: Some(model.to_owned()), ..Circumstances::default() };
+            candidate.under = Environment { model: Some(model.to_owned()), ..Environment::default() };
         }
         for block in 1..=3 {
             story.open_block(block, 1, &names);

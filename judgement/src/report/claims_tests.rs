@@ -3,7 +3,7 @@
 use super::examples::{one, ranked, run_of, undecided};
 use super::fixtures::{PLAIN, Story, id, normals, page_of};
 use super::{Format, Report, TerminalLook, sentence};
-use crate::verdict::{Noise, Relation};
+use crate::verdict::{Relation, RunNoise};
 
 /// Blocks of one phase, by the seconds of each candidate; `None`: its trial failed.
 fn told(names: &[&str], blocks: &[Vec<Option<f64>>]) -> Story {
@@ -87,7 +87,7 @@ fn how_much_trials_stray_is_of_the_noise_by_which_differences_show() {
     }
     story.close_block(9, 1, None).finish();
     let run = story.run();
-    let Noise { deviation, detectable, .. } =
+    let RunNoise { deviation, detectable, .. } =
         Report::new(&story.plan, &run, None).judged.verdict.noise.unwrap();
     assert!(deviation < detectable && deviation < 0.01, "{deviation} {detectable}");
 }

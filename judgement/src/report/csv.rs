@@ -5,7 +5,7 @@ use std::io;
 use super::text::one_line;
 use super::{Report, ReportError};
 use crate::journal::{Status, Trial, TrialStanding};
-use crate::plan::{Axis, Candidate, Level, Plan, columns};
+use crate::plan::{Axis, AxisLevel, Candidate, Plan, columns};
 
 /// The columns before those of what was tried; all are documented in docs/output-formats.md.
 const WHO: [&str; 4] = ["run", "block", "attempt", "candidate"];
@@ -70,7 +70,7 @@ pub(super) fn cell(text: &str) -> String {
 /// What was tried, sizes in bytes: the candidate's own, or the plan's; empty where nothing was said.
 fn tried(axis: &Axis, plan: &Plan, candidate: &Candidate) -> String {
     match axis.tried(plan, candidate) {
-        Level::Size(bytes) => bytes.0.to_string(),
+        AxisLevel::Size(bytes) => bytes.0.to_string(),
         level => cell(&level.text()),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::fixtures::{Story, id};
 use crate::journal::{Ending, Event};
-use crate::plan::{Blocks, Circumstances, Until};
+use crate::plan::{Blocks, Environment, Until};
 
 /// Seconds for write and read, and how far (as a share) they stray from block to block.
 pub(super) struct Contestant {
@@ -192,7 +192,7 @@ pub(super) fn under_kernels() -> Story {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut story = Story::new(&names, &["write", "read"]);
     for (candidate, kernel) in story.plan.candidates.iter_mut().zip(KERNELS.iter().cycle()) {
-        candidate.under = Circumstances { kernel: Some(kernel.into()), ..Circumstances::default() };
+        candidate.under = Environment { kernel: Some(kernel.into()), ..Environment::default() };
     }
     for block in 1..=3 {
         story.open_block(block, 1, &names);

@@ -1,6 +1,6 @@
 //! What a study published, then and now, in words.
 
-use super::number::{Scale, decimals, fixed, percent, times};
+use super::number::{NumberScale, decimals, fixed, percent, times};
 use super::text::listing;
 use crate::journal::Unit;
 use crate::plan::Published;
@@ -31,10 +31,9 @@ pub(super) fn standing(judged: &Judgement<'_>) -> String {
 
 fn finding(judged: &ThenAndNow) -> Finding {
     let published = &judged.published;
-    let scale = judged
-        .measured
-        .first()
-        .map(|first| Scale::suited(first.unit, judged.measured.iter().map(|found| found.estimate.point)));
+    let scale = judged.measured.first().map(|first| {
+        NumberScale::suited(first.unit, judged.measured.iter().map(|found| found.estimate.point))
+    });
     let now: Vec<String> = judged
         .measured
         .iter()
@@ -55,7 +54,7 @@ fn finding(judged: &ThenAndNow) -> Finding {
     }
 }
 
-fn value(found: &PhaseEstimate, scale: Scale) -> String {
+fn value(found: &PhaseEstimate, scale: NumberScale) -> String {
     let value = found.estimate.point / scale.divisor;
     fixed(value, decimals(value, None))
 }

@@ -2,12 +2,12 @@
 
 use std::io;
 
-use super::page::Page;
+use super::page::ReportPage;
 use super::{Format, ReportError, html, markdown, terminal};
 
 pub(super) trait Forms {
     /// As people read it.
-    fn page(&self) -> Page<'_>;
+    fn page(&self) -> ReportPage<'_>;
 
     /// The page of HTML; without data of its own it needs no script.
     fn html(&self) -> Result<String, ReportError> {

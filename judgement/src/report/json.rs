@@ -8,9 +8,10 @@ use super::across::SideBySide;
 use super::sentence::why;
 use super::{Report, ReportError, ToUse};
 use crate::journal::{CandidateStatus, Ending, Facts};
-use crate::plan::{AXES, Axis, Candidate, Circumstances, Goal};
+use crate::plan::{AXES, Axis, Candidate, Environment, Goal};
 use crate::verdict::{
-    CandidateEntry, Combined, Kernels, PhaseEstimate, RawShare, Sites, ThenAndNow, TrialBasis, Verdict,
+    CandidateEntry, Combined, KernelPair, PhaseEstimate, RawShare, SiteRatios, ThenAndNow, TrialBasis,
+    Verdict,
 };
 
 /// Version of the format: raised when a field changes its meaning or goes, not when one is added.
@@ -18,25 +19,25 @@ pub const SCHEMA: u32 = 4;
 
 /// The whole document; the HTML report carries it too.
 #[derive(Serialize)]
-pub(super) struct Document<'a> {
+pub(super) struct RunDocument<'a> {
     schema: u32,
-    run: RunPart<'a>,
-    candidates: Vec<CandidatePart<'a>>,
+    run: RunJson<'a>,
+    candidates: Vec<RunCandidateJson<'a>>,
     estimates: &'a [PhaseEstimate],
     verdict: VerdictPart<'a>,
-    strata: Vec<StratumPart<'a>>,
-    kernels: &'a [Kernels],
+    strata: Vec<EnvironmentJson<'a>>,
+    kernels: &'a [KernelPair],
     findings: &'a [ThenAndNow],
     legacy: Option<&'a Combined>,
     raw_shares: &'a [RawShare],
     #[serde(skip_serializing_if = "Option::is_none")]
-    sites: Option<&'a Sites>,
+    sites: Option<&'a SiteRatios>,
     #[serde(skip_serializing_if = "Option::is_none")]
     to_use: Option<&'a ToUse>,
 }
 
 #[derive(Serialize)]
-struct RunPart<'a> {
+struct RunJson<'a> {
     id: &'a str,
     title: &'a str,
     started: jiff::Timestamp,
@@ -68,21 +69,21 @@ struct EndPart<'a> {
 }
 
 #[derive(Serialize)]
-struct CandidatePart<'a> {
+struct RunCandidateJson<'a> {
     name: &'a str,
     #[serde(flatten)]
-    chosen: Chosen<'a>,
+    chosen: ChosenOptions<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    under: Option<&'a Circumstances>,
+    under: Option<&'a Environment>,
     status: &'static str,
     reason: String,
     hint: &'a str,
 }
 
 /// Filesystem and options, each by its key; nothing where the plan no longer names the candidate.
-struct Chosen<'a>(Option<&'a Candidate>);
+struct ChosenOptions<'a>(Option<&'a Candidate>);
 
-impl Serialize for Chosen<'_> {
+impl Serialize for ChosenOptions<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let unnamed = Candidate::plain("");
         let level = |axis: &Axis| match self.0 {
@@ -103,10 +104,10 @@ struct VerdictPart<'a> {
     cautions: Vec<String>,
 }
 
-/// What was concluded under some circumstances, where a run has several.
+/// What was concluded in some environments, where a run has several.
 #[derive(Serialize)]
-struct StratumPart<'a> {
-    under: &'a Circumstances,
+struct EnvironmentJson<'a> {
+    under: &'a Environment,
     #[serde(flatten)]
     verdict: &'a Verdict,
     words: &'a str,
@@ -123,7 +124,7 @@ pub(super) fn render(report: &Report<'_>, out: &mut dyn io::Write) -> Result<(),
     Ok(out.write_all(b"\n")?)
 }
 
-pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
+pub(super) fn document<'a>(report: &'a Report<'a>) -> RunDocument<'a> {
     let (run, verdict) = (report.judged.run, &report.judged.verdict);
     let mut environment = run.header.environment.clone();
     if let Some(harness) = report.judged.harness {
@@ -136,9 +137,9 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
             environment.insert(format!("harness.{part}"), format!("{share:.4}"));
         }
     }
-    Document {
+    RunDocument {
         schema: SCHEMA,
-        run: RunPart {
+        run: RunJson {
             id: &run.header.id,
             title: &run.header.title,
             started: run.header.started,
@@ -163,17 +164,17 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
         verdict: VerdictPart {
             goal: Goal {
                 metric: report.judged.plan.goal.metric.clone(),
-                weights: report.judged.yardstick.weights.clone(),
+                weights: report.judged.objective.weights.clone(),
             },
             verdict,
             words: report.paragraph.as_deref(),
-            cautions: report.notes.iter().map(super::Note::line).collect(),
+            cautions: report.notes.iter().map(super::PageNote::line).collect(),
         },
         strata: report
             .across
             .iter()
             .flat_map(SideBySide::columns)
-            .map(|(column, words)| StratumPart { under: &column.under, verdict: &column.verdict, words })
+            .map(|(column, words)| EnvironmentJson { under: &column.under, verdict: &column.verdict, words })
             .collect(),
         kernels: report.across.as_ref().map_or(&[], |across| across.found.kernels.as_slice()),
         findings: &report.judged.findings,
@@ -190,7 +191,7 @@ fn in_plan_order<'a>(report: &'a Report<'a>) -> impl Iterator<Item = &'a Candida
     states.filter_map(|state| report.judged.candidates.iter().find(|entry| entry.name == state.name))
 }
 
-fn candidate<'a>(entry: &'a CandidateEntry<'a>) -> CandidatePart<'a> {
+fn candidate<'a>(entry: &'a CandidateEntry<'a>) -> RunCandidateJson<'a> {
     let (status, reason) = match entry.status {
         CandidateStatus::Ok => ("ok", why(entry)),
         CandidateStatus::Failed => ("failed", why(entry)),
@@ -198,9 +199,9 @@ fn candidate<'a>(entry: &'a CandidateEntry<'a>) -> CandidatePart<'a> {
         CandidateStatus::Skipped | CandidateStatus::Untried => ("skipped", why(entry)),
     };
     let plan = entry.plan;
-    CandidatePart {
+    RunCandidateJson {
         name: entry.name,
-        chosen: Chosen(plan),
+        chosen: ChosenOptions(plan),
         under: plan.map(|plan| &plan.under).filter(|under| !under.is_plain()),
         status,
         reason,

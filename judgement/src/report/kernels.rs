@@ -1,21 +1,21 @@
 //! What another kernel does, in words.
 
-use super::number::{Scale, decimals, fixed, signed_percent};
+use super::number::{NumberScale, decimals, fixed, signed_percent};
 use super::text_table::TextTable;
 use crate::journal::Unit;
 use crate::statistics::FEWEST;
-use crate::verdict::{ChangeOutcome, KernelChange, KernelPhase, Kernels, MEASURES, TIME};
+use crate::verdict::{ChangeOutcome, KernelChange, KernelPair, KernelPhase, MEASURES, TIME};
 
 /// How many of a kind are named in a sentence.
 const NAMED: usize = 4;
 
 /// `Linux 6.12 against 6.1`.
-fn title(kernels: &Kernels) -> String {
+fn title(kernels: &KernelPair) -> String {
     format!("Linux {} against {}", kernels.kernel.display(), kernels.against.display())
 }
 
 /// In how many phases there is what, and where most.
-pub(super) fn sentence(kernels: &Kernels) -> String {
+pub(super) fn sentence(kernels: &KernelPair) -> String {
     let timed = |outcome: ChangeOutcome| {
         let mut found: Vec<(f64, String)> = kernels
             .phases
@@ -60,7 +60,7 @@ pub(super) fn sentence(kernels: &Kernels) -> String {
     format!("{}, of {all} phases: {}.", title(kernels), parts.join(", "))
 }
 
-pub(super) fn table(kernels: &Kernels) -> TextTable {
+pub(super) fn table(kernels: &KernelPair) -> TextTable {
     let rows = kernels.phases.iter().filter(|phase| phase.has_changed()).map(|phase| {
         let cells = MEASURES.map(|(title, ..)| phase.change(title).map_or("–".to_owned(), shown));
         [phase_title(phase), conclusion(phase)].into_iter().chain(cells).collect()
@@ -100,7 +100,7 @@ fn share(change: &KernelChange) -> String {
 
 /// `638 → 1096 ms, +72%`; one value where it stayed as it was.
 fn shown(change: &KernelChange) -> String {
-    let scale = Scale::suited(change.unit, [change.before, change.after].into_iter());
+    let scale = NumberScale::suited(change.unit, [change.before, change.after].into_iter());
     let shown = |value: f64| {
         let value = value / scale.divisor;
         let digits = if change.unit == Unit::Count { 0 } else { decimals(value, Some(0.01)).max(0) };
@@ -118,16 +118,16 @@ fn shown(change: &KernelChange) -> String {
 #[cfg(test)]
 mod tests {
     use super::{sentence, shown, table};
-    use crate::plan::Circumstances;
+    use crate::plan::Environment;
     use crate::report::examples::under_kernels;
     use crate::report::fixtures::{Story, id, normals};
-    use crate::verdict::{ChangeOutcome, Judgement, Kernels, MEASURES, judged_alone};
+    use crate::verdict::{ChangeOutcome, Judgement, KernelPair, MEASURES, judged_alone};
 
     #[test]
     fn what_became_slower_and_faster_under_each_next_kernel_is_named() {
         let story = under_kernels();
         let run = story.run();
-        let found = Kernels::of(&Judgement::of(&story.plan, &run));
+        let found = KernelPair::of(&Judgement::of(&story.plan, &run));
         let cases = [
             (
                 "Linux 6.12 against 6.1",
@@ -160,7 +160,7 @@ mod tests {
         let names = ["ext4-under-6.1", "ext4-under-6.12"];
         let mut story = Story::new(&names, phases);
         for (candidate, kernel) in story.plan.candidates.iter_mut().zip(["6.1", "6.12"]) {
-            candidate.under = Circumstances { kernel: Some(kernel.into()), ..Circumstances::default() };
+            candidate.under = Environment { kernel: Some(kernel.into()), ..Environment::default() };
         }
         for block in 1..=blocks {
             story.open_block(block, 1, &names);
@@ -172,7 +172,7 @@ mod tests {
         }
         story.finish();
         let run = story.run();
-        sentence(&Kernels::of(&Judgement::of(&story.plan, &run))[0])
+        sentence(&KernelPair::of(&Judgement::of(&story.plan, &run))[0])
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! `--format markdown`: the outcome and its tables, to be pasted into a pull request, an issue or a forum.
 
 use super::findings::Finding;
-use super::matrix::{Cell, Matrix};
+use super::matrix::{Matrix, MatrixCell};
 use super::number::{fixed, percent, times};
-use super::page::{Block, Fold, For, Missing, Page, Span, Table, Text};
+use super::page::{FoldedPart, For, Missing, PageBlock, PageTable, ReportPage, Span, Text};
 use super::text::one_line;
 use super::text_table::TextTable;
 use crate::verdict::Mark;
 
 /// The page as Markdown.
-pub(super) fn written(page: &Page<'_>) -> String {
+pub(super) fn written(page: &ReportPage<'_>) -> String {
     let opening = &page.opening;
     let subtitle = opening.subtitle.map_or(String::new(), |subtitle| format!(": {subtitle}"));
     let sentence = escaped(&opening.sentence);
@@ -33,53 +33,55 @@ pub(super) fn written(page: &Page<'_>) -> String {
 }
 
 /// Lines of one list, whatever blocks they are of.
-fn is_of_a_list(block: &Block<'_>) -> bool {
-    matches!(block, Block::Labelled(..) | Block::Bullets(..) | Block::Remarks(_))
+fn is_of_a_list(block: &PageBlock<'_>) -> bool {
+    matches!(block, PageBlock::Labelled(..) | PageBlock::Bullets(..) | PageBlock::Remarks(_))
 }
 
 /// The block as paragraphs, which blank lines are to keep apart.
-fn paragraphs(block: &Block<'_>) -> Vec<String> {
+fn paragraphs(block: &PageBlock<'_>) -> Vec<String> {
     let lines = |lines: Vec<String>| vec![lines.join("\n")];
     match block {
-        Block::Section { title, blocks, .. } => under(&escaped(title), blocks),
-        Block::Fold(Fold { title, blocks, .. }) => under(&marked(title), blocks),
-        Block::Folded(Fold { title, blocks, .. }) => {
+        PageBlock::Section { title, blocks, .. } => under(&escaped(title), blocks),
+        PageBlock::Fold(FoldedPart { title, blocks, .. }) => under(&marked(title), blocks),
+        PageBlock::Folded(FoldedPart { title, blocks, .. }) => {
             let inside: Vec<String> = blocks.iter().flat_map(paragraphs).collect();
             let title = marked(title);
             vec![format!("<details><summary>{title}</summary>\n\n{}\n\n</details>", inside.join("\n\n"))]
         }
-        Block::Heading(text) => vec![format!("### {}", marked(text))],
-        Block::Lead(text) | Block::Paragraph(text) | Block::Note(text) => vec![marked(text)],
-        Block::Sentences(all) => lines(all.iter().map(|text| escaped(text)).collect()),
-        Block::Table(Table { table, words, changes, .. }) => {
+        PageBlock::Heading(text) => vec![format!("### {}", marked(text))],
+        PageBlock::Lead(text) | PageBlock::Paragraph(text) | PageBlock::Note(text) => vec![marked(text)],
+        PageBlock::Sentences(all) => lines(all.iter().map(|text| escaped(text)).collect()),
+        PageBlock::Table(PageTable { table, words, changes, .. }) => {
             let table_itself = text_table(table, words, changes.is_some());
             match table.title.as_str() {
                 "" => vec![table_itself],
                 title => vec![escaped(title), table_itself],
             }
         }
-        Block::Matrix(block) => block.matrix.into_iter().map(matrix).collect(),
-        Block::Missing(all) if all.is_empty() => Vec::new(),
-        Block::Missing(all) => vec![missing(all)],
-        Block::Findings(all) => vec![findings(all)],
+        PageBlock::Matrix(block) => block.matrix.into_iter().map(matrix).collect(),
+        PageBlock::Missing(all) if all.is_empty() => Vec::new(),
+        PageBlock::Missing(all) => vec![missing(all)],
+        PageBlock::Findings(all) => vec![findings(all)],
         // Not in a fence: nothing in a line can end an indented block.
-        Block::Commands(all) => lines(all.iter().map(|line| format!("    {line}")).collect()),
-        Block::Next(_, all) => lines(all.iter().map(|(line, _)| format!("    {line}")).collect()),
-        Block::Labelled(label, text) => vec![labelled(label, text)],
-        Block::Bullets(all, _) => lines(all.iter().map(|text| format!("- {}", marked(text))).collect()),
-        Block::Remarks(all) => lines(all.iter().map(|remark| labelled(remark.label, &remark.text)).collect()),
-        Block::Gist { lines: all, .. } => {
+        PageBlock::Commands(all) => lines(all.iter().map(|line| format!("    {line}")).collect()),
+        PageBlock::Next(_, all) => lines(all.iter().map(|(line, _)| format!("    {line}")).collect()),
+        PageBlock::Labelled(label, text) => vec![labelled(label, text)],
+        PageBlock::Bullets(all, _) => lines(all.iter().map(|text| format!("- {}", marked(text))).collect()),
+        PageBlock::Remarks(all) => {
+            lines(all.iter().map(|remark| labelled(remark.label, &remark.text)).collect())
+        }
+        PageBlock::Gist { lines: all, .. } => {
             lines(all.iter().map(|text| format!("- {}", escaped(text))).collect())
         }
-        Block::Facts(all) => {
+        PageBlock::Facts(all) => {
             let line = |(what, text): &(Text, Text)| format!("- {}: {}", marked(what), marked(text));
             lines(all.iter().map(line).collect())
         }
-        Block::Picture(_) => Vec::new(),
+        PageBlock::Picture(_) => Vec::new(),
     }
 }
 
-fn under(title: &str, blocks: &[Block<'_>]) -> Vec<String> {
+fn under(title: &str, blocks: &[PageBlock<'_>]) -> Vec<String> {
     std::iter::once(format!("### {title}")).chain(blocks.iter().flat_map(paragraphs)).collect()
 }
 
@@ -169,7 +171,7 @@ fn matrix(matrix: &Matrix) -> String {
 }
 
 /// The best in bold and with a sign: neither a plain-text mail nor a screen reader need lose it.
-fn shown(cell: &Cell) -> String {
+fn shown(cell: &MatrixCell) -> String {
     let spread = cell.spread.map_or(String::new(), |spread| format!(" ±{}", percent(spread)));
     let text = format!("{}{spread}", fixed(cell.value, cell.decimals));
     match cell.mark {

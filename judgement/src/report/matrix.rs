@@ -1,19 +1,19 @@
 //! Candidates × phases for one metric: the table every renderer lays out in its own way.
 
-use super::number::{Scale, decimals};
+use super::number::{NumberScale, decimals};
 use crate::journal::CandidateStatus;
 use crate::verdict::{Estimate, Field, Judgement, Mark, PhaseEntry, PhaseEstimate};
 
 /// One metric of all measured candidates in some phases.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Matrix {
-    pub(super) columns: Vec<Column>,
-    pub(super) rows: Vec<Row>,
+    pub(super) columns: Vec<MatrixColumn>,
+    pub(super) rows: Vec<MatrixRow>,
     pub(super) spread: Spread,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Column {
+pub(super) struct MatrixColumn {
     pub(super) phase: String,
     pub(super) unit: &'static str,
     /// Where its best estimate is in the report; `None` where nobody is to be crowned: the run ranks nothing, the metric
@@ -22,16 +22,16 @@ pub(super) struct Column {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Row {
+pub(super) struct MatrixRow {
     pub(super) candidate: String,
     /// How many times worse than the leader for the goal; 1 for the leader.
     pub(super) behind: Option<Estimate>,
-    pub(super) cells: Vec<Option<Cell>>,
+    pub(super) cells: Vec<Option<MatrixCell>>,
 }
 
 /// A number in its column's unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Cell {
+pub(super) struct MatrixCell {
     /// Where its estimate is in the report.
     pub(super) at: usize,
     /// How many times worse than the best of its column.
@@ -76,22 +76,26 @@ impl Matrix {
         } else {
             Spread::Unknown
         };
-        let mut rows: Vec<Row> = judged
+        let mut rows: Vec<MatrixRow> = judged
             .with_status(CandidateStatus::Ok)
-            .map(|entry| Row { candidate: entry.name.to_owned(), behind: entry.behind, cells: Vec::new() })
+            .map(|entry| MatrixRow {
+                candidate: entry.name.to_owned(),
+                behind: entry.behind,
+                cells: Vec::new(),
+            })
             .collect();
         let leader = judged.verdict.ranking.split_first().filter(|(_, rest)| !rest.is_empty());
         let leader = leader.map(|(leader, _)| leader.candidate.as_str());
         let mut columns = Vec::new();
         for (phase, field) in &fields {
             let points = field.all.iter().map(|(_, found)| found.estimate.point);
-            let scale = Scale::suited(field.all.first()?.1.unit, points);
+            let scale = NumberScale::suited(field.all.first()?.1.unit, points);
             let typical = typical_share(field.all.iter().map(|(_, found)| *found), spread);
             for row in &mut rows {
                 let own = field.all.iter().find(|(_, found)| found.candidate == row.candidate);
                 row.cells.push(own.map(|(at, own)| {
                     let value = own.estimate.point / scale.divisor;
-                    Cell {
+                    MatrixCell {
                         at: *at,
                         times: field.times(own),
                         value,
@@ -102,7 +106,7 @@ impl Matrix {
                     }
                 }));
             }
-            columns.push(Column {
+            columns.push(MatrixColumn {
                 phase: phase.name.clone(),
                 unit: scale.label,
                 best: field.best.map(|best| best.0),
@@ -111,7 +115,7 @@ impl Matrix {
         (!columns.is_empty() && !rows.is_empty()).then_some(Self { columns, rows, spread })
     }
 
-    pub(super) fn row(&self, candidate: &str) -> Option<&Row> {
+    pub(super) fn row(&self, candidate: &str) -> Option<&MatrixRow> {
         self.rows.iter().find(|row| row.candidate == candidate)
     }
 

@@ -47,7 +47,7 @@ mod words;
 use std::io;
 
 use forms::Forms;
-use page::Page;
+use page::ReportPage;
 use run::page_of_run;
 
 pub use against::{AgainstReport, Answers, write_against};
@@ -56,7 +56,7 @@ pub use devices::{DeviceReport, write_devices};
 pub use html::{LONGEST_PAGE, NoPlan, plan_in_page};
 pub use json::SCHEMA as JSON_SCHEMA;
 pub use model::Report;
-pub use notes::Note;
+pub use notes::PageNote;
 pub use requests::Requests;
 pub use terminal::TerminalLook;
 pub use text::{count, in_lines, listing, width, wrap};
@@ -93,7 +93,7 @@ pub fn write(report: &Report<'_>, format: Format, out: &mut dyn io::Write) -> Re
 }
 
 impl Forms for Report<'_> {
-    fn page(&self) -> Page<'_> {
+    fn page(&self) -> ReportPage<'_> {
         page_of_run(self)
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::across::SideBySide;
 use super::matrix::Matrix;
 use super::text_table::TextTable;
-use super::{Note, Requests, ToUse, noise, notes, sentence, tables, words};
+use super::{PageNote, Requests, ToUse, noise, notes, sentence, tables, words};
 use crate::journal::{Group, METRICS, Run, adapter_metric};
 use crate::plan::{Candidate, Plan};
 use crate::verdict::Judgement;
@@ -19,7 +19,7 @@ pub struct Report<'a> {
     /// How noisy the run is, without a full stop.
     pub(super) noise: Option<String>,
     /// What a reader of the numbers must know.
-    pub notes: Vec<Note>,
+    pub notes: Vec<PageNote>,
     /// The goal's metric in the phases of the first table.
     pub(super) picture: Option<Matrix>,
     pub(super) around: Option<Matrix>,
@@ -28,7 +28,7 @@ pub struct Report<'a> {
     pub(super) beside: Vec<TextTable>,
     /// What a plan that repeats a study has of its own.
     pub(super) of_study: Vec<TextTable>,
-    /// The verdicts under several circumstances, where there are several: then the whole of the run has none.
+    /// The verdicts in several environments, where there are several: then the whole of the run has none.
     pub(super) across: Option<SideBySide>,
     /// The folder of the run, to point the reader to.
     pub folder: Option<PathBuf>,

@@ -2,13 +2,13 @@
 
 use super::number::{fine_percent, percent, plain_number, times_within};
 use super::text::count;
-use crate::verdict::{Judgement, Noise, Relation};
+use crate::verdict::{Judgement, Relation, RunNoise};
 
 /// A run that shows differences from this share on only shows none that anybody asks for.
 const HOPELESS: f64 = 9.0;
 
 /// Which differences so many blocks show: a share, a factor where that is more than twofold.
-fn shows(noise: &Noise) -> String {
+fn shows(noise: &RunNoise) -> String {
     let blocks = count(noise.blocks, "block");
     match noise.detectable {
         share if share < 1.0 => format!("{blocks} show differences of {} and more", fine_percent(share)),
@@ -57,11 +57,12 @@ pub(super) fn against_itself(judged: &Judgement<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Noise, shows};
+    use super::{RunNoise, shows};
 
     #[test]
     fn what_hardly_shows_is_said_as_a_factor() {
-        let said = |detectable: f64| shows(&Noise { deviation: 0.1, noisiest: None, detectable, blocks: 3 });
+        let said =
+            |detectable: f64| shows(&RunNoise { deviation: 0.1, noisiest: None, detectable, blocks: 3 });
         assert_eq!(said(0.056), "3 blocks show differences of 5.6% and more");
         assert_eq!(said(1.4), "3 blocks show only differences of a factor of 2.4 and more");
         assert_eq!(said(110.0), "3 blocks show no difference below a factor of ten");

@@ -8,7 +8,7 @@ use crate::verdict::{Judgement, TrialBasis};
 
 /// One thing to know, with how much of the run it concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
+pub struct PageNote {
     /// In a sentence, without a full stop.
     pub text: String,
     /// The phases it concerns; empty for all.
@@ -23,7 +23,7 @@ pub struct Note {
     pub detail: bool,
 }
 
-impl Note {
+impl PageNote {
     /// The whole note on one line.
     pub fn line(&self) -> String {
         let names = |names: &[String], at_most| {
@@ -47,9 +47,9 @@ impl Note {
 }
 
 /// Gathers the notes: first what limits the verdict, then what the trials said, the most frequent first.
-pub(super) fn gather(judged: &Judgement<'_>) -> Vec<Note> {
+pub(super) fn gather(judged: &Judgement<'_>) -> Vec<PageNote> {
     let run = judged.run;
-    let mut notes: Vec<Note> =
+    let mut notes: Vec<PageNote> =
         judged.verdict.limits.iter().map(|limit| about_the_run(limit.to_string())).collect();
     notes.extend(sample_notes(judged).into_iter().map(about_the_run));
     let invalid: Vec<_> = run.invalid_blocks().collect();
@@ -77,7 +77,7 @@ pub(super) fn gather(judged: &Judgement<'_>) -> Vec<Note> {
     let of = run.trials.iter().filter(|trial| trial.standing != TrialStanding::Discarded).count();
     let mut held = run.held_cautions();
     held.sort_by_key(|known| (known.trials != 0, usize::MAX - known.trials));
-    notes.extend(held.into_iter().map(|known| Note {
+    notes.extend(held.into_iter().map(|known| PageNote {
         text: known.text,
         phases: known.phases,
         trials: known.trials,
@@ -94,7 +94,7 @@ pub(super) fn gather(judged: &Judgement<'_>) -> Vec<Note> {
 }
 
 /// Whose numbers in the table of the goal's metric leave out trials, and so differ from the mean of all.
-fn set_aside(judged: &Judgement<'_>) -> Vec<Note> {
+fn set_aside(judged: &Judgement<'_>) -> Vec<PageNote> {
     let metric = &judged.plan.goal.metric;
     let of_goal =
         |phase: &str| judged.phases.iter().any(|entry| entry.name == phase && judged.is_headline(entry));
@@ -107,7 +107,7 @@ fn set_aside(judged: &Judgement<'_>) -> Vec<Note> {
     let note = |((phase, aside, of), names): ((&str, usize, usize), Vec<&str>)| {
         let each = if names.len() > 1 { " each" } else { "" };
         let (trials, names) = (count(of, "trial"), listing(&names, 4));
-        Note {
+        PageNote {
             phases: vec![phase.to_owned()],
             detail: true,
             ..about_the_run(format!(
@@ -140,8 +140,8 @@ fn sample_notes(judged: &Judgement<'_>) -> Vec<String> {
     notes
 }
 
-fn about_the_run(text: String) -> Note {
-    Note { text, phases: Vec::new(), trials: 0, of: 0, candidates: Vec::new(), detail: false }
+fn about_the_run(text: String) -> PageNote {
+    PageNote { text, phases: Vec::new(), trials: 0, of: 0, candidates: Vec::new(), detail: false }
 }
 
 #[cfg(test)]

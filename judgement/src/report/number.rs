@@ -5,14 +5,14 @@ use crate::verdict::Estimate;
 
 /// A unit chosen for a set of numbers that stand together.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Scale {
+pub(super) struct NumberScale {
     /// What a number in the base unit is divided by.
     pub(super) divisor: f64,
     /// The unit's sign; empty for plain ratios and counts.
     pub(super) label: &'static str,
 }
 
-impl Scale {
+impl NumberScale {
     /// The unit that suits these values (in the base unit), which stand in one column.
     pub(super) fn suited(unit: Unit, values: impl Iterator<Item = f64>) -> Self {
         let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
@@ -155,7 +155,7 @@ fn exponent(value: f64) -> i32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Scale, decimals, fine_percent, fixed, percent, plain_number, times, times_within};
+    use super::{NumberScale, decimals, fine_percent, fixed, percent, plain_number, times, times_within};
     use crate::journal::Unit;
     use crate::verdict::Estimate;
 
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_column_has_one_unit() {
-        let label = |unit, values: &[f64]| Scale::suited(unit, values.iter().copied()).label;
+        let label = |unit, values: &[f64]| NumberScale::suited(unit, values.iter().copied()).label;
         assert_eq!(label(Unit::Seconds, &[0.1, 0.3]), "ms");
         assert_eq!(label(Unit::Seconds, &[0.9, 3.0]), "s");
         assert_eq!(label(Unit::Seconds, &[553.0, 893.0]), "s");

@@ -4,7 +4,7 @@ use super::number::times_with_ends;
 use super::text::count;
 use super::text_table::TextTable;
 use crate::plan::once_each;
-use crate::verdict::{AtSites, Estimate, Judgement, Sites};
+use crate::verdict::{AtSites, Estimate, Judgement, SiteRatios};
 
 /// So many sites, and no more, are all shown at once.
 const FEW: usize = 8;
@@ -13,13 +13,13 @@ const COLUMNS: usize = 5;
 
 /// What every rival takes, in their order: at a site, or at several.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Row {
+pub(super) struct SiteRow {
     pub(super) title: String,
     pub(super) rivals: Vec<Option<Estimate>>,
 }
 
-impl Row {
-    fn new(sites: &Sites, title: &str, of: impl Fn(&AtSites) -> Option<Estimate>) -> Self {
+impl SiteRow {
+    fn new(sites: &SiteRatios, title: &str, of: impl Fn(&AtSites) -> Option<Estimate>) -> Self {
         Self { title: title.to_owned(), rivals: sites.rivals.iter().map(of).collect() }
     }
 }
@@ -28,39 +28,39 @@ impl Row {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Rows {
     /// These sites and sites like these; of many also the least and the most that was found at one.
-    pub(super) together: Vec<Row>,
+    pub(super) together: Vec<SiteRow>,
     /// The sites that are shown at once: all of few; of many those at which somebody is ahead of the leader, where that is
     /// more than noise.
-    pub(super) shown: Vec<Row>,
+    pub(super) shown: Vec<SiteRow>,
     /// Every site, where not all are shown at once.
-    pub(super) all: Option<Vec<Row>>,
+    pub(super) all: Option<Vec<SiteRow>>,
 }
 
 impl Rows {
-    pub(super) fn of(sites: &Sites) -> Self {
+    pub(super) fn of(sites: &SiteRatios) -> Self {
         let names =
             once_each(sites.rivals.iter().flat_map(|rival| &rival.each).map(|(site, _)| site.as_str()));
         let at = |rival: &AtSites, name: &str| {
             rival.each.iter().find(|(site, _)| site == name).map(|(_, found)| *found)
         };
-        let own = |name: &&str| Row::new(sites, name, |rival| at(rival, name));
+        let own = |name: &&str| SiteRow::new(sites, name, |rival| at(rival, name));
         let mut together = vec![
-            Row::new(sites, "these sites", |rival| rival.these),
-            Row::new(sites, "sites like these", |rival| Some(rival.like_these)),
+            SiteRow::new(sites, "these sites", |rival| rival.these),
+            SiteRow::new(sites, "sites like these", |rival| Some(rival.like_these)),
         ];
-        let all: Vec<Row> = names.iter().map(own).collect();
+        let all: Vec<SiteRow> = names.iter().map(own).collect();
         if all.len() <= FEW {
             return Self { together, shown: all, all: None };
         }
         let extreme = |title: &str, most: bool| {
-            Row::new(sites, title, |rival| {
+            SiteRow::new(sites, title, |rival| {
                 let points = rival.each.iter().map(|(_, found)| found.point);
                 let point = if most { points.reduce(f64::max) } else { points.reduce(f64::min) }?;
                 Some(Estimate::without_interval(point, 1))
             })
         };
         together.extend([extreme("the least at one", false), extreme("the most at one", true)]);
-        let ahead = |row: &&Row| {
+        let ahead = |row: &&SiteRow| {
             let mut rivals = row.rivals.iter().zip(&sites.rivals);
             rivals.any(|(found, rival)| rival.depends && found.is_some_and(|found| found.point < 1.0))
         };
@@ -95,7 +95,7 @@ pub(super) fn table(judged: &Judgement<'_>, whole: bool) -> Option<TextTable> {
 #[cfg(test)]
 mod tests {
     use super::Rows;
-    use crate::verdict::Sites;
+    use crate::verdict::SiteRatios;
 
     /// `ahead` of so many sites find the second candidate a third faster than the first, the others a third slower.
     fn rows(sites: usize, ahead: usize) -> Rows {
@@ -106,13 +106,13 @@ mod tests {
             };
             (1..=sites).map(found).collect()
         };
-        Rows::of(&Sites::against("ext4", ["xfs"].into_iter(), true, by_site))
+        Rows::of(&SiteRatios::against("ext4", ["xfs"].into_iter(), true, by_site))
     }
 
     #[test]
     fn of_many_sites_those_that_disagree_are_shown_and_how_far_all_lie_apart() {
         let titles =
-            |rows: &[super::Row]| -> Vec<String> { rows.iter().map(|row| row.title.clone()).collect() };
+            |rows: &[super::SiteRow]| -> Vec<String> { rows.iter().map(|row| row.title.clone()).collect() };
         let few = rows(8, 0);
         assert_eq!((few.shown.len(), few.together.len(), few.all), (8, 2, None));
         let many = rows(40, 2);

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::plan::{Claim, Legacy, Of, Operation, Published, Work};
+use crate::plan::{Assertion, Legacy, Of, Operation, PhaseWork, Published};
 use crate::report::fixtures::{Story, data_of, id};
 
-fn published(phase: &str, claim: Claim) -> Published {
+fn published(phase: &str, claim: Assertion) -> Published {
     Published {
         finding: "a finding".to_owned(),
         source: "somewhere, table 1".to_owned(),
@@ -23,18 +23,18 @@ pub(super) fn study() -> Story {
     for (phase, operation) in
         story.plan.phases.iter_mut().zip([Operation::DeviceRead, Operation::TreeRead, Operation::TreeWrite])
     {
-        phase.work = Work::Operation(operation);
+        phase.work = PhaseWork::Operation(operation);
     }
     story.plan.protocol.legacy = Some(Legacy::TrimmedMean);
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    let better = Claim::Better {
+    let better = Assertion::Better {
         better: names(&["ext4"]),
         than: names(&["xfs"]),
         by: 1.5,
         than_phase: None,
         of: Of::default(),
     };
-    let reach = Claim::Reach {
+    let reach = Assertion::Reach {
         reach: names(&["xfs", "jfs"]),
         share: 0.9,
         of_metric: Some("returned".to_owned()),

@@ -2,12 +2,12 @@
 //! that repeats a study has of its own. The renderers lay them out.
 
 use super::factors;
-use super::number::{Scale, decimals, fixed, percent, plain_number, times};
+use super::number::{NumberScale, decimals, fixed, percent, plain_number, times};
 use super::text::count;
 use super::text_table::TextTable;
 use crate::journal::Unit;
 use crate::plan::once_each;
-use crate::verdict::{COSTS, Cost, Judgement, Tradeoff, Turn, legacy_name};
+use crate::verdict::{COSTS, Cost, Judgement, Tradeoff, WeightTurn, legacy_name};
 
 pub(super) fn beside(judged: &Judgement<'_>) -> Vec<TextTable> {
     [factors::table(judged), costs(judged), weights(judged)].into_iter().flatten().collect()
@@ -28,7 +28,7 @@ fn costs(judged: &Judgement<'_>) -> Option<TextTable> {
         let entry = judged.candidates.iter().find(|entry| entry.name == one.candidate);
         entry.and_then(|entry| entry.behind).map_or("–".to_owned(), |behind| times(behind.point))
     };
-    let measured: Vec<(Cost, Scale, &str)> = COSTS
+    let measured: Vec<(Cost, NumberScale, &str)> = COSTS
         .into_iter()
         .filter(|cost| tradeoffs.iter().any(|one| one.cost(*cost).is_some_and(|found| found.point > 0.0)))
         .map(|cost| {
@@ -38,7 +38,11 @@ fn costs(judged: &Judgement<'_>) -> Option<TextTable> {
                 Cost::Lost => (Unit::Bytes, "lost"),
                 Cost::Written => (Unit::Bytes, "written"),
             };
-            (cost, Scale::suited(unit, tradeoffs.iter().filter_map(|one| Some(one.cost(cost)?.point))), title)
+            (
+                cost,
+                NumberScale::suited(unit, tradeoffs.iter().filter_map(|one| Some(one.cost(cost)?.point))),
+                title,
+            )
         })
         .collect();
     if measured.is_empty() {
@@ -71,7 +75,7 @@ fn weights(judged: &Judgement<'_>) -> Option<TextTable> {
     if ranges.len() < 2 {
         return None;
     }
-    let shown = |turn: Option<&Turn>, none: &str| {
+    let shown = |turn: Option<&WeightTurn>, none: &str| {
         turn.map_or(none.to_owned(), |turn| format!("{} ({})", plain_number(turn.weight), turn.winner))
     };
     let rows = ranges.iter().map(|range| {

@@ -6,7 +6,7 @@ use super::examples::{
 };
 use super::fixtures::{PLAIN, Story, data_of, id, page_of};
 use super::{Format, Report, TerminalLook};
-use crate::journal::{Ending, Place, Unit};
+use crate::journal::{BlockSite, Ending, Unit};
 use crate::plan::Blocks;
 use crate::verdict::{Outcome, estimate_all};
 
@@ -276,7 +276,7 @@ fn tables_leave_out_no_site_either() {
         let mut run = story.run();
         for block in &mut run.blocks {
             let site = sites[usize::from(block.block > 6)].to_owned();
-            block.place = Some(Place { site, round: block.block });
+            block.place = Some(BlockSite { site, round: block.block });
         }
         let trials: Vec<_> = run.trials.iter().collect();
         let estimates = estimate_all(&run, &trials, Some("ext4"));

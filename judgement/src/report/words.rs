@@ -67,7 +67,7 @@ fn asked(judged: &Judgement<'_>) -> String {
         "durable" => "the time until the data were durable".to_owned(),
         name => metric(name).map_or_else(|| name.to_owned(), |known| format!("{name} ({})", known.meaning)),
     };
-    let weights = &judged.yardstick.weights;
+    let weights = &judged.objective.weights;
     let even = weights.values().all(|weight| *weight == 1.0);
     // As the plan has them; steps that it does not name come last.
     let place = |name: &str| judged.phases.iter().position(|phase| phase.name == name).unwrap_or(usize::MAX);

@@ -25,7 +25,7 @@ pub struct Additive {
     /// Of their covariance, as a multiple of the variance of a trial, were that the same for all.
     covariance: Vec<Vec<f64>>,
     rounds: Vec<Round>,
-    noise: Noise,
+    noise: TrialVariance,
     blocks: usize,
 }
 
@@ -38,7 +38,7 @@ struct Round {
 
 /// The variance of a trial, with its degrees of freedom.
 #[derive(Debug, Clone)]
-enum Noise {
+enum TrialVariance {
     /// By candidate.
     Each(Vec<(f64, f64)>),
     /// Two candidates do not tell which of them is noisy, nor do others who were hardly tried.
@@ -91,8 +91,8 @@ impl Additive {
             rests.iter().for_each(|(at, rest)| squares[*at] += (rest - middle) * (rest - middle));
         }
         let rounds = rounds(&blocks);
-        let common = || Noise::Common(squares.iter().sum::<f64>() / degrees, degrees);
-        let noise = each(&shares(&rounds, &covariance), &squares).map_or_else(common, Noise::Each);
+        let common = || TrialVariance::Common(squares.iter().sum::<f64>() / degrees, degrees);
+        let noise = each(&shares(&rounds, &covariance), &squares).map_or_else(common, TrialVariance::Each);
         (degrees >= 1.0).then_some(Self { effects, covariance, rounds, noise, blocks: blocks.len() })
     }
 
@@ -108,8 +108,8 @@ impl Additive {
             round.members.iter().for_each(|at| parts[*at] += round.blocks * (own[*at] - middle).powi(2));
         }
         let (variance, degrees) = match &self.noise {
-            Noise::Common(variance, degrees) => (variance * parts.iter().sum::<f64>(), *degrees),
-            Noise::Each(each) => {
+            TrialVariance::Common(variance, degrees) => (variance * parts.iter().sum::<f64>(), *degrees),
+            TrialVariance::Each(each) => {
                 let terms = || each.iter().zip(&parts).map(|((variance, _), part)| variance * part);
                 let doubt: f64 = terms().zip(each).map(|(term, (_, degrees))| term * term / degrees).sum();
                 let sum: f64 = terms().sum();

@@ -28,6 +28,6 @@ pub use estimate::{AT_THE_STOP, CONFIDENCE, Estimate};
 pub use evidence::{Evidence, FEWEST};
 pub use looks::level;
 pub use multiple::holm;
-pub use race::{Look, Race, Rival, Rule, Ruling};
+pub use race::{BlockOutcome, Race, Rival, Rule, Ruling};
 pub use sample::{best_of, mean, median, quantile, trimmed_mean};
 pub use signs::{median_test, sign_test};

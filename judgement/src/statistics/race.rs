@@ -83,7 +83,7 @@ impl Rival {
 
 /// What one block led to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Look {
+pub struct BlockOutcome {
     /// After this many blocks.
     pub block: u32,
     /// The best of those tried in it; `None` when there was nothing to compare.
@@ -121,12 +121,12 @@ impl Race {
     }
 
     /// Takes in a block: the log scores of those that took part. Who has none that is finite, or none in the first, withdraws.
-    pub fn block(&mut self, scores: &[Option<f64>]) -> Look {
+    pub fn block(&mut self, scores: &[Option<f64>]) -> BlockOutcome {
         self.round(&[(0, scores.to_vec())])
     }
 
     /// Takes in blocks that were done at the same time, each at the site of this number, and looks once.
-    pub fn round(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) -> Look {
+    pub fn round(&mut self, blocks: &[(usize, Vec<Option<f64>>)]) -> BlockOutcome {
         let before = self.rows.len() as u32;
         for (site, scores) in blocks {
             let score = |candidate: usize| scores.get(candidate).copied().flatten();
@@ -152,7 +152,7 @@ impl Race {
             true => Ruling::Continue,
             false => self.look(before, block, leader, &rivals),
         };
-        Look { block, leader, outcome, rivals }
+        BlockOutcome { block, leader, outcome, rivals }
     }
 
     fn look(&mut self, before: u32, block: u32, leader: Option<usize>, rivals: &[Rival]) -> Ruling {

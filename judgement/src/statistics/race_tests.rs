@@ -3,7 +3,7 @@
 use proptest::prelude::{any, proptest};
 
 use super::looks::level;
-use super::race::{Look, Race, Rule, Ruling};
+use super::race::{BlockOutcome, Race, Rule, Ruling};
 
 const RULE: Rule = Rule { tie: 0.03, minimum: 3, maximum: 10, ranked: false, early: true };
 
@@ -12,9 +12,9 @@ fn row(percent: &[f64]) -> Vec<Option<f64>> {
     percent.iter().map(|value| Some(if *value >= 0.0 { value / 100.0 } else { f64::NAN })).collect()
 }
 
-fn after(rule: Rule, blocks: &[Vec<f64>]) -> (Race, Look) {
+fn after(rule: Rule, blocks: &[Vec<f64>]) -> (Race, BlockOutcome) {
     let mut race = Race::new(rule, blocks[0].len());
-    let mut looks: Vec<Look> = blocks.iter().map(|block| race.block(&row(block))).collect();
+    let mut looks: Vec<BlockOutcome> = blocks.iter().map(|block| race.block(&row(block))).collect();
     (race, looks.pop().unwrap())
 }
 
@@ -113,7 +113,7 @@ fn who_rests_comes_back_when_nobody_else_is_in_question() {
 }
 
 /// A block of those the rule asks for.
-fn block_of(race: &mut Race, all: &[Option<f64>]) -> Look {
+fn block_of(race: &mut Race, all: &[Option<f64>]) -> BlockOutcome {
     let racing = race.racing();
     let scores: Vec<_> = (0..all.len()).map(|at| all[at].filter(|_| racing.contains(&at))).collect();
     race.block(&scores)

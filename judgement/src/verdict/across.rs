@@ -1,12 +1,12 @@
-//! Configurations × circumstances (filesystem × device, kernel, memory): the verdict under each side by side, and where the order
+//! Configurations × environments (filesystem × device, kernel, memory): the verdict under each side by side, and where the order
 //! changes.
 
-use super::{ALPHA, Comparison, Judgement, Kernels, Stratum, Verdict, settled};
+use super::{ALPHA, Comparison, EnvironmentRun, Judgement, KernelPair, Verdict, settled};
 use crate::journal::Trial;
-use crate::plan::{AXES, Axis, Circumstances, Plan, Role};
+use crate::plan::{AXES, Axis, AxisRole, Environment, Plan};
 use crate::statistics::{Estimate, Evidence, FEWEST, holm};
 
-/// The circumstances of a run side by side, or the devices of several runs.
+/// The environments of a run side by side, or the devices of several runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Across {
     /// `device`, `kernel`, `memory`, or `circumstance` where several of them differ.
@@ -16,21 +16,21 @@ pub struct Across {
     pub rows: Vec<(String, Vec<Option<f64>>)>,
     /// Differences below it do not matter.
     pub tie: f64,
-    pub kernels: Vec<Kernels>,
+    pub kernels: Vec<KernelPair>,
 }
 
-/// What was found under the same circumstances.
+/// What was found under the same environment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AcrossColumn {
     pub title: String,
-    pub under: Circumstances,
+    pub under: Environment,
     pub verdict: Verdict,
-    pairs: Vec<Pair>,
+    pairs: Vec<CandidateRatio>,
 }
 
 /// How many times as much of the goal one takes as another, within blocks.
 #[derive(Debug, Clone, PartialEq)]
-struct Pair {
+struct CandidateRatio {
     one: String,
     other: String,
     evidence: Evidence,
@@ -58,12 +58,12 @@ pub enum Order<'a> {
 }
 
 /// In which column, and how many times as much and how surely the other one takes there.
-type Found = (usize, Estimate, Comparison);
+type ReversedRatio = (usize, Estimate, Comparison);
 
-impl Pair {
+impl CandidateRatio {
     /// Every two of these, named as they are here and as the candidates of the run are.
     fn all(judged: &Judgement<'_>, names: &[(String, String)]) -> Vec<Self> {
-        let score = |trial: &Trial| judged.yardstick.log_score(trial);
+        let score = |trial: &Trial| judged.objective.log_score(trial);
         let mut found = Vec::new();
         for (at, (one, against)) in names.iter().enumerate() {
             let samples = names[at + 1..]
@@ -72,7 +72,7 @@ impl Pair {
             let (others, samples): (Vec<&String>, Vec<Vec<f64>>) =
                 samples.filter(|(_, sample)| !sample.is_empty()).unzip();
             let pairs = others.into_iter().zip(Evidence::among(&samples));
-            let pair = |(other, evidence): (&String, Evidence)| Pair {
+            let pair = |(other, evidence): (&String, Evidence)| CandidateRatio {
                 one: one.clone(),
                 other: other.clone(),
                 evidence,
@@ -92,22 +92,26 @@ impl AcrossColumn {
     pub(super) fn of(title: &str, judged: &Judgement<'_>, names: &[(String, String)]) -> Self {
         Self {
             title: title.to_owned(),
-            under: Circumstances::default(),
+            under: Environment::default(),
             verdict: judged.verdict.clone(),
-            pairs: Pair::all(judged, names),
+            pairs: CandidateRatio::all(judged, names),
         }
     }
 
-    /// The configuration that is recommended, named without its circumstances.
+    /// The configuration that is recommended, named without its environment.
     pub fn taken(&self) -> Option<String> {
         self.verdict.recommended.as_deref().map(|name| self.under.without(name))
     }
 }
 
 impl Across {
-    /// Of a run with its strata, each as judged by itself; `None` where there are none.
-    pub fn of(whole: &Judgement<'_>, strata: &[Stratum], judged: &[Judgement<'_>]) -> Option<Self> {
-        if strata.is_empty() {
+    /// Of a run with its environments, each as judged by itself; `None` where there are none.
+    pub fn of(
+        whole: &Judgement<'_>,
+        environments: &[EnvironmentRun],
+        judged: &[Judgement<'_>],
+    ) -> Option<Self> {
+        if environments.is_empty() {
             return None;
         }
         let mut across = Across {
@@ -115,33 +119,33 @@ impl Across {
             columns: Vec::new(),
             rows: Vec::new(),
             tie: whole.plan.protocol.tie,
-            kernels: Kernels::of(whole),
+            kernels: KernelPair::of(whole),
         };
-        for (at, (stratum, own)) in strata.iter().zip(judged).enumerate() {
-            let title = match stratum.under.title() {
+        for (at, (environment, own)) in environments.iter().zip(judged).enumerate() {
+            let title = match environment.under.title() {
                 empty if empty.is_empty() => "the plan's own".to_owned(),
                 title => title,
             };
-            for candidate in &stratum.plan.candidates {
+            for candidate in &environment.plan.candidates {
                 let name = candidate.under.without(&candidate.name);
                 let row = across.rows.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
-                    across.rows.push((name, vec![None; strata.len()]));
+                    across.rows.push((name, vec![None; environments.len()]));
                     across.rows.len() - 1
                 });
                 let entry = own.candidates.iter().find(|entry| entry.name == candidate.name);
                 let behind = entry.and_then(|entry| entry.behind).map(|behind| behind.point);
                 across.rows[row].1[at] = behind;
             }
-            let names = stratum.plan.candidates.iter();
+            let names = environment.plan.candidates.iter();
             let names =
                 names.map(|candidate| (candidate.under.without(&candidate.name), candidate.name.clone()));
             let column = AcrossColumn::of(&title, own, &names.collect::<Vec<_>>());
-            across.columns.push(AcrossColumn { under: stratum.under.clone(), ..column });
+            across.columns.push(AcrossColumn { under: environment.under.clone(), ..column });
         }
         Some(across)
     }
 
-    /// Whether there is a choice under all circumstances.
+    /// Whether there is a choice in all environments.
     pub fn is_decided(&self) -> bool {
         self.columns.iter().all(|column| column.taken().is_some())
     }
@@ -154,7 +158,7 @@ impl Across {
                 .flat_map(|(at, column)| column.pairs.iter().map(move |pair| (at, pair)))
         };
         let adjusted = holm(&all().map(|(_, pair)| pair.p()).collect::<Vec<_>>());
-        let mut compared: Vec<((&str, &str), Vec<Found>)> = Vec::new();
+        let mut compared: Vec<((&str, &str), Vec<ReversedRatio>)> = Vec::new();
         for ((at, pair), p) in all().zip(adjusted) {
             let (names, swapped) =
                 ((pair.one.as_str(), pair.other.as_str()), (pair.other.as_str(), pair.one.as_str()));
@@ -191,7 +195,7 @@ impl Across {
             };
         }
         let (least, most) = (1.0 / (1.0 + self.tie), 1.0 + self.tie);
-        let is_same = |(_, columns): &(_, Vec<Found>)| {
+        let is_same = |(_, columns): &(_, Vec<ReversedRatio>)| {
             columns.iter().all(|(_, ratio, _)| ratio.low.is_some_and(|low| low >= least))
                 || columns.iter().all(|(_, ratio, _)| ratio.high.is_some_and(|high| high <= most))
         };
@@ -212,7 +216,7 @@ fn what(plan: &Plan) -> &'static str {
         levels.any(|level| Some(level) != first)
     };
     let mut nouns = AXES.iter().filter_map(|axis| match &axis.role {
-        Role::Circumstance(under) => differ(axis).then_some(under.noun),
+        AxisRole::Circumstance(under) => differ(axis).then_some(under.noun),
         _ => None,
     });
     match (nouns.next(), nouns.next()) {

@@ -5,10 +5,10 @@
 
 use crate::journal::{Better, BlockState, Run, Unit, adapter_metric, metric};
 use crate::plan::{Plan, Until, contestants};
-use crate::statistics::{Look, Race, Rival, Rule, Ruling};
+use crate::statistics::{BlockOutcome, Race, Rival, Rule, Ruling};
 
 use super::paired::site_numbers;
-use super::{ByBlock, Yardstick};
+use super::{ByBlock, Objective};
 
 /// The plan's candidates and every look at them so far.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ pub struct Deliberation {
     /// Names, in the order in which looks number them.
     pub candidates: Vec<String>,
     /// One per block that counts.
-    pub looks: Vec<Look>,
+    pub looks: Vec<BlockOutcome>,
     race: Race,
 }
 
@@ -32,11 +32,11 @@ impl Deliberation {
         let early = blocks.min < maximum && plan.published.is_empty();
         let rule = Rule { tie: plan.protocol.tie, minimum: blocks.min, maximum, ranked, early };
         let mut race = Race::new(rule, candidates.len());
-        let yardstick = Yardstick::of(plan, run);
+        let objective = Objective::of(plan, run);
         let trials: ByBlock<'_> = run.trials.iter().filter(|trial| trial.counts()).collect();
         // Who was tried without a result withdraws; who was not tried rested.
         let score = |block: &BlockState, name: &String| {
-            let found = || trials.trial(block.block, name).and_then(|trial| yardstick.log_score(trial));
+            let found = || trials.trial(block.block, name).and_then(|trial| objective.log_score(trial));
             block.order.contains(name).then(|| found().unwrap_or(f64::NAN))
         };
         let blocks: Vec<&BlockState> = run.prefix().collect();
@@ -57,11 +57,11 @@ impl Deliberation {
     }
 
     /// The best surviving candidate of a look.
-    pub fn leader(&self, look: &Look) -> &str {
+    pub fn leader(&self, look: &BlockOutcome) -> &str {
         look.leader.and_then(|index| self.candidates.get(index)).map_or("the others", String::as_str)
     }
 
-    pub fn last_look(&self) -> Option<&Look> {
+    pub fn last_look(&self) -> Option<&BlockOutcome> {
         self.looks.iter().rfind(|look| look.leader.is_some())
     }
 

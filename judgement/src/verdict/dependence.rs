@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 
-use super::{Grounds, Rank};
+use super::{Rank, VerdictEvidence};
 use crate::plan::{DrawnNumber, DrawnNumbers, once_each};
 use crate::statistics::{Estimate, Evidence, GoesWith, goes_with, median};
 
@@ -48,14 +48,14 @@ impl Dependence {
 
 /// What the differences from the first of the ranking depend on: those first in which another leads on one of the sides, then
 /// the widest apart.
-pub(super) fn dependences(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Dependence> {
+pub(super) fn dependences(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Dependence> {
     let Some((leader, rivals)) = ranking.split_first() else { return Vec::new() };
     let mut found: Vec<Dependence> = rivals
         .iter()
-        .flat_map(|rival| of_pair(grounds, &rival.candidate, &leader.candidate, rivals.len()))
-        .filter(|one| apart(one) > libm::log1p(grounds.tie()))
+        .flat_map(|rival| of_pair(evidence, &rival.candidate, &leader.candidate, rivals.len()))
+        .filter(|one| apart(one) > libm::log1p(evidence.tie()))
         .collect();
-    let key = |one: &Dependence| (one.turns(grounds.tie()), apart(one));
+    let key = |one: &Dependence| (one.turns(evidence.tie()), apart(one));
     found.sort_by(|one, other| {
         let (one, other) = (key(one), key(other));
         other.0.cmp(&one.0).then(other.1.total_cmp(&one.1))
@@ -69,12 +69,12 @@ fn apart(one: &Dependence) -> f64 {
     libm::fabs(large - small)
 }
 
-fn of_pair(grounds: &Grounds<'_>, candidate: &str, against: &str, rivals: usize) -> Vec<Dependence> {
+fn of_pair(evidence: &VerdictEvidence<'_>, candidate: &str, against: &str, rivals: usize) -> Vec<Dependence> {
     let behind = |drawn: &DrawnNumbers, ours, theirs| {
-        let difference = grounds.score(ours)? - grounds.score(theirs)?;
+        let difference = evidence.score(ours)? - evidence.score(theirs)?;
         (difference.is_finite() && !drawn.is_empty()).then_some(difference)
     };
-    let blocks: Vec<(&DrawnNumbers, f64)> = grounds
+    let blocks: Vec<(&DrawnNumbers, f64)> = evidence
         .trials
         .beside(candidate, against)
         // Candidates of different models have no device in common.

@@ -3,7 +3,7 @@
 use super::ByBlock;
 use super::goal::log_cost;
 use crate::journal::Trial;
-use crate::plan::{AXES, Axis, Candidate, Plan, Role};
+use crate::plan::{AXES, Axis, AxisRole, Candidate, Plan};
 use crate::statistics::{Estimate, Evidence};
 
 /// A candidate and another that has one option more.
@@ -19,7 +19,7 @@ pub struct OptionEffect {
 
 /// What an effect amounts to, by its interval alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
+pub enum EffectSize {
     /// Too few blocks for an interval: nothing is claimed.
     TooFew,
     Same,
@@ -29,16 +29,16 @@ pub enum Seen {
     Unclear,
 }
 
-impl Seen {
+impl EffectSize {
     /// With `tie` as the share that does not matter.
     pub fn of(ratio: &Estimate, tie: f64) -> Self {
         let (small, large) = (1.0 / (1.0 + tie), 1.0 + tie);
         match ratio.low.zip(ratio.high) {
-            None => Seen::TooFew,
-            Some((low, high)) if low >= small && high <= large => Seen::Same,
-            Some((_, high)) if high < 1.0 && ratio.point < small => Seen::Better,
-            Some((low, _)) if low > 1.0 && ratio.point > large => Seen::Worse,
-            Some(_) => Seen::Unclear,
+            None => EffectSize::TooFew,
+            Some((low, high)) if low >= small && high <= large => EffectSize::Same,
+            Some((_, high)) if high < 1.0 && ratio.point < small => EffectSize::Better,
+            Some((low, _)) if low > 1.0 && ratio.point > large => EffectSize::Worse,
+            Some(_) => EffectSize::Unclear,
         }
     }
 }
@@ -71,7 +71,7 @@ fn single_change(base: &Candidate, changed: &Candidate) -> Option<String> {
     let differs = |axis: &&Axis| axis.given(base) != axis.given(changed);
     let mut differing = AXES.iter().filter(differs);
     match (differing.next(), differing.next()) {
-        (Some(axis @ Axis { role: Role::Option, .. }), None) => {
+        (Some(axis @ Axis { role: AxisRole::Option, .. }), None) => {
             Some(format!("{} {}", axis.key, axis.given(changed).besides(&axis.given(base))?))
         }
         _ => None,
@@ -80,7 +80,7 @@ fn single_change(base: &Candidate, changed: &Candidate) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Seen, single_change};
+    use super::{EffectSize, single_change};
     use crate::plan::Candidate;
     use crate::statistics::Estimate;
 
@@ -88,13 +88,13 @@ mod tests {
     fn an_effect_is_only_claimed_where_its_whole_interval_agrees() {
         let seen = |low, point, high, n| {
             let end = |end| (n >= 3).then_some(end);
-            Seen::of(&Estimate { point, low: end(low), high: end(high), n }, 0.03)
+            EffectSize::of(&Estimate { point, low: end(low), high: end(high), n }, 0.03)
         };
-        assert_eq!(seen(1.1, 1.2, 1.4, 6), Seen::Worse);
-        assert_eq!(seen(0.5, 0.6, 0.9, 6), Seen::Better);
-        assert_eq!(seen(0.98, 1.0, 1.02, 6), Seen::Same);
-        assert_eq!(seen(0.9, 1.2, 1.4, 6), Seen::Unclear);
-        assert_eq!(seen(1.3, 1.4, 1.5, 2), Seen::TooFew);
+        assert_eq!(seen(1.1, 1.2, 1.4, 6), EffectSize::Worse);
+        assert_eq!(seen(0.5, 0.6, 0.9, 6), EffectSize::Better);
+        assert_eq!(seen(0.98, 1.0, 1.02, 6), EffectSize::Same);
+        assert_eq!(seen(0.9, 1.2, 1.4, 6), EffectSize::Unclear);
+        assert_eq!(seen(1.3, 1.4, 1.5, 2), EffectSize::TooFew);
     }
 
     fn candidate(encryption: &str, mount: &[&str]) -> Candidate {

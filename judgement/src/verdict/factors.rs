@@ -8,7 +8,7 @@
 use libm::log1p;
 use serde::Serialize;
 
-use super::Grounds;
+use super::VerdictEvidence;
 use crate::plan::{AXES, Candidate, is_twin, once_each};
 use crate::statistics::{Additive, Estimate, Evidence, holm};
 
@@ -53,19 +53,19 @@ pub struct Interaction {
 }
 
 /// The effects on the goal of every factor that was changed by itself at least twice; of filesystems last.
-pub(super) fn factor_effects(grounds: &Grounds<'_>, measured: &[&str]) -> Vec<FactorEffect> {
+pub(super) fn factor_effects(evidence: &VerdictEvidence<'_>, measured: &[&str]) -> Vec<FactorEffect> {
     let tried = |candidate: &&Candidate| {
         !is_twin(&candidate.name)
             && candidate.path.is_none()
             && measured.contains(&candidate.name.as_str())
-            && grounds.trials.of(&candidate.name).any(|trial| grounds.score(trial).is_some())
+            && evidence.trials.of(&candidate.name).any(|trial| evidence.score(trial).is_some())
     };
-    let candidates: Vec<&Candidate> = grounds.plan.candidates.iter().filter(tried).collect();
+    let candidates: Vec<&Candidate> = evidence.plan.candidates.iter().filter(tried).collect();
     let names: Vec<&str> = candidates.iter().map(|candidate| candidate.name.as_str()).collect();
-    let Some(fit) = Additive::fit(&grounds.trials.rows(&names, |trial| grounds.score(trial))) else {
+    let Some(fit) = Additive::fit(&evidence.trials.rows(&names, |trial| evidence.score(trial))) else {
         return Vec::new();
     };
-    effects(&candidates.into_iter().map(levels).collect::<Vec<_>>(), &fit, log1p(grounds.tie()))
+    effects(&candidates.into_iter().map(levels).collect::<Vec<_>>(), &fit, log1p(evidence.tie()))
 }
 
 fn effects(cells: &[Levels], fit: &Additive, bound: f64) -> Vec<FactorEffect> {

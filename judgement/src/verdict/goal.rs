@@ -13,7 +13,7 @@ use crate::journal::{Better, Run, Status, Trial, TrialStanding};
 use crate::plan::{Plan, once_each};
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Yardstick {
+pub struct Objective {
     pub metric: String,
     /// Weights by phase: those of the goal that every candidate has.
     pub weights: BTreeMap<String, f64>,
@@ -29,7 +29,7 @@ pub struct LeftOutPhase {
     pub lacking: Vec<String>,
 }
 
-impl Yardstick {
+impl Objective {
     /// A phase counts that gave everybody a number in every trial: of nothing, which may come in any block, there are no ratios, and
     /// who has none must not leave the race by that.
     pub fn of(plan: &Plan, run: &Run) -> Self {

@@ -3,9 +3,9 @@
 
 use super::candidates::candidates;
 use super::{
-    ByBlock, CandidateEntry, Combined, CostColumn, Harness, OptionEffect, PhaseEstimate, RawShare, Sites,
-    ThenAndNow, TwinPair, Verdict, Yardstick, combine, cost_columns, estimate_all, judge, option_effects,
-    raw_shares, then_and_now, twin_pairs,
+    ByBlock, CandidateEntry, Combined, ControlPair, CostColumn, Harness, Objective, OptionEffect,
+    PhaseEstimate, RawShare, SiteRatios, ThenAndNow, Verdict, combine, control_pairs, cost_columns,
+    estimate_all, judge, option_effects, raw_shares, then_and_now,
 };
 use crate::journal::{CandidateStatus, Run, Status, Trial, TrialStanding};
 use crate::plan::{Phase, Plan, contestants, is_twin};
@@ -22,13 +22,13 @@ pub struct Judgement<'a> {
     /// The trials that the numbers are made from, and the same by block.
     pub trials: Vec<&'a Trial>,
     pub blocks: ByBlock<'a>,
-    pub yardstick: Yardstick,
+    pub objective: Objective,
     /// Every metric of measured candidates, side by side.
     pub estimates: Vec<PhaseEstimate>,
     pub verdict: Verdict,
-    pub twins: Vec<TwinPair>,
+    pub twins: Vec<ControlPair>,
     /// What each site found, where several did the blocks between them.
-    pub sites: Option<Sites>,
+    pub sites: Option<SiteRatios>,
     /// What the phases of the goal cost together.
     pub costs: Vec<CostColumn>,
     /// What single options do, in the phases of the first table.
@@ -79,9 +79,9 @@ impl<'a> Judgement<'a> {
         let contesting = |name: &&str| contestants(plan).any(|candidate| candidate.name == **name);
         let rivals: Vec<&str> = measured.iter().copied().filter(contesting).collect();
         let blocks = ByBlock::of_run(run, trials.iter().copied());
-        let yardstick = Yardstick::of(plan, run);
-        let mut verdict = judge(plan, run, &yardstick, &blocks, &rivals);
-        if plan.circumstances().len() > 1 {
+        let objective = Objective::of(plan, run);
+        let mut verdict = judge(plan, run, &objective, &blocks, &rivals);
+        if plan.environments().len() > 1 {
             verdict.refuse(
                 "what is tried on one device, kernel or memory is not ranked against what is on another",
             );
@@ -98,9 +98,9 @@ impl<'a> Judgement<'a> {
             plan,
             run,
             basis,
-            twins: twin_pairs(&yardstick, run),
-            sites: Sites::of(run, &yardstick, &blocks, &verdict.ranking),
-            costs: cost_columns(&yardstick.phases(), &blocks, &ok),
+            twins: control_pairs(&objective, run),
+            sites: SiteRatios::of(run, &objective, &blocks, &verdict.ranking),
+            costs: cost_columns(&objective.phases(), &blocks, &ok),
             effects: option_effects(plan, &blocks, &headline),
             findings: if estimates.is_empty() { Vec::new() } else { then_and_now(plan, &estimates, &blocks) },
             combined: combined(plan, run, basis, &candidates),
@@ -110,7 +110,7 @@ impl<'a> Judgement<'a> {
             phases,
             trials,
             blocks,
-            yardstick,
+            objective,
             estimates,
             verdict,
         }
@@ -137,7 +137,7 @@ impl<'a> Judgement<'a> {
     }
 
     /// The candidate and its twin, where a run compares one with nothing but itself.
-    pub fn against_itself(&self) -> Option<&TwinPair> {
+    pub fn against_itself(&self) -> Option<&ControlPair> {
         let is_alone = contestants(self.plan).any(|candidate| is_twin(&candidate.name));
         match self.twins.as_slice() {
             [pair] if is_alone => Some(pair),

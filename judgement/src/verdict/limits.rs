@@ -2,19 +2,19 @@
 
 use super::limit::Limit;
 use super::order::peculiarities;
-use super::{ByBlock, Grounds, Rank, twin_pairs};
+use super::{ByBlock, Rank, VerdictEvidence, control_pairs};
 use crate::journal::{CandidateStatus, Run};
 use crate::plan::{Bytes, Dataset, DeviceSource, Plan};
 use crate::statistics::{Estimate, Evidence, FEWEST};
 
 /// The limits of this run's verdict, the gravest first.
-pub(super) fn limits(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
-    let Grounds { plan, run, yardstick, .. } = *grounds;
-    let left_out = yardstick.left_out.iter();
+pub(super) fn limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
+    let VerdictEvidence { plan, run, objective, .. } = *evidence;
+    let left_out = objective.left_out.iter();
     let left_out =
         left_out.map(|left| Limit::LeftOut { phase: left.phase.clone(), lacking: left.lacking.clone() });
-    let mut limits: Vec<Limit> = lost(grounds, ranking).into_iter().chain(left_out).collect();
-    let told_apart = twin_pairs(yardstick, run).into_iter().filter(|pair| pair.told_apart);
+    let mut limits: Vec<Limit> = lost(evidence, ranking).into_iter().chain(left_out).collect();
+    let told_apart = control_pairs(objective, run).into_iter().filter(|pair| pair.told_apart);
     limits.extend(
         told_apart.map(|pair| Limit::ToldApart { candidate: pair.candidate, times: pair.ratio.point }),
     );
@@ -25,8 +25,8 @@ pub(super) fn limits(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
     } else if (1..FEWEST as usize).contains(&blocks) {
         limits.push(Limit::FewBlocks(blocks));
     }
-    limits.extend(peculiarities(grounds, ranking));
-    limits.extend(set_aside(grounds, ranking));
+    limits.extend(peculiarities(evidence, ranking));
+    limits.extend(set_aside(evidence, ranking));
     let invalid = run.invalid_blocks().count();
     if invalid > blocks && !refused {
         limits.push(Limit::MostInvalid(invalid));
@@ -41,13 +41,13 @@ pub(super) fn limits(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
 }
 
 /// Who was ahead of the first of the ranking, by the estimate, until it failed.
-fn lost(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
+fn lost(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
     let Some(first) = ranking.first() else { return Vec::new() };
-    let failed = grounds.run.candidates.iter().filter(|state| state.status == CandidateStatus::Failed);
+    let failed = evidence.run.candidates.iter().filter(|state| state.status == CandidateStatus::Failed);
     // No number is made from the trials of those.
-    let trials: ByBlock<'_> = grounds.run.trials.iter().filter(|trial| trial.counts()).collect();
+    let trials: ByBlock<'_> = evidence.run.trials.iter().filter(|trial| trial.counts()).collect();
     let ahead = failed.filter_map(|state| {
-        let behind = trials.differences(&state.name, &first.candidate, |trial| grounds.score(trial));
+        let behind = trials.differences(&state.name, &first.candidate, |trial| evidence.score(trial));
         let times = Evidence::of(&behind)?.ratio();
         (times.point < 1.0).then(|| Limit::Lost {
             candidate: state.name.clone(),
@@ -60,10 +60,10 @@ fn lost(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
 }
 
 /// The closest candidate whose difference from the leader is plain only without the blocks that were set aside.
-fn set_aside(grounds: &Grounds<'_>, ranking: &[Rank]) -> Option<Limit> {
+fn set_aside(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Option<Limit> {
     let against = &ranking.first()?.candidate;
     ranking.iter().find_map(|rank| {
-        let (shown, sample) = (rank.behind?, grounds.behind(&rank.candidate, against));
+        let (shown, sample) = (rank.behind?, evidence.behind(&rank.candidate, against));
         let all = Evidence::of_all(&sample)?.ratio_at_the_stop();
         let plain = |estimate: Estimate| estimate.low.is_some_and(|low| low > 1.0);
         (shown.n < all.n && plain(shown) && !plain(all)).then(|| Limit::SetAside {

@@ -3,16 +3,18 @@
 mod across;
 mod candidates;
 mod compare;
+mod control;
 mod cost;
 mod deliberate;
 mod dependence;
 mod devices;
 mod effect;
+mod environment_runs;
 mod estimates;
+mod evidence;
 mod factors;
 mod field;
 mod goal;
-mod grounds;
 mod harness;
 mod judgement;
 mod kernels;
@@ -28,51 +30,49 @@ mod raw_share;
 mod sensitivity;
 mod sites;
 mod standing;
-mod strata;
 mod then_and_now;
 mod tradeoff;
-mod twin;
 
 pub use across::{Across, AcrossColumn, Order};
 pub use candidates::{CandidateEntry, Why};
 pub use compare::{
-    ALPHA, BETWEEN_RUNS, Change, Comparison, Difference, History, Incomparable, LeftOut, RunComparison, Side,
-    compare, settled,
+    ALPHA, BETWEEN_RUNS, ComparedSide, Comparison, Difference, History, Incomparable, LeftOut, MetricChange,
+    RunComparison, compare, settled,
 };
+pub use control::{ControlPair, control_pairs};
 pub use cost::{CostColumn, cost_columns};
 pub use deliberate::{Deliberation, better_of};
 pub use dependence::{Dependence, DeviceSide};
-pub use devices::{DevicePart, DeviceTable, LikeThese, OnDevice, Source, device_parts};
-pub use effect::{OptionEffect, Seen, option_effects};
+pub use devices::{DevicePart, DeviceRun, DeviceTable, LikeThese, OnDevice, device_parts};
+pub use effect::{EffectSize, OptionEffect, option_effects};
+pub use environment_runs::{EnvironmentRun, environment_runs};
 pub use estimates::{PhaseEstimate, estimate_all};
 pub use factors::{FactorEffect, Interaction};
 pub use field::{Field, Mark, times_worse};
-pub use goal::{LeftOutPhase, Yardstick, weights};
+pub use goal::{LeftOutPhase, Objective, weights};
 pub use harness::Harness;
 pub use judgement::{Judgement, PhaseEntry, TrialBasis};
 #[cfg(test)]
 pub(crate) use kernels::judged_alone;
-pub use kernels::{ChangeOutcome, KernelChange, KernelPhase, Kernels, MEASURES, TIME};
+pub use kernels::{ChangeOutcome, KernelChange, KernelPair, KernelPhase, MEASURES, TIME};
 pub use latency::{LatencyCounts, latencies, latency_at};
 pub use legacy::{Combined, combine, legacy_name};
 pub use limit::Limit;
-pub use noise::Noise;
+pub use noise::RunNoise;
 pub use open::OpenPair;
 pub use paired::ByBlock;
 pub use raw_share::{RawShare, raw_shares};
-pub use sensitivity::{Turn, WeightRange};
-pub use sites::{AtSites, Sites, by_site};
+pub use sensitivity::{WeightRange, WeightTurn};
+pub use sites::{AtSites, SiteRatios, by_site};
 pub use standing::{Rank, Relation, Standing};
-pub use strata::{Stratum, strata};
 pub use then_and_now::{Because, Now, ThenAndNow, same_quantity, then_and_now};
 pub use tradeoff::{COSTS, Cost, CostLead, Tradeoff};
-pub use twin::{TwinPair, twin_pairs};
 
 pub use crate::statistics::Estimate;
 
 use dependence::dependences;
+use evidence::VerdictEvidence;
 use factors::factor_effects;
-use grounds::Grounds;
 use limits::limits;
 use noise::noise;
 use open::open_pairs;
@@ -121,7 +121,7 @@ pub struct Verdict {
     /// What is not known of whom, and what would settle it.
     pub unsettled: Vec<OpenPair>,
     /// How noisy the run is; none below three blocks.
-    pub noise: Option<Noise>,
+    pub noise: Option<RunNoise>,
     /// What each level of each factor does wherever it was tried.
     pub factors: Vec<FactorEffect>,
     /// What each costs, in the order of the ranking, and who is beaten in everything.
@@ -161,7 +161,7 @@ impl Verdict {
 pub fn judge(
     plan: &Plan,
     run: &Run,
-    yardstick: &Yardstick,
+    objective: &Objective,
     trials: &ByBlock<'_>,
     measured: &[&str],
 ) -> Verdict {
@@ -176,7 +176,7 @@ pub fn judge(
     let leader = deliberation.last_look().map(|look| deliberation.leader(look).to_owned());
     let leader = leader.filter(|name| measured.contains(&name.as_str()));
     let unsettled = if refused { Vec::new() } else { open_pairs(&deliberation, run, measured) };
-    let grounds = Grounds { plan, run, yardstick, trials };
+    let evidence = VerdictEvidence { plan, run, objective, trials };
     let outcome = match deliberation.outcome() {
         // Old runs went on after what would end one now: there the last look may have nobody to recommend.
         _ if refused || leader.is_none() || standings.is_empty() => Outcome::Undecided,
@@ -188,7 +188,7 @@ pub fn judge(
         _ => Outcome::Recommended,
     };
     let ranking =
-        if refused { Vec::new() } else { ranking(leader.as_deref(), &standings, measured, &grounds) };
+        if refused { Vec::new() } else { ranking(leader.as_deref(), &standings, measured, &evidence) };
     let recommended = leader.filter(|_| outcome != Outcome::Undecided);
     let placed = |name: &&str| {
         let known = recommended.iter().chain(&tied).chain(&behind);
@@ -197,13 +197,13 @@ pub fn judge(
     Verdict {
         outcome,
         open: measured.iter().filter(|name| !placed(name)).map(|name| (*name).to_owned()).collect(),
-        noise: noise(&grounds, &ranking),
-        factors: factor_effects(&grounds, measured),
-        tradeoffs: tradeoffs(&grounds, &ranking),
-        sensitivity: sensitivity(&grounds, &ranking, &tied),
-        depends: dependences(&grounds, &ranking),
-        limits: limits(&grounds, &ranking),
-        left_out_phases: yardstick.left_out.clone(),
+        noise: noise(&evidence, &ranking),
+        factors: factor_effects(&evidence, measured),
+        tradeoffs: tradeoffs(&evidence, &ranking),
+        sensitivity: sensitivity(&evidence, &ranking, &tied),
+        depends: dependences(&evidence, &ranking),
+        limits: limits(&evidence, &ranking),
+        left_out_phases: objective.left_out.clone(),
         refused: if refused { run.finished.clone() } else { None },
         blocks: run.complete_blocks(),
         recommended,

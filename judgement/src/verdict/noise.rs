@@ -5,7 +5,7 @@ use libm::{exp, sqrt};
 use serde::Serialize;
 
 use super::goal::log_cost;
-use super::{Grounds, Rank};
+use super::{Rank, VerdictEvidence};
 use crate::journal::Trial;
 use crate::statistics::{Evidence, FEWEST, level, median, student_quantile};
 
@@ -17,7 +17,7 @@ const MOST: f64 = 2.0 / 3.0;
 
 /// How noisy a run is, going by differences from the leader.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Noise {
+pub struct RunNoise {
     /// The standard deviation of a trial for the goal, block effects aside, as a share: that of a typical pair, without what was
     /// set aside.
     pub deviation: f64,
@@ -29,13 +29,16 @@ pub struct Noise {
 }
 
 /// The noise of the candidates against the leader; `None` below three blocks of two.
-pub(super) fn noise(&Grounds { yardstick, trials, .. }: &Grounds<'_>, ranking: &[Rank]) -> Option<Noise> {
+pub(super) fn noise(
+    &VerdictEvidence { objective, trials, .. }: &VerdictEvidence<'_>,
+    ranking: &[Rank],
+) -> Option<RunNoise> {
     let (leader, rivals) = ranking.split_first()?;
     let paired = |score: &dyn Fn(&Trial) -> Option<f64>| -> Vec<Vec<f64>> {
         let pairs = rivals.iter().map(|rival| trials.differences(&rival.candidate, &leader.candidate, score));
         pairs.filter(|pair| pair.len() >= FEWEST as usize).collect()
     };
-    let goal = paired(&|trial| yardstick.log_score(trial));
+    let goal = paired(&|trial| objective.log_score(trial));
     let evidence = Evidence::among(&goal);
     // Those that rested are known by less: it is those in question that the number is about.
     let blocks = goal.iter().map(Vec::len).max()?;
@@ -50,18 +53,18 @@ pub(super) fn noise(&Grounds { yardstick, trials, .. }: &Grounds<'_>, ranking: &
     let variance = |one: &&Evidence| one.error * one.error * one.count as f64;
     let variance = median(&longest.iter().map(variance).collect::<Vec<_>>())?;
     let of_phase = |(phase, weight): (&String, &f64)| {
-        let own = paired(&|trial| log_cost(&yardstick.metric, phase, trial));
+        let own = paired(&|trial| log_cost(&objective.metric, phase, trial));
         let squares: f64 = own.iter().map(|pair| squares(pair)).sum();
         (phase.clone(), weight * weight * squares)
     };
-    let phases: Vec<(String, f64)> = yardstick.weights.iter().map(of_phase).collect();
+    let phases: Vec<(String, f64)> = objective.weights.iter().map(of_phase).collect();
     let total: f64 = phases.iter().map(|(_, squares)| squares).sum();
     let noisiest = phases.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
     let noisiest = noisiest.map(|(phase, squares)| (phase, squares / total));
-    Some(Noise {
+    Some(RunNoise {
         // A difference holds the noise of two trials.
         deviation: exp(sqrt(variance / 2.0)) - 1.0,
-        noisiest: noisiest.filter(|(_, share)| yardstick.weights.len() > 1 && *share > MOST),
+        noisiest: noisiest.filter(|(_, share)| objective.weights.len() > 1 && *share > MOST),
         detectable: exp(detectable) - 1.0,
         blocks,
     })

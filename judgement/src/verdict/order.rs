@@ -6,7 +6,7 @@
 use libm::{log1p, sqrt};
 
 use super::limit::Limit;
-use super::{Grounds, Rank};
+use super::{Rank, VerdictEvidence};
 use crate::statistics::{Evidence, FEWEST};
 
 /// Probability of a false alarm of each of what is looked at besides, over all that it looks at.
@@ -24,9 +24,9 @@ struct Residual<'a> {
     rest: f64,
 }
 
-pub(super) fn peculiarities(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limit> {
-    let residuals = residuals(grounds, ranking);
-    let tie = log1p(grounds.tie());
+pub(super) fn peculiarities(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {
+    let residuals = residuals(evidence, ranking);
+    let tie = log1p(evidence.tie());
     let matters = |evidence: &Evidence, several: usize| {
         evidence.p_different() * several as f64 <= ALARM && evidence.difference.abs() > tie
     };
@@ -48,14 +48,14 @@ pub(super) fn peculiarities(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Limi
     found
 }
 
-fn residuals<'a>(grounds: &Grounds<'a>, ranking: &'a [Rank]) -> Vec<Residual<'a>> {
+fn residuals<'a>(evidence: &VerdictEvidence<'a>, ranking: &'a [Rank]) -> Vec<Residual<'a>> {
     let behind = |rank: &Rank| rank.behind.map_or(0.0, |behind| libm::log(behind.point));
     let mut all = Vec::new();
-    for state in grounds.run.prefix() {
+    for state in evidence.run.prefix() {
         let last = state.order.len().saturating_sub(1).max(1) as f64;
         let mut own: Vec<Residual<'a>> = Vec::new();
         for (at, name) in state.order.iter().enumerate() {
-            let score = grounds.trials.trial(state.block, name).and_then(|trial| grounds.score(trial));
+            let score = evidence.trials.trial(state.block, name).and_then(|trial| evidence.score(trial));
             let rank = ranking.iter().find(|rank| rank.candidate == *name);
             if let Some((score, rank)) = score.zip(rank) {
                 let before = at.checked_sub(1).and_then(|at| state.order.get(at));

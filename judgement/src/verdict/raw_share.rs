@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::journal::{Unit, adapter_metric};
-use crate::plan::{Flow, Needs, Operation, Phase, Plan, Work};
+use crate::plan::{Flow, Needs, Operation, Phase, PhaseWork, Plan};
 
 use super::PhaseEstimate;
 use super::estimates::find;
@@ -20,12 +20,12 @@ pub struct RawShare {
 
 /// Every rate in bytes per second as a share of the bare device's; nothing where the plan has not measured that.
 pub fn raw_shares(plan: &Plan, estimates: &[PhaseEstimate]) -> Vec<RawShare> {
-    let raw = |operation| plan.phases.iter().find(|phase| phase.work == Work::Operation(operation));
+    let raw = |operation| plan.phases.iter().find(|phase| phase.work == PhaseWork::Operation(operation));
     let (read, write) = (raw(Operation::DeviceRead), raw(Operation::DeviceWrite));
     let mut shares = Vec::new();
     for found in estimates.iter().filter(|found| found.unit == Unit::BytesPerSecond) {
         let Some(phase) = plan.phases.iter().find(|phase| phase.name == found.phase) else { continue };
-        if matches!(phase.work, Work::Operation(operation) if operation.needs() == Needs::BareDevice) {
+        if matches!(phase.work, PhaseWork::Operation(operation) if operation.needs() == Needs::BareDevice) {
             continue;
         }
         let reference = if reads(phase, &found.metric) { read } else { write };
@@ -45,8 +45,8 @@ pub fn raw_shares(plan: &Plan, estimates: &[PhaseEstimate]) -> Vec<RawShare> {
 /// Whether a rate is one of reading: as the operation does, or, of an adapter's, as the metric says.
 fn reads(phase: &Phase, metric: &str) -> bool {
     let flow = match phase.work {
-        Work::Operation(operation) => operation.flow(),
-        Work::Command(_) | Work::Adapter { .. } => {
+        PhaseWork::Operation(operation) => operation.flow(),
+        PhaseWork::Command(_) | PhaseWork::Adapter { .. } => {
             adapter_metric(metric).map_or(Flow::Neither, |known| known.flow)
         }
     };

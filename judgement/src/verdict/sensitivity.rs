@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use super::goal::log_cost;
-use super::{Grounds, Rank, Verdict};
+use super::{Rank, Verdict, VerdictEvidence};
 use crate::journal::Trial;
 use crate::statistics::Evidence;
 
@@ -16,13 +16,13 @@ pub struct WeightRange {
     pub phase: String,
     pub weight: f64,
     /// Below this weight another leads; `None`: down to 0 it does not.
-    pub low: Option<Turn>,
+    pub low: Option<WeightTurn>,
     /// Above this weight another leads; `None`: however high, it does not.
-    pub high: Option<Turn>,
+    pub high: Option<WeightTurn>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Turn {
+pub struct WeightTurn {
     pub weight: f64,
     pub winner: String,
 }
@@ -32,12 +32,13 @@ const FAR: f64 = 20.0;
 
 impl Verdict {
     /// The weight that need move least for another to lead; `None` where no weight within reason does that.
-    pub fn nearest_turn(&self) -> Option<(&WeightRange, &Turn)> {
+    pub fn nearest_turn(&self) -> Option<(&WeightRange, &WeightTurn)> {
         let turns = self.sensitivity.iter().flat_map(|range| {
             let ends = [&range.low, &range.high];
             ends.into_iter().filter_map(move |turn| Some((range, turn.as_ref()?)))
         });
-        let far = |(range, turn): &(&WeightRange, &Turn)| libm::fabs(libm::log(turn.weight / range.weight));
+        let far =
+            |(range, turn): &(&WeightRange, &WeightTurn)| libm::fabs(libm::log(turn.weight / range.weight));
         let nearest = turns.min_by(|one, other| far(one).total_cmp(&far(other)));
         nearest.filter(|nearest| far(nearest) < libm::log(FAR))
     }
@@ -46,19 +47,19 @@ impl Verdict {
 /// The ranges of every weight of the goal, for the first of the ranking; nothing where there is no rival. Candidates
 /// `tied` with it are no rivals.
 pub(super) fn sensitivity(
-    &Grounds { yardstick, trials, .. }: &Grounds<'_>,
+    &VerdictEvidence { objective, trials, .. }: &VerdictEvidence<'_>,
     ranking: &[Rank],
     tied: &[String],
 ) -> Vec<WeightRange> {
     let Some((leader, rest)) = ranking.split_first() else { return Vec::new() };
-    let weights = &yardstick.weights;
+    let weights = &objective.weights;
     let rivals: Vec<(&str, Vec<f64>)> = rest
         .iter()
         .map(|rank| rank.candidate.as_str())
         .filter(|name| !tied.iter().any(|other| other == name))
         .filter_map(|name| {
             let behind = |phase: &String| {
-                let cost = |trial: &Trial| log_cost(&yardstick.metric, phase, trial);
+                let cost = |trial: &Trial| log_cost(&objective.metric, phase, trial);
                 Some(Evidence::of(&trials.differences(name, &leader.candidate, cost))?.difference)
             };
             Some((name, weights.keys().map(behind).collect::<Option<Vec<f64>>>()?))
@@ -74,7 +75,7 @@ pub(super) fn sensitivity(
         let mut range = WeightRange { phase: phase.clone(), weight: *weight, low: None, high: None };
         for (rival, behind) in &rivals {
             let turn = weight - lead(behind) / behind[at];
-            let turns = || Some(Turn { weight: turn, winner: (*rival).to_owned() });
+            let turns = || Some(WeightTurn { weight: turn, winner: (*rival).to_owned() });
             if behind[at] < 0.0 && range.high.as_ref().is_none_or(|known| turn < known.weight) {
                 range.high = turns();
             } else if behind[at] > 0.0

@@ -6,7 +6,7 @@ use std::iter::repeat_n;
 
 use serde::Serialize;
 
-use super::{ByBlock, Rank, Yardstick};
+use super::{ByBlock, Objective, Rank};
 use crate::journal::{BlockState, Run};
 use crate::plan::grouped;
 use crate::plan::once_each;
@@ -18,7 +18,7 @@ const DEPENDS: f64 = 0.01;
 
 /// Every rival of the leader, site by site.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Sites {
+pub struct SiteRatios {
     pub leader: String,
     pub rivals: Vec<AtSites>,
 }
@@ -36,16 +36,16 @@ pub struct AtSites {
     pub depends: bool,
 }
 
-impl Sites {
+impl SiteRatios {
     /// Of a run of several sites; `None` of any other, and where nothing was compared.
-    pub fn of(run: &Run, yardstick: &Yardstick, trials: &ByBlock<'_>, ranking: &[Rank]) -> Option<Self> {
+    pub fn of(run: &Run, objective: &Objective, trials: &ByBlock<'_>, ranking: &[Rank]) -> Option<Self> {
         let place = |block: &BlockState| Some((block.place.as_ref()?.site.clone(), block.block));
         let places = grouped(run.prefix().map(place).collect::<Option<Vec<_>>>()?);
         let [leader, rivals @ ..] = ranking else { return None };
         if places.len() < 2 || rivals.is_empty() {
             return None;
         }
-        let score = |block: u32, name: &str| yardstick.log_score(trials.trial(block, name)?);
+        let score = |block: u32, name: &str| objective.log_score(trials.trial(block, name)?);
         let differences = |name: &str, blocks: &[u32]| -> Vec<f64> {
             let within = |block: &u32| Some(score(*block, name)? - score(*block, &leader.candidate)?);
             blocks.iter().filter_map(within).collect()
@@ -87,7 +87,7 @@ impl Sites {
         for (rival, p) in found.iter_mut().zip(holm(&p_values)) {
             rival.depends = p <= DEPENDS;
         }
-        Sites { leader: leader.to_owned(), rivals: found }
+        SiteRatios { leader: leader.to_owned(), rivals: found }
     }
 
     /// The rival that beats the leader most clearly at a site, with that site and how many times as long it takes there, where
@@ -161,7 +161,7 @@ fn p_same(groups: &[Vec<f64>]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sites, p_same};
+    use super::{SiteRatios, p_same};
 
     #[test]
     fn sites_differ_when_they_do_so_more_than_their_blocks() {
@@ -177,7 +177,7 @@ mod tests {
     fn together_no_site_is_left_out() {
         let apart = [("here", vec![0.10, 0.11, 0.09, 0.10, 0.12, 0.11]), ("there", vec![-0.50, -0.51])];
         let by_site = |_: &str| apart.clone().map(|(site, values)| (site.to_owned(), values)).to_vec();
-        let found = Sites::against("ext4", ["xfs"].into_iter(), true, by_site);
+        let found = SiteRatios::against("ext4", ["xfs"].into_iter(), true, by_site);
         assert_eq!(found.rivals[0].these.map(|these| these.n), Some(8));
     }
 }

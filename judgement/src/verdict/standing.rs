@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Deliberation, Grounds};
+use super::{Deliberation, VerdictEvidence};
 use crate::journal::Run;
 use crate::statistics::{Estimate, Evidence, FEWEST, Rival};
 
@@ -73,10 +73,10 @@ pub(super) fn ranking(
     leader: Option<&str>,
     standings: &[Standing],
     measured: &[&str],
-    grounds: &Grounds<'_>,
+    evidence: &VerdictEvidence<'_>,
 ) -> Vec<Rank> {
     let score = |name: &str| {
-        let scores: Vec<f64> = grounds.trials.of(name).filter_map(|trial| grounds.score(trial)).collect();
+        let scores: Vec<f64> = evidence.trials.of(name).filter_map(|trial| evidence.score(trial)).collect();
         Some(Evidence::of(&scores)?.difference)
     };
     let mut scored: Vec<(&str, f64)> =
@@ -86,7 +86,7 @@ pub(super) fn ranking(
     let Some(leader) = known.or(scored.first().map(|(name, _)| *name)) else { return Vec::new() };
     let behind = |name: &str| {
         let own = standings.iter().find(|standing| standing.candidate == name && standing.against == leader);
-        let paired = || Some(Evidence::of(&grounds.behind(name, leader))?.ratio_at_the_stop());
+        let paired = || Some(Evidence::of(&evidence.behind(name, leader))?.ratio_at_the_stop());
         own.map(|standing| standing.ratio).or_else(paired)
     };
     let mut ranking: Vec<Rank> = scored

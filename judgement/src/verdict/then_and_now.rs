@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::journal::{Better, Trial, Unit, is_of_cpu};
-use crate::plan::{Candidate, Claim, GOAL, Of, Plan, Published, once_each};
+use crate::plan::{Assertion, Candidate, GOAL, Of, Plan, Published, once_each};
 use crate::statistics::{Estimate, Evidence};
 
 use super::estimates::find;
@@ -116,7 +116,7 @@ pub struct ThenAndNow {
 
 /// What findings are judged by, besides the estimates.
 #[derive(Clone, Copy)]
-struct Bench<'a> {
+struct FindingContext<'a> {
     blocks: &'a ByBlock<'a>,
     /// Of the goal, by phase.
     weights: &'a BTreeMap<String, f64>,
@@ -125,7 +125,7 @@ struct Bench<'a> {
     error: f64,
 }
 
-impl Bench<'_> {
+impl FindingContext<'_> {
     /// By which factor this may be off. What was asked of the device is counted, whatever time it takes.
     fn error(&self, found: &PhaseEstimate) -> f64 {
         if found.metric.starts_with("device_") { 1.0 } else { self.error }
@@ -137,7 +137,7 @@ pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate], blocks: &ByBlock<'
     let modelled = plan.device.source.is_modelled();
     let error = if modelled { MODEL_ERROR } else { 1.0 };
     let weights = weights(plan);
-    let bench = Bench { blocks, weights: &weights, tie: plan.protocol.tie, error };
+    let bench = FindingContext { blocks, weights: &weights, tie: plan.protocol.tie, error };
     let estimates = [estimates, &of_goal(plan, &bench)].concat();
     let computes = |name: &str| {
         let known = plan.candidates.iter().find(|candidate| candidate.name == name);
@@ -145,7 +145,7 @@ pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate], blocks: &ByBlock<'
     };
     let judge = |published: &Published| {
         let mut asked = published.clone();
-        if let Claim::Spread { among, .. } = &mut asked.claim {
+        if let Assertion::Spread { among, .. } = &mut asked.claim {
             // Of all, those that computing does not favour.
             if among.is_empty() {
                 *among = plan.candidates.iter().map(|candidate| candidate.name.clone()).collect();
@@ -167,7 +167,7 @@ fn computes(candidate: &Candidate) -> bool {
 }
 
 /// The goal of every candidate as if it were a phase; nothing where no finding is about it.
-fn of_goal(plan: &Plan, bench: &Bench<'_>) -> Vec<PhaseEstimate> {
+fn of_goal(plan: &Plan, bench: &FindingContext<'_>) -> Vec<PhaseEstimate> {
     if plan.published.iter().all(|published| published.phase != GOAL) {
         return Vec::new();
     }
@@ -198,7 +198,11 @@ fn of_goal(plan: &Plan, bench: &Bench<'_>) -> Vec<PhaseEstimate> {
     plan.candidates.iter().filter_map(of).collect()
 }
 
-fn judge_one<'a>(published: &Published, estimates: &'a [PhaseEstimate], bench: Bench<'a>) -> ThenAndNow {
+fn judge_one<'a>(
+    published: &Published,
+    estimates: &'a [PhaseEstimate],
+    bench: FindingContext<'a>,
+) -> ThenAndNow {
     let in_phase = |name: &str, phase: &str| find(estimates, name, (phase, &published.metric));
     let here = |name: &String| in_phase(name, &published.phase);
     // Whole only where what it is a multiple of was measured, too.
@@ -210,7 +214,7 @@ fn judge_one<'a>(published: &Published, estimates: &'a [PhaseEstimate], bench: B
             find(estimates, candidate, (phase, metric))
         };
         let of = if of.is_none() { None } else { Some(base(of)?) };
-        Some(Side { found, of, weights: bench.weights })
+        Some(FindingSide { found, of, weights: bench.weights })
     };
     let named: Vec<String> = once_each(published.candidates().map(str::to_owned));
     let all =
@@ -225,26 +229,27 @@ fn judge_one<'a>(published: &Published, estimates: &'a [PhaseEstimate], bench: B
         measured: measured.into_iter().cloned().collect(),
         missing: missing.clone(),
     };
-    let (test, pairs): (Test, Vec<Pair<'_>>) = match &published.claim {
-        Claim::Better { better, than, than_phase, by, of } => {
+    let (test, pairs): (Test, Vec<FindingSides<'_>>) = match &published.claim {
+        Assertion::Better { better, than, than_phase, by, of } => {
             let there = than_phase.as_ref().unwrap_or(&published.phase);
             let others = than.iter().filter_map(|name| side(in_phase(name, there)?, of));
-            let others: Vec<Side<'_>> = others.collect();
+            let others: Vec<FindingSide<'_>> = others.collect();
             let ones = better.iter().filter_map(|name| side(here(name)?, of));
-            let pairs = ones.flat_map(|one| others.iter().map(move |other| Pair::of(bench, one, *other)));
+            let pairs =
+                ones.flat_map(|one| others.iter().map(move |other| FindingSides::of(bench, one, *other)));
             (Test::Better { by: *by }, pairs.collect())
         }
-        Claim::Alike { alike, within, of } => {
+        Assertion::Alike { alike, within, of } => {
             let alike = alike.iter().filter_map(|name| side(here(name)?, of)).collect();
             (Test::Alike { within: *within }, extremes(bench, alike))
         }
-        Claim::Spread { spread, among, at_most } => {
+        Assertion::Spread { spread, among, at_most } => {
             let is_of = |found: &&&PhaseEstimate| among.is_empty() || among.contains(&found.candidate);
             let among = measured.iter().filter(is_of);
-            let among = among.map(|found| Side { found, of: None, weights: bench.weights }).collect();
+            let among = among.map(|found| FindingSide { found, of: None, weights: bench.weights }).collect();
             (Test::Spread { spread: *spread, at_most: *at_most }, extremes(bench, among))
         }
-        Claim::Reach { reach, share, of_metric, of_phase } => {
+        Assertion::Reach { reach, share, of_metric, of_phase } => {
             let metric = of_metric.as_ref().unwrap_or(&published.metric);
             let phase = of_phase.as_ref().unwrap_or(&published.phase);
             let (now, because) = reach::judge(published, estimates, bench, reach, *share, (metric, phase));
@@ -274,14 +279,14 @@ enum Test {
 
 /// A number, or what multiple of another it is.
 #[derive(Clone, Copy)]
-struct Side<'a> {
+struct FindingSide<'a> {
     found: &'a PhaseEstimate,
     of: Option<&'a PhaseEstimate>,
     /// Of the goal, by phase.
     weights: &'a BTreeMap<String, f64>,
 }
 
-impl Side<'_> {
+impl FindingSide<'_> {
     fn cost(&self) -> f64 {
         let point = |found: &PhaseEstimate| found.cost(found.estimate.point);
         point(self.found) / self.of.map_or(1.0, point)
@@ -307,27 +312,28 @@ impl Side<'_> {
 
 /// Two of them, the one that should be the better first.
 #[derive(Clone, Copy)]
-struct Pair<'a> {
-    one: Side<'a>,
-    other: Side<'a>,
+struct FindingSides<'a> {
+    one: FindingSide<'a>,
+    other: FindingSide<'a>,
     /// How many times better the one is within blocks, where they share some.
     paired: Option<Estimate>,
 }
 
 /// The best with each of the others, the worst last.
-fn extremes<'a>(bench: Bench<'_>, mut all: Vec<Side<'a>>) -> Vec<Pair<'a>> {
+fn extremes<'a>(bench: FindingContext<'_>, mut all: Vec<FindingSide<'a>>) -> Vec<FindingSides<'a>> {
     all.sort_by(|one, other| one.cost().total_cmp(&other.cost()));
     match all.as_slice() {
-        [best, others @ ..] => others.iter().map(|other| Pair::of(bench, *best, *other)).collect(),
+        [best, others @ ..] => others.iter().map(|other| FindingSides::of(bench, *best, *other)).collect(),
         [] => Vec::new(),
     }
 }
 
-fn decide(test: Test, pairs: &[Pair<'_>], bench: Bench<'_>) -> (Now, Because) {
-    let judged: Vec<(Now, &Pair<'_>)> = pairs.iter().map(|pair| (pair.judge(test, bench), pair)).collect();
+fn decide(test: Test, pairs: &[FindingSides<'_>], bench: FindingContext<'_>) -> (Now, Because) {
+    let judged: Vec<(Now, &FindingSides<'_>)> =
+        pairs.iter().map(|pair| (pair.judge(test, bench), pair)).collect();
     let any = |wanted: Now| judged.iter().any(|(now, _)| *now == wanted);
     let too_far =
-        |at_most: f64, pair: &Pair<'_>| pair.judge(Test::Better { by: at_most }, bench) == Now::Holds;
+        |at_most: f64, pair: &FindingSides<'_>| pair.judge(Test::Better { by: at_most }, bench) == Now::Holds;
     let (whole, limit) = match test {
         // Of every pair it was said; one that is certainly otherwise ends it.
         Test::Better { by } => (all_of(any(Now::NoLongerHolds), any(Now::CannotTell)), by),
@@ -341,7 +347,8 @@ fn decide(test: Test, pairs: &[Pair<'_>], bench: Bench<'_>) -> (Now, Because) {
         }
         // Of some pair it was said; one that is certainly so suffices, where none is certainly or maybe further.
         Test::Spread { spread, at_most } => {
-            let alike = |most: f64, pair: &Pair<'_>| pair.judge(Test::Alike { within: most - 1.0 }, bench);
+            let alike =
+                |most: f64, pair: &FindingSides<'_>| pair.judge(Test::Alike { within: most - 1.0 }, bench);
             let within = at_most.is_none_or(|most| pairs.iter().all(|pair| alike(most, pair) == Now::Holds));
             let whole = match (any(Now::Holds), any(Now::CannotTell)) {
                 (true, _) if within => Now::Holds,
@@ -356,7 +363,7 @@ fn decide(test: Test, pairs: &[Pair<'_>], bench: Bench<'_>) -> (Now, Because) {
     // Where one holds of several and not the whole, it is the one in question.
     let so = |now: Now| now == whole || widest && !any(whole) && now == Now::Holds;
     let deciding = judged.iter().filter(|(now, _)| so(*now)).map(|(_, pair)| *pair);
-    let order = |one: &&Pair<'_>, other: &&Pair<'_>| one.ratio().total_cmp(&other.ratio());
+    let order = |one: &&FindingSides<'_>, other: &&FindingSides<'_>| one.ratio().total_cmp(&other.ratio());
     let pair = if widest { deciding.max_by(order) } else { deciding.min_by(order) };
     (whole, pair.map_or(Because::NotMeasured, |pair| pair.because(limit, bench)))
 }
@@ -369,14 +376,14 @@ fn all_of(one_fails: bool, one_is_open: bool) -> Now {
     }
 }
 
-impl<'a> Pair<'a> {
-    fn of(bench: Bench<'_>, one: Side<'a>, other: Side<'a>) -> Self {
+impl<'a> FindingSides<'a> {
+    fn of(bench: FindingContext<'_>, one: FindingSide<'a>, other: FindingSide<'a>) -> Self {
         let blocks = bench.blocks;
-        let number = |side: Side<'a>| {
+        let number = |side: FindingSide<'a>| {
             (side.found.candidate.as_str(), move |trial: &Trial| side.log_cost(blocks, trial))
         };
         let differences = blocks.differences_of(number(other), number(one));
-        Pair { one, other, paired: Evidence::of(&differences).map(|evidence| evidence.ratio()) }
+        FindingSides { one, other, paired: Evidence::of(&differences).map(|evidence| evidence.ratio()) }
     }
 
     /// How many times better the one is.
@@ -396,7 +403,7 @@ impl<'a> Pair<'a> {
         (bounds.0.is_finite() && bounds.1.is_finite()).then_some(bounds)
     }
 
-    fn because(&self, limit: f64, bench: Bench<'_>) -> Because {
+    fn because(&self, limit: f64, bench: FindingContext<'_>) -> Because {
         Because::Pair {
             one: self.one.found.candidate.clone(),
             other: self.other.found.candidate.clone(),
@@ -407,7 +414,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    fn judge(&self, test: Test, bench: Bench<'_>) -> Now {
+    fn judge(&self, test: Test, bench: FindingContext<'_>) -> Now {
         let Some((low, high)) = self.bounds() else { return Now::CannotTell };
         let error = bench.error(self.one.found);
         let (low, high) = (low / error, high * error);

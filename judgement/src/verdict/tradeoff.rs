@@ -9,7 +9,7 @@ use crate::statistics::{Estimate, Evidence};
 
 use super::cost::cost_of_trial;
 use super::paired::{differences, side_by_side};
-use super::{Grounds, Rank, Verdict};
+use super::{Rank, Verdict, VerdictEvidence};
 
 /// What is weighed against time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,13 +94,13 @@ impl Verdict {
     }
 }
 
-pub(super) fn tradeoffs(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Tradeoff> {
+pub(super) fn tradeoffs(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Tradeoff> {
     let names: Vec<&str> = ranking.iter().map(|rank| rank.candidate.as_str()).collect();
-    let phases = grounds.yardstick.phases();
+    let phases = evidence.objective.phases();
     let [cpu, space, lost, written] = COSTS.map(|cost| {
-        side_by_side(grounds.trials, names.first().copied(), &names, |trial| of_trial(&phases, trial, cost))
+        side_by_side(evidence.trials, names.first().copied(), &names, |trial| of_trial(&phases, trial, cost))
     });
-    let beaten = beaten(grounds, &names);
+    let beaten = beaten(evidence, &names);
     let tradeoff = |(at, (beater, unbeaten)): (usize, (Option<usize>, bool))| Tradeoff {
         candidate: names[at].to_owned(),
         cpu: cpu[at],
@@ -117,12 +117,12 @@ pub(super) fn tradeoffs(grounds: &Grounds<'_>, ranking: &[Rank]) -> Vec<Tradeoff
 /// The first in the ranking that beats each: shown to be as good in everything, but for what does not matter, and better in
 /// something by more than that, by intervals. What one of the two did not have is no reason. And whether it is shown that nobody
 /// does: each other one is worse in something by more than that, or better in nothing.
-fn beaten(grounds: &Grounds<'_>, names: &[&str]) -> Vec<(Option<usize>, bool)> {
-    let (phases, tie) = (grounds.yardstick.phases(), grounds.tie());
+fn beaten(evidence: &VerdictEvidence<'_>, names: &[&str]) -> Vec<(Option<usize>, bool)> {
+    let (phases, tie) = (evidence.objective.phases(), evidence.tie());
     let cost = |trial: &Trial, cost| of_trial(&phases, trial, cost).filter(|value| *value > 0.0).map(log);
     // Each number of each trial is looked up once, however many it is compared with.
-    let of_cost = |which| grounds.trials.rows(names, |trial| cost(trial, which));
-    let goal = grounds.trials.rows(names, |trial| grounds.score(trial));
+    let of_cost = |which| evidence.trials.rows(names, |trial| cost(trial, which));
+    let goal = evidence.trials.rows(names, |trial| evidence.score(trial));
     let tables = [goal].into_iter().chain(COSTS.map(of_cost));
     let mut beaten = vec![(None, true); names.len()];
     let tables: Vec<_> = tables.collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::measured::Measured;
 use crate::device::Action;
-use crate::device::trace::{Flags, Reader, Traced};
+use crate::device::trace::{Flags, TraceReader, Traced};
 use crate::reason::{Hinted, Reason};
 
 /// Requests that a trace may have; what is longer would take minutes and memory for nothing.
@@ -14,7 +14,7 @@ const MOST_REQUESTS: usize = 4_000_000;
 const LARGEST_SECTORS: u64 = 1 << 21;
 /// Nanoseconds of a whole trace.
 const LONGEST_NS: u64 = 100_000_000_000_000_000;
-/// Nanoseconds of a time in it, which may be one of the calendar.
+/// Nanoseconds of a time in it, which may be one of the clock.
 const LATEST_NS: u64 = 8_000_000_000_000_000_000;
 
 /// A trace that cannot be read.
@@ -48,7 +48,7 @@ const FORMS: &str = "known are: lines `R|W [word] sector sectors µs-taken µs-u
 /// With the line that is wrong, or why the whole is no trace.
 pub fn read(bytes: &[u8]) -> Result<Vec<Measured>, TraceFault> {
     let mut trace = match std::str::from_utf8(bytes) {
-        Ok(text) if Reader::new(bytes).is_err() => read_text(text)?,
+        Ok(text) if TraceReader::new(bytes).is_err() => read_text(text)?,
         _ => own(bytes)?,
     };
     // Of what was never done nothing can be said.
@@ -72,8 +72,8 @@ fn whole(what: &str, hint: &str) -> TraceFault {
 }
 
 fn own(bytes: &[u8]) -> Result<Vec<Measured>, TraceFault> {
-    let records =
-        Reader::new(bytes).and_then(|reader| reader.take(MOST_REQUESTS).collect::<Result<Vec<Traced>, _>>());
+    let records = TraceReader::new(bytes)
+        .and_then(|reader| reader.take(MOST_REQUESTS).collect::<Result<Vec<Traced>, _>>());
     let records = records.map_err(|_| {
         let hint = format!("the kernel's binary trace is made text by blkparse; {FORMS}");
         whole("it is neither text nor a trace of fsverdict's", &hint)
@@ -98,7 +98,7 @@ fn read_text(text: &str) -> Result<Vec<Measured>, TraceFault> {
 }
 
 /// One form of lines.
-trait Form {
+trait ForeignTrace {
     /// Takes a line in; `Err` says what is wrong with it.
     fn line(&mut self, line: &str) -> Result<(), String>;
 
@@ -107,7 +107,7 @@ trait Form {
     fn end(self) -> Vec<Measured>;
 }
 
-fn lines(text: &str, mut form: impl Form) -> Result<Vec<Measured>, TraceFault> {
+fn lines(text: &str, mut form: impl ForeignTrace) -> Result<Vec<Measured>, TraceFault> {
     for (at, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -129,7 +129,7 @@ struct Serial {
     taken: Vec<Measured>,
 }
 
-impl Form for Serial {
+impl ForeignTrace for Serial {
     fn line(&mut self, line: &str) -> Result<(), String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let (kind, word, rest) = match words.as_slice() {
@@ -170,7 +170,7 @@ struct FioLog {
     taken: Vec<Measured>,
 }
 
-impl Form for FioLog {
+impl ForeignTrace for FioLog {
     fn line(&mut self, line: &str) -> Result<(), String> {
         let words: Vec<&str> = line.split(',').map(str::trim).collect();
         let [done, took, direction, bytes, offset, rest @ ..] = words.as_slice() else {
@@ -213,7 +213,7 @@ struct Blkparse {
     taken: Vec<Measured>,
 }
 
-impl Form for Blkparse {
+impl ForeignTrace for Blkparse {
     fn line(&mut self, line: &str) -> Result<(), String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         // Sums stand below the events.

@@ -80,7 +80,7 @@ pub fn replay(model: &Model, trace: &[Measured]) -> Result<Vec<f64>, ReplayError
 }
 
 /// What a request waits for.
-struct Turn {
+struct ReplayWait {
     /// How many requests are done before it is issued …
     after: usize,
     /// … and how long after the last of them.
@@ -88,7 +88,7 @@ struct Turn {
 }
 
 /// The turns of requests in the order of their issue.
-fn turns(trace: &[Measured]) -> Vec<Turn> {
+fn turns(trace: &[Measured]) -> Vec<ReplayWait> {
     let mut ends: Vec<u64> = trace.iter().filter_map(|one| one.record.completed_ns).collect();
     ends.sort_unstable();
     let start_ns = trace.first().map_or(0, |one| one.record.submitted_ns);
@@ -97,7 +97,7 @@ fn turns(trace: &[Measured]) -> Vec<Turn> {
         // No request waits for itself, however short it was.
         let after = ends.partition_point(|end_ns| *end_ns <= issued_ns).min(at);
         let since_ns = after.checked_sub(1).map_or(start_ns, |last| ends[last]);
-        Turn { after, think_ns: issued_ns - since_ns.min(issued_ns) }
+        ReplayWait { after, think_ns: issued_ns - since_ns.min(issued_ns) }
     };
     trace.iter().enumerate().map(turn).collect()
 }

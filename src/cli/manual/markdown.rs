@@ -5,7 +5,7 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 /// The text without the lines that name the page (man(7), `.TH`). Tables become lists of terms: the first cell of a row is the term, the
 /// last what is said of it, and those between stand beside the term under their column's name.
 pub(super) fn to_roff(markdown: &str) -> String {
-    let mut page = Page::default();
+    let mut page = ManualPage::default();
     for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
         page.event(event);
     }
@@ -13,7 +13,7 @@ pub(super) fn to_roff(markdown: &str) -> String {
 }
 
 #[derive(Default)]
-struct Page {
+struct ManualPage {
     text: String,
     /// In a fenced block, whose lines stay as they are.
     code: bool,
@@ -24,7 +24,7 @@ struct Page {
     item: bool,
 }
 
-impl Page {
+impl ManualPage {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(&tag),

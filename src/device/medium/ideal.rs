@@ -6,9 +6,9 @@ use super::super::cache::Extent;
 use super::super::fields::{TIME, US, number};
 use super::super::knobs::{Effect, Knob, Knobs};
 use super::super::wear::Wear;
-use super::{Kind, MediumModel, MediumParameters, Source, Span, Whole};
+use super::{AccessSpan, MediumKind, MediumModel, MediumParameters, ModelSource, Whole};
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: MediumKind = MediumKind {
     section: "ideal",
     lies_on: None,
     states: &[],
@@ -24,16 +24,16 @@ pub(super) const KIND: Kind = Kind {
 };
 
 #[derive(Debug)]
-struct Parameters {
+struct IdealParameters {
     access_ns: u64,
 }
 
-fn read(source: &Source<'_, '_>) -> Option<Parameters> {
+fn read(source: &ModelSource<'_, '_>) -> Option<IdealParameters> {
     let section = &source.top.inner("ideal", "[ideal]", &["access_us"])?;
-    Some(Parameters { access_ns: (number(section, "access_us", TIME)? * US) as u64 })
+    Some(IdealParameters { access_ns: (number(section, "access_us", TIME)? * US) as u64 })
 }
 
-impl MediumParameters for Parameters {
+impl MediumParameters for IdealParameters {
     fn medium(&self, _: &Whole) -> Box<dyn MediumModel> {
         Box::new(Ideal { access_ns: self.access_ns, wear: Wear::default() })
     }
@@ -50,11 +50,11 @@ impl MediumModel for Ideal {
         usize::MAX
     }
 
-    fn read(&mut self, at_ns: u64, _extent: Extent) -> Span {
-        Span { begin_ns: at_ns, end_ns: at_ns + self.access_ns }
+    fn read(&mut self, at_ns: u64, _extent: Extent) -> AccessSpan {
+        AccessSpan { begin_ns: at_ns, end_ns: at_ns + self.access_ns }
     }
 
-    fn write(&mut self, at_ns: u64, extent: Extent) -> Span {
+    fn write(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
         self.wear.wrote(extent.sectors, extent.sectors);
         self.read(at_ns, extent)
     }

@@ -10,19 +10,19 @@ use std::sync::Arc;
 
 use crate::plan::Section;
 
-use super::cache::{Cache, Extent};
+use super::cache::{Extent, VolatileCache};
 use super::knobs::Knobs;
 use super::parameters;
 use super::planted::{Bug, planted};
 use super::wear::Wear;
 
 /// Every kind of medium there is.
-const KINDS: &[Kind] =
+const KINDS: &[MediumKind] =
     &[ideal::KIND, platter::parameters::KIND, units::KIND, flash::parameters::KIND, shingles::KIND];
 
 /// A kind of medium: how a model's file tells of it.
 #[derive(Debug)]
-pub(super) struct Kind {
+pub(super) struct MediumKind {
     /// The section that has its numbers.
     pub(super) section: &'static str,
     /// The medium it lies on, where it is none by itself.
@@ -31,15 +31,15 @@ pub(super) struct Kind {
     pub(super) states: &'static [&'static str],
     /// The built-in model that stands for the kind.
     pub(super) like: &'static str,
-    read: fn(&Source<'_, '_>) -> Option<Arc<dyn MediumParameters>>,
+    read: fn(&ModelSource<'_, '_>) -> Option<Arc<dyn MediumParameters>>,
     pub(super) knobs: Knobs,
 }
 
 /// A model's file, as far as a medium needs to see it.
-pub(super) struct Source<'a, 'b> {
+pub(super) struct ModelSource<'a, 'b> {
     pub(super) top: &'a Section<'b>,
     pub(super) capacity_bytes: u64,
-    pub(super) cache: Option<&'a parameters::Cache>,
+    pub(super) cache: Option<&'a parameters::CacheParameters>,
     pub(super) state: Option<&'a str>,
 }
 
@@ -59,8 +59,8 @@ pub(super) struct Whole {
 
 /// What a model has for a medium.
 #[derive(Debug, Clone)]
-pub(super) struct Chosen {
-    pub(super) kind: &'static Kind,
+pub(super) struct ChosenMedium {
+    pub(super) kind: &'static MediumKind,
     pub(super) parameters: Arc<dyn MediumParameters>,
 }
 
@@ -70,8 +70,8 @@ pub(super) fn sections() -> impl Iterator<Item = &'static str> {
 }
 
 /// Reads the one medium that a model's file must have.
-pub(super) fn read(source: &Source<'_, '_>) -> Option<Chosen> {
-    let given = |kind: &&Kind| source.top.has(kind.section);
+pub(super) fn read(source: &ModelSource<'_, '_>) -> Option<ChosenMedium> {
+    let given = |kind: &&MediumKind| source.top.has(kind.section);
     let grounds = || KINDS.iter().filter(|kind| kind.lies_on.is_none());
     let all = grounds().map(|kind| kind.section).collect::<Vec<_>>().join("], [");
     let mut found = grounds().filter(given);
@@ -96,12 +96,12 @@ pub(super) fn read(source: &Source<'_, '_>) -> Option<Chosen> {
         }
     }
     let kind = kind?;
-    Some(Chosen { kind, parameters: (kind.read)(source)? })
+    Some(ChosenMedium { kind, parameters: (kind.read)(source)? })
 }
 
 /// From when until when a medium is at an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct AccessSpan {
     /// When data begins to come.
     pub(super) begin_ns: u64,
     pub(super) end_ns: u64,
@@ -132,13 +132,13 @@ pub(super) trait MediumModel: std::fmt::Debug + Send {
         0
     }
 
-    fn read(&mut self, at_ns: u64, extent: Extent) -> Span;
+    fn read(&mut self, at_ns: u64, extent: Extent) -> AccessSpan;
 
-    fn write(&mut self, at_ns: u64, extent: Extent) -> Span;
+    fn write(&mut self, at_ns: u64, extent: Extent) -> AccessSpan;
 
     /// Writes some of the cache back, whatever is best: how many sectors, and when they are there. With `all`,
     /// nothing may be left waiting for company.
-    fn destage(&mut self, at_ns: u64, cache: &mut Cache, _all: bool) -> Option<(u64, u64)> {
+    fn destage(&mut self, at_ns: u64, cache: &mut VolatileCache, _all: bool) -> Option<(u64, u64)> {
         let nearest = |extent: &Extent| self.distance(at_ns, true, extent.sector);
         let anywhere = planted(Bug::NoElevator).then(|| super::random::below(1, at_ns, 1 << 30));
         let from = anywhere.unwrap_or_else(|| self.head());

@@ -14,13 +14,13 @@ use super::super::fields::{MS, SECTOR, bytes, keys, number, whole};
 use super::super::planted::{Bug, planted};
 use super::super::random;
 use super::super::wear::Wear;
-use super::platter::{self, Platter};
-use super::{Kind, MediumModel, MediumParameters, Source, Span, Whole};
+use super::platter::{self, PlatterMedium};
+use super::{AccessSpan, MediumKind, MediumModel, MediumParameters, ModelSource, Whole};
 
 /// A stream of writes shorter than this does not count as one: 256 KiB.
 const STREAM_SECTORS: u64 = 512;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: MediumKind = MediumKind {
     section: "shingles",
     lies_on: Some("platter"),
     states: &["fresh", "filled"],
@@ -31,8 +31,8 @@ pub(super) const KIND: Kind = Kind {
 
 /// Shingled tracks managed by the drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Parameters {
-    platter: platter::parameters::Platter,
+pub(super) struct ShinglesParameters {
+    platter: platter::parameters::PlatterParameters,
     cache_sectors: u64,
     cache_extents: u64,
     band_sectors: u64,
@@ -41,9 +41,9 @@ pub(super) struct Parameters {
     fill: f64,
 }
 
-fn read(source: &Source<'_, '_>) -> Option<Parameters> {
+fn read(source: &ModelSource<'_, '_>) -> Option<ShinglesParameters> {
     let section = &source.top.inner("shingles", "[shingles]", &keys("cache extents band idle_ms"))?;
-    Some(Parameters {
+    Some(ShinglesParameters {
         platter: platter::parameters::read(source)?,
         cache_sectors: bytes(section, "cache", SECTOR, source.capacity_bytes / 2)? / SECTOR,
         cache_extents: whole(section, "extents", 1..=10_000_000)?,
@@ -53,7 +53,7 @@ fn read(source: &Source<'_, '_>) -> Option<Parameters> {
     })
 }
 
-impl MediumParameters for Parameters {
+impl MediumParameters for ShinglesParameters {
     fn medium(&self, whole: &Whole) -> Box<dyn MediumModel> {
         Box::new(Shingles::new(*self, whole.capacity_sectors, whole.seed))
     }
@@ -61,8 +61,8 @@ impl MediumParameters for Parameters {
 
 #[derive(Debug)]
 struct Shingles {
-    parameters: Parameters,
-    platter: Platter,
+    parameters: ShinglesParameters,
+    platter: PlatterMedium,
     bands: u64,
     /// Stretches whose newest content is in the persistent cache: from their first sector to their length and place.
     cached: BTreeMap<u64, (u64, u64)>,
@@ -87,10 +87,10 @@ struct Soiled {
 }
 
 impl Shingles {
-    fn new(parameters: Parameters, sectors: u64, seed: u64) -> Shingles {
+    fn new(parameters: ShinglesParameters, sectors: u64, seed: u64) -> Shingles {
         let mut shingles = Shingles {
             parameters,
-            platter: Platter::new(parameters.platter, sectors + parameters.cache_sectors, seed),
+            platter: PlatterMedium::new(parameters.platter, sectors + parameters.cache_sectors, seed),
             bands: sectors.div_ceil(parameters.band_sectors),
             cached: BTreeMap::new(),
             log: 0,
@@ -184,7 +184,7 @@ impl Shingles {
     }
 
     /// A write that comes in order, from the start of a band: it goes home at once.
-    fn write_home(&mut self, at_ns: u64, extent: Extent) -> Span {
+    fn write_home(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
         let end = extent.sector + extent.sectors;
         self.forget(extent.sector, end);
         self.stream = Some((end / self.parameters.band_sectors, end));
@@ -201,7 +201,7 @@ impl Shingles {
         }
     }
 
-    fn write_aside(&mut self, at_ns: u64, extent: Extent) -> Span {
+    fn write_aside(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
         let mut now_ns = at_ns;
         while self.is_full(extent.sectors) && !self.order.is_empty() {
             now_ns = self.clean(now_ns);
@@ -241,9 +241,9 @@ impl MediumModel for Shingles {
         self.stream.map_or(0, |(_, next)| next)
     }
 
-    fn read(&mut self, at_ns: u64, extent: Extent) -> Span {
+    fn read(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
         let end = extent.sector + extent.sectors;
-        let mut span = Span { begin_ns: at_ns, end_ns: at_ns };
+        let mut span = AccessSpan { begin_ns: at_ns, end_ns: at_ns };
         let mut sector = extent.sector;
         while sector < end {
             let before = self.cached.range(..=sector).next_back();
@@ -258,13 +258,13 @@ impl MediumModel for Shingles {
             };
             let part = self.platter.read(span.end_ns, piece);
             let begin_ns = if sector == extent.sector { part.begin_ns } else { span.begin_ns };
-            span = Span { begin_ns, end_ns: part.end_ns };
+            span = AccessSpan { begin_ns, end_ns: part.end_ns };
             sector += piece.sectors;
         }
         span
     }
 
-    fn write(&mut self, at_ns: u64, extent: Extent) -> Span {
+    fn write(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
         // A write may reach into the next band; each band's share is a write of its own.
         let band = extent.sector / self.parameters.band_sectors;
         let band_end = (band + 1) * self.parameters.band_sectors;

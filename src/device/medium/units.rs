@@ -12,9 +12,9 @@ use super::super::fields::{MS, RATE, SECTOR, TIME, US, bytes, keys, number, numb
 use super::super::knobs::{Effect, Knob, Knobs};
 use super::super::planted::{Bug, planted};
 use super::super::wear::Wear;
-use super::{Kind, MediumModel, MediumParameters, Source, Span, Whole};
+use super::{AccessSpan, MediumKind, MediumModel, MediumParameters, ModelSource, Whole};
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: MediumKind = MediumKind {
     section: "units",
     lies_on: None,
     states: &["fresh", "filled"],
@@ -40,7 +40,7 @@ const KEYS: &str = "page unit open read_us read_mb_s write_us write_mb_s copy_mb
 
 /// Allocation units, few of them open at once: sticks and cards.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Parameters {
+pub(super) struct UnitsParameters {
     unit_sectors: u64,
     open: usize,
     page_sectors: u64,
@@ -56,10 +56,10 @@ pub(super) struct Parameters {
     filled: bool,
 }
 
-fn read(source: &Source<'_, '_>) -> Option<Parameters> {
+fn read(source: &ModelSource<'_, '_>) -> Option<UnitsParameters> {
     let section = &source.top.inner("units", "[units]", &keys(KEYS))?;
     let page_bytes = bytes(section, "page", SECTOR, 1 << 24)?;
-    Some(Parameters {
+    Some(UnitsParameters {
         unit_sectors: bytes(section, "unit", page_bytes, 1 << 32)? / SECTOR,
         open: whole(section, "open", 1..=1024)? as usize,
         page_sectors: page_bytes / SECTOR,
@@ -74,7 +74,7 @@ fn read(source: &Source<'_, '_>) -> Option<Parameters> {
     })
 }
 
-impl MediumParameters for Parameters {
+impl MediumParameters for UnitsParameters {
     fn medium(&self, _: &Whole) -> Box<dyn MediumModel> {
         Box::new(Units::new(*self))
     }
@@ -82,7 +82,7 @@ impl MediumParameters for Parameters {
 
 #[derive(Debug)]
 struct Units {
-    parameters: Parameters,
+    parameters: UnitsParameters,
     /// The one used longest ago first.
     open: Vec<Open>,
     /// How much of each unit that is not open holds data, from its start; units never written are absent.
@@ -103,7 +103,7 @@ struct Open {
 }
 
 impl Units {
-    fn new(parameters: Parameters) -> Units {
+    fn new(parameters: UnitsParameters) -> Units {
         Units {
             parameters,
             open: Vec::new(),
@@ -184,13 +184,13 @@ impl Units {
 }
 
 impl MediumModel for Units {
-    fn read(&mut self, at_ns: u64, extent: Extent) -> Span {
+    fn read(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
         let begin_ns = at_ns + self.parameters.read_ns;
         let took_ns = (extent.sectors as f64 * self.parameters.read_sector_ns) as u64;
-        Span { begin_ns, end_ns: begin_ns + took_ns }
+        AccessSpan { begin_ns, end_ns: begin_ns + took_ns }
     }
 
-    fn write(&mut self, at_ns: u64, extent: Extent) -> Span {
+    fn write(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
         let size = self.parameters.unit_sectors;
         let mut end_ns = at_ns + self.parameters.write_ns;
         let (mut sector, end) = (extent.sector, extent.sector + extent.sectors);
@@ -199,7 +199,7 @@ impl MediumModel for Units {
             end_ns += self.write_within(sector / size, sector % size, sectors);
             sector += sectors;
         }
-        Span { begin_ns: at_ns, end_ns }
+        AccessSpan { begin_ns: at_ns, end_ns }
     }
 
     fn discard(&mut self, at_ns: u64, extent: Extent) -> u64 {

@@ -9,8 +9,8 @@ use std::path::Path;
 
 use super::knobs::Knobs;
 use super::limits::{Discard, Limits};
-use super::medium::Chosen;
-use super::parameters::{Cache, Link, Queue};
+use super::medium::ChosenMedium;
+use super::parameters::{CacheParameters, LinkParameters, Queue};
 use crate::host::beneath::read_regular;
 use crate::plan::{Bytes, DrawnNumbers, LONGEST_PLAN, Member, PlanError, suggest};
 use crate::reason::{Hinted, Reason};
@@ -80,17 +80,17 @@ impl Hinted for ModelError {
 
 /// Everything a model's file says, for one of its states.
 #[derive(Debug, Clone)]
-pub(super) struct Parameters {
+pub(super) struct ModelParameters {
     pub(super) capacity_bytes: u64,
     pub(super) rotational: bool,
     pub(super) logical_block: u32,
     pub(super) physical_block: u32,
     pub(super) discard: Option<Discard>,
     pub(super) write_zeroes: bool,
-    pub(super) link: Link,
+    pub(super) link: LinkParameters,
     pub(super) queue: Queue,
-    pub(super) cache: Option<Cache>,
-    pub(super) medium: Chosen,
+    pub(super) cache: Option<CacheParameters>,
+    pub(super) medium: ChosenMedium,
 }
 
 /// A kind of device, in a state.
@@ -103,7 +103,7 @@ pub struct Model {
     pub summary: String,
     /// The states it may be asked for in; the first is what a name without a state means.
     pub states: &'static [&'static str],
-    pub(super) parameters: Parameters,
+    pub(super) parameters: ModelParameters,
     /// What this one's numbers are where the file has a class of devices; nothing where it has one.
     pub drawn: DrawnNumbers,
 }

@@ -4,8 +4,8 @@ use super::super::fields::{
     MS, RATE, SECTOR, TIME, US, byte_ns, bytes, flag, keys, number, number_or, whole,
 };
 use super::super::medium;
-use super::super::parameters::{Cache, Link, Queue};
-use super::{Model, Parameters};
+use super::super::parameters::{CacheParameters, LinkParameters, Queue};
+use super::{Model, ModelParameters};
 use crate::device::limits::Discard;
 use crate::plan::value::filled_text;
 use crate::plan::{DrawnNumbers, Member, PlanError, Section, read_member};
@@ -42,10 +42,10 @@ fn model(top: &Section<'_>, state: Option<&str>) -> Option<Model> {
     let cache = top.inner("cache", "[cache]", &keys("size extents window delay_ms flush_us protected"));
     let cache = cache.as_ref().and_then(cache_of);
     let capacity_bytes = bytes(&device, "capacity", SECTOR, MOST)?;
-    let source = medium::Source { top, capacity_bytes, cache: cache.as_ref(), state };
+    let source = medium::ModelSource { top, capacity_bytes, cache: cache.as_ref(), state };
     let medium = medium::read(&source)?;
     let states = medium.kind.states;
-    let parameters = Parameters {
+    let parameters = ModelParameters {
         capacity_bytes,
         rotational: flag(&device, "rotational"),
         logical_block: block(&device, "logical_block")?,
@@ -74,10 +74,10 @@ fn block(section: &Section<'_>, key: &str) -> Option<u32> {
     Some(bytes as u32)
 }
 
-fn link(top: &Section<'_>) -> Option<Link> {
+fn link(top: &Section<'_>) -> Option<LinkParameters> {
     let section =
         &top.needed_inner("link", "[link]", &keys("mb_s full_duplex command_us read_us write_us"))?;
-    Some(Link {
+    Some(LinkParameters {
         byte_ns: byte_ns(number(section, "mb_s", RATE)?),
         full_duplex: flag(section, "full_duplex"),
         command_ns: (number(section, "command_us", TIME)? * US) as u64,
@@ -97,8 +97,8 @@ fn queue(top: &Section<'_>) -> Option<Queue> {
     })
 }
 
-fn cache_of(section: &Section<'_>) -> Option<Cache> {
-    Some(Cache {
+fn cache_of(section: &Section<'_>) -> Option<CacheParameters> {
+    Some(CacheParameters {
         sectors: bytes(section, "size", 4096, 1 << 36)? / SECTOR,
         extents: number_or(section, "extents", 1.0..=1e6, 1e6)? as usize,
         window: number_or(section, "window", 1.0..=1024.0, 1.0)? as usize,

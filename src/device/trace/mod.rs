@@ -15,7 +15,7 @@ mod tests;
 pub use export::{TraceFormat, export};
 pub use files::{FOLDER, TraceFile, files};
 pub use metrics::{Metrics, Share};
-pub use reader::{Reader, TraceError};
+pub use reader::{TraceError, TraceReader};
 pub use reckoned::reckon;
 pub use record::{Flags, Traced};
 pub use writer::{TraceSize, TraceWriter};

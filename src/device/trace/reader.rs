@@ -23,7 +23,7 @@ const LARGEST_PIECE: u64 = 1 << 24;
 
 /// The records of a trace, in the order in which the requests were done.
 #[derive(Debug)]
-pub struct Reader<R: Read> {
+pub struct TraceReader<R: Read> {
     source: R,
     piece: Vec<u8>,
     at: usize,
@@ -32,8 +32,8 @@ pub struct Reader<R: Read> {
     ended: bool,
 }
 
-impl<R: Read> Reader<R> {
-    pub fn new(mut source: R) -> Result<Reader<R>, TraceError> {
+impl<R: Read> TraceReader<R> {
+    pub fn new(mut source: R) -> Result<TraceReader<R>, TraceError> {
         let mut magic = [0; MAGIC.len()];
         match source.read_exact(&mut magic) {
             Ok(()) if &magic == MAGIC => {}
@@ -41,7 +41,7 @@ impl<R: Read> Reader<R> {
             _ => return Err(TraceError::Foreign),
         }
         let before = Before::default();
-        Ok(Reader { source, piece: Vec::new(), at: 0, before, records: 0, ended: false })
+        Ok(TraceReader { source, piece: Vec::new(), at: 0, before, records: 0, ended: false })
     }
 
     /// The next piece; `false` at the end, also where the last was not written in full.
@@ -85,7 +85,7 @@ impl<R: Read> Reader<R> {
     }
 }
 
-impl<R: Read> Iterator for Reader<R> {
+impl<R: Read> Iterator for TraceReader<R> {
     type Item = Result<Traced, TraceError>;
 
     fn next(&mut self) -> Option<Self::Item> {

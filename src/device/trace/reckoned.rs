@@ -8,7 +8,7 @@ use crate::report::Requests;
 const COLUMNS: u16 = 240;
 const ROWS: u16 = 96;
 
-/// What `records` come to between two nanoseconds of the calendar; `None` where nothing was read or written then.
+/// What `records` come to between two nanoseconds of the simulation clock; `None` where nothing was read or written then.
 pub fn reckon(records: &[Traced], (from_ns, to_ns): (u64, u64)) -> Option<Requests> {
     let moves = |record: &&Traced| {
         matches!(record.operation, Action::Read | Action::Write)

@@ -5,7 +5,7 @@ use super::super::request::{Action, Completion, Request};
 /// A request as it went: when it was submitted and done, what it was, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Traced {
-    /// When it was submitted, in nanoseconds of the calendar.
+    /// When it was submitted, in nanoseconds of the simulation clock.
     pub submitted_ns: u64,
     /// When it was done; `None` when the trace ended first.
     pub completed_ns: Option<u64>,

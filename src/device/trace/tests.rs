@@ -4,7 +4,7 @@ use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, propte
 
 use super::super::tests::{carry_out, places};
 use super::super::{Action, Device, Model, Request};
-use super::{Flags, Metrics, Reader, TraceError, TraceFormat, TraceWriter, Traced, export};
+use super::{Flags, Metrics, TraceError, TraceFormat, TraceReader, TraceWriter, Traced, export};
 
 fn record() -> impl Strategy<Value = Traced> {
     let operation = prop::sample::select(Action::ALL.to_vec());
@@ -26,7 +26,7 @@ fn written(records: &[Traced], bound: u64) -> (Vec<u8>, super::TraceSize) {
 }
 
 fn read(bytes: &[u8]) -> Result<Vec<Traced>, TraceError> {
-    Reader::new(bytes)?.collect()
+    TraceReader::new(bytes)?.collect()
 }
 
 proptest! {

@@ -157,10 +157,10 @@ fn node(device: &str, path: &Path) {
 }
 
 /// Name; how it is set up, and which device is named; what the refusal says, or nothing where it is cleared.
-type Case = (&'static str, fn(&mut Scene) -> String, &'static str);
+type ListCase = (&'static str, fn(&mut Scene) -> String, &'static str);
 
 /// Named with the identity of what is on it: consent never lifts these.
-const IN_USE: &[Case] = &[
+const IN_USE: &[ListCase] = &[
     ("a second loop device over a mounted file", |scene| scene.over(Scene::mounted_file, &[]), "mounted on"),
     (
         "a hard link of a mounted file",
@@ -327,7 +327,7 @@ const THREAD: &str = r#"use threads; my $exit = qx(uname -m) =~ /^x86_64/ ? 60 :
 threads->create(sub { begin; print "ready\n"; <STDIN> }); syscall($exit, 0)"#;
 
 /// Not named by any identity: what is asked for, or cleared.
-const WITHOUT_CONSENT: &[Case] = &[
+const WITHOUT_CONSENT: &[ListCase] = &[
     ("nothing anywhere", |scene| scene.over(Scene::sparse, &[]), ""),
     (
         "room that was reserved but never written",
@@ -383,7 +383,7 @@ const WITHOUT_CONSENT: &[Case] = &[
     ),
 ];
 
-fn outcome((_, prepare, _): &Case, consent: bool) -> Result<(), Refusal> {
+fn outcome((_, prepare, _): &ListCase, consent: bool) -> Result<(), Refusal> {
     let mut scene = Scene::new();
     let device = prepare(&mut scene);
     let name = device.trim_start_matches("/dev/");

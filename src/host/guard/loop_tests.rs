@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::fake::write_partition_table;
-use super::{Cleared, Hold, Refusal, State, Ticket, examine};
+use super::{GrantedLease, HeldLease, LeaseTicket, Occupancy, Refusal, examine};
 use crate::host::image;
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::procfs::mounts;
@@ -19,13 +19,13 @@ const SIZE: u64 = 320 << 20;
 const UUID: &str = "7d9c2a52-3c1c-4a53-9d0c-7a0f5e2b6c11";
 
 /// A disk to examine: a scratch image on a loop device, both gone when dropped.
-struct Disk {
+struct LoopDisk {
     _folder: tempfile::TempDir,
     image: File,
     device: LoopDevice,
 }
 
-impl Disk {
+impl LoopDisk {
     fn new() -> Self {
         Self::with(&LoopOptions::default(), |_| {})
     }
@@ -36,7 +36,7 @@ impl Disk {
         let image = File::from(image::create(folder.path(), SIZE, SIZE).unwrap());
         prepare(&image);
         let device = LoopDevice::attach(image.as_fd(), options).unwrap();
-        Disk { _folder: folder, image, device }
+        LoopDisk { _folder: folder, image, device }
     }
 
     fn path(&self) -> &Path {
@@ -49,7 +49,7 @@ impl Disk {
         assert!(status.success(), "{argv:?}");
     }
 
-    fn examine(&self, erase: Option<&str>) -> Result<Cleared, Refusal> {
+    fn examine(&self, erase: Option<&str>) -> Result<GrantedLease, Refusal> {
         examine(&Root::default(), self.path(), 1 << 20, erase)
     }
 }
@@ -85,7 +85,7 @@ fn the_disk_this_system_runs_from_is_refused_without_being_opened() {
 
 #[test]
 fn loop_blank_disk_is_cleared_and_held() {
-    let disk = Disk::new();
+    let disk = LoopDisk::new();
     let cleared = disk.examine(None).unwrap();
     // Another run is shown whose it is.
     let refusal = disk.examine(None).unwrap_err();
@@ -117,7 +117,7 @@ fn loop_every_filesystem_here_is_seen_and_asked_for_by_its_identity() {
         ("btrfs", "5b2f0e70-0d5e-4d38-8a4c-9a3c5f1e7a03"),
         ("swap", "5b2f0e70-0d5e-4d38-8a4c-9a3c5f1e7a04"),
     ] {
-        let disk = Disk::new();
+        let disk = LoopDisk::new();
         match kind {
             "ext4" => disk.format(&["mkfs.ext4", "-q", "-L", "backup", "-U", uuid]),
             "xfs" => disk.format(&["mkfs.xfs", "-q", "-L", "backup", "-m", &format!("uuid={uuid}")]),
@@ -138,17 +138,18 @@ fn loop_every_filesystem_here_is_seen_and_asked_for_by_its_identity() {
 
 #[test]
 fn loop_a_wrong_identity_is_refused_even_for_a_blank_disk() {
-    let disk = Disk::new();
+    let disk = LoopDisk::new();
     let refusal = disk.examine(Some(UUID)).unwrap_err();
-    assert!(matches!(&refusal, Refusal::Signed(signed) if signed.state == State::Blank), "{refusal}");
+    assert!(matches!(&refusal, Refusal::Signed(signed) if signed.state == Occupancy::Blank), "{refusal}");
     assert_eq!(refusal.erase_identity(), None);
     assert_eq!(refusal.hint().unwrap(), "nothing is on it: leave --erase away");
 }
 
 #[test]
 fn loop_partition_table_is_seen_and_asked_for() {
-    let disk =
-        Disk::with(&LoopOptions::default(), |image| write_partition_table(image, 0x00c0_ffee, 2048, 100_000));
+    let disk = LoopDisk::with(&LoopOptions::default(), |image| {
+        write_partition_table(image, 0x00c0_ffee, 2048, 100_000)
+    });
     let refusal = disk.examine(None).unwrap_err();
     assert!(refusal.to_string().contains("dos partition table (uuid 00c0ffee)"), "{refusal}");
     disk.examine(Some("00c0ffee")).unwrap();
@@ -157,7 +158,8 @@ fn loop_partition_table_is_seen_and_asked_for() {
 #[test]
 fn loop_data_nobody_recognises_must_be_named_by_its_digest() {
     // As a headerless encrypted disk or a database on a raw device would look.
-    let disk = Disk::with(&LoopOptions::default(), |image| image.write_all_at(b"precious", 5000).unwrap());
+    let disk =
+        LoopDisk::with(&LoopOptions::default(), |image| image.write_all_at(b"precious", 5000).unwrap());
     let refusal = disk.examine(None).unwrap_err();
     assert!(refusal.to_string().contains("data that no known signature explains"), "{refusal}");
     let backing = refusal.erase_identity().unwrap().to_owned();
@@ -173,7 +175,7 @@ fn loop_data_nobody_recognises_must_be_named_by_its_digest() {
 
 #[test]
 fn loop_mounted_disk_is_refused_whatever_is_said() {
-    let disk = Disk::new();
+    let disk = LoopDisk::new();
     disk.format(&["mkfs.ext4", "-q", "-U", UUID]);
     let point = tempfile::tempdir().unwrap();
     let mounted = Mounted::new(disk.path(), point.path());
@@ -185,7 +187,7 @@ fn loop_mounted_disk_is_refused_whatever_is_said() {
 
 #[test]
 fn loop_mount_in_another_namespace_is_busy() {
-    let disk = Disk::new();
+    let disk = LoopDisk::new();
     disk.format(&["mkfs.ext4", "-q", "-U", UUID]);
     let point = tempfile::tempdir().unwrap();
     let script = "mount \"$0\" \"$1\" && touch \"$1/there\" && echo there && read -r end";
@@ -208,7 +210,7 @@ fn loop_mount_in_another_namespace_is_busy() {
 
 #[test]
 fn loop_disk_that_a_program_writes_to_is_refused_with_its_name() {
-    let disk = Disk::new();
+    let disk = LoopDisk::new();
     let open = File::options().read(true).write(true).open(disk.path()).unwrap();
     let mut child = Command::new("sleep").arg("60").stdin(open).spawn().unwrap();
     let outcome = disk.examine(None);
@@ -221,9 +223,9 @@ fn loop_disk_that_a_program_writes_to_is_refused_with_its_name() {
 
 #[test]
 fn loop_read_only_and_too_small_are_refused() {
-    let disk = Disk::with(&LoopOptions { read_only: true, ..LoopOptions::default() }, |_| {});
+    let disk = LoopDisk::with(&LoopOptions { read_only: true, ..LoopOptions::default() }, |_| {});
     assert!(matches!(disk.examine(None), Err(Refusal::ReadOnly { .. })));
-    let disk = Disk::new();
+    let disk = LoopDisk::new();
     let refusal = examine(&Root::default(), disk.path(), SIZE + 1, None).unwrap_err();
     assert!(matches!(refusal, Refusal::TooSmall { size: SIZE, .. }), "{refusal}");
     examine(&Root::default(), disk.path(), SIZE, None).unwrap();
@@ -231,7 +233,7 @@ fn loop_read_only_and_too_small_are_refused() {
 
 #[test]
 fn loop_symbolic_links_are_followed_and_what_they_name_is_told() {
-    let disk = Disk::new();
+    let disk = LoopDisk::new();
     let folder = tempfile::tempdir().unwrap();
     let link = folder.path().join("my-disk");
     std::os::unix::fs::symlink(disk.path(), &link).unwrap();
@@ -242,7 +244,7 @@ fn loop_symbolic_links_are_followed_and_what_they_name_is_told() {
 
 #[test]
 fn loop_contents_that_change_after_clearance_are_not_written_over() {
-    let disk = Disk::new();
+    let disk = LoopDisk::new();
     let cleared = disk.examine(None).unwrap();
     // By another path than the device, as a second cable to it would.
     disk.image.write_all_at(b"precious", 40 << 10).unwrap();
@@ -253,7 +255,7 @@ fn loop_contents_that_change_after_clearance_are_not_written_over() {
 
 #[test]
 fn loop_what_somebody_writes_between_two_trials_is_not_written_over() {
-    let (root, disk) = (Root::default(), Disk::new());
+    let (root, disk) = (Root::default(), LoopDisk::new());
     let (_ticket, hold) = disk.examine(None).unwrap().into_ticket().unwrap();
     // What a trial left; then what others write, to the device while nobody has it, at either end.
     for place in [64 << 10, SIZE - 512] {
@@ -290,13 +292,13 @@ fn loop_a_device_whose_file_became_shorter_is_told() {
 
 #[test]
 fn loop_another_disk_under_the_same_name_is_not_written_over() {
-    let first = Disk::new();
+    let first = LoopDisk::new();
     let path = first.path().to_owned();
     let ticket = first.examine(None).unwrap().into_ticket().unwrap().0;
-    let ticket: Ticket = serde_json::from_str(&serde_json::to_string(&ticket).unwrap()).unwrap();
+    let ticket: LeaseTicket = serde_json::from_str(&serde_json::to_string(&ticket).unwrap()).unwrap();
     drop(first);
     // Take free loop devices until one has the name of the first; others of this machine may use it meanwhile.
-    let others: Vec<Disk> = (0..3).map(|_| Disk::new()).collect();
+    let others: Vec<LoopDisk> = (0..3).map(|_| LoopDisk::new()).collect();
     let Some(other) = others.iter().find(|disk| disk.path() == path) else {
         let _ = writeln!(std::io::stderr(), "NOT RUN {}:{}: {path:?} was taken meanwhile", file!(), line!());
         return;
@@ -312,7 +314,7 @@ fn loop_another_disk_under_the_same_name_is_not_written_over() {
 
 #[test]
 fn loop_device_mounted_after_clearance_is_not_written_over() {
-    let disk = Disk::new();
+    let disk = LoopDisk::new();
     disk.format(&["mkfs.ext4", "-q", "-U", UUID]);
     let (ticket, _hold) = disk.examine(Some(UUID)).unwrap().into_ticket().unwrap();
     let point = tempfile::tempdir().unwrap();
@@ -324,9 +326,9 @@ fn loop_device_mounted_after_clearance_is_not_written_over() {
 #[test]
 fn loop_held_device_cannot_become_another_and_what_can_change_is_seen() {
     let root = Root::default();
-    let disk = Disk::new();
+    let disk = LoopDisk::new();
     let (ticket, hold) = disk.examine(None).unwrap().into_ticket().unwrap();
-    let held = Hold::of(ticket.redeem(&root).unwrap()).unwrap();
+    let held = HeldLease::of(ticket.redeem(&root).unwrap()).unwrap();
     let run = |argv: &[&str]| Command::new(argv[0]).args(&argv[1..]).status().unwrap().success();
     let path = disk.path().to_str().unwrap().to_owned();
     // Whoever detaches it is told "done", and it stays.
@@ -345,7 +347,7 @@ fn loop_held_device_cannot_become_another_and_what_can_change_is_seen() {
 
 #[test]
 fn loop_node_outside_of_dev_is_taken_for_the_one_within() {
-    let disk = Disk::new();
+    let disk = LoopDisk::new();
     let folder = tempfile::tempdir().unwrap();
     let node = folder.path().join("disk");
     let number =

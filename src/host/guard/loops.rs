@@ -39,13 +39,13 @@ impl Base {
 
 /// Some of those bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ByteRange {
     pub(super) base: Base,
     range: Range<u64>,
 }
 
-impl Place {
-    fn overlaps(&self, other: &Place) -> bool {
+impl ByteRange {
+    fn overlaps(&self, other: &ByteRange) -> bool {
         self.base == other.base && self.range.start < other.range.end && other.range.start < self.range.end
     }
 }
@@ -93,7 +93,7 @@ pub(super) fn attached(root: &Root) -> io::Result<Vec<Loop>> {
     Ok(found)
 }
 
-pub(super) fn places(root: &Root, loops: &[Loop], number: DeviceNumber) -> Vec<Place> {
+pub(super) fn places(root: &Root, loops: &[Loop], number: DeviceNumber) -> Vec<ByteRange> {
     places_below(root, loops, number, DEEPEST)
 }
 
@@ -111,8 +111,8 @@ pub(super) fn sharing<'l>(
     })
 }
 
-fn places_below(root: &Root, loops: &[Loop], number: DeviceNumber, deepest: u32) -> Vec<Place> {
-    let everything = vec![Place { base: Base::Device(number), range: 0..u64::MAX }];
+fn places_below(root: &Root, loops: &[Loop], number: DeviceNumber, deepest: u32) -> Vec<ByteRange> {
+    let everything = vec![ByteRange { base: Base::Device(number), range: 0..u64::MAX }];
     if deepest == 0 {
         return everything;
     }
@@ -132,23 +132,23 @@ fn places_below(root: &Root, loops: &[Loop], number: DeviceNumber, deepest: u32)
             Base::Device(lower) => part(&below(lower), found.offset, found.size),
             Base::File(..) => {
                 let end = found.offset.saturating_add(found.size);
-                vec![Place { base: found.base.clone(), range: found.offset..end }]
+                vec![ByteRange { base: found.base.clone(), range: found.offset..end }]
             }
         };
     }
     // Where on them a mapping or an array has its bytes is not looked into: anywhere.
     let slaves = names_in(&folder.join("slaves"));
-    let slaves: Vec<Place> =
+    let slaves: Vec<ByteRange> =
         slaves.iter().filter_map(|name| number_by_name(root, name)).flat_map(below).collect();
     if slaves.is_empty() { everything } else { slaves }
 }
 
 /// A window of what lies in one piece; all of what does not.
-fn part(all: &[Place], offset: u64, size: u64) -> Vec<Place> {
+fn part(all: &[ByteRange], offset: u64, size: u64) -> Vec<ByteRange> {
     let [one] = all else { return all.to_vec() };
     let start = one.range.start.saturating_add(offset);
     let end = start.saturating_add(size).min(one.range.end);
-    vec![Place { base: one.base.clone(), range: start..end }]
+    vec![ByteRange { base: one.base.clone(), range: start..end }]
 }
 
 /// What the driver says; none where the device is attached to nothing any more.

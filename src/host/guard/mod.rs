@@ -7,11 +7,11 @@
 //! From then on a [`Hold`] keeps the device open and compares it before each mkfs, mount and fsck. For the length of a
 //! run nobody else's run gets it ([`lock`]).
 
-mod hold;
-mod lock;
+mod held_lease;
+mod lease_lock;
+mod lease_ticket;
 mod loops;
 mod refusal;
-mod ticket;
 mod usage;
 mod writers;
 
@@ -25,28 +25,28 @@ mod loop_tests;
 use std::fs::File;
 use std::path::Path;
 
-pub use hold::Hold;
-pub use refusal::{Refusal, SignedDevice, State};
-pub use ticket::{ClaimedDevice, Ticket};
+pub use held_lease::HeldLease;
+pub use lease_ticket::{ClaimedLease, LeaseTicket};
+pub use refusal::{Occupancy, Refusal, SignedDevice};
 
 use super::blank::{self, Survey};
 use super::block_device::{BlockDevice, DeviceNumber, number_of};
 use super::root::Root;
-use super::signature::{self, Contents};
+use super::signature::{self, DeviceContents};
 use super::syscall;
-use lock::Lock;
+use lease_lock::LeaseLock;
 
 /// A device that may be written, held open exclusively until this is dropped or turned into its ticket.
 #[derive(Debug)]
-pub struct Cleared {
+pub struct GrantedLease {
     device: BlockDevice,
-    ticket: Ticket,
+    ticket: LeaseTicket,
     cautions: Vec<String>,
     held: File,
-    lock: Lock,
+    lock: LeaseLock,
 }
 
-impl Cleared {
+impl GrantedLease {
     pub fn device(&self) -> &BlockDevice {
         &self.device
     }
@@ -57,8 +57,8 @@ impl Cleared {
     }
 
     /// Lets the bearer of the ticket claim the device, and keeps it open for the run.
-    pub fn into_ticket(self) -> Result<(Ticket, Hold), Refusal> {
-        let hold = Hold::instead_of(self.held, &self.ticket, Some(self.lock))?;
+    pub fn into_ticket(self) -> Result<(LeaseTicket, HeldLease), Refusal> {
+        let hold = HeldLease::instead_of(self.held, &self.ticket, Some(self.lock))?;
         Ok((self.ticket, hold))
     }
 }
@@ -70,7 +70,7 @@ impl Cleared {
 ///
 /// # Errors
 /// The reason for refusing; when in doubt, it refuses.
-pub fn examine(root: &Root, path: &Path, needed: u64, erase: Option<&str>) -> Result<Cleared, Refusal> {
+pub fn examine(root: &Root, path: &Path, needed: u64, erase: Option<&str>) -> Result<GrantedLease, Refusal> {
     let device = BlockDevice::inspect(root, path)?;
     if !device.path.starts_with(root.path("dev")) {
         return Err(Refusal::NodeElsewhere {
@@ -79,7 +79,7 @@ pub fn examine(root: &Root, path: &Path, needed: u64, erase: Option<&str>) -> Re
             name: device.name,
         });
     }
-    let lock = Lock::take(root, &device, &usage::parts(root, &device))?;
+    let lock = LeaseLock::take(root, &device, &usage::parts(root, &device))?;
     let caution = check_tables(root, &device, needed)?;
     let held = open_exclusively(&device, false)?;
     let size = check_open(&device, &held, needed)?;
@@ -87,11 +87,11 @@ pub fn examine(root: &Root, path: &Path, needed: u64, erase: Option<&str>) -> Re
         .map_err(|source| Refusal::Unknown { device: device.describe_for_people(), source })?;
     let blank = check_consent(root, &device, &held, &contents, erase)?;
     let cautions = cautions(root, &device).into_iter().chain(caution).collect();
-    let ticket = Ticket::new(&device, &held, size, needed, &contents, blank);
-    Ok(Cleared { device, ticket, cautions, held, lock })
+    let ticket = LeaseTicket::new(&device, &held, size, needed, &contents, blank);
+    Ok(GrantedLease { device, ticket, cautions, held, lock })
 }
 
-/// Everything that can be known without opening the device, outside of cells; what a reader must know of that.
+/// Everything that can be known without opening the device, outside of sandboxes; what a reader must know of that.
 fn check_tables(root: &Root, device: &BlockDevice, needed: u64) -> Result<Option<String>, Refusal> {
     let caution = usage::check(root, device)?;
     check_attributes(device, needed)?;
@@ -154,25 +154,25 @@ fn check_consent(
     root: &Root,
     device: &BlockDevice,
     held: &File,
-    contents: &Contents,
+    contents: &DeviceContents,
     erase: Option<&str>,
 ) -> Result<bool, Refusal> {
     let identity = device.hardware.with(&contents.names());
     if erase.is_some_and(|name| identity.accepts(name)) {
         return Ok(false);
     }
-    let mut state = State::Full;
+    let mut state = Occupancy::Full;
     let mut marks = describe_contents(root, device, contents);
     if let (Some(value), []) = (contents.uniform, marks.as_slice()) {
         let found = survey(device, held, value)?;
-        state = if matches!(found, Survey::Data(_)) { State::Full } else { State::Doubtful };
+        state = if matches!(found, Survey::Data(_)) { Occupancy::Full } else { Occupancy::Doubtful };
         marks.extend(found.describe(device.size));
         marks.extend(blank::window(held, device));
         if marks.is_empty() {
-            state = State::Blank;
+            state = Occupancy::Blank;
         }
     }
-    if state == State::Blank && erase.is_none() {
+    if state == Occupancy::Blank && erase.is_none() {
         return Ok(true);
     }
     let device = device.describe_for_people();
@@ -193,7 +193,7 @@ fn survey(device: &BlockDevice, held: &File, value: u8) -> Result<Survey, Refusa
 }
 
 /// What is on the device and on its partitions, one line each.
-fn describe_contents(root: &Root, device: &BlockDevice, contents: &Contents) -> Vec<String> {
+fn describe_contents(root: &Root, device: &BlockDevice, contents: &DeviceContents) -> Vec<String> {
     let mut lines: Vec<String> = contents.signatures.iter().map(signature::Signature::describe).collect();
     for (name, number) in &device.partitions {
         let path = root.path(format!("dev/{name}"));

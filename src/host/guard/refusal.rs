@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::host::block_device::{BlockDevice, DeviceNumber, InspectError};
-use crate::host::identity::Identity;
+use crate::host::identity::DeviceIdentity;
 use crate::host::signature::SignatureError;
 use crate::plan::{Bytes, quoted};
 use crate::reason::{Hinted, Reason};
@@ -18,7 +18,7 @@ const NEEDS_ROOT: &str = "testing a real device needs root, in every lab: sudo f
 pub enum Refusal {
     #[error(transparent)]
     Inspect(#[from] InspectError),
-    /// Its node lies where cells have memory of their own or see no devices, and there is none in its place.
+    /// Its node lies where sandboxes have memory of their own or see no devices, and there is none in its place.
     #[error(
         "the node of {device} does not lie below /dev, where trials look for it, and /dev/{name} is not it"
     )]
@@ -83,7 +83,7 @@ pub enum Refusal {
 
 /// How sure it is that something is on a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum Occupancy {
     /// Nothing is on it: only the name given is wrong.
     Blank,
     /// Nothing was found, but not all was looked at, or it is a part of something.
@@ -99,26 +99,26 @@ pub struct SignedDevice {
     /// What the user gave as its identity, if anything.
     pub given: Option<String>,
     /// How sure it is that something is on it.
-    pub state: State,
+    pub state: Occupancy,
     /// What is on it, one line each.
     pub marks: Vec<String>,
     /// Every name that would be accepted, best first.
-    pub identity: Identity,
+    pub identity: DeviceIdentity,
 }
 
 impl fmt::Display for SignedDevice {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.given {
             Some(given) => write!(formatter, "`{given}` is not the identity of {}", self.device)?,
-            None if self.state == State::Doubtful => {
+            None if self.state == Occupancy::Doubtful => {
                 write!(formatter, "{} is not known to be empty", self.device)?;
             }
             None => write!(formatter, "{} is not empty", self.device)?,
         }
         match self.state {
-            State::Blank => {}
-            State::Doubtful => write!(formatter, "; it is, or has:")?,
-            State::Full => write!(formatter, "; it bears:")?,
+            Occupancy::Blank => {}
+            Occupancy::Doubtful => write!(formatter, "; it is, or has:")?,
+            Occupancy::Full => write!(formatter, "; it bears:")?,
         }
         self.marks.iter().try_for_each(|mark| write!(formatter, "\n  {mark}"))
     }
@@ -132,7 +132,7 @@ impl Refusal {
     /// The identity that, given as `--erase IDENTITY` or typed, would lift this refusal.
     pub fn erase_identity(&self) -> Option<&str> {
         match self {
-            Refusal::Signed(signed) if signed.state != State::Blank => signed.identity.preferred(),
+            Refusal::Signed(signed) if signed.state != Occupancy::Blank => signed.identity.preferred(),
             _ => None,
         }
     }
@@ -178,7 +178,7 @@ impl Hinted for Refusal {
             }
             Refusal::System { .. } => "fsverdict never writes to it; name another disk, or use a scratch image: --device image:4GiB".to_owned(),
             Refusal::Unknown { source, .. } => return source.hint(),
-            Refusal::Signed(signed) if signed.state == State::Blank => "nothing is on it: leave --erase away".to_owned(),
+            Refusal::Signed(signed) if signed.state == Occupancy::Blank => "nothing is on it: leave --erase away".to_owned(),
             Refusal::Signed(signed) => return signed.hint(),
             Refusal::Changed { .. } => "look at the device again, then start again".to_owned(),
             Refusal::ReadOnly { .. } => {

@@ -28,7 +28,7 @@ const SYSTEM_POINTS: [&str; 11] =
 
 /// Refuses a device that is used, or by whose writing something used would be overwritten.
 ///
-/// What stands on the same bytes by another name, and who writes there, is to be seen from outside of cells only.
+/// What stands on the same bytes by another name, and who writes there, is to be seen from outside of sandboxes only.
 /// Returns what a reader of the numbers must know of that, if anything.
 pub(super) fn check(root: &Root, device: &BlockDevice) -> Result<Option<String>, Refusal> {
     check_claims(root, device)?;

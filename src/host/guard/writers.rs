@@ -70,7 +70,7 @@ fn look(root: &Root, guarded: &Guarded) -> Result<Hidden, (String, String)> {
         let process = root.path(format!("proc/{pid}"));
         let mut found = None;
         for (look, how, hidden) in [
-            (opened as Look, "open for writing", &mut hidden.files),
+            (opened as WriterSearch, "open for writing", &mut hidden.files),
             (mapped, "mapped for writing", &mut hidden.mappings),
         ] {
             match in_any_thread(&process, guarded, look) {
@@ -88,9 +88,9 @@ fn look(root: &Root, guarded: &Guarded) -> Result<Hidden, (String, String)> {
 }
 
 /// Finds what a thread writes to in one way.
-type Look = fn(&Path, &Guarded) -> io::Result<Option<String>>;
+type WriterSearch = fn(&Path, &Guarded) -> io::Result<Option<String>>;
 
-fn in_any_thread(process: &Path, guarded: &Guarded, look: Look) -> io::Result<Option<String>> {
+fn in_any_thread(process: &Path, guarded: &Guarded, look: WriterSearch) -> io::Result<Option<String>> {
     for thread in fs::read_dir(process.join("task"))? {
         // The first thread may have ended and the others live on: then these answer, and it does not.
         match look(&process.with_file_name(thread?.file_name()), guarded) {

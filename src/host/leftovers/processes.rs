@@ -15,35 +15,35 @@ const PROGRAM: &str = "fsverdict";
 
 /// What a command line says of a process of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
+enum ProcessRole {
     /// A conductor, or another command a person gave.
     Conductor,
-    /// What a conductor starts: an agent, or a cell around one.
+    /// What a conductor starts: an agent, or a sandbox around one.
     Agent,
     Guest,
 }
 
-fn role(arguments: &[String], executable: Option<&Path>) -> Option<Role> {
+fn role(arguments: &[String], executable: Option<&Path>) -> Option<ProcessRole> {
     let name = |path: &str| Path::new(path).file_name().is_some_and(|name| name == PROGRAM);
     let word = |key: &str| arguments.iter().find_map(|argument| argument.strip_prefix(key));
     if word("rdinit=").is_some_and(name) {
-        return arguments.iter().any(|argument| argument == "guest").then_some(Role::Guest);
+        return arguments.iter().any(|argument| argument == "guest").then_some(ProcessRole::Guest);
     }
     if word("init=").is_some_and(name) {
-        return arguments.iter().any(|argument| argument.starts_with("ubd0=")).then_some(Role::Guest);
+        return arguments.iter().any(|argument| argument.starts_with("ubd0=")).then_some(ProcessRole::Guest);
     }
     // A conductor may be called by another name (a symbolic link); its guests and agents go by that of the file.
     let file = executable.map(|path| path.to_string_lossy().trim_end_matches(" (deleted)").to_owned());
     if !name(arguments.first()?) && !file.is_some_and(|file| name(&file)) {
         return None;
     }
-    let inner = arguments.get(1).is_some_and(|word| ["agent", "cell", "guest"].contains(&word.as_str()));
-    Some(if inner { Role::Agent } else { Role::Conductor })
+    let inner = arguments.get(1).is_some_and(|word| ["agent", "sandbox", "guest"].contains(&word.as_str()));
+    Some(if inner { ProcessRole::Agent } else { ProcessRole::Conductor })
 }
 
 /// Guests and agents of ours that stand under no conductor.
 pub(super) fn stray_processes(root: &Root) -> Vec<Leftover> {
-    let mut processes: Vec<(u32, u32, Role)> = Vec::new();
+    let mut processes: Vec<(u32, u32, ProcessRole)> = Vec::new();
     for name in names_in(&root.path("proc")) {
         let Ok(pid) = name.parse::<u32>() else { continue };
         let Ok(line) = root.text(format!("proc/{pid}/cmdline")) else { continue };
@@ -54,9 +54,9 @@ pub(super) fn stray_processes(root: &Root) -> Vec<Leftover> {
         processes.push((pid, parent_of(root, pid).unwrap_or(0), role));
     }
     let is_conductor =
-        |pid: u32| processes.iter().any(|(other, _, role)| *other == pid && *role == Role::Conductor);
+        |pid: u32| processes.iter().any(|(other, _, role)| *other == pid && *role == ProcessRole::Conductor);
     let mut strays = Vec::new();
-    for (pid, _, role) in processes.iter().filter(|(_, _, role)| *role != Role::Conductor) {
+    for (pid, _, role) in processes.iter().filter(|(_, _, role)| *role != ProcessRole::Conductor) {
         let mut above = *pid;
         let kept = std::iter::from_fn(|| {
             above = parent_of(root, above).filter(|parent| *parent > 0)?;
@@ -65,7 +65,7 @@ pub(super) fn stray_processes(root: &Root) -> Vec<Leftover> {
         .take(64)
         .any(is_conductor);
         if let (false, Some(key)) = (kept, ProcessKey::of(root, *pid)) {
-            let what = if *role == Role::Guest {
+            let what = if *role == ProcessRole::Guest {
                 "a guest kernel without a conductor"
             } else {
                 "an agent without a conductor"
@@ -99,7 +99,7 @@ pub(super) fn end_process(root: &Root, key: ProcessKey) -> Result<(), LeftoverEr
 
 #[cfg(test)]
 mod tests {
-    use super::{Role, role};
+    use super::{ProcessRole, role};
     use std::path::Path;
 
     fn words(line: &str) -> Vec<String> {
@@ -109,15 +109,18 @@ mod tests {
     #[test]
     fn processes_are_known_by_their_command_lines() {
         for (line, expected) in [
-            ("/usr/bin/fsverdict run usb-backup", Some(Role::Conductor)),
-            ("/usr/bin/fsverdict agent", Some(Role::Agent)),
-            ("/usr/bin/fsverdict cell", Some(Role::Agent)),
+            ("/usr/bin/fsverdict run usb-backup", Some(ProcessRole::Conductor)),
+            ("/usr/bin/fsverdict agent", Some(ProcessRole::Agent)),
+            ("/usr/bin/fsverdict sandbox", Some(ProcessRole::Agent)),
             (
                 "/usr/bin/linux.uml mem=1G init=/usr/bin/fsverdict ubd0=/proc/self/fd/3 -- guest",
-                Some(Role::Guest),
+                Some(ProcessRole::Guest),
             ),
             ("/usr/bin/linux.uml mem=1G init=/sbin/init ubd0=disk.img", None),
-            ("qemu-system-x86_64 -append panic=-1 rdinit=/fsverdict -- guest /trial", Some(Role::Guest)),
+            (
+                "qemu-system-x86_64 -append panic=-1 rdinit=/fsverdict -- guest /trial",
+                Some(ProcessRole::Guest),
+            ),
             ("qemu-system-x86_64 -append rdinit=/bin/sh -- guest", None),
             ("vim /usr/bin/fsverdict", None),
             ("grep init=/usr/bin/fsverdict", None),
@@ -125,7 +128,7 @@ mod tests {
             assert_eq!(role(&words(line), None), expected, "{line}");
         }
         let by_link = role(&words("fv run usb-backup"), Some(Path::new("/usr/bin/fsverdict (deleted)")));
-        assert_eq!(by_link, Some(Role::Conductor));
+        assert_eq!(by_link, Some(ProcessRole::Conductor));
         assert_eq!(role(&words("sh run"), Some(Path::new("/bin/dash"))), None);
     }
 }

@@ -21,7 +21,7 @@ fn guests_and_agents_are_strays_only_without_a_conductor_above_them() {
     let machine = FakeMachine::new();
     let guest = "/usr/bin/linux.uml init=/usr/bin/fsverdict ubd0=/proc/self/fd/3";
     process(&machine, 10, 1, "/usr/bin/fsverdict run usb-backup");
-    process(&machine, 11, 10, "/usr/bin/fsverdict cell");
+    process(&machine, 11, 10, "/usr/bin/fsverdict sandbox");
     process(&machine, 12, 11, guest);
     process(&machine, 20, 1, guest);
     process(&machine, 21, 20, guest);

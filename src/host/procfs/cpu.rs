@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::host::root::{Place, ReadError, Root};
+use crate::host::root::{ParserPosition, ReadError, Root};
 
 /// CPU time of all processors together since the machine started, in ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,7 +28,7 @@ pub struct CpuTimes {
 impl CpuTimes {
     /// Reads the first line of a `/proc/stat`; `file` is named in errors.
     pub fn parse(text: &str, file: &Path) -> Result<CpuTimes, ReadError> {
-        let place = Place { file, line: 1 };
+        let place = ParserPosition { file, line: 1 };
         let line = text.lines().next().unwrap_or_default();
         let mut words = line.split_ascii_whitespace();
         if words.next() != Some("cpu") {
@@ -63,7 +63,10 @@ pub fn cpu_count(root: &Root) -> Result<usize, ReadError> {
         line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     };
     match text.lines().filter(numbered).count() {
-        0 => Err(Place { file: &root.path("proc/stat"), line: 1 }.missing("a line for each processor")),
+        0 => {
+            Err(ParserPosition { file: &root.path("proc/stat"), line: 1 }
+                .missing("a line for each processor"))
+        }
         count => Ok(count),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::host::root::{Place, ReadError, Root};
+use crate::host::root::{ParserPosition, ReadError, Root};
 
 /// Memory of the machine, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,11 +29,11 @@ impl Memory {
                 "Writeback" => &mut writeback,
                 _ => continue,
             };
-            let place = Place { file, line: index + 1 };
+            let place = ParserPosition { file, line: index + 1 };
             let kibibytes: u64 = place.next_number(name, &mut value.split_ascii_whitespace())?;
             *wanted = Some(kibibytes * 1024);
         }
-        let missing = |item| Place { file, line: 0 }.missing(item);
+        let missing = |item| ParserPosition { file, line: 0 }.missing(item);
         Ok(Memory {
             total: total.ok_or_else(|| missing("MemTotal"))?,
             available: available.ok_or_else(|| missing("MemAvailable"))?,
@@ -56,11 +56,11 @@ pub fn memory(root: &Root) -> Result<Memory, ReadError> {
 pub fn io_pressure(text: &str, file: &Path) -> Result<u64, ReadError> {
     for (index, line) in text.lines().enumerate() {
         let Some(averages) = line.strip_prefix("some ") else { continue };
-        let place = Place { file, line: index + 1 };
+        let place = ParserPosition { file, line: index + 1 };
         let total = averages.split_ascii_whitespace().find_map(|word| word.strip_prefix("total="));
         return place.number("the total stall time", total.unwrap_or_default());
     }
-    Err(Place { file, line: 0 }.missing("the line that begins with some"))
+    Err(ParserPosition { file, line: 0 }.missing("the line that begins with some"))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use crate::host::root::{Place, ReadError, Root};
+use crate::host::root::{ParserPosition, ReadError, Root};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
@@ -29,7 +29,7 @@ pub fn mounts(root: &Root) -> Result<Vec<Mount>, ReadError> {
 }
 
 fn mount(line: &[u8], file: &Path, number: usize) -> Result<Mount, ReadError> {
-    let place = Place { file, line: number };
+    let place = ParserPosition { file, line: number };
     let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
     let mut next = |item: &str| {
         words.next().ok_or_else(|| place.malformed(item, "present", &String::from_utf8_lossy(line)))
@@ -53,7 +53,7 @@ fn mount(line: &[u8], file: &Path, number: usize) -> Result<Mount, ReadError> {
 }
 
 /// `8:1` as (8, 1).
-fn device_number(place: &Place<'_>, text: &str) -> Result<(u32, u32), ReadError> {
+fn device_number(place: &ParserPosition<'_>, text: &str) -> Result<(u32, u32), ReadError> {
     let malformed = || place.malformed("the device number", "two numbers with a colon between", text);
     let (major, minor) = text.split_once(':').ok_or_else(malformed)?;
     Ok((major.parse().map_err(|_| malformed())?, minor.parse().map_err(|_| malformed())?))

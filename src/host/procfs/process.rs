@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rustix::process::Pid;
 
-use crate::host::root::{Place, ReadError, Root, names_in};
+use crate::host::root::{ParserPosition, ReadError, Root, names_in};
 
 /// The kernel keeps this many bytes of a process's name (proc_pid_comm(5)).
 const NAME_LENGTH: usize = 15;
@@ -33,7 +33,7 @@ impl ProcessStat {
 
     /// Reads the content of a `/proc/PID/stat`; `file` is named in errors.
     pub fn parse(text: &str, file: &Path) -> Result<Self, ReadError> {
-        let place = Place { file, line: 1 };
+        let place = ParserPosition { file, line: 1 };
         // The name in parentheses may itself hold spaces and parentheses: the last one ends it.
         let parts =
             text.rsplit_once(')').and_then(|(before, fields)| Some((before.split_once('(')?, fields)));

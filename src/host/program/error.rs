@@ -33,7 +33,7 @@ impl Hinted for ProgramError {
 
 fn failure(record: &CommandRecord) -> String {
     let how = match (record.exit, record.signal) {
-        // As a shell and a cell's warden tell it.
+        // As a shell and a sandbox's supervisor tell it.
         (Some(code @ 129..160), _) => format!("exited with status {code} (signal {})", code - 128),
         (Some(code), _) => format!("exited with status {code}"),
         (None, Some(signal)) => format!("was ended by signal {signal}"),

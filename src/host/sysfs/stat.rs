@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::host::root::{Place, ReadError, Root};
+use crate::host::root::{ParserPosition, ReadError, Root};
 
 use super::device_folder;
 
@@ -52,7 +52,7 @@ pub struct DeviceStat {
 impl DeviceStat {
     /// Reads the content of a `stat` file; `file` is named in errors.
     pub fn parse(text: &str, file: &Path) -> Result<DeviceStat, ReadError> {
-        let place = Place { file, line: 1 };
+        let place = ParserPosition { file, line: 1 };
         let mut numbers = [None; FIELDS.len()];
         let mut words = text.split_ascii_whitespace();
         for (at, (name, number)) in FIELDS.iter().zip(&mut numbers).enumerate() {
@@ -79,7 +79,7 @@ pub fn device_stat(root: &Root, name: &str) -> Result<DeviceStat, ReadError> {
 pub fn is_in_flight(root: &Root, name: &str) -> Result<bool, ReadError> {
     let relative = device_folder(name).join("inflight");
     let (text, file) = (root.text(&relative)?, root.path(&relative));
-    let place = Place { file: &file, line: 1 };
+    let place = ParserPosition { file: &file, line: 1 };
     let mut words = text.split_ascii_whitespace();
     let reads: u64 = place.next_number("reads in flight", &mut words)?;
     // With flushes and discards.

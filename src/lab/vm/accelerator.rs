@@ -20,7 +20,7 @@ pub(super) enum Accelerator {
 
 /// What was found since this boot, by all that it hangs on.
 #[derive(Default, Serialize, Deserialize)]
-struct Answers {
+struct AcceleratorAnswers {
     boot: String,
     starts: BTreeMap<String, bool>,
 }
@@ -29,8 +29,10 @@ struct Answers {
 pub(super) fn remembered(folder: &Path, boot: &str, key: String, ask: impl FnOnce() -> bool) -> bool {
     let path = folder.join(ANSWERS);
     let kept = std::fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok());
-    let fits = |answers: &Answers| answers.boot == boot && !boot.is_empty();
-    let mut answers = kept.filter(fits).unwrap_or(Answers { boot: boot.to_owned(), ..Answers::default() });
+    let fits = |answers: &AcceleratorAnswers| answers.boot == boot && !boot.is_empty();
+    let mut answers = kept
+        .filter(fits)
+        .unwrap_or(AcceleratorAnswers { boot: boot.to_owned(), ..AcceleratorAnswers::default() });
     if let Some(starts) = answers.starts.get(&key) {
         return *starts;
     }

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::host::beneath::{Beneath, read_beginning, read_regular};
-use crate::host::cell::Walls;
 use crate::host::root::names_in;
+use crate::host::sandbox::Isolation;
 use crate::kernel::{is_release, numbers};
 use crate::lab::kernel::{Kernel, Provision, parse_configuration};
 use crate::lab::{Intent, LabError};
@@ -28,13 +28,13 @@ const SYMBOLS: [&str; 4] =
 const LARGEST_CONFIG: u64 = 4 << 20;
 
 /// The kernel of this name, fit for a guest; without a name the newest this machine has installed.
-pub(super) fn usable(name: Option<&Path>, walls: Walls, intent: Intent) -> Result<Kernel, LabError> {
+pub(super) fn usable(name: Option<&Path>, isolation: Isolation, intent: Intent) -> Result<Kernel, LabError> {
     let kernel = match name {
         None => installed(&newest(Path::new(INSTALLED)).ok_or(KernelFileError::NoneInstalled)?)?,
         Some(name) if !name.is_absolute() => return Err(KernelFileError::OfUml(name.to_owned()).into()),
-        Some(path) if path.is_dir() => built(path, walls, intent)?,
+        Some(path) if path.is_dir() => built(path, isolation, intent)?,
         Some(path) if path.extension().is_some_and(|extension| extension == "deb") => {
-            packaged(path, walls, intent)?
+            packaged(path, isolation, intent)?
         }
         Some(path) => installed(path)?,
     };
@@ -113,8 +113,8 @@ fn release(path: &Path) -> Result<String, KernelFileError> {
 }
 
 /// A package of a distribution's kernel, unpacked into the cache and not installed.
-fn packaged(path: &Path, walls: Walls, intent: Intent) -> Result<Kernel, LabError> {
-    let Some(folder) = package::unpacked(path, walls, intent)? else {
+fn packaged(path: &Path, isolation: Isolation, intent: Intent) -> Result<Kernel, LabError> {
+    let Some(folder) = package::unpacked(path, isolation, intent)? else {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let release = format!("of {name} (unpacked when it is run: what it can do is seen then)");
         // Shown in the command line that would be run.
@@ -126,7 +126,7 @@ fn packaged(path: &Path, walls: Walls, intent: Intent) -> Result<Kernel, LabErro
 }
 
 /// A tree in which a kernel was built, with its modules installed into the cache.
-fn built(tree: &Path, walls: Walls, intent: Intent) -> Result<Kernel, LabError> {
+fn built(tree: &Path, isolation: Isolation, intent: Intent) -> Result<Kernel, LabError> {
     let failed = |source| KernelFileError::Read { path: tree.to_owned(), source };
     let tree = tree.canonicalize().map_err(failed)?;
     let inside = Beneath::open(&tree).map_err(failed)?;
@@ -142,7 +142,7 @@ fn built(tree: &Path, walls: Walls, intent: Intent) -> Result<Kernel, LabError> 
     let (release, order) = (release(&image)?, tree.join("modules.order"));
     let modules = match inside.file("modules.order", u64::MAX) {
         Ok(_) => {
-            let folder = package::installed(&tree, &[&image, &order], walls, intent)?;
+            let folder = package::installed(&tree, &[&image, &order], isolation, intent)?;
             Some(folder.join("lib/modules").join(&release))
         }
         Err(_) => None,

@@ -1,4 +1,4 @@
-//! What others packed, or have a makefile install, is unpacked into the cache: by programs in a cell, then tidied below its
+//! What others packed, or have a makefile install, is unpacked into the cache: by programs in a sandbox, then tidied below its
 //! descriptor. For a look nothing is.
 
 use std::fs::{File, Permissions};
@@ -11,9 +11,9 @@ use std::time::Duration;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::host::beneath::{Beneath, remove_tree};
-use crate::host::cell::{Cell, Devices, Powers, Walls};
 use crate::host::program::{Program, ProgramError, succeeded};
-use crate::kernel::{Cache, is_release};
+use crate::host::sandbox::{Capabilities, Devices, Isolation, Sandbox};
+use crate::kernel::{KernelCache, is_release};
 use crate::lab::{Intent, LabError};
 use crate::reason::{Hinted, Reason};
 
@@ -29,7 +29,11 @@ const MEMBERS: usize = 16;
 const HEAD: usize = 60;
 
 /// The folder a kernel's package is unpacked in; none where it is only looked at and was not before.
-pub(super) fn unpacked(path: &Path, walls: Walls, intent: Intent) -> Result<Option<PathBuf>, LabError> {
+pub(super) fn unpacked(
+    path: &Path,
+    isolation: Isolation,
+    intent: Intent,
+) -> Result<Option<PathBuf>, LabError> {
     let failed = |source| KernelFileError::Read { path: path.to_owned(), source };
     if !is_kernel_package(path).map_err(failed)? {
         let reason = Reason::plain("it is no Debian package");
@@ -43,12 +47,12 @@ pub(super) fn unpacked(path: &Path, walls: Walls, intent: Intent) -> Result<Opti
         return Ok(None);
     }
     keep(path, &folder, |new| {
-        run(walls, path, new, &["dpkg-deb", "--extract", &text(path), &text(new)])?;
+        run(isolation, path, new, &["dpkg-deb", "--extract", &text(path), &text(new)])?;
         tidy(path, new)?;
         let inside = Beneath::open(new).map_err(failed)?;
         for base in ["", "usr"] {
             for release in inside.names(Path::new(base).join("lib/modules")) {
-                run(walls, path, new, &["depmod", "-b", &text(&new.join(base)), &release])?;
+                run(isolation, path, new, &["depmod", "-b", &text(&new.join(base)), &release])?;
             }
         }
         Ok(())
@@ -60,7 +64,7 @@ pub(super) fn unpacked(path: &Path, walls: Walls, intent: Intent) -> Result<Opti
 pub(super) fn installed(
     tree: &Path,
     of: &[&Path],
-    walls: Walls,
+    isolation: Isolation,
     intent: Intent,
 ) -> Result<PathBuf, LabError> {
     let folder = kept_at(tree, of)?;
@@ -68,7 +72,7 @@ pub(super) fn installed(
         keep(tree, &folder, |new| {
             let to = format!("INSTALL_MOD_PATH={}", text(new));
             let argv = ["make", "-C", &text(tree), &to, "INSTALL_MOD_STRIP=1", "modules_install"];
-            run(walls, tree, new, &argv)?;
+            run(isolation, tree, new, &argv)?;
             tidy(tree, new)
         })?;
     }
@@ -139,7 +143,7 @@ fn tidy(path: &Path, folder: &Path) -> Result<(), KernelFileError> {
 /// Where what is made of these files is kept.
 fn kept_at(path: &Path, of: &[&Path]) -> Result<PathBuf, KernelFileError> {
     let failed = |source| KernelFileError::Read { path: path.to_owned(), source };
-    Ok(Cache::of_user().unpacked_folder(digest(of).map_err(failed)?))
+    Ok(KernelCache::of_user().unpacked_folder(digest(of).map_err(failed)?))
 }
 
 /// Changes with what is done to what is unpacked: what was kept otherwise is not taken.
@@ -183,15 +187,16 @@ fn keep(
 }
 
 /// Runs a program that may write into `folder` alone.
-fn run(walls: Walls, path: &Path, folder: &Path, argv: &[&str]) -> Result<(), KernelFileError> {
+fn run(isolation: Isolation, path: &Path, folder: &Path, argv: &[&str]) -> Result<(), KernelFileError> {
     let failed =
         |error: ProgramError| KernelFileError::Unpack { path: path.to_owned(), reason: error.reason() };
-    let mut cell = Cell::new(walls, [""; 0]);
-    cell.writable = vec![folder.to_owned()];
+    let mut sandbox = Sandbox::new(isolation, [""; 0]);
+    sandbox.writable = vec![folder.to_owned()];
     // The plan named what is unpacked, and a tree's makefile is a program.
-    cell.powers = Powers::Phase;
-    cell.devices = Devices::Bare;
-    let program = Program::new(argv.iter().copied()).inside(cell).variable("TMPDIR", folder).limit(PATIENCE);
+    sandbox.capabilities = Capabilities::Phase;
+    sandbox.devices = Devices::Bare;
+    let program =
+        Program::new(argv.iter().copied()).inside(sandbox).variable("TMPDIR", folder).limit(PATIENCE);
     let record = program.run("unpack the kernel").map_err(failed)?;
     succeeded(record).map(drop).map_err(failed)
 }

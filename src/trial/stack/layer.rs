@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::fs::FileType;
 
-use crate::host::cell::make_node;
+use crate::host::sandbox::make_node;
 
 use super::super::error::TrialError;
 use super::super::mapping::{device_number, gone_within, mapping_node};

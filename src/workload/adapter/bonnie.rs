@@ -7,7 +7,7 @@
 use crate::journal::bonnie::METRICS;
 use crate::journal::{Measurement, MetricInfo, Unit};
 
-use super::{Adapter, Problem, Reading, words};
+use super::{Adapter, AdapterProblem, Reading, words};
 
 pub(super) struct Bonnie;
 
@@ -64,12 +64,12 @@ impl Adapter for Bonnie {
         })
     }
 
-    fn understand(&self, output: &str) -> Result<Reading, Problem> {
+    fn understand(&self, output: &str) -> Result<Reading, AdapterProblem> {
         read(output)
     }
 }
 
-fn read(output: &str) -> Result<Reading, Problem> {
+fn read(output: &str) -> Result<Reading, AdapterProblem> {
     let mut lines = output.lines().map(str::trim).filter(|line| !line.is_empty());
     let line = lines.next().unwrap_or_default();
     if lines.next().is_some() {
@@ -104,12 +104,12 @@ fn read_line(line: &str) -> Result<Reading, String> {
             reading.measurements.push(Measurement { metric: metric.name.into(), unit: metric.unit, value });
         };
         match value(at(place))? {
-            Value::Absent if at(place + 1).is_empty() && worst.is_empty() => continue,
-            Value::Absent | Value::TooShort => too_short.push(rate.name),
-            Value::Number(number) if rate.unit == Unit::BytesPerSecond => add(rate, number * 1024.0),
-            Value::Number(number) => add(rate, number),
+            BonnieValue::Absent if at(place + 1).is_empty() && worst.is_empty() => continue,
+            BonnieValue::Absent | BonnieValue::TooShort => too_short.push(rate.name),
+            BonnieValue::Number(number) if rate.unit == Unit::BytesPerSecond => add(rate, number * 1024.0),
+            BonnieValue::Number(number) => add(rate, number),
         }
-        if let Value::Number(percent) = value(at(place + 1))? {
+        if let BonnieValue::Number(percent) = value(at(place + 1))? {
             add(cpu, percent / 100.0);
         }
         if let Some(seconds) = seconds(worst)? {
@@ -126,20 +126,20 @@ fn read_line(line: &str) -> Result<Reading, String> {
     Ok(reading)
 }
 
-enum Value {
+enum BonnieValue {
     Absent,
     TooShort,
     Number(f64),
 }
 
-fn value(text: &str) -> Result<Value, String> {
+fn value(text: &str) -> Result<BonnieValue, String> {
     if text.is_empty() {
-        return Ok(Value::Absent);
+        return Ok(BonnieValue::Absent);
     }
     if text.bytes().all(|byte| byte == b'+') {
-        return Ok(Value::TooShort);
+        return Ok(BonnieValue::TooShort);
     }
-    number(text).map(Value::Number)
+    number(text).map(BonnieValue::Number)
 }
 
 /// A decimal number: no sign, no exponent, no word for infinity.

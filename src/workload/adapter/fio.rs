@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::journal::{Measurement, MetricInfo, fio};
 
-use super::{Adapter, Problem, Reading};
+use super::{Adapter, AdapterProblem, Reading};
 
 pub(super) struct Fio;
 
@@ -16,11 +16,11 @@ const PERCENTILES: [(&str, usize); 4] =
 
 #[derive(Deserialize)]
 struct Output {
-    jobs: Vec<Job>,
+    jobs: Vec<FioJob>,
 }
 
 #[derive(Deserialize)]
-struct Job {
+struct FioJob {
     jobname: String,
     error: i64,
     usr_cpu: f64,
@@ -38,19 +38,19 @@ struct Direction {
     bw_bytes: f64,
     iops: f64,
     total_ios: u64,
-    lat_ns: Latency,
-    clat_ns: Latency,
+    lat_ns: FioLatency,
+    clat_ns: FioLatency,
 }
 
 #[derive(Deserialize)]
 struct Sync {
     #[serde(default)]
     total_ios: u64,
-    lat_ns: Latency,
+    lat_ns: FioLatency,
 }
 
 #[derive(Deserialize)]
-struct Latency {
+struct FioLatency {
     max: f64,
     mean: f64,
     #[serde(default)]
@@ -92,12 +92,12 @@ impl Adapter for Fio {
         })
     }
 
-    fn understand(&self, output: &str) -> Result<Reading, Problem> {
+    fn understand(&self, output: &str) -> Result<Reading, AdapterProblem> {
         read(output)
     }
 }
 
-fn read(output: &str) -> Result<Reading, Problem> {
+fn read(output: &str) -> Result<Reading, AdapterProblem> {
     let hint = "fio 3 is known; try its options by hand, with --output-format=json";
     // fio may say something before its JSON, on the same stream.
     let start = output
@@ -154,8 +154,8 @@ fn add(measurements: &mut Vec<Measurement>, metric: &MetricInfo, value: f64) {
 fn add_latency(
     measurements: &mut Vec<Measurement>,
     metrics: &[MetricInfo; 8],
-    whole: &Latency,
-    completion: &Latency,
+    whole: &FioLatency,
+    completion: &FioLatency,
 ) {
     let seconds = |nanoseconds: f64| nanoseconds / 1e9;
     let counted = if completion.percentile.is_empty() { whole } else { completion };

@@ -27,7 +27,7 @@ pub trait Adapter: Sync {
     /// What to do when it failed and said this; none where only the program itself knows.
     fn hint(&self, said: &str) -> Option<String>;
     /// What the program printed on its standard output, understood; else what is not as the program is known to print it.
-    fn understand(&self, output: &str) -> Result<Reading, Problem>;
+    fn understand(&self, output: &str) -> Result<Reading, AdapterProblem>;
 
     /// As [`understand`](Self::understand), with the output in the error.
     fn read(&self, output: &str) -> Result<Reading, AdapterError> {
@@ -39,7 +39,7 @@ pub trait Adapter: Sync {
 }
 
 /// What is wrong with an output, and a hint.
-type Problem = (String, &'static str);
+type AdapterProblem = (String, &'static str);
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {

@@ -1,4 +1,4 @@
-//! A phase tries to break out of its cell, in each lab, with the conductor as root and as an ordinary user: it must be
+//! A phase tries to break out of its sandbox, in each lab, with the conductor as root and as an ordinary user: it must be
 //! able to write to the filesystem under test and its scratch folder, and to nothing else.
 
 use std::fs;
@@ -131,7 +131,7 @@ fn script() -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Everything but pipes that anybody in the cell has open.
+/// Everything but pipes that anybody in the sandbox has open.
 const DESCRIPTORS: &str = r#"
 for descriptor in /proc/[0-9]*/fd/*; do
     case $(readlink "$descriptor") in

@@ -2,7 +2,7 @@
 
 use fsverdict::cli::with_vocabulary;
 use fsverdict::plan::{Overrides, Plan, read_with};
-use fsverdict::trial::{Course, Repeats, TrialSpec};
+use fsverdict::trial::{Repeats, TrialCourse, TrialSpec};
 use serde_json::Value;
 
 use crate::common::Place;
@@ -162,7 +162,7 @@ pub fn told_is_done(lab: &str, text: &str) {
         let spec = spec(&plan, number);
         let steps = journal.all("step_started").filter(of).map(|event| event["step"].as_str().unwrap());
         let steps: Vec<&str> = steps.filter(|step| !step.starts_with("stage")).collect();
-        let declared: Vec<&str> = Course::of(&spec).all().filter_map(|step| step.name).collect();
+        let declared: Vec<&str> = TrialCourse::of(&spec).all().filter_map(|step| step.name).collect();
         assert_eq!(declared, steps);
     }
 }

@@ -96,7 +96,7 @@ fn candidates_are_tried_under_every_model_kernel_and_memory() {
     assert_eq!(plan.candidates.len(), 8);
     assert_eq!(plan.candidates[5].name, "xfs-on-usb-stick-under-6.12-with-512MiB");
     assert_eq!(plan.models(), ["usb-stick", "hdd-7200"]);
-    let titles: Vec<String> = plan.circumstances().iter().map(|under| under.title()).collect();
+    let titles: Vec<String> = plan.environments().iter().map(|under| under.title()).collect();
     assert_eq!(
         titles[1..3],
         ["usb-stick, Linux 6.12, 512 MiB of memory", "hdd-7200, Linux 6.1, 512 MiB of memory"]

@@ -13,7 +13,7 @@ use crate::statistics::Demerit;
 const SCHEMA: u32 = 1;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct AgainstDocument<'a> {
     schema: u32,
     model: &'a str,
     trace: &'a str,
@@ -79,7 +79,7 @@ pub(super) fn json(report: &AgainstReport, out: &mut dyn io::Write) -> Result<()
         within: part.within,
         kinds: part.kinds.iter().map(|(kind, found)| KindPart { kind, found: found.into() }).collect(),
     });
-    let text = serde_json::to_string_pretty(&Document {
+    let text = serde_json::to_string_pretty(&AgainstDocument {
         schema: SCHEMA,
         model: &report.model,
         trace: &report.trace,

@@ -9,7 +9,7 @@ use std::io;
 
 use super::forms::{self, Forms};
 use super::number::{fine_percent, signed_percent};
-use super::page::Page;
+use super::page::ReportPage;
 use super::text::listing;
 use super::text_table::TextTable;
 use super::{Format, ReportError};
@@ -29,13 +29,13 @@ pub struct Answers {
 pub struct AgainstReport {
     model: String,
     trace: String,
-    parts: Vec<Part>,
+    parts: Vec<TracePart>,
     /// What was fitted: the number's section and key, what the file says, and what the trace shows.
     fitted: Vec<[String; 3]>,
 }
 
 #[derive(Debug)]
-struct Part {
+struct TracePart {
     of: String,
     pairs: Vec<(f64, f64)>,
     all: Demerit,
@@ -54,7 +54,7 @@ pub fn write_against(
 impl AgainstReport {
     /// Parts without a request that took any time are left out.
     pub fn new(model: &str, trace: &str, answers: Vec<Answers>, fitted: Vec<[String; 3]>) -> Self {
-        let parts = answers.into_iter().filter_map(Part::of).collect();
+        let parts = answers.into_iter().filter_map(TracePart::of).collect();
         AgainstReport { model: model.to_owned(), trace: trace.to_owned(), parts, fitted }
     }
 
@@ -73,7 +73,7 @@ impl AgainstReport {
         }
     }
 
-    fn kinds(&self, part: &Part) -> TextTable {
+    fn kinds(&self, part: &TracePart) -> TextTable {
         let header =
             ["kind", "requests", "measured ms", "model ms", "bias", "demerit", "by request", "a constant"];
         let rows = part.kinds.iter().map(|(name, found)| row(name, found));
@@ -81,7 +81,7 @@ impl AgainstReport {
         TextTable::new(part.of.clone(), &header, rows)
     }
 
-    fn quantiles(&self, part: &Part) -> TextTable {
+    fn quantiles(&self, part: &TracePart) -> TextTable {
         const SHARES: [(&str, f64); 7] = [
             ("5%", 0.05),
             ("25%", 0.25),
@@ -116,8 +116,8 @@ impl AgainstReport {
     }
 }
 
-impl Part {
-    fn of(answers: Answers) -> Option<Part> {
+impl TracePart {
+    fn of(answers: Answers) -> Option<TracePart> {
         let pairs: Vec<(f64, f64)> = answers.kinds.values().flatten().copied().collect();
         let kinds: Vec<(String, Demerit)> = answers
             .kinds
@@ -125,7 +125,7 @@ impl Part {
             .filter_map(|(name, pairs)| Some((name, Demerit::of(&pairs)?)))
             .collect();
         let within = Demerit::within(kinds.iter().map(|(_, found)| found));
-        Some(Part { of: answers.of, all: Demerit::of(&pairs)?, pairs, within, kinds })
+        Some(TracePart { of: answers.of, all: Demerit::of(&pairs)?, pairs, within, kinds })
     }
 }
 
@@ -148,7 +148,7 @@ fn ms(ns: f64) -> String {
 }
 
 impl Forms for AgainstReport {
-    fn page(&self) -> Page<'_> {
+    fn page(&self) -> ReportPage<'_> {
         page::page(self)
     }
 

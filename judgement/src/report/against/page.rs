@@ -2,32 +2,32 @@
 
 use super::AgainstReport;
 use super::picture::picture;
-use crate::report::page::{Block, For, Opening, Page, Table, Text, Tone, Top};
+use crate::report::page::{For, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
 use crate::report::text::{count, one_line};
 
 /// Columns of words, which are set left.
 const WORDS: [&str; 3] = ["kind", "number", "ms"];
 
-pub(super) fn page(report: &AgainstReport) -> Page<'_> {
-    let mut page = Page::new(opening(report));
+pub(super) fn page(report: &AgainstReport) -> ReportPage<'_> {
+    let mut page = ReportPage::new(opening(report));
     if !report.fitted.is_empty() {
-        page.add(For::TEXT.and(For::HTML), Block::Table(table(report.numbers())));
+        page.add(For::TEXT.and(For::HTML), PageBlock::Table(table(report.numbers())));
     }
     for part in &report.parts {
-        page.add(For::TEXT.and(For::HTML), Block::Table(table(report.kinds(part))));
+        page.add(For::TEXT.and(For::HTML), PageBlock::Table(table(report.kinds(part))));
     }
     if let Some(part) = report.parts.last() {
-        page.add(For::TEXT, Block::Table(table(report.quantiles(part))));
+        page.add(For::TEXT, PageBlock::Table(table(report.quantiles(part))));
         let drawn = vec![
-            Block::Lead("How many of the requests took no longer, measured and by the model".into()),
-            Block::picture(move || picture(&part.of, &part.pairs)),
+            PageBlock::Lead("How many of the requests took no longer, measured and by the model".into()),
+            PageBlock::picture(move || picture(&part.of, &part.pairs)),
         ];
-        page.add(For::HTML, Block::section("picture", "The two distributions", drawn));
+        page.add(For::HTML, PageBlock::section("picture", "The two distributions", drawn));
     }
     if let Some(said) = report.farthest() {
-        page.add(For::TEXT.and(For::HTML), Block::Paragraph(Text::foreign(&said)));
+        page.add(For::TEXT.and(For::HTML), PageBlock::Paragraph(Text::foreign(&said)));
     }
-    page.add(For::TEXT.and(For::HTML), Block::Note(MEANING.into()));
+    page.add(For::TEXT.and(For::HTML), PageBlock::Note(MEANING.into()));
     page
 }
 
@@ -35,8 +35,8 @@ const MEANING: &str = "demerit: root mean square of the horizontal distance betw
                        Wilkes 1994). by request: the mean absolute error of each request; a constant: that of the median, \
                        for somebody who knows nothing of a request. Shares are of the measured mean of their row.";
 
-fn table(of: crate::report::text_table::TextTable) -> Table {
-    Table { words: &WORDS, ..Table::plain(of) }
+fn table(of: crate::report::text_table::TextTable) -> PageTable {
+    PageTable { words: &WORDS, ..PageTable::plain(of) }
 }
 
 fn opening(report: &AgainstReport) -> Opening {

@@ -13,10 +13,10 @@ use crate::verdict::RunComparison;
 const SCHEMA: u32 = 2;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct CompareDocument<'a> {
     schema: u32,
-    before: RunPart<'a>,
-    after: RunPart<'a>,
+    before: ComparedRunJson<'a>,
+    after: ComparedRunJson<'a>,
     regression: bool,
     #[serde(flatten)]
     found: &'a RunComparison,
@@ -27,14 +27,14 @@ struct Document<'a> {
 
 #[derive(Serialize)]
 struct StepPart<'a> {
-    before: RunPart<'a>,
-    after: RunPart<'a>,
+    before: ComparedRunJson<'a>,
+    after: ComparedRunJson<'a>,
     #[serde(flatten)]
     found: &'a RunComparison,
 }
 
 #[derive(Serialize)]
-struct RunPart<'a> {
+struct ComparedRunJson<'a> {
     id: &'a str,
     title: &'a str,
     started: jiff::Timestamp,
@@ -46,7 +46,7 @@ struct RunPart<'a> {
 
 pub(super) fn render(report: ComparisonReport<'_>, out: &mut dyn io::Write) -> Result<(), ReportError> {
     let steps = report.steps().map(|(from, to, found)| StepPart { before: run(from), after: run(to), found });
-    let text = serde_json::to_string_pretty(&Document {
+    let text = serde_json::to_string_pretty(&CompareDocument {
         schema: SCHEMA,
         before: run(report.before),
         after: run(report.after),
@@ -57,9 +57,9 @@ pub(super) fn render(report: ComparisonReport<'_>, out: &mut dyn io::Write) -> R
     Ok(writeln!(out, "{text}")?)
 }
 
-fn run(run: &Run) -> RunPart<'_> {
+fn run(run: &Run) -> ComparedRunJson<'_> {
     let header = &run.header;
-    RunPart {
+    ComparedRunJson {
         id: &header.id,
         title: &header.title,
         started: header.started,

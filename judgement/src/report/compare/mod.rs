@@ -12,14 +12,14 @@ mod trend;
 use std::io;
 
 use super::forms::{self, Forms};
-use super::page::Page;
+use super::page::ReportPage;
 use super::text::{count, listing};
 use super::text_table::TextTable;
 use super::{Format, ReportError};
 use crate::journal::Run;
-use crate::verdict::{ALPHA, Change, Comparison, History, RunComparison};
+use crate::verdict::{ALPHA, Comparison, History, MetricChange, RunComparison};
 
-use row::{Row, row};
+use row::{CompareRow, row};
 use trend::Trend;
 
 /// Columns of words, which are set left.
@@ -44,7 +44,7 @@ pub fn write_comparison(
 }
 
 impl Forms for ComparisonReport<'_> {
-    fn page(&self) -> Page<'_> {
+    fn page(&self) -> ReportPage<'_> {
         page::page(self)
     }
 
@@ -138,7 +138,7 @@ impl<'a> ComparisonReport<'a> {
     fn costs(&self, all: bool) -> TextTable {
         let header = ["candidate", "phase", "before", "after", "change", "95% interval"];
         let tie = 1.0 + self.found.whole.tie;
-        let shown = |change: &&Change| all || !(1.0 / tie..=tie).contains(&change.ratio.point);
+        let shown = |change: &&MetricChange| all || !(1.0 / tie..=tie).contains(&change.ratio.point);
         let rows = self
             .found
             .whole
@@ -236,20 +236,20 @@ fn differences(found: &RunComparison) -> Vec<String> {
     differences.map(|one| format!("{}: {} → {}", one.what, value(&one.before), value(&one.after))).collect()
 }
 
-fn numbers(change: &Change, subject: String) -> Vec<String> {
-    let Row { before, after, change: ratio, interval } = row(change);
+fn numbers(change: &MetricChange, subject: String) -> Vec<String> {
+    let CompareRow { before, after, change: ratio, interval } = row(change);
     vec![change.candidate.clone(), subject, before, after, ratio, interval]
 }
 
 /// Whether its two runs differ, but not by more than runs of the same may.
-fn is_apart(change: &Change) -> bool {
+fn is_apart(change: &MetricChange) -> bool {
     change.judged.is_some_and(|judged| judged.apart)
 }
 
 /// A change within a sentence: `ext4 write +12%`; `ext4 write appeared (0 → 5 MiB)`.
-fn within_a_sentence(change: &Change) -> String {
+fn within_a_sentence(change: &MetricChange) -> String {
     if change.ratio.point.is_infinite() || change.ratio.point == 0.0 {
-        let Row { before, after, change: what, .. } = row(change);
+        let CompareRow { before, after, change: what, .. } = row(change);
         return format!("{} {} {what} ({before} → {after})", change.candidate, change.subject());
     }
     format!("{} {} {}", change.candidate, change.subject(), row::change(change.ratio.point, &change.ratio))

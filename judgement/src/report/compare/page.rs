@@ -4,14 +4,14 @@ use super::picture::picture;
 use super::{ComparisonReport, WORDS, differences, outcome, row};
 use crate::journal::{Run, metric};
 use crate::report::page::{
-    Block, Fold, For, Keys, Opening, Page, Remark, Span, Table, Text, Tone, Top, gist,
+    FoldedPart, For, Keys, Opening, PageBlock, PageTable, Remark, ReportPage, Span, Text, Tone, Top, gist,
 };
 use crate::report::text::{count, one_line};
 use crate::report::text_table::TextTable;
 use crate::verdict::Comparison;
 
-pub(super) fn page<'a>(report: &'a ComparisonReport<'a>) -> Page<'a> {
-    let mut page = Page::new(opening(report));
+pub(super) fn page<'a>(report: &'a ComparisonReport<'a>) -> ReportPage<'a> {
+    let mut page = ReportPage::new(opening(report));
     let judged = report.table();
     let is_empty = judged.rows.is_empty();
     let with_table = if is_empty { For::TERMINAL } else { For::TEXT };
@@ -20,27 +20,30 @@ pub(super) fn page<'a>(report: &'a ComparisonReport<'a>) -> Page<'a> {
         Some(Comparison::Better) => Some(Tone::Good),
         _ => None,
     });
-    page.add(with_table, Block::Table(Table { changes: Some(tones.collect()), ..changes(judged) }));
-    page.add(with_table, Block::Note(Text::foreign(&report.legend())));
+    page.add(with_table, PageBlock::Table(PageTable { changes: Some(tones.collect()), ..changes(judged) }));
+    page.add(with_table, PageBlock::Note(Text::foreign(&report.legend())));
     let costs = report.costs(false);
     if !costs.rows.is_empty() {
-        page.add(For::TERMINAL, Block::Table(Table { changes: Some(Vec::new()), ..changes(costs) }));
+        page.add(For::TERMINAL, PageBlock::Table(PageTable { changes: Some(Vec::new()), ..changes(costs) }));
     }
     ends(report).into_iter().for_each(|line| page.add(For::TERMINAL, line));
     page.add(For::TEXT, remarks(report));
     let costs = report.costs(true);
     if !costs.rows.is_empty() {
         let title = "CPU, device writes and the steps around the phases (for information, not tested)";
-        let table = Block::Table(changes(TextTable { title: String::new(), ..costs }));
-        page.add(For::MARKDOWN, Block::Folded(Fold { id: None, title: title.into(), blocks: vec![table] }));
+        let table = PageBlock::Table(changes(TextTable { title: String::new(), ..costs }));
+        page.add(
+            For::MARKDOWN,
+            PageBlock::Folded(FoldedPart { id: None, title: title.into(), blocks: vec![table] }),
+        );
     }
-    page.add(For::MARKDOWN, Block::Paragraph(runs_in_a_line(report)));
+    page.add(For::MARKDOWN, PageBlock::Paragraph(runs_in_a_line(report)));
     sections(report).into_iter().for_each(|section| page.add(For::HTML, section));
     page
 }
 
-fn changes(table: TextTable) -> Table {
-    Table { words: &WORDS, ..Table::plain(table) }
+fn changes(table: TextTable) -> PageTable {
+    PageTable { words: &WORDS, ..PageTable::plain(table) }
 }
 
 fn dated(run: &Run) -> String {
@@ -78,14 +81,14 @@ fn opening(report: &ComparisonReport<'_>) -> Opening {
             folds: Some(vec![
                 gist(None, "caution", of("Caution").into_iter()),
                 gist(None, "difference", of("Differs").into_iter()),
-                Block::Gist { id: None, what: format!("{} left out", left_out.len()), lines: left_out },
+                PageBlock::Gist { id: None, what: format!("{} left out", left_out.len()), lines: left_out },
             ]),
         },
     }
 }
 
 /// The runs in their order, a line each.
-fn ends(report: &ComparisonReport<'_>) -> Vec<Block<'static>> {
+fn ends(report: &ComparisonReport<'_>) -> Vec<PageBlock<'static>> {
     let last = report.runs().count() - 1;
     let line = |(at, run): (usize, &Run)| {
         let label = match at {
@@ -94,17 +97,20 @@ fn ends(report: &ComparisonReport<'_>) -> Vec<Block<'static>> {
             _ => "",
         };
         let (id, lab) = (&run.header.id, &run.header.lab);
-        Block::Labelled(label, format!("{id}, {}, {} blocks, lab {lab}", dated(run), run.complete_blocks()))
+        PageBlock::Labelled(
+            label,
+            format!("{id}, {}, {} blocks, lab {lab}", dated(run), run.complete_blocks()),
+        )
     };
     report.runs().enumerate().map(line).collect()
 }
 
-fn remarks(report: &ComparisonReport<'_>) -> Block<'static> {
+fn remarks(report: &ComparisonReport<'_>) -> PageBlock<'static> {
     let remark = |(label, text): (&'static str, String)| {
         let tone = (label == "Broken").then_some(Tone::Bad);
         Remark { label, text, tone, is_cut: false }
     };
-    Block::Remarks(report.remarks().into_iter().map(remark).collect())
+    PageBlock::Remarks(report.remarks().into_iter().map(remark).collect())
 }
 
 fn runs_in_a_line(report: &ComparisonReport<'_>) -> Text {
@@ -118,7 +124,7 @@ fn runs_in_a_line(report: &ComparisonReport<'_>) -> Text {
     text.plain(".")
 }
 
-fn sections<'a>(report: &'a ComparisonReport<'a>) -> Vec<Block<'a>> {
+fn sections<'a>(report: &'a ComparisonReport<'a>) -> Vec<PageBlock<'a>> {
     let found = &report.found.whole;
     let goal = found.goal.metric.as_str();
     let title = metric(goal).map_or(goal, |known| known.title);
@@ -133,21 +139,21 @@ fn sections<'a>(report: &'a ComparisonReport<'a>) -> Vec<Block<'a>> {
         has_switch: false,
     };
     let legend = Text::foreign(&report.legend()).plain(" Every course is drawn to one scale; the band is where differences do not matter, uprights are 95% intervals, full points mark a step that is a change.");
-    let drawn = vec![Block::picture(move || picture(report)), Block::Note(legend)];
+    let drawn = vec![PageBlock::picture(move || picture(report)), PageBlock::Note(legend)];
     let mut sections =
-        vec![Block::Section { id: "picture", title: "The picture", keys: Some(keys), blocks: drawn }];
+        vec![PageBlock::Section { id: "picture", title: "The picture", keys: Some(keys), blocks: drawn }];
     if !report.found.steps.is_empty() {
-        sections.push(Block::section("steps", "Step by step", vec![steps(report)]));
+        sections.push(PageBlock::section("steps", "Step by step", vec![steps(report)]));
     }
     let mut numbers = Vec::new();
     if !found.costs.is_empty() || !found.judged.is_empty() {
-        let table = |table| vec![Block::Table(changes(table))];
-        numbers.push(Block::fold(None, "What was judged", table(report.table())));
+        let table = |table| vec![PageBlock::Table(changes(table))];
+        numbers.push(PageBlock::fold(None, "What was judged", table(report.table())));
         if !found.costs.is_empty() {
             let title = "Costs, and the steps around the phases";
-            numbers.push(Block::fold(None, title, table(report.costs(true))));
+            numbers.push(PageBlock::fold(None, title, table(report.costs(true))));
         }
-        sections.push(Block::section("numbers", "The numbers", numbers));
+        sections.push(PageBlock::section("numbers", "The numbers", numbers));
     }
     let runs = report.runs().map(|run| {
         let (lab, fidelity) = (&run.header.lab, &run.header.fidelity);
@@ -160,12 +166,12 @@ fn sections<'a>(report: &'a ComparisonReport<'a>) -> Vec<Block<'a>> {
         );
         (Text::foreign(&run.header.id), Text::ours(said))
     });
-    sections.push(Block::section("runs", "The runs", vec![Block::Facts(runs.collect())]));
+    sections.push(PageBlock::section("runs", "The runs", vec![PageBlock::Facts(runs.collect())]));
     sections
 }
 
 /// What changed from each run to the next.
-fn steps<'a>(report: &ComparisonReport<'_>) -> Block<'a> {
+fn steps<'a>(report: &ComparisonReport<'_>) -> PageBlock<'a> {
     let step = report.steps().map(|(from, to, found)| {
         let what = Text::foreign(&from.header.id).plain(" → ").said(&to.header.id);
         let differs = differences(found);
@@ -174,5 +180,5 @@ fn steps<'a>(report: &ComparisonReport<'_>) -> Block<'a> {
             .fold(Text::foreign(&outcome(found)), |said, text| said.with(Span::Break).small(text));
         (what, said)
     });
-    Block::Facts(step.collect())
+    PageBlock::Facts(step.collect())
 }

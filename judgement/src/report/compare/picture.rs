@@ -10,7 +10,7 @@ use super::{ComparisonReport, row, word};
 use crate::plan::once_each;
 use crate::report::html::place;
 use crate::report::text::one_line;
-use crate::verdict::{Change, Comparison};
+use crate::verdict::{Comparison, MetricChange};
 
 /// A course is drawn this large, and shows at least this factor and at most the other.
 const WIDTH: f64 = 112.0;
@@ -22,7 +22,7 @@ const WIDEST: f64 = 4.0;
 pub(super) fn picture(report: &ComparisonReport<'_>) -> Markup {
     let judged = &report.found.whole.judged;
     let names = once_each(judged.iter().map(|change| change.candidate.as_str()));
-    let phases = once_each(judged.iter().map(Change::subject));
+    let phases = once_each(judged.iter().map(MetricChange::subject));
     let trends: Vec<Trend<'_>> = judged.iter().map(|change| Trend::of(report, change)).collect();
     let reach = trends.iter().map(Trend::reach).fold(NARROWEST, f64::max).min(WIDEST);
     let at = |name: &str, phase: &str| {
@@ -45,7 +45,7 @@ pub(super) fn picture(report: &ComparisonReport<'_>) -> Markup {
     } }
 }
 
-fn cell(change: &Change, trend: &Trend<'_>, reach: f64) -> Markup {
+fn cell(change: &MetricChange, trend: &Trend<'_>, reach: f64) -> Markup {
     let judged = change.outcome().unwrap_or(Comparison::Undecided);
     let (class, sign) = match judged {
         Comparison::Better => ("best", "▼"),

@@ -1,10 +1,10 @@
 //! A change as the cells of a table: numbers with no more digits than they carry.
 
-use crate::report::number::{Scale, decimals, fixed, percent, signed_percent, times};
+use crate::report::number::{NumberScale, decimals, fixed, percent, signed_percent, times};
 use crate::statistics::Estimate;
-use crate::verdict::Change;
+use crate::verdict::MetricChange;
 
-pub(super) struct Row {
+pub(super) struct CompareRow {
     /// The number before, with its unit and half its interval.
     pub(super) before: String,
     pub(super) after: String,
@@ -14,8 +14,8 @@ pub(super) struct Row {
     pub(super) interval: String,
 }
 
-pub(super) fn row(found: &Change) -> Row {
-    let scale = Scale::suited(found.unit, [found.before.point, found.after.point].into_iter());
+pub(super) fn row(found: &MetricChange) -> CompareRow {
+    let scale = NumberScale::suited(found.unit, [found.before.point, found.after.point].into_iter());
     let cell = |estimate: &Estimate| {
         let spread = match (estimate.low, estimate.high) {
             (Some(low), Some(high)) => Some(0.5 * (high - low) / estimate.point),
@@ -30,7 +30,7 @@ pub(super) fn row(found: &Change) -> Row {
         }
     };
     let ratio = &found.ratio;
-    Row {
+    CompareRow {
         before: cell(&found.before),
         after: cell(&found.after),
         change: change(ratio.point, ratio),

@@ -6,7 +6,7 @@ use super::{ComparisonReport, write_comparison};
 use crate::journal::{Event, Run};
 use crate::report::fixtures::{self, Story, id, shape};
 use crate::report::{Format, TerminalLook};
-use crate::verdict::{Side, compare};
+use crate::verdict::{ComparedSide, compare};
 
 const PLAIN: TerminalLook = TerminalLook { detail: true, ..fixtures::PLAIN };
 
@@ -31,8 +31,8 @@ fn page(before: &Story, after: &Story, format: Format) -> String {
 
 fn history(stories: &[&Story], format: Format) -> String {
     let runs: Vec<Run> = stories.iter().map(|story| story.run()).collect();
-    let sides: Vec<Side<'_>> =
-        stories.iter().zip(&runs).map(|(story, run)| Side { plan: &story.plan, run }).collect();
+    let sides: Vec<ComparedSide<'_>> =
+        stories.iter().zip(&runs).map(|(story, run)| ComparedSide { plan: &story.plan, run }).collect();
     let found = compare(&sides, None).unwrap();
     let all: Vec<&Run> = runs.iter().collect();
     let [before, between @ .., after] = all.as_slice() else { panic!("two at least") };

@@ -4,7 +4,7 @@ use libm::log;
 
 use super::ComparisonReport;
 use crate::statistics::Estimate;
-use crate::verdict::{Change, Comparison};
+use crate::verdict::{Comparison, MetricChange};
 
 /// From the least to the most.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -13,16 +13,17 @@ pub(super) struct Trend<'a> {
     /// For each run, where it has the number.
     pub(super) values: Vec<Option<&'a Estimate>>,
     /// From each run to the next, where both have it.
-    pub(super) steps: Vec<Option<&'a Change>>,
+    pub(super) steps: Vec<Option<&'a MetricChange>>,
     pub(super) tie: f64,
 }
 
 impl<'a> Trend<'a> {
     /// Of the number that this change is about.
-    pub(super) fn of(report: &ComparisonReport<'a>, about: &'a Change) -> Self {
-        let same = |change: &&Change| change.candidate == about.candidate && change.phase == about.phase;
+    pub(super) fn of(report: &ComparisonReport<'a>, about: &'a MetricChange) -> Self {
+        let same =
+            |change: &&MetricChange| change.candidate == about.candidate && change.phase == about.phase;
         let found = report.found;
-        let steps: Vec<Option<&Change>> = match found.steps.as_slice() {
+        let steps: Vec<Option<&MetricChange>> = match found.steps.as_slice() {
             [] => vec![Some(about)],
             steps => steps.iter().map(|step| step.judged.iter().find(same)).collect(),
         };
@@ -34,7 +35,7 @@ impl<'a> Trend<'a> {
     }
 
     pub(super) fn last_step(&self) -> Option<Comparison> {
-        self.steps.last()?.and_then(Change::outcome)
+        self.steps.last()?.and_then(MetricChange::outcome)
     }
 
     /// By which factor it strays from where it began, at most.

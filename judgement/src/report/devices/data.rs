@@ -7,19 +7,19 @@ use serde::Serialize;
 use super::DeviceReport;
 use crate::report::ReportError;
 use crate::report::csv::{cell, or_empty, unwrapped};
-use crate::verdict::{Estimate, OnDevice, Outcome, Sites};
+use crate::verdict::{Estimate, OnDevice, Outcome, SiteRatios};
 
 /// Version of the JSON: raised when a field goes or changes its meaning.
 const SCHEMA: u32 = 1;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct DevicesDocument<'a> {
     schema: u32,
     title: &'a str,
     sentence: String,
     n: usize,
     devices: Vec<RowPart<'a>>,
-    like_these: Option<&'a Sites>,
+    like_these: Option<&'a SiteRatios>,
     cautions: &'a [String],
 }
 
@@ -32,7 +32,7 @@ struct Taken<'a> {
 }
 
 #[derive(Serialize)]
-struct CandidatePart<'a> {
+struct DeviceCandidateJson<'a> {
     candidate: &'a str,
     behind: &'a Estimate,
 }
@@ -45,13 +45,13 @@ struct RowPart<'a> {
     #[serde(flatten)]
     verdict: Taken<'a>,
     sentence: &'a str,
-    candidates: Vec<CandidatePart<'a>>,
+    candidates: Vec<DeviceCandidateJson<'a>>,
 }
 
 fn row_part<'a>((row, sentence): (&'a OnDevice, &'a str)) -> RowPart<'a> {
     let verdict = &row.verdict;
     let recommended = verdict.recommended.as_deref();
-    let candidates = row.behind.iter().map(|(candidate, behind)| CandidatePart { candidate, behind });
+    let candidates = row.behind.iter().map(|(candidate, behind)| DeviceCandidateJson { candidate, behind });
     RowPart {
         row,
         verdict: Taken { outcome: verdict.outcome, recommended, tied: &verdict.tied },
@@ -61,7 +61,7 @@ fn row_part<'a>((row, sentence): (&'a OnDevice, &'a str)) -> RowPart<'a> {
 }
 
 pub(super) fn json(report: &DeviceReport, out: &mut dyn io::Write) -> Result<(), ReportError> {
-    let text = serde_json::to_string_pretty(&Document {
+    let text = serde_json::to_string_pretty(&DevicesDocument {
         schema: SCHEMA,
         title: &report.found.title,
         sentence: report.sentence(),

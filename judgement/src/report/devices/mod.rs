@@ -8,13 +8,13 @@ use std::io;
 use super::across::headline;
 use super::forms::{self, Forms};
 use super::number::{percent, times, times_with_ends};
-use super::page::Page;
+use super::page::ReportPage;
 use super::sentence::outcome;
 use super::text::{count, listing};
 use super::text_table::TextTable;
 use super::{Format, ReportError};
 use crate::statistics::FEWEST;
-use crate::verdict::{DeviceTable, Judgement, LikeThese, OnDevice, Source, device_parts};
+use crate::verdict::{DeviceRun, DeviceTable, Judgement, LikeThese, OnDevice, device_parts};
 
 #[derive(Debug)]
 pub struct DeviceReport {
@@ -33,7 +33,7 @@ pub fn write_devices(
 }
 
 impl Forms for DeviceReport {
-    fn page(&self) -> Page<'_> {
+    fn page(&self) -> ReportPage<'_> {
         page::page(self)
     }
 
@@ -51,7 +51,7 @@ impl DeviceReport {
     ///
     /// # Errors
     /// What forbids to set them side by side, each in a sentence.
-    pub fn of(sources: &[Source]) -> Result<Self, Vec<String>> {
+    pub fn of(sources: &[DeviceRun]) -> Result<Self, Vec<String>> {
         let parts = device_parts(sources)?;
         let judged: Vec<Judgement<'_>> =
             parts.iter().map(|part| Judgement::of(part.plan, &part.run)).collect();

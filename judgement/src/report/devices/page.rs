@@ -4,30 +4,30 @@ use maud::{Markup, html};
 
 use super::DeviceReport;
 use crate::report::html::ratio;
-use crate::report::page::{Block, For, Opening, Page, Table, Text, Tone, Top};
+use crate::report::page::{For, Opening, PageBlock, PageTable, ReportPage, Text, Tone, Top};
 use crate::report::text::{count, one_line};
 use crate::verdict::Estimate;
 
 /// Columns of words, which are set left.
 const WORDS: [&str; 4] = ["kernel", "lab", "take", "device"];
 
-pub(super) fn page(report: &DeviceReport) -> Page<'_> {
-    let mut page = Page::new(opening(report));
-    let table = Table { words: &WORDS, title: Tone::Faint, ..Table::plain(report.table()) };
-    page.add(For::TEXT, Block::Table(table));
+pub(super) fn page(report: &DeviceReport) -> ReportPage<'_> {
+    let mut page = ReportPage::new(opening(report));
+    let table = PageTable { words: &WORDS, title: Tone::Faint, ..PageTable::plain(report.table()) };
+    page.add(For::TEXT, PageBlock::Table(table));
     let row = report.rows().map(|(row, sentence)| {
         Text::foreign(&row.device).plain(": ").said(sentence).plain(" (").code(&row.source).plain(")")
     });
-    page.add(For::TEXT, Block::Bullets(row.collect(), None));
+    page.add(For::TEXT, PageBlock::Bullets(row.collect(), None));
     let cautions = || report.cautions.iter().map(|text| Text::foreign(text)).collect();
-    page.add(For::TEXT, Block::Bullets(cautions(), Some(Tone::Faint)));
+    page.add(For::TEXT, PageBlock::Bullets(cautions(), Some(Tone::Faint)));
     let drawn = vec![
-        Block::Lead("Times the best of each device, with the 95% interval".into()),
-        Block::picture(move || picture(report)),
+        PageBlock::Lead("Times the best of each device, with the 95% interval".into()),
+        PageBlock::picture(move || picture(report)),
     ];
-    page.add(For::HTML, Block::section("picture", "Device by device", drawn));
-    let all = vec![Block::Facts(facts(report)), Block::Bullets(cautions(), None)];
-    page.add(For::HTML, Block::section("devices", "The devices", all));
+    page.add(For::HTML, PageBlock::section("picture", "Device by device", drawn));
+    let all = vec![PageBlock::Facts(facts(report)), PageBlock::Bullets(cautions(), None)];
+    page.add(For::HTML, PageBlock::section("devices", "The devices", all));
     page
 }
 

@@ -1,24 +1,24 @@
-//! The picture of configurations × circumstances: which filesystem on which device.
+//! The picture of configurations × environments: which filesystem on which device.
 
 use maud::{Markup, html};
 
 use super::figures::ratio;
 use crate::report::across::{SideBySide, change, tables};
-use crate::report::page::{Block, Table, Text};
+use crate::report::page::{PageBlock, PageTable, Text};
 use crate::report::text::one_line;
 use crate::verdict::{Across, Estimate};
 
-pub(super) fn section(across: &SideBySide) -> Block<'_> {
+pub(super) fn section(across: &SideBySide) -> PageBlock<'_> {
     let found = &across.found;
     let facts = across.columns().map(|(column, said)| (Text::foreign(&column.title), Text::foreign(said)));
     let mut blocks = vec![
-        Block::Lead(Text::foreign(&change(found))),
-        Block::picture(move || picture(found)),
-        Block::Facts(facts.collect()),
+        PageBlock::Lead(Text::foreign(&change(found))),
+        PageBlock::picture(move || picture(found)),
+        PageBlock::Facts(facts.collect()),
     ];
     // The first is what is drawn.
-    blocks.extend(tables(found).into_iter().skip(1).map(|table| Block::Table(Table::plain(table))));
-    Block::section("across", "Which on what", blocks)
+    blocks.extend(tables(found).into_iter().skip(1).map(|table| PageBlock::Table(PageTable::plain(table))));
+    PageBlock::section("across", "Which on what", blocks)
 }
 
 fn picture(found: &Across) -> Markup {

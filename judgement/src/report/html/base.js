@@ -1,5 +1,5 @@
 "use strict";
-// What every part of the page uses: the data, names made safe for the charts, numbers with units, unpacking plotly.js.
+// What every part of the page uses: the data, names made fit for a line, numbers with units, unpacking the CSV.
 const data = JSON.parse(document.getElementById("data").textContent);
 const estimates = new Map(data.report.estimates.map((found) =>
   [JSON.stringify([found.candidate, found.phase, found.metric]), found]));
@@ -9,10 +9,9 @@ const chosen = new Set(data.candidates.keys());
 const estimate = (candidate, phase, metric) =>
   estimates.get(JSON.stringify([data.candidates[candidate].name, data.phases[phase].name, metric]));
 
-// plotly.js reads a little HTML in its texts: foreign names must stay text.
+// A foreign name in one line, without what would turn or hide the text around it.
 const safe = (text) => String(text).replace(/\s+/g, " ")
-  .replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u206f]/g, "·")
-  .replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  .replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u206f]/g, "·");
 const short = (text, length) => text.length > length ? text.slice(0, length - 1) + "…" : text;
 
 const scales = {
@@ -62,7 +61,7 @@ window.addEventListener("unhandledrejection", (event) => trouble(event.reason));
 
 // What lies compressed in the page.
 async function unpacked(id) {
-  if (typeof DecompressionStream === "undefined") throw new Error("this browser cannot unpack the charts; the numbers are in the tables");
+  if (typeof DecompressionStream === "undefined") throw new Error("this browser cannot unpack the trials; the numbers are in the tables");
   const packed = Uint8Array.from(atob(document.getElementById(id).textContent), (letter) => letter.charCodeAt(0));
   return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
 }

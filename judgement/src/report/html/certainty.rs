@@ -2,13 +2,13 @@
 
 use crate::report::Report;
 use crate::report::number::times;
-use crate::report::page::{Block, Table, Text};
+use crate::report::page::{PageBlock, PageTable, Text};
 use crate::report::text::one_line;
 use crate::report::text_table::TextTable;
 use crate::verdict::{Relation, Standing};
 
 /// The whole comparison, folded; nothing where nothing was compared.
-pub(super) fn folded(report: &Report<'_>) -> Option<Block<'static>> {
+pub(super) fn folded(report: &Report<'_>) -> Option<PageBlock<'static>> {
     let mut standings: Vec<&Standing> = report.judged.verdict.standings.iter().collect();
     if standings.is_empty() {
         return None;
@@ -32,10 +32,10 @@ pub(super) fn folded(report: &Report<'_>) -> Option<Block<'static>> {
     let said = "Each candidate against whoever led at the time, paired within blocks, for the whole goal. The interval is of this pair \
                 alone; the conclusion allows for all comparisons and all looks at the data.";
     let blocks = vec![
-        Block::Note(Text::ours(said).plain(noise)),
-        Block::Table(Table { by_candidate: true, ..Table::plain(table) }),
+        PageBlock::Note(Text::ours(said).plain(noise)),
+        PageBlock::Table(PageTable { by_candidate: true, ..PageTable::plain(table) }),
     ];
-    Some(Block::fold(Some("certainty"), "How certain is the order", blocks))
+    Some(PageBlock::fold(Some("certainty"), "How certain is the order", blocks))
 }
 
 fn conclusion(relation: Relation) -> &'static str {

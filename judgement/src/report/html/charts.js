@@ -1,6 +1,5 @@
 "use strict";
-// The charts: each function gives the traces and the layout of one, from the data and the state of its controls.
-const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+// The charts: each function says what one shows (see drawing.js), from the data and the state of its controls.
 // A chart is drawn for the width it has; its caller gives the function.
 let width = 1000;
 const narrow = () => width < 520;
@@ -12,34 +11,8 @@ const symbols = ["circle", "square", "diamond", "triangle-up", "x", "star", "tri
 const hue = (candidate) => hues[candidate % hues.length];
 const dash = (candidate) => dashes[Math.floor(candidate / hues.length) % dashes.length];
 const symbol = (candidate) => symbols[(candidate + Math.floor(candidate / hues.length)) % symbols.length];
-
-function layout(extra) {
-  const axis = { gridcolor: css("--line"), zerolinecolor: css("--line"), linecolor: css("--line"), automargin: true, title: { standoff: 8 } };
-  const merged = (own) => Object.assign({}, axis, own);
-  return Object.assign({
-    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: getComputedStyle(document.body).fontFamily, size: narrow() ? 11 : 13, color: css("--ink") },
-    margin: { l: 8, r: 12, t: 8, b: 40 }, hovermode: "closest", dragmode: false,
-    hoverlabel: { bgcolor: css("--card"), bordercolor: css("--line"), font: { color: css("--ink") }, align: "left" },
-    legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", font: { size: narrow() ? 10 : 12 } }, ...extra.several ? names(extra.several) : {},
-  }, extra, { xaxis: merged(extra.xaxis), yaxis: merged(extra.yaxis) });
-}
-
-// Above the plot while there are few; many stand beside it and scroll, or on a phone only in what a touch shows.
-const names = (several) => several <= 8 ? { showlegend: true }
-  : { showlegend: !narrow(), legend: { orientation: "v", x: 1.01, y: 1, font: { size: 11 }, tracegroupgap: 0 } };
-
-// Ticks of a logarithmic axis at 1, 2 and 5, written in full; fewer where there are many decades.
-function logTicks(values) {
-  const usable = values.filter((value) => value > 0);
-  if (!usable.length) return {};
-  const from = Math.floor(Math.log10(Math.min(...usable))) - 1;
-  const to = Math.ceil(Math.log10(Math.max(...usable)));
-  const steps = to - from > 4 ? [1] : to - from > 3 ? [1, 3] : [1, 2, 5];
-  const ticks = [];
-  for (let decade = from; decade <= to; decade++) for (const step of steps) ticks.push(step * 10 ** decade);
-  return { tickvals: ticks, ticktext: ticks.map((tick) => String(Number(tick.toPrecision(1)))) };
-}
+const nameOf = (candidate) => safe(short(data.candidates[candidate].name, narrow() ? 14 : 28));
+const fullName = (candidate) => safe(data.candidates[candidate].name);
 
 // The same wobble for the same trial each time, so that points on top of one another come apart.
 const wobble = (trial) => (((trial.b * 7 + trial.c * 3 + trial.a * 5) % 11) / 10 - 0.5) * 0.22;
@@ -62,57 +35,42 @@ function phaseChart(state, phase) {
   const values = points.flat().map((point) => point.value);
   const scale = scaleFor(unit, values);
   const log = state.log === null ? wide(values) : state.log;
-  const traces = points.map((found, at) => ({
-    name: metrics[at], type: "scatter", mode: "markers",
-    x: found.map((point) => point.value / scale.divisor),
-    y: found.map((point) => row.get(point.trial.c) + (at ? 0.24 : 0) + wobble(point.trial)),
-    text: found.map((point) => `<b>${safe(data.candidates[point.trial.c].name)}</b>, block ${point.trial.b}<br>${metrics[at]} ${withUnit(point.value, unit)}`),
-    hovertemplate: "%{text}<extra></extra>",
-    marker: at
-      ? { symbol: "diamond-open", size: 7, color: css("--warm"), line: { width: 1.4 } }
-      : { symbol: "circle", size: 7, color: css("--cool"), opacity: 0.6 },
+  const series = points.map((found, at) => ({
+    points: found.map(({ trial, value }) => ({
+      x: value / scale.divisor, y: row.get(trial.c) + (at ? 0.24 : 0) + wobble(trial),
+      tip: [`${fullName(trial.c)}, block ${trial.b}`, `${metrics[at]} ${withUnit(value, unit)}`],
+    })),
+    mark: at ? { symbol: "diamond", open: true, size: 7, color: "var(--warm)" } : { symbol: "circle", size: 7, color: "var(--cool)", opacity: 0.6 },
   }));
-  const medians = candidates.map((candidate) => [candidate, estimate(candidate, phase, state.metric)]).filter(([, found]) => found);
-  const ends = medians.map(([candidate, found]) => {
-    if (found.low !== null) return [found.low, found.high];
-    const own = points[0].filter((point) => point.trial.c === candidate).map((point) => point.value);
-    return own.length > 1 ? [Math.min(...own), Math.max(...own)] : [found.point, found.point];
-  });
-  const certain = medians.map(([, found]) => found.low !== null);
-  const bar = (wanted, thickness, color) => ({
-    type: "data", symmetric: false, color, thickness, width: wanted ? 4 : 0,
-    array: medians.map(([, found], at) => certain[at] === wanted ? (ends[at][1] - found.point) / scale.divisor : 0),
-    arrayminus: medians.map(([, found], at) => certain[at] === wanted ? (found.point - ends[at][0]) / scale.divisor : 0),
-  });
-  if (medians.some(([, found], at) => !certain[at] && found.n > 1)) {
-    traces.unshift({
-      name: "range", type: "scatter", mode: "markers", hoverinfo: "skip", marker: { size: 0.1, color: css("--soft") },
-      x: medians.map(([, found]) => found.point / scale.divisor), y: medians.map(([candidate]) => row.get(candidate)),
-      error_x: bar(false, 1, css("--soft")),
+  const medians = candidates.map((candidate) => [candidate, estimate(candidate, phase, state.metric)]).filter(([, found]) => found)
+    .map(([candidate, found]) => {
+      const own = points[0].filter((point) => point.trial.c === candidate).map((point) => point.value);
+      const isCertain = found.low !== null;
+      const [low, high] = isCertain ? [found.low, found.high] : own.length > 1 ? [Math.min(...own), Math.max(...own)] : [found.point, found.point];
+      return { candidate, found, isCertain, low, high };
     });
-  }
-  if (medians.some(([, found]) => found.n > 1)) traces.push({
-    name: certain.includes(true) ? "median, 95% interval" : "median", type: "scatter", mode: "markers",
-    x: medians.map(([, found]) => found.point / scale.divisor),
-    y: medians.map(([candidate]) => row.get(candidate)),
-    error_x: bar(true, 2, css("--ink")),
-    text: medians.map(([candidate, found], at) => `<b>${safe(data.candidates[candidate].name)}</b><br>median ${withUnit(found.point, unit)}, n = ${found.n}<br>`
-      + (found.low !== null ? "95% interval " : found.n > 1 ? "range (too few trials for an interval) " : "one trial ")
-      + (found.n > 1 ? `${withUnit(ends[at][0], unit)} to ${withUnit(ends[at][1], unit)}` : "")),
-    hovertemplate: "%{text}<extra></extra>",
-    marker: { symbol: "line-ns", size: 15, color: css("--ink"), line: { width: 2.4, color: css("--ink") } },
+  const place = ({ candidate, found }) => ({ x: found.point / scale.divisor, y: row.get(candidate) });
+  const interval = (median) => ({ ...place(median), low: median.low / scale.divisor, high: median.high / scale.divisor });
+  const ranges = medians.filter(({ found, isCertain }) => !isCertain && found.n > 1);
+  if (ranges.length) series.unshift({ points: ranges.map(interval), bar: { color: "var(--soft)", width: 1, cap: 0 } });
+  if (medians.some(({ found }) => found.n > 1)) series.push({
+    points: medians.map((median) => ({
+      ...median.isCertain ? interval(median) : place(median),
+      tip: [
+        fullName(median.candidate),
+        `median ${withUnit(median.found.point, unit)}, n = ${median.found.n}`,
+        (median.isCertain ? "95% interval " : median.found.n > 1 ? "range (too few trials for an interval) " : "one trial ")
+          + (median.found.n > 1 ? `${withUnit(median.low, unit)} to ${withUnit(median.high, unit)}` : ""),
+      ],
+    })),
+    bar: { color: "var(--ink)", width: 2, cap: 4 },
+    mark: { symbol: "upright", size: 15, color: "var(--ink)" },
   });
   return {
-    traces,
-    log,
-    layout: layout({
-      height: 62 + 27 * Math.max(candidates.length, 1), showlegend: false,
-      xaxis: { type: log ? "log" : "linear", rangemode: "tozero", title: { text: metrics.length > 1 ? scale.label : state.metric + (scale.label ? `, ${scale.label}` : "") }, ...(log ? logTicks(values.map((value) => value / scale.divisor)) : {}) },
-      yaxis: {
-        tickvals: candidates.map((_, at) => at), autorange: false, range: [candidates.length - 0.4, -0.6], zeroline: false, showgrid: true,
-        ticktext: candidates.map((candidate) => safe(short(data.candidates[candidate].name, narrow() ? 14 : 28))),
-      },
-    }),
+    height: 62 + 27 * Math.max(candidates.length, 1),
+    series,
+    x: { log, zero: true, title: metrics.length > 1 ? scale.label : state.metric + (scale.label ? `, ${scale.label}` : "") },
+    y: { ticks: candidates.map((candidate, at) => [at, nameOf(candidate)]), ends: [candidates.length - 0.4, -0.6] },
   };
 }
 
@@ -122,19 +80,16 @@ function courseChart(kind, phase) {
   const unit = { unwritten: "B", rate: "B/s", queue: "1" }[kind];
   const scale = scaleFor(unit, found.map((course) => Math.max(...course[kind].map((point) => point[1]))));
   return {
-    log: false,
-    traces: found.map((course) => ({
-      name: safe(short(data.candidates[course.candidate].name, narrow() ? 14 : 28)), type: "scatter", mode: "lines",
-      x: course[kind].map((point) => point[0]), y: course[kind].map((point) => point[1] / scale.divisor),
-      text: course[kind].map((point) => `<b>${safe(data.candidates[course.candidate].name)}</b><br>after ${withUnit(point[0], "s")}: ${withUnit(point[1], unit)}`),
-      hovertemplate: "%{text}<extra></extra>",
-      line: { color: hue(course.candidate), dash: dash(course.candidate), width: 1.6 },
+    height: narrow() ? 340 : 360, legend: true,
+    series: found.map(({ candidate, [kind]: course }) => ({
+      name: nameOf(candidate),
+      points: course.map(([at, value]) => ({
+        x: at, y: value / scale.divisor, tip: [fullName(candidate), `after ${withUnit(at, "s")}: ${withUnit(value, unit)}`],
+      })),
+      line: { color: hue(candidate), dash: dash(candidate), width: 1.6 },
     })),
-    layout: layout({
-      height: narrow() ? 340 : 360, several: found.length,
-      xaxis: { title: { text: "seconds since the phase began, one trial each" }, rangemode: "tozero" },
-      yaxis: { title: { text: { unwritten: "not yet written, ", rate: "device, ", queue: "requests inside" }[kind] + scale.label }, rangemode: "tozero" },
-    }),
+    x: { title: "seconds since the phase began, one trial each", zero: true },
+    y: { title: { unwritten: "not yet written, ", rate: "device, ", queue: "requests inside" }[kind] + scale.label, zero: true },
   };
 }
 
@@ -142,23 +97,19 @@ function courseChart(kind, phase) {
 function latencyChart(state, phase, call) {
   const found = data.latency.filter((curve) => curve.phase === phase && curve.call === call && chosen.has(curve.candidate) && data.candidates[curve.candidate].measured);
   const scale = scaleFor("s", found.flatMap((curve) => curve.curve.map((point) => point[1])));
-  const log = state.log === null ? true : state.log;
-  const ticks = [[2, "median"], [10, "90%"], [100, "99%"], [1000, "99.9%"], [1e4, "99.99%"], [1e6, "99.9999%"]];
   return {
-    log,
-    traces: found.map((curve) => ({
-      name: safe(short(data.candidates[curve.candidate].name, narrow() ? 14 : 28)), type: "scatter", mode: "lines+markers",
-      x: curve.curve.map((point) => point[0]), y: curve.curve.map((point) => point[1] / scale.divisor),
-      text: curve.curve.map((point) => `<b>${safe(data.candidates[curve.candidate].name)}</b><br>1 in ${digits(point[0])} calls took longer than ${withUnit(point[1], "s")}<br>${curve.calls.toLocaleString("en")} calls`),
-      hovertemplate: "%{text}<extra></extra>",
-      line: { color: hue(curve.candidate), dash: dash(curve.candidate), width: 1.8 },
-      marker: { symbol: symbol(curve.candidate), size: 5, color: hue(curve.candidate) },
+    height: narrow() ? 380 : 400, legend: true,
+    series: found.map(({ candidate, curve, calls }) => ({
+      name: nameOf(candidate),
+      points: curve.map(([share, seconds]) => ({
+        x: share, y: seconds / scale.divisor,
+        tip: [fullName(candidate), `1 in ${digits(share)} calls took longer than ${withUnit(seconds, "s")}`, `${calls.toLocaleString("en")} calls`],
+      })),
+      line: { color: hue(candidate), dash: dash(candidate), width: 1.8 },
+      mark: { symbol: symbol(candidate), size: 5, color: hue(candidate) },
     })),
-    layout: layout({
-      height: narrow() ? 380 : 400, several: found.length,
-      xaxis: { type: "log", tickvals: ticks.map((tick) => tick[0]), ticktext: ticks.map((tick) => tick[1]), title: { text: "this share of the calls was faster" } },
-      yaxis: { type: log ? "log" : "linear", rangemode: "tozero", title: { text: scale.label }, ...(log ? logTicks(found.flatMap((curve) => curve.curve.map((point) => point[1] / scale.divisor))) : {}) },
-    }),
+    x: { log: true, title: "this share of the calls was faster", ticks: [[2, "median"], [10, "90%"], [100, "99%"], [1000, "99.9%"], [1e4, "99.99%"], [1e6, "99.9999%"]] },
+    y: { log: state.log === null ? true : state.log, title: scale.label, zero: true },
   };
 }
 
@@ -186,23 +137,21 @@ function driftChart(state) {
   const points = all.filter((point) => shown.has(point.trial.c) && typical.has(point.trial.c));
   const log = state.log === null ? wide(points.map((point) => point.value / typical.get(point.trial.c))) : state.log;
   return {
-    log,
-    traces: [...shown].map((candidate) => {
-      const own = points.filter((point) => point.trial.c === candidate);
-      return {
-        name: safe(short(data.candidates[candidate].name, narrow() ? 14 : 28)), type: "scatter", mode: "markers",
-        x: own.map((point) => point.trial.t / divisor), y: own.map((point) => point.value / typical.get(candidate)),
-        text: own.map((point) => `<b>${safe(data.candidates[candidate].name)}</b>, block ${point.trial.b}${point.trial.s === "discarded" ? ", thrown out" : ""}<br>${withUnit(point.value, data.metrics[metricAt.get(data.goal)].unit)}, ${digits(point.value / typical.get(candidate))}× its median`),
-        hovertemplate: "%{text}<extra></extra>",
-        marker: { size: 7, color: hue(candidate), symbol: own.map((point) => symbol(candidate) + (point.trial.s === "discarded" ? "-open" : "")) },
-      };
-    }),
-    layout: layout({
-      height: narrow() ? 380 : 400, several: shown.size,
-      xaxis: { title: { text: `${label} since the run began` }, rangemode: "tozero" },
-      yaxis: { type: log ? "log" : "linear", title: { text: "× its own median" }, ...(log ? logTicks(points.map((point) => point.value / typical.get(point.trial.c))) : {}) },
-      shapes: [...borders.values()].map((at) => ({ type: "line", x0: at / divisor, x1: at / divisor, y0: 0, y1: 1, yref: "paper", line: { color: css("--soft"), width: 1, dash: "dot" }, layer: "below" })),
-    }),
+    height: narrow() ? 380 : 400, legend: true,
+    series: [...shown].map((candidate) => ({
+      name: nameOf(candidate),
+      points: points.filter((point) => point.trial.c === candidate).map(({ trial, value }) => ({
+        x: trial.t / divisor, y: value / typical.get(candidate), open: trial.s === "discarded",
+        tip: [
+          `${fullName(candidate)}, block ${trial.b}${trial.s === "discarded" ? ", thrown out" : ""}`,
+          `${withUnit(value, data.metrics[metricAt.get(data.goal)].unit)}, ${digits(value / typical.get(candidate))}× its median`,
+        ],
+      })),
+      mark: { symbol: symbol(candidate), size: 7, color: hue(candidate) },
+    })),
+    x: { title: `${label} since the run began`, zero: true },
+    y: { log, title: "× its own median" },
+    uprights: [...borders.values()].map((at) => at / divisor),
   };
 }
 
@@ -213,42 +162,40 @@ function tradeoffChart(cost) {
   const found = data.report.verdict.tradeoffs.filter((one) => one[cost] && one[cost].point > 0 && chosen.has(numbers.get(one.candidate)));
   const unit = cost === "cpu" ? "s" : "B";
   const scale = scaleFor(unit, found.map((one) => one[cost].point));
-  const ends = (own, value, color) => ({
-    type: "data", symmetric: false, color, thickness: 1, width: 0,
-    array: own.map((one) => { const { point, high } = value(one); return high === null ? 0 : high - point; }),
-    arrayminus: own.map((one) => { const { point, low } = value(one); return low === null ? 0 : point - low; }),
-  });
   const time = (one) => behind.get(one.candidate);
-  const price = (one) => { const part = (value) => value === null ? null : value / scale.divisor; return { point: part(one[cost].point), low: part(one[cost].low), high: part(one[cost].high) }; };
   const all = found.map((one) => time(one).point);
   const log = Math.max(...all) > 3;
   let least = Infinity;
   const front = new Set([...found].sort((one, other) => time(one).point - time(other).point)
     .filter((one) => one[cost].point < 0.95 * least && (least = one[cost].point, true)));
-  const range = (own, mode, color, open) => ({
-    type: "scatter", mode, x: own.map((one) => time(one).point), y: own.map((one) => price(one).point),
-    error_x: ends(own, time, color), error_y: ends(own, price, color), cliponaxis: false,
-    text: own.map((one) => front.has(one) ? safe(short(one.candidate, 18)) : ""), textposition: "bottom left", textfont: { size: 11 },
-    customdata: own.map((one) => `<b>${safe(one.candidate)}</b><br>${digits(time(one).point)}× the leader's time<br>${withUnit(one[cost].point, unit)}` + (one.beaten_by ? `<br>beaten by ${safe(one.beaten_by)}` : "<br>in the Pareto set")),
-    hovertemplate: "%{customdata}<extra></extra>",
-    marker: { size: open ? 7 : 9, color, symbol: open ? "circle-open" : "circle" },
+  const part = (value) => value === null ? undefined : value / scale.divisor;
+  const own = (isBeaten, mark) => ({
+    points: found.filter((one) => Boolean(one.beaten_by) === isBeaten).map((one) => ({
+      x: time(one).point, low: time(one).low, high: time(one).high,
+      y: part(one[cost].point), bottom: part(one[cost].low), top: part(one[cost].high),
+      label: front.has(one) ? safe(short(one.candidate, 18)) : "",
+      tip: [
+        safe(one.candidate),
+        `${digits(time(one).point)}× the leader's time`,
+        withUnit(one[cost].point, unit),
+        one.beaten_by ? `beaten by ${safe(one.beaten_by)}` : "in the Pareto set",
+      ],
+    })),
+    bar: { color: mark.color, width: 1, cap: 0 },
+    mark,
   });
-  const set = found.filter((one) => !one.beaten_by);
   return {
-    log,
-    traces: [range(found.filter((one) => one.beaten_by), "markers", css("--soft"), true), range(set, "markers+text", css("--cool"), false)],
-    layout: layout({
-      height: 300, showlegend: false,
-      xaxis: { type: log ? "log" : "linear", title: { text: "× the leader's time" }, zeroline: false, ...(log ? logTicks(all) : {}), ...left(all, log) },
-      yaxis: { title: { text: scale.label }, rangemode: "tozero" },
-    }),
+    height: 300,
+    series: [own(true, { symbol: "circle", open: true, size: 7, color: "var(--soft)" }), own(false, { symbol: "circle", size: 9, color: "var(--cool)" })],
+    x: { log, title: "× the leader's time", ends: left(all, log) },
+    y: { title: scale.label, zero: true },
   };
 }
 
 // Room for names to the left of the leader.
 function left(all, log) {
   const most = Math.max(1.2, ...all);
-  return { range: log ? [-0.45 * Math.log10(most), 1.1 * Math.log10(most)] : [1 - 0.6 * (most - 1), most + 0.1 * (most - 1)] };
+  return log ? [most ** -0.45, most ** 1.1] : [1 - 0.6 * (most - 1), most + 0.1 * (most - 1)];
 }
 
 // Time until durable against time until returned, a colour for each phase.
@@ -259,22 +206,21 @@ function bufferedChart() {
       .filter(({ returned, durable }) => returned && durable && returned.point > 0),
   })).filter(({ own }) => own.length);
   const durables = points.flatMap(({ own }) => own.map(({ durable }) => durable.point));
-  const times = durables.concat(points.flatMap(({ own }) => own.map(({ returned }) => returned.point)));
-  const [least, most] = [Math.min(...durables), Math.max(...durables)];
-  const axis = { type: "log", ...logTicks(times), zeroline: false };
+  const diagonal = durables.length ? [Math.min(...durables), Math.max(...durables)].map((at) => ({ x: at, y: at })) : [];
   return {
-    log: true,
-    traces: [{ type: "scatter", mode: "lines", x: [least, most], y: [least, most], hoverinfo: "skip", showlegend: false, line: { color: css("--soft"), width: 1, dash: "dot" } },
+    height: 360, legend: true,
+    series: [{ points: diagonal, line: { color: "var(--soft)", width: 1, dash: "dot" } },
       ...points.map(({ phase, own }) => ({
-        name: safe(short(data.phases[phase].name, 20)), type: "scatter", mode: "markers",
-        x: own.map(({ returned }) => returned.point), y: own.map(({ durable }) => durable.point),
-        text: own.map(({ candidate, returned, durable }) => `<b>${safe(data.candidates[candidate].name)}</b>, ${safe(data.phases[phase].name)}<br>returned after ${withUnit(returned.point, "s")}, durable after ${withUnit(durable.point, "s")}: ${digits(durable.point / returned.point)}×`),
-        hovertemplate: "%{text}<extra></extra>",
-        marker: { size: 8, color: hue(phase), symbol: symbol(phase), opacity: 0.8 },
+        name: safe(short(data.phases[phase].name, 20)),
+        points: own.map(({ candidate, returned, durable }) => ({
+          x: returned.point, y: durable.point,
+          tip: [
+            `${fullName(candidate)}, ${safe(data.phases[phase].name)}`,
+            `returned after ${withUnit(returned.point, "s")}, durable after ${withUnit(durable.point, "s")}: ${digits(durable.point / returned.point)}×`,
+          ],
+        })),
+        mark: { symbol: symbol(phase), size: 8, color: hue(phase), opacity: 0.8 },
       }))],
-    layout: layout({
-      height: 360, several: points.length,
-      xaxis: { ...axis, title: { text: "returned, s" } }, yaxis: { ...axis, title: { text: "durable, s" } },
-    }),
+    x: { log: true, title: "returned, s" }, y: { log: true, title: "durable, s" },
   };
 }

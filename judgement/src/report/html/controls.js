@@ -6,6 +6,7 @@ const figures = [...document.querySelectorAll("figure.chart")].map((figure) => (
   phase: figure.dataset.phase === undefined ? null : Number(figure.dataset.phase),
   call: figure.dataset.call,
   state: { log: null, metric: null, phase: "all" },
+  hidden: new Set(),
 }));
 
 // What is shown over the time of a phase, by the word on its button.
@@ -20,26 +21,17 @@ function built({ kind, phase, call, state }) {
   return driftChart(state);
 }
 
-// Lets a drawing shrink: paper is narrower than the screen that it was made for, and would cut it.
-function fit(plot) {
-  for (const svg of plot.querySelectorAll(".main-svg")) svg.setAttribute("viewBox", `0 0 ${svg.getAttribute("width")} ${svg.getAttribute("height")}`);
-}
-
 function draw(chart) {
   const plot = chart.figure.querySelector(".plot");
   width = plot.clientWidth || 1000;
-  const { traces, layout, log } = built(chart);
+  const drawn = built(chart);
+  // The axis that can be either way.
+  const log = Boolean(chart.kind === "phase" ? drawn.x.log : drawn.y.log);
   chart.bar.querySelectorAll("[data-log]").forEach((button) =>
     button.setAttribute("aria-pressed", String((button.dataset.log === "true") === log)));
-  const first = plot.querySelector(".waiting");
-  if (first) first.remove();
-  Plotly.react(plot, traces, layout, { displayModeBar: false, responsive: true });
-  if (!chart.fits) {
-    chart.fits = true;
-    plot.on("plotly_afterplot", () => fit(plot));
-  }
-  fit(plot);
-  chart.figure.dataset.drawn = String(traces.length);
+  drawChart(plot, drawn, chart.hidden);
+  chart.drawnFor = width;
+  chart.figure.dataset.drawn = String(drawn.series.length);
 }
 
 // A row of buttons of which one is pressed.
@@ -150,17 +142,16 @@ async function start() {
   data.trials = trialsOf(rowsOf(csv));
   addSaving(csv);
   if (!figures.length) { document.documentElement.dataset.ready = "0"; return; }
-  document.head.append(make("script", {}, await unpacked("plotly")));
-  const redraw = () => figures.forEach(draw);
   for (const chart of figures) {
     addControls(chart);
     draw(chart);
     // Between charts the page stays usable.
     await new Promise((done) => setTimeout(done, 0));
   }
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  matchMedia("print").addEventListener("change", redraw);
-  matchMedia("(max-width: 639px)").addEventListener("change", redraw);
+  const resized = new ResizeObserver(() => figures.forEach((chart) => {
+    if (chart.figure.querySelector(".plot").clientWidth !== chart.drawnFor && chart.figure.clientWidth) draw(chart);
+  }));
+  resized.observe(document.querySelector("main"));
   // What limits the verdict goes onto paper with it.
   addEventListener("beforeprint", () => document.querySelectorAll(".cautions").forEach((fold) => { fold.open = true; }));
   document.documentElement.dataset.ready = String(figures.length);

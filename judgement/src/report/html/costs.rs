@@ -10,32 +10,32 @@ use super::phases::chart;
 use crate::journal::Group;
 use crate::report::Report;
 use crate::report::index::Index;
-use crate::report::matrix::{Cell, Matrix, Row};
+use crate::report::matrix::{Matrix, MatrixCell, MatrixRow};
 use crate::report::model::Detail;
-use crate::report::number::{Scale, fixed};
-use crate::report::page::{Block, Table, Text};
+use crate::report::number::{NumberScale, fixed};
+use crate::report::page::{PageBlock, PageTable, Text};
 use crate::report::text::one_line;
 use crate::report::text_table::TextTable;
 use crate::verdict::{COSTS, Cost, CostColumn, Mark};
 
-pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Block<'a> {
+pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> PageBlock<'a> {
     let mut blocks = Vec::new();
     if report.judged.costs.is_empty() {
-        blocks.push(Block::Lead("No costs were measured.".into()));
+        blocks.push(PageBlock::Lead("No costs were measured.".into()));
     } else {
         if report.judged.verdict.tradeoffs.len() > 1 {
             blocks.extend(tradeoffs(report));
         }
         let lead = "Side by side within blocks, in each trial the phases of the goal taken together. Shorter bars are better.";
-        blocks.push(Block::Lead(lead.into()));
+        blocks.push(PageBlock::Lead(lead.into()));
         let index = Rc::clone(index);
-        blocks.push(Block::picture(move || html! { div.scroll { (table(&index, &columns(report))) } }));
+        blocks.push(PageBlock::picture(move || html! { div.scroll { (table(&index, &columns(report))) } }));
         blocks.extend(by_phase(report));
     }
-    Block::section("costs", "What it cost", blocks)
+    PageBlock::section("costs", "What it cost", blocks)
 }
 
-fn columns<'a>(report: &'a Report<'_>) -> Vec<Column<'a>> {
+fn columns<'a>(report: &'a Report<'_>) -> Vec<CostsColumn<'a>> {
     let costs = &report.judged.costs;
     let most = |found: &CostColumn| found.values.iter().flatten().copied().fold(0.0, f64::max);
     // Tool and kernel stand side by side to be added up.
@@ -43,13 +43,13 @@ fn columns<'a>(report: &'a Report<'_>) -> Vec<Column<'a>> {
     let of_cpu = costs.iter().filter(|found| is_cpu(found)).map(most).fold(0.0, f64::max);
     let column = |found: &'a CostColumn| {
         let most = if is_cpu(found) { of_cpu } else { most(found) };
-        Column { found, scale: Scale::suited(found.metric.unit, std::iter::once(most)), most }
+        CostsColumn { found, scale: NumberScale::suited(found.metric.unit, std::iter::once(most)), most }
     };
     costs.iter().map(column).collect()
 }
 
 /// Time against each cost.
-fn tradeoffs<'a>(report: &'a Report<'a>) -> [Block<'a>; 2] {
+fn tradeoffs<'a>(report: &'a Report<'a>) -> [PageBlock<'a>; 2] {
     let lead = Text::ours("Left and low is best. Full: the ").strong("Pareto set").plain(
         ", of which each is the best for somebody. Hollow: another is shown to be as good in \
          time and every cost, and better in something. Named: the best in just these two. By ratios within blocks; lines are 95% intervals.",
@@ -74,16 +74,16 @@ fn tradeoffs<'a>(report: &'a Report<'a>) -> [Block<'a>; 2] {
             } }
         }
     };
-    [Block::Lead(lead), Block::picture(drawn)]
+    [PageBlock::Lead(lead), PageBlock::picture(drawn)]
 }
 
-struct Column<'a> {
+struct CostsColumn<'a> {
     found: &'a CostColumn,
-    scale: Scale,
+    scale: NumberScale,
     most: f64,
 }
 
-fn table(index: &Index<'_>, columns: &[Column<'_>]) -> Markup {
+fn table(index: &Index<'_>, columns: &[CostsColumn<'_>]) -> Markup {
     html! {
         table.costs {
             caption.unseen { "Costs of the workload by candidate" }
@@ -107,7 +107,7 @@ fn table(index: &Index<'_>, columns: &[Column<'_>]) -> Markup {
     }
 }
 
-fn cell(column: &Column<'_>, at: usize) -> Markup {
+fn cell(column: &CostsColumn<'_>, at: usize) -> Markup {
     html! {
         @match column.found.values[at] {
             Some(value) => { (beside_the_most(value, column)) (bar(value / column.most)) }
@@ -117,23 +117,26 @@ fn cell(column: &Column<'_>, at: usize) -> Markup {
 }
 
 /// Next to the largest of its column; what is lost beside that is nothing (CPU time less a baseline is never exactly 0).
-fn beside_the_most(value: f64, column: &Column<'_>) -> String {
+fn beside_the_most(value: f64, column: &CostsColumn<'_>) -> String {
     if value.abs() < column.most / 2000.0 {
         return "0".to_owned();
     }
     in_scale(value, column.scale, Some(if value < column.most / 10.0 { 0.1 } else { 0.02 }))
 }
 
-fn by_phase<'a>(report: &Report<'_>) -> Option<Block<'a>> {
+fn by_phase<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
     let costs = report.details.iter().filter(|detail| detail.group == Group::Cost);
     let table = |detail: &Detail| {
         [
-            Block::Heading(Text::default().code(&detail.metric).plain(" ").small(detail.meaning)),
-            Block::Table(Table { by_candidate: true, ..Table::plain(phase_table(&detail.matrix)) }),
+            PageBlock::Heading(Text::default().code(&detail.metric).plain(" ").small(detail.meaning)),
+            PageBlock::Table(PageTable {
+                by_candidate: true,
+                ..PageTable::plain(phase_table(&detail.matrix))
+            }),
         ]
     };
-    let tables: Vec<Block<'a>> = costs.flat_map(table).collect();
-    (!tables.is_empty()).then(|| Block::fold(None, "The same, phase by phase", tables))
+    let tables: Vec<PageBlock<'a>> = costs.flat_map(table).collect();
+    (!tables.is_empty()).then(|| PageBlock::fold(None, "The same, phase by phase", tables))
 }
 
 fn phase_table(matrix: &Matrix) -> TextTable {
@@ -141,13 +144,14 @@ fn phase_table(matrix: &Matrix) -> TextTable {
         "" => column.phase.clone(),
         unit => format!("{}, {unit}", column.phase),
     });
-    let cell = |cell: &Option<Cell>| match cell {
+    let cell = |cell: &Option<MatrixCell>| match cell {
         Some(cell) => {
             format!("{}{}", if cell.mark == Mark::Best { "► " } else { "" }, fixed(cell.value, cell.decimals))
         }
         None => "–".to_owned(),
     };
-    let row = |row: &Row| std::iter::once(row.candidate.clone()).chain(row.cells.iter().map(cell)).collect();
+    let row =
+        |row: &MatrixRow| std::iter::once(row.candidate.clone()).chain(row.cells.iter().map(cell)).collect();
     TextTable {
         title: String::new(),
         header: std::iter::once("candidate".to_owned()).chain(titles).collect(),

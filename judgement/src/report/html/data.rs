@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::thinning;
 use crate::journal::{Trial, metric};
-use crate::report::json::{self, Document};
+use crate::report::json::{self, RunDocument};
 use crate::report::{Report, ReportError, Requests, csv};
 use crate::verdict::{better_of, latencies, latency_at};
 
@@ -29,9 +29,9 @@ pub(super) struct Embedded {
 
 #[derive(Serialize)]
 struct Data<'a> {
-    report: Document<'a>,
+    report: RunDocument<'a>,
     goal: &'a str,
-    candidates: Vec<CandidatePart<'a>>,
+    candidates: Vec<CandidateChartData<'a>>,
     phases: Vec<PhasePart<'a>>,
     metrics: Vec<MetricPart<'a>>,
     trials: Vec<TrialPart>,
@@ -40,7 +40,7 @@ struct Data<'a> {
 }
 
 #[derive(Serialize)]
-struct CandidatePart<'a> {
+struct CandidateChartData<'a> {
     name: &'a str,
     measured: bool,
 }
@@ -96,7 +96,7 @@ pub(super) fn embedded(report: &Report<'_>) -> Result<Embedded, ReportError> {
             .judged
             .candidates
             .iter()
-            .map(|entry| CandidatePart {
+            .map(|entry| CandidateChartData {
                 name: entry.name,
                 measured: entry.status == crate::journal::CandidateStatus::Ok,
             })

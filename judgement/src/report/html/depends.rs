@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::report::number::{times, times_within};
-use crate::report::page::Block;
+use crate::report::page::PageBlock;
 use crate::report::text::one_line;
 use crate::report::{Report, depends};
 use crate::verdict::Dependence;
@@ -16,7 +16,7 @@ const HEIGHT: f64 = 160.0;
 const MARGIN: f64 = 12.0;
 
 /// The section; nothing where nothing depends on the device.
-pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<Block<'a>> {
+pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let found = &report.judged.verdict.depends;
     if found.is_empty() {
         return None;
@@ -26,8 +26,8 @@ pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<Block<'a>> {
     let pictures = move || {
         html! { div.depends { @for one in found.iter().take(MOST) { (picture(one)) } } }
     };
-    let blocks = vec![Block::Lead(lead.into()), Block::picture(pictures)];
-    Some(Block::section("depends", "It depends on the device", blocks))
+    let blocks = vec![PageBlock::Lead(lead.into()), PageBlock::picture(pictures)];
+    Some(PageBlock::section("depends", "It depends on the device", blocks))
 }
 
 fn picture(one: &Dependence) -> Markup {

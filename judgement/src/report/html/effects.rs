@@ -8,10 +8,10 @@ use maud::{Markup, html};
 use super::figures::{along, place, strip};
 use crate::report::index::Index;
 use crate::report::number::{percent, times, times_within};
-use crate::report::page::Block;
+use crate::report::page::PageBlock;
 use crate::report::text::{count, one_line};
 use crate::report::{Report, factors};
-use crate::verdict::{Estimate, FactorEffect, OptionEffect, Seen};
+use crate::verdict::{EffectSize, Estimate, FactorEffect, OptionEffect};
 
 /// The strips of effects show at least this factor and at most the other, to either side.
 const NARROWEST: f64 = 1.25;
@@ -23,7 +23,7 @@ fn reach<'a>(ratios: impl Iterator<Item = &'a Estimate>) -> f64 {
 }
 
 /// The section; nothing where no two candidates differ in just one option.
-pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Option<Block<'a>> {
+pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Option<PageBlock<'a>> {
     let rows = &report.judged.effects;
     if rows.is_empty() {
         return None;
@@ -56,12 +56,12 @@ pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Opti
             } }
         }
     };
-    let blocks = vec![Block::Lead(lead.into()), Block::picture(drawn), Block::Note(note.into())];
-    Some(Block::section("effects", "What an option does", blocks))
+    let blocks = vec![PageBlock::Lead(lead.into()), PageBlock::picture(drawn), PageBlock::Note(note.into())];
+    Some(PageBlock::section("effects", "What an option does", blocks))
 }
 
 /// The effects of whole factors, a strip each; nothing where there is one candidate of each.
-pub(super) fn of_factors<'a>(report: &'a Report<'a>) -> Option<Block<'a>> {
+pub(super) fn of_factors<'a>(report: &'a Report<'a>) -> Option<PageBlock<'a>> {
     let found = &report.judged.verdict.factors;
     if found.is_empty() {
         return None;
@@ -77,20 +77,20 @@ pub(super) fn of_factors<'a>(report: &'a Report<'a>) -> Option<Block<'a>> {
         times(reach)
     );
     let blocks = vec![
-        Block::Lead(lead.into()),
-        Block::picture(move || strips(found, reach)),
-        Block::Note(note.into()),
+        PageBlock::Lead(lead.into()),
+        PageBlock::picture(move || strips(found, reach)),
+        PageBlock::Note(note.into()),
     ];
-    Some(Block::section("factors", "What options do overall", blocks))
+    Some(PageBlock::section("factors", "What options do overall", blocks))
 }
 
 fn strips(found: &[FactorEffect], reach: f64) -> Markup {
     let cell = |ratio: &Estimate, certain: bool| {
         let seen = match (certain, ratio.point < 1.0) {
-            (true, true) => Seen::Better,
-            (true, false) => Seen::Worse,
-            (false, _) if ratio.low.is_none() => Seen::TooFew,
-            (false, _) => Seen::Unclear,
+            (true, true) => EffectSize::Better,
+            (true, false) => EffectSize::Worse,
+            (false, _) if ratio.low.is_none() => EffectSize::TooFew,
+            (false, _) => EffectSize::Unclear,
         };
         drawn(ratio, seen, reach)
     };
@@ -123,7 +123,7 @@ fn row(report: &Report<'_>, index: &Index<'_>, option: &OptionEffect, reach: f64
             }
             @for effect in &option.phases {
                 @match effect {
-                    Some(ratio) => { (drawn(ratio, Seen::of(ratio, report.judged.plan.protocol.tie), reach)) }
+                    Some(ratio) => { (drawn(ratio, EffectSize::of(ratio, report.judged.plan.protocol.tie), reach)) }
                     None => { td.none { "–" } }
                 }
             }
@@ -132,17 +132,17 @@ fn row(report: &Report<'_>, index: &Index<'_>, option: &OptionEffect, reach: f64
 }
 
 /// What an effect amounts to: class, sign, words.
-fn looks(seen: Seen) -> (&'static str, &'static str, &'static str) {
+fn looks(seen: EffectSize) -> (&'static str, &'static str, &'static str) {
     match seen {
-        Seen::TooFew => ("once", "", ""),
-        Seen::Same => ("tied", "≈", "no practical difference: "),
-        Seen::Better => ("best", "►", "better: "),
-        Seen::Worse => ("behind", "◄", "worse: "),
-        Seen::Unclear => ("unclear", "?", "unclear: "),
+        EffectSize::TooFew => ("once", "", ""),
+        EffectSize::Same => ("tied", "≈", "no practical difference: "),
+        EffectSize::Better => ("best", "►", "better: "),
+        EffectSize::Worse => ("behind", "◄", "worse: "),
+        EffectSize::Unclear => ("unclear", "?", "unclear: "),
     }
 }
 
-fn drawn(ratio: &Estimate, seen: Seen, reach: f64) -> Markup {
+fn drawn(ratio: &Estimate, seen: EffectSize, reach: f64) -> Markup {
     let (class, sign, words) = looks(seen);
     let at = |ratio: f64| along(ratio, 1.0 / reach, reach);
     let heat = place(ratio.point.max(1.0), 1.0, reach);

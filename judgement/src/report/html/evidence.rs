@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::thinning::Thinned;
 use super::{carried, commands};
 use crate::report::number::percent;
-use crate::report::page::{Block, Text};
+use crate::report::page::{PageBlock, Text};
 use crate::report::{Report, harness};
 
 /// Where the method comes from: what, and where it can be read.
@@ -28,28 +28,28 @@ const SOURCES: [(&str, &str); 4] = [
     ),
 ];
 
-pub(super) fn section<'a>(report: &'a Report<'a>, thinned: Option<&Thinned>) -> Block<'a> {
+pub(super) fn section<'a>(report: &'a Report<'a>, thinned: Option<&Thinned>) -> PageBlock<'a> {
     let again = Text::default()
         .code("fsverdict run THIS-PAGE.html")
         .plain(" repeats the run; ")
         .code("fsverdict show THIS-PAGE.html")
         .plain(" prints this, to be changed.");
-    let plan = vec![Block::Note(again), Block::picture(move || carried::shown(report.judged.plan))];
+    let plan = vec![PageBlock::Note(again), PageBlock::picture(move || carried::shown(report.judged.plan))];
     let mut blocks = downloads(report, thinned);
     blocks.extend([
-        Block::fold(None, "Plan: what was asked, to be run again", plan),
-        Block::fold(None, "Environment: where it ran", vec![environment(report)]),
-        Block::picture(move || commands::folded(report)),
-        Block::fold(
+        PageBlock::fold(None, "Plan: what was asked, to be run again", plan),
+        PageBlock::fold(None, "Environment: where it ran", vec![environment(report)]),
+        PageBlock::picture(move || commands::folded(report)),
+        PageBlock::fold(
             Some("method"),
             "Method: why these numbers can be trusted, and how far",
-            vec![Block::picture(move || method(report))],
+            vec![PageBlock::picture(move || method(report))],
         ),
     ]);
-    Block::section("evidence", "The evidence", blocks)
+    PageBlock::section("evidence", "The evidence", blocks)
 }
 
-fn downloads<'a>(report: &Report<'_>, thinned: Option<&Thinned>) -> Vec<Block<'a>> {
+fn downloads<'a>(report: &Report<'_>, thinned: Option<&Thinned>) -> Vec<PageBlock<'a>> {
     let buttons = || {
         html! { p.downloads hidden {
             button type="button" data-save="csv" { "Save every observation (CSV)" } " "
@@ -69,16 +69,16 @@ fn downloads<'a>(report: &Report<'_>, thinned: Option<&Thinned>) -> Vec<Block<'a
         .plain(" in the run's folder holds every event; this page can be made from it again with ")
         .code("fsverdict report RUN --format html")
         .plain(".");
-    let thinned = thinned.map(|thinned| Block::Note(fewer(thinned).into()));
-    [Block::picture(buttons)].into_iter().chain(thinned).chain([Block::Note(source)]).collect()
+    let thinned = thinned.map(|thinned| PageBlock::Note(fewer(thinned).into()));
+    [PageBlock::picture(buttons)].into_iter().chain(thinned).chain([PageBlock::Note(source)]).collect()
 }
 
-fn environment<'a>(report: &Report<'_>) -> Block<'a> {
+fn environment<'a>(report: &Report<'_>) -> PageBlock<'a> {
     let facts = &report.judged.run.header.environment;
     let fact = |(name, value): (&String, &String)| (Text::default().code(name), Text::foreign(value));
     let harness = report.judged.harness.iter();
     let harness = harness.map(|found| (Text::default().code("harness"), harness::sentence(found).into()));
-    Block::Facts(facts.iter().map(fact).chain(harness).collect())
+    PageBlock::Facts(facts.iter().map(fact).chain(harness).collect())
 }
 
 fn method(report: &Report<'_>) -> Markup {

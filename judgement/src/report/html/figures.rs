@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::journal::Unit;
-use crate::report::number::{Scale, decimals, fixed, times};
+use crate::report::number::{NumberScale, decimals, fixed, times};
 use crate::verdict::{Estimate, PhaseEstimate};
 
 /// Half the distance of the ends as a share of the point.
@@ -14,24 +14,24 @@ pub(super) fn spread(found: &PhaseEstimate) -> Option<f64> {
 
 /// A number with its unit, in the unit that suits it alone.
 pub(super) fn alone(value: f64, unit: Unit, spread: Option<f64>) -> String {
-    let scale = Scale::suited(unit, std::iter::once(value));
+    let scale = NumberScale::suited(unit, std::iter::once(value));
     with_unit(value, scale, spread)
 }
 
-pub(super) fn with_unit(value: f64, scale: Scale, spread: Option<f64>) -> String {
+pub(super) fn with_unit(value: f64, scale: NumberScale, spread: Option<f64>) -> String {
     let text = in_scale(value, scale, spread);
     if scale.label.is_empty() { text } else { format!("{text}\u{202f}{}", scale.label) }
 }
 
 /// A number in a given scale, without its unit.
-pub(super) fn in_scale(value: f64, scale: Scale, spread: Option<f64>) -> String {
+pub(super) fn in_scale(value: f64, scale: NumberScale, spread: Option<f64>) -> String {
     let scaled = value / scale.divisor;
     fixed(scaled, decimals(scaled, spread))
 }
 
 /// An estimate for a tooltip or a table: `1.31 s (1.28 to 1.35, n = 10)`.
 pub(super) fn in_full(found: &PhaseEstimate) -> String {
-    let scale = Scale::suited(found.unit, std::iter::once(found.estimate.point));
+    let scale = NumberScale::suited(found.unit, std::iter::once(found.estimate.point));
     let share = spread(found);
     let point = with_unit(found.estimate.point, scale, share);
     let n = found.estimate.n;

@@ -11,7 +11,7 @@ use super::writer::numbers;
 use crate::journal::Unit;
 use crate::report::Report;
 use crate::report::index::Index;
-use crate::report::page::Block;
+use crate::report::page::PageBlock;
 use crate::report::text::one_line;
 use crate::report::text_table::TextTable;
 use crate::verdict::{LatencyCounts, latencies, latency_at};
@@ -19,7 +19,7 @@ use crate::verdict::{LatencyCounts, latencies, latency_at};
 const SHOWN: [(f64, &str); 4] = [(0.5, "median"), (0.95, "95%"), (0.99, "99%"), (0.999, "99.9%")];
 
 /// The section; nothing where no operation recorded latencies.
-pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Option<Block<'a>> {
+pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Option<PageBlock<'a>> {
     let sums = latencies(&report.judged);
     if sums.is_empty() {
         return None;
@@ -27,8 +27,9 @@ pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Opti
     let lead = "Left the typical call, right the rare slow ones: at 99.9% one call in a thousand took longer. Both axes are \
                 logarithmic; the lowest line is best. All trials of a candidate are added up.";
     let index = Rc::clone(index);
-    let blocks = vec![Block::Lead(lead.into()), Block::picture(move || curves(report, &index, &sums))];
-    Some(Block::section("latency", "How long single calls took", blocks))
+    let blocks =
+        vec![PageBlock::Lead(lead.into()), PageBlock::picture(move || curves(report, &index, &sums))];
+    Some(PageBlock::section("latency", "How long single calls took", blocks))
 }
 
 /// By phase, call and candidate.

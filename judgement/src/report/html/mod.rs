@@ -1,7 +1,7 @@
 //! `--format html`: the whole report as one page that needs nothing else: no network, no server, no second file.
 //!
 //! What must be seen at once (verdict, picture, costs, effects) is plain HTML and shows without scripts, in print and
-//! in a screen reader. Where a reader wants to look closer, plotly.js draws every trial from the data in the page.
+//! in a screen reader. Where a reader wants to look closer, scripts of our own draw every trial from the data in the page.
 
 mod across;
 mod carried;
@@ -33,17 +33,19 @@ pub use self::carried::{LONGEST_PAGE, NoPlan, plan_in_page};
 pub(super) use self::figures::{place, ratio};
 use self::writer::body;
 use super::index::Index;
-use super::page::{Block, Page};
+use super::page::{PageBlock, ReportPage};
 use super::text::one_line;
 use super::{Report, ReportError};
 use crate::journal::CandidateStatus;
 
 const STYLE: &str = include_str!("style.css");
-/// Our own scripts: what every part uses, then the charts, then the controls that start them.
-const SCRIPTS: [&str; 3] = [include_str!("base.js"), include_str!("charts.js"), include_str!("controls.js")];
-/// plotly.js, compressed and as text (see build.rs).
-const PLOTLY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.js.gz.base64"));
-const PLOTLY_VERSION: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.version"));
+/// Our own scripts: what every part uses, how a chart is drawn, which charts there are, and the controls that start them.
+const SCRIPTS: [&str; 4] = [
+    include_str!("base.js"),
+    include_str!("drawing.js"),
+    include_str!("charts.js"),
+    include_str!("controls.js"),
+];
 
 /// Nothing from anywhere: a page runs our own scripts, known by their digests (see build.rs), and loads nothing, whatever else
 /// should come to stand in it. Attributes of style place the marks of a picture, and can load nothing either.
@@ -56,13 +58,12 @@ const POLICY: &str = concat!(
 const RENEWAL: u32 = 15;
 
 /// The page of a run, with the data its charts are drawn from.
-pub(super) fn render(report: &Report<'_>, page: &Page<'_>) -> Result<String, ReportError> {
+pub(super) fn render(report: &Report<'_>, page: &ReportPage<'_>) -> Result<String, ReportError> {
     let data = data::embedded(report)?;
     let title = one_line(&report.judged.run.header.title);
     let scripts = html! {
         script type="application/json" id="data" { (PreEscaped(&data.json)) }
         script type="text/plain" id="csv" { (data.csv) }
-        script type="text/plain" id="plotly" { (PLOTLY) }
         @for script in SCRIPTS { script { (PreEscaped(script)) } }
     };
     let body = body(page);
@@ -70,12 +71,12 @@ pub(super) fn render(report: &Report<'_>, page: &Page<'_>) -> Result<String, Rep
 }
 
 /// A page without data of its own, which needs no script.
-pub(super) fn written(page: &Page<'_>) -> String {
+pub(super) fn written(page: &ReportPage<'_>) -> String {
     shell(&one_line(&page.opening.title), None, &body(page), &html! {}).into_string()
 }
 
 /// What is drawn of a run, each part in a file of its own: a new picture is one more, and its line here.
-pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec<Option<Block<'a>>> {
+pub(super) fn sections<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Vec<Option<PageBlock<'a>>> {
     let (_, thinned) = thinning::choose(report);
     let thinned = thinned.as_ref();
     let judged = &report.judged;
@@ -124,7 +125,6 @@ fn shell(title: &str, renewal: Option<u32>, body: &Markup, scripts: &Markup) -> 
                 main { (body) }
                 footer { p {
                     "Made by fsverdict " (env!("CARGO_PKG_VERSION")) ". This file holds everything it shows and loads nothing."
-                    @if !scripts.0.is_empty() { " Charts: " (PLOTLY_VERSION) ", © Plotly, Inc., MIT licence." }
                 } }
                 (scripts)
             }

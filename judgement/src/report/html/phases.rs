@@ -9,11 +9,11 @@ use super::figures::{in_scale, spread};
 use super::thinning::Thinned;
 use super::writer::numbers;
 use crate::journal::Unit;
-use crate::plan::{Phase, Work};
+use crate::plan::{Phase, PhaseWork};
 use crate::report::Report;
 use crate::report::index::Index;
-use crate::report::number::Scale;
-use crate::report::page::{Block, Text};
+use crate::report::number::NumberScale;
+use crate::report::page::{PageBlock, Text};
 use crate::report::text::{in_lines, one_line};
 use crate::report::text_table::TextTable;
 use crate::verdict::{PhaseEntry, PhaseEstimate};
@@ -26,7 +26,7 @@ pub(super) fn section<'a>(
     report: &'a Report<'a>,
     index: &Rc<Index<'a>>,
     thinned: Option<&Thinned>,
-) -> Block<'a> {
+) -> PageBlock<'a> {
     let lead = Text::ours("Every trial is a point: ")
         .strong("● durable")
         .plain(", when the work had also reached the device, and ")
@@ -44,9 +44,9 @@ pub(super) fn section<'a>(
             (buffered(report))
         }
     };
-    let thinned = thinned.map(|thinned| Block::Note(thinned.sentence().into()));
-    let blocks = std::iter::once(Block::Lead(lead)).chain(thinned).chain([Block::picture(drawn)]);
-    Block::section("phases", "Phase by phase", blocks.collect())
+    let thinned = thinned.map(|thinned| PageBlock::Note(thinned.sentence().into()));
+    let blocks = std::iter::once(PageBlock::Lead(lead)).chain(thinned).chain([PageBlock::picture(drawn)]);
+    PageBlock::section("phases", "Phase by phase", blocks.collect())
 }
 
 /// Durable against returned: who lets a program go on while the work is still to be done.
@@ -64,7 +64,7 @@ fn buffered(report: &Report<'_>) -> Markup {
 }
 
 /// mkfs, mount, umount, fsck and what else surrounds the work; nothing where nothing does.
-pub(super) fn steps<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Option<Block<'a>> {
+pub(super) fn steps<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Option<PageBlock<'a>> {
     let around = |phase: &&PhaseEntry| !report.judged.is_headline(phase);
     let steps: Vec<&PhaseEntry> = report.judged.phases.iter().filter(around).collect();
     if steps.is_empty() {
@@ -74,11 +74,15 @@ pub(super) fn steps<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Option
         "The steps every trial takes before and after its phases: making, mounting, unmounting, checking.";
     let index = Rc::clone(index);
     let drawn = move || html! { div.phases { @for step in &steps { (one(report, &index, step)) } } };
-    Some(Block::section("steps", "Around the work", vec![Block::Lead(lead.into()), Block::picture(drawn)]))
+    Some(PageBlock::section(
+        "steps",
+        "Around the work",
+        vec![PageBlock::Lead(lead.into()), PageBlock::picture(drawn)],
+    ))
 }
 
 /// The results over the run's time.
-pub(super) fn drift<'a>(report: &'a Report<'a>) -> Option<Block<'a>> {
+pub(super) fn drift<'a>(report: &'a Report<'a>) -> Option<PageBlock<'a>> {
     // A candidate's only trial divided by itself is a level line, whatever the machine did.
     report.judged.sample_sizes().filter(|(_, most)| *most >= 2)?;
     let lead = "Each trial's time as a multiple of its own candidate's median, over the time of the run. A level band means a \
@@ -88,8 +92,9 @@ pub(super) fn drift<'a>(report: &'a Report<'a>) -> Option<Block<'a>> {
         "Times of {} trials relative to their candidate's median, by the time at which they began",
         report.judged.run.trials.len()
     );
-    let blocks = vec![Block::Lead(lead.into()), Block::picture(move || chart("drift", None, "", &words))];
-    Some(Block::section("drift", "Was the machine steady?", blocks))
+    let blocks =
+        vec![PageBlock::Lead(lead.into()), PageBlock::picture(move || chart("drift", None, "", &words))];
+    Some(PageBlock::section("drift", "Was the machine steady?", blocks))
 }
 
 /// The place of a chart, with what it says in words.
@@ -123,9 +128,9 @@ fn one(report: &Report<'_>, index: &Index<'_>, phase: &PhaseEntry) -> Markup {
 fn work(phase: &Phase) -> Markup {
     html! {
         @match &phase.work {
-            Work::Operation(operation) => { "built-in operation " code { (operation.name()) } }
-            Work::Command(line) => { "command " code { (in_lines(line)) } }
-            Work::Adapter { name, options } => { code { (one_line(name)) " " (in_lines(options)) } }
+            PhaseWork::Operation(operation) => { "built-in operation " code { (operation.name()) } }
+            PhaseWork::Command(line) => { "command " code { (in_lines(line)) } }
+            PhaseWork::Adapter { name, options } => { code { (one_line(name)) " " (in_lines(options)) } }
         }
         @if let Some(dataset) = &phase.dataset { " on dataset " code { (one_line(dataset)) } }
         @if phase.cold { ", with cold caches (unmounted, put out of memory, mounted again)" }
@@ -136,12 +141,12 @@ fn table(report: &Report<'_>, index: &Index<'_>, phase: &PhaseEntry) -> Markup {
     let goal = report.judged.plan.goal.metric.as_str();
     let mut metrics: Vec<&str> = vec![goal];
     metrics.extend(SHOWN.into_iter().filter(|shown| *shown != goal));
-    let columns: Vec<(&str, Scale)> = metrics
+    let columns: Vec<(&str, NumberScale)> = metrics
         .into_iter()
         .filter_map(|metric| {
             let found = index.column(&phase.name, metric);
             let unit: Unit = found.first()?.unit;
-            Some((metric, Scale::suited(unit, found.iter().map(|found| found.estimate.point))))
+            Some((metric, NumberScale::suited(unit, found.iter().map(|found| found.estimate.point))))
         })
         .collect();
     let titles = columns.iter().map(|(name, scale)| match scale.label {
@@ -160,7 +165,7 @@ fn table(report: &Report<'_>, index: &Index<'_>, phase: &PhaseEntry) -> Markup {
     numbers(&TextTable { title: String::new(), header, rows }, Some(index))
 }
 
-fn cell(found: Option<&PhaseEstimate>, scale: Scale) -> String {
+fn cell(found: Option<&PhaseEstimate>, scale: NumberScale) -> String {
     let Some(found) = found else { return "–".to_owned() };
     let share = spread(found);
     let shown = |value| in_scale(value, scale, share);

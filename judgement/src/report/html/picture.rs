@@ -9,9 +9,9 @@ use super::certainty;
 use super::figures::{alone, along, in_full, place, spread, strip};
 use crate::journal::{CandidateStatus, metric};
 use crate::report::index::Index;
-use crate::report::matrix::{Cell, Column, Matrix};
+use crate::report::matrix::{Matrix, MatrixCell, MatrixColumn};
 use crate::report::number::{percent, times};
-use crate::report::page::{Block, Keys, Table, Text};
+use crate::report::page::{Keys, PageBlock, PageTable, Text};
 use crate::report::text::one_line;
 use crate::report::{Report, sentence};
 use crate::verdict::{CandidateEntry, Mark, Relation, times_worse};
@@ -31,7 +31,7 @@ fn looks(mark: Mark) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Block<'a> {
+pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> PageBlock<'a> {
     let goal = report.judged.plan.goal.metric.as_str();
     let what = metric(goal).map_or(goal, |known| known.title);
     let columns = report.picture.as_ref().map_or(&[][..], |matrix| &matrix.columns);
@@ -54,27 +54,27 @@ pub(super) fn section<'a>(report: &'a Report<'a>, index: &Rc<Index<'a>>) -> Bloc
     };
     let mut blocks = {
         let index = Rc::clone(index);
-        vec![Block::picture(move || picture(report, &index, columns, crowned))]
+        vec![PageBlock::picture(move || picture(report, &index, columns, crowned))]
     };
     if let Some(matrix) = &report.picture {
         if crowned {
-            blocks.push(Block::Note(legend(report, matrix).into()));
+            blocks.push(PageBlock::Note(legend(report, matrix).into()));
         }
         blocks.extend(certainty::folded(report));
         blocks.extend(beside(report));
     }
-    Block::Section { id: "picture", title: "The picture", keys: Some(keys), blocks }
+    PageBlock::Section { id: "picture", title: "The picture", keys: Some(keys), blocks }
 }
 
 /// Costs beside time with the Pareto set, and how far the weights may move, folded; nothing where nothing is ranked.
-fn beside<'a>(report: &Report<'_>) -> Option<Block<'a>> {
-    let tables = report.beside.iter().cloned().map(|table| Block::Table(Table::plain(table)));
-    let tables: Vec<Block<'a>> = tables.collect();
+fn beside<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
+    let tables = report.beside.iter().cloned().map(|table| PageBlock::Table(PageTable::plain(table)));
+    let tables: Vec<PageBlock<'a>> = tables.collect();
     let title = "Costs beside time, and other weights";
-    (!tables.is_empty()).then(|| Block::fold(Some("beside"), title, tables))
+    (!tables.is_empty()).then(|| PageBlock::fold(Some("beside"), title, tables))
 }
 
-fn picture(report: &Report<'_>, index: &Index<'_>, columns: &[Column], crowned: bool) -> Markup {
+fn picture(report: &Report<'_>, index: &Index<'_>, columns: &[MatrixColumn], crowned: bool) -> Markup {
     html! {
         p.swipe.note { "The table scrolls sideways." }
         div.scroll {
@@ -87,8 +87,8 @@ fn picture(report: &Report<'_>, index: &Index<'_>, columns: &[Column], crowned: 
     }
 }
 
-fn head(report: &Report<'_>, columns: &[Column], crowned: bool) -> Markup {
-    let weights = &report.judged.yardstick.weights;
+fn head(report: &Report<'_>, columns: &[MatrixColumn], crowned: bool) -> Markup {
+    let weights = &report.judged.objective.weights;
     let even = weights.values().all(|weight| *weight == 1.0);
     html! {
         thead {
@@ -180,7 +180,7 @@ fn state(report: &Report<'_>, entry: &CandidateEntry<'_>) -> Option<(&'static st
     }
 }
 
-fn shown(report: &Report<'_>, cell: &Cell, farthest: f64) -> Markup {
+fn shown(report: &Report<'_>, cell: &MatrixCell, farthest: f64) -> Markup {
     let Some(found) = report.judged.estimates.get(cell.at) else { return html! { td.none { "–" } } };
     let absolute = alone(found.estimate.point, found.unit, spread(found));
     let Some(ratio) = cell.times else {

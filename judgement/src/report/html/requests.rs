@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::report::page::{Block, Span, Text};
+use crate::report::page::{PageBlock, Span, Text};
 use crate::report::text::one_line;
 use crate::report::{Report, Requests};
 
@@ -19,7 +19,7 @@ const STRIP: f64 = 40.0;
 const GAP: f64 = 10.0;
 
 /// The section; nothing where no device was modelled.
-pub(super) fn section<'a>(report: &'a Report<'a>) -> Option<Block<'a>> {
+pub(super) fn section<'a>(report: &'a Report<'a>) -> Option<PageBlock<'a>> {
     if report.requests.is_empty() {
         return None;
     }
@@ -34,16 +34,18 @@ pub(super) fn section<'a>(report: &'a Report<'a>) -> Option<Block<'a>> {
         ". Below it bytes per second, and requests inside the device. Long lines are sequential work, \
          clouds are seeks; a device that moves an arm is slow in clouds.",
     );
-    let blocks = vec![Block::Lead(lead), Block::picture(move || pictures(report))];
-    Some(Block::section("requests", "What the device was asked for", blocks))
+    let blocks = vec![PageBlock::Lead(lead), PageBlock::picture(move || pictures(report))];
+    Some(PageBlock::section("requests", "What the device was asked for", blocks))
 }
 
 fn pictures(report: &Report<'_>) -> Markup {
     let limit = (ALL / report.requests.len().max(1)).min(EACH);
     // Strips of the same height mean the same in every picture.
     let most = |of: fn(&Requests) -> f64| report.requests.iter().map(of).fold(0.0, f64::max);
-    let scale =
-        Scale { rate: most(|one| peak(one.rates.iter().flatten())), depth: most(|one| peak(&one.depth)) };
+    let scale = ChartScale {
+        rate: most(|one| peak(one.rates.iter().flatten())),
+        depth: most(|one| peak(&one.depth)),
+    };
     html! {
         div.requests { @for one in &report.requests {
             figure.requests data-requests=(one_line(&one.candidate)) {
@@ -59,7 +61,7 @@ fn pictures(report: &Report<'_>) -> Markup {
     }
 }
 
-struct Scale {
+struct ChartScale {
     rate: f64,
     depth: f64,
 }
@@ -80,7 +82,7 @@ fn phases<'a>(report: &Report<'a>, one: &Requests) -> Vec<(&'a str, f64)> {
 }
 
 /// As an image that is part of the page, within this many bytes.
-fn drawing(one: &Requests, phases: &[(&str, f64)], scale: &Scale, limit: usize) -> String {
+fn drawing(one: &Requests, phases: &[(&str, f64)], scale: &ChartScale, limit: usize) -> String {
     let mut fitting = one.clone();
     loop {
         let image = image(&fitting, phases, scale);
@@ -91,7 +93,7 @@ fn drawing(one: &Requests, phases: &[(&str, f64)], scale: &Scale, limit: usize) 
     }
 }
 
-fn image(one: &Requests, phases: &[(&str, f64)], scale: &Scale) -> String {
+fn image(one: &Requests, phases: &[(&str, f64)], scale: &ChartScale) -> String {
     let height = MAP + 2.0 * (GAP + STRIP);
     let mut image = format!(
         "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\"><title>{}</title>",
@@ -159,7 +161,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ALL, Scale, drawing, marks};
+    use super::{ALL, ChartScale, drawing, marks};
     use crate::report::Requests;
 
     #[test]
@@ -176,7 +178,8 @@ mod tests {
             ..Requests::default()
         };
         let limit = ALL / 18;
-        let drawn = drawing(&noise, &[("write", 0.0), ("a<b", 0.5)], &Scale { rate: 1e7, depth: 1.0 }, limit);
+        let drawn =
+            drawing(&noise, &[("write", 0.0), ("a<b", 0.5)], &ChartScale { rate: 1e7, depth: 1.0 }, limit);
         assert!(drawn.len() <= limit && drawn.len() > limit / 16, "{}", drawn.len());
         assert!(drawn.contains("a&lt;b") && drawn.contains("class=\"writes\""));
         assert_eq!(marks(&[(1, 0), (2, 0), (3, 0), (7, 0), (0, 1)]), "M1 0h3M7 0h1M0 1h1");

@@ -6,21 +6,21 @@ use maud::{Markup, html};
 
 use super::figures::ratio;
 use crate::report::Report;
-use crate::report::page::{Block, Text};
-use crate::report::sites::{Row, Rows};
+use crate::report::page::{PageBlock, Text};
+use crate::report::sites::{Rows, SiteRow};
 use crate::report::text::{count, one_line};
-use crate::verdict::Sites;
+use crate::verdict::SiteRatios;
 
 /// What a site did, and on what.
 struct Places<'a> {
-    sites: &'a Sites,
+    sites: &'a SiteRatios,
     blocks: BTreeMap<&'a str, usize>,
     /// By site; nothing where all have the same.
     devices: BTreeMap<&'a str, String>,
 }
 
 /// The section; nothing where one site did it all.
-pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<Block<'a>> {
+pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<PageBlock<'a>> {
     let sites = report.judged.sites.as_ref()?;
     let mut blocks: BTreeMap<&str, usize> = BTreeMap::new();
     for place in report.judged.run.prefix().filter_map(|block| block.place.as_ref()) {
@@ -44,26 +44,26 @@ pub(super) fn section<'a>(report: &'a Report<'_>) -> Option<Block<'a>> {
         lead = lead.plain(format!(", each on: {device}"));
     }
     lead = lead.plain("; ► where it takes no longer. A cell gives its 95% interval when pointed at.");
-    let mut parts = vec![Block::Lead(lead)];
+    let mut parts = vec![PageBlock::Lead(lead)];
     let depends: Vec<String> =
         sites.rivals.iter().filter(|rival| rival.depends).map(|rival| one_line(&rival.candidate)).collect();
     if !depends.is_empty() {
         let depends = depends.join(", ");
         let said = format!("It depends on the site, by more than blocks within sites differ: {depends}.");
-        parts.push(Block::Note(said.into()));
+        parts.push(PageBlock::Note(said.into()));
     }
     let Rows { together, shown, all } = Rows::of(sites);
     let places = || Places { sites, blocks: blocks.clone(), devices: devices.clone() };
-    let (few, rows) = (places(), together.into_iter().chain(shown).collect::<Vec<Row>>());
-    parts.push(Block::picture(move || picture(&few, &rows)));
+    let (few, rows) = (places(), together.into_iter().chain(shown).collect::<Vec<SiteRow>>());
+    parts.push(PageBlock::picture(move || picture(&few, &rows)));
     if let Some(all) = all {
         let (title, places) = (format!("All {}", count(all.len(), "site")), places());
-        parts.push(Block::fold(None, title, vec![Block::picture(move || picture(&places, &all))]));
+        parts.push(PageBlock::fold(None, title, vec![PageBlock::picture(move || picture(&places, &all))]));
     }
-    Some(Block::section("sites", "Site by site", parts))
+    Some(PageBlock::section("sites", "Site by site", parts))
 }
 
-fn picture(Places { sites, blocks, devices }: &Places<'_>, rows: &[Row]) -> Markup {
+fn picture(Places { sites, blocks, devices }: &Places<'_>, rows: &[SiteRow]) -> Markup {
     let differ = !devices.is_empty();
     html! { div.scroll { table.picture {
         caption.unseen { "Sites by candidates, as multiples of " (one_line(&sites.leader)) }

@@ -4,22 +4,22 @@ use maud::{Markup, html};
 
 use crate::report::Report;
 use crate::report::findings::{self, Finding};
-use crate::report::page::{Block, Table, Text};
+use crate::report::page::{PageBlock, PageTable, Text};
 use crate::report::text::one_line;
 use crate::verdict::Now;
 
 /// The section; nothing where the plan repeats no study.
-pub(super) fn section<'a>(report: &Report<'_>) -> Option<Block<'a>> {
+pub(super) fn section<'a>(report: &Report<'_>) -> Option<PageBlock<'a>> {
     let found = findings::in_words(&report.judged);
     let mut blocks = Vec::new();
     if !found.is_empty() {
         let lead = "What the study published, and whether this run bears it out. A finding that no longer holds is a result.";
-        blocks.push(Block::Lead(lead.into()));
-        blocks.push(Block::Note(Text::foreign(&findings::standing(&report.judged))));
-        blocks.push(Block::Findings(found));
+        blocks.push(PageBlock::Lead(lead.into()));
+        blocks.push(PageBlock::Note(Text::foreign(&findings::standing(&report.judged))));
+        blocks.push(PageBlock::Findings(found));
     }
-    blocks.extend(report.of_study.iter().cloned().map(|table| Block::Table(Table::plain(table))));
-    (!blocks.is_empty()).then(|| Block::section("then", "Then and now", blocks))
+    blocks.extend(report.of_study.iter().cloned().map(|table| PageBlock::Table(PageTable::plain(table))));
+    (!blocks.is_empty()).then(|| PageBlock::section("then", "Then and now", blocks))
 }
 
 /// What a study found, and whether it holds.

@@ -4,12 +4,12 @@ use maud::{Markup, html};
 
 use super::then::finding;
 use crate::report::index::Index;
-use crate::report::page::{Block, Fold, For, Keys, Opening, Page, Span, Table, Text};
+use crate::report::page::{FoldedPart, For, Keys, Opening, PageBlock, PageTable, ReportPage, Span, Text};
 use crate::report::text::one_line;
 use crate::report::text_table::TextTable;
 
 /// What stands in the body of a page; candidates are known by their numbers in the index.
-pub(super) fn body(page: &Page<'_>) -> Markup {
+pub(super) fn body(page: &ReportPage<'_>) -> Markup {
     let index = page.index.as_deref();
     html! {
         (opening(&page.opening, index))
@@ -34,34 +34,37 @@ fn opening(opening: &Opening, index: Option<&Index<'_>>) -> Markup {
     }
 }
 
-fn block(of: &Block<'_>, index: Option<&Index<'_>>) -> Markup {
+fn block(of: &PageBlock<'_>, index: Option<&Index<'_>>) -> Markup {
     match of {
-        Block::Section { id, title, keys, blocks } => section((id, title), keys.as_ref(), blocks, index),
-        Block::Fold(Fold { id, title, blocks }) | Block::Folded(Fold { id, title, blocks }) => html! {
+        PageBlock::Section { id, title, keys, blocks } => section((id, title), keys.as_ref(), blocks, index),
+        PageBlock::Fold(FoldedPart { id, title, blocks })
+        | PageBlock::Folded(FoldedPart { id, title, blocks }) => html! {
             details id=[id] {
                 summary { (text(title)) }
                 @for one in blocks { (block(one, index)) }
             }
         },
-        Block::Heading(said) => html! { h4 { (text(said)) } },
-        Block::Lead(said) => html! { p.lead { (text(said)) } },
-        Block::Paragraph(said) => html! { p { (text(said)) } },
-        Block::Sentences(all) => html! { @for said in all { p { (one_line(said)) } } },
-        Block::Note(said) => html! { p.note { (text(said)) } },
-        Block::Table(Table { table, by_candidate, .. }) => numbers(table, index.filter(|_| *by_candidate)),
+        PageBlock::Heading(said) => html! { h4 { (text(said)) } },
+        PageBlock::Lead(said) => html! { p.lead { (text(said)) } },
+        PageBlock::Paragraph(said) => html! { p { (text(said)) } },
+        PageBlock::Sentences(all) => html! { @for said in all { p { (one_line(said)) } } },
+        PageBlock::Note(said) => html! { p.note { (text(said)) } },
+        PageBlock::Table(PageTable { table, by_candidate, .. }) => {
+            numbers(table, index.filter(|_| *by_candidate))
+        }
         // Drawn on a page, with who is missing in its place.
-        Block::Matrix(_) | Block::Missing(_) => html! {},
-        Block::Findings(all) => html! { @for one in all { (finding(one)) } },
-        Block::Commands(all) => html! { pre { @for line in all { (one_line(line)) "\n" } } },
-        Block::Next(_, all) => html! { pre { @for (line, _) in all { (one_line(line)) "\n" } } },
-        Block::Labelled(label, said) => html! { p { b { (label) ":" } " " (one_line(said)) } },
-        Block::Bullets(all, _) => {
+        PageBlock::Matrix(_) | PageBlock::Missing(_) => html! {},
+        PageBlock::Findings(all) => html! { @for one in all { (finding(one)) } },
+        PageBlock::Commands(all) => html! { pre { @for line in all { (one_line(line)) "\n" } } },
+        PageBlock::Next(_, all) => html! { pre { @for (line, _) in all { (one_line(line)) "\n" } } },
+        PageBlock::Labelled(label, said) => html! { p { b { (label) ":" } " " (one_line(said)) } },
+        PageBlock::Bullets(all, _) => {
             html! { @if !all.is_empty() { ul { @for said in all { li { (text(said)) } } } } }
         }
-        Block::Remarks(all) => html! {
+        PageBlock::Remarks(all) => html! {
             @if !all.is_empty() { ul { @for one in all { li { (one.label) ": " (one_line(&one.text)) } } } }
         },
-        Block::Gist { id, what, lines } => {
+        PageBlock::Gist { id, what, lines } => {
             let lines: Vec<String> = lines.iter().map(|line| one_line(line)).collect();
             html! {
                 @if !lines.is_empty() {
@@ -72,17 +75,17 @@ fn block(of: &Block<'_>, index: Option<&Index<'_>>) -> Markup {
                 }
             }
         }
-        Block::Facts(all) => html! {
+        PageBlock::Facts(all) => html! {
             dl.facts { @for (what, said) in all { dt { (text(what)) } dd { (text(said)) } } }
         },
-        Block::Picture(draw) => draw(),
+        PageBlock::Picture(draw) => draw(),
     }
 }
 
 fn section(
     (id, title): (&str, &str),
     keys: Option<&Keys>,
-    blocks: &[Block<'_>],
+    blocks: &[PageBlock<'_>],
     index: Option<&Index<'_>>,
 ) -> Markup {
     let titled = format!("{id}-title");

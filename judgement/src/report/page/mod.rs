@@ -50,11 +50,11 @@ pub(super) enum Tone {
     Faint,
 }
 
-pub(super) struct Page<'a> {
+pub(super) struct ReportPage<'a> {
     pub(super) opening: Opening,
     /// Where rows of tables are candidates: who they are.
     pub(super) index: Option<Rc<Index<'a>>>,
-    blocks: Vec<(For, Block<'a>)>,
+    blocks: Vec<(For, PageBlock<'a>)>,
 }
 
 /// What a page says first.
@@ -79,24 +79,24 @@ pub(super) struct Top {
     pub(super) sentence: Option<String>,
     /// What it stands on, in lines with a label each.
     pub(super) basis: Vec<(&'static str, Text)>,
-    pub(super) folds: Option<Vec<Block<'static>>>,
+    pub(super) folds: Option<Vec<PageBlock<'static>>>,
 }
 
 /// Something drawn, for pages of HTML only; only there it is drawn.
 pub(super) type Picture<'a> = Box<dyn Fn() -> Markup + 'a>;
 
-pub(super) enum Block<'a> {
+pub(super) enum PageBlock<'a> {
     /// A part of a page under its title.
     Section {
         id: &'static str,
         title: &'static str,
         keys: Option<Keys>,
-        blocks: Vec<Block<'a>>,
+        blocks: Vec<PageBlock<'a>>,
     },
     /// A part under its title that a page of HTML folds away.
-    Fold(Fold<'a>),
+    Fold(FoldedPart<'a>),
     /// The same, folded wherever that can be.
-    Folded(Fold<'a>),
+    Folded(FoldedPart<'a>),
     Heading(Text),
     /// What a part is about.
     Lead(Text),
@@ -105,7 +105,7 @@ pub(super) enum Block<'a> {
     Sentences(Vec<String>),
     /// What the signs and numbers beside it mean.
     Note(Text),
-    Table(Table),
+    Table(PageTable),
     Matrix(MatrixBlock<'a>),
     /// Candidates without numbers, where the matrix does not have them.
     Missing(Vec<Missing<'a>>),
@@ -129,10 +129,10 @@ pub(super) enum Block<'a> {
 }
 
 /// A part that can be folded away.
-pub(super) struct Fold<'a> {
+pub(super) struct FoldedPart<'a> {
     pub(super) id: Option<&'static str>,
     pub(super) title: Text,
-    pub(super) blocks: Vec<Block<'a>>,
+    pub(super) blocks: Vec<PageBlock<'a>>,
 }
 
 /// What stands beside the title of a picture: its lead, what its colours mean, a switch between its two forms.
@@ -150,7 +150,7 @@ pub(super) struct Remark {
     pub(super) is_cut: bool,
 }
 
-pub(super) struct Table {
+pub(super) struct PageTable {
     pub(super) table: TextTable,
     /// Titles of the columns of words, which are set left.
     pub(super) words: &'static [&'static str],
@@ -162,7 +162,7 @@ pub(super) struct Table {
     pub(super) changes: Option<Vec<Option<Tone>>>,
 }
 
-impl Table {
+impl PageTable {
     pub(super) fn plain(table: TextTable) -> Self {
         Self { table, words: &[], title: Tone::Strong, by_candidate: false, changes: None }
     }
@@ -188,31 +188,31 @@ pub(super) struct Missing<'a> {
     pub(super) tone: Tone,
 }
 
-impl<'a> Page<'a> {
+impl<'a> ReportPage<'a> {
     pub(super) fn new(opening: Opening) -> Self {
         Self { opening, index: None, blocks: Vec::new() }
     }
 
-    pub(super) fn add(&mut self, shown: For, block: Block<'a>) {
+    pub(super) fn add(&mut self, shown: For, block: PageBlock<'a>) {
         self.blocks.push((shown, block));
     }
 
     /// The blocks that are meant for this medium.
-    pub(super) fn blocks(&self, medium: For) -> impl Iterator<Item = &Block<'a>> {
+    pub(super) fn blocks(&self, medium: For) -> impl Iterator<Item = &PageBlock<'a>> {
         self.blocks.iter().filter(move |(shown, _)| shown.has(medium)).map(|(_, block)| block)
     }
 }
 
-impl<'a> Block<'a> {
+impl<'a> PageBlock<'a> {
     pub(super) fn picture(draw: impl Fn() -> Markup + 'a) -> Self {
-        Block::Picture(Box::new(draw))
+        PageBlock::Picture(Box::new(draw))
     }
 
-    pub(super) fn fold(id: Option<&'static str>, title: impl Into<Text>, blocks: Vec<Block<'a>>) -> Self {
-        Block::Fold(Fold { id, title: title.into(), blocks })
+    pub(super) fn fold(id: Option<&'static str>, title: impl Into<Text>, blocks: Vec<PageBlock<'a>>) -> Self {
+        PageBlock::Fold(FoldedPart { id, title: title.into(), blocks })
     }
 
-    pub(super) fn section(id: &'static str, title: &'static str, blocks: Vec<Block<'a>>) -> Self {
-        Block::Section { id, title, keys: None, blocks }
+    pub(super) fn section(id: &'static str, title: &'static str, blocks: Vec<PageBlock<'a>>) -> Self {
+        PageBlock::Section { id, title, keys: None, blocks }
     }
 }

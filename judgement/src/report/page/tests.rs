@@ -2,22 +2,24 @@
 
 use maud::html as markup;
 
-use super::{Block, Fold, For, Missing, Opening, Page, Remark, Span, Table, Text, Tone, Top};
+use super::{
+    FoldedPart, For, Missing, Opening, PageBlock, PageTable, Remark, ReportPage, Span, Text, Tone, Top,
+};
 use crate::report::fixtures::PLAIN;
 use crate::report::text_table::TextTable;
 use crate::report::{html, markdown, terminal};
 
 const EVERYBODY: For = For::TEXT.and(For::HTML);
 
-fn page() -> Page<'static> {
+fn page() -> ReportPage<'static> {
     let text = |words: &str| Text::ours(words);
     let table = TextTable::new(
         "the-table",
         &["the-head", "the-column"],
         vec![vec!["the-row".to_owned(), "the-cell".to_owned()]],
     );
-    let inside = |words: &'static str| vec![Block::Paragraph(words.into())];
-    let fold = |title: &str, words| Fold { id: None, title: title.into(), blocks: inside(words) };
+    let inside = |words: &'static str| vec![PageBlock::Paragraph(words.into())];
+    let fold = |title: &str, words| FoldedPart { id: None, title: title.into(), blocks: inside(words) };
     let remark = Remark { label: "label", text: "the-remark".to_owned(), tone: None, is_cut: true };
     let (what, lines) =
         ("the-2-gists".to_owned(), vec!["the-gist-one".to_owned(), "the-gist-two".to_owned()]);
@@ -29,7 +31,7 @@ fn page() -> Page<'static> {
         basis: vec![],
         folds: None,
     };
-    let mut page = Page::new(Opening {
+    let mut page = ReportPage::new(Opening {
         title: "the-title".to_owned(),
         subtitle: None,
         sentence: "the-sentence".to_owned(),
@@ -37,26 +39,26 @@ fn page() -> Page<'static> {
         top,
     });
     for block in [
-        Block::section("the-id", "the-section", inside("within-section")),
-        Block::Fold(fold("the-fold", "within-fold")),
-        Block::Folded(fold("the-away", "within-away")),
-        Block::Heading(text("the-heading")),
-        Block::Lead(text("the-lead").with(Span::Break).small("the-small").strong("the-strong")),
-        Block::Sentences(vec!["the-said-one".to_owned(), "the-said-two".to_owned()]),
-        Block::Note(
+        PageBlock::section("the-id", "the-section", inside("within-section")),
+        PageBlock::Fold(fold("the-fold", "within-fold")),
+        PageBlock::Folded(fold("the-away", "within-away")),
+        PageBlock::Heading(text("the-heading")),
+        PageBlock::Lead(text("the-lead").with(Span::Break).small("the-small").strong("the-strong")),
+        PageBlock::Sentences(vec!["the-said-one".to_owned(), "the-said-two".to_owned()]),
+        PageBlock::Note(
             text("the-note")
                 .code("the-code")
                 .meant(None, "the-meant")
                 .with(Span::Marked("class", "the-marked".to_owned())),
         ),
-        Block::Table(Table::plain(table)),
-        Block::Commands(vec!["the-command".to_owned()]),
-        Block::Next("next", vec![("the-to-type".to_owned(), Some("what for"))]),
-        Block::Labelled("label", "the-labelled".to_owned()),
-        Block::Bullets(vec![text("the-bullet")], Some(Tone::Faint)),
-        Block::Remarks(vec![remark]),
-        Block::Gist { id: None, what, lines },
-        Block::Facts(vec![(text("the-fact"), text("the-value"))]),
+        PageBlock::Table(PageTable::plain(table)),
+        PageBlock::Commands(vec!["the-command".to_owned()]),
+        PageBlock::Next("next", vec![("the-to-type".to_owned(), Some("what for"))]),
+        PageBlock::Labelled("label", "the-labelled".to_owned()),
+        PageBlock::Bullets(vec![text("the-bullet")], Some(Tone::Faint)),
+        PageBlock::Remarks(vec![remark]),
+        PageBlock::Gist { id: None, what, lines },
+        PageBlock::Facts(vec![(text("the-fact"), text("the-value"))]),
     ] {
         page.add(EVERYBODY, block);
     }
@@ -117,11 +119,11 @@ fn a_block_is_shown_to_whom_it_is_meant_for_and_a_picture_is_drawn_on_a_page_onl
         (For::MARKDOWN, "for-markdown"),
         (For::HTML, "for-html"),
     ] {
-        page.add(shown, Block::Paragraph(words.into()));
+        page.add(shown, PageBlock::Paragraph(words.into()));
     }
-    page.add(EVERYBODY, Block::picture(|| markup! { p { "drawn" } }));
+    page.add(EVERYBODY, PageBlock::picture(|| markup! { p { "drawn" } }));
     let missing = |name| Missing { name, fared: "failed", why: "why".to_owned(), hint: "", tone: Tone::Bad };
-    page.add(For::TEXT, Block::Missing(vec![missing("absent")]));
+    page.add(For::TEXT, PageBlock::Missing(vec![missing("absent")]));
     let detail = crate::report::TerminalLook { detail: true, ..PLAIN };
     for (shown, words) in [
         (terminal::written(&page, PLAIN), &["for-brief", "absent"][..]),

@@ -2,16 +2,16 @@
 
 use crate::journal::{CandidateStatus, TrialStanding};
 use crate::plan::quoted;
-use crate::report::page::{Block, For, Page, Text, remarks};
+use crate::report::page::{For, PageBlock, ReportPage, Text, remarks};
 use crate::report::text::count;
 use crate::report::{Report, factors, harness, sentence};
 use crate::verdict::TrialBasis;
 
-pub(super) fn foot(report: &Report<'_>, page: &mut Page<'_>) {
+pub(super) fn foot(report: &Report<'_>, page: &mut ReportPage<'_>) {
     let run = report.judged.run;
     let header = &run.header;
     let mut line = |shown: For, label: &'static str, text: String| {
-        page.add(shown, Block::Labelled(label, text));
+        page.add(shown, PageBlock::Labelled(label, text));
     };
     line(For::TERMINAL, "Trials", trials(report));
     line(For::MARKDOWN, "Trials", sentence::tally(&report.judged));
@@ -31,16 +31,16 @@ pub(super) fn foot(report: &Report<'_>, page: &mut Page<'_>) {
     page.add(For::DETAIL, remarks("Cautions", report.notes.iter()));
     page.add(For::MARKDOWN, remarks("Caution", report.notes.iter()));
     if let Some(folder) = &report.folder {
-        page.add(For::TERMINAL, Block::Labelled("Run", folder.display().to_string()));
+        page.add(For::TERMINAL, PageBlock::Labelled("Run", folder.display().to_string()));
     }
-    page.add(For::BRIEF, Block::Next("Next", next(report, false)));
-    page.add(For::DETAIL, Block::Next("Next", next(report, true)));
+    page.add(For::BRIEF, PageBlock::Next("Next", next(report, false)));
+    page.add(For::DETAIL, PageBlock::Next("Next", next(report, true)));
     // Last, where it is seen.
     if let Some(file) = &report.page {
-        page.add(For::TERMINAL, Block::Next("Page", vec![(file.display().to_string(), None)]));
+        page.add(For::TERMINAL, PageBlock::Next("Page", vec![(file.display().to_string(), None)]));
     }
     let of = Text::ours("Run ").code(&header.id).plain(", plan ").code(&header.plan_digest).plain(".");
-    page.add(For::MARKDOWN, Block::Paragraph(of));
+    page.add(For::MARKDOWN, PageBlock::Paragraph(of));
 }
 
 fn trials(report: &Report<'_>) -> String {

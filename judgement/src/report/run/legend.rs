@@ -63,7 +63,7 @@ fn sizes(report: &Report<'_>, one: &str) -> String {
 
 /// How the phases are weighted together, shortly where they weigh the same.
 fn weighting(report: &Report<'_>) -> String {
-    let weights = &report.judged.yardstick.weights;
+    let weights = &report.judged.objective.weights;
     let planned = report.judged.phases.iter().filter(|phase| report.judged.is_headline(phase));
     let counted: Vec<(&str, f64)> = planned
         .clone()

@@ -11,22 +11,22 @@ use crate::journal::CandidateStatus;
 use crate::report::html::sections;
 use crate::report::index::Index;
 use crate::report::page::{
-    Block, For, MatrixBlock, Missing, Page, Table, Text, Tone, in_plain_words, in_use,
+    For, MatrixBlock, Missing, PageBlock, PageTable, ReportPage, Text, Tone, in_plain_words, in_use,
 };
 use crate::report::text_table::TextTable;
 use crate::report::{Report, across, depends, findings, sentence, sites};
 use crate::verdict::Judgement;
 use opening::opening;
 
-pub(in crate::report) fn page_of_run<'a>(report: &'a Report<'a>) -> Page<'a> {
-    let mut page = Page::new(opening(report));
+pub(in crate::report) fn page_of_run<'a>(report: &'a Report<'a>) -> ReportPage<'a> {
+    let mut page = ReportPage::new(opening(report));
     headline(report, &mut page);
     if let Some(paragraph) = &report.paragraph {
         page.add(For::TERMINAL, in_plain_words("In plain words", paragraph));
-        page.add(For::MARKDOWN, Block::Paragraph(Text::foreign(paragraph)));
+        page.add(For::MARKDOWN, PageBlock::Paragraph(Text::foreign(paragraph)));
     }
     if let Some(to_use) = &report.to_use {
-        page.add(For::TEXT, Block::Fold(in_use(to_use)));
+        page.add(For::TEXT, PageBlock::Fold(in_use(to_use)));
     }
     tables(report, &mut page);
     foot::foot(report, &mut page);
@@ -37,7 +37,7 @@ pub(in crate::report) fn page_of_run<'a>(report: &'a Report<'a>) -> Page<'a> {
 }
 
 /// The goal's metric in the plan's phases, and the candidates that have no numbers.
-fn headline<'a>(report: &'a Report<'a>, page: &mut Page<'a>) {
+fn headline<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
     let missing = report.judged.candidates.iter().filter(|entry| entry.status != CandidateStatus::Ok);
     let missing = missing.map(|entry| Missing {
         name: entry.name,
@@ -47,7 +47,7 @@ fn headline<'a>(report: &'a Report<'a>, page: &mut Page<'a>) {
         tone: if entry.status == CandidateStatus::Failed { Tone::Bad } else { Tone::Faint },
     });
     let matrix = |missing: Vec<Missing<'a>>| {
-        Block::Matrix(MatrixBlock {
+        PageBlock::Matrix(MatrixBlock {
             title: None,
             matrix: report.picture.as_ref(),
             is_ranked: true,
@@ -58,15 +58,16 @@ fn headline<'a>(report: &'a Report<'a>, page: &mut Page<'a>) {
     page.add(For::TERMINAL, matrix(missing.clone().collect()));
     page.add(For::MARKDOWN, matrix(Vec::new()));
     if let Some(matrix) = &report.picture {
-        page.add(For::TERMINAL, Block::Note(legend::for_terminal(report, matrix)));
-        page.add(For::MARKDOWN, Block::Note(legend::for_markdown(report, matrix)));
+        page.add(For::TERMINAL, PageBlock::Note(legend::for_terminal(report, matrix)));
+        page.add(For::MARKDOWN, PageBlock::Note(legend::for_markdown(report, matrix)));
     }
-    page.add(For::MARKDOWN, Block::Missing(missing.collect()));
+    page.add(For::MARKDOWN, PageBlock::Missing(missing.collect()));
 }
 
 /// Small tables below the headline, what a study found, and with `--all` one for each rate and cost that was measured.
-fn tables<'a>(report: &'a Report<'a>, page: &mut Page<'a>) {
-    let mut add = |shown, table: &TextTable| page.add(shown, Block::Table(Table::plain(table.clone())));
+fn tables<'a>(report: &'a Report<'a>, page: &mut ReportPage<'a>) {
+    let mut add =
+        |shown, table: &TextTable| page.add(shown, PageBlock::Table(PageTable::plain(table.clone())));
     let across = report.across.iter().flat_map(|across| across::tables(&across.found));
     across.for_each(|table| add(For::TEXT, &table));
     depends::table(&report.judged).iter().for_each(|table| add(For::TEXT, table));
@@ -76,8 +77,11 @@ fn tables<'a>(report: &'a Report<'a>, page: &mut Page<'a>) {
     report.of_study.iter().for_each(|table| add(For::TEXT, table));
     let found = findings::in_words(&report.judged);
     if !found.is_empty() {
-        let standing = Block::Paragraph(Text::foreign(&findings::standing(&report.judged)));
-        page.add(For::TEXT, Block::fold(None, "Then and now", vec![standing, Block::Findings(found)]));
+        let standing = PageBlock::Paragraph(Text::foreign(&findings::standing(&report.judged)));
+        page.add(
+            For::TEXT,
+            PageBlock::fold(None, "Then and now", vec![standing, PageBlock::Findings(found)]),
+        );
     }
     let around = report.around.iter();
     let around =
@@ -89,7 +93,7 @@ fn tables<'a>(report: &'a Report<'a>, page: &mut Page<'a>) {
     for (title, matrix) in around.chain(details) {
         page.add(
             For::DETAIL,
-            Block::Matrix(MatrixBlock {
+            PageBlock::Matrix(MatrixBlock {
                 title: Some(title),
                 matrix: Some(matrix),
                 is_ranked: false,

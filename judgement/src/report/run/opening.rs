@@ -1,9 +1,9 @@
 //! The top of a run's page: what was asked, the verdict in a sentence, what it stands on, what limits it.
 
 use crate::journal::{CandidateStatus, Facts, metric};
-use crate::report::page::{Block, Opening, Text, Top, gist, in_plain_words, in_use};
+use crate::report::page::{Opening, PageBlock, Text, Top, gist, in_plain_words, in_use};
 use crate::report::text::one_line;
-use crate::report::{Note, Report, across, sentence};
+use crate::report::{PageNote, Report, across, sentence};
 use crate::verdict::{Outcome, TrialBasis};
 
 /// Title, verdict, goal, fidelity, cautions: all of it in so few lines that the picture is seen without scrolling.
@@ -19,8 +19,8 @@ pub(super) fn opening(report: &Report<'_>) -> Opening {
         one_line(&header.lab_reason)
     );
     let paragraph = report.paragraph.iter();
-    let folds = std::iter::once(gist(Some("cautions"), "caution", report.notes.iter().map(Note::line)))
-        .chain(report.to_use.iter().map(|to_use| Block::Fold(in_use(to_use))))
+    let folds = std::iter::once(gist(Some("cautions"), "caution", report.notes.iter().map(PageNote::line)))
+        .chain(report.to_use.iter().map(|to_use| PageBlock::Fold(in_use(to_use))))
         .chain(paragraph.map(|paragraph| in_plain_words("In plain words, for a mail", paragraph)));
     Opening {
         title: header.title.clone(),
@@ -74,7 +74,7 @@ fn when(report: &Report<'_>) -> String {
 fn goal(report: &Report<'_>) -> Text {
     let goal = &report.judged.plan.goal;
     let known = metric(&goal.metric);
-    let weights = &report.judged.yardstick.weights;
+    let weights = &report.judged.objective.weights;
     let even = weights.values().all(|weight| *weight == 1.0);
     // In the order of the work; what was never measured comes last.
     let place =

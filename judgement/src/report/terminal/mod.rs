@@ -12,7 +12,9 @@ use paint::{finished, toned};
 use ruled::ruled;
 
 use super::findings::Finding;
-use super::page::{Block, Fold, For, MatrixBlock, Missing, Page, Remark, Sign, Table, Text, Tone};
+use super::page::{
+    FoldedPart, For, MatrixBlock, Missing, PageBlock, PageTable, Remark, ReportPage, Sign, Text, Tone,
+};
 use super::text::{one_line, shorten, width, wrap};
 
 /// Width of the labels at the foot of the page.
@@ -23,7 +25,7 @@ const LONGEST_REASON: usize = 400;
 const FINDING: usize = 21;
 
 /// The page as text.
-pub(super) fn written(page: &Page<'_>, look: TerminalLook) -> String {
+pub(super) fn written(page: &ReportPage<'_>, look: TerminalLook) -> String {
     let signs = if look.unicode { UNICODE } else { ASCII };
     let mut sheet = Sheet { lines: Vec::new(), look, signs };
     sheet.text(Tone::Strong, &page.opening.title);
@@ -42,8 +44,11 @@ pub(super) fn written(page: &Page<'_>, look: TerminalLook) -> String {
 }
 
 /// Lines that stand close to those after them.
-fn is_of_the_foot(block: &Block<'_>) -> bool {
-    matches!(block, Block::Labelled(..) | Block::Next(..) | Block::Bullets(..) | Block::Remarks(_))
+fn is_of_the_foot(block: &PageBlock<'_>) -> bool {
+    matches!(
+        block,
+        PageBlock::Labelled(..) | PageBlock::Next(..) | PageBlock::Bullets(..) | PageBlock::Remarks(_)
+    )
 }
 
 struct Sheet {
@@ -88,57 +93,58 @@ impl Sheet {
         })
     }
 
-    fn block(&mut self, block: &Block<'_>) {
+    fn block(&mut self, block: &PageBlock<'_>) {
         match block {
-            Block::Section { title, blocks, .. } => {
+            PageBlock::Section { title, blocks, .. } => {
                 self.text(Tone::Strong, title);
                 blocks.iter().for_each(|block| self.block(block));
             }
-            Block::Fold(Fold { title, blocks, .. }) | Block::Folded(Fold { title, blocks, .. }) => {
+            PageBlock::Fold(FoldedPart { title, blocks, .. })
+            | PageBlock::Folded(FoldedPart { title, blocks, .. }) => {
                 let title = self.bare(title);
                 self.text(Tone::Strong, &title);
                 blocks.iter().for_each(|block| self.block(block));
             }
-            Block::Heading(text) => {
+            PageBlock::Heading(text) => {
                 let text = self.bare(text);
                 self.text(Tone::Strong, &text);
             }
-            Block::Lead(text) | Block::Note(text) => {
+            PageBlock::Lead(text) | PageBlock::Note(text) => {
                 let text = self.bare(text);
                 self.text(Tone::Faint, &text);
             }
-            Block::Paragraph(text) => {
+            PageBlock::Paragraph(text) => {
                 let text = self.bare(text);
                 self.plain(&text);
             }
-            Block::Sentences(all) => all.iter().for_each(|text| self.plain(text)),
-            Block::Table(table) => self.table(table),
-            Block::Matrix(matrix) => self.matrix(matrix),
-            Block::Missing(all) => self.missing(all, 0),
-            Block::Findings(all) => all.iter().for_each(|finding| self.finding(finding)),
-            Block::Commands(all) => self.lines.extend(all.iter().map(|line| format!("  {line}"))),
-            Block::Next(label, lines) => self.next(label, lines),
-            Block::Labelled(label, text) => self.beside(label, LABEL, None, text),
-            Block::Bullets(all, tone) => {
+            PageBlock::Sentences(all) => all.iter().for_each(|text| self.plain(text)),
+            PageBlock::Table(table) => self.table(table),
+            PageBlock::Matrix(matrix) => self.matrix(matrix),
+            PageBlock::Missing(all) => self.missing(all, 0),
+            PageBlock::Findings(all) => all.iter().for_each(|finding| self.finding(finding)),
+            PageBlock::Commands(all) => self.lines.extend(all.iter().map(|line| format!("  {line}"))),
+            PageBlock::Next(label, lines) => self.next(label, lines),
+            PageBlock::Labelled(label, text) => self.beside(label, LABEL, None, text),
+            PageBlock::Bullets(all, tone) => {
                 let bullet = format!("{} ", self.signs.bullet);
                 for text in all {
                     let text = self.bare(text);
                     self.beside(&bullet, 2, *tone, &text);
                 }
             }
-            Block::Remarks(all) => self.remarks(all),
-            Block::Gist { lines, .. } => lines.iter().for_each(|line| self.plain(line)),
-            Block::Facts(all) => {
+            PageBlock::Remarks(all) => self.remarks(all),
+            PageBlock::Gist { lines, .. } => lines.iter().for_each(|line| self.plain(line)),
+            PageBlock::Facts(all) => {
                 for (what, text) in all {
                     let text = format!("{}: {}", self.bare(what), self.bare(text));
                     self.plain(&text);
                 }
             }
-            Block::Picture(_) => {}
+            PageBlock::Picture(_) => {}
         }
     }
 
-    fn table(&mut self, Table { table, words, title, changes, .. }: &Table) {
+    fn table(&mut self, PageTable { table, words, title, changes, .. }: &PageTable) {
         if !table.title.is_empty() {
             self.text(*title, &table.title);
         }

@@ -3,7 +3,7 @@
 use super::TerminalLook;
 use super::look::Signs;
 use super::paint::toned;
-use crate::report::matrix::{Cell, Matrix, Row};
+use crate::report::matrix::{Matrix, MatrixCell, MatrixRow};
 use crate::report::number::{fixed, percent, times};
 use crate::report::page::Tone;
 use crate::report::text::{one_line, shorten, width};
@@ -143,7 +143,7 @@ fn laid_out(first: &TextColumn, group: &[TextColumn], signs: Signs) -> Vec<Strin
 }
 
 /// How far each candidate is behind the leader, as a bar and as a number.
-fn goal_columns(rows: &[Row], longest: usize, signs: Signs) -> Vec<TextColumn> {
+fn goal_columns(rows: &[MatrixRow], longest: usize, signs: Signs) -> Vec<TextColumn> {
     let worst = rows.iter().filter_map(|row| row.behind).map(|behind| behind.point).fold(1.0, f64::max);
     if rows.iter().filter(|row| row.behind.is_some()).count() < 2 {
         return Vec::new();
@@ -178,20 +178,20 @@ fn bar(share: f64, longest: usize, signs: Signs) -> String {
 
 /// The numbers of a phase with their points one under the other, and the spreads in line behind them.
 fn phase_column(matrix: &Matrix, at: usize, signs: Signs) -> TextColumn {
-    let cells: Vec<Option<Cell>> =
+    let cells: Vec<Option<MatrixCell>> =
         matrix.rows.iter().map(|row| row.cells.get(at).copied().flatten()).collect();
-    let fraction = |cell: &Cell| {
+    let fraction = |cell: &MatrixCell| {
         usize::try_from(cell.decimals).map_or(0, |decimals| decimals + usize::from(decimals > 0))
     };
     let deepest = cells.iter().flatten().map(fraction).max().unwrap_or(0);
     // Counts that come out the same each time need no ±0% behind each of them.
     let steady = cells.iter().flatten().all(|cell| cell.spread.is_none_or(|spread| spread == 0.0));
-    let spread = |cell: &Cell| match cell.spread {
+    let spread = |cell: &MatrixCell| match cell.spread {
         Some(spread) if !steady => format!(" {}{}", signs.plus_minus, percent(spread)),
         _ => String::new(),
     };
     let widest = cells.iter().flatten().map(|cell| width(&spread(cell))).max().unwrap_or(0);
-    let shown = |cell: &Option<Cell>| {
+    let shown = |cell: &Option<MatrixCell>| {
         let Some(cell) = cell else { return format!("{}{}", signs.none, " ".repeat(deepest + widest)) };
         // A zero is written without a fraction, however many decimals it would carry.
         let number = fixed(cell.value, cell.decimals);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use libm::{log, log1p, sqrt};
 use serde::Serialize;
 
-use super::{Comparison, FEWEST_TO_TEST, Side};
+use super::{ComparedSide, Comparison, FEWEST_TO_TEST};
 use crate::journal::{Better, Run, Unit};
 use crate::statistics::{Estimate, Evidence, median, median_test};
 use crate::verdict::better_of;
@@ -16,7 +16,7 @@ const MANY_DEGREES: f64 = 1e6;
 
 /// How one number of one candidate changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Change {
+pub struct MetricChange {
     pub candidate: String,
     /// `None`: the goal as a whole, the weighted geometric mean over its phases.
     pub phase: Option<String>,
@@ -56,7 +56,7 @@ pub struct Judged {
     pub apart: bool,
 }
 
-impl Change {
+impl MetricChange {
     pub fn outcome(&self) -> Option<Comparison> {
         self.judged.map(|judged| judged.outcome)
     }
@@ -87,7 +87,7 @@ pub(super) fn of_phase(
     candidate: &str,
     (phase, metric): (&str, &str),
     between_runs: f64,
-) -> Option<Change> {
+) -> Option<MetricChange> {
     let unit = before
         .trials
         .iter()
@@ -116,7 +116,7 @@ fn with_nothing(
     metric: &str,
     unit: Unit,
     [before, after]: [&[f64]; 2],
-) -> Option<Change> {
+) -> Option<MetricChange> {
     let n = before.len().min(after.len());
     let (one, other) = (median(before)?, median(after)?);
     let enough = n >= FEWEST_TO_TEST;
@@ -128,7 +128,7 @@ fn with_nothing(
         false => Estimate::without_interval(other / one, n),
     };
     let p = enough.then(|| median_test(before, after));
-    Some(Change {
+    Some(MetricChange {
         candidate: candidate.to_owned(),
         phase: Some(phase.to_owned()),
         metric: metric.to_owned(),
@@ -145,12 +145,12 @@ fn with_nothing(
 /// How the goal as a whole changed. `None` where a phase that counts was not measured in each trial of both runs, or was
 /// nothing.
 pub(super) fn of_goal(
-    before: Side<'_>,
-    after: Side<'_>,
+    before: ComparedSide<'_>,
+    after: ComparedSide<'_>,
     weights: &BTreeMap<String, f64>,
     candidate: &str,
     between_runs: f64,
-) -> Option<Change> {
+) -> Option<MetricChange> {
     let plan = before.plan;
     let metric = plan.goal.metric.as_str();
     let mut units =
@@ -173,11 +173,11 @@ fn change(
     (metric, unit): (&str, Unit),
     [before, after]: [&[f64]; 2],
     between_runs: f64,
-) -> Option<Change> {
+) -> Option<MetricChange> {
     let evidence = Evidence::between(after, before)?;
     let allowed = if is_timed(unit) { allowing(&evidence, between_runs) } else { evidence };
     let tested = |evidence: &Evidence| (evidence.count >= FEWEST_TO_TEST).then(|| evidence.p_different());
-    Some(Change {
+    Some(MetricChange {
         candidate: candidate.to_owned(),
         phase: phase.map(str::to_owned),
         metric: metric.to_owned(),

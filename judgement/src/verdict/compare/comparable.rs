@@ -7,19 +7,19 @@ use crate::journal::{HIDDEN_DIGEST, Run, Trial};
 use crate::plan::{Bytes, Dataset, DeviceSource, Phase, Plan, TreeShape};
 
 #[derive(Debug, Clone, Copy)]
-pub struct Side<'a> {
+pub struct ComparedSide<'a> {
     pub plan: &'a Plan,
     pub run: &'a Run,
 }
 
-impl Side<'_> {
+impl ComparedSide<'_> {
     fn fact(&self, name: &str) -> Option<&str> {
         self.run.header.environment.get(name).map(String::as_str)
     }
 }
 
 /// Everything that forbids a comparison, each in a sentence; none when the runs can be compared.
-pub(super) fn obstacles(before: &Side<'_>, after: &Side<'_>) -> Vec<String> {
+pub(super) fn obstacles(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Vec<String> {
     let mut found = Vec::new();
     let labs = (&before.run.header.lab, &after.run.header.lab);
     if labs.0 != labs.1 {
@@ -38,8 +38,8 @@ pub(super) fn obstacles(before: &Side<'_>, after: &Side<'_>) -> Vec<String> {
 }
 
 /// A device is known by its kind, its size, and its identity where it has one.
-fn device(before: &Side<'_>, after: &Side<'_>) -> Option<String> {
-    let kind = |side: &Side<'_>| match &side.plan.device.source {
+fn device(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Option<String> {
+    let kind = |side: &ComparedSide<'_>| match &side.plan.device.source {
         DeviceSource::Image(_) => "a scratch image".to_owned(),
         DeviceSource::Path(_) => "a block device".to_owned(),
         DeviceSource::Folders => "folders".to_owned(),
@@ -49,17 +49,18 @@ fn device(before: &Side<'_>, after: &Side<'_>) -> Option<String> {
     if one != other {
         return Some(format!("another kind of device: {one} before, {other} after"));
     }
-    let size = |side: &Side<'_>| match (&side.plan.device.source, side.run.header.beginning.device_size) {
-        (_, Some(size)) => Bytes(size).to_string(),
-        (DeviceSource::Image(size) | DeviceSource::Model { size, .. }, None) => size.to_string(),
-        (DeviceSource::Path(_) | DeviceSource::Folders, None) => "of unknown size".to_owned(),
-    };
+    let size =
+        |side: &ComparedSide<'_>| match (&side.plan.device.source, side.run.header.beginning.device_size) {
+            (_, Some(size)) => Bytes(size).to_string(),
+            (DeviceSource::Image(size) | DeviceSource::Model { size, .. }, None) => size.to_string(),
+            (DeviceSource::Path(_) | DeviceSource::Folders, None) => "of unknown size".to_owned(),
+        };
     let (one, other) = (size(before), size(after));
     if one != other {
         return Some(format!("another size of device: {one} before, {other} after"));
     }
     // A path such as /dev/sdb may be another disk after a boot: it counts only where there is nothing better.
-    let identity = |side: &Side<'_>| match &side.plan.device.source {
+    let identity = |side: &ComparedSide<'_>| match &side.plan.device.source {
         DeviceSource::Image(_) | DeviceSource::Model { .. } | DeviceSource::Folders => String::new(),
         DeviceSource::Path(path) => {
             side.fact("device.identity").map_or_else(|| path.display().to_string(), str::to_owned)
@@ -136,7 +137,7 @@ fn folders(before: &Run, after: &Run) -> Vec<String> {
             let only_the_digest = one.split(" (").next() == other.split(" (").next();
             if of_packs == 1 && only_the_digest {
                 return format!(
-                    "whether the folder of dataset `{name}` held the same cannot be told: one of the runs is a pack, and digests are hidden in packs; compare packs of both, made on one machine"
+                    "whether the folder of dataset `{name}` held the same cannot be told: one of the runs is a bundle, and digests are hidden in bundles; compare bundles of both, made on one machine"
                 );
             }
             format!("the folder of dataset `{name}` held {one} before, {other} after")

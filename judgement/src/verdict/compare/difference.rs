@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::Side;
+use super::ComparedSide;
 use crate::journal::Facts;
 use crate::plan::{AXES, Blocks, Candidate, Plan, duration_text};
 use crate::verdict::weights;
@@ -50,7 +50,11 @@ const ACCIDENTAL: [&str; 8] = [
 ];
 
 /// Options of the common candidates first, then the plan's protocol and goal, machine and tools, and what the trials found.
-pub(super) fn differences(before: &Side<'_>, after: &Side<'_>, common: &[&str]) -> Vec<Difference> {
+pub(super) fn differences(
+    before: &ComparedSide<'_>,
+    after: &ComparedSide<'_>,
+    common: &[&str],
+) -> Vec<Difference> {
     let mut found = Vec::new();
     for name in common {
         let options = |plan: &Plan| {
@@ -110,7 +114,7 @@ fn protocol(plan: &Plan) -> Facts {
 }
 
 /// The facts about a candidate's trials that were the same in all of them.
-fn steady_facts(side: &Side<'_>, candidate: &str) -> Facts {
+fn steady_facts(side: &ComparedSide<'_>, candidate: &str) -> Facts {
     let mut trials = side.run.trials.iter().filter(|trial| trial.counts() && trial.id.candidate == candidate);
     let Some(first) = trials.next() else { return Facts::new() };
     let mut facts = first.facts.clone();

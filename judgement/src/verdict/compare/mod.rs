@@ -10,9 +10,9 @@ mod difference;
 #[cfg(test)]
 mod tests;
 
-pub use change::Change;
 use change::Judged;
-pub use comparable::Side;
+pub use change::MetricChange;
+pub use comparable::ComparedSide;
 pub use comparison::{Comparison, settled};
 pub use difference::Difference;
 
@@ -69,10 +69,10 @@ pub struct RunComparison {
     pub between_runs: f64,
     /// For each candidate its goal, then its phases: these are judged together.
     #[serde(rename = "comparisons")]
-    pub judged: Vec<Change>,
+    pub judged: Vec<MetricChange>,
     /// CPU, device writes, and the steps around the phases: for information.
     #[serde(rename = "information")]
-    pub costs: Vec<Change>,
+    pub costs: Vec<MetricChange>,
     /// Candidates that went well before and fail now.
     pub broken: Vec<LeftOut>,
     pub left_out: Vec<LeftOut>,
@@ -97,7 +97,7 @@ impl LeftOut {
 
 impl RunComparison {
     /// What got worse by more than δ.
-    pub fn regressions(&self) -> impl Iterator<Item = &Change> {
+    pub fn regressions(&self) -> impl Iterator<Item = &MetricChange> {
         self.judged_as(Comparison::Worse)
     }
 
@@ -106,7 +106,7 @@ impl RunComparison {
         !self.broken.is_empty() || self.regressions().next().is_some()
     }
 
-    pub fn judged_as(&self, outcome: Comparison) -> impl Iterator<Item = &Change> {
+    pub fn judged_as(&self, outcome: Comparison) -> impl Iterator<Item = &MetricChange> {
         self.judged.iter().filter(move |change| change.outcome() == Some(outcome))
     }
 }
@@ -151,11 +151,11 @@ impl History {
 /// that the more is looked at, the stronger a change must be to be called one. `between_runs` is by how much (a standard
 /// deviation, as a share) times of two runs of the same differ; where it is not known, [`BETWEEN_RUNS`] in real time, and
 /// nothing in simulated time.
-pub fn compare(runs: &[Side<'_>], between_runs: Option<f64>) -> Result<History, Incomparable> {
+pub fn compare(runs: &[ComparedSide<'_>], between_runs: Option<f64>) -> Result<History, Incomparable> {
     let (Some(first), Some(last)) = (runs.first(), runs.last()) else {
         return Err(Incomparable { reasons: vec!["there is no run".to_owned()] });
     };
-    let steps: &[Side<'_>] = if runs.len() > 2 { runs } else { &[] };
+    let steps: &[ComparedSide<'_>] = if runs.len() > 2 { runs } else { &[] };
     let pairs = std::iter::once((first, last)).chain(steps.iter().zip(steps.iter().skip(1)));
     let mut reasons = Vec::new();
     let mut found = Vec::new();
@@ -172,7 +172,7 @@ pub fn compare(runs: &[Side<'_>], between_runs: Option<f64>) -> Result<History, 
     if !reasons.is_empty() {
         return Err(Incomparable { reasons });
     }
-    let mut all: Vec<&mut Change> =
+    let mut all: Vec<&mut MetricChange> =
         found.iter_mut().flat_map(|(.., comparison)| &mut comparison.judged).collect();
     judge(&mut all, first.plan.protocol.tie);
     let mut judged = found.into_iter().map(|(before, after, mut comparison)| {
@@ -192,8 +192,8 @@ pub fn compare(runs: &[Side<'_>], between_runs: Option<f64>) -> Result<History, 
 
 /// How two runs differ, not yet judged, or every reason why they cannot be compared.
 fn changes(
-    before: Side<'_>,
-    after: Side<'_>,
+    before: ComparedSide<'_>,
+    after: ComparedSide<'_>,
     between_runs: Option<f64>,
 ) -> Result<RunComparison, Vec<String>> {
     let simulated = is_simulated(before.run) && is_simulated(after.run);
@@ -235,7 +235,7 @@ fn changes(
         let another_kernel = before.run.header.kernel() != after.run.header.kernel();
         for (name, cost) in costs_shown(before.run, &headline, metric, another_kernel) {
             // What nobody has is no cost.
-            let is_there = |change: &Change| change.before.point > 0.0 || change.after.point > 0.0;
+            let is_there = |change: &MetricChange| change.before.point > 0.0 || change.after.point > 0.0;
             costs.extend(phase(name, cost).filter(is_there));
         }
     }
@@ -287,7 +287,7 @@ fn costs_shown<'a>(
 }
 
 /// Holm's correction over everything that is judged, then the answer for each.
-fn judge(changes: &mut [&mut Change], tie: f64) {
+fn judge(changes: &mut [&mut MetricChange], tie: f64) {
     // What cannot be tested shows nothing.
     let p_values: Vec<f64> = changes.iter().map(|change| change.p.p.unwrap_or(1.0)).collect();
     let of_these: Vec<f64> = changes.iter().map(|change| change.p.of_these.unwrap_or(1.0)).collect();
@@ -361,7 +361,7 @@ fn because(reason: &str) -> String {
     if reason.is_empty() { String::new() } else { format!(": {reason}") }
 }
 
-fn cautions(before: &Side<'_>, after: &Side<'_>, found: &RunComparison) -> Vec<String> {
+fn cautions(before: &ComparedSide<'_>, after: &ComparedSide<'_>, found: &RunComparison) -> Vec<String> {
     let mut cautions = Vec::new();
     let sizes = found.judged.iter().map(|change| (change.before.n, change.after.n));
     if let Some((one, other)) = sizes.min_by_key(|(one, other)| one.min(other).to_owned())
@@ -372,10 +372,11 @@ fn cautions(before: &Side<'_>, after: &Side<'_>, found: &RunComparison) -> Vec<S
         ));
     }
     let weights = &found.goal.weights;
-    let is_goal = |change: &&Change| {
+    let is_goal = |change: &&MetricChange| {
         change.phase.as_ref().is_none_or(|name| weights.len() == 1 && weights.contains_key(name))
     };
-    let goals: Vec<Option<Comparison>> = found.judged.iter().filter(is_goal).map(Change::outcome).collect();
+    let goals: Vec<Option<Comparison>> =
+        found.judged.iter().filter(is_goal).map(MetricChange::outcome).collect();
     for (outcome, word) in [(Comparison::Worse, "worse"), (Comparison::Better, "better")] {
         if goals.len() > 1 && goals.iter().all(|goal| *goal == Some(outcome)) {
             cautions.push(format!(

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Change, History, LeftOut, RunComparison, Side, compare};
-use crate::journal::made::{self, Told};
+use super::{ComparedSide, History, LeftOut, MetricChange, RunComparison, compare};
+use crate::journal::made::{self, ToldEvent};
 use crate::journal::{Event, Observation, Run, Unit};
 use crate::plan::Plan;
 use crate::verdict::Comparison;
@@ -47,7 +47,7 @@ impl Made {
         if let Event::RunStarted { lab, environment, .. } = &mut start {
             (*lab, *environment) = (self.lab.to_owned(), facts.collect());
         }
-        let mut events: Vec<Told> = vec![(None, start)];
+        let mut events: Vec<ToldEvent> = vec![(None, start)];
         for block in 1..=self.blocks {
             let order: Vec<&str> = self.candidates.iter().map(|(name, _)| *name).collect();
             events.push((None, made::block_started(block, 1, &order)));
@@ -84,7 +84,8 @@ fn observation(phase: &str, seconds: f64) -> Observation {
 
 fn compared(before: &Made, after: &Made) -> Result<RunComparison, Vec<String>> {
     let ((one_plan, one), (other_plan, other)) = (before.build(), after.build());
-    let sides = [Side { plan: &one_plan, run: &one }, Side { plan: &other_plan, run: &other }];
+    let sides =
+        [ComparedSide { plan: &one_plan, run: &one }, ComparedSide { plan: &other_plan, run: &other }];
     compare(&sides, Some(0.0)).map(|found| found.whole).map_err(|error| error.reasons)
 }
 
@@ -96,8 +97,9 @@ fn refusal(change: impl Fn(&mut Made)) -> Vec<String> {
 }
 
 fn outcomes(found: &RunComparison) -> Vec<(String, Comparison)> {
-    let named =
-        |change: &Change| (format!("{} {}", change.candidate, change.subject()), change.outcome().unwrap());
+    let named = |change: &MetricChange| {
+        (format!("{} {}", change.candidate, change.subject()), change.outcome().unwrap())
+    };
     found.judged.iter().map(named).collect()
 }
 
@@ -324,7 +326,7 @@ fn a_change_without_a_cause_is_suspicious() {
 
 fn history(runs: &[Made]) -> Result<History, Vec<String>> {
     let built: Vec<(Plan, Run)> = runs.iter().map(Made::build).collect();
-    let sides: Vec<Side<'_>> = built.iter().map(|(plan, run)| Side { plan, run }).collect();
+    let sides: Vec<ComparedSide<'_>> = built.iter().map(|(plan, run)| ComparedSide { plan, run }).collect();
     compare(&sides, Some(0.0)).map_err(|error| error.reasons)
 }
 
@@ -372,10 +374,10 @@ fn which_of_several_runs_does_not_belong_is_named() {
     assert_eq!(wrong.len(), 2, "{wrong:?}");
     assert!(wrong.iter().all(|reason| reason.starts_with("x, then x: another lab: ")), "{wrong:?}");
     let runs = [run(), run(), run()].map(|made| made.build());
-    let side = |at: usize| Side { plan: &runs[at].0, run: &runs[at].1 };
+    let side = |at: usize| ComparedSide { plan: &runs[at].0, run: &runs[at].1 };
     let mut late = runs[0].1.clone();
     late.header.started = jiff::Timestamp::new(1_900_000_000, 0).unwrap();
-    let found = compare(&[side(0), Side { run: &late, ..side(1) }, side(2)], Some(0.0)).unwrap();
+    let found = compare(&[side(0), ComparedSide { run: &late, ..side(1) }, side(2)], Some(0.0)).unwrap();
     assert!(found.whole.cautions.iter().any(|text| text.contains("not that of their dates")));
 }
 
@@ -385,7 +387,7 @@ fn written(before: &[f64], after: &[f64]) -> RunComparison {
         let mut made = Made::new(0, &[("a", [1.0, 1.0]), ("b", [1.0, 1.0])]);
         made.plan["goal"] = json!({ "metric": "device_written", "weights": {} });
         let plan: Plan = serde_json::from_value(made.plan.clone()).unwrap();
-        let mut events: Vec<Told> = vec![(None, made::started())];
+        let mut events: Vec<ToldEvent> = vec![(None, made::started())];
         for (block, value) in (1..).zip(values) {
             events.push((None, made::block_started(block, 1, &["a", "b"])));
             for (name, write) in [("a", *value), ("b", 4096.0)] {
@@ -404,7 +406,8 @@ fn written(before: &[f64], after: &[f64]) -> RunComparison {
         (plan, run)
     };
     let ((one_plan, one), (other_plan, other)) = (build(before), build(after));
-    let sides = [Side { plan: &one_plan, run: &one }, Side { plan: &other_plan, run: &other }];
+    let sides =
+        [ComparedSide { plan: &one_plan, run: &one }, ComparedSide { plan: &other_plan, run: &other }];
     compare(&sides, None).unwrap().whole
 }
 
@@ -446,7 +449,10 @@ fn an_offset_of_a_run_is_hardly_ever_a_regression_and_a_large_one_still_is() {
         let regressed = |after: &(Plan, Run), between_runs| {
             let side = |(plan, run): &(Plan, Run)| (plan.clone(), run.clone());
             let ((one_plan, one), (other_plan, other)) = (side(&before), side(after));
-            let sides = [Side { plan: &one_plan, run: &one }, Side { plan: &other_plan, run: &other }];
+            let sides = [
+                ComparedSide { plan: &one_plan, run: &one },
+                ComparedSide { plan: &other_plan, run: &other },
+            ];
             u32::from(compare(&sides, between_runs).unwrap().has_regression())
         };
         found[0] += regressed(&after, Some(0.0));
@@ -463,9 +469,9 @@ fn bytes_have_no_offset_and_what_lies_within_one_is_marked() {
     let write = found.judged.iter().find(|change| change.subject() == "write").unwrap();
     assert_eq!(write.outcome(), Some(Comparison::Worse));
     let runs = [1.0, 1.06].map(|by| Made::new(8, &[("a", [by, by])]).build());
-    let sides = runs.each_ref().map(|(plan, run)| Side { plan, run });
+    let sides = runs.each_ref().map(|(plan, run)| ComparedSide { plan, run });
     let found = compare(&sides, None).unwrap().whole;
-    let marked = |change: &Change| change.judged.is_some_and(|judged| judged.apart);
+    let marked = |change: &MetricChange| change.judged.is_some_and(|judged| judged.apart);
     assert!(found.judged.iter().all(marked) && !found.has_regression(), "{:?}", found.judged);
 }
 
@@ -480,12 +486,14 @@ fn a_digest_that_a_pack_hides_is_no_other_content() {
     };
     let refused = |before: &str, after: &str| {
         let ((one_plan, one), (other_plan, other)) = (holding(before), holding(after));
-        let sides = [Side { plan: &one_plan, run: &one }, Side { plan: &other_plan, run: &other }];
+        let sides =
+            [ComparedSide { plan: &one_plan, run: &one }, ComparedSide { plan: &other_plan, run: &other }];
         compare(&sides, Some(0.0)).err().map(|error| error.reasons.join("; "))
     };
-    let (own, pack) = ("3 files, 1 MiB (digest feedfacefeedface)", "3 files, 1 MiB (digest hidden-be754887)");
+    let (own, bundle) =
+        ("3 files, 1 MiB (digest feedfacefeedface)", "3 files, 1 MiB (digest hidden-be754887)");
     let more = "4 files, 1 MiB (digest hidden-be754887)";
-    assert_eq!((refused(own, own), refused(pack, pack)), (None, None));
-    assert!(refused(pack, own).unwrap().contains("compare packs of both"));
+    assert_eq!((refused(own, own), refused(bundle, bundle)), (None, None));
+    assert!(refused(bundle, own).unwrap().contains("compare bundles of both"));
     assert!(refused(own, more).unwrap().contains("held 3 files, 1 MiB (digest feedfacefeedface) before"));
 }

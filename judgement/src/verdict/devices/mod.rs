@@ -5,7 +5,7 @@ mod work;
 
 use serde::Serialize;
 
-use super::{Across, AcrossColumn, Estimate, Judgement, Sites, Verdict, Yardstick, by_site};
+use super::{Across, AcrossColumn, Estimate, Judgement, Objective, SiteRatios, Verdict, by_site};
 use crate::journal::{Run, Trial};
 use crate::plan::{Bytes, DeviceSource, Plan, once_each};
 use crate::statistics::{FEWEST, mean};
@@ -14,7 +14,7 @@ use work::obstacles;
 
 /// A run that goes in, and what to call it: the name of its file.
 #[derive(Debug)]
-pub struct Source {
+pub struct DeviceRun {
     pub name: String,
     pub plan: Plan,
     pub run: Run,
@@ -38,7 +38,7 @@ pub struct DeviceTable {
     /// How many devices there are: two runs on the same count once.
     pub devices: usize,
     /// Who is best by what all devices together show, against everybody else who was tried on each; nothing below two devices.
-    pub sites: Option<Sites>,
+    pub sites: Option<SiteRatios>,
     /// Where the order changes.
     pub across: Across,
     pub tie: f64,
@@ -82,13 +82,13 @@ pub enum LikeThese<'a> {
 ///
 /// # Errors
 /// What forbids to set them side by side, each in a sentence.
-pub fn device_parts(sources: &[Source]) -> Result<Vec<DevicePart<'_>>, Vec<String>> {
+pub fn device_parts(sources: &[DeviceRun]) -> Result<Vec<DevicePart<'_>>, Vec<String>> {
     let found = obstacles(sources);
     if sources.is_empty() || !found.is_empty() {
         return Err(found);
     }
     let mut parts = Vec::new();
-    for Source { name, plan, run } in sources {
+    for DeviceRun { name, plan, run } in sources {
         let sites = by_site(run);
         if sites.is_empty() {
             parts.push(DevicePart { source: name.clone(), plan, run: run.clone() });
@@ -132,11 +132,11 @@ impl DeviceTable {
     }
 
     /// Who is ahead by what all devices together show: the mean of the means on each.
-    fn overall(&self, judged: &[Judgement<'_>]) -> Option<Sites> {
-        let mut yardstick: Yardstick = judged.first()?.yardstick.clone();
-        yardstick
+    fn overall(&self, judged: &[Judgement<'_>]) -> Option<SiteRatios> {
+        let mut objective: Objective = judged.first()?.objective.clone();
+        objective
             .weights
-            .retain(|phase, _| judged.iter().all(|one| one.yardstick.weights.contains_key(phase)));
+            .retain(|phase, _| judged.iter().all(|one| one.objective.weights.contains_key(phase)));
         let everywhere: Vec<&str> = self
             .candidates
             .iter()
@@ -145,7 +145,7 @@ impl DeviceTable {
             .collect();
         // On each device the runs that were done on it, one after the other.
         let differences = |candidate: &str, other: &str| -> Vec<(String, Vec<f64>)> {
-            let score = |trial: &Trial| yardstick.log_score(trial);
+            let score = |trial: &Trial| objective.log_score(trial);
             let of = |rows: &Vec<usize>| {
                 let runs = rows.iter().map(|at| judged[*at].blocks.differences(candidate, other, score));
                 (self.rows[rows[0]].device.clone(), runs.flatten().collect())
@@ -158,7 +158,7 @@ impl DeviceTable {
             mean(&means).unwrap_or(0.0).total_cmp(&0.0)
         })?;
         let rivals = everywhere.iter().copied().filter(|name| *name != leader);
-        let found = Sites::against(leader, rivals, false, |name| differences(name, leader));
+        let found = SiteRatios::against(leader, rivals, false, |name| differences(name, leader));
         (self.devices > 1 && !found.rivals.is_empty()).then_some(found)
     }
 

@@ -2,24 +2,24 @@
 
 use std::path::PathBuf;
 
-use super::Source;
+use super::DeviceRun;
 use crate::plan::{Blocks, ClockChoice, Dataset, DeviceSource, LabChoice, Plan};
 
 /// Everything that forbids to set the runs side by side, each in a sentence; none where nothing does.
-pub(super) fn obstacles(sources: &[Source]) -> Vec<String> {
+pub(super) fn obstacles(sources: &[DeviceRun]) -> Vec<String> {
     let mut found = Vec::new();
     let Some(first) = sources.first() else { return found };
     let wanted = work(&first.plan);
     for (at, source) in sources.iter().enumerate() {
         let name = &source.name;
-        // A pack of a run is that run, whatever it is called.
-        let begun = |source: &Source| {
+        // A bundle of a run is that run, whatever it is called.
+        let begun = |source: &DeviceRun| {
             (source.run.header.started, source.run.trials.first().map(|trial| trial.started))
         };
         if let Some(same) = sources[..at].iter().find(|known| begun(known) == begun(source)) {
             found.push(format!("{name} and {} are the same run", same.name));
         }
-        if source.plan.circumstances().len() > 1 {
+        if source.plan.environments().len() > 1 {
             found.push(format!("{name} tries its candidates under several circumstances: `fsverdict report` sets those side by side"));
         }
         if source.run.complete_blocks() == 0 {

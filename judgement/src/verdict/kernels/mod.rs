@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::Judgement;
 use crate::journal::Trial;
-use crate::plan::{Candidate, Circumstances};
+use crate::plan::{Candidate, Environment};
 
 #[cfg(test)]
 pub(crate) use change::judged_alone;
@@ -18,7 +18,7 @@ use change::{Measure, judge, weigh};
 
 /// A kernel of a plan against the one before it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Kernels {
+pub struct KernelPair {
     pub kernel: PathBuf,
     pub against: PathBuf,
     /// Smaller changes do not matter.
@@ -34,8 +34,8 @@ pub struct KernelPhase {
     /// Named without what it was tried under.
     pub candidate: String,
     /// What else that was.
-    #[serde(skip_serializing_if = "Circumstances::is_plain")]
-    pub under: Circumstances,
+    #[serde(skip_serializing_if = "Environment::is_plain")]
+    pub under: Environment,
     pub phase: String,
     pub changes: Vec<KernelChange>,
 }
@@ -57,7 +57,7 @@ impl KernelPhase {
     }
 }
 
-impl Kernels {
+impl KernelPair {
     /// Each kernel of a plan against the one before it, in the plan's order; nothing where there are not two.
     pub fn of(judged: &Judgement<'_>) -> Vec<Self> {
         let candidates = &judged.plan.candidates;
@@ -71,12 +71,12 @@ impl Kernels {
         let compared = pairs.map(|(against, kernel)| {
             let old = candidates.iter().filter(|old| old.under.kernel.as_ref() == Some(against));
             let both = old.filter_map(|old| {
-                let same = Circumstances { kernel: Some(kernel.to_path_buf()), ..old.under.clone() };
+                let same = Environment { kernel: Some(kernel.to_path_buf()), ..old.under.clone() };
                 let name = old.under.without(&old.name);
                 let is_it = |new: &&Candidate| new.under == same && new.under.without(&new.name) == name;
                 Some([old, candidates.iter().find(is_it)?])
             });
-            Kernels {
+            KernelPair {
                 kernel: kernel.to_path_buf(),
                 against: against.to_path_buf(),
                 tie: judged.plan.protocol.tie,
@@ -110,7 +110,7 @@ fn phases(judged: &Judgement<'_>, [old, new]: [&Candidate; 2]) -> Vec<KernelPhas
         };
         KernelPhase {
             candidate: old.under.without(&old.name),
-            under: Circumstances { kernel: None, ..old.under.clone() },
+            under: Environment { kernel: None, ..old.under.clone() },
             phase: phase.name.clone(),
             changes: MEASURES.into_iter().filter_map(change).collect(),
         }

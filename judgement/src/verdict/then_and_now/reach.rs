@@ -4,14 +4,14 @@ use crate::journal::{Better, Trial};
 use crate::plan::Published;
 use crate::statistics::Evidence;
 
-use super::{Because, Bench, Now, PhaseEstimate, all_of, find, log_cost, word};
+use super::{Because, FindingContext, Now, PhaseEstimate, all_of, find, log_cost, word};
 
 /// Judges whether each of these candidates reaches the share `limit` of its number `of` (metric and phase): by the shares in its
 /// trials, since what makes one number larger in a trial mostly does so with the other.
 pub(super) fn judge(
     published: &Published,
     estimates: &[PhaseEstimate],
-    bench: Bench<'_>,
+    bench: FindingContext<'_>,
     candidates: &[String],
     limit: f64,
     (of_metric, of_phase): (&str, &str),

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Because, Bench, Now, then_and_now};
+use super::{Because, FindingContext, Now, then_and_now};
 use crate::journal::Unit;
-use crate::plan::{Bytes, Claim, DeviceSource, Of, Plan, Published};
+use crate::plan::{Assertion, Bytes, DeviceSource, Of, Plan, Published};
 use crate::verdict::{ByBlock, Estimate, PhaseEstimate, ThenAndNow};
 
 fn estimate(candidate: &str, n: usize, (min, point, max): (f64, f64, f64)) -> PhaseEstimate {
@@ -20,7 +20,7 @@ fn estimate(candidate: &str, n: usize, (min, point, max): (f64, f64, f64)) -> Ph
     }
 }
 
-fn published(claim: Claim) -> Published {
+fn published(claim: Assertion) -> Published {
     Published {
         finding: "a finding".to_owned(),
         source: "somewhere".to_owned(),
@@ -36,18 +36,18 @@ fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-fn better(one: &[&str], than: &[&str], by: f64) -> Claim {
-    Claim::Better { better: names(one), than: names(than), by, than_phase: None, of: Of::default() }
+fn better(one: &[&str], than: &[&str], by: f64) -> Assertion {
+    Assertion::Better { better: names(one), than: names(than), by, than_phase: None, of: Of::default() }
 }
 
 /// On a real device.
 fn judge_one(published: &Published, estimates: &[PhaseEstimate]) -> ThenAndNow {
     let weights = BTreeMap::new();
-    let bench = Bench { blocks: &ByBlock::default(), weights: &weights, tie: 0.03, error: 1.0 };
+    let bench = FindingContext { blocks: &ByBlock::default(), weights: &weights, tie: 0.03, error: 1.0 };
     super::judge_one(published, estimates, bench)
 }
 
-fn now(claim: Claim, estimates: &[PhaseEstimate]) -> Now {
+fn now(claim: Assertion, estimates: &[PhaseEstimate]) -> Now {
     judge_one(&published(claim), estimates).now
 }
 
@@ -81,7 +81,7 @@ fn numbers_may_be_multiples_of_others() {
     ];
     let plain = ["a", "b", "c"].map(|name| (format!("{name}+luks2"), name.to_owned()));
     let of = Of { of: plain.into(), ..Of::default() };
-    let better = |one: &str, than: &[&str]| Claim::Better {
+    let better = |one: &str, than: &[&str]| Assertion::Better {
         better: names(&[one]),
         than: names(than),
         by: 1.5,
@@ -91,7 +91,7 @@ fn numbers_may_be_multiples_of_others() {
     // Whose other number was not measured does not count.
     assert_eq!(now(better("a+luks2", &["b+luks2", "c+luks2"]), &estimates), Now::Holds);
     assert_eq!(now(better("b+luks2", &["a+luks2"]), &estimates), Now::NoLongerHolds);
-    let alike = |within| Claim::Alike { alike: names(&["a+luks2", "b+luks2"]), within, of: of.clone() };
+    let alike = |within| Assertion::Alike { alike: names(&["a+luks2", "b+luks2"]), within, of: of.clone() };
     assert_eq!(now(alike(1.0), &estimates), Now::Holds);
     assert_eq!(now(alike(0.5), &estimates), Now::NoLongerHolds);
 }
@@ -100,7 +100,7 @@ fn numbers_may_be_multiples_of_others() {
 fn a_difference_too_small_to_matter_is_none() {
     let estimates = [estimate("a", 3, (1.0, 1.001, 1.002)), estimate("b", 3, (1.005, 1.006, 1.007))];
     assert_eq!(now(better(&["a"], &["b"], 1.0), &estimates), Now::NoLongerHolds);
-    let alike = Claim::Alike { alike: names(&["a", "b"]), within: 0.1, of: Of::default() };
+    let alike = Assertion::Alike { alike: names(&["a", "b"]), within: 0.1, of: Of::default() };
     assert_eq!(now(alike, &estimates), Now::Holds);
 }
 
@@ -111,10 +111,10 @@ fn spread_is_of_the_best_and_the_worst() {
         estimate("b", 3, (1.2, 1.2, 1.2)),
         estimate("c", 3, (2.0, 2.0, 2.1)),
     ];
-    let spread = |factor| Claim::Spread { among: Vec::new(), spread: factor, at_most: None };
+    let spread = |factor| Assertion::Spread { among: Vec::new(), spread: factor, at_most: None };
     assert_eq!(now(spread(1.8), &estimates), Now::Holds);
     assert_eq!(now(spread(2.5), &estimates), Now::NoLongerHolds);
-    let alike = Claim::Alike { alike: names(&["a", "b", "c"]), within: 0.1, of: Of::default() };
+    let alike = Assertion::Alike { alike: names(&["a", "b", "c"]), within: 0.1, of: Of::default() };
     assert_eq!(now(alike, &estimates), Now::NoLongerHolds);
 }
 
@@ -150,7 +150,7 @@ fn what_is_reached_is_a_share_of_another_number() {
     };
     let estimates = [of("rate", "write", 70.0), of("throughput", "raw", 75.0)];
     let judge = |share: f64, of_phase: &str| {
-        let claim = Claim::Reach {
+        let claim = Assertion::Reach {
             reach: names(&["a", "gone"]),
             share,
             of_metric: Some("throughput".to_owned()),
@@ -203,7 +203,7 @@ fn modelled(findings: Vec<Published>) -> Plan {
     plan
 }
 
-fn told(claim: Claim, estimates: &[PhaseEstimate]) -> (Now, Because) {
+fn told(claim: Assertion, estimates: &[PhaseEstimate]) -> (Now, Because) {
     let found = then_and_now(&modelled(vec![published(claim)]), estimates, &ByBlock::default());
     (found[0].now, found[0].because.clone())
 }
@@ -215,13 +215,13 @@ fn nothing_is_told_of_encryption_or_compression_where_cpu_is_free() {
     for other in ["ext4+luks2", "btrfs+zstd"] {
         let free = (Now::CannotTell, Because::CpuIsFree);
         assert_eq!(told(better(&["ext4"], &[other], 1.0), &estimates), free);
-        let claim = Claim::Alike { alike: names(&["ext4", other]), within: 0.1, of: Of::default() };
+        let claim = Assertion::Alike { alike: names(&["ext4", other]), within: 0.1, of: Of::default() };
         assert_eq!(told(claim, &estimates), free);
     }
     assert_eq!(told(better(&["ext4"], &["xfs"], 1.0), &estimates).0, Now::Holds);
     // Of a spread the others are left.
     let among = names(&["ext4", "ext4+luks2", "btrfs+zstd", "xfs"]);
-    let spread = |spread| Claim::Spread { among: among.clone(), spread, at_most: None };
+    let spread = |spread| Assertion::Spread { among: among.clone(), spread, at_most: None };
     assert_eq!(told(spread(5.0), &estimates).0, Now::NoLongerHolds);
     assert_eq!(told(spread(1.5), &estimates).0, Now::Holds);
 }
@@ -251,7 +251,7 @@ fn nearly_twice_does_not_hold_where_it_is_nearly_four_times() {
     let of = |name: &str, value: f64| estimate(name, 3, (value, value, value));
     let judged = |worst: f64| {
         let estimates = [of("a", 1.0), of("b", 1.2), of("c", worst)];
-        now(Claim::Spread { among: Vec::new(), spread: 1.8, at_most: Some(2.0) }, &estimates)
+        now(Assertion::Spread { among: Vec::new(), spread: 1.8, at_most: Some(2.0) }, &estimates)
     };
     assert_eq!([1.5, 1.9, 3.6].map(judged), [Now::NoLongerHolds, Now::Holds, Now::NoLongerHolds]);
 }

@@ -11,7 +11,7 @@ use super::parameters::Victim;
 pub(super) const NOBODY: u32 = u32::MAX;
 
 #[derive(Debug, Default)]
-pub(super) struct Block {
+pub(super) struct EraseBlock {
     /// Units that hold what is still wanted.
     pub(super) valid: u32,
     erases: u32,
@@ -21,7 +21,7 @@ pub(super) struct Block {
 
 #[derive(Debug)]
 pub(super) struct EraseBlocks {
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Vec<EraseBlock>,
     pub(super) units: u32,
     victim: Victim,
     /// By erases, the least worn first.
@@ -37,7 +37,7 @@ impl EraseBlocks {
     /// As many blocks as there are counts: those with something valid are closed, in this order; the rest is free.
     pub(super) fn new(valid: &[u32], units: u32, victim: Victim) -> EraseBlocks {
         let mut this = EraseBlocks {
-            blocks: valid.iter().map(|valid| Block { valid: *valid, ..Block::default() }).collect(),
+            blocks: valid.iter().map(|valid| EraseBlock { valid: *valid, ..EraseBlock::default() }).collect(),
             units,
             victim,
             free: BTreeSet::new(),
@@ -63,7 +63,7 @@ impl EraseBlocks {
     fn open_next(&mut self) {
         // The model's sizes leave room to clean; should they ever not, a block is added rather than data lost.
         let next = self.free.pop_first().map(|(_, block)| block).unwrap_or_else(|| {
-            self.blocks.push(Block::default());
+            self.blocks.push(EraseBlock::default());
             self.blocks.len() as u32 - 1
         });
         self.blocks[next as usize].owners = Some(Vec::with_capacity(self.units as usize));

@@ -4,13 +4,13 @@ use super::parameters;
 
 #[derive(Debug)]
 pub(super) struct Dies {
-    parameters: parameters::Flash,
+    parameters: parameters::FlashParameters,
     dies: Vec<u64>,
     channels: Vec<u64>,
 }
 
 impl Dies {
-    pub(super) fn new(parameters: parameters::Flash) -> Dies {
+    pub(super) fn new(parameters: parameters::FlashParameters) -> Dies {
         let dies = vec![0; parameters.channels * parameters.dies_per_channel];
         Dies { parameters, dies, channels: vec![0; parameters.channels] }
     }

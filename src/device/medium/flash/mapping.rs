@@ -4,7 +4,7 @@
 use super::permutation::Permutation;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PageAddress {
     /// It was never written, or was discarded.
     Nowhere,
     Initial,
@@ -77,14 +77,14 @@ impl Mapping {
         }
     }
 
-    pub(super) fn get(&self, logical: u64) -> Place {
+    pub(super) fn get(&self, logical: u64) -> PageAddress {
         match self.chunks[logical as usize / CHUNK] {
-            ALL_INITIAL => Place::Initial,
-            ALL_NOWHERE => Place::Nowhere,
+            ALL_INITIAL => PageAddress::Initial,
+            ALL_NOWHERE => PageAddress::Nowhere,
             own => match self.tables[(own - OWN) as usize][logical as usize % CHUNK] {
-                NOWHERE => Place::Nowhere,
-                INITIAL => Place::Initial,
-                physical => Place::At(physical),
+                NOWHERE => PageAddress::Nowhere,
+                INITIAL => PageAddress::Initial,
+                physical => PageAddress::At(physical),
             },
         }
     }

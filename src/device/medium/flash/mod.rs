@@ -8,14 +8,14 @@ mod permutation;
 
 use blocks::{EraseBlocks, NOBODY};
 use dies::Dies;
-use mapping::{Initial, Mapping, Place};
-use parameters::State;
+use mapping::{Initial, Mapping, PageAddress};
+use parameters::FlashState;
 use permutation::Permutation;
 
-use super::super::cache::{Cache, Extent};
+use super::super::cache::{Extent, VolatileCache};
 use super::super::planted::{Bug, planted};
 use super::super::wear::Wear;
-use super::{MediumModel, Span};
+use super::{AccessSpan, MediumModel};
 
 /// Sectors of the unit that is mapped: 4 KiB.
 const UNIT: u64 = 8;
@@ -23,7 +23,7 @@ const UNIT: u64 = 8;
 const LEAST_BLOCKS: u64 = 256;
 
 #[derive(Debug)]
-pub(super) struct Flash {
+pub(super) struct FlashMedium {
     units: u64,
     page_units: u64,
     mapping: Mapping,
@@ -49,8 +49,8 @@ struct Cleaning {
     initial: u64,
 }
 
-impl Flash {
-    pub(super) fn new(parameters: parameters::Flash, size_bytes: u64, seed: u64) -> Flash {
+impl FlashMedium {
+    pub(super) fn new(parameters: parameters::FlashParameters, size_bytes: u64, seed: u64) -> FlashMedium {
         let dies = Dies::new(parameters);
         let page_units = parameters.page_bytes / (UNIT * 512);
         let units = size_bytes.div_ceil(UNIT * 512);
@@ -62,11 +62,11 @@ impl Flash {
         let low = ((count as f64 * parameters.reserve) as u64).max(2);
         let count = count.max(units.div_ceil(block_units) + low + 2);
         let valid = initial_counts(parameters.state, units, block_units, count, low);
-        let shuffle = (parameters.state == State::Steady).then(|| Permutation::new(units, seed));
-        Flash {
+        let shuffle = (parameters.state == FlashState::Steady).then(|| Permutation::new(units, seed));
+        FlashMedium {
             units,
             page_units,
-            mapping: Mapping::new(units, parameters.state != State::Fresh),
+            mapping: Mapping::new(units, parameters.state != FlashState::Fresh),
             initial: Initial::new(&valid, shuffle),
             blocks: EraseBlocks::new(&valid, block_units as u32, parameters.victim),
             dies,
@@ -79,9 +79,9 @@ impl Flash {
 
     fn physical(&self, logical: u64) -> Option<u64> {
         match self.mapping.get(logical) {
-            Place::Nowhere => None,
-            Place::At(physical) => Some(u64::from(physical)),
-            Place::Initial => {
+            PageAddress::Nowhere => None,
+            PageAddress::At(physical) => Some(u64::from(physical)),
+            PageAddress::Initial => {
                 let (block, index, of) = self.initial.find(logical);
                 // Spread over the block, since nobody knows where among the stale the valid ones lie.
                 let units = u64::from(self.blocks.units);
@@ -92,9 +92,9 @@ impl Flash {
 
     fn invalidate(&mut self, logical: u64) {
         let block = match self.mapping.get(logical) {
-            Place::Nowhere => return,
-            Place::At(physical) => (physical / self.blocks.units) as usize,
-            Place::Initial => self.initial.find(logical).0,
+            PageAddress::Nowhere => return,
+            PageAddress::At(physical) => (physical / self.blocks.units) as usize,
+            PageAddress::Initial => self.initial.find(logical).0,
         };
         self.blocks.blocks[block].valid -= 1;
     }
@@ -169,11 +169,11 @@ impl Flash {
             let (logical, physical, place) = match owners {
                 Some(owners) => {
                     let physical = first + seen;
-                    (*owners.get(seen as usize)?, physical, Place::At(physical as u32))
+                    (*owners.get(seen as usize)?, physical, PageAddress::At(physical as u32))
                 }
                 None if seen < cleaning.initial => {
                     let logical = self.initial.logical(cleaning.block as usize, seen);
-                    (logical as u32, first + seen * units / cleaning.initial, Place::Initial)
+                    (logical as u32, first + seen * units / cleaning.initial, PageAddress::Initial)
                 }
                 None => return None,
             };
@@ -186,18 +186,18 @@ impl Flash {
 }
 
 /// How many units are valid in each block at the start, the longest written first; the rest of the blocks is free.
-fn initial_counts(state: State, units: u64, block_units: u64, count: u64, spare: u64) -> Vec<u32> {
+fn initial_counts(state: FlashState, units: u64, block_units: u64, count: u64, spare: u64) -> Vec<u32> {
     let mut valid = vec![0_u32; count as usize];
     let mut left = units;
     match state {
-        State::Fresh => {}
-        State::Filled => {
+        FlashState::Fresh => {}
+        FlashState::Filled => {
             for block in &mut valid {
                 *block = left.min(block_units) as u32;
                 left -= u64::from(*block);
             }
         }
-        State::Steady => {
+        FlashState::Steady => {
             // Written evenly at random and cleaned in order of age, a block of age x, from 0 to 1, holds e^(−kx) of what
             // it did, and all of them together hold the device: (1 − e^(−k))/k is the share of flash that is valid.
             let used = (count - spare).max(1) as usize;
@@ -224,12 +224,12 @@ fn initial_counts(state: State, units: u64, block_units: u64, count: u64, spare:
     valid
 }
 
-impl MediumModel for Flash {
+impl MediumModel for FlashMedium {
     fn parallel(&self) -> usize {
         usize::MAX
     }
 
-    fn read(&mut self, at_ns: u64, extent: Extent) -> Span {
+    fn read(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
         let end = extent.sector + extent.sectors;
         let (mut begin_ns, mut end_ns) = (u64::MAX, at_ns);
         let mut page = (u64::MAX, 0);
@@ -243,10 +243,10 @@ impl MediumModel for Flash {
             }
             page = (next, if page.0 == next { page.1 + 1 } else { 1 });
         }
-        Span { begin_ns: begin_ns.min(end_ns), end_ns }
+        AccessSpan { begin_ns: begin_ns.min(end_ns), end_ns }
     }
 
-    fn write(&mut self, at_ns: u64, extent: Extent) -> Span {
+    fn write(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
         self.wear.host_sectors += extent.sectors;
         let mut end_ns = at_ns;
         let end = extent.sector + extent.sectors;
@@ -262,10 +262,10 @@ impl MediumModel for Flash {
             self.invalidate(logical);
             end_ns = end_ns.max(self.append(ready_ns, Some(logical)).unwrap_or(0));
         }
-        Span { begin_ns: at_ns, end_ns }
+        AccessSpan { begin_ns: at_ns, end_ns }
     }
 
-    fn destage(&mut self, at_ns: u64, cache: &mut Cache, all: bool) -> Option<(u64, u64)> {
+    fn destage(&mut self, at_ns: u64, cache: &mut VolatileCache, all: bool) -> Option<(u64, u64)> {
         if !all && cache.dirty_sectors < self.page_units * UNIT {
             return None;
         }
@@ -295,7 +295,7 @@ impl MediumModel for Flash {
                 logical += units;
                 continue;
             }
-            if self.mapping.get(logical) != Place::Nowhere {
+            if self.mapping.get(logical) != PageAddress::Nowhere {
                 self.invalidate(logical);
                 self.mapping.clear(logical);
             }

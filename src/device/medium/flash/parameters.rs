@@ -6,12 +6,12 @@ use super::super::super::fields::{
     MS, RATE, SECTOR, TIME, US, byte_ns, bytes, keys, number, number_or, whole,
 };
 use super::super::super::knobs::{Effect, Knob, Knobs};
-use super::super::{Kind, MediumModel, MediumParameters, Source, Whole};
+use super::super::{MediumKind, MediumModel, MediumParameters, ModelSource, Whole};
 use crate::plan::value::filled_text;
 use crate::plan::{Node, suggest};
 use crate::reason::Reason;
 
-pub(in super::super) const KIND: Kind = Kind {
+pub(in super::super) const KIND: MediumKind = MediumKind {
     section: "flash",
     lies_on: None,
     states: &["fresh", "filled", "steady"],
@@ -35,7 +35,7 @@ const KEYS: &str = "channels dies_per_channel page block_pages read_us program_u
 
 /// Flash behind a translation layer that maps pages.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Flash {
+pub(crate) struct FlashParameters {
     pub(crate) channels: usize,
     pub(crate) dies_per_channel: usize,
     pub(crate) page_bytes: u64,
@@ -49,7 +49,7 @@ pub(crate) struct Flash {
     /// Cleaning starts when fewer blocks than this share are free.
     pub(crate) reserve: f64,
     pub(crate) victim: Victim,
-    pub(crate) state: State,
+    pub(crate) state: FlashState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub(crate) enum Victim {
 
 /// What was done to flash before the trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum FlashState {
     /// Nothing, or everything discarded.
     Fresh,
     /// Written once from end to end.
@@ -69,15 +69,15 @@ pub(crate) enum State {
     Steady,
 }
 
-impl MediumParameters for Flash {
+impl MediumParameters for FlashParameters {
     fn medium(&self, whole: &Whole) -> Box<dyn MediumModel> {
-        Box::new(super::Flash::new(*self, whole.size_bytes, whole.seed))
+        Box::new(super::FlashMedium::new(*self, whole.size_bytes, whole.seed))
     }
 }
 
-fn read(source: &Source<'_, '_>) -> Option<Flash> {
+fn read(source: &ModelSource<'_, '_>) -> Option<FlashParameters> {
     let section = &source.top.inner("flash", "[flash]", &keys(KEYS))?;
-    let flash = Flash {
+    let flash = FlashParameters {
         channels: whole(section, "channels", 1..=64)? as usize,
         dies_per_channel: whole(section, "dies_per_channel", 1..=64)? as usize,
         page_bytes: bytes(section, "page", 4096, 1 << 20)?,
@@ -90,9 +90,9 @@ fn read(source: &Source<'_, '_>) -> Option<Flash> {
         reserve: number_or(section, "reserve", 0.0..=0.5, 0.0)?,
         victim: section.get("victim", victim).unwrap_or(Victim::Greedy),
         state: match source.state {
-            Some("filled") => State::Filled,
-            Some("steady") => State::Steady,
-            _ => State::Fresh,
+            Some("filled") => FlashState::Filled,
+            Some("steady") => FlashState::Steady,
+            _ => FlashState::Fresh,
         },
     };
     if source.cache.is_none_or(|cache| cache.sectors * SECTOR < 2 * flash.page_bytes) {

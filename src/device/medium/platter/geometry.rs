@@ -4,7 +4,7 @@
 //! switches spread evenly; modulo one rotation it is the sector's angle, because tracks are skewed by just what a switch
 //! takes. So reading on loses nothing, and sustained rates come out as the model gives them.
 
-use super::parameters::{Platter, Seek};
+use super::parameters::{PlatterParameters, Seek};
 
 #[derive(Debug)]
 pub(super) struct Geometry {
@@ -26,7 +26,7 @@ struct Zone {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct SectorPosition {
     pub(super) along_ns: f64,
     cylinder: f64,
     track: f64,
@@ -34,7 +34,7 @@ pub(super) struct Place {
 
 impl Geometry {
     /// Zones of as many cylinders each, with rates that fall evenly from the outermost to the innermost.
-    pub(super) fn new(platter: &Platter, sectors: u64) -> Geometry {
+    pub(super) fn new(platter: &PlatterParameters, sectors: u64) -> Geometry {
         let count = platter.zones.max(1);
         let rate = |zone: u32| {
             let (outer, inner) = (1.0 / platter.outer_sector_ns, 1.0 / platter.inner_sector_ns);
@@ -63,13 +63,17 @@ impl Geometry {
         &self.zones[self.zones.partition_point(after).saturating_sub(1)]
     }
 
-    pub(super) fn place(&self, sector: u64) -> Place {
+    pub(super) fn place(&self, sector: u64) -> SectorPosition {
         let sector = sector as f64;
         let zone = self.zone(|zone| zone.sector <= sector);
         let within = sector - zone.sector;
         let track = (within / zone.track_sectors).floor();
         let cylinder = zone.cylinder + (track / zone.heads).floor();
-        Place { along_ns: zone.along_ns + within * zone.sector_ns, cylinder, track: zone.cylinder + track }
+        SectorPosition {
+            along_ns: zone.along_ns + within * zone.sector_ns,
+            cylinder,
+            track: zone.cylinder + track,
+        }
     }
 
     /// The sector that is reached by reading on to this point, rounded down.
@@ -80,7 +84,7 @@ impl Geometry {
     }
 
     /// How long the arm takes from one place to another.
-    pub(super) fn arm_ns(&self, from: Place, to: Place) -> f64 {
+    pub(super) fn arm_ns(&self, from: SectorPosition, to: SectorPosition) -> f64 {
         let distance = (from.cylinder - to.cylinder).abs();
         if distance > 0.0 {
             self.seek_ns(distance)
@@ -107,7 +111,7 @@ impl Geometry {
 
     /// How long from `ready_ns` until this place comes round: less than one rotation. What was missed by less than a
     /// microsecond, the rounding of times, was not missed: then it is negative.
-    pub(super) fn wait_ns(&self, ready_ns: f64, place: Place) -> f64 {
+    pub(super) fn wait_ns(&self, ready_ns: f64, place: SectorPosition) -> f64 {
         let wait = (place.along_ns - ready_ns).rem_euclid(self.rotation_ns);
         if wait > self.rotation_ns - 1e3 { wait - self.rotation_ns } else { wait }
     }

@@ -8,18 +8,18 @@ use std::collections::VecDeque;
 use super::super::cache::Extent;
 use super::super::planted::{Bug, planted};
 use super::super::wear::Wear;
-use super::{MediumModel, Span};
+use super::{AccessSpan, MediumModel};
 use geometry::Geometry;
 
 #[derive(Debug)]
-pub(super) struct Platter {
-    parameters: parameters::Platter,
+pub(super) struct PlatterMedium {
+    parameters: parameters::PlatterParameters,
     geometry: Geometry,
     /// Where the platter stood at the start, as a time.
     phase_ns: f64,
     head: u64,
     /// Reading on since the last read, until something else is wanted.
-    stream: Option<Stream>,
+    stream: Option<Prefetch>,
     /// Stretches in the buffer, start to end, the newest last.
     segments: VecDeque<(u64, u64)>,
     wear: Wear,
@@ -27,7 +27,7 @@ pub(super) struct Platter {
 
 /// The head reads on by itself.
 #[derive(Debug, Clone, Copy)]
-struct Stream {
+struct Prefetch {
     /// The first sector in the buffer.
     from: u64,
     /// The head was at this point of the spiral …
@@ -37,10 +37,10 @@ struct Stream {
     limit: u64,
 }
 
-impl Platter {
-    pub(super) fn new(parameters: parameters::Platter, sectors: u64, seed: u64) -> Platter {
+impl PlatterMedium {
+    pub(super) fn new(parameters: parameters::PlatterParameters, sectors: u64, seed: u64) -> PlatterMedium {
         let turn = super::super::random::unit(seed, 0);
-        Platter {
+        PlatterMedium {
             parameters,
             geometry: Geometry::new(&parameters, sectors),
             phase_ns: turn * parameters.rotation_ns,
@@ -73,7 +73,7 @@ impl Platter {
     }
 
     /// How far a stream has come.
-    fn reached(&self, stream: &Stream, at_ns: f64) -> u64 {
+    fn reached(&self, stream: &Prefetch, at_ns: f64) -> u64 {
         self.geometry.sector_at(stream.along_ns + (at_ns - stream.at_ns).max(0.0)).min(stream.limit)
     }
 
@@ -99,12 +99,12 @@ impl Platter {
         let ahead = if planted(Bug::NoReadAhead) { 0 } else { self.parameters.read_ahead_sectors };
         // The buffer has its size: what is far behind is overwritten.
         let from = from.max(end.saturating_sub(self.parameters.read_ahead_sectors));
-        self.stream = Some(Stream { from, along_ns: begin, at_ns: start_ns, limit: end + ahead });
+        self.stream = Some(Prefetch { from, along_ns: begin, at_ns: start_ns, limit: end + ahead });
         start_ns + (finish - begin)
     }
 
     /// Writes without counting: whoever stands above counts.
-    pub(super) fn put(&mut self, at_ns: u64, extent: Extent) -> Span {
+    pub(super) fn put(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
         let at = at_ns as f64;
         let end = extent.sector + extent.sectors;
         let start = at + self.positioning_ns(at, true, extent.sector);
@@ -113,11 +113,11 @@ impl Platter {
         self.head = end;
         let (begin, finish) =
             (self.geometry.place(extent.sector).along_ns, self.geometry.place(end).along_ns);
-        Span { begin_ns: start.max(at) as u64, end_ns: (start + finish - begin).ceil() as u64 }
+        AccessSpan { begin_ns: start.max(at) as u64, end_ns: (start + finish - begin).ceil() as u64 }
     }
 }
 
-impl MediumModel for Platter {
+impl MediumModel for PlatterMedium {
     fn distance(&self, at_ns: u64, write: bool, sector: u64) -> u64 {
         self.positioning_ns(at_ns as f64, write, sector).max(0.0) as u64
     }
@@ -126,11 +126,11 @@ impl MediumModel for Platter {
         self.head
     }
 
-    fn read(&mut self, at_ns: u64, extent: Extent) -> Span {
+    fn read(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
         let at = at_ns as f64;
         let end = extent.sector + extent.sectors;
         if self.is_buffered(extent) {
-            return Span { begin_ns: at_ns, end_ns: at_ns };
+            return AccessSpan { begin_ns: at_ns, end_ns: at_ns };
         }
         if let Some(stream) = self.stream {
             let reached = self.reached(&stream, at);
@@ -140,7 +140,7 @@ impl MediumModel for Platter {
                 let limit = end + self.parameters.read_ahead_sectors;
                 let end_ns = if reached < stream.limit {
                     // It is being read, and goes on so much farther.
-                    self.stream = Some(Stream { from, limit: limit.max(stream.limit), ..stream });
+                    self.stream = Some(Prefetch { from, limit: limit.max(stream.limit), ..stream });
                     stream.at_ns + (self.geometry.place(end).along_ns - stream.along_ns)
                 } else if end <= reached {
                     // It had stopped with a full buffer; once half of that is used up it reads on from there.
@@ -154,17 +154,17 @@ impl MediumModel for Platter {
                     self.stream_from(from, reached, start, end)
                 };
                 self.head = end;
-                return Span { begin_ns: at_ns, end_ns: end_ns.max(at).ceil() as u64 };
+                return AccessSpan { begin_ns: at_ns, end_ns: end_ns.max(at).ceil() as u64 };
             }
         }
         let start = at + self.positioning_ns(at, false, extent.sector);
         self.leave(at);
         self.head = end;
         let end_ns = self.stream_from(extent.sector, extent.sector, start, end);
-        Span { begin_ns: start.max(at) as u64, end_ns: end_ns.ceil() as u64 }
+        AccessSpan { begin_ns: start.max(at) as u64, end_ns: end_ns.ceil() as u64 }
     }
 
-    fn write(&mut self, at_ns: u64, extent: Extent) -> Span {
+    fn write(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
         self.wear.wrote(extent.sectors, extent.sectors);
         self.put(at_ns, extent)
     }

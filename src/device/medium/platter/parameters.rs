@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::super::super::fields::SECTOR;
 use super::super::super::fields::{MS, RATE, bytes, keys, number, sector_ns, whole};
 use super::super::super::knobs::{Effect, Knob, Knobs};
-use super::super::{Kind, MediumModel, MediumParameters, Source, Whole};
+use super::super::{MediumKind, MediumModel, MediumParameters, ModelSource, Whole};
 use crate::plan::Section;
 
-pub(in super::super) const KIND: Kind = Kind {
+pub(in super::super) const KIND: MediumKind = MediumKind {
     section: "platter",
     lies_on: None,
     states: &[],
@@ -45,7 +45,7 @@ const KEYS: &str =
     "outer_mb_s inner_mb_s seek rpm zones heads head_switch_ms write_settle_ms read_ahead segments";
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Platter {
+pub(crate) struct PlatterParameters {
     pub(crate) rotation_ns: f64,
     /// Sustained, head and track switches included, at the outer and the inner edge: nanoseconds a sector.
     pub(crate) outer_sector_ns: f64,
@@ -72,18 +72,18 @@ pub(crate) enum Seek {
     Knee { a_ns: f64, b_ns: f64, knee: f64, c_ns: f64, e_ns: f64 },
 }
 
-impl MediumParameters for Platter {
+impl MediumParameters for PlatterParameters {
     fn medium(&self, whole: &Whole) -> Box<dyn MediumModel> {
-        Box::new(super::Platter::new(*self, whole.capacity_sectors, whole.seed))
+        Box::new(super::PlatterMedium::new(*self, whole.capacity_sectors, whole.seed))
     }
 }
 
 /// The numbers of the `[platter]` of a model, which others may lie on.
-pub(in super::super) fn read(source: &Source<'_, '_>) -> Option<Platter> {
+pub(in super::super) fn read(source: &ModelSource<'_, '_>) -> Option<PlatterParameters> {
     let section = &source.top.inner("platter", "[platter]", &keys(KEYS))?;
     let outer = number(section, "outer_mb_s", RATE)?;
     let inner = number(section, "inner_mb_s", 0.001..=outer)?;
-    Some(Platter {
+    Some(PlatterParameters {
         rotation_ns: 60e9 / number(section, "rpm", 100.0..=100_000.0)?,
         outer_sector_ns: sector_ns(outer),
         inner_sector_ns: sector_ns(inner),

@@ -1,0 +1,35 @@
+//! Candidates that were entered twice: what differs between two that are the same is this machine's doing.
+
+use crate::journal::Run;
+use crate::plan::CONTROL_SUFFIX;
+use crate::statistics::{Estimate, Evidence};
+
+use super::order::ALARM;
+use super::{ByBlock, Objective};
+
+/// A candidate and its twin: the same configuration, measured twice in every block.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ControlPair {
+    pub candidate: String,
+    /// The ratio of its twin's score for the goal to its own, with its 95 % interval; 1 is the truth.
+    pub ratio: Estimate,
+    /// The rule tells the two apart: a false alarm.
+    pub told_apart: bool,
+}
+
+/// Every candidate that was entered twice, as far as both were measured.
+pub fn control_pairs(objective: &Objective, run: &Run) -> Vec<ControlPair> {
+    let blocks: ByBlock<'_> = run.trials.iter().filter(|trial| trial.counts()).collect();
+    let pairs = run
+        .candidates
+        .iter()
+        .filter_map(|state| Some((state.name.strip_suffix(CONTROL_SUFFIX)?, &state.name)));
+    pairs
+        .filter_map(|(name, twin)| {
+            let logs = blocks.differences(twin, name, |trial| objective.log_score(trial));
+            let evidence = Evidence::of(&logs)?;
+            let told_apart = evidence.p_different() <= ALARM;
+            Some(ControlPair { candidate: name.to_owned(), ratio: evidence.ratio_at_the_stop(), told_apart })
+        })
+        .collect()
+}

@@ -1,0 +1,232 @@
+//! Serves a modelled device to a guest kernel, and keeps its clock: one process beside each guest, with one thread, no
+//! rights, and no clock of its own unless it is to keep the machine's.
+//!
+//! ```text
+//! guest ── vhost-user socket ──► session ─► disk ─► model, store, trace
+//!   └───── time-travel socket ─► clock ─┘
+//! ```
+//!
+//! Guest and device never run at the same time: a kick, a call and a turn on the clock each wait for an answer. That
+//! makes a trial the same every time, and is why both belong on one processor.
+
+use crate::reason::Hinted;
+
+mod connection;
+mod disk;
+mod lateness;
+mod real;
+mod session;
+mod simulated;
+mod simulation_clock;
+mod start;
+mod tally;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{OwnedFd, RawFd};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::device::trace::TraceWriter;
+use crate::device::{Device, Draw, Model, ModelError, Store, StoreError};
+use crate::host::limits::is_of_machine;
+use crate::host::syscall::own;
+use crate::host::talk::say;
+
+use disk::ServedDisk;
+
+pub use start::{Backend, Files, Served, Sockets};
+pub use tally::BackendReport;
+
+/// Environment variable that carries the task to the process.
+const TASK: &str = "FSVERDICT_DEVICE";
+
+pub const COMMAND: &str = "device";
+
+/// Which time a device keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Clock {
+    /// That of the guest's clock.
+    Simulated,
+    Real,
+}
+
+/// What to serve, and where. Descriptors are inherited by number.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct ServeTask {
+    model: String,
+    /// Of a class of devices; `None`: the typical one.
+    #[serde(default)]
+    draw: Option<Draw>,
+    size_bytes: u64,
+    seed: u64,
+    clock: Clock,
+    /// Seconds of wall time a guest may go without asking for anything.
+    silence_s: u64,
+    /// Listening sockets: the disk's driver, the guest's clock.
+    sockets: (RawFd, RawFd),
+    /// An empty file for what is written.
+    store: RawFd,
+    /// An empty file for the trace, and how many bytes of it at most.
+    #[serde(default)]
+    trace: Option<(RawFd, u64)>,
+    report: RawFd,
+}
+
+/// A device cannot be served, or not any longer.
+#[derive(Debug, thiserror::Error)]
+pub enum BackendError {
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the device process failed: {0}")]
+    Io(#[from] std::io::Error),
+    #[error("cannot write the trace: {0}")]
+    Trace(std::io::Error),
+    #[error("it did not end when its guest had")]
+    Unfinished,
+    #[error("it was ended from outside (signal {signal})")]
+    Killed { signal: i32 },
+    #[error("it ended without a report: it crashed")]
+    Unreported,
+    #[error(
+        "memory that its guest had shown it was taken away: the file that memory is became shorter, or there was no room for it any more"
+    )]
+    MemoryGone,
+    #[error("the guest ended before it asked for its disk")]
+    Absent,
+    #[error("the guest named memory it does not have: {0}")]
+    Memory(String),
+    #[error("the guest's ring is not in order: {0}")]
+    Ring(String),
+    #[error("a request of the guest is not in order: {0}")]
+    Chain(&'static str),
+    #[error("the guest's message {request} is not in order: {what}")]
+    Protocol { request: u32, what: &'static str },
+    #[error("the guest's clock sent a message of kind {operation}, which is not known")]
+    Calendar { operation: u32 },
+    #[error("the guest {doing} for {seconds} s of wall time without asking for time or disk")]
+    Silent { seconds: u64, doing: &'static str },
+    #[error("the guest went on for an hour of its own time without asking its disk for anything")]
+    Idle,
+    #[error("`fsverdict device` is called by fsverdict itself, not by people")]
+    NotForPeople,
+}
+
+impl BackendError {
+    /// Whether this machine lacked something: a disk that fails to hold what is written to the device is not the device's.
+    fn is_of_machine(&self) -> bool {
+        match self {
+            BackendError::Store(error) => error.is_of_machine(),
+            BackendError::Trace(_) => true,
+            BackendError::Io(error) => is_of_machine(error),
+            _ => false,
+        }
+    }
+
+    fn memory(error: impl std::fmt::Display) -> Self {
+        BackendError::Memory(error.to_string())
+    }
+
+    fn ring(error: impl std::fmt::Display) -> Self {
+        BackendError::Ring(error.to_string())
+    }
+}
+
+impl Hinted for BackendError {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            BackendError::Silent { .. } => {
+                "a program that spins until a clock says so must read the kernel's clock, not the processor's (fio: --clocksource=clock_gettime); `clock = \"real\"` does without simulated time"
+            }
+            BackendError::Idle => {
+                "a program slept so long, or waited for something that never came; `timeout` inside the command ends such a wait"
+            }
+            BackendError::Store(error) => return error.hint(),
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// `fsverdict device`: serves one device to one guest. What went wrong is in the report, if it can be written.
+pub fn main() -> u8 {
+    match live() {
+        Ok(()) => 0,
+        Err(error) => {
+            say(&format!("fsverdict device: {error}"));
+            1
+        }
+    }
+}
+
+fn live() -> Result<(), BackendError> {
+    let text = std::env::var(TASK).map_err(|_| BackendError::NotForPeople)?;
+    let task: ServeTask = serde_json::from_str(&text).map_err(|_| BackendError::NotForPeople)?;
+    let take = |descriptor| own(descriptor).ok_or(BackendError::NotForPeople);
+    let mut report = File::from(take(task.report)?);
+    let sockets = (take(task.sockets.0)?, take(task.sockets.1)?);
+    let store = File::from(take(task.store)?);
+    let trace = match task.trace {
+        Some((descriptor, bound)) => Some((File::from(take(descriptor)?), bound)),
+        None => None,
+    };
+    let device = Served { model: &task.model, draw: task.draw, size_bytes: task.size_bytes, seed: task.seed };
+    let time = (task.clock, Duration::from_secs(task.silence_s));
+    let told = serve(device, time, (store, trace), sockets);
+    report.write_all(&serde_json::to_vec(&told).map_err(std::io::Error::from)?)?;
+    Ok(())
+}
+
+/// Serves this device to whoever connects to these sockets, disk's and clock's, until they hang up.
+/// The files are empty: for what is written to it, and for the trace with how many bytes of it at most.
+pub fn serve(
+    device: Served<'_>,
+    (clock, silence): (Clock, Duration),
+    (store, trace): (File, Option<(File, u64)>),
+    sockets: (OwnedFd, OwnedFd),
+) -> BackendReport {
+    let mut disk = match prepare(device, store, trace) {
+        Ok(disk) => disk,
+        Err(error) => return BackendReport::of(&error),
+    };
+    let served = match clock {
+        Clock::Simulated => simulated::serve(&mut disk, sockets, silence),
+        Clock::Real => connection(&sockets.0).and_then(|driver| real::serve(&mut disk, driver)),
+    };
+    let times = match served {
+        Ok(times) => times,
+        Err(error) => {
+            disk.tally.trouble(&error);
+            BackendReport::default()
+        }
+    };
+    disk.end();
+    BackendReport { simulated_ns: times.simulated_ns, held_bytes: disk.held_bytes(), ..disk.tally.report() }
+}
+
+fn prepare(
+    Served { model, draw, size_bytes, seed }: Served<'_>,
+    store: File,
+    trace: Option<(File, u64)>,
+) -> Result<ServedDisk, BackendError> {
+    let store = Store::new(store, size_bytes)?;
+    let trace = trace.map(|(file, bound)| TraceWriter::new(file, bound)).transpose();
+    let model = draw.map_or_else(|| Model::find(model), |draw| Model::find_drawn(model, &draw))?;
+    let device = Device::new(&model, size_bytes, seed)?;
+    ServedDisk::new(device, store, trace.map_err(BackendError::Trace)?)
+}
+
+/// A guest that ended before it connected never will: the conductor has shut the sockets then.
+fn connection(listener: &OwnedFd) -> Result<OwnedFd, BackendError> {
+    rustix::net::accept(listener).map_err(|errno| match errno {
+        rustix::io::Errno::INVAL => BackendError::Absent,
+        other => std::io::Error::from(other).into(),
+    })
+}

@@ -1,0 +1,66 @@
+//! `fsverdict bundle`: a run as one file, without what names a machine or a person.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::fleet::{Hiding, bundle, bundle_name};
+use crate::plan::{Bytes, quoted};
+use crate::report::count;
+use crate::study::RunFolder;
+
+use super::{CliError, Exit};
+
+/// A run as one file, to be shared.
+#[derive(Debug, Args)]
+pub(super) struct BundleArguments {
+    /// The folder of the run
+    run: PathBuf,
+    /// The file [default: its pseudonym.tar.gz]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace these names, too: of another machine that the run was done on, say
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    also: Vec<String>,
+    /// Keep what failed commands said, and the reasons of failed trials, but for names: they may quote any file that could be read
+    #[arg(long)]
+    with_failures: bool,
+    /// Keep all names, and the output of commands: the run as it is
+    #[arg(long, conflicts_with_all = ["also", "with_failures"])]
+    with_names: bool,
+}
+
+/// Variables that hold the name of a user's account.
+const ACCOUNTS: [&str; 3] = ["USER", "LOGNAME", "SUDO_USER"];
+
+pub(super) fn run(arguments: &BundleArguments) -> Result<Exit, CliError> {
+    let (folder, plan) = RunFolder::open(&arguments.run).map_err(CliError::usage)?;
+    let named = if arguments.with_names { Ok(folder.id()) } else { bundle_name(&folder) };
+    let named = format!("{}.tar.gz", named.map_err(CliError::failed)?);
+    let path = arguments.output.clone().unwrap_or_else(|| named.into());
+    let users: Vec<String> = ACCOUNTS.iter().filter_map(|name| std::env::var(name).ok()).collect();
+    let home = std::env::var("HOME").unwrap_or_default();
+    let hiding =
+        Hiding { also: &arguments.also, users: &users, home: &home, failed_output: arguments.with_failures };
+    let bundled =
+        bundle(&folder, &plan, &path, (!arguments.with_names).then_some(hiding)).map_err(CliError::failed)?;
+    let mut said = format!("{}, {}\n", path.display(), Bytes(bundled.size));
+    for (names, places) in &bundled.replaced {
+        said += &format!("  replaced: {names}, in {}\n", count(*places, "place"));
+    }
+    for (what, number) in &bundled.left_out {
+        said += &format!("  left out: {number} {what}\n");
+    }
+    said += "  left out: what can be made again (reports), traces, journals of single blocks\n";
+    if !arguments.with_names {
+        said += "  kept: what devices and processors are called by their makers, kernels, and the plan's own words: title, candidates, options, commands\n";
+        let path = quoted(&path.to_string_lossy());
+        said += &format!("hint: look at it before you share it: tar xzOf {path} | less\n");
+    }
+    if bundled.unstable {
+        said += "warning: there is no /etc/machine-id: another bundle will call the same device otherwise\n";
+    }
+    std::io::stdout().lock().write_all(said.as_bytes())?;
+    Ok(Exit::Done)
+}

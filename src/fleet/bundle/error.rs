@@ -1,0 +1,45 @@
+//! Why a run cannot be bundled, or a bundle not be read.
+
+use std::path::PathBuf;
+
+use crate::journal::JournalError;
+use crate::reason::{Hinted, Reason};
+
+/// A bundle cannot be made or read.
+#[derive(Debug, thiserror::Error)]
+pub enum BundleError {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error("cannot write {}: {source}", path.display())]
+    Write { path: PathBuf, source: std::io::Error },
+    #[error("a name that is to be replaced is also a word of plans or journals: {0}")]
+    Name(serde_json::Error),
+    #[error("the patterns by which names are found do not compile")]
+    Patterns,
+    #[error("{} is not a bundle of fsverdict, or damaged: {}", path.display(), reason.what)]
+    NotAPack { path: PathBuf, reason: Reason },
+}
+
+impl Hinted for BundleError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            BundleError::Write { .. } => {
+                "--output FILE names another, which must not be there yet".to_owned()
+            }
+            BundleError::Name(_) => "--with-names bundles the run as it is".to_owned(),
+            BundleError::Patterns => "please report this".to_owned(),
+            BundleError::NotAPack { .. } => {
+                "have it sent again, or made again by `fsverdict bundle RUN`".to_owned()
+            }
+            BundleError::Journal(error) => return error.hint(),
+        })
+    }
+    fn reason(&self) -> Reason {
+        let own = self.hint().unwrap_or_default();
+        match self {
+            // What is wrong with its journal is said, too.
+            BundleError::NotAPack { reason, .. } => Reason::new(self, reason.hint.as_str()).and_hint(own),
+            other => Reason::new(other, own),
+        }
+    }
+}

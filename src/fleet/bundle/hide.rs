@@ -1,0 +1,222 @@
+//! Which words of a plan and a journal may name somebody, and which are our own.
+
+use serde_json::{Map, Value};
+
+use crate::journal::DATASET_FACT;
+
+use super::names::{HiddenKind, NameReplacer, is_public};
+use crate::plan::{Tells, axis};
+
+/// Words of the schemas besides those of axes: whatever they are, nobody chose them.
+const OURS: [&str; 16] = [
+    "at",
+    "event",
+    "status",
+    "metric",
+    "unit",
+    "cache",
+    "lab",
+    "ending",
+    "kind",
+    "call",
+    "staging",
+    "clock",
+    "operation",
+    "profile",
+    "until",
+    "plan_digest",
+];
+/// Names that the plan gives and the journal repeats: they lose known names, but nothing that only looks like one.
+const CHOSEN: [&str; 9] =
+    ["candidate", "name", "phase", "step", "order", "dataset", "into", "weights", "under"];
+/// Keys of a plan whose values are command lines.
+const COMMANDS: [&str; 2] = ["command", "options"];
+/// Keys of a plan whose values are paths, besides those of axes.
+const PATHS: [&str; 2] = ["folder", "reads"];
+/// What a plan says of somebody's published work.
+const CITED: [&str; 2] = ["finding", "source"];
+/// How facts begin that say where a folder lies, and on what, in brackets: of a network, the name of its server.
+const LIES: &str = "folder.";
+/// How facts begin whose values are versions and numbers.
+const VERSIONS: [&str; 6] = ["cpu.", "kernel.", "memory.", "tool.", "fsverdict.", "lab.kernel_release"];
+/// What a trial learnt of its datasets.
+const HELD: &str = "held";
+/// Names of the sites of a run.
+const SITES: &str = "sites";
+/// How facts end that are nothing but a name.
+const NAMING: [(&str, HiddenKind); 16] = [
+    ("label", HiddenKind::Other),
+    ("partlabel", HiddenKind::Other),
+    ("uuid", HiddenKind::Uuid),
+    ("partuuid", HiddenKind::Uuid),
+    ("wwn", HiddenKind::Device),
+    ("nguid", HiddenKind::Device),
+    ("eui", HiddenKind::Device),
+    ("hostname", HiddenKind::Host),
+    ("user", HiddenKind::User),
+    ("identity", HiddenKind::Device),
+    ("serial", HiddenKind::Device),
+    ("wwid", HiddenKind::Device),
+    ("backing_file", HiddenKind::Path),
+    ("path", HiddenKind::Path),
+    ("folder", HiddenKind::Path),
+    ("site", HiddenKind::Site),
+];
+
+/// What a fact names, by its own name; below `folder.` are folders of the user's.
+fn named_by(fact: &str) -> Option<HiddenKind> {
+    let last = fact.rsplit('.').next().unwrap_or(fact);
+    NAMING.iter().find(|(known, _)| *known == last).map(|(_, kind)| *kind)
+}
+
+/// Whom a candidate's axis of this key tells of.
+fn told_by(key: &str) -> Option<Tells> {
+    axis(key).map(|axis| axis.tells)
+}
+
+/// Makes known what a plan or a record names in so many words.
+pub(super) fn learn(value: &Value, names: &mut NameReplacer) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                match value.as_str() {
+                    Some(text) if key == crate::journal::MERGED_FACT => {
+                        text.split(", ").for_each(|site| names.know(site, HiddenKind::Site));
+                    }
+                    Some(text) if key != "path" || !text.starts_with("/dev/") => {
+                        if let Some(kind) = named_by(key) {
+                            names.know(text.trim_start_matches("/dev/disk/by-id/"), kind);
+                        }
+                        if let Some((_, source)) = lies(key, text) {
+                            names.know(source, HiddenKind::Address);
+                        }
+                        names.know_homes(text);
+                        // Cautions quote it, and it looks like the name of a device.
+                        if let Some((_, digest)) = held(text) {
+                            names.know(digest, HiddenKind::Content);
+                        }
+                        if COMMANDS.contains(&key.as_str()) {
+                            names.know_words(&text.split_whitespace().collect::<Vec<_>>());
+                        }
+                    }
+                    _ => learn(value, names),
+                }
+                let sites = value.as_array().filter(|_| key == SITES).into_iter().flatten();
+                sites.filter_map(Value::as_str).for_each(|site| names.know(site, HiddenKind::Site));
+            }
+        }
+        Value::Array(values) => {
+            let words: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
+            names.know_words(&words);
+            values.iter().for_each(|value| learn(value, names));
+        }
+        Value::String(text) => {
+            names.know_homes(text);
+        }
+        _ => {}
+    }
+}
+
+/// Takes all names out, in place. `key` is that of the value.
+pub(super) fn hide(key: &str, value: &mut Value, names: &mut NameReplacer) {
+    match value {
+        // What each dataset held: as the facts say it.
+        Value::Object(map) if key == HELD => {
+            for (dataset, mut value) in std::mem::take(map) {
+                hide(&format!("{DATASET_FACT}{dataset}"), &mut value, names);
+                map.insert(names.without_known(&dataset), value);
+            }
+        }
+        Value::Object(map) => {
+            for (key, mut value) in std::mem::take(map) {
+                hide(&key, &mut value, names);
+                map.insert(names.without_known(&key), value);
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| hide(key, value, names)),
+        Value::String(_) if OURS.contains(&key) || told_by(key) == Some(Tells::Nobody) => {}
+        Value::String(text) if CHOSEN.contains(&key) || VERSIONS.iter().any(|known| key.contains(known)) => {
+            *text = names.without_known(text);
+        }
+        Value::String(text) if key.starts_with(DATASET_FACT) => {
+            *text = content(text, names);
+        }
+        Value::String(text) if CITED.contains(&key) => {
+            names.cites = true;
+            *text = names.without_any(text);
+            names.cites = false;
+        }
+        // It may hold anything, and is a path all the same.
+        Value::String(text)
+            if (PATHS.contains(&key) || told_by(key) == Some(Tells::Path))
+                && text.starts_with('/')
+                && !is_public(text) =>
+        {
+            *text = names.pseudonym(text, HiddenKind::Path);
+        }
+        Value::String(text) if key.starts_with(LIES) => *text = without_source(text, names),
+        Value::String(text) => {
+            *text = match named_by(key) {
+                Some(HiddenKind::Device) => names.pseudonym(text, HiddenKind::Device),
+                _ => names.without_any(text),
+            };
+        }
+        _ => {}
+    }
+}
+
+/// Where a folder lies, and what is mounted there: a server's share, a pool.
+fn lies<'a>(fact: &str, text: &'a str) -> Option<(&'a str, &'a str)> {
+    let (before, rest) = text.rsplit_once(" (").filter(|_| fact.starts_with(LIES))?;
+    Some((before, rest.strip_suffix(')')?))
+}
+
+/// Where a folder lies and on what, without what is mounted there: a server, a share, a pool.
+fn without_source(text: &str, names: &mut NameReplacer) -> String {
+    match lies(LIES, text) {
+        Some((before, source)) => {
+            let before = names.without_any(before);
+            format!("{before} ({})", names.pseudonym(source, HiddenKind::Address))
+        }
+        None => names.without_any(text),
+    }
+}
+
+/// What a folder held, with another digest: the digest says whether two have the same files.
+fn content(text: &str, names: &mut NameReplacer) -> String {
+    match held(text) {
+        Some((before, digest)) => {
+            format!("{before}(digest {})", names.pseudonym(digest, HiddenKind::Content))
+        }
+        None => names.without_any(text),
+    }
+}
+
+/// What a folder held, and its digest.
+fn held(text: &str) -> Option<(&str, &str)> {
+    let (before, rest) = text.split_once("(digest ")?;
+    Some((before, rest.strip_suffix(')')?))
+}
+
+/// Takes out what commands said, unless it is wanted of those that failed; with it the reasons of failed trials, which quote it.
+/// What was left out, in the plural.
+pub(super) fn leave_out(record: &mut Map<String, Value>, names: &NameReplacer) -> Option<&'static str> {
+    let went_well = record.get("exit").and_then(Value::as_i64) == Some(0);
+    let of =
+        |record: &Map<String, Value>, key: &str| record.get(key).and_then(Value::as_str).map(str::to_owned);
+    // Files of the user's may be named in it, by names that look like nobody's.
+    let quoted = names.failed_output && !names.own_files;
+    match of(record, "event").as_deref() {
+        Some("command") if went_well || !quoted => {
+            let said = ["stdout", "stderr"].map(|key| record.remove(key).is_some());
+            said.contains(&true).then_some("outputs of commands")
+        }
+        Some("trial_finished") if !quoted && of(record, "status").as_deref() == Some("failed") => {
+            let why = "left out: it may quote what a command said";
+            record.insert("reason".to_owned(), why.into());
+            record.remove("hint");
+            Some("reasons of failed trials")
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,102 @@
+//! The covers over what a sandbox must not see: nothing in the place of a folder, an empty file in that of a file.
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::io::Errno;
+
+use super::{SandboxError, system};
+use crate::host::mounts;
+use crate::host::secrets::Secrets;
+
+/// Two things of which every cover is another sight, so that a cover costs one mount.
+pub(super) struct Covers<'a> {
+    secrets: &'a Secrets,
+    folder: OwnedFd,
+    file: OwnedFd,
+}
+
+impl<'a> Covers<'a> {
+    /// Covers everything that is secret. What is to be seen in a folder that is covered is there again, alone. To be called
+    /// while mounts are as they were: what is done to all of them is then done to covers, too.
+    pub(super) fn lay(secrets: &'a Secrets) -> Result<Option<Self>, SandboxError> {
+        if secrets.hidden.is_empty() {
+            return Ok(None);
+        }
+        let seen: Vec<(OwnedFd, &Path)> =
+            secrets.shown.iter().filter_map(|path| Some((path_only(path)?, path.as_path()))).collect();
+        let covers = Self::make(secrets)?;
+        for secret in &secrets.hidden {
+            let within: Vec<_> = seen.iter().filter(|(_, path)| path.starts_with(secret)).collect();
+            if within.is_empty() {
+                covers.cover(secret)?;
+                continue;
+            }
+            mounts::memory(secret, "755")?;
+            for (what, path) in within {
+                show(what, path)?;
+            }
+        }
+        Ok(Some(covers))
+    }
+
+    /// Covers what is secret of `source` where that is shown at `point`, too.
+    pub(super) fn lay_within(&self, source: &Path, point: &Path) -> Result<(), SandboxError> {
+        for secret in self.secrets.within(source) {
+            let real = source.canonicalize().unwrap_or_else(|_| source.to_owned());
+            let Ok(below) = secret.strip_prefix(&real) else { continue };
+            self.cover(&point.join(below))?;
+        }
+        Ok(())
+    }
+
+    /// In the first folder that is covered whole, which is covered once more in the end. Where there is none, an empty file
+    /// is all that is needed.
+    fn make(secrets: &'a Secrets) -> Result<Self, SandboxError> {
+        let opened = |path: &Path| path_only(path).ok_or_else(|| system("open a cover")(Errno::NOENT));
+        let whole =
+            |path: &&PathBuf| path.is_dir() && !secrets.shown.iter().any(|seen| seen.starts_with(path));
+        let Some(place) = secrets.hidden.iter().find(whole) else {
+            let nothing = Path::new("/dev/null");
+            return Ok(Covers { secrets, folder: opened(nothing)?, file: opened(nothing)? });
+        };
+        mounts::memory(place, "755")?;
+        let (folder, file) = (place.join("folder"), place.join("file"));
+        std::fs::create_dir(&folder).map_err(system("make an empty folder"))?;
+        std::fs::write(&file, "").map_err(system("make an empty file"))?;
+        Ok(Covers { secrets, folder: opened(&folder)?, file: opened(&file)? })
+    }
+
+    fn cover(&self, secret: &Path) -> Result<(), SandboxError> {
+        // Gone since it was looked for: then there is nothing to cover.
+        let Some(found) = path_only(secret) else { return Ok(()) };
+        let status = fstat(&found).map_err(system("look at what is secret"))?;
+        let by = match FileType::from_raw_mode(status.st_mode) {
+            FileType::Directory => &self.folder,
+            _ => &self.file,
+        };
+        Ok(mounts::bind(&by_number(by), secret)?)
+    }
+}
+
+/// Shows at its own path again what a cover has taken from there.
+fn show(what: &OwnedFd, path: &Path) -> Result<(), SandboxError> {
+    let parent = path.parent().unwrap_or(Path::new("/"));
+    std::fs::create_dir_all(parent).map_err(system("make a folder for what is shown"))?;
+    let status = fstat(what).map_err(system("look at what is shown"))?;
+    let made = match FileType::from_raw_mode(status.st_mode) {
+        FileType::Directory => std::fs::create_dir_all(path),
+        _ => std::fs::write(path, ""),
+    };
+    made.map_err(system("make a place for what is shown"))?;
+    Ok(mounts::bind_all(&by_number(what), path)?)
+}
+
+fn path_only(path: &Path) -> Option<OwnedFd> {
+    open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()
+}
+
+fn by_number(descriptor: &OwnedFd) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", descriptor.as_raw_fd()))
+}

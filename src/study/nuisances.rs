@@ -1,0 +1,94 @@
+//! What trials in simulated time meet besides their candidates, drawn anew for every block: a machine like the plan's is not the
+//! same machine, and what is printed is to hold on it.
+//!
+//! Memory and size stand within 5 % of what the plan says, a while passes before the first phase, and where the device's model is a
+//! class, each block has another device of it. The second block of
+//! a pair mirrors the first, as the order of candidates does, so that an even number of blocks has the plan's own values for
+//! its mean.
+
+use std::time::Duration;
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::device::Draw;
+use crate::journal::Run;
+use crate::plan::{DevicesChoice, NuisancesChoice, Plan};
+use crate::trial::Drawn;
+
+/// The fact that shows whether they are drawn.
+pub(super) const NUISANCES: &str = "circumstances";
+/// How far memory and size stand from the plan's at most, as a share.
+const REACH: f64 = 0.05;
+/// The longest pause. Journals commit and dirty pages are written every five seconds: more is no other moment.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Whether those of a run that begins are drawn.
+pub(super) fn are_drawn(plan: &Plan, simulated: bool) -> bool {
+    simulated && plan.protocol.circumstances == NuisancesChoice::Drawn
+}
+
+/// Those of a block; `None` where they are the plan's own, as in every run of earlier versions.
+pub(super) fn nuisances(plan: &Plan, run: &Run, block: u32) -> Option<Drawn> {
+    let drawn = run.header.beginning.drawn.unwrap_or(false).then(|| draw(plan.protocol.seed, block))?;
+    let device = drawn.device.filter(|_| plan.protocol.devices == DevicesChoice::Class);
+    Some(Drawn { device, ..drawn })
+}
+
+/// The smallest that the device of a run may be, in bytes.
+pub(super) fn smallest(plan: &Plan, simulated: bool, size: u64) -> u64 {
+    match plan.protocol.circumstances {
+        // Rounded down: a byte more or less is too small for nobody.
+        NuisancesChoice::Drawn if simulated => (size as f64 * (1.0 - REACH)) as u64,
+        _ => size,
+    }
+}
+
+fn draw(seed: u64, block: u32) -> Drawn {
+    let pair = u64::from(block.div_ceil(2));
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed.rotate_left(32) ^ pair.wrapping_mul(STEP));
+    let mirrored = block.is_multiple_of(2);
+    let mut share = || {
+        let drawn = (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+        if mirrored { 1.0 - drawn } else { drawn }
+    };
+    let [memory, size, pause] = [share(), share(), share()];
+    let factor = |share: f64| 1.0 + REACH * (2.0 * share - 1.0);
+    Drawn {
+        memory: factor(memory),
+        size: factor(size),
+        pause: PAUSE.mul_f64(pause),
+        names: seed ^ u64::from(block).wrapping_mul(STEP),
+        device: Some(Draw { seed: seed ^ pair.wrapping_mul(STEP), mirrored }),
+    }
+}
+
+/// 2⁶⁴ by the golden ratio, so that neighbours are far apart.
+const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+
+#[cfg(test)]
+mod tests {
+    use super::{PAUSE, REACH, draw};
+
+    #[test]
+    fn a_block_meets_the_same_whoever_asks_and_the_next_one_the_opposite() {
+        for block in (1..40).step_by(2) {
+            let (one, other) = (draw(7, block), draw(7, block + 1));
+            assert_eq!(one, draw(7, block));
+            assert_ne!(one.names, other.names);
+            assert!((one.memory - 1.0).abs() <= REACH && (one.size - 1.0).abs() <= REACH);
+            assert!((one.memory + other.memory - 2.0).abs() < 1e-9);
+            assert!((one.size + other.size - 2.0).abs() < 1e-9);
+            assert!((one.pause + other.pause).abs_diff(PAUSE).as_nanos() < 10);
+        }
+        assert_ne!(draw(7, 1), draw(8, 1));
+        assert_ne!(draw(7, 1), draw(7, 3));
+    }
+
+    #[test]
+    fn what_is_drawn_takes_up_its_whole_range() {
+        let all: Vec<f64> = (0..200).map(|pair| draw(1, 2 * pair + 1).memory).collect();
+        let reaches = |low: f64, high: f64| all.iter().any(|found| (low..high).contains(found));
+        assert!(reaches(0.95, 0.96) && reaches(0.995, 1.005) && reaches(1.04, 1.05), "{all:?}");
+    }
+}
