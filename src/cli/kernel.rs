@@ -213,7 +213,8 @@ impl Attendant for Keeper {
         let Progress { step, compiled, to_compile, file } = progress;
         if self.bar.is_hidden() {
             if self.said.replace(step) != Some(*step) {
-                say(&format!("{step} {file}"));
+                let what = if *to_compile > 0 { format!("(files: {to_compile})") } else { file.clone() };
+                say(format!("{step} {what}").trim_end());
             }
             return;
         }

@@ -86,7 +86,7 @@ impl Make<'_> {
         let failed = |what: &'static str| file(what, &log);
         let writer = open_own(&log, OFlags::APPEND).map_err(failed("write"))?;
         let mut lines = BuildLog::at_the_end_of(&log).map_err(failed("read"))?;
-        let mut child = self.command()?;
+        let mut child = self.command(None)?;
         let mut child = child
             .stdout(writer.try_clone().map_err(failed("write"))?)
             .stderr(writer)
@@ -126,11 +126,8 @@ impl Make<'_> {
 
     /// How many files it would compile: what it says of that without doing it, and 0 where that is nothing.
     pub(super) fn to_compile(&self) -> u64 {
-        let Ok(mut command) = self.command() else { return 0 };
-        let Ok(mut child) = command.arg("--dry-run").stdout(Stdio::piped()).stderr(Stdio::null()).spawn()
-        else {
-            return 0;
-        };
+        let Ok(mut command) = self.command(Some("--dry-run")) else { return 0 };
+        let Ok(mut child) = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn() else { return 0 };
         let said = child.stdout.take().map(|said| BufReader::new(said.take(LARGEST_PLAN)).split(b'\n'));
         let compiles = |line: &Vec<u8>| line.windows(COMPILES.len()).any(|words| words == COMPILES);
         let count = said.into_iter().flatten().map_while(Result::ok).filter(compiles).count();
@@ -139,13 +136,13 @@ impl Make<'_> {
         count as u64
     }
 
-    fn command(&self) -> Result<Command, KernelBuildError> {
+    fn command(&self, manner: Option<&str>) -> Result<Command, KernelBuildError> {
         let missing = || ProgramError::Missing { program: "make".to_owned() };
         let program = locate("make").ok_or_else(missing)?;
         // By its path: a folder that was entered before the sandbox's mounts were made is read-only.
         let folder = ["-C".into(), self.scratch.tree()];
         let argv = [program].into_iter().chain(folder).map(|word| word.to_string_lossy().into_owned());
-        let argv = argv.chain(self.arguments.iter().cloned()).collect();
+        let argv = argv.chain(manner.map(str::to_owned)).chain(self.arguments.iter().cloned()).collect();
         let command = Sandbox { argv, ..self.sandbox.clone() }.command();
         let mut command = command
             .map_err(|error| file("start make in", &self.scratch.tree())(std::io::Error::other(error)))?;
