@@ -6,6 +6,7 @@ use clap::Args;
 
 use crate::kernel::{KernelCache, KernelEntry, in_the_way};
 use crate::lab::{by_default, every};
+use crate::layer::usual_layers;
 use crate::plan::{Candidate, Overrides, Plan};
 use crate::reason::{Hinted, Reason};
 use crate::report::width;
@@ -146,15 +147,14 @@ fn in_line(rows: &[Vec<String>]) -> impl Iterator<Item = String> {
     rows.iter().map(move |row| row.iter().zip(&widths).map(padded).collect())
 }
 
-/// A plan of every filesystem, each plain and encrypted.
+/// A plan of every filesystem, each plain and on every usual layer.
 fn everything() -> Result<Plan, CliError> {
     let mut plan = read_plan("quick", &Overrides::default())?;
-    let encrypted = |name: &str| Candidate {
-        name: format!("{name}+luks2"),
-        encryption: "luks2".to_owned(),
-        ..Candidate::plain(name)
+    let with_layers = |name: &&str| {
+        let plain = Candidate::plain(name);
+        let layered: Vec<Candidate> = usual_layers().map(|layers| plain.on(layers)).collect();
+        [plain].into_iter().chain(layered)
     };
-    let names = crate::filesystem::names();
-    plan.candidates = names.iter().flat_map(|name| [Candidate::plain(name), encrypted(name)]).collect();
+    plan.candidates = crate::filesystem::names().iter().flat_map(with_layers).collect();
     Ok(plan)
 }

@@ -165,8 +165,7 @@ pub(super) fn in_short(entry: &KernelEntry) -> String {
 fn in_full(entry: &KernelEntry) -> String {
     match &entry.facts.trial {
         Some(KernelTrial::Passed(proof)) => {
-            let all: Vec<&str> =
-                proof.filesystems.iter().chain(&proof.encryptions).map(String::as_str).collect();
+            let all: Vec<&str> = proof.filesystems.iter().chain(&proof.layers).map(String::as_str).collect();
             let rest = match proof.without_tools.as_slice() {
                 [] => String::new(),
                 names => format!("; for want of their tools not tried: {}", names.join(", ")),

@@ -53,9 +53,10 @@ fn entries(what: What) -> Vec<(String, String)> {
             let all = crate::filesystem::registry().iter().copied().chain([&crate::filesystem::DIRECTORY]);
             all.map(|filesystem| own(filesystem.name, filesystem.title)).collect()
         }
-        What::Layers => crate::layer::encryptions()
-            .iter()
-            .map(|layer| own(layer.name, layer.summary))
+        What::Layers => [crate::layer::NO_LAYER]
+            .into_iter()
+            .chain(crate::layer::registry().iter().map(|layer| (layer.name, layer.summary)))
+            .map(|(name, summary)| own(name, summary))
             .chain(crate::layer::SCHEDULERS.iter().map(|scheduler| own(scheduler.name, scheduler.summary)))
             .collect(),
         What::Operations => crate::plan::Operation::all().map(|one| own(one.name(), one.summary())).collect(),

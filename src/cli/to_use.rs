@@ -1,25 +1,23 @@
 //! For the end of a verdict: how whom it takes is made on a system of one's own.
 
 use crate::filesystem::find;
-use crate::layer::find_encryption;
+use crate::layer::{Layer, LayerPlace};
 use crate::plan::{Candidate, quoted};
 use crate::report::ToUse;
 
 /// Whoever types the lines has named it.
 const DEVICE: &str = "$DEVICE";
-/// The name of the opened encrypted device is that of the device: a second one does not aim at the first.
+/// The names of opened layers begin with that of the device: those on a second one do not aim at the first.
 const NAME: &str = "$NAME";
-const OPENED: &str = "/dev/mapper/$NAME";
 /// In fstab(5) a space ends a field.
 const FOLDER_IN_FSTAB: &str = r#"MOUNTED=$(printf %s "$FOLDER" | sed 's/ /\\040/g')"#;
 const NOFAIL: &str = "`nofail`: boots without it";
-const DISCARDS: &str = "Measured with discards passed through the encryption, which shows which blocks are in use: `discard` in /etc/crypttab allows them";
 const NO_CLEANER: &str = "Measured without its garbage collector, which mount(8) starts on a real system: without it space does not come back, and with it there is work in the background";
 
 /// None for a folder of the user's, which was there before.
 pub(super) fn to_use(candidate: &Candidate) -> Option<ToUse> {
     let filesystem = find(&candidate.filesystem)?;
-    let encryption = find_encryption(&candidate.encryption)?;
+    let layers: Vec<&Layer> = candidate.layers.names().map(crate::layer::find).collect::<Option<_>>()?;
     let properties = filesystem.properties(&candidate.mkfs, &candidate.mount);
     let mut to_use = ToUse {
         candidate: candidate.name.clone(),
@@ -31,22 +29,27 @@ pub(super) fn to_use(candidate: &Candidate) -> Option<ToUse> {
         notes: vec![NOFAIL.to_owned()],
     };
     to_use.add("DEVICE=/dev/disk/by-id/NAME FOLDER=/mnt/data");
-    let encrypted = encryption.in_use_argv(DEVICE, NAME);
-    let (device, by) = if encrypted.is_empty() {
-        (DEVICE, "UUID=$ID")
-    } else {
+    if !layers.is_empty() {
         to_use.add("NAME=${DEVICE##*/}");
-        to_use.notes.push(DISCARDS.to_owned());
-        (OPENED, OPENED)
-    };
-    encrypted.iter().for_each(|argv| to_use.add_step_of(argv));
-    to_use.add_step_of(&filesystem.mkfs_argv_in_use(device, &candidate.mkfs));
+    }
+    // What a table may call the device that lies below, or is mounted.
+    let (mut device, mut by) = (DEVICE.to_owned(), "UUID=$ID".to_owned());
+    let mut at_boot = Vec::new();
+    for (at, layer) in layers.iter().enumerate() {
+        let name = if at == 0 { NAME.to_owned() } else { format!("{NAME}-{}", at + 1) };
+        let site = LayerPlace { below: &device, name: &name, key: "" };
+        (layer.in_use.lines)(&site).iter().for_each(|argv| to_use.add_step_of(argv));
+        at_boot.extend(layer.in_use.at_boot.map(|step| step(&name, &by)));
+        let note = layer.in_use.note.map(str::to_owned).filter(|note| !to_use.notes.contains(note));
+        to_use.notes.extend(note);
+        device = format!("/dev/mapper/{name}");
+        by.clone_from(&device);
+    }
+    to_use.add_step_of(&filesystem.mkfs_argv_in_use(&device, &candidate.mkfs));
     to_use.add_step("ID=$(blkid -o value -s UUID \"$DEVICE\")");
     to_use.add_step(FOLDER_IN_FSTAB);
     to_use.add_step("mkdir -p \"$FOLDER\"");
-    if !encrypted.is_empty() {
-        to_use.add_step("echo \"$NAME UUID=$ID none luks,nofail\" >>/etc/crypttab");
-    }
+    at_boot.iter().for_each(|step| to_use.add_step(step));
     let mount = filesystem.mount_in_use(&candidate.mount);
     let mut options = if mount.options.is_empty() { "defaults".to_owned() } else { mount.option_string() };
     if !options.split(',').any(|option| option == "nofail") {

@@ -21,7 +21,7 @@ use super::error::CliError;
 /// Calls `read` with the words that the rooms below the plan know.
 pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
     let filesystems = crate::filesystem::names();
-    let encryptions = crate::layer::encryption_names();
+    let layers = crate::layer::names();
     let profiles: Vec<&str> = crate::dataset::PROFILES.iter().map(|profile| profile.name).collect();
     let adapters: Vec<&str> = crate::workload::adapters().iter().map(|adapter| adapter.name()).collect();
     let of_adapters = crate::workload::adapters().iter().flat_map(|adapter| adapter.metrics());
@@ -29,7 +29,7 @@ pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
     let metrics: Vec<&str> = measured.chain(of_adapters).map(|metric| metric.name).collect();
     read(&Vocabulary {
         filesystems: &filesystems,
-        encryptions: &encryptions,
+        layers: &layers,
         adapters: &adapters,
         profiles: &profiles,
         metrics: &metrics,

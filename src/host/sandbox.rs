@@ -152,7 +152,7 @@ impl Sandbox {
     /// A sandbox with these isolation that changes nothing else.
     pub fn new<S: Into<String>>(isolation: Isolation, argv: impl IntoIterator<Item = S>) -> Self {
         Sandbox {
-            isolation: isolation,
+            isolation,
             writable: Vec::new(),
             memory: Vec::new(),
             shown: Vec::new(),

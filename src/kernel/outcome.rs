@@ -19,7 +19,8 @@ pub struct KernelProof {
     /// Made, mounted, unmounted and checked in it.
     pub filesystems: Vec<String>,
     /// Opened and closed in it, below a filesystem.
-    pub encryptions: Vec<String>,
+    #[serde(rename = "encryptions")]
+    pub layers: Vec<String>,
     /// It says that it has these, and this machine has not the tools to try them.
     pub without_tools: Vec<String>,
     /// The digest of the device's trace, which was the same in two trials.

@@ -87,11 +87,7 @@ fn what_it_takes(kernel: &Kernel, candidate: &Candidate) -> String {
         return candidate.filesystem.clone();
     }
     let scheduler = candidate.scheduler.as_deref().unwrap_or_default();
-    if candidate.encryption == filesystem.encryption {
-        scheduler.to_owned()
-    } else {
-        candidate.encryption.clone()
-    }
+    if candidate.layers.is_empty() { scheduler.to_owned() } else { candidate.layers.to_string() }
 }
 
 /// A kernel in the cache by its configuration there, without being asked. Nothing is known to be in one that lacks it.

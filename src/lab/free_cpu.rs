@@ -3,7 +3,7 @@
 use crate::device::Limits;
 use crate::filesystem::{compresses, searches_directories};
 use crate::journal::{Event, is_of_cpu};
-use crate::plan::Dataset;
+use crate::plan::{Dataset, once_each};
 use crate::trial::TrialSpec;
 
 /// A device with a queue deeper than SATA's 32 answers in tens of microseconds, in which a processor does little.
@@ -16,11 +16,8 @@ const CROWD: u64 = 1000;
 pub(super) fn cautions(spec: &TrialSpec, limits: &Limits) -> Vec<String> {
     let candidate = &spec.candidate;
     let crowded = |dataset: &Dataset| matches!(dataset, Dataset::Flat { files, .. } if *files >= CROWD);
+    let of_layers = once_each(crate::layer::of(candidate).filter_map(|layer| layer.free_cpu));
     let known = [
-        (
-            candidate.is_encrypted(),
-            "CPU is taken as free: what the cipher costs is not in these times, so that encryption looks cheaper than it is",
-        ),
         (
             compresses(candidate),
             "CPU is taken as free: what compressing costs is not in these times, so that compression looks cheaper than it is",
@@ -34,7 +31,8 @@ pub(super) fn cautions(spec: &TrialSpec, limits: &Limits) -> Vec<String> {
             "CPU is taken as free, and beside a device as fast as this one it is much of what work takes: these times are a lower bound",
         ),
     ];
-    known.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| text.to_owned()).collect()
+    let known = known.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| text);
+    of_layers.into_iter().chain(known).map(str::to_owned).collect()
 }
 
 /// Takes out of what a guest measured what it says of CPU time: the ticks of a clock that stands still while it computes.
@@ -52,33 +50,33 @@ mod tests {
     use super::cautions;
     use crate::device::Model;
     use crate::journal::TrialId;
-    use crate::plan::{Bytes, Candidate, Dataset};
+    use crate::plan::{Bytes, Candidate, Dataset, Layers};
     use crate::trial::TrialSpec;
 
     #[test]
     fn who_profits_from_a_free_processor_is_named() {
         let cases = [
-            ("ext4", "", "none", 5000, "usb-disk-5400", &[][..]),
-            ("ext4", "", "luks2", 0, "sata-ssd", &["cipher"]),
-            ("btrfs", "compress=zstd", "none", 5000, "usb-stick", &["compressing"]),
+            ("ext4", "", &[][..], 5000, "usb-disk-5400", &[][..]),
+            ("ext4", "", &["luks2"], 0, "sata-ssd", &["cipher"]),
+            ("btrfs", "compress=zstd", &[], 5000, "usb-stick", &["compressing"]),
             (
                 "f2fs",
                 "compress_algorithm=lz4",
-                "luks1",
+                &["luks1"],
                 0,
                 "nvme-ssd",
                 &["cipher", "compressing", "a lower bound"],
             ),
-            ("reiser4", "", "none", 0, "hdd-7200", &["compressing"]),
-            ("ext4", "-O ^dir_index", "none", 5000, "hdd-7200", &["searching"]),
-            ("ext4", "-O ^dir_index", "none", 500, "hdd-7200", &[]),
-            ("ext2", "", "none", 5000, "hdd-7200", &["searching"]),
-            ("vfat", "", "none", 5000, "usb-stick", &["searching"]),
+            ("reiser4", "", &[], 0, "hdd-7200", &["compressing"]),
+            ("ext4", "-O ^dir_index", &[], 5000, "hdd-7200", &["searching"]),
+            ("ext4", "-O ^dir_index", &[], 500, "hdd-7200", &[]),
+            ("ext2", "", &[], 5000, "hdd-7200", &["searching"]),
+            ("vfat", "", &[], 5000, "usb-stick", &["searching"]),
         ];
-        for (filesystem, option, encryption, files, model, wanted) in cases {
+        for (filesystem, option, layers, files, model, wanted) in cases {
             let candidate = Candidate {
                 mkfs: option.split(' ').map(str::to_owned).collect(),
-                encryption: encryption.to_owned(),
+                layers: Layers::of(layers.iter().copied()).unwrap(),
                 ..Candidate::plain(filesystem)
             };
             let spec = TrialSpec {

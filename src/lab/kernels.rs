@@ -8,7 +8,7 @@ use crate::host::root::Root;
 use crate::host::sandbox::Isolation;
 use crate::kernel::KernelCache;
 use crate::layer::{SCHEDULERS, Scheduler, find_scheduler};
-use crate::plan::{Candidate, Plan};
+use crate::plan::{Candidate, Plan, once_each};
 use crate::reason::Reason;
 use crate::trial::Modules;
 
@@ -115,9 +115,9 @@ impl Kernel {
             let first = filesystem.drivers.first().map_or("driver for it", |driver| driver.config);
             names.extend(provided.ok_or_else(|| lacks(first))?.iter().map(|name| (*name).to_owned()));
         }
-        if let Some(encryption) = crate::layer::find_encryption(&candidate.encryption) {
+        for layer in crate::layer::of(candidate) {
             let mut modular = false;
-            for symbol in encryption.config {
+            for symbol in layer.config {
                 match self.provides(symbol) {
                     Provision::Builtin => {}
                     Provision::Module => modular = true,
@@ -125,13 +125,13 @@ impl Kernel {
                 }
             }
             if modular {
-                names.extend(encryption.modules.iter().map(|name| (*name).to_owned()));
+                names.extend(layer.modules.iter().map(|name| (*name).to_owned()));
             }
         }
         if let Some(wanted) = &candidate.scheduler {
             names.extend(self.scheduler_module(wanted)?);
         }
-        Ok(names)
+        Ok(once_each(names))
     }
 
     /// The module of an I/O scheduler, where it is one; or which schedulers there are.

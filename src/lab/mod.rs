@@ -217,7 +217,7 @@ fn missing_tools(candidate: &Candidate) -> Option<Reason> {
     let filesystem = crate::filesystem::find(&candidate.filesystem)
         .into_iter()
         .flat_map(crate::filesystem::Filesystem::tools);
-    let layers = crate::layer::find_encryption(&candidate.encryption).into_iter();
+    let layers = crate::layer::of(candidate);
     let missing: Vec<_> = filesystem
         .chain(layers.flat_map(|layer| layer.tools.iter().copied()))
         .filter(|tool| crate::host::program::locate(tool.program).is_none())

@@ -13,7 +13,7 @@ use crate::host::sandbox::{Isolation, inherit, possible_walls};
 use crate::host::secrets::Secrets;
 use crate::host::sysfs::Schedulers;
 use crate::journal::{Caution, Event};
-use crate::layer::find_scheduler;
+use crate::layer::{Layer, find_scheduler};
 use crate::measure::{IDLE_WINDOW, idle_load};
 use crate::plan::{Candidate, DeviceSource, Plan, StagingChoice, folder_room};
 use crate::reason::{Hinted, Reason};
@@ -153,8 +153,9 @@ impl Lab for Native {
             let lacking = format!("this kernel has no driver for {}", candidate.filesystem);
             return Some(Reason::new(lacking, sandbox));
         }
-        if candidate.is_encrypted() && !has_device_mapper() && !loadable("dm-crypt") {
-            let lacking = format!("this kernel has no device mapper, which {} needs", candidate.encryption);
+        let lacks_driver = |layer: &&Layer| !has_device_mapper() && !loadable(layer.driver);
+        if let Some(layer) = crate::layer::of(candidate).find(lacks_driver) {
+            let lacking = format!("this kernel has no device mapper, which {} needs", layer.name);
             return Some(Reason::new(lacking, sandbox));
         }
         let scheduler = candidate.scheduler.as_deref().and_then(|wanted| self.scheduler_obstacle(wanted));

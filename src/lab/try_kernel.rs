@@ -1,5 +1,5 @@
 //! Tries a kernel before any plan takes it: it answers, boots, runs the agent, makes, mounts and checks each filesystem that
-//! it says it has, opens an encrypted layer, and gives the same trace twice.
+//! it says it has, opens each usual layer, and gives the same trace twice.
 //!
 //! It is tried as every guest is: in its sandbox, without this machine's devices.
 
@@ -11,6 +11,7 @@ use crate::host::image::scratch_folder;
 use crate::host::sandbox::possible_walls;
 use crate::journal::{Event, Status};
 use crate::kernel::{KernelFailure, KernelProof, KernelTrial, Subject};
+use crate::layer::usual_layers;
 use crate::plan::{Candidate, DeviceSource, Plan};
 use crate::trial::TrialSpec;
 
@@ -20,8 +21,6 @@ use super::{Lab, Medium, missing_tools};
 
 /// Of one trial, in wall time; idle, one takes a second or two.
 const LIMIT: Duration = Duration::from_secs(180);
-/// The layer that is tried below a filesystem.
-const ENCRYPTION: &str = "luks2";
 
 /// What failed, and why.
 type Failed = (String, String);
@@ -69,15 +68,13 @@ impl Trying<'_> {
         let worker = able.iter().find(|candidate| candidate.filesystem == "ext4").or(able.first());
         let worker =
             worker.ok_or_else(|| failed("this machine has the tools of none that it has".to_owned()))?;
-        let encrypted = Candidate {
-            name: format!("{}+{ENCRYPTION}", worker.name),
-            encryption: ENCRYPTION.to_owned(),
-            ..worker.clone()
-        };
-        let layered = carried(&encrypted) && missing_tools(&encrypted).is_none();
+        let layered: Vec<Candidate> = usual_layers()
+            .map(|layers| worker.on(layers))
+            .filter(|candidate| carried(candidate) && missing_tools(candidate).is_none())
+            .collect();
         let mut plan = self.plan.clone();
         plan.kernel = Some(self.subject.kernel.to_owned());
-        plan.candidates = able.iter().cloned().chain(layered.then_some(encrypted)).collect();
+        plan.candidates = able.iter().cloned().chain(layered.iter().cloned()).collect();
         let lab = choose(&plan).map_err(|error| ("the lab uml".to_owned(), error.to_string()))?.lab;
         for candidate in &plan.candidates {
             self.begin(&candidate.name);
@@ -88,7 +85,7 @@ impl Trying<'_> {
         let names = |candidates: Vec<Candidate>| candidates.into_iter().map(|one| one.filesystem).collect();
         Ok(KernelProof {
             at: jiff::Timestamp::now(),
-            encryptions: layered.then(|| ENCRYPTION.to_owned()).into_iter().collect(),
+            layers: layered.iter().map(|candidate| candidate.layers.to_string()).collect(),
             without_tools: names(without_tools),
             filesystems: names(able),
             trace,

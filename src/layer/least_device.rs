@@ -5,6 +5,6 @@ use crate::plan::Candidate;
 /// Bytes of the smallest device that the candidate's filesystem and layers take with their fair defaults.
 pub fn least_device(candidate: &Candidate) -> u64 {
     let filesystem = crate::filesystem::find(&candidate.filesystem);
-    let encryption = super::find_encryption(&candidate.encryption);
-    filesystem.map_or(0, |known| known.minimum_size) + encryption.map_or(0, |layer| layer.header)
+    filesystem.map_or(0, |known| known.minimum_size)
+        + super::of(candidate).map(|layer| layer.header).sum::<u64>()
 }

@@ -25,8 +25,7 @@ fn tools(plan: &Plan) -> BTreeMap<&'static str, Tool> {
         let filesystem = crate::filesystem::find(&candidate.filesystem)
             .into_iter()
             .flat_map(crate::filesystem::Filesystem::tools);
-        let layer = crate::layer::find_encryption(&candidate.encryption).into_iter();
-        filesystem.chain(layer.flat_map(|layer| layer.tools.iter().copied()))
+        filesystem.chain(crate::layer::of(candidate).flat_map(|layer| layer.tools.iter().copied()))
     });
     of_candidate.map(|tool| (tool.program, tool)).collect()
 }

@@ -83,7 +83,7 @@ mod tests {
     fn plan(text: &str) -> Plan {
         let vocabulary = Vocabulary {
             filesystems: &["ext4", "xfs"],
-            encryptions: &["none"],
+            layers: &[],
             adapters: &[],
             profiles: &["mixed"],
             metrics: &["durable"],

@@ -16,11 +16,8 @@ pub enum Act<'a> {
     ShutIn,
     Pause,
     DiscardAgain,
-    FormatLayer,
-    OpenLayer,
-    /// To be removed with its last user: a crash leaves nothing, an unmount changes nothing.
-    MarkLayer,
-    DescribeLayer,
+    /// With the layer of this number, counted from the device up.
+    Layer(usize, OfLayer),
     /// On both clocks: until it has returned, and until it is durable.
     Timed(Timed<'a>, CacheState),
     /// What was timed goes into the journal.
@@ -43,8 +40,17 @@ pub enum Act<'a> {
     VerifyAll,
     /// Only if it still is, after an error.
     UnmountLeft,
-    CloseLayer,
     Release,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OfLayer {
+    Make,
+    Open,
+    /// To be removed with its last user: a crash leaves nothing, an unmount changes nothing.
+    Mark,
+    Describe,
+    Close,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -116,8 +122,9 @@ impl Act<'_> {
             Act::Calibrate(_) => "measure the device",
             Act::Stage => "stage datasets",
             Act::ShutIn => "shut in",
-            Act::FormatLayer => "make layers",
-            Act::OpenLayer => "open them",
+            Act::Layer(_, OfLayer::Make) => "make layers",
+            Act::Layer(_, OfLayer::Open) => "open them",
+            Act::Layer(_, OfLayer::Close) => "close layers",
             Act::Timed(Timed::Mkfs, _) => "mkfs ⏱",
             Act::Timed(Timed::Mount, _) => "mount ⏱",
             Act::Timed(Timed::Unmount, _) => "unmount ⏱",
@@ -133,12 +140,10 @@ impl Act<'_> {
             Act::Mount => "mount",
             Act::Verify(_) | Act::VerifyDevice(_) => "verify",
             Act::VerifyAll => "verify all data",
-            Act::CloseLayer => "close layers",
             Act::Release => "release",
             Act::DescribeDevice
             | Act::Pause
-            | Act::MarkLayer
-            | Act::DescribeLayer
+            | Act::Layer(_, OfLayer::Mark | OfLayer::Describe)
             | Act::Record
             | Act::Judge
             | Act::NoChecker(_)

@@ -148,11 +148,7 @@ impl<'a> Agent<'a> {
         if let Some(name) = last.name {
             stack.step(name);
         }
-        let failed = |act: Act<'_>, error: TrialError| match act {
-            Act::UnmountLeft => format!("unmount: {error}"),
-            _ => error.to_string(),
-        };
-        last.acts().filter_map(|act| Some(failed(act, self.act(stack, act).err()?))).collect()
+        last.past_errors(|act| self.act(stack, act))
     }
 
     /// How many times a step is done. By the rule alone only where reading leaves no trace: else the first reader writes the
@@ -182,10 +178,7 @@ impl<'a> Agent<'a> {
             Act::ShutIn => self.shut_in(stack)?,
             Act::Pause => std::thread::sleep(self.spec.drawn.map_or(Duration::ZERO, |drawn| drawn.pause)),
             Act::DiscardAgain => self.discard_again(stack)?,
-            Act::FormatLayer => stack.format_layer()?,
-            Act::OpenLayer => stack.open_layer()?,
-            Act::MarkLayer => stack.mark_layer()?,
-            Act::DescribeLayer => stack.describe_layer()?,
+            Act::Layer(at, act) => stack.layer(at, act)?,
             Act::Timed(timed, cache) => self.timed(stack, timed, cache)?,
             Act::Record => self.record(stack),
             Act::Judge => self.judge(stack)?,
@@ -206,7 +199,6 @@ impl<'a> Agent<'a> {
             Act::NeverStored(phase) => Self::never_stored(stack, phase),
             Act::VerifyAll => self.verify_all()?,
             Act::UnmountLeft => stack.unmount_left()?,
-            Act::CloseLayer => stack.close_layer()?,
             Act::Release => stack.release()?,
         }
         Ok(())

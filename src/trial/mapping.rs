@@ -1,4 +1,4 @@
-//! The device-mapper device of an encrypted layer, as sysfs shows it.
+//! The device-mapper device of a layer, as sysfs shows it.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -6,6 +6,7 @@ mod bare_device;
 mod calibration;
 mod complaint;
 mod error;
+mod layers;
 mod mapping;
 mod phase;
 mod plain;
@@ -18,8 +19,9 @@ mod stack;
 mod staged_once;
 mod staging;
 mod steps;
+mod tools;
 
-pub use act::{Act, CacheState, Durable, Timed};
+pub use act::{Act, CacheState, Durable, OfLayer, Timed};
 pub use agent::{EVENTS_VARIABLE, agent};
 pub use error::TrialError;
 pub use plain::command_lines;

@@ -3,15 +3,19 @@
 use std::path::Path;
 
 use crate::filesystem::{DIRECTORY, find};
-use crate::layer::find_encryption;
+use crate::layer::{Layer, LayerPlace};
 use crate::plan::{DeviceSource, Phase, PhaseWork, Plan, quoted};
 
-use super::act::{Act, Durable, Timed};
+use super::act::{Act, Durable, OfLayer, Timed};
+use super::layers::mapping;
 use super::programs::{Line, Programs, TrialNames};
 use super::spec::{Repeats, TrialSpec};
 use super::stack::MOUNT;
 use super::steps::{Step, TrialCourse};
 
+/// What stands for the device, and for the file with the key.
+const DEVICE: &str = "$DEVICE";
+const KEY: &str = "$KEY";
 /// What stands before a remark.
 const GAP: &str = "    ";
 
@@ -29,23 +33,14 @@ pub fn command_lines(plan: &Plan, candidate: usize) -> Vec<String> {
         repeats: asked.collect(),
         ..TrialSpec::without_work(candidate.clone(), plan.protocol.seed, plan.protocol.timeout)
     };
-    let (Some(filesystem), Some(encryption)) = (
-        candidate.path.as_ref().map_or_else(|| find(&candidate.filesystem), |_| Some(&DIRECTORY)),
-        find_encryption(&candidate.encryption),
-    ) else {
-        return Vec::new();
-    };
-    let top = if encryption.is_none() { "$DEVICE" } else { "/dev/mapper/fsverdict-$DEVICE" };
-    let names = TrialNames {
-        bottom: "$DEVICE".to_owned(),
-        top: top.to_owned(),
-        mapping: "fsverdict-$DEVICE".to_owned(),
-        key: "$KEY".to_owned(),
-        mount: MOUNT,
-    };
-    let programs = Programs { candidate, filesystem, encryption };
+    let filesystem =
+        candidate.path.as_ref().map_or_else(|| find(&candidate.filesystem), |_| Some(&DIRECTORY));
+    let layers = candidate.layers.names().map(crate::layer::find).collect::<Option<Vec<_>>>();
+    let (Some(filesystem), Some(layers)) = (filesystem, layers) else { return Vec::new() };
+    let names = TrialNames { top: below(layers.len()), mount: MOUNT };
+    let programs = Programs { candidate, filesystem };
     let source = &plan.device.source;
-    let told = PlainContext { spec: &spec, programs, names, source };
+    let told = PlainContext { spec: &spec, programs, names, layers, source };
     TrialCourse::of(&spec).all().flat_map(|step| told.step(step)).collect()
 }
 
@@ -54,6 +49,8 @@ struct PlainContext<'a> {
     spec: &'a TrialSpec,
     programs: Programs<'a>,
     names: TrialNames,
+    /// The one on the device first.
+    layers: Vec<&'static Layer>,
     source: &'a DeviceSource,
 }
 
@@ -67,7 +64,8 @@ impl PlainContext<'_> {
 
     fn lines(&self, acts: &[Act<'_>], times: u32) -> Vec<String> {
         let begins = |act: Act<'_>| {
-            matches!(act, Act::Timed(..) | Act::OpenLayer | Act::MarkLayer | Act::DescribeLayer)
+            matches!(act, Act::Timed(..))
+                || matches!(act, Act::Layer(_, of) if of != OfLayer::Make && of != OfLayer::Close)
         };
         let groups = acts.chunk_by(|one, next| !begins(*next) && !matches!(one, Act::Timed(..)));
         groups.filter_map(|group| self.group(group, times)).collect()
@@ -86,7 +84,7 @@ impl PlainContext<'_> {
 
     /// What is done, in words or as a command line; nothing where it is the agent's own business.
     fn act(&self, act: Act<'_>) -> Option<String> {
-        let TrialNames { bottom, mapping, .. } = &self.names;
+        let bottom = DEVICE;
         let own = || self.spec.candidate.path.as_deref().map(own_folder);
         let told = match act {
             Act::Claim => format!("[claim {bottom}]"),
@@ -99,10 +97,8 @@ impl PlainContext<'_> {
                 let names: Vec<&str> = self.spec.staged().collect();
                 return (!names.is_empty()).then(|| format!("[stage {}]", names.join(", ")));
             }
-            Act::FormatLayer => self.program(Line::FormatLayer)?,
-            Act::OpenLayer => self.program(Line::OpenLayer)?,
-            Act::MarkLayer => self.program(Line::MarkLayer)?,
-            Act::DescribeLayer => self.program(Line::DescribeLayer)?,
+            Act::Layer(at, OfLayer::Close) => format!("[close {}]", mapping(DEVICE, at)),
+            Act::Layer(at, of) => self.of_layer(at, of)?,
             // Before there is a layer on it.
             Act::Timed(Timed::Raw(phase), _) => format!("{}; [sync {bottom}]", work(phase)),
             Act::Timed(timed, _) => format!("{}; {}", self.timed(timed)?, self.durable(timed.durable())),
@@ -119,7 +115,6 @@ impl PlainContext<'_> {
             },
             Act::Verify(_) | Act::VerifyDevice(_) => "[verify]".to_owned(),
             Act::VerifyAll => "[verify everything that was written]".to_owned(),
-            Act::CloseLayer => format!("[close {mapping}]"),
             Act::Release => {
                 own().map_or_else(|| format!("[release {bottom}]"), |own| format!("[remove {own}]"))
             }
@@ -163,11 +158,32 @@ impl PlainContext<'_> {
     }
 
     fn program(&self, line: Line) -> Option<String> {
-        // What stands for a device or a key is not to be taken by its letters.
-        let word = |word: &String| if word.contains('$') { word.clone() } else { quoted(word) };
-        let argv = self.programs.argv(line, &self.names)?;
-        Some(argv.iter().map(word).collect::<Vec<_>>().join(" "))
+        Some(shown(&self.programs.argv(line, &self.names)?))
     }
+
+    fn of_layer(&self, at: usize, of: OfLayer) -> Option<String> {
+        let layer = self.layers.get(at)?;
+        let line = match of {
+            OfLayer::Make => layer.make?,
+            OfLayer::Open => layer.open,
+            OfLayer::Mark => layer.mark,
+            OfLayer::Describe => layer.describe?,
+            OfLayer::Close => return None,
+        };
+        let (below, name) = (below(at), mapping(DEVICE, at));
+        Some(shown(&(line.argv)(&LayerPlace { below: &below, name: &name, key: KEY })))
+    }
+}
+
+/// What lies below the layer of this number.
+fn below(at: usize) -> String {
+    at.checked_sub(1).map_or_else(|| DEVICE.to_owned(), |at| format!("/dev/mapper/{}", mapping(DEVICE, at)))
+}
+
+fn shown(argv: &[String]) -> String {
+    // What stands for a device or a key is not to be taken by its letters.
+    let word = |word: &String| if word.contains('$') { word.clone() } else { quoted(word) };
+    argv.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
 fn own_folder(folder: &Path) -> String {

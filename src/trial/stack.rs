@@ -4,7 +4,7 @@
 //! on the way down is reported and none hides the cause.
 
 mod cleaner;
-mod layer;
+mod host_mapper;
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -13,71 +13,47 @@ use std::time::Duration;
 
 use crate::filesystem::{DIRECTORY, Filesystem};
 use crate::host::kernel_log::KernelLog;
-use crate::host::program::{Program, succeeded};
 use crate::host::root::Root;
-use crate::host::sandbox::{Workshop, private_devices};
+use crate::host::sandbox::private_devices;
 use crate::host::{caches, mounts, syscall};
 use crate::journal::CommandRecord;
 use crate::measure::Fresh;
 use crate::plan::Candidate;
 
+use super::act::OfLayer;
 use super::bare_device::BareDevice;
 use super::error::TrialError;
+use super::layers::OpenLayers;
 use super::programs::{Line, Programs, TrialNames};
 use super::sink::Sink;
 use super::spec::TrialDevice;
+use super::tools::{EMPTY, Tools, Trade};
+use host_mapper::HostMapper;
 
 /// Where the filesystem under test is mounted, below the agent's own tmpfs.
 pub(super) const MOUNT: &str = "/tmp/fsverdict/mount";
 /// Where the agent's sandbox shows the folder that is worked in instead of a device.
 pub(super) const PLACE: &str = "/tmp/fsverdict-place";
-/// The folder tools start in.
-const EMPTY: &str = "/tmp/fsverdict/empty";
-/// The key of encrypted layers. It protects nothing: the data are ours and go with the trial.
-const KEY_FILE: &str = "/tmp/fsverdict/key";
-/// Where cryptsetup talks to the kernel's device mapper.
-const MAPPER: &str = "/dev/mapper/control";
 
 /// How the lines of a reason begin that the kernel said.
 pub const THE_KERNEL: &str = "the kernel: ";
 
-/// A candidate's stack of device, encryption and filesystem.
+/// A candidate's stack of device, layers and filesystem.
 pub(super) struct Stack<'a> {
     pub(super) sink: &'a mut Sink,
     candidate: &'a Candidate,
     pub(super) filesystem: &'static Filesystem,
     programs: Programs<'a>,
-    limit: Duration,
+    tools: Tools,
     /// The device the guard cleared, or the loop device on top of the image; none where a folder is worked in.
     claim: Option<BareDevice>,
-    /// Of the encrypted layer; unique on the machine, so that `fsverdict clean` can tell ours and two runs do not collide.
-    mapping: String,
-    /// The kernel's own node of the opened mapping: the one below /dev/mapper goes when its removal is asked for.
-    opened: Option<PathBuf>,
+    layers: OpenLayers,
     mounted: bool,
     cleaner: bool,
     /// That it does otherwise than asked was told.
     cleaner_told: bool,
-    held: Option<File>,
     fresh: Option<Fresh>,
     log: KernelLog,
-    /// Where programs are started from whose options a plan can choose; none before [`Stack::shut_in`].
-    workshops: Option<Workshops>,
-}
-
-/// Where tools are started from.
-struct Workshops {
-    /// mount and umount, and what needs the mounted filesystem.
-    mounting: Workshop,
-    /// mkfs and fsck.
-    formatting: Workshop,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Trade {
-    Layering,
-    Formatting,
-    Mounting,
 }
 
 impl<'a> Stack<'a> {
@@ -86,14 +62,12 @@ impl<'a> Stack<'a> {
         candidate: &'a Candidate,
         limit: Duration,
     ) -> Result<Self, TrialError> {
-        let unknown = |what: &str, name: &str| TrialError::Unknown(format!("{what} `{name}`"));
         let filesystem = match candidate.path {
             Some(_) => &DIRECTORY,
             None => crate::filesystem::find(&candidate.filesystem)
-                .ok_or_else(|| unknown("filesystem", &candidate.filesystem))?,
+                .ok_or_else(|| TrialError::Unknown(format!("filesystem `{}`", candidate.filesystem)))?,
         };
-        let encryption = crate::layer::find_encryption(&candidate.encryption)
-            .ok_or_else(|| unknown("encryption", &candidate.encryption))?;
+        let layers = OpenLayers::of(candidate)?;
         for folder in [MOUNT, EMPTY] {
             std::fs::create_dir_all(folder).map_err(TrialError::io("make the mount point"))?;
         }
@@ -101,28 +75,22 @@ impl<'a> Stack<'a> {
             sink,
             candidate,
             filesystem,
-            programs: Programs { candidate, filesystem, encryption },
-            limit,
+            programs: Programs { candidate, filesystem },
+            tools: Tools::new(limit),
             claim: None,
-            mapping: String::new(),
-            opened: None,
+            layers,
             mounted: false,
             cleaner: false,
             cleaner_told: false,
-            held: None,
             fresh: None,
             // Before there is a /dev without it.
             log: KernelLog::open(),
-            workshops: None,
         })
     }
 
     /// Makes sure that the device is ours.
     pub(super) fn claim(&mut self, device: &TrialDevice) -> Result<(), TrialError> {
-        let claim = BareDevice::take(device, self.sink)?;
-        let name = claim.path.file_name().unwrap_or_default();
-        self.mapping = format!("fsverdict-{}", name.to_string_lossy());
-        self.claim = Some(claim);
+        self.claim = Some(BareDevice::take(device, self.sink)?);
         Ok(())
     }
 
@@ -144,9 +112,9 @@ impl<'a> Stack<'a> {
 
     /// What the kernel has said since then of what this stack is made of, as lines after an error's own.
     pub(super) fn said_by_kernel(&mut self) -> String {
-        let bottom = self.device_name().unwrap_or_default();
-        let top = self.top().file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let words = [bottom, top, self.filesystem.name.to_owned()];
+        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let devices = self.device_name().into_iter().chain(self.layers.nodes().map(name));
+        let words: Vec<String> = devices.chain([self.filesystem.name.to_owned()]).collect();
         self.log.lines(&words).iter().map(|line| format!("\n{THE_KERNEL}{line}")).collect()
     }
 
@@ -157,29 +125,22 @@ impl<'a> Stack<'a> {
 
     /// The device the filesystem lies on; an empty path in a folder.
     pub(super) fn top(&self) -> PathBuf {
-        self.opened.clone().or_else(|| self.bottom()).unwrap_or_default()
+        self.layers.nodes().next().or(self.bottom()).map(Path::to_owned).unwrap_or_default()
     }
 
-    fn bottom(&self) -> Option<PathBuf> {
-        self.claim.as_ref().map(|claim| claim.path.clone())
+    fn bottom(&self) -> Option<&Path> {
+        self.claim.as_ref().map(|claim| claim.path.as_path())
     }
 
     fn argv(&self, line: Line) -> Option<Vec<String>> {
-        let shown = |path: PathBuf| path.to_string_lossy().into_owned();
-        let names = TrialNames {
-            bottom: shown(self.bottom().unwrap_or_default()),
-            top: shown(self.top()),
-            mapping: self.mapping.clone(),
-            key: KEY_FILE.to_owned(),
-            mount: MOUNT,
-        };
+        let names = TrialNames { top: self.top().to_string_lossy().into_owned(), mount: MOUNT };
         self.programs.argv(line, &names)
     }
 
     /// Name of the bottom device in `/sys/class/block`; others' work is on that below a folder, too.
     pub(super) fn device_name(&self) -> Option<String> {
         let bottom = self.bottom()?;
-        let real = std::fs::canonicalize(&bottom).unwrap_or(bottom);
+        let real = std::fs::canonicalize(bottom).unwrap_or_else(|_| bottom.to_owned());
         Some(real.file_name().unwrap_or_default().to_string_lossy().into_owned())
     }
 
@@ -198,43 +159,32 @@ impl<'a> Stack<'a> {
     /// From here on there is no disk but this stack's, neither for us nor for any tool, whatever its options name: those
     /// of mkfs and mount are the plan's. The claim, and staging, needed others.
     pub(super) fn shut_in(&mut self) -> Result<(), TrialError> {
-        let mapper = Path::new(MAPPER);
         let Some(claim) = &self.claim else { return Ok(private_devices(&[])?) };
         let mut kept = vec![claim.path.as_path()];
-        if !self.programs.encryption.is_none() && mapper.exists() {
-            kept.push(mapper);
+        for node in self.layers.needs().filter(|node| node.exists()) {
+            if !kept.contains(&node) {
+                kept.push(node);
+            }
         }
         private_devices(&kept)?;
-        self.workshops =
-            Some(Workshops { mounting: Workshop::for_mounting()?, formatting: Workshop::for_formatting()? });
-        Ok(())
-    }
-
-    /// Runs one program of the trial, traced, within the time limit.
-    fn tool(&mut self, step: &str, trade: Trade, argv: Vec<String>) -> Result<CommandRecord, TrialError> {
-        // In an empty folder: a stray word among a plan's mkfs options must not name a file.
-        let mut program = Program::new(argv).limit(self.limit).folder(Path::new(EMPTY));
-        let workshop = self.workshops.as_ref().and_then(|workshops| match trade {
-            Trade::Layering => None,
-            Trade::Formatting => Some(&workshops.formatting),
-            Trade::Mounting => Some(&workshops.mounting),
-        });
-        if let Some(workshop) = workshop {
-            program = program.from(workshop);
-        }
-        let record = program.run(step)?;
-        self.sink.command(&record);
-        Ok(record)
+        self.tools.shut_in()
     }
 
     /// Runs the program of this line, if this candidate has one; it must end well.
     fn must(&mut self, line: Line) -> Result<(), TrialError> {
         match self.argv(line) {
-            Some(argv) => {
-                succeeded(self.tool(line.step(), trade(line), argv)?).map(drop).map_err(TrialError::from)
-            }
+            Some(argv) => self.tools.must(self.sink, line.step(), trade(line), argv),
             None => Ok(()),
         }
+    }
+
+    pub(super) fn layer(&mut self, at: usize, act: OfLayer) -> Result<(), TrialError> {
+        if act == OfLayer::Make {
+            self.check_device()?;
+        }
+        let Some(claim) = &self.claim else { return Ok(()) };
+        let mut mapper = HostMapper { sink: self.sink, tools: &self.tools };
+        self.layers.act(at, act, &claim.path, &mut mapper)
     }
 
     pub(super) fn mkfs(&mut self) -> Result<(), TrialError> {
@@ -244,7 +194,7 @@ impl<'a> Stack<'a> {
     /// The record of the checker, whatever it says; none where the filesystem has none.
     pub(super) fn check(&mut self, name: &str) -> Result<Option<CommandRecord>, TrialError> {
         let argv = self.argv(Line::Check);
-        argv.map(|argv| self.tool(name, Trade::Formatting, argv)).transpose()
+        argv.map(|argv| self.tools.run(self.sink, name, Trade::Formatting, argv)).transpose()
     }
 
     pub(super) fn mount(&mut self) -> Result<(), TrialError> {
@@ -268,7 +218,9 @@ impl<'a> Stack<'a> {
 
     /// Makes sure that what is about to be written, mounted or checked is the device that was cleared.
     pub(super) fn check_device(&self) -> Result<(), TrialError> {
-        self.claim.as_ref().map_or(Ok(()), |claim| claim.check(self.mounted || self.opened.is_some()))
+        self.claim
+            .as_ref()
+            .map_or(Ok(()), |claim| claim.check(self.mounted || self.layers.nodes().next().is_some()))
     }
 
     pub(super) fn unmount(&mut self) -> Result<(), TrialError> {
@@ -286,7 +238,7 @@ impl<'a> Stack<'a> {
     /// use them.
     pub(super) fn forget_device(&self) -> Result<(), TrialError> {
         let Some(claim) = &self.claim else { return Ok(()) };
-        for device in self.opened.iter().chain([&claim.path]) {
+        for device in self.layers.nodes().chain([claim.path.as_path()]) {
             File::open(device)
                 .and_then(|open| Ok(syscall::forget_buffers(open)?))
                 .map_err(TrialError::io("put the device out of the cache"))?;
@@ -336,7 +288,6 @@ impl<'a> Stack<'a> {
 /// Where the program of a line is started from.
 const fn trade(line: Line) -> Trade {
     match line {
-        Line::FormatLayer | Line::OpenLayer | Line::MarkLayer | Line::DescribeLayer => Trade::Layering,
         Line::Mkfs | Line::Check => Trade::Formatting,
         Line::Mount | Line::Cleaner | Line::Unmount => Trade::Mounting,
     }

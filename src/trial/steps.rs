@@ -3,10 +3,10 @@
 
 use crate::filesystem::find;
 use crate::journal::{CLAIM, TEAR_DOWN};
-use crate::layer::find_encryption;
 use crate::plan::{Flow, Operation, Phase, PhaseWork};
 
-use super::act::{Act, CacheState, Timed};
+use super::act::{Act, CacheState, OfLayer, Timed};
+use super::error::TrialError;
 use super::spec::{TrialSpec, is_raw};
 use super::staging::to_stage;
 
@@ -37,6 +37,15 @@ impl<'a> Step<'a> {
         Step { name: name.into(), first: acts.into(), ..Step::default() }
     }
 
+    /// Does all of it, past every error; what failed, in words.
+    pub(super) fn past_errors(&self, mut act: impl FnMut(Act<'a>) -> Result<(), TrialError>) -> Vec<String> {
+        let failed = |one: Act<'_>, error: TrialError| match one {
+            Act::UnmountLeft => format!("unmount: {error}"),
+            _ => error.to_string(),
+        };
+        self.acts().filter_map(|one| Some(failed(one, act(one).err()?))).collect()
+    }
+
     /// All its acts, what is repeated once.
     pub fn acts(&self) -> impl Iterator<Item = Act<'a>> {
         self.first.iter().chain(&self.each).chain(&self.then).copied()
@@ -46,14 +55,10 @@ impl<'a> Step<'a> {
 impl<'a> TrialCourse<'a> {
     /// Everything that a trial of this kind does, in order.
     pub fn of(spec: &'a TrialSpec) -> Self {
-        let candidate = &spec.candidate;
-        let encrypted = find_encryption(&candidate.encryption).is_some_and(|layer| !layer.is_none());
         let mut last = Step::once(TEAR_DOWN, [Act::UnmountLeft]);
-        if encrypted {
-            last.first.push(Act::CloseLayer);
-        }
+        last.first.extend(spec.layers().rev().map(|at| Act::Layer(at, OfLayer::Close)));
         last.first.push(Act::Release);
-        TrialCourse { steps: spec.steps(encrypted), last }
+        TrialCourse { steps: spec.steps(), last }
     }
 
     /// Every step, the last one included.
@@ -63,7 +68,12 @@ impl<'a> TrialCourse<'a> {
 }
 
 impl TrialSpec {
-    fn steps(&self, encrypted: bool) -> Vec<Step<'_>> {
+    /// The numbers of its layers, from the device up.
+    fn layers(&self) -> std::ops::Range<usize> {
+        0..self.candidate.layers.names().len()
+    }
+
+    fn steps(&self) -> Vec<Step<'_>> {
         let in_folder = self.candidate.path.is_some();
         let mut claim = Step::once(CLAIM, []);
         if !in_folder {
@@ -83,9 +93,9 @@ impl TrialSpec {
             steps.push(Step::once(None, ready.chain([Act::Settle("before the phases")]).collect::<Vec<_>>()));
         } else {
             self.raw_steps(&mut steps);
-            if encrypted {
-                let layer = [Act::FormatLayer, Act::OpenLayer, Act::MarkLayer, Act::DescribeLayer];
-                steps.push(Step::once(None, layer));
+            for at in self.layers() {
+                let layer = [OfLayer::Make, OfLayer::Open, OfLayer::Mark, OfLayer::Describe];
+                steps.push(Step::once(None, layer.map(|act| Act::Layer(at, act))));
             }
             steps.push(Step::once("mkfs", [Act::Timed(Timed::Mkfs, CacheState::Fresh), Act::Record]));
             let mount = [Act::Timed(Timed::Mount, CacheState::Fresh), Act::Record, Act::DescribeMount];

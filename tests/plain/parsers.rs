@@ -274,7 +274,7 @@ impl Attendant for Tryer {
         let proof = KernelProof {
             at: jiff::Timestamp::UNIX_EPOCH,
             filesystems: Vec::new(),
-            encryptions: Vec::new(),
+            layers: Vec::new(),
             without_tools: Vec::new(),
             trace: String::new(),
         };

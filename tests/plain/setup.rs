@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use fsverdict::filesystem::{Distribution, Package, Tool, registry};
-use fsverdict::layer::encryptions;
+use fsverdict::layer;
 
 /// One line of the script's table.
 struct Need {
@@ -35,9 +35,7 @@ fn tools() -> Vec<Tool> {
     let of_filesystems = registry().iter().flat_map(|filesystem| {
         filesystem.tools().chain(filesystem.cleaner.as_ref().map(|cleaner| cleaner.tool))
     });
-    of_filesystems
-        .chain(encryptions().iter().flat_map(|encryption| encryption.tools.iter().copied()))
-        .collect()
+    of_filesystems.chain(layer::registry().iter().flat_map(|layer| layer.tools.iter().copied())).collect()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::common::Place;
 use crate::common::labs::steps::{EVERYTHING, SCHEDULED, plan, spec, told};
-use fsverdict::trial::{Act, Step, Timed, TrialCourse};
+use fsverdict::trial::{Act, Step, Timed, TrialCourse, command_lines};
 
 /// A dry run names the checks and the waits, too.
 #[test]
@@ -34,6 +34,29 @@ fn what_is_no_program_is_told_in_its_place() {
     let places: Vec<usize> = order.map(at).into();
     assert!(places.is_sorted(), "{places:?} {dry}");
     assert!(!dry.contains("drop caches"), "{dry}");
+}
+
+#[test]
+fn layers_are_told_from_the_device_up_and_closed_from_the_top_down() {
+    let stacked =
+        "\n[[candidate]]\nname = \"stacked\"\nfilesystem = \"ext2\"\nlayers = [\"luks2\", \"luks1\"]\n";
+    let told = command_lines(&plan(&[EVERYTHING, stacked].concat()), 1);
+    let at = |words: &str| {
+        let found = told.iter().position(|line| line.contains(words));
+        found.unwrap_or_else(|| panic!("no `{words}`: {told:#?}"))
+    };
+    let order = [
+        "--type luks2 --pbkdf",
+        "--key-file $KEY $DEVICE fsverdict-$DEVICE",
+        "--deferred fsverdict-$DEVICE",
+        "--type luks1",
+        "--key-file $KEY /dev/mapper/fsverdict-$DEVICE fsverdict-$DEVICE-2",
+        "mkfs.ext2",
+        "[close fsverdict-$DEVICE-2]; [close fsverdict-$DEVICE]; [release $DEVICE]",
+    ];
+    let places: Vec<usize> = order.map(at).into();
+    assert!(places.is_sorted(), "{places:?} {told:#?}");
+    assert!(told[at("mkfs.ext2")].contains(" /dev/mapper/fsverdict-$DEVICE-2"), "{told:#?}");
 }
 
 /// A step in the words of its acts; a cold start in brackets, since not every phase has one.

@@ -51,6 +51,59 @@ encryption = ["none", "luks2"]
     place.is_left_clean();
 }
 
+/// One LUKS in another, either way round.
+#[test]
+fn uml_layers_lie_in_their_order_and_are_gone_after_each_trial() {
+    let place = Place::new();
+    let plan = r#"
+title        = "Two layers"
+lab          = "uml"
+device.image = "128MiB"
+protocol     = { blocks = 1, timeout = "120s" }
+dataset.tree = { profile = "mixed", files = 20, directories = 4, size = "256KiB" }
+phase = [
+    { name = "write", operation = "tree.write", dataset = "tree" },
+    { name = "read", operation = "tree.read", dataset = "tree", cold = true },
+]
+[matrix]
+filesystem = ["ext4", "ext2"]
+layers     = [["luks1", "luks2"], ["luks2", "luks1"]]
+"#;
+    place.run(plan, &[]).exits(0);
+    let journal = place.journal();
+    let of = |candidate: &str| -> Vec<String> {
+        let own = journal.all("command").filter(|event| event["trial"]["candidate"] == candidate);
+        let line = |event: &serde_json::Value| -> String {
+            let words = event["argv"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
+            words.collect::<Vec<_>>().join(" ")
+        };
+        own.map(line).filter(|line| line.starts_with("cryptsetup") || line.starts_with("mkfs")).collect()
+    };
+    for (candidate, types) in
+        [("ext4+luks1+luks2", ["luks1", "luks2"]), ("ext2+luks2+luks1", ["luks2", "luks1"])]
+    {
+        let done = of(candidate);
+        let wanted = [
+            ["luksFormat", types[0], "/dev/ubda"],
+            ["open", "/dev/ubda", "fsverdict-ubda"],
+            ["--deferred", "fsverdict-ubda", ""],
+            ["status", "fsverdict-ubda", ""],
+            ["luksFormat", types[1], "/dev/dm-0"],
+            ["open", "/dev/dm-0", "fsverdict-ubda-2"],
+            ["--deferred", "fsverdict-ubda-2", ""],
+            ["status", "fsverdict-ubda-2", ""],
+            ["mkfs", "/dev/dm-1", ""],
+        ];
+        assert_eq!(done.len(), wanted.len(), "{done:#?}");
+        for (line, words) in done.iter().zip(wanted) {
+            assert!(words.iter().all(|word| line.contains(word)), "{line}: {words:?}");
+        }
+    }
+    let read = journal.measured("read", "device_read");
+    assert!(read.len() == 4 && read.iter().all(|bytes| *bytes >= f64::from(256 << 10)), "{read:?}");
+    place.is_left_clean();
+}
+
 /// nilfs_cleanerd was absent without a word here once: it starts, answers, and dies where it has no /dev/shm.
 #[test]
 fn uml_a_garbage_collector_runs_where_asked_for_and_nowhere_else_and_both_are_recorded() {

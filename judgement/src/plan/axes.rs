@@ -1,28 +1,27 @@
 //! The axes of a candidate, one row each: whatever can be varied, and all that is known of it. The value itself is a field of
-//! [`Candidate`] or of [`Circumstances`](super::Circumstances).
+//! [`Candidate`] or of [`Environment`](super::Environment).
 
 use std::path::Path;
 
 use crate::reason::Reason;
 
-use super::axis::{Axis, AxisLevel, AxisRole, EnvironmentAxis, Setting, Tells};
+use super::axis::{Axis, AxisLevel, AxisRole, EnvironmentAxis, ListKey, Read, Setting, Tells};
 use super::environment::memory;
+use super::layers::{self, Layers};
 use super::source::{Node, TomlValue};
 use super::value::{absolute_path, filled_text, kernel, name, text};
 use super::words::split_words;
-use super::{Candidate, DeviceSource, UNENCRYPTED};
+use super::{Candidate, DeviceSource};
 
-type Read = fn(&Node) -> Result<Setting, Reason>;
-
-/// An option that is shown as it is, may tell of anybody, and has no word for its default and no list of what it takes.
+/// An option that is shown as it is, may tell of anybody, and has one key and no list of what it takes.
 const fn row(key: &'static str, read: Read, level: fn(&Candidate) -> AxisLevel<'_>) -> Axis {
     Axis {
         key,
         role: AxisRole::Option,
         read,
         level,
-        default: "",
         known: None,
+        list: None,
         mark: "",
         in_name: |level, _| level.text(),
         preposition: None,
@@ -75,15 +74,21 @@ pub static AXES: [Axis; 9] = [
         )
     },
     Axis {
-        default: UNENCRYPTED,
-        known: Some(|vocabulary| vocabulary.encryptions),
+        known: Some(|vocabulary| layers::words_in_short(vocabulary.layers)),
+        list: Some(ListKey {
+            key: layers::LIST,
+            noun: "layer",
+            read: |node| to(Layers::read_list(node), |one, value| one.layers = value),
+            known: |vocabulary| vocabulary.layers.to_vec(),
+            needed: layers::need_the_list,
+        }),
         mark: "+",
         column: 1,
         tells: Tells::Nobody,
         ..row(
-            "encryption",
-            |node| to(filled_text(node), |one, value| one.encryption = value),
-            |one| AxisLevel::Word(&one.encryption),
+            layers::SHORT,
+            |node| to(Layers::read_short(node), |one, value| one.layers = value),
+            |one| AxisLevel::Layers(&one.layers),
         )
     },
     Axis {
@@ -144,9 +149,9 @@ pub static AXES: [Axis; 9] = [
     },
 ];
 
-/// The axis of this key.
+/// The axis of this key, or with it as its other one.
 pub fn axis(key: &str) -> Option<&'static Axis> {
-    AXES.iter().find(|axis| axis.key == key)
+    AXES.iter().find(|axis| axis.spellings().any(|spelling| spelling.key == key))
 }
 
 /// The axes that have a column in the CSV, in the order of these.
@@ -241,7 +246,7 @@ mod tests {
 
     use super::super::axis::AxisRole;
     use super::super::source::{Node, TextSpan, TomlValue};
-    use super::{AXES, Axis, Candidate, columns};
+    use super::{AXES, Axis, Candidate, Layers, columns};
 
     fn read(axis: &Axis, text: &str) -> Candidate {
         let at = TextSpan { text: 0, start: 0, end: 0 };
@@ -264,11 +269,29 @@ mod tests {
 
     #[test]
     fn keys_are_unique_and_all_levels_but_the_first_of_a_name_have_a_mark() {
-        let keys: BTreeSet<&str> = AXES.iter().map(|axis| axis.key).collect();
-        assert_eq!(keys.len(), AXES.len());
+        let all = || AXES.iter().flat_map(Axis::spellings).map(|spelling| spelling.key);
+        assert_eq!(all().collect::<BTreeSet<_>>().len(), all().count());
         for axis in &AXES {
             let begins = matches!(axis.role, AxisRole::Filesystem | AxisRole::Place);
             assert_eq!(axis.mark.is_empty(), begins, "{}", axis.key);
+        }
+    }
+
+    #[test]
+    fn layers_are_said_by_the_key_that_can_say_them() {
+        for (names, key, json) in [
+            (&[][..], "encryption", r#""none""#),
+            (&["luks2"], "encryption", r#""luks2""#),
+            (&["thin"], "layers", r#"["thin"]"#),
+            (&["luks2", "thin"], "layers", r#"["luks2","thin"]"#),
+        ] {
+            let layers = Layers::of(names.iter().copied()).unwrap();
+            let candidate = Candidate { layers, ..Candidate::plain("ext4") };
+            let axis = super::axis("layers").unwrap();
+            let level = axis.level(&candidate);
+            assert_eq!(axis.key_of(&level.text()), key);
+            assert_eq!(serde_json::to_string(&level).unwrap(), json);
+            assert_eq!(axis.given(&candidate).is_nothing(), names.is_empty());
         }
     }
 

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use crate::reason::Reason;
 
 use super::source::Node;
-use super::{Bytes, Candidate, Plan, Vocabulary};
+use super::{Bytes, Candidate, Layers, Plan, Vocabulary};
 
 /// One axis: read from a plan, marked in names, written back, and shown in every format by walking the rows.
 #[derive(Debug)]
@@ -13,12 +13,12 @@ pub struct Axis {
     /// Its key in a plan, which is also its name as a factor, an option that differs, a field and a column.
     pub key: &'static str,
     pub role: AxisRole,
-    pub(super) read: fn(&Node) -> Result<Setting, Reason>,
+    pub(super) read: Read,
     pub(super) level: fn(&Candidate) -> AxisLevel<'_>,
-    /// Its word for what is left as it is; empty where that has none.
-    pub(super) default: &'static str,
     /// The words it takes, where these are all known.
-    pub(super) known: Option<for<'a> fn(&Vocabulary<'a>) -> &'a [&'a str]>,
+    pub(super) known: Option<Known>,
+    /// Another key, for what `key` cannot say.
+    pub(super) list: Option<ListKey>,
     /// What stands before its level in names.
     pub(super) mark: &'static str,
     /// Its level in a name; in full where short ones would collide.
@@ -29,6 +29,30 @@ pub struct Axis {
     pub(super) column: u8,
     pub tells: Tells,
 }
+
+/// A key of an axis for several words in their order, where its own key takes one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ListKey {
+    pub(super) key: &'static str,
+    /// What one of the words is.
+    pub(super) noun: &'static str,
+    pub(super) read: Read,
+    pub(super) known: Known,
+    /// Whether a level, in its words for people, can be said by this key alone.
+    pub(super) needed: fn(&str) -> bool,
+}
+
+/// A key that says something on an axis, and how it is read.
+#[derive(Clone, Copy)]
+pub(super) struct Spelling {
+    pub(super) key: &'static str,
+    pub(super) noun: &'static str,
+    pub(super) read: Read,
+    pub(super) known: Option<Known>,
+}
+
+pub(super) type Read = fn(&Node) -> Result<Setting, Reason>;
+pub(super) type Known = for<'a> fn(&Vocabulary<'a>) -> Vec<&'a str>;
 
 /// Gives a candidate the value that was read.
 pub(super) type Setting = Box<dyn Fn(&mut Candidate)>;
@@ -78,6 +102,7 @@ pub enum AxisLevel<'a> {
     Words(&'a [String]),
     /// Options that are separated by commas.
     Options(&'a [String]),
+    Layers(&'a Layers),
     Path(&'a std::path::Path),
     Size(Bytes),
 }
@@ -87,6 +112,7 @@ impl<'a> AxisLevel<'a> {
         match self {
             AxisLevel::Nothing => true,
             AxisLevel::Words(words) | AxisLevel::Options(words) => words.is_empty(),
+            AxisLevel::Layers(layers) => layers.is_empty(),
             AxisLevel::Word(_) | AxisLevel::Path(_) | AxisLevel::Size(_) => false,
         }
     }
@@ -98,6 +124,7 @@ impl<'a> AxisLevel<'a> {
             AxisLevel::Word(word) => (*word).to_owned(),
             AxisLevel::Words(words) => words.join(" "),
             AxisLevel::Options(options) => options.join(","),
+            AxisLevel::Layers(layers) => layers.to_string(),
             AxisLevel::Path(path) => path.display().to_string(),
             AxisLevel::Size(bytes) => bytes.to_string(),
         }
@@ -118,6 +145,9 @@ impl<'a> AxisLevel<'a> {
         let (between, all, base) = match (self, base) {
             (AxisLevel::Words(words), AxisLevel::Words(base)) => (" ", *words, *base),
             (AxisLevel::Options(options), AxisLevel::Options(base)) => (",", *options, *base),
+            (AxisLevel::Layers(layers), AxisLevel::Layers(base)) => {
+                return layers.besides(base).map(|added| added.to_string());
+            }
             _ => return base.is_nothing().then(|| self.text()),
         };
         let added = all.iter().filter(|word| !base.contains(word)).map(String::as_str);
@@ -132,6 +162,10 @@ impl Serialize for AxisLevel<'_> {
             AxisLevel::Nothing => serializer.serialize_none(),
             AxisLevel::Word(word) => word.serialize(serializer),
             AxisLevel::Words(words) | AxisLevel::Options(words) => words.serialize(serializer),
+            AxisLevel::Layers(layers) => match layers.in_short() {
+                Some(word) => word.serialize(serializer),
+                None => serializer.collect_seq(layers.names()),
+            },
             AxisLevel::Path(path) => path.serialize(serializer),
             AxisLevel::Size(bytes) => bytes.serialize(serializer),
         }
@@ -139,6 +173,26 @@ impl Serialize for AxisLevel<'_> {
 }
 
 impl Axis {
+    /// The keys of a plan that say something on it: a candidate has one of them.
+    pub(super) fn spellings(&self) -> impl Iterator<Item = Spelling> {
+        let own = Spelling { key: self.key, noun: self.key, read: self.read, known: self.known };
+        let list = self.list.map(|list| Spelling {
+            key: list.key,
+            noun: list.noun,
+            read: list.read,
+            known: Some(list.known),
+        });
+        [own].into_iter().chain(list)
+    }
+
+    /// The key that says this level, given in its words for people.
+    pub fn key_of(&self, level: &str) -> &'static str {
+        match self.list {
+            Some(list) if (list.needed)(level) => list.key,
+            _ => self.key,
+        }
+    }
+
     /// What the candidate says, its word for the default included.
     pub fn level<'a>(&self, candidate: &'a Candidate) -> AxisLevel<'a> {
         (self.level)(candidate)
@@ -147,7 +201,7 @@ impl Axis {
     /// What the candidate says that is not the default.
     pub fn given<'a>(&self, candidate: &'a Candidate) -> AxisLevel<'a> {
         match self.level(candidate) {
-            AxisLevel::Word(word) if word == self.default => AxisLevel::Nothing,
+            level if level.is_nothing() => AxisLevel::Nothing,
             level => level,
         }
     }
@@ -160,11 +214,11 @@ impl Axis {
         }
     }
 
-    /// Where an effect is another: `on xfs`, `with mount noatime`.
-    pub fn phrase(&self, level: &str) -> String {
+    /// Where an effect is another, by this key of the axis: `on xfs`, `with mount noatime`.
+    pub fn phrase(&self, key: &str, level: &str) -> String {
         match self.preposition {
             Some(preposition) => format!("{preposition} {level}"),
-            None => format!("with {} {level}", self.key),
+            None => format!("with {key} {level}"),
         }
     }
 

@@ -7,13 +7,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::Bytes;
+use super::{Bytes, Layers};
 
 /// What stands in the place of a filesystem where a folder of the user's is worked in, whatever it lies on.
 pub const DIRECTORY: &str = "directory";
-
-/// In the place of an encryption layer where there is none.
-pub const UNENCRYPTED: &str = "none";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
@@ -29,8 +26,9 @@ pub struct Candidate {
     /// Mount options (comma-separated in TOML) added to the filesystem's fair defaults.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mount: Vec<String>,
-    /// [`UNENCRYPTED`], or the name of an encryption layer.
-    pub encryption: String,
+    /// What lies between its device and its filesystem.
+    #[serde(flatten)]
+    pub layers: Layers,
     /// I/O scheduler of the device; the device's own when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
@@ -62,10 +60,16 @@ impl Candidate {
             path: None,
             mkfs: Vec::new(),
             mount: Vec::new(),
-            encryption: UNENCRYPTED.to_owned(),
+            layers: Layers::default(),
             scheduler: None,
             under: Environment::default(),
         }
+    }
+
+    /// The same on these layers, which its name says.
+    #[must_use]
+    pub fn on(&self, layers: Layers) -> Self {
+        Self { name: format!("{}+{layers}", self.name), layers, ..self.clone() }
     }
 }
 

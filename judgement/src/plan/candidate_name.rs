@@ -1,7 +1,7 @@
 //! Short, unique names for candidates, derived from what sets them apart.
 //!
 //! `ext4`, `ext4+luks2`, `ext3:^dir_index`, `btrfs:compress=zstd`, `ext4@mq-deadline`: the filesystem, a colon
-//! before each option, a plus before the encryption, an at-sign before the scheduler; then what it is tried under
+//! before each option, a plus before each layer, an at-sign before the scheduler; then what it is tried under
 //! (`ext4-on-usb-stick`, `xfs-under-6.12`). A folder has its own name (`share` for `/mnt/share`).
 
 use super::axes::AXES;
@@ -95,16 +95,16 @@ mod tests {
 
     use super::super::section::{Placed, Problems};
     use super::super::source::TextSpan;
-    use super::super::{Bytes, Candidate, Environment};
+    use super::super::{Bytes, Candidate, Environment, Layers};
     use super::name_all;
 
-    fn candidate(filesystem: &str, mkfs: &[&str], mount: &[&str], encryption: &str) -> Placed<Candidate> {
+    fn candidate(filesystem: &str, mkfs: &[&str], mount: &[&str], layers: &[&str]) -> Placed<Candidate> {
         let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         let value = Candidate {
             name: String::new(),
             mkfs: owned(mkfs),
             mount: owned(mount),
-            encryption: encryption.to_owned(),
+            layers: Layers::of(layers.iter().copied()).unwrap(),
             ..Candidate::plain(filesystem)
         };
         Placed { at: TextSpan { text: 0, start: 0, end: 0 }, value }
@@ -118,11 +118,11 @@ mod tests {
 
     #[test]
     fn names_say_what_differs_and_what_a_candidate_is_tried_under_in_full_where_they_collide() {
-        let plain = |filesystem| candidate(filesystem, &[], &[], "none");
+        let plain = |filesystem| candidate(filesystem, &[], &[], &[]);
         let mut scheduled = plain("ext4");
         scheduled.value.scheduler = Some("mq-deadline".to_owned());
         let under = |model: Option<&str>, kernel: Option<&str>, memory: Option<u64>| {
-            let mut draft = candidate("ext4", &[], &[], "luks2");
+            let mut draft = candidate("ext4", &[], &[], &["luks2"]);
             draft.value.under = Environment {
                 model: model.map(str::to_owned),
                 kernel: kernel.map(Into::into),
@@ -132,19 +132,20 @@ mod tests {
         };
         let cases = [
             (plain("ext4"), "ext4"),
-            (candidate("ext4", &[], &[], "luks2"), "ext4+luks2"),
+            (candidate("ext4", &[], &[], &["luks2"]), "ext4+luks2"),
+            (candidate("ext4", &[], &[], &["luks2", "luks1"]), "ext4+luks2+luks1"),
             (
-                candidate("ext3", &["-O", "^dir_index,^resize_inode"], &[], "none"),
+                candidate("ext3", &["-O", "^dir_index,^resize_inode"], &[], &[]),
                 "ext3:^dir_index:^resize_inode",
             ),
             (
-                candidate("btrfs", &["-m", "single"], &["noatime", "compress=zstd"], "none"),
+                candidate("btrfs", &["-m", "single"], &["noatime", "compress=zstd"], &[]),
                 "btrfs:single:noatime:compress=zstd",
             ),
             (scheduled, "ext4@mq-deadline"),
-            (candidate("xfs", &["-K"], &["logdev=/dev/sdb"], "none"), "xfs:-K:logdev=_dev_sdb"),
-            (candidate("btrfs", &["-m", "single"], &[], "none"), "btrfs:-msingle"),
-            (candidate("btrfs", &["-d", "single"], &[], "none"), "btrfs:-dsingle"),
+            (candidate("xfs", &["-K"], &["logdev=/dev/sdb"], &[]), "xfs:-K:logdev=_dev_sdb"),
+            (candidate("btrfs", &["-m", "single"], &[], &[]), "btrfs:-msingle"),
+            (candidate("btrfs", &["-d", "single"], &[], &[]), "btrfs:-dsingle"),
             (
                 under(Some("usb-stick"), Some("6.12"), Some(512 << 20)),
                 "ext4+luks2-on-usb-stick-under-6.12-with-512MiB",
@@ -159,7 +160,7 @@ mod tests {
 
     #[test]
     fn the_same_configuration_twice_needs_a_name() {
-        let twice = || vec![candidate("ext4", &[], &[], "none"), candidate("ext4", &[], &[], "none")];
+        let twice = || vec![candidate("ext4", &[], &[], &[]), candidate("ext4", &[], &[], &[])];
         assert!(!names(twice()).1);
         let mut named = twice();
         named[1].value.name = "ext4-again".to_owned();
@@ -171,7 +172,7 @@ mod tests {
         fn names_have_no_white_space_and_are_unique_or_told(
             options in vec(("[a-z ,/=-]{0,6}", "[a-z=]{1,4}"), 1..6),
         ) {
-            let drafts = options.iter().map(|(mkfs, mount)| candidate("ext4", &[mkfs], &[mount], "none")).collect();
+            let drafts = options.iter().map(|(mkfs, mount)| candidate("ext4", &[mkfs], &[mount], &[])).collect();
             let (names, told_none) = names(drafts);
             let mut unique = names.clone();
             unique.sort();

@@ -38,7 +38,7 @@ mod tests {
 
     const VOCABULARY: Vocabulary<'_> = Vocabulary {
         filesystems: &["ext4", "xfs"],
-        encryptions: &["none"],
+        layers: &[],
         adapters: &[],
         profiles: &["mixed"],
         metrics: &["durable"],

@@ -16,6 +16,7 @@ mod disturbance;
 mod environment;
 mod error;
 mod folders;
+mod layers;
 mod limits;
 mod meaning;
 mod member;
@@ -40,13 +41,14 @@ mod write;
 
 pub use axes::{AXES, axis, columns};
 pub use axis::{Axis, AxisLevel, AxisRole, EnvironmentAxis, Tells};
-pub use candidate::{Candidate, DIRECTORY, Environment, UNENCRYPTED};
+pub use candidate::{Candidate, DIRECTORY, Environment};
 pub use change::Overrides;
 pub use choice::LABS;
 pub use control::{CONTROL_SUFFIX, Twice, contestants, is_twin};
 pub use digest::digest;
 pub use disturbance::Disturbance;
 pub use error::{Fault, PlanError};
+pub use layers::Layers;
 pub use limits::TEXT as LONGEST_PLAN;
 pub use member::{DrawnNumber, DrawnNumbers, Member, read_member};
 pub use model::{

@@ -317,8 +317,7 @@ pub struct Verify {
 #[derive(Debug, Clone, Copy)]
 pub struct Vocabulary<'a> {
     pub filesystems: &'a [&'a str],
-    /// Encryption layers, `none` included.
-    pub encryptions: &'a [&'a str],
+    pub layers: &'a [&'a str],
     pub adapters: &'a [&'a str],
     pub profiles: &'a [&'a str],
     /// Metrics a goal may name.

@@ -1,7 +1,7 @@
 //! `[[candidate]]` and `[matrix]`: the configurations under test, spelled out one by one.
 
 use super::axes::AXES;
-use super::axis::{Axis, AxisRole, Setting};
+use super::axis::{Axis, AxisRole, Setting, Spelling};
 use super::candidate_name::name_all;
 use super::limits::{CANDIDATES, check_length};
 use super::section::{Placed, Problems, Section};
@@ -11,12 +11,16 @@ use super::{Candidate, DIRECTORY, Vocabulary};
 
 /// Keys of `[[candidate]]`.
 pub(super) fn candidate_keys() -> Vec<&'static str> {
-    AXES.iter().map(|axis| axis.key).chain(["name"]).collect()
+    AXES.iter().flat_map(keys_of).chain(["name"]).collect()
 }
 
 /// Keys of `[matrix]`.
 pub(super) fn matrix_keys() -> Vec<&'static str> {
-    in_matrix().map(|axis| axis.key).collect()
+    in_matrix().flat_map(keys_of).collect()
+}
+
+fn keys_of(axis: &Axis) -> impl Iterator<Item = &'static str> {
+    axis.spellings().map(|spelling| spelling.key)
 }
 
 fn in_matrix() -> impl Iterator<Item = &'static Axis> {
@@ -26,7 +30,7 @@ fn in_matrix() -> impl Iterator<Item = &'static Axis> {
 /// Keys of what is done to a device, or chosen for one.
 fn keys_of_no_folder() -> Vec<&'static str> {
     let chosen = in_matrix().filter(|axis| !matches!(axis.role, AxisRole::Filesystem));
-    chosen.map(|axis| axis.key).collect()
+    chosen.flat_map(keys_of).collect()
 }
 
 /// What lies on several devices, in a pool of the machine's own, or on another machine.
@@ -101,9 +105,10 @@ fn read_candidate(
     }
     let mut value = Candidate::plain("");
     for axis in AXES.iter().filter(|axis| !matches!(axis.role, AxisRole::Filesystem)) {
-        if let Some(read) = section.placed(axis.key, axis.read) {
+        let Some((spelling, node)) = said(&section, axis) else { continue };
+        if let Some(read) = section.placed(spelling.key, spelling.read) {
             (read.value)(&mut value);
-            must_be_known(axis, &value, read.at, vocabulary, problems);
+            must_be_known(spelling, node, vocabulary, problems);
         }
     }
     let own_name = section.placed("name", name);
@@ -113,20 +118,31 @@ fn read_candidate(
     Some(Placed { at, value })
 }
 
-/// Notes what is said on an axis that takes known words only. Those of filesystems are looked at by themselves: a folder may
-/// stand in the place of one.
-fn must_be_known(
-    axis: &Axis,
-    one: &Candidate,
-    at: TextSpan,
-    vocabulary: &Vocabulary<'_>,
-    problems: &Problems,
-) {
-    if let Some(known) = axis.known {
-        problems.must_be_known(at, axis.key, &axis.level(one).text(), known(vocabulary));
+/// What a section says on an axis, and by which of its keys; more than one of them is noted.
+fn said<'a>(section: &Section<'a>, axis: &Axis) -> Option<(Spelling, &'a Node)> {
+    let mut said = axis.spellings().filter_map(|one| Some((one, &section.entry(one.key)?.node)));
+    let first = said.next()?;
+    for (other, _) in said {
+        let (short, list) = (first.0.key, other.key);
+        let hint = format!("`{short}` is the short form of `{list}`, for one of them: write either");
+        section.forbid(&[list], &format!("`{short}`"), &hint);
     }
-    if let Some(model) = one.under.model.as_ref().filter(|_| axis.key == "model") {
-        problems.note(at, (vocabulary.model)(model, None));
+    Some(first)
+}
+
+/// Notes words that are not known where an axis takes known ones only, each in its place. Those of filesystems are looked at
+/// by themselves: a folder may stand in the place of one.
+fn must_be_known(spelling: Spelling, node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) {
+    let nodes =
+        if let TomlValue::Array(nodes) = &node.value { nodes.as_slice() } else { std::slice::from_ref(node) };
+    for node in nodes {
+        let TomlValue::Text(word) = &node.value else { continue };
+        if let Some(known) = spelling.known {
+            problems.must_be_known(node.at, spelling.noun, word, &known(vocabulary));
+        }
+        if spelling.key == "model" {
+            problems.note(node.at, (vocabulary.model)(word, None));
+        }
     }
 }
 
@@ -147,20 +163,25 @@ fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) ->
     if section.entry("filesystem").is_none() {
         section.lacks(section.at, "[matrix] lacks `filesystem`", EXAMPLE);
     }
-    let mut axes: Vec<(&Axis, Vec<MatrixValue>)> = Vec::new();
+    let mut axes: Vec<(&Axis, Vec<MatrixValue<'_>>)> = Vec::new();
     for axis in in_matrix() {
-        let Some(choices) = read_axis(&section, axis) else { continue };
+        let Some((spelling, node)) = said(&section, axis) else { continue };
+        let Some(choices) = read_axis(&section, spelling, node) else { continue };
         for choice in choices.iter().filter(|_| matches!(axis.role, AxisRole::Filesystem)) {
             if choice.alone.filesystem == DIRECTORY {
                 let hint =
                     "write, for each folder: [[candidate]] filesystem = \"directory\" path = \"/mnt/share\"";
-                problems.add(choice.at, "a directory needs a path, so that it is no value of [matrix]", hint);
+                problems.add(
+                    choice.node.at,
+                    "a directory needs a path, so that it is no value of [matrix]",
+                    hint,
+                );
                 return None;
             }
-            known_filesystem(choice.at, &choice.alone.filesystem, vocabulary.filesystems, problems);
+            known_filesystem(choice.node.at, &choice.alone.filesystem, vocabulary.filesystems, problems);
         }
         for choice in &choices {
-            must_be_known(axis, &choice.alone, choice.at, vocabulary, problems);
+            must_be_known(spelling, choice.node, vocabulary, problems);
         }
         axes.push((axis, choices));
     }
@@ -168,21 +189,21 @@ fn read_matrix(node: &Node, vocabulary: &Vocabulary<'_>, problems: &Problems) ->
     let lengths = || axes.iter().map(|(_, choices)| choices.len());
     let product = lengths().try_fold(1_usize, usize::checked_mul);
     problems.note(section.at, check_length("candidates", product, CANDIDATES))?;
-    let every = |all: Vec<Candidate>, (_, choices): &(&Axis, Vec<MatrixValue>)| {
+    let every = |all: Vec<Candidate>, (_, choices): &(&Axis, Vec<MatrixValue<'_>>)| {
         all.iter().flat_map(|one| choices.iter().map(|choice| choice.given_to(one))).collect()
     };
     Some(axes.iter().fold(vec![Candidate::plain("")], every))
 }
 
 /// A value of a key of the matrix.
-struct MatrixValue {
-    at: TextSpan,
+struct MatrixValue<'a> {
+    node: &'a Node,
     set: Setting,
     /// A candidate with nothing but this.
     alone: Candidate,
 }
 
-impl MatrixValue {
+impl MatrixValue<'_> {
     fn given_to(&self, candidate: &Candidate) -> Candidate {
         let mut candidate = candidate.clone();
         (self.set)(&mut candidate);
@@ -190,25 +211,24 @@ impl MatrixValue {
     }
 }
 
-/// The values of one key of the matrix; `None` when the key is absent.
-fn read_axis(section: &Section<'_>, axis: &Axis) -> Option<Vec<MatrixValue>> {
-    let key = axis.key;
-    let (problems, entry) = (section.problems, section.entry(key)?);
-    let TomlValue::Array(nodes) = &entry.node.value else {
-        let found = entry.node.value.kind();
+/// The values of one key of the matrix, which stand in this node.
+fn read_axis<'a>(section: &Section<'_>, spelling: Spelling, list: &'a Node) -> Option<Vec<MatrixValue<'a>>> {
+    let Spelling { key, read, .. } = spelling;
+    let problems = section.problems;
+    let TomlValue::Array(nodes) = &list.value else {
+        let found = list.value.kind();
         let hint = "every combination is tried, so each key lists its values: [\"…\", \"…\"]";
-        problems.add(entry.node.at, format!("in [matrix], `{key}` must be an array, not {found}"), hint);
+        problems.add(list.at, format!("in [matrix], `{key}` must be an array, not {found}"), hint);
         return None;
     };
     if nodes.is_empty() {
         let message = format!("`{key}` is empty, so [matrix] has no combination");
-        problems.add(entry.node.at, message, "list at least one value, or take the key out");
+        problems.add(list.at, message, "list at least one value, or take the key out");
     }
-    problems
-        .note(entry.node.at, check_length(&format!("values of `{key}`"), Some(nodes.len()), CANDIDATES))?;
-    let mut choices: Vec<MatrixValue> = Vec::new();
+    problems.note(list.at, check_length(&format!("values of `{key}`"), Some(nodes.len()), CANDIDATES))?;
+    let mut choices: Vec<MatrixValue<'_>> = Vec::new();
     for node in nodes {
-        let result = (axis.read)(node).map_err(|error| error.after(format!("`{key}`: ")));
+        let result = read(node).map_err(|error| error.after(format!("`{key}`: ")));
         let Some(set) = problems.note(node.at, result) else { continue };
         let mut alone = Candidate::plain("");
         set(&mut alone);
@@ -219,7 +239,7 @@ fn read_axis(section: &Section<'_>, axis: &Axis) -> Option<Vec<MatrixValue>> {
                 "each combination is tried once",
             );
         }
-        choices.push(MatrixValue { at: node.at, set, alone });
+        choices.push(MatrixValue { node, set, alone });
     }
     Some(choices)
 }

@@ -118,10 +118,12 @@ fn of_dataset(lines: &mut PlanLines, dataset: &Dataset) {
 fn of_candidate(lines: &mut PlanLines, candidate: &Candidate) {
     lines.put("name", &candidate.name);
     for axis in &AXES {
-        match axis.given(candidate) {
-            options @ AxisLevel::Options(_) => lines.put(axis.key, options.text()),
-            AxisLevel::Size(bytes) => lines.put(axis.key, size(bytes)),
-            level => lines.put(axis.key, level),
+        let level = axis.given(candidate);
+        let key = axis.key_of(&level.text());
+        match level {
+            AxisLevel::Options(_) => lines.put(key, level.text()),
+            AxisLevel::Size(bytes) => lines.put(key, size(bytes)),
+            level => lines.put(key, level),
         }
     }
 }

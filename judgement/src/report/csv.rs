@@ -102,7 +102,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::cell;
-    use crate::plan::{Bytes, DeviceSource};
+    use crate::plan::{Bytes, DeviceSource, Layers};
     use crate::report::Format;
     use crate::report::fixtures::{demo, page_of};
 
@@ -124,6 +124,7 @@ mod tests {
         let first = &mut story.plan.candidates[0];
         first.mkfs = vec!["-O".to_owned(), "^has_journal".to_owned()];
         first.mount = vec!["noatime".to_owned(), "nodiratime".to_owned()];
+        first.layers = Layers::of(["luks1", "luks2"]).unwrap();
         first.scheduler = Some("none".to_owned());
         first.under.kernel = Some("/boot/vmlinuz".into());
         first.under.memory = Some(Bytes(4096));
@@ -135,8 +136,15 @@ mod tests {
         let row = rows.iter().find(|row| row["candidate"] == name).unwrap();
         let found = ["encryption", "mkfs", "mount", "scheduler", "model", "kernel", "memory"]
             .map(|column| row[column].as_str());
-        let wanted =
-            ["none", "'-O ^has_journal", "noatime,nodiratime", "none", "usb-stick", "/boot/vmlinuz", "4096"];
+        let wanted = [
+            "luks1+luks2",
+            "'-O ^has_journal",
+            "noatime,nodiratime",
+            "none",
+            "usb-stick",
+            "/boot/vmlinuz",
+            "4096",
+        ];
         assert_eq!(found, wanted);
     }
 }

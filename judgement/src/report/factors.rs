@@ -60,7 +60,7 @@ fn apart(effect: &FactorEffect) -> Option<&Interaction> {
 
 pub(super) fn place(interaction: &Interaction) -> String {
     let level = name(&interaction.level);
-    axis(interaction.factor).map_or_else(|| level.to_owned(), |axis| axis.phrase(level))
+    axis(interaction.factor).map_or_else(|| level.to_owned(), |axis| axis.phrase(interaction.factor, level))
 }
 
 /// The default of an option is not named in a plan.

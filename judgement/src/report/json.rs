@@ -91,7 +91,10 @@ impl Serialize for ChosenOptions<'_> {
             None => axis.level(&unnamed).unsaid(),
         };
         let chosen = AXES.iter().filter(|axis| axis.is_chosen());
-        serializer.collect_map(chosen.map(|axis| (axis.key, level(axis))))
+        serializer.collect_map(chosen.map(|axis| {
+            let level = level(axis);
+            (axis.key_of(&level.text()), level)
+        }))
     }
 }
 

@@ -23,6 +23,16 @@ pub struct ToUse {
     pub notes: Vec<String>,
 }
 
+/// The device, or a layer on it by its name or its path: `$NAME`, `$NAME-2`, `/dev/mapper/$NAME`.
+fn is_to_be_named(word: &str) -> bool {
+    let name = word.strip_prefix("/dev/mapper/").unwrap_or(word);
+    word == "$DEVICE"
+        || name.strip_prefix("$NAME").is_some_and(|rest| {
+            let number = rest.strip_prefix('-').filter(|number| !number.is_empty());
+            rest.is_empty() || number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
+        })
+}
+
 impl ToUse {
     /// Adds a line for a shell; what would steer a terminal is taken out.
     pub fn add(&mut self, line: &str) {
@@ -36,10 +46,8 @@ impl ToUse {
 
     /// The same of a program with its words; what is to be named stays a variable.
     pub fn add_step_of(&mut self, argv: &[String]) {
-        let words = argv.iter().map(|word| match word.as_str() {
-            "$DEVICE" | "$NAME" | "/dev/mapper/$NAME" => format!("\"{word}\""),
-            word => quoted(word),
-        });
+        let words =
+            argv.iter().map(|word| if is_to_be_named(word) { format!("\"{word}\"") } else { quoted(word) });
         self.add_step(&words.collect::<Vec<_>>().join(" "));
     }
 

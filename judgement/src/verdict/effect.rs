@@ -72,7 +72,8 @@ fn single_change(base: &Candidate, changed: &Candidate) -> Option<String> {
     let mut differing = AXES.iter().filter(differs);
     match (differing.next(), differing.next()) {
         (Some(axis @ Axis { role: AxisRole::Option, .. }), None) => {
-            Some(format!("{} {}", axis.key, axis.given(changed).besides(&axis.given(base))?))
+            let added = axis.given(changed).besides(&axis.given(base))?;
+            Some(format!("{} {added}", axis.key_of(&added)))
         }
         _ => None,
     }
@@ -81,7 +82,7 @@ fn single_change(base: &Candidate, changed: &Candidate) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{EffectSize, single_change};
-    use crate::plan::Candidate;
+    use crate::plan::{Candidate, Layers};
     use crate::statistics::Estimate;
 
     #[test]
@@ -97,10 +98,10 @@ mod tests {
         assert_eq!(seen(1.3, 1.4, 1.5, 2), EffectSize::TooFew);
     }
 
-    fn candidate(encryption: &str, mount: &[&str]) -> Candidate {
+    fn candidate(layers: &[&str], mount: &[&str]) -> Candidate {
         Candidate {
             mount: mount.iter().map(|&word| word.to_owned()).collect(),
-            encryption: encryption.to_owned(),
+            layers: Layers::of(layers.iter().copied()).unwrap(),
             ..Candidate::plain("ext4")
         }
     }
@@ -108,19 +109,20 @@ mod tests {
     #[test]
     fn only_one_option_may_differ_and_the_base_has_its_default() {
         let change = |base, changed| single_change(&base, &changed);
-        let plain = || candidate("none", &[]);
-        assert_eq!(change(plain(), candidate("luks2", &[])), Some("encryption luks2".to_owned()));
+        let plain = || candidate(&[], &[]);
+        assert_eq!(change(plain(), candidate(&["luks2"], &[])), Some("encryption luks2".to_owned()));
         assert_eq!(
-            change(plain(), candidate("none", &["noatime", "ssd"])),
+            change(plain(), candidate(&[], &["noatime", "ssd"])),
             Some("mount noatime,ssd".to_owned())
         );
-        assert_eq!(change(candidate("luks2", &[]), plain()), None);
-        assert_eq!(change(plain(), candidate("luks2", &["noatime"])), None);
+        let both = || candidate(&["luks1", "luks2"], &[]);
+        assert_eq!(change(plain(), both()), Some("layers luks1+luks2".to_owned()));
+        assert_eq!(change(candidate(&["luks2"], &[]), both()), Some("encryption luks1".to_owned()));
+        assert_eq!(change(candidate(&["luks2", "luks1"], &[]), both()), None);
+        assert_eq!(change(candidate(&["luks2"], &[]), plain()), None);
+        assert_eq!(change(plain(), candidate(&["luks2"], &["noatime"])), None);
         assert_eq!(change(plain(), plain()), None);
-        assert_eq!(change(candidate("none", &["a"]), candidate("none", &["b"])), None);
-        assert_eq!(
-            change(candidate("none", &["a"]), candidate("none", &["a", "b"])),
-            Some("mount b".to_owned())
-        );
+        assert_eq!(change(candidate(&[], &["a"]), candidate(&[], &["b"])), None);
+        assert_eq!(change(candidate(&[], &["a"]), candidate(&[], &["a", "b"])), Some("mount b".to_owned()));
     }
 }

@@ -23,7 +23,7 @@ type Levels = [String; AXES.len()];
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FactorEffect {
-    /// The key of an axis.
+    /// The key of an axis that says the level.
     pub factor: &'static str,
     pub level: String,
     /// The level it is compared with; empty for the default, none for a filesystem: the mean of all.
@@ -92,7 +92,7 @@ fn effects(cells: &[Levels], fit: &Additive, bound: f64) -> Vec<FactorEffect> {
         .into_iter()
         .zip(main.iter().zip(sure))
         .map(|((factor, level, against, changes, interactions), (evidence, sure))| FactorEffect {
-            factor: AXES[factor].key,
+            factor: AXES[factor].key_of(&level),
             level,
             against,
             ratio: evidence.ratio(),
@@ -103,7 +103,7 @@ fn effects(cells: &[Levels], fit: &Additive, bound: f64) -> Vec<FactorEffect> {
                 .into_iter()
                 .zip(sure_apart.by_ref())
                 .map(|((factor, level, here, _), (sure, evidence))| Interaction {
-                    factor: AXES[factor].key,
+                    factor: AXES[factor].key_of(&level),
                     level,
                     here: fit.contrast(&here).ratio(),
                     ratio: evidence.ratio(),

@@ -161,9 +161,9 @@ pub fn then_and_now(plan: &Plan, estimates: &[PhaseEstimate], blocks: &ByBlock<'
     plan.published.iter().map(judge).collect()
 }
 
-/// Whether its device is encrypted or its data are compressed.
+/// Whether what it writes is encrypted, or goes through another layer, or is compressed.
 fn computes(candidate: &Candidate) -> bool {
-    candidate.is_encrypted() || candidate.asks_for_compression()
+    candidate.has_layers() || candidate.asks_for_compression()
 }
 
 /// The goal of every candidate as if it were a phase; nothing where no finding is about it.

@@ -148,7 +148,7 @@ fn loop_a_wrong_identity_is_refused_even_for_a_blank_disk() {
 #[test]
 fn loop_partition_table_is_seen_and_asked_for() {
     let disk = LoopDisk::with(&LoopOptions::default(), |image| {
-        write_partition_table(image, 0x00c0_ffee, 2048, 100_000)
+        write_partition_table(image, 0x00c0_ffee, 2048, 100_000);
     });
     let refusal = disk.examine(None).unwrap_err();
     assert!(refusal.to_string().contains("dos partition table (uuid 00c0ffee)"), "{refusal}");

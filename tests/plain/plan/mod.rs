@@ -2,6 +2,7 @@
 //!
 //! Expected results lie beside the plans in `tests/plain/plans/`, to be read and reviewed as text.
 
+mod layers;
 mod wrong;
 
 use std::path::Path;

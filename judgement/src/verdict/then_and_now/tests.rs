@@ -191,7 +191,7 @@ fn modelled(findings: Vec<Published>) -> Plan {
     plan.published = findings;
     let encrypted = crate::plan::Candidate {
         name: "ext4+luks2".to_owned(),
-        encryption: "luks2".to_owned(),
+        layers: crate::plan::Layers::of(["luks2"]).unwrap(),
         ..crate::plan::Candidate::plain("ext4")
     };
     let compressed = crate::plan::Candidate {

@@ -1,0 +1,118 @@
+//! What the versions of LUKS have in common: encryption by cryptsetup and the kernel's dm-crypt.
+
+use crate::filesystem::{Package, Packages, Tool};
+
+use super::model::{InUse, Layer, LayerLine, LayerPlace, words};
+
+const CRYPTSETUP: Tool = Tool {
+    program: "cryptsetup",
+    version: &["--version"],
+    packages: Packages { debian: Package::Official("cryptsetup-bin"), ..Packages::everywhere("cryptsetup") },
+};
+
+/// Taken by every command: cryptsetup's locks lie in `/run/cryptsetup`, and where `/run` cannot be written it says "not a valid
+/// LUKS device". Nobody else touches a device under test, so there is nothing to lock against.
+const NO_LOCKS: &str = "--disable-locks";
+
+/// All but what the versions differ in: name, summary, header, and how each is made.
+pub(super) const LUKS: Layer = Layer {
+    name: "",
+    summary: "",
+    tools: &[CRYPTSETUP],
+    config: &[
+        "CONFIG_BLK_DEV_DM",
+        "CONFIG_DM_CRYPT",
+        "CONFIG_CRYPTO_AES",
+        "CONFIG_CRYPTO_XTS",
+        "CONFIG_CRYPTO_SHA256",
+        "CONFIG_CRYPTO_USER_API_SKCIPHER",
+    ],
+    // dm-crypt pulls in encrypted-keys, which fails to start ("failed to alloc_cipher", and modprobe: "Unknown symbol") unless
+    // `cbc` is there before it; the others may come in any order but must be there at `open`, because a kernel that does not
+    // find modprobe's folder cannot fetch them itself. Tried in User-Mode Linux 6.1, where aes_generic and sha256_generic are
+    // built in and `modprobe` says yes to them all the same.
+    modules: &["cbc", "ecb", "aes_generic", "sha256_generic", "hmac", "xts", "algif_skcipher", "dm-crypt"],
+    driver: "dm-crypt",
+    nodes: &["/dev/mapper/control"],
+    header: 0,
+    usual: false,
+    free_cpu: Some(
+        "CPU is taken as free: what the cipher costs is not in these times, so that encryption looks cheaper than it is",
+    ),
+    make: None,
+    // cryptsetup itself forbids discards by default, since they show which blocks are in use. Where no udev runs, it makes the
+    // node below `/dev/mapper` itself, so `/dev` has to be writable.
+    open: LayerLine {
+        step: "open encryption",
+        argv: |site| {
+            let head = ["cryptsetup", "open", "--batch-mode", NO_LOCKS, "--type", "luks", "--allow-discards"];
+            words(&[&head, &["--key-file", site.key, site.below, site.name]])
+        },
+    },
+    // It ends with 0 and says "still active and scheduled for deferred removal".
+    mark: LayerLine {
+        step: "mark encryption for removal",
+        argv: |site| words(&[&["cryptsetup", "close", NO_LOCKS, "--deferred", site.name]]),
+    },
+    // Cipher, sector size and flags.
+    describe: Some(LayerLine {
+        step: "describe encryption",
+        argv: |site| words(&[&["cryptsetup", "status", NO_LOCKS, site.name]]),
+    }),
+    in_use: InUse {
+        lines: |_| Vec::new(),
+        at_boot: Some(|name, below| format!("echo \"{name} {below} none luks,nofail\" >>/etc/crypttab")),
+        note: Some(
+            "Measured with discards passed through the encryption, which shows which blocks are in use: `discard` in /etc/crypttab allows them",
+        ),
+    },
+};
+
+/// The command line that makes it with these options; it overwrites whatever signature the device bears.
+pub(super) fn format(options: &[&str], site: &LayerPlace<'_>) -> Vec<String> {
+    let head = ["cryptsetup", "luksFormat", "--batch-mode", NO_LOCKS];
+    words(&[&head, options, &["--key-file", site.key, site.below]])
+}
+
+/// The command lines that make and open it by a passphrase that is asked for, and with the key derivation that cryptsetup takes
+/// by itself.
+pub(super) fn in_use(version: &str, site: &LayerPlace<'_>) -> Vec<Vec<String>> {
+    [
+        words(&[&["cryptsetup", "luksFormat", "--type", version, site.below]]),
+        words(&[&["cryptsetup", "open", site.below, site.name]]),
+    ]
+    .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{LayerPlace, find};
+
+    #[test]
+    fn luks_never_asks_and_derives_its_key_cheaply() {
+        let site = LayerPlace { below: "/dev/x", name: "name", key: "/tmp/key" };
+        for name in ["luks1", "luks2"] {
+            let layer = find(name).unwrap();
+            let format = (layer.make.unwrap().argv)(&site);
+            assert_eq!(format[..2], ["cryptsetup", "luksFormat"]);
+            assert!(format.contains(&"--batch-mode".to_owned()), "{format:?}");
+            assert!(format.windows(2).any(|pair| pair == ["--pbkdf-force-iterations", "1000"]), "{format:?}");
+            let ending = ["--key-file", "/tmp/key", "/dev/x"].map(str::to_owned);
+            assert!(format.ends_with(&ending), "{format:?}");
+            let open = (layer.open.argv)(&site);
+            assert!(open.contains(&"--batch-mode".to_owned()), "{open:?}");
+            assert!(open.ends_with(&["/dev/x".to_owned(), "name".to_owned()]), "{open:?}");
+            let used = (layer.in_use.lines)(&site).concat().join(" ");
+            assert!(used.contains(name) && !used.contains("--batch-mode") && !used.contains("key"), "{used}");
+        }
+    }
+
+    #[test]
+    fn cbc_is_loaded_before_dm_crypt() {
+        for name in ["luks1", "luks2"] {
+            let modules = find(name).unwrap().modules;
+            let at = |name| modules.iter().position(|module| *module == name).unwrap();
+            assert!(at("cbc") < at("dm-crypt"), "{name}");
+        }
+    }
+}

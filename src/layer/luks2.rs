@@ -1,0 +1,30 @@
+//! LUKS version 2.
+
+use super::luks::{self, LUKS};
+use super::model::{InUse, Layer, LayerLine};
+
+/// The default header takes 16 MiB. Below 4 MiB cryptsetup warns that few key slots fit.
+const OPTIONS: &[&str] = &[
+    "--type",
+    "luks2",
+    "--pbkdf",
+    "pbkdf2",
+    "--pbkdf-force-iterations",
+    "1000",
+    "--luks2-metadata-size",
+    "16k",
+    "--luks2-keyslots-size",
+    "4064k",
+];
+
+pub(super) static LUKS2: Layer = Layer {
+    name: "luks2",
+    summary: "LUKS version 2 through dm-crypt: aes-xts-plain64 with a 512-bit key, in sectors of 512 or 4096 bytes, as cryptsetup \
+              chooses for the device (4096 where its physical sectors are; recorded). Key derivation is PBKDF2 with the \
+              fewest iterations allowed, so that it is not what is timed; the header is 4 MiB; discards pass through.",
+    header: 4 << 20,
+    usual: true,
+    make: Some(LayerLine { step: "encrypt", argv: |site| luks::format(OPTIONS, site) }),
+    in_use: InUse { lines: |site| luks::in_use("luks2", site), ..LUKS.in_use },
+    ..LUKS
+};

@@ -1,0 +1,76 @@
+//! What is described of every layer.
+
+use crate::filesystem::Tool;
+
+/// Something between a device and what lies on it: a block device of the kernel's device mapper, which programs make and open.
+///
+/// The device mapper it must be, because the kernel can remove such a device by itself when its last user is gone.
+#[derive(Debug, Clone, Copy)]
+pub struct Layer {
+    /// As plans name it.
+    pub name: &'static str,
+    pub summary: &'static str,
+    pub tools: &'static [Tool],
+    /// Kernel configuration symbols that must all be `y` or `m`.
+    pub config: &'static [&'static str],
+    /// Modules to load, in order, where they are not built in. One that is missing because it is built in is no failure.
+    pub modules: &'static [&'static str],
+    /// The one of them that a kernel which loads its own is asked for, where it has no device mapper yet.
+    pub driver: &'static str,
+    /// Nodes below `/dev` that its programs need besides the device.
+    pub nodes: &'static [&'static str],
+    /// Bytes of the device below that it keeps for itself.
+    pub header: u64,
+    /// Whether it is tried where nobody has chosen one: of those that need the same, one is.
+    pub usual: bool,
+    /// What must be known of times in which computing took none, if it computes.
+    pub free_cpu: Option<&'static str>,
+    /// Makes it on the device below, whatever lies there, and asks nothing.
+    pub make: Option<LayerLine>,
+    /// Opens it under its name, with discards passed through: without that a candidate with a layer would differ from the plain
+    /// one in a second respect, and a scratch image would never shrink again.
+    pub open: LayerLine,
+    /// Makes the kernel remove the opened device as soon as nobody holds it any more, at once where nobody does.
+    ///
+    /// Given right after opening, by an agent that itself keeps the device open until teardown (else the first unmount, or the
+    /// end of fsck, would remove it), it leaves nothing behind even when the agent is killed.
+    pub mark: LayerLine,
+    /// Says for the record what the opened device is.
+    pub describe: Option<LayerLine>,
+    pub in_use: InUse,
+}
+
+/// A command line of a layer.
+#[derive(Debug, Clone, Copy)]
+pub struct LayerLine {
+    /// What the journal calls it.
+    pub step: &'static str,
+    pub argv: fn(&LayerPlace<'_>) -> Vec<String>,
+}
+
+/// Where a layer lies.
+#[derive(Debug, Clone, Copy)]
+pub struct LayerPlace<'a> {
+    /// The device below.
+    pub below: &'a str,
+    /// Its own name for the device mapper: opened, it is `/dev/mapper/NAME`.
+    pub name: &'a str,
+    /// A file with a key, all its bytes; `-` is standard input. It protects nothing.
+    pub key: &'a str,
+}
+
+/// How it is had on a system of one's own, where a key is a secret and nobody saves time.
+#[derive(Debug, Clone, Copy)]
+pub struct InUse {
+    /// The command lines that make and open it; they may ask.
+    pub lines: fn(&LayerPlace<'_>) -> Vec<Vec<String>>,
+    /// A command of a shell that has it opened at each boot, given its name and the device below as a table may have it.
+    pub at_boot: Option<fn(name: &str, below: &str) -> String>,
+    /// In what it differs from what was measured.
+    pub note: Option<&'static str>,
+}
+
+/// The words of a command line, group by group.
+pub(super) fn words(groups: &[&[&str]]) -> Vec<String> {
+    groups.concat().into_iter().map(str::to_owned).collect()
+}
