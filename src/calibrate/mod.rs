@@ -11,7 +11,8 @@ mod fit;
 mod grid;
 mod text;
 
-pub use against::{Measured, ReplayError, TraceFault, kinds, read, replay};
+pub use against::fit as fit_to_trace;
+pub use against::{Fitted, Measured, ReplayError, TraceFault, first_fifth, kinds, read, replay};
 pub use disk::{ModelledDisk, Raw, TimedDisk};
 pub use fit::{CalibrateError, Calibrated, calibrate};
 pub use grid::measure;

@@ -121,6 +121,24 @@ mod tests {
         assert!(luks.contains("echo \"$NAME UUID=$ID none luks,nofail\" >>/etc/crypttab &&\n"), "{luks}");
         assert!(luks.contains("'%s %s %s\\n' \"/dev/mapper/$NAME\" \"$MOUNTED\""), "{luks}");
         assert!(!luks.contains("iterations") && !luks.contains("--batch-mode"), "{luks}");
+        let mut stacked = candidate("xfs", "none");
+        stacked.layers = crate::plan::Layers::of(["luks2", "luks1"]).unwrap();
+        let stacked = to_use(&stacked).unwrap();
+        let made = [
+            "cryptsetup open \"$DEVICE\" \"$NAME\" &&",
+            "cryptsetup luksFormat --type luks1 \"/dev/mapper/$NAME\" &&",
+            "cryptsetup open \"/dev/mapper/$NAME\" \"$NAME-2\" &&",
+            "mkfs.xfs \"/dev/mapper/$NAME-2\" &&",
+        ];
+        let (lines, notes) = (stacked.lines.join("\n"), stacked.notes);
+        assert!(lines.contains(&made.join("\n")), "{lines}");
+        let tables = [
+            "echo \"$NAME UUID=$ID none luks,nofail\" >>/etc/crypttab &&",
+            "echo \"$NAME-2 /dev/mapper/$NAME none luks,nofail\" >>/etc/crypttab &&",
+            "printf '%s %s %s\\n' \"/dev/mapper/$NAME-2\" \"$MOUNTED\"",
+        ];
+        assert!(lines.contains(&tables.join("\n")), "{lines}");
+        assert_eq!(notes.iter().filter(|note| note.contains("crypttab")).count(), 1, "{notes:?}");
         let nilfs2 = to_use(&candidate("nilfs2", "none")).unwrap();
         assert!(nilfs2.notes.iter().any(|note| note.contains("garbage collector")), "{:?}", nilfs2.notes);
         assert!(to_use(&candidate(crate::plan::DIRECTORY, "none")).is_none());

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::parameters;
+use super::planted::{Bug, planted};
+use super::request::Action;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Extent {
@@ -23,6 +25,10 @@ pub(super) struct VolatileCache {
     pub(super) dirty_since_ns: u64,
     /// Whether anything was written since the last flush: where not, there is nothing to do for the next.
     pub(super) flush_is_due: bool,
+    /// Where the last write ended.
+    last_end: u64,
+    /// Whether the last request was a read.
+    was_read: bool,
 }
 
 impl VolatileCache {
@@ -34,7 +40,23 @@ impl VolatileCache {
             leaving_sectors: 0,
             dirty_since_ns: 0,
             flush_is_due: false,
+            last_end: 0,
+            was_read: false,
         }
+    }
+
+    /// What the firmware takes over taking a request in; to be asked once for each, in their order.
+    pub(super) fn taking_ns(&mut self, operation: Action, Extent { sector, sectors }: Extent) -> u64 {
+        let after_read = std::mem::replace(&mut self.was_read, operation == Action::Read);
+        if operation != Action::Write {
+            return 0;
+        }
+        let onwards = std::mem::replace(&mut self.last_end, sector + sectors) == sector;
+        let (after_write_ns, after_read_ns) = match onwards && !planted(Bug::TakenAlike) {
+            true => self.parameters.onwards_ns,
+            false => self.parameters.elsewhere_ns,
+        };
+        if after_read && !planted(Bug::TakenAlike) { after_read_ns } else { after_write_ns }
     }
 
     /// Whether all of it is on the medium.
@@ -135,11 +157,15 @@ mod tests {
 
     fn parameters() -> parameters::CacheParameters {
         let protected = false;
+        let (onwards_ns, elsewhere_ns) = ((0, 0), (0, 0));
+        let (sectors, extents) = (64, 1000);
         parameters::CacheParameters {
-            sectors: 64,
-            extents: 1000,
+            sectors,
+            extents,
             window: 1,
             delay_ns: 0,
+            onwards_ns,
+            elsewhere_ns,
             flush_ns: 0,
             protected,
         }

@@ -168,7 +168,15 @@ impl DeviceEngine {
             let slot = self.jobs.enter(request, submitted_ns, self.sectors);
             let write = request.operation == Action::Write;
             let sectors_out = if write { self.jobs[slot].extent.sectors } else { 0 };
-            let received_ns = self.link.command(self.now_ns, sectors_out) + self.link.latency_ns(write);
+            let (command_ns, all_ns) = self.link.command(self.now_ns, sectors_out);
+            let mut received_ns = all_ns + self.link.latency_ns(write);
+            if write && self.cache.is_none() && self.medium.takes_early() {
+                let latency_ns = received_ns - all_ns;
+                self.jobs[slot].data_ns = Some((command_ns + latency_ns, received_ns));
+                received_ns = command_ns + latency_ns;
+            } else if let Some(cache) = &mut self.cache {
+                received_ns += cache.taking_ns(request.operation, self.jobs[slot].extent);
+            }
             self.schedule(received_ns, EngineEvent::Received(slot));
         }
     }
@@ -330,9 +338,10 @@ impl DeviceEngine {
             window.min_by_key(|(_, slot)| distance(**slot)).map_or(0, |(index, _)| index)
         };
         let slot = self.pending.remove(choice);
-        let DeviceJob { request, extent, .. } = self.jobs[slot];
-        let AccessSpan { begin_ns, end_ns } = match request.operation {
-            Action::Read => self.medium.read(at_ns, extent),
+        let DeviceJob { request, extent, data_ns, .. } = self.jobs[slot];
+        let AccessSpan { begin_ns, end_ns } = match (request.operation, data_ns) {
+            (Action::Read, _) => self.medium.read(at_ns, extent),
+            (_, Some(data_ns)) => self.medium.write_early(at_ns, data_ns, extent),
             _ => self.medium.write(at_ns, extent),
         };
         self.jobs[slot].begin_ns = begin_ns;

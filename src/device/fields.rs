@@ -55,6 +55,16 @@ pub(super) fn whole(section: &Section<'_>, key: &str, bounds: RangeInclusive<u64
     Some(number as u64)
 }
 
+/// As [`whole`], with what counts where the key is absent.
+pub(super) fn whole_or(
+    section: &Section<'_>,
+    key: &str,
+    bounds: RangeInclusive<u64>,
+    absent: u64,
+) -> Option<u64> {
+    if section.has(key) { whole(section, key, bounds) } else { Some(absent) }
+}
+
 /// A size in bytes: a multiple of `multiple`, up to `most`.
 pub(super) fn bytes(section: &Section<'_>, key: &str, multiple: u64, most: u64) -> Option<u64> {
     let Bytes(bytes) = section.need(key, "", size)?;

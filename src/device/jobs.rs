@@ -13,6 +13,8 @@ pub(super) struct DeviceJob {
     pub(super) submitted_ns: u64,
     /// When the medium began to deliver what a read wants.
     pub(super) begin_ns: u64,
+    /// From when until when its data come, where it is begun before they are there.
+    pub(super) data_ns: Option<(u64, u64)>,
     /// How much of a write the cache has taken, in sectors.
     pub(super) taken: u64,
 }
@@ -29,7 +31,7 @@ impl Jobs {
         let sector = request.sector.min(device_sectors);
         let sectors = u64::from(request.sectors).min(device_sectors - sector);
         let extent = Extent { sector, sectors };
-        let entry = (DeviceJob { request, extent, submitted_ns, begin_ns: 0, taken: 0 }, true);
+        let entry = (DeviceJob { request, extent, submitted_ns, begin_ns: 0, data_ns: None, taken: 0 }, true);
         if let Some(slot) = self.free.pop() {
             self.slots[slot] = entry;
             slot

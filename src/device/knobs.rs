@@ -61,9 +61,30 @@ pub(crate) struct Knob(
 /// Knobs in steps: what comes later rests on what came before.
 pub(crate) type Steps = &'static [&'static [Knob]];
 
-/// What reading shows of a kind of medium, and what writing does besides.
+/// What reading shows of a kind of medium, and what writing does besides; and what a trace of single requests does.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Knobs {
     pub(crate) reading: Steps,
     pub(crate) writing: Steps,
+    pub(crate) traced: &'static [TracedKnob],
+}
+
+/// A key that a trace shows: its section and name, and what it may be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TracedKnob(pub(crate) &'static str, pub(crate) &'static str, pub(crate) ShownBy);
+
+/// What a trace shows of a key.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ShownBy {
+    /// One of these, as a file has it; the first is what an absent key means. Told by each request's own time.
+    Policy(&'static [&'static str]),
+    /// A time, in its unit, that requests which wait for no platter show: where the key is absent, as the key named here, or 0.
+    /// The number is what a millisecond is in its unit.
+    Sharp(&'static str, f64),
+    /// The same of requests that do wait: only their distribution shows it.
+    Blurred(&'static str, f64),
+    /// A rate, shown by how time grows with length.
+    Rate,
+    /// The share of reads onwards that take far longer than they should.
+    Missed,
 }

@@ -18,15 +18,15 @@ impl HostLink {
         (sectors as f64 * 512.0 * self.parameters.byte_ns) as u64
     }
 
-    /// A command goes out, with what it writes; returns when the device has it all.
-    pub(super) fn command(&mut self, now_ns: u64, sectors_out: u64) -> u64 {
-        let begin = now_ns.max(self.out_free_ns);
-        let end = begin + self.parameters.command_ns + self.transfer_ns(sectors_out);
+    /// A command goes out, with what it writes; returns when the device has the command, and when it has it all.
+    pub(super) fn command(&mut self, now_ns: u64, sectors_out: u64) -> (u64, u64) {
+        let begin = now_ns.max(self.out_free_ns) + self.parameters.command_ns;
+        let end = begin + self.transfer_ns(sectors_out);
         self.out_free_ns = end;
         if !self.parameters.full_duplex {
             self.in_free_ns = self.in_free_ns.max(end);
         }
-        end
+        (begin, end)
     }
 
     /// Data comes back that the medium delivered from `begin_ns` to `now_ns`: it is sent while it is read, and is

@@ -34,6 +34,10 @@ pub(super) struct CacheParameters {
     pub(super) window: usize,
     /// How long writing back waits for more, where nothing presses.
     pub(super) delay_ns: u64,
+    /// What taking a write takes that begins where the last ended, after a write and after a read …
+    pub(super) onwards_ns: (u64, u64),
+    /// … and one that does not.
+    pub(super) elsewhere_ns: (u64, u64),
     /// What a flush takes beyond writing back.
     pub(super) flush_ns: u64,
     /// Whether power-loss protection makes what is in it durable: then a flush writes nothing back.

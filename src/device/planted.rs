@@ -19,6 +19,29 @@ pub(super) enum Bug {
     /// The cache is written back from anywhere, not by the sweep.
     NoElevator,
     NoReadAhead,
+    /// Tracks begin at the same angle everywhere.
+    SkewForgotten,
+    /// Another head is on its track at once.
+    HeadSwitchForgotten,
+    /// A read a little ahead of the head is positioned for.
+    StartsAgain,
+    /// What passes under the head on arrival is not read.
+    ArrivalForgotten,
+    TurnForgotten,
+    /// What was written cannot be read from the buffer.
+    WrittenDropped,
+    /// Whatever a read finds, the firmware takes as long over it.
+    OverheadsAlike,
+    /// The arm starts when the data have come.
+    ArmWaits,
+    /// A read is sent from its first sector on.
+    FillForgotten,
+    /// Reading ahead does not stop at a track or cylinder.
+    TracksForgotten,
+    /// Reading ahead is never given up.
+    NeverBreaksOff,
+    /// A write is taken as fast wherever it goes.
+    TakenAlike,
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use crate::plan::{Candidate, DeviceSource, LabChoice, Plan};
 
-use super::medium::Way;
 use super::native::Native;
 use super::uml::Uml;
 use super::vm::Vm;
@@ -36,8 +35,8 @@ pub struct LabEntry {
     pub name: &'static str,
     pub summary: &'static str,
     choice: LabChoice,
-    /// How a medium can be attached there.
-    takes: &'static [Way],
+    /// Whether what a plan names as its device can be attached there.
+    takes: fn(&DeviceSource) -> bool,
     prepare: Prepare,
 }
 
@@ -49,31 +48,32 @@ pub const LABS: [LabEntry; 3] = [
         name: "native",
         summary: "this machine's kernel: on a real device or a scratch image as root, in a folder of yours as anybody",
         choice: LabChoice::Native,
-        takes: &[Way::File, Way::Device, Way::Folder],
+        takes: |source| !source.is_modelled(),
         prepare: |plan, _| Ok(Box::new(Native::prepare(plan)?)),
     },
     LabEntry {
         name: "uml",
         summary: "a Linux kernel as an ordinary process: no root, no real disk",
         choice: LabChoice::Uml,
-        takes: &[Way::File, Way::Device, Way::Socket],
+        takes: |source| *source != DeviceSource::Folders,
         prepare: |plan, _| Ok(Box::new(Uml::prepare(plan)?)),
     },
     LabEntry {
         name: "vm",
         summary: "a virtual machine (QEMU) with this machine's kernel, a distribution's, or one of yours: no root; when asked for",
         choice: LabChoice::Vm,
-        takes: &[Way::File, Way::Device, Way::Socket],
+        takes: |source| *source != DeviceSource::Folders,
         prepare: |plan, intent| Ok(Box::new(Vm::prepare(plan, intent)?)),
     },
 ];
 
 impl LabEntry {
     fn lab(&self, plan: &Plan, intent: Intent) -> Result<Box<dyn Lab>, LabError> {
-        if self.takes.contains(&Way::of(&plan.device.source)) {
+        let source = &plan.device.source;
+        if (self.takes)(source) {
             (self.prepare)(plan, intent)
         } else {
-            Err(LabError::NoWay { lab: self.name, wanted: Way::of(&plan.device.source) })
+            Err(LabError::NoSuchDevice { lab: self.name, wanted: source.clone() })
         }
     }
 }

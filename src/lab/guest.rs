@@ -68,8 +68,10 @@ fn live(file: Option<&str>, is_machine: bool) -> Result<(), Box<dyn std::error::
     if let Some(modules) = &assignment.bench.modules {
         load(modules)?;
     }
-    if let (Some(queue), TrialDevice::Guest { path }) = (assignment.bench.queue, &assignment.bench.device) {
-        limit_queue(path, queue)?;
+    for device in &assignment.bench.devices {
+        if let (Some(queue), TrialDevice::Guest { path }) = (assignment.bench.queue, device) {
+            limit_queue(path, queue)?;
+        }
     }
     let events = open_events(if is_machine { vm::EVENTS } else { EVENTS })?;
     let (reader, writer) = std::io::pipe()?;

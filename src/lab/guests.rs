@@ -29,7 +29,7 @@ use super::kernel::{Kernel, kernel_sandbox};
 use super::kernels::GuestKernels;
 use super::modelled::{DISK, Modelled, close};
 use super::traced::Spans;
-use super::{GuestMemory, LabError, Medium, missing_tools};
+use super::{Attachment, GuestMemory, LabError, missing_tools};
 
 /// Where programs put what is to be in memory: it must be possible to execute from there, and be fast.
 pub(super) const MEMORY_FOLDER: &str = "/dev/shm";
@@ -70,18 +70,20 @@ pub(super) struct Handover<'a> {
     /// Bytes.
     pub(super) memory: u64,
     pub(super) assignment: &'a Assignment,
-    pub(super) disk: GuestDisk<'a>,
+    /// An open image or block device; or a socket, where it is served.
+    pub(super) disk: OwnedFd,
+    pub(super) served: Option<DiskService<'a>>,
     pub(super) staging: Option<OwnedFd>,
     /// Where the agent's events go.
     pub(super) events: OwnedFd,
 }
 
+/// Of a disk that a process of ours serves.
 #[derive(Debug)]
-pub(super) enum GuestDisk<'a> {
-    /// An open image or block device.
-    Open(OwnedFd),
-    /// Served on a socket, with another one for the guest's clock.
-    Served(&'a Modelled<'a>, (OwnedFd, OwnedFd)),
+pub(super) struct DiskService<'a> {
+    pub(super) model: &'a Modelled<'a>,
+    /// The socket of the guest's clock.
+    pub(super) clock: OwnedFd,
 }
 
 pub(super) struct Start {
@@ -297,7 +299,7 @@ impl Guests {
     /// kernel.
     pub(super) fn run(
         &self,
-        (spec, medium, job): (&TrialSpec, &Medium, usize),
+        (spec, attachment, job): (&TrialSpec, &Attachment, usize),
         (habits, driver): (Habits, Option<&str>),
         start: impl FnOnce(Handover<'_>) -> Result<Start, LabError>,
         watch: &mut dyn FnMut(Event),
@@ -317,7 +319,7 @@ impl Guests {
         let guest_disk = |path: &str| TrialDevice::Guest { path: PathBuf::from(path) };
         let (on_disk, staging) = match room.on_disk {
             Some(bytes) => {
-                let folder = medium.scratch_folder()?;
+                let folder = attachment.scratch_folder()?;
                 let device = guest_disk(habits.disks[1]);
                 (Some(disk_for(bytes, &folder)?), Staging::Disk { device, folder })
             }
@@ -330,7 +332,7 @@ impl Guests {
             }
         }
         let bench = TestBench {
-            device: guest_disk(if modelled.is_some() { DISK } else { habits.disks[0] }),
+            devices: vec![guest_disk(if modelled.is_some() { DISK } else { habits.disks[0] })],
             staging,
             idle_load: 0.0,
             queue: limits.map(|limits| QueueLimits {
@@ -342,12 +344,13 @@ impl Guests {
         };
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
-        let (mut endpoint, disk) = match &modelled {
-            Some(modelled) => {
-                let (endpoint, sockets) = modelled.serve(&spec.trial, medium, (placement, spec.limit))?;
-                (Some(endpoint), GuestDisk::Served(modelled, sockets))
+        let (mut endpoint, disk, served) = match &modelled {
+            Some(model) => {
+                let (endpoint, (disk, clock)) =
+                    model.serve(&spec.trial, attachment, (placement, spec.limit))?;
+                (Some(endpoint), disk, Some(DiskService { model, clock }))
             }
-            None => (None, GuestDisk::Open(medium.attach()?.open()?)),
+            None => (None, attachment.open()?, None),
         };
         let start = start(Handover {
             kernel,
@@ -355,6 +358,7 @@ impl Guests {
             memory: room.memory,
             assignment: &Assignment { spec: spec.clone(), bench },
             disk,
+            served,
             staging: on_disk,
             events: sender,
         })?;
@@ -383,7 +387,7 @@ impl Guests {
         let company = Company { placement, there: &mut there };
         let end = drive(command, events, &stops, spec, &mut watch_steps, inherited, Some(company))?;
         let (Some(endpoint), Some(modelled)) = (endpoint, &modelled) else { return Ok(end) };
-        let trace = medium.trace_path(&spec.trial).filter(|_| habits.same_clock);
+        let trace = attachment.trace_path(&spec.trial).filter(|_| habits.same_clock);
         let traced = (&spans, trace, modelled.device(&spec.trial)?);
         let at = (!step.is_empty()).then(|| at_step(spec, &step));
         close(endpoint, end, (at.as_deref(), habits.timed), traced, watch)

@@ -41,10 +41,9 @@ impl Held {
             },
             None => Staging::Memory,
         };
-        // No device: nothing is formatted while datasets are staged.
-        let device = TrialDevice::Guest { path: PathBuf::new() };
         let bench = TestBench {
-            device,
+            // Nothing is formatted while datasets are staged.
+            devices: Vec::new(),
             staging,
             idle_load: 0.0,
             queue: None,
@@ -101,5 +100,5 @@ pub(super) fn disk_for(bytes: u64, folder: &Path) -> Result<OwnedFd, LabError> {
     /// For what a filesystem needs itself.
     const MARGIN: u64 = 256 << 20;
     let size = bytes.saturating_add(bytes / 5).saturating_add(MARGIN).next_multiple_of(1 << 20);
-    Ok(image::create(folder, size, size).map_err(super::medium::MediumError::from)?)
+    Ok(image::create(folder, size, size).map_err(super::attachment::AttachmentError::from)?)
 }

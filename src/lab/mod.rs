@@ -1,6 +1,7 @@
 //! Where trials happen: a kernel and a block device for the agent. What the agent does there is no business of
 //! this room.
 
+mod attachment;
 mod by_default;
 mod choose;
 mod console;
@@ -15,7 +16,6 @@ mod hidden;
 mod kernel;
 mod kernels;
 mod launch;
-mod medium;
 mod modelled;
 mod native;
 mod scheduler_obstacle;
@@ -28,17 +28,17 @@ use std::path::PathBuf;
 
 use crate::host::sandbox::SandboxError;
 use crate::journal::{Event, Facts};
-use crate::plan::Candidate;
+use crate::plan::{Candidate, DeviceSource};
 use crate::reason::{Hinted, Reason};
 use crate::trial::TrialSpec;
 
+pub use attachment::Attachment;
 pub use by_default::{ByDefault, by_default};
 pub use choose::{Candidacy, ChosenLab, LABS, choose, choose_to_look, every};
 pub use drive::TrialEnd;
 pub use guest::main as guest;
 pub use hidden::{hidden_from, lacking};
 pub use launch::main as launch;
-pub use medium::{Medium, Way};
 pub use try_kernel::try_kernel;
 pub use vm::is_kernel_package;
 
@@ -50,7 +50,7 @@ pub trait Lab: Sync {
     /// `native`, `uml` …
     fn name(&self) -> &'static str;
 
-    /// What results from here stand on, but for the medium.
+    /// What results from here stand on, but for the device.
     fn fidelity(&self) -> String;
 
     /// What a reader needs to know of it beyond the host.
@@ -81,7 +81,7 @@ pub trait Lab: Sync {
     fn run(
         &self,
         spec: &TrialSpec,
-        medium: &Medium,
+        attachment: &Attachment,
         job: usize,
         watch: Watch<'_>,
     ) -> Result<TrialEnd, LabError>;
@@ -141,8 +141,8 @@ pub enum LabError {
     Cache(#[from] crate::kernel::KernelBuildError),
     #[error("the path of this program has a blank or a quotation mark in it, which a kernel command line cannot carry: {}", .0.display())]
     PathOfProgram(PathBuf),
-    #[error("the lab {lab} has no {wanted}")]
-    NoWay { lab: &'static str, wanted: Way },
+    #[error("the lab {lab} has no {}", attachment::kind_of(wanted).0)]
+    NoSuchDevice { lab: &'static str, wanted: DeviceSource },
     #[error(transparent)]
     Kernel(#[from] crate::lab::kernel::KernelError),
     #[error("there is no QEMU here (qemu-system-x86_64)")]
@@ -159,7 +159,7 @@ pub enum LabError {
     Sandbox(#[from] SandboxError),
     /// The scratch image could not be made, or the device not be opened.
     #[error(transparent)]
-    Disk(#[from] medium::MediumError),
+    Disk(#[from] attachment::AttachmentError),
     #[error("cannot start the trial: {0}")]
     Io(#[from] std::io::Error),
     #[error("cannot start the trial: {}", .0.what)]
@@ -189,7 +189,7 @@ impl Hinted for LabError {
             LabError::PathOfProgram(_) => "install it in another folder".to_owned(),
             LabError::NoQemu => "install qemu-system-x86 (Debian, Ubuntu, Fedora, Arch) or qemu-x86 (openSUSE); or take `--lab uml`, which needs none".to_owned(),
             LabError::NoVirtualMachine(_) => "--lab uml, or --lab native".to_owned(),
-            LabError::NoWay { wanted, .. } => return wanted.hint(),
+            LabError::NoSuchDevice { wanted, .. } => attachment::kind_of(wanted).1.to_owned(),
             LabError::Cache(error) => return error.hint(),
             LabError::Kernel(error) => return error.hint(),
             LabError::KernelFile(error) => return error.hint(),

@@ -18,7 +18,7 @@ use crate::reason::{Hinted, Reason};
 use super::drive::TrialEnd;
 use super::kernel::{Kernel, Provision};
 use super::traced::Spans;
-use super::{LabError, Medium, launch};
+use super::{Attachment, LabError, launch};
 
 /// What a kernel must have built in to be given simulated time.
 const SYMBOLS: [&str; 3] = [TIME_TRAVEL, BUS, DRIVER.0];
@@ -132,12 +132,12 @@ impl Modelled<'_> {
     pub(super) fn serve(
         &self,
         trial: &TrialId,
-        medium: &Medium,
+        attachment: &Attachment,
         (placement, limit): (Placement, Duration),
     ) -> Result<(Backend, (OwnedFd, OwnedFd)), LabError> {
         let failed = |error: crate::backend::BackendError| LabError::Host(error.to_string());
         let sockets = Sockets::new()?;
-        let (store, trace) = (medium.store()?, medium.trace(trial)?);
+        let (store, trace) = (attachment.store()?, attachment.trace(trial)?);
         // In simulated time guest and device take turns: on one processor they need not wake each other across two.
         let _pinned = Pinned::to(match self.clock {
             Clock::Simulated => placement.guest,

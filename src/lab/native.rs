@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::host::borrowed_scheduler;
-use crate::host::own_folder::{OwnFolder, usable};
+use crate::host::own_folder::usable;
 use crate::host::procfs::known_filesystems;
 use crate::host::root::Root;
 use crate::host::sandbox::{Isolation, inherit, possible_walls};
@@ -17,14 +17,14 @@ use crate::layer::{Layer, find_scheduler};
 use crate::measure::{IDLE_WINDOW, idle_load};
 use crate::plan::{Candidate, DeviceSource, Plan, StagingChoice, folder_room};
 use crate::reason::{Hinted, Reason};
-use crate::trial::{Assignment, Staging, TestBench, TrialDevice, TrialSpec, agent_sandbox, bytes_to_stage};
+use crate::trial::{Assignment, Staging, TestBench, TrialSpec, agent_sandbox, bytes_to_stage};
 
+use super::attachment::LentDevice;
 use super::drive::{Stops, TrialEnd, drive};
 use super::held::Held;
 use super::hidden::hidden_from;
-use super::medium::{Attachment, Way};
 use super::scheduler_obstacle::scheduler_obstacle;
-use super::{Lab, LabError, Medium, Watch, missing_tools};
+use super::{Attachment, Lab, LabError, Watch, missing_tools};
 
 /// This machine's kernel.
 #[derive(Debug)]
@@ -81,7 +81,12 @@ impl Native {
     }
 
     /// The staged datasets of the run, if its trials need any.
-    fn held(&self, spec: &TrialSpec, medium: &Medium, watch: Watch<'_>) -> Result<Option<&Held>, LabError> {
+    fn held(
+        &self,
+        spec: &TrialSpec,
+        attachment: &Attachment,
+        watch: Watch<'_>,
+    ) -> Result<Option<&Held>, LabError> {
         // Each trial in a folder stages them anew: an ordinary user can join nobody's mounts, and those of the process that
         // staged are read-only, the user's folder among them.
         if spec.candidate.path.is_some() {
@@ -90,7 +95,8 @@ impl Native {
         if self.held.get().is_none() {
             let Some(bytes) = bytes_to_stage(&spec.datasets, &spec.phases) else { return Ok(None) };
             watch(Event::StepStarted { step: "stage".to_owned() });
-            let held = Held::stage(spec, &self.secrets, (self.staging, bytes), &medium.scratch_folder()?)?;
+            let held =
+                Held::stage(spec, &self.secrets, (self.staging, bytes), &attachment.scratch_folder()?)?;
             let _ = self.held.set(held);
         }
         Ok(self.held.get())
@@ -169,34 +175,17 @@ impl Lab for Native {
     fn run(
         &self,
         spec: &TrialSpec,
-        medium: &Medium,
+        attachment: &Attachment,
         _job: usize,
         watch: Watch<'_>,
     ) -> Result<TrialEnd, LabError> {
         let mut inherited: Vec<OwnedFd> = Vec::new();
         let idle_load =
             *self.idle_load.get_or_init(|| idle_load(&Root::default(), IDLE_WINDOW).unwrap_or(0.0));
-        let mut own = None;
-        let device = match medium.attach()? {
-            Attachment::Folder => {
-                let folder = spec
-                    .candidate
-                    .path
-                    .as_deref()
-                    .ok_or(LabError::NoWay { lab: "native", wanted: Way::Folder })?;
-                let made = own.insert(OwnFolder::make(folder)?);
-                TrialDevice::Folder { path: made.path().to_owned() }
-            }
-            Attachment::File(image) => {
-                let descriptor = inherit(image.as_fd())?;
-                inherited.push(image);
-                TrialDevice::image(descriptor)
-            }
-            Attachment::Device(ticket) => TrialDevice::Block { ticket: *ticket },
-            Attachment::Modelled => return Err(LabError::NoWay { lab: "native", wanted: Way::Socket }),
-        };
+        let LentDevice { device, file, folder } = attachment.lend(spec.candidate.path.as_deref())?;
+        inherited.extend(file);
         let mut joins = None;
-        let staging = match self.held(spec, medium, watch)? {
+        let staging = match self.held(spec, attachment, watch)? {
             Some(held) => {
                 let (namespace, staging) = held.lend()?;
                 joins = Some(inherit(namespace.as_fd())?);
@@ -205,8 +194,14 @@ impl Lab for Native {
             }
             None => Staging::Memory,
         };
-        let bench =
-            TestBench { device, staging, idle_load, queue: None, modules: None, selected: BTreeMap::new() };
+        let bench = TestBench {
+            devices: vec![device],
+            staging,
+            idle_load,
+            queue: None,
+            modules: None,
+            selected: BTreeMap::new(),
+        };
         let assignment = Assignment { spec: spec.clone(), bench };
         let (events, sender) =
             rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(std::io::Error::from)?;
@@ -226,7 +221,7 @@ impl Lab for Native {
         let description = serde_json::to_vec(&assignment).map_err(std::io::Error::from)?;
         std::thread::spawn(move || std::io::Write::write_all(&mut { writer }, &description));
         let end = drive(command, events, &stops, spec, watch, inherited, None)?;
-        if let Some(own) = own {
+        if let Some(own) = folder {
             let path = own.path().to_owned();
             if let Err(error) = own.remove() {
                 let text = format!(

@@ -17,7 +17,7 @@ use crate::trial::TrialSpec;
 
 use super::choose::choose;
 use super::kernel::{Kernel, parse_configuration};
-use super::{Lab, Medium, missing_tools};
+use super::{Attachment, Lab, missing_tools};
 
 /// Of one trial, in wall time; idle, one takes a second or two.
 const LIMIT: Duration = Duration::from_secs(180);
@@ -141,7 +141,7 @@ impl Trying<'_> {
             return Err(failed("", "its device is not a modelled one".to_owned()));
         };
         let folder = scratch_folder(None).map_err(|error| failed("", error.to_string()))?;
-        let medium = Medium::Modelled { model: name.clone(), size: size.0, folder, traces: None };
+        let attachment = Attachment::Modelled { model: name.clone(), size: size.0, folder, traces: None };
         let (mut trace, mut step) = (None, String::new());
         let mut record = String::new();
         let mut watch = |event: Event| match event {
@@ -153,7 +153,7 @@ impl Trying<'_> {
             }
             _ => {}
         };
-        let ended = lab.run(spec, &medium, 0, &mut watch);
+        let ended = lab.run(spec, &attachment, 0, &mut watch);
         self.note(record.trim_end());
         let end = ended.map_err(|error| failed(&step, error.to_string()))?;
         self.note(&format!("it ended {:?} after {:.1} s", end.status, end.wall));

@@ -17,11 +17,11 @@ use crate::trial::TrialSpec;
 
 use super::description::{describe, ubd_disks};
 use super::drive::TrialEnd;
-use super::guests::{GuestDisk, Guests, Habits, Handover, MEMORY_FOLDER, Start};
+use super::guests::{DiskService, Guests, Habits, Handover, MEMORY_FOLDER, Start};
 use super::kernel::Kernel;
 use super::kernels::{self, GuestKernels};
 use super::modelled::{self, DESCRIPTION, LENT_DESCRIPTORS};
-use super::{GuestMemory, Lab, LabError, Medium, Watch};
+use super::{Attachment, GuestMemory, Lab, LabError, Watch};
 
 /// Where a guest's sandbox shows this program.
 const FIRST_PROGRAM: &str = "/dev/shm/fsverdict";
@@ -97,15 +97,15 @@ impl Uml {
         let description = describe(given.assignment)?;
         let by = (self.first_program(program), given.kernel, given.memory);
         let shown = (by.0 != program).then(|| (program.to_owned(), by.0.to_owned()));
-        let events = given.events;
-        Ok(match given.disk {
-            GuestDisk::Served(modelled, (disk, clock)) => {
-                let kernel = self.argv(by, modelled.words(given.trial)?, LENT_DESCRIPTORS[2], DESCRIPTION);
+        let Handover { events, disk, .. } = given;
+        Ok(match given.served {
+            Some(DiskService { model, clock }) => {
+                let kernel = self.argv(by, model.words(given.trial)?, LENT_DESCRIPTORS[2], DESCRIPTION);
                 let lent = [&disk, &clock, &events].map(AsRawFd::as_raw_fd);
-                let argv = modelled.argv(by.0, description.as_raw_fd(), lent, kernel);
+                let argv = model.argv(by.0, description.as_raw_fd(), lent, kernel);
                 Start { argv, lent: vec![description, events, disk, clock], shown }
             }
-            GuestDisk::Open(disk) => {
+            None => {
                 let staging = given.staging.as_ref().map(AsRawFd::as_raw_fd);
                 let disks = ubd_disks(disk.as_raw_fd(), description.as_raw_fd(), staging);
                 let argv = self.argv(by, disks, events.as_raw_fd(), "");
@@ -183,7 +183,7 @@ impl Lab for Uml {
     fn run(
         &self,
         spec: &TrialSpec,
-        medium: &Medium,
+        attachment: &Attachment,
         job: usize,
         watch: Watch<'_>,
     ) -> Result<TrialEnd, LabError> {
@@ -199,6 +199,6 @@ impl Lab for Uml {
         let kernel = self.0.kernel(&spec.candidate);
         let modelled = self.0.modelled(&spec.candidate).is_some();
         let driver = modelled::driver(kernel).ok().flatten().filter(|_| modelled);
-        self.0.run((spec, medium, job), (HABITS, driver), |given| self.start(&program, given), watch)
+        self.0.run((spec, attachment, job), (HABITS, driver), |given| self.start(&program, given), watch)
     }
 }

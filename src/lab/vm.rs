@@ -30,12 +30,12 @@ use crate::reason::Reason;
 use crate::trial::TrialSpec;
 
 use super::drive::TrialEnd;
-use super::guests::{GuestDisk, Guests, Habits, Handover, Start};
+use super::guests::{Guests, Habits, Handover, Start};
 use super::hidden::hidden_but_for;
 use super::kernel::{Kernel, kernel_sandbox};
 use super::kernels::GuestKernels;
 use super::modelled::DISK;
-use super::{GuestMemory, Intent, Lab, LabError, Medium, Watch};
+use super::{Attachment, GuestMemory, Intent, Lab, LabError, Watch};
 
 use accelerator::{Accelerator, KVM, remembered};
 pub(super) use enter::{DESCRIPTION, EVENTS, MACHINE, enter_root};
@@ -119,22 +119,17 @@ impl Vm {
     }
 
     fn start(&self, given: Handover<'_>) -> Result<Start, LabError> {
-        let depth = match &given.disk {
-            GuestDisk::Served(modelled, _) => Some(modelled.limits()?.queue_depth),
-            GuestDisk::Open(_) => None,
-        };
+        let limits = given.served.as_ref().map(|served| served.model.limits()).transpose()?;
+        let depth = limits.map(|limits| limits.queue_depth);
         let initramfs = initramfs::pack(given.kernel, given.assignment, depth)?;
         let (mut disks, mut lent) = (Vec::new(), Vec::new());
-        match given.disk {
-            GuestDisk::Open(disk) => {
-                disks.extend(open_disk(&disk, 1)?);
-                lent.push(disk);
-            }
-            GuestDisk::Served(_, (socket, clock)) => {
-                disks.extend(served_disk(socket.as_raw_fd()));
-                lent.extend([socket, clock]);
-            }
+        if given.served.is_some() {
+            disks.extend(served_disk(given.disk.as_raw_fd()));
+        } else {
+            disks.extend(open_disk(&given.disk, 1)?);
         }
+        lent.push(given.disk);
+        lent.extend(given.served.map(|served| served.clock));
         if let Some(disk) = given.staging {
             disks.extend(open_disk(&disk, 2)?);
             lent.push(disk);
@@ -258,7 +253,7 @@ impl Lab for Vm {
     fn run(
         &self,
         spec: &TrialSpec,
-        medium: &Medium,
+        attachment: &Attachment,
         job: usize,
         watch: Watch<'_>,
     ) -> Result<TrialEnd, LabError> {
@@ -266,6 +261,6 @@ impl Lab for Vm {
         if !habits.timed {
             watch(Event::Caution(Caution { phase: String::new(), text: EMULATED.to_owned() }));
         }
-        self.guests.run((spec, medium, job), (habits, None), |given| self.start(given), watch)
+        self.guests.run((spec, attachment, job), (habits, None), |given| self.start(given), watch)
     }
 }

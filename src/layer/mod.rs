@@ -1,17 +1,89 @@
 //! What lies between a filesystem and its device: layers such as encryption, in any order, and the I/O scheduler of the device.
 //!
-//! Pure data and small pure functions, as in [`crate::filesystem`]: one file per layer and one line in [`registry`]; the
-//! tests walk the registry, so that a new one cannot be half described.
+//! Pure data and small pure functions, as in [`crate::filesystem`]: one file per layer and its lines here; the tests walk the
+//! registry, so that a new one cannot be half described.
 
 mod least_device;
 mod luks;
 mod luks1;
 mod luks2;
 mod model;
-mod registry;
 mod scheduler;
+
+use crate::plan::{Candidate, Layers};
 
 pub use least_device::least_device;
 pub use model::{InUse, Layer, LayerLine, LayerPlace};
-pub use registry::{NO_LAYER, find, names, of, registry, usual_layers};
 pub use scheduler::{SCHEDULERS, Scheduler, find_scheduler};
+
+static REGISTRY: [&Layer; 2] = [&luks1::LUKS1, &luks2::LUKS2];
+
+/// What a candidate without layers has.
+pub const NO_LAYER: (&str, &str) = ("none", "The filesystem lies on the device itself.");
+
+/// Every layer fsverdict knows, in alphabetical order.
+pub fn registry() -> &'static [&'static Layer] {
+    &REGISTRY
+}
+
+pub fn find(name: &str) -> Option<&'static Layer> {
+    registry().iter().copied().find(|layer| layer.name == name)
+}
+
+pub fn names() -> Vec<&'static str> {
+    registry().iter().map(|layer| layer.name).collect()
+}
+
+/// The layers of a candidate that are known, the one on the device first.
+pub fn of(candidate: &Candidate) -> impl Iterator<Item = &'static Layer> {
+    candidate.layers.names().filter_map(find)
+}
+
+/// What is tried below filesystems where nobody has chosen it: each usual layer by itself.
+pub fn usual_layers() -> impl Iterator<Item = Layers> {
+    registry().iter().filter(|layer| layer.usual).filter_map(|layer| Layers::of([layer.name]).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LayerLine, LayerPlace, find, names, registry};
+
+    #[test]
+    fn names_are_sorted_unique_and_found() {
+        assert!(registry().windows(2).all(|pair| pair[0].name < pair[1].name), "{:?}", names());
+        for layer in registry() {
+            assert_eq!(find(layer.name).map(|found| found.summary), Some(layer.summary));
+        }
+        assert!(find("none").is_none() && find("luks3").is_none() && find("").is_none());
+        assert!(registry().iter().any(|layer| layer.usual));
+    }
+
+    #[test]
+    fn each_is_described_in_full_and_names_what_it_is_given() {
+        let site = LayerPlace { below: "/dev/below", name: "its-name", key: "/the/key" };
+        for layer in registry() {
+            let name = layer.name;
+            assert!(
+                name.bytes().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit()),
+                "{name}"
+            );
+            assert!(layer.summary.ends_with('.') && !layer.summary.contains("  "), "{name}");
+            assert!(
+                !layer.config.is_empty() && layer.config.iter().all(|symbol| symbol.starts_with("CONFIG_"))
+            );
+            assert!(layer.modules.contains(&layer.driver), "{name}");
+            assert!(layer.nodes.iter().all(|node| node.starts_with("/dev/")), "{name}");
+            for line in layer.make.into_iter().chain([layer.open, layer.mark]).chain(layer.describe) {
+                let argv = (line.argv)(&site);
+                let program = argv.first().unwrap();
+                assert!(layer.tools.iter().any(|tool| tool.program == program), "{name}: {program}");
+                assert!(!line.step.is_empty(), "{name}");
+            }
+            let has = |line: LayerLine, word: &str| (line.argv)(&site).iter().any(|one| one == word);
+            assert!(layer.make.is_none_or(|make| has(make, site.below)), "{name}");
+            assert!(has(layer.open, site.below) && has(layer.open, site.name), "{name}");
+            assert!(has(layer.mark, site.name), "{name}");
+            assert!(!(layer.in_use.lines)(&site).is_empty(), "{name}");
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! The medium of a run: made, or claimed from the user, who may have to say by its identity that it can be erased.
+//! How a run's device is attached: made, or claimed from the user, who may have to say by its identity that it can be erased.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::host::image::{create, create_store, look, scratch_folder};
 use crate::host::own_folder::lies_on;
 use crate::host::root::Root;
 use crate::journal::Facts;
-use crate::lab::Medium;
+use crate::lab::Attachment;
 use crate::plan::{DeviceSource, Plan, image_room};
 use crate::reason::Hinted;
 
@@ -44,15 +44,15 @@ impl Permission<'_> {
         }
     }
 
-    /// The medium for this plan.
-    pub(super) fn claim(&self, plan: &Plan) -> Result<Medium, SessionError> {
+    /// What the plan names, attached.
+    pub(super) fn claim(&self, plan: &Plan) -> Result<Attachment, SessionError> {
         match &plan.device.source {
             DeviceSource::Image(size) => {
                 let folder = scratch_folder(plan.device.folder.as_deref()).map_err(refused)?;
                 // Found out now, not in the first trial: is there room, and may we write there?
                 let room = image_room(plan, size.0);
                 create(&folder, size.0, room).map_err(refused)?;
-                Ok(Medium::Image { folder, size: size.0, room })
+                Ok(Attachment::Image { folder, size: size.0, room })
             }
             DeviceSource::Model { size, .. } => {
                 let models = plan.models();
@@ -64,9 +64,9 @@ impl Permission<'_> {
                 let folder = scratch_folder(plan.device.folder.as_deref()).map_err(refused)?;
                 // As of an image: found out now.
                 create_store(&folder).map_err(refused)?;
-                Ok(Medium::Modelled { model: models.join(", "), size: size.0, folder, traces: None })
+                Ok(Attachment::Modelled { model: models.join(", "), size: size.0, folder, traces: None })
             }
-            DeviceSource::Folders => Ok(Medium::Folders { facts: folders(plan) }),
+            DeviceSource::Folders => Ok(Attachment::Folders { facts: folders(plan) }),
             DeviceSource::Path(path) => {
                 let needed = smallest(plan);
                 cleared(path, needed, self.erase).or_else(|refusal| match (self.ask)(&refusal) {
@@ -89,7 +89,7 @@ fn folders(plan: &Plan) -> Facts {
     facts
 }
 
-fn cleared(path: &Path, needed: u64, erase: Option<&str>) -> Result<Medium, Refusal> {
+fn cleared(path: &Path, needed: u64, erase: Option<&str>) -> Result<Attachment, Refusal> {
     let cleared = examine(&Root::default(), path, needed, erase)?;
     let device = cleared.device();
     let mut facts = Facts::new();
@@ -103,7 +103,7 @@ fn cleared(path: &Path, needed: u64, erase: Option<&str>) -> Result<Medium, Refu
     if let Some(inode) = ticket.file_below() {
         facts.insert("device.file_below".to_owned(), format!("inode {inode}"));
     }
-    Ok(Medium::Device { ticket, hold: hold.into(), cautions, facts })
+    Ok(Attachment::Device { ticket, hold: hold.into(), cautions, facts })
 }
 
 fn refused(error: impl Hinted) -> SessionError {

@@ -56,23 +56,31 @@ impl OneBlock<'_> {
         check_datasets(&plan)?;
         let choice = choose(&plan)?;
         check_limits(&plan)?;
-        let medium = permission.claim(&plan)?;
+        let attachment = permission.claim(&plan)?;
         let folder = self.journal.parent().unwrap_or(Path::new("."));
-        let medium = medium.with_traces_in(folder);
-        let mut environment = facts(&plan, &choice, &medium);
+        let attachment = attachment.with_traces_in(folder);
+        let mut environment = facts(&plan, &choice, &attachment);
         environment.extend(self.facts);
-        let start = start(self.plan, self.run, &choice, &medium, environment, None);
+        let start = start(self.plan, self.run, &choice, &attachment, environment, None);
         let misfits = (self.misfits)(&start);
         if !misfits.is_empty() {
             return Err(SessionError::Changed(misfits));
         }
-        let journal = begin_journal(&plan, self.journal, start, &medium)?;
+        let journal = begin_journal(&plan, self.journal, start, &attachment)?;
         let lab = choice.lab.as_ref();
-        let mut watcher = watcher(lab, &medium);
+        let mut watcher = watcher(lab, &attachment);
         let jobs = choice.jobs;
-        let refused = refusals_of(&plan, lab, &medium);
-        let mut study =
-            Study { plan: &plan, lab, medium, journal, observer, watcher: watcher.as_mut(), jobs, refused };
+        let refused = refusals_of(&plan, lab, &attachment);
+        let mut study = Study {
+            plan: &plan,
+            lab,
+            attachment,
+            journal,
+            observer,
+            watcher: watcher.as_mut(),
+            jobs,
+            refused,
+        };
         study.conduct_one(self.number, self.order_seed, &self.out)
     }
 }

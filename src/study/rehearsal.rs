@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::host::image::scratch_folder;
 use crate::journal::{Event, Status};
-use crate::lab::{Lab, Medium, choose};
+use crate::lab::{Attachment, Lab, choose};
 use crate::plan::{Bytes, Candidate, DeviceSource, Environment, Plan};
 use crate::reason::Reason;
 use crate::trial::TrialSpec;
@@ -100,7 +100,7 @@ fn rehearse(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Opt
             last = step;
         }
     };
-    let end = lab.run(&spec, &Medium::Image { folder, size, room: ROOM }, 0, &mut watch).ok()?;
+    let end = lab.run(&spec, &Attachment::Image { folder, size, room: ROOM }, 0, &mut watch).ok()?;
     let refused = end.status == Status::Failed && !end.killed && ["mkfs", "mount"].contains(&last.as_str());
     refused.then(|| (last, without_device(&end.reason)))
 }

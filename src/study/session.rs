@@ -1,4 +1,4 @@
-//! A run from its first event to its last: begun or carried on, with its folder, lab, medium and journal.
+//! A run from its first event to its last: begun or carried on, with its folder, lab, device and journal.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use crate::host::limits::{LimitError, check};
 use crate::host::procfs::memory;
 use crate::host::root::Root;
 use crate::journal::{Beginning, Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA};
-use crate::lab::{ChosenLab, Lab, Medium, choose, lacking};
+use crate::lab::{Attachment, ChosenLab, Lab, choose, lacking};
 use crate::plan::{DeviceSource, Plan};
 use crate::reason::Reason;
 
@@ -28,7 +28,7 @@ use super::watcher::{Machine, Unwatched, Watcher};
 pub struct Session {
     pub plan: Plan,
     pub choice: ChosenLab,
-    medium: Medium,
+    attachment: Attachment,
     pub folder: RunFolder,
     journal: OpenJournal,
     /// The event with which it is carried on; `None` for one that begins.
@@ -54,14 +54,14 @@ impl Session {
     ) -> Result<Self, SessionError> {
         check_datasets(&plan)?;
         check_limits(&plan)?;
-        let medium = permission.claim(&plan)?;
+        let attachment = permission.claim(&plan)?;
         let folder = RunFolder::wanted(wanted, &plan)?;
-        let medium = medium.with_traces_in(folder.path());
-        let environment = facts(&plan, &choice, &medium);
+        let attachment = attachment.with_traces_in(folder.path());
+        let environment = facts(&plan, &choice, &attachment);
         let seed = Some(draw_order_seed(&plan));
-        let start = start(&plan, folder.id(), &choice, &medium, environment, seed);
-        let journal = begin_journal(&plan, &folder.journal(), start, &medium)?;
-        Ok(Session { plan, choice, medium, folder, journal, resumed: None })
+        let start = start(&plan, folder.id(), &choice, &attachment, environment, seed);
+        let journal = begin_journal(&plan, &folder.journal(), start, &attachment)?;
+        Ok(Session { plan, choice, attachment, folder, journal, resumed: None })
     }
 
     /// Carries on the run in `folder`: in the same lab, on the same kernel and device, by the same plan; with `jobs` trials at
@@ -95,9 +95,9 @@ impl Session {
         plan.lab = asked_for;
         check_datasets(&plan)?;
         check_limits(&plan)?;
-        let medium = permission.claim(&plan)?.with_traces_in(folder.path());
+        let attachment = permission.claim(&plan)?.with_traces_in(folder.path());
         let Changes { forbidden, cautions } =
-            Changes::since(&run.header, &plan, &facts(&plan, &choice, &medium));
+            Changes::since(&run.header, &plan, &facts(&plan, &choice, &attachment));
         if !forbidden.is_empty() {
             return Err(SessionError::Changed(forbidden));
         }
@@ -105,12 +105,12 @@ impl Session {
             journal.append(None, Event::Caution(Caution { phase: String::new(), text }))?;
         }
         let resumed = Some(Event::RunResumed { more });
-        Ok(Resumed::Session(Box::new(Session { plan, choice, medium, folder, journal, resumed })))
+        Ok(Resumed::Session(Box::new(Session { plan, choice, attachment, folder, journal, resumed })))
     }
 
     /// What it will meet, by the checks it is conducted with.
     pub fn prospect(&self) -> Prospect {
-        Prospect::on(&self.plan, self.choice.lab.as_ref(), Some(self.medium.size()))
+        Prospect::on(&self.plan, self.choice.lab.as_ref(), Some(self.attachment.size()))
     }
 
     /// The run as far as it goes.
@@ -126,21 +126,21 @@ impl Session {
     /// # Errors
     /// When the journal cannot be written or trials cannot be started. Failed trials are no errors.
     pub fn conduct(self, observer: &mut dyn Observer) -> Result<(), SessionError> {
-        let Session { plan, choice, medium, journal, resumed, .. } = self;
+        let Session { plan, choice, attachment, journal, resumed, .. } = self;
         let lab = choice.lab.as_ref();
-        let mut watcher = watcher(lab, &medium);
+        let mut watcher = watcher(lab, &attachment);
         let jobs = choice.jobs;
         let begins = resumed.is_none();
-        let refused = if begins { refusals_of(&plan, lab, &medium) } else { Vec::new() };
-        Study { plan: &plan, lab, medium, journal, observer, watcher: watcher.as_mut(), jobs, refused }
+        let refused = if begins { refusals_of(&plan, lab, &attachment) } else { Vec::new() };
+        Study { plan: &plan, lab, attachment, journal, observer, watcher: watcher.as_mut(), jobs, refused }
             .conduct(resumed)
     }
 }
 
 /// Who of the plan would fail in every trial for options that nobody knows.
-pub(super) fn refusals_of(plan: &Plan, lab: &dyn Lab, medium: &Medium) -> Vec<(String, Reason)> {
-    let able = plan.candidates.iter().filter(|one| obstacle(plan, lab, one, medium.size()).is_none());
-    refusals(plan, lab, Some(medium.size()), able)
+pub(super) fn refusals_of(plan: &Plan, lab: &dyn Lab, attachment: &Attachment) -> Vec<(String, Reason)> {
+    let able = plan.candidates.iter().filter(|one| obstacle(plan, lab, one, attachment.size()).is_none());
+    refusals(plan, lab, Some(attachment.size()), able)
 }
 
 /// Before anything is made. Folders and devices are no files of ours.
@@ -153,23 +153,23 @@ pub(super) fn check_limits(plan: &Plan) -> Result<(), LimitError> {
 }
 
 /// What others do to the machine makes simulated time pass no slower.
-pub(super) fn watcher(lab: &dyn Lab, medium: &Medium) -> Box<dyn Watcher> {
+pub(super) fn watcher(lab: &dyn Lab, attachment: &Attachment) -> Box<dyn Watcher> {
     match lab.side_by_side() {
         Some(_) => Box::new(Unwatched),
-        None => Box::new(Machine::new(medium)),
+        None => Box::new(Machine::new(attachment)),
     }
 }
 
-/// A journal with its first record, and what must be known of the medium.
+/// A journal with its first record, and what must be known of its device.
 pub(super) fn begin_journal(
     plan: &Plan,
     path: &Path,
     start: Event,
-    medium: &Medium,
+    attachment: &Attachment,
 ) -> Result<OpenJournal, JournalError> {
     let mut journal = OpenJournal::begin(plan, path, start)?;
     let lacking = lacking(plan).into_iter().map(|text| Caution { phase: String::new(), text });
-    for caution in medium.cautions().into_iter().chain(lacking) {
+    for caution in attachment.cautions().into_iter().chain(lacking) {
         journal.append(None, Event::Caution(caution))?;
     }
     Ok(journal)
@@ -180,7 +180,7 @@ pub(super) fn start(
     plan: &Plan,
     id: String,
     choice: &ChosenLab,
-    medium: &Medium,
+    attachment: &Attachment,
     mut environment: Facts,
     order_seed: Option<u64>,
 ) -> Event {
@@ -194,7 +194,7 @@ pub(super) fn start(
         drawn: Some(drawn),
         memory: guest.as_ref().and_then(|guest| guest.each.first().copied()).or_else(here),
         memory_of_datasets: guest.map(|guest| guest.datasets),
-        device_size: Some(medium.size()).filter(|_| !matches!(medium, Medium::Folders { .. })),
+        device_size: Some(attachment.size()).filter(|_| !matches!(attachment, Attachment::Folders { .. })),
         sites: None,
     };
     Event::RunStarted {
@@ -204,17 +204,17 @@ pub(super) fn start(
         plan_digest: crate::plan::digest(plan),
         lab: choice.lab.name().to_owned(),
         lab_reason: choice.reason.clone(),
-        fidelity: format!("{}; {}", choice.lab.fidelity(), medium.fidelity()),
+        fidelity: format!("{}; {}", choice.lab.fidelity(), attachment.fidelity()),
         environment,
         beginning,
     }
 }
 
 /// This machine, the lab, the device.
-pub(super) fn facts(plan: &Plan, choice: &ChosenLab, medium: &Medium) -> Facts {
+pub(super) fn facts(plan: &Plan, choice: &ChosenLab, attachment: &Attachment) -> Facts {
     let mut facts = environment(plan);
     facts.extend(choice.lab.facts());
     facts.insert("lab.jobs".to_owned(), choice.jobs.to_string());
-    facts.extend(medium.facts());
+    facts.extend(attachment.facts());
     facts
 }

@@ -63,12 +63,16 @@ impl Study<'_> {
                     if outcome.is_err() {
                         break;
                     }
-                    let (lab, medium, spec, sender) =
-                        (self.lab, self.medium.clone(), self.spec(&task, &repeats, drawn), sender.clone());
+                    let (lab, attachment, spec, sender) = (
+                        self.lab,
+                        self.attachment.clone(),
+                        self.spec(&task, &repeats, drawn),
+                        sender.clone(),
+                    );
                     underway.insert(job, task);
                     scope.spawn(move || {
                         let mut watch = |event| tell(&sender, job, LabMessage::Event(event));
-                        let end = lab.run(&spec, &medium, job, &mut watch);
+                        let end = lab.run(&spec, &attachment, job, &mut watch);
                         tell(&sender, job, LabMessage::End(end));
                     });
                 }
@@ -139,7 +143,7 @@ impl Study<'_> {
     /// Records the end of a trial, or gives it back to be done again.
     fn end<'a>(&mut self, task: TrialTask<'a>, end: TrialEnd) -> Result<Option<TrialTask<'a>>, SessionError> {
         let id = &task.id;
-        self.medium = self.medium.clone().after_trial(end.status == Status::Ok && !end.killed);
+        self.attachment = self.attachment.clone().after_trial(end.status == Status::Ok && !end.killed);
         let killed = end.killed && task.killed.is_some();
         let killed = killed && !end.unheard;
         let seen = Surroundings { stopped: end.stopped, killed, ..self.watcher.end(task.own_bytes) };
@@ -163,7 +167,7 @@ impl Study<'_> {
         }
         let TrialEnd { status, reason, mut hint, wall, .. } = end;
         if status == Status::Failed
-            && let Err(error) = self.medium.is_there()
+            && let Err(error) = self.attachment.is_there()
         {
             let what = format!("a trial of {} failed, and what it needs is not there: ", id.candidate);
             return Err(LabError::Given(error.reason().after(what)).into());

@@ -16,7 +16,7 @@ use crate::host::procfs::{CpuTimes, ProcessStat, cpu_times};
 use crate::host::root::Root;
 use crate::host::sysfs::{SECTOR, bottom_devices, device_stat, partition_parent};
 use crate::journal::{Sentinel, Surroundings};
-use crate::lab::Medium;
+use crate::lab::Attachment;
 
 use super::sentinel::sentinel;
 
@@ -67,12 +67,14 @@ struct WatcherReadings {
 }
 
 impl Machine {
-    pub fn new(medium: &Medium) -> Self {
+    pub fn new(attachment: &Attachment) -> Self {
         let root = Root::default();
-        let shared = match medium {
-            Medium::Image { folder, .. } | Medium::Modelled { folder, .. } => below_folder(&root, folder),
-            Medium::Folders { .. } => None,
-            Medium::Device { ticket, .. } => beside_partition(&root, &ticket.path),
+        let shared = match attachment {
+            Attachment::Image { folder, .. } | Attachment::Modelled { folder, .. } => {
+                below_folder(&root, folder)
+            }
+            Attachment::Folders { .. } => None,
+            Attachment::Device { ticket, .. } => beside_partition(&root, &ticket.path),
         };
         Self { root, shared, before: None }
     }
@@ -179,7 +181,7 @@ mod tests {
     use super::{Machine, SharedDisk, Watcher, all, foreign};
     use crate::host::procfs::CpuTimes;
     use crate::host::root::fake_root;
-    use crate::lab::Medium;
+    use crate::lab::Attachment;
 
     #[test]
     fn foreign_cpu_is_what_is_not_ours_in_user_mode() {
@@ -207,7 +209,7 @@ mod tests {
 
     #[test]
     fn this_machine_can_be_watched() {
-        let mut machine = Machine::new(&Medium::Image { folder: std::env::temp_dir(), size: 1, room: 1 });
+        let mut machine = Machine::new(&Attachment::Image { folder: std::env::temp_dir(), size: 1, room: 1 });
         machine.begin();
         let found = machine.end(0);
         assert!(found.sentinel.is_some(), "{found:?}");

@@ -67,9 +67,8 @@ pub fn agent() -> u8 {
     let mut of_machine = false;
     let result = run(&assignment, &mut sink, &mut of_machine);
     // A guest's memory is what the plan gave it.
-    if let (Err(complaint), true, false) =
-        (&result, of_machine, matches!(assignment.bench.device, TrialDevice::Guest { .. }))
-    {
+    let in_guest = assignment.bench.devices.iter().any(|device| matches!(device, TrialDevice::Guest { .. }));
+    if let (Err(complaint), true, false) = (&result, of_machine, in_guest) {
         say(&format!("fsverdict agent: {}", complaint.what));
         return OF_MACHINE;
     }
@@ -166,7 +165,7 @@ impl<'a> Agent<'a> {
 
     fn act(&mut self, stack: &mut Stack<'_>, act: Act<'_>) -> Result<(), TrialError> {
         match act {
-            Act::Claim => stack.claim(&self.assignment.bench.device)?,
+            Act::Claim => stack.claim(&self.assignment.bench.devices)?,
             Act::Discard => stack.bare()?.discard()?,
             Act::Scheduler(name) => stack.bare()?.set_scheduler(name)?,
             Act::DescribeDevice => stack.describe_device(),

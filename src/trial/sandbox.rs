@@ -19,9 +19,11 @@ pub fn agent_sandbox(assignment: &Assignment) -> Sandbox {
         // One by one: the first may be a mount of its own.
         sandbox.shown = [DATA, RECORDS].map(|folder| (PathBuf::from(folder), held(folder))).into();
     }
-    if let TrialDevice::Folder { path } = &assignment.bench.device {
-        sandbox.writable = vec![path.clone()];
-        sandbox.shown.push((path.clone(), PLACE.into()));
+    for device in &assignment.bench.devices {
+        if let TrialDevice::Folder { path } = device {
+            sandbox.writable = vec![path.clone()];
+            sandbox.shown.push((path.clone(), PLACE.into()));
+        }
     }
     sandbox
 }

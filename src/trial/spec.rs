@@ -83,7 +83,8 @@ pub struct Repeats {
 /// What a trial is done on: for the lab to fill in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TestBench {
-    pub device: TrialDevice,
+    /// What the trial gets of devices: today one.
+    pub devices: Vec<TrialDevice>,
     /// Where datasets that are needed as files lie.
     pub staging: Staging,
     /// CPU seconds per second that the machine uses without the trial; 0 in a fresh guest, where nothing else runs.
@@ -129,7 +130,7 @@ pub struct Modules {
     pub names: Vec<String>,
 }
 
-/// What is formatted, as the agent finds it.
+/// A device that is formatted, as the agent finds it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrialDevice {

@@ -89,7 +89,11 @@ impl<'a> Stack<'a> {
     }
 
     /// Makes sure that the device is ours.
-    pub(super) fn claim(&mut self, device: &TrialDevice) -> Result<(), TrialError> {
+    pub(super) fn claim(&mut self, devices: &[TrialDevice]) -> Result<(), TrialError> {
+        let [device] = devices else {
+            let count = devices.len();
+            return Err(TrialError::Host(format!("a filesystem lies on one device, and {count} were given")));
+        };
         self.claim = Some(BareDevice::take(device, self.sink)?);
         Ok(())
     }

@@ -501,6 +501,16 @@ fn a_model_is_held_against_a_trace() {
         page.contains("The two distributions") && page.contains("<svg") && !page.contains("<script src"),
         "{page}"
     );
+    let fitted = ["--model", "hdd-7200", "--fit=fitted.toml"];
+    against(&fitted).exits(0).shows(&[
+        "Demerit of the first fifth, as in the file: ",
+        "the rest, fitted",
+        "within reads and writes",
+    ]);
+    against(&["--model", "./fitted.toml"]).exits(0).shows(&["Demerit of all of it: "]);
+    against(&fitted)
+        .exits(1)
+        .says(&["cannot write the model fitted.toml: ", "hint: it must not be there yet"]);
     against(&["--model", "hdd-7100"])
         .exits(2)
         .says(&["there is no model `hdd-7100`", "hint: did you mean `hdd-7200`?"]);

@@ -1,8 +1,8 @@
 //! A file that describes a class: where a value is a range or a choice, each member of the class has one of them.
 //!
-//! `read_ahead = { from = "256KiB", to = "8MiB", typical = "512KiB" }` is a range, `through = [true, false]` a choice. Both are made
-//! one value before the file is read, so that whoever reads it knows numbers only. Ranges of what is above zero are even
-//! in their logarithm.
+//! `read_ahead = { from = "256KiB", to = "8MiB", typical = "512KiB" }` is a range, `through = [true, false]` a choice, `turn_ms = [0, 0.8]`
+//! another. Both are made one value before the file is read, so that whoever reads it knows numbers only. Ranges of what is
+//! above zero are even in their logarithm.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -127,6 +127,13 @@ fn settle_table(
                 drawn.insert(key, number);
             }
             (None, TomlValue::Table(inner)) => settle_table(inner, &key, member, problems, drawn),
+            (None, TomlValue::Array(nodes)) => {
+                for (at, node) in nodes.iter_mut().enumerate() {
+                    if let TomlValue::Table(inner) = &mut node.value {
+                        settle_table(inner, &format!("{key}.{}", at + 1), member, problems, drawn);
+                    }
+                }
+            }
             _ => {}
         }
     }
@@ -187,11 +194,11 @@ fn between(from: f64, to: f64, place: f64) -> f64 {
     }
 }
 
-/// One of several, where all are flags or all are sizes; lists of other things are lists.
+/// One of several, where all are flags, all are numbers or all are sizes; lists of other things are lists.
 fn choice(nodes: &[Node], member: Member<'_>, key: &str) -> Option<(TomlValue, DrawnNumber)> {
     let all: Vec<(TomlValue, DrawnNumber)> = nodes.iter().map(one_of).collect::<Option<_>>()?;
-    let kind = |value: &TomlValue| std::mem::discriminant(value);
-    if all.len() < 2 || all.iter().any(|(value, _)| kind(value) != kind(&all[0].0)) {
+    let kind = |number: &DrawnNumber| std::mem::discriminant(number);
+    if all.len() < 2 || all.iter().any(|(_, number)| kind(number) != kind(&all[0].1)) {
         return None;
     }
     let at = match member {
@@ -207,6 +214,8 @@ fn one_of(node: &Node) -> Option<(TomlValue, DrawnNumber)> {
     let number = match &node.value {
         TomlValue::Boolean(flag) => DrawnNumber::Flag(*flag),
         TomlValue::Text(text) => DrawnNumber::Size(text.parse().ok()?),
+        TomlValue::Integer(number) => DrawnNumber::Number(*number as f64),
+        TomlValue::Number(number) => DrawnNumber::Number(*number),
         _ => return None,
     };
     Some((node.value.clone(), number))

@@ -167,6 +167,22 @@ impl<'a> Section<'a> {
         Some((entry, nodes))
     }
 
+    /// The tables of a list `[[key]]`, up to `most`, each of which may hold `keys`; `name` is how a user would write it.
+    pub fn tables(&self, key: &str, name: &'a str, keys: &[&str], most: usize) -> Option<Vec<Section<'a>>> {
+        let entry = self.entry(key)?;
+        let TomlValue::Array(nodes) = &entry.node.value else {
+            let hint = format!("write {name}, with two brackets on each side");
+            self.problems.add(entry.key_at, format!("{name} is a list"), hint);
+            return None;
+        };
+        if nodes.is_empty() || nodes.len() > most {
+            let message = format!("there must be 1 to {most} of {name}, but there are {}", nodes.len());
+            self.problems.add(entry.key_at, message, "");
+            return None;
+        }
+        nodes.iter().map(|node| Section::new(name, node, keys, self.problems)).collect()
+    }
+
     /// The value of a key with its place, through one of the readers of `value.rs`.
     pub(super) fn placed<T>(
         &self,

@@ -95,6 +95,17 @@ pub fn any_number(node: &Node) -> Result<f64, Reason> {
     }
 }
 
+/// A list of pairs of numbers.
+pub fn pairs(node: &Node) -> Result<Vec<(f64, f64)>, Reason> {
+    let hint = "pairs of numbers, as in [[1, 0.8], [100, 2.5]]";
+    let TomlValue::Array(nodes) = &node.value else { return wrong_type("a list of pairs", node, hint) };
+    let pair = |node: &Node| match &node.value {
+        TomlValue::Array(pair) if pair.len() == 2 => Ok((any_number(&pair[0])?, any_number(&pair[1])?)),
+        _ => wrong_type("a pair of numbers", node, hint),
+    };
+    nodes.iter().map(pair).collect()
+}
+
 /// A number that is 0, or positive and neither too large nor too small to calculate with.
 pub(super) fn number(node: &Node) -> Result<f64, Reason> {
     let number = any_number(node)?;

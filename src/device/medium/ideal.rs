@@ -20,6 +20,7 @@ pub(super) const KIND: MediumKind = MediumKind {
             Knob("link", "mb_s", |f| f.access_byte, Effect::Rate),
         ]],
         writing: &[],
+        traced: &[],
     },
 };
 

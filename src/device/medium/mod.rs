@@ -136,6 +136,16 @@ pub(super) trait MediumModel: std::fmt::Debug + Send {
 
     fn write(&mut self, at_ns: u64, extent: Extent) -> AccessSpan;
 
+    /// Whether a write is begun before its data have come, where there is no cache.
+    fn takes_early(&self) -> bool {
+        false
+    }
+
+    /// As `write`, with data that come from the first to the second of these times.
+    fn write_early(&mut self, at_ns: u64, (_, last_ns): (u64, u64), extent: Extent) -> AccessSpan {
+        self.write(at_ns.max(last_ns), extent)
+    }
+
     /// Writes some of the cache back, whatever is best: how many sectors, and when they are there. With `all`,
     /// nothing may be left waiting for company.
     fn destage(&mut self, at_ns: u64, cache: &mut VolatileCache, _all: bool) -> Option<(u64, u64)> {

@@ -30,7 +30,7 @@ pub(super) const KIND: MediumKind = MediumKind {
 };
 
 /// Shingled tracks managed by the drive.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct ShinglesParameters {
     platter: platter::parameters::PlatterParameters,
     cache_sectors: u64,
@@ -55,7 +55,7 @@ fn read(source: &ModelSource<'_, '_>) -> Option<ShinglesParameters> {
 
 impl MediumParameters for ShinglesParameters {
     fn medium(&self, whole: &Whole) -> Box<dyn MediumModel> {
-        Box::new(Shingles::new(*self, whole.capacity_sectors, whole.seed))
+        Box::new(Shingles::new(self.clone(), whole.capacity_sectors, whole.seed))
     }
 }
 
@@ -89,9 +89,9 @@ struct Soiled {
 impl Shingles {
     fn new(parameters: ShinglesParameters, sectors: u64, seed: u64) -> Shingles {
         let mut shingles = Shingles {
-            parameters,
-            platter: PlatterMedium::new(parameters.platter, sectors + parameters.cache_sectors, seed),
+            platter: PlatterMedium::new(&parameters.platter, sectors + parameters.cache_sectors, seed),
             bands: sectors.div_ceil(parameters.band_sectors),
+            parameters,
             cached: BTreeMap::new(),
             log: 0,
             soiled: HashMap::new(),

@@ -33,6 +33,7 @@ pub(super) const KIND: MediumKind = MediumKind {
             ],
             &[Knob("units", "copy_mb_s", |f| f.copied_byte, Effect::Slower)],
         ],
+        traced: &[],
     },
 };
 

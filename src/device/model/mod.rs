@@ -32,6 +32,7 @@ macro_rules! built_in {
 const BUILT_IN: &[BuiltIn] = built_in!(
     "hdd-7200",
     "ideal",
+    "nvme-plp",
     "nvme-ssd",
     "sata-ssd",
     "sd-card",
@@ -116,10 +117,7 @@ impl Model {
 
     fn built_in(name: &str, member: Member<'_>) -> Result<Model, ModelError> {
         let (base, state) = split(name);
-        let found = BUILT_IN.iter().find(|model| model.name == base).ok_or_else(|| {
-            let known: Vec<&str> = BUILT_IN.iter().map(|model| model.name).collect();
-            ModelError::Unknown { name: name.to_owned(), hint: suggest(base, &known) }
-        })?;
+        let found = shipped(name, base)?;
         Model::read_member(found.toml, &format!("models/{base}.toml"), state, member)
     }
 
@@ -139,11 +137,18 @@ impl Model {
             return Model::built_in(name, member);
         }
         let (path, state) = path_and_state(name);
-        let unreadable = |reason: String| ModelError::Unreadable { path: path.to_owned(), reason };
-        let bytes =
-            read_regular(Path::new(path), LONGEST_PLAN).map_err(|error| unreadable(error.to_string()))?;
-        let text = String::from_utf8(bytes).map_err(|error| unreadable(error.to_string()))?;
+        let text = text_of(path)?;
         Model::read_member(&text, path, state, member)
+    }
+
+    /// The file of the model of this name, as [`Model::find`] finds it, and the state that is asked for.
+    pub fn file(name: &str) -> Result<(String, Option<&str>), ModelError> {
+        if is_file(name) {
+            let (path, state) = path_and_state(name);
+            return Ok((text_of(path)?, state));
+        }
+        let (base, state) = split(name);
+        Ok((shipped(name, base)?.toml.to_owned(), state))
     }
 
     /// Reads a model of the user's own, in this state. `file` is named in errors.
@@ -237,6 +242,20 @@ pub fn can_be_had(name: &str, size: Option<Bytes>) -> Result<(), Reason> {
     }
     let found = Model::named(name).and_then(|model| size.map_or(Ok(()), |size| model.check_size(size.0)));
     found.map_err(|error| error.reason())
+}
+
+/// The built-in model of this name, which was asked for by another if a state was given.
+fn shipped(asked: &str, base: &str) -> Result<&'static BuiltIn, ModelError> {
+    BUILT_IN.iter().find(|model| model.name == base).ok_or_else(|| {
+        let known: Vec<&str> = BUILT_IN.iter().map(|model| model.name).collect();
+        ModelError::Unknown { name: asked.to_owned(), hint: suggest(base, &known) }
+    })
+}
+
+fn text_of(path: &str) -> Result<String, ModelError> {
+    let unreadable = |reason: String| ModelError::Unreadable { path: path.to_owned(), reason };
+    let bytes = read_regular(Path::new(path), LONGEST_PLAN).map_err(|error| unreadable(error.to_string()))?;
+    String::from_utf8(bytes).map_err(|error| unreadable(error.to_string()))
 }
 
 /// Whether it names a file, with or without a state.

@@ -13,6 +13,9 @@ use crate::plan::{DrawnNumbers, Member, PlanError, Section, read_member};
 /// Nothing is larger: sector numbers and page numbers must fit.
 const MOST: u64 = 1 << 44;
 
+const CACHE_KEYS: &str = "size extents window delay_ms flush_us protected onwards_us onwards_after_read_us elsewhere_us \
+                          elsewhere_after_read_us";
+
 /// Reads one member of a model in this state (`None`: as it comes from the shop), which its name lacks.
 pub(super) fn read(
     text: &str,
@@ -39,7 +42,7 @@ fn model(top: &Section<'_>, state: Option<&str>) -> Option<Model> {
     let known = keys("capacity rotational logical_block physical_block discard write_zeroes");
     let device = top.needed_inner("device", "[device]", &known)?;
     let discard = device.inner("discard", "discard", &["granularity", "maximum"]);
-    let cache = top.inner("cache", "[cache]", &keys("size extents window delay_ms flush_us protected"));
+    let cache = top.inner("cache", "[cache]", &keys(CACHE_KEYS));
     let cache = cache.as_ref().and_then(cache_of);
     let capacity_bytes = bytes(&device, "capacity", SECTOR, MOST)?;
     let source = medium::ModelSource { top, capacity_bytes, cache: cache.as_ref(), state };
@@ -98,11 +101,18 @@ fn queue(top: &Section<'_>) -> Option<Queue> {
 }
 
 fn cache_of(section: &Section<'_>) -> Option<CacheParameters> {
+    let us = |key: &str, absent_us: f64| number_or(section, key, TIME, absent_us);
+    let pair = |plain: &str, after_read: &str| {
+        let plain = us(plain, 0.0)?;
+        Some(((plain * US) as u64, (us(after_read, plain)? * US) as u64))
+    };
     Some(CacheParameters {
         sectors: bytes(section, "size", 4096, 1 << 36)? / SECTOR,
         extents: number_or(section, "extents", 1.0..=1e6, 1e6)? as usize,
         window: number_or(section, "window", 1.0..=1024.0, 1.0)? as usize,
         delay_ns: (number_or(section, "delay_ms", 0.0..=60_000.0, 0.0)? * MS) as u64,
+        onwards_ns: pair("onwards_us", "onwards_after_read_us")?,
+        elsewhere_ns: pair("elsewhere_us", "elsewhere_after_read_us")?,
         flush_ns: (number(section, "flush_us", TIME)? * US) as u64,
         protected: flag(section, "protected"),
     })

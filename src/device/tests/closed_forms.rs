@@ -2,7 +2,7 @@
 //! calculation, each of which one of them must notice.
 
 use super::super::planted::{Bug, with};
-use super::{Checked, disk_forms, flash_forms};
+use super::{Checked, disk_forms, flash_forms, platter_forms};
 
 type Form = (&'static str, fn() -> Checked);
 
@@ -18,6 +18,17 @@ const FORMS: &[Form] = &[
     ("write amplification", flash_forms::write_amplification),
     ("solid state rates", flash_forms::solid_state_rates),
     ("flushes", disk_forms::flushes),
+    ("layout", platter_forms::layout),
+    ("through", platter_forms::through),
+    ("on arrival", platter_forms::on_arrival),
+    ("turn", platter_forms::turn),
+    ("written stay", platter_forms::written_stay),
+    ("overheads", platter_forms::overheads),
+    ("early arm", platter_forms::early_arm),
+    ("fill", platter_forms::fill),
+    ("how far ahead", platter_forms::how_far_ahead),
+    ("breaks off", platter_forms::breaks_off),
+    ("taking", platter_forms::taking),
 ];
 
 #[test]
@@ -41,6 +52,18 @@ fn planted_bugs_are_noticed() {
         (Bug::WorstVictim, "write amplification"),
         (Bug::MovesAreFree, "write amplification"),
         (Bug::FlushesLie, "flushes"),
+        (Bug::SkewForgotten, "layout"),
+        (Bug::HeadSwitchForgotten, "layout"),
+        (Bug::StartsAgain, "through"),
+        (Bug::ArrivalForgotten, "on arrival"),
+        (Bug::TurnForgotten, "turn"),
+        (Bug::WrittenDropped, "written stay"),
+        (Bug::OverheadsAlike, "overheads"),
+        (Bug::ArmWaits, "early arm"),
+        (Bug::FillForgotten, "fill"),
+        (Bug::TracksForgotten, "how far ahead"),
+        (Bug::NeverBreaksOff, "breaks off"),
+        (Bug::TakenAlike, "taking"),
     ];
     for (bug, name) in planted {
         let form = FORMS.iter().find(|(form, _)| *form == name).unwrap().1;

@@ -5,6 +5,8 @@ mod disk_forms;
 mod flash_forms;
 mod laws;
 mod models;
+mod platter_forms;
+mod unchanged;
 
 use super::{Action, Completion, Device, Model, Request, built_in, random};
 

@@ -75,6 +75,71 @@ fn wrong_models_are_told_with_their_place_and_what_to_do() {
     assert!(matches!(error, ModelError::Size { .. }) && error.to_string().contains("holds 32 GB"), "{error}");
 }
 
+/// The desktop disk, without what it leaves open of its firmware.
+fn of_unsaid_firmware() -> String {
+    let disk = built_in().iter().find(|model| model.name == "hdd-7200").unwrap().toml;
+    let lines = disk.lines().filter(|line| !line.starts_with("through") && !line.starts_with("on_arrival"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn wrong_layouts_are_told_with_their_place() {
+    let disk = of_unsaid_firmware();
+    let rates =
+        "outer_mb_s      = 210   # ST2000DM006 data sheet: maximum sustained transfer rate, outer diameter\n";
+    let seek = "[platter.seek]\nminimum_ms = 1.0\naverage_ms = 13.0";
+    let zone = |keys: &str| format!("[[platter.zone]]\ncylinders = 1000\nsectors = 100\n{keys}\n{seek}");
+    let cases = [
+        (seek, zone(""), "`outer_mb_s` does not go with [[platter.zone]]"),
+        (seek, zone(""), "`zone`: the zones hold 400000 sectors of 512 bytes, and the device has 3906250000"),
+        (seek, zone("skew = 3"), "unknown key `skew` in [[platter.zone]]"),
+        (seek, zone("cylinder_spares = 100"), "`cylinder_spares`: it must be from 0 to 99, but is 100"),
+        (seek, zone("spares = 400000"), "`sectors`: spares leave nothing of the zone"),
+        (rates, "zone = 3\n".to_owned(), "[[platter.zone]] is a list"),
+        (seek, "[platter.seek]\ntable = [[1, 1], [1, 2]]".to_owned(), "`table`: the distances must grow"),
+        (seek, "[platter.seek]\ntable = []".to_owned(), "`table`: it must have 1 to 10000 pairs, but has 0"),
+        (seek, "[platter.seek]\ntable = [[1, 1, 1]]".to_owned(), "`table`: a pair of numbers is wanted here"),
+        (seek, "[platter.seek]\ntable = [[0, 1]]".to_owned(), "`table`: a distance must be from 1 to"),
+        (
+            seek,
+            format!("{seek}\ntable = [[1, 1]]"),
+            "`table` does not go with the other way to give the curve",
+        ),
+        (
+            "zones           = 24",
+            "zones = 24\nbreaks_off = 2".to_owned(),
+            "`breaks_off`: it must be from 0 to 1, but is 2",
+        ),
+        (
+            "zones           = 24",
+            "zones = 24\nthrough = 1".to_owned(),
+            "`through`: true or false is wanted here",
+        ),
+    ];
+    for (from, to, expected) in cases {
+        assert!(disk.contains(from), "{from}");
+        let error = Model::read(&disk.replacen(from, &to, 1), "mine.toml", None).unwrap_err().to_string();
+        assert!(error.contains(expected) && error.contains("mine.toml:"), "{to}: {error}");
+    }
+}
+
+/// Firmware that nobody published is a class.
+#[test]
+fn what_a_drive_does_may_be_a_range_or_a_choice() {
+    let disk = of_unsaid_firmware();
+    let lines = "zones = 24\nthrough = [true, false]\nahead_tracks = [0, 1, 2]\nturn_ms = { from = 0, to = 1, typical = 0.8 }\n\
+                 segment = [\"64KiB\", \"1MiB\"]";
+    let class = disk.replacen("zones           = 24", lines, 1);
+    let read = |text: &str| format!("{:?}", Model::read(text, "mine.toml", None).unwrap().parameters);
+    let typical = "zones = 24\nthrough = true\nahead_tracks = 0\nturn_ms = 0.8\nsegment = \"64KiB\"";
+    assert_eq!(read(&class), read(&disk.replacen("zones           = 24", typical, 1)));
+    let drawn = Model::read(&class, "mine.toml", None).unwrap().drawn;
+    let keys: Vec<&str> = drawn.keys().map(String::as_str).collect();
+    for key in ["platter.ahead_tracks", "platter.segment", "platter.through", "platter.turn_ms"] {
+        assert!(keys.contains(&key), "{keys:?}");
+    }
+}
+
 #[test]
 fn a_model_may_be_a_file_of_ones_own() {
     let folder = tempfile::tempdir().unwrap();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use fsverdict::journal::{Beginning, CandidateStatus, Event, Facts, OpenJournal, Run, SCHEMA, TrialId, read};
-use fsverdict::lab::{Lab, Medium};
+use fsverdict::lab::{Attachment, Lab};
 use fsverdict::plan::{Blocks, Bytes, Candidate, Disturbance, Plan, digest};
 use fsverdict::report::{Format, Report, write};
 use fsverdict::study::{Silent, Study};
@@ -65,7 +65,7 @@ fn conduct(plan: &Plan, player: &Player, journal: &Path) {
     let mut study = Study {
         plan,
         lab: player,
-        medium: Medium::Image { folder: PathBuf::from("/nowhere"), size: 512 << 20, room: 0 },
+        attachment: Attachment::Image { folder: PathBuf::from("/nowhere"), size: 512 << 20, room: 0 },
         journal,
         observer: &mut Silent,
         watcher: &mut Machine(player),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fsverdict::journal::{Event, FILE_NAME, Facts, Learnt, Status, Surroundings, TrialId, read};
-use fsverdict::lab::{Lab, LabError, Medium, TrialEnd, Watch};
+use fsverdict::lab::{Attachment, Lab, LabError, TrialEnd, Watch};
 use fsverdict::plan::Candidate;
 use fsverdict::reason::Reason;
 use fsverdict::study::Watcher;
@@ -93,7 +93,13 @@ impl Lab for Player {
         Vec::new()
     }
 
-    fn run(&self, spec: &TrialSpec, _: &Medium, job: usize, watch: Watch<'_>) -> Result<TrialEnd, LabError> {
+    fn run(
+        &self,
+        spec: &TrialSpec,
+        _: &Attachment,
+        job: usize,
+        watch: Watch<'_>,
+    ) -> Result<TrialEnd, LabError> {
         // Whoever began last ends first, as far as they are let.
         std::thread::sleep(std::time::Duration::from_millis(2) * (self.tale.jobs - job) as u32);
         let TrialId { block, candidate, attempt } = spec.trial.clone();

@@ -33,6 +33,8 @@ struct PartPart<'a> {
     of: &'a str,
     #[serde(flatten)]
     all: Shares,
+    /// As `within`, of reads and of writes.
+    operations: f64,
     /// The root mean square of the demerits of the kinds, each counted as often as it came.
     within: f64,
     kinds: Vec<KindPart<'a>>,
@@ -76,6 +78,7 @@ pub(super) fn json(report: &AgainstReport, out: &mut dyn io::Write) -> Result<()
     let parts = report.parts.iter().map(|part| PartPart {
         of: &part.of,
         all: (&part.all).into(),
+        operations: part.operations,
         within: part.within,
         kinds: part.kinds.iter().map(|(kind, found)| KindPart { kind, found: found.into() }).collect(),
     });

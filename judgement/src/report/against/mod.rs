@@ -39,6 +39,8 @@ struct TracePart {
     of: String,
     pairs: Vec<(f64, f64)>,
     all: Demerit,
+    /// Within reads and writes.
+    operations: f64,
     within: f64,
     kinds: Vec<(String, Demerit)>,
 }
@@ -61,9 +63,10 @@ impl AgainstReport {
     fn sentence(&self) -> String {
         let said = self.parts.iter().map(|part| {
             format!(
-                "{}: {} of the mean, {} within kinds of requests",
+                "{}: {} of the mean, {} within reads and writes, {} within kinds of requests",
                 part.of,
                 fine_percent(part.all.share),
+                fine_percent(part.operations),
                 fine_percent(part.within)
             )
         });
@@ -119,13 +122,20 @@ impl AgainstReport {
 impl TracePart {
     fn of(answers: Answers) -> Option<TracePart> {
         let pairs: Vec<(f64, f64)> = answers.kinds.values().flatten().copied().collect();
+        let mut by_operation: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
+        for (name, pairs) in &answers.kinds {
+            // A kind's name begins with its operation.
+            by_operation.entry(name.split(' ').next().unwrap_or_default()).or_default().extend(pairs);
+        }
+        let operations: Vec<Demerit> = by_operation.values().filter_map(|pairs| Demerit::of(pairs)).collect();
+        let operations = Demerit::within(&operations);
         let kinds: Vec<(String, Demerit)> = answers
             .kinds
             .into_iter()
             .filter_map(|(name, pairs)| Some((name, Demerit::of(&pairs)?)))
             .collect();
         let within = Demerit::within(kinds.iter().map(|(_, found)| found));
-        Some(TracePart { of: answers.of, all: Demerit::of(&pairs)?, pairs, within, kinds })
+        Some(TracePart { of: answers.of, all: Demerit::of(&pairs)?, pairs, operations, within, kinds })
     }
 }
 

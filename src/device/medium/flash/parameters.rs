@@ -27,6 +27,7 @@ pub(in super::super) const KIND: MediumKind = MediumKind {
             Knob("flash", "program_us", |f| f.written_byte, Effect::Times),
             Knob("cache", "flush_us", |f| f.flush, Effect::Moves(1e-3)),
         ]],
+        traced: &[],
     },
 };
 

@@ -1,0 +1,90 @@
+//! The rates of built-in models by the number of requests at once, against drives they were held to: the figures of
+//! docs/device-models.md.
+//!
+//! The curves lie beside the repository, as those of published disks do (drives.rs).
+
+use std::collections::BTreeMap;
+
+use fsverdict::device::{Action, Device, Model, Request};
+
+use crate::common::not_run;
+use crate::drives::folder;
+
+/// A model, in the state in which it is compared; a drive on a host; reading or writing; the share that it may be off at any
+/// depth from the given one on.
+const HELD: &[(&str, &str, &str, &str, u32, f64)] = &[
+    ("sata-ssd:filled", "Samsung 860 PRO", "HBA M1015", "randread", 1, 0.20),
+    ("sata-ssd:filled", "Kingston DC500M", "HBA M1015", "randread", 2, 0.20),
+    ("sata-ssd:filled", "Kingston DC500M", "HBA M1015", "randwrite", 1, 0.22),
+    ("sata-ssd:filled", "Samsung 860 PRO", "HBA M1015", "randwrite", 1, 0.67),
+    ("sata-ssd:filled", "Intel D3-S4610", "HBA M1015", "randread", 1, 0.30),
+    ("hdd-7200", "Samsung F1 1TB 7200", "AHCI, MicroServer G10", "randread", 1, 0.36),
+    ("hdd-7200", "Samsung F1 1TB 7200", "AHCI, MicroServer G10", "randwrite", 1, 0.20),
+];
+
+/// Requests of 4 KiB at random places a second, with so many at once: of the second half of them, when caches are full.
+fn rate(model: &Model, size_bytes: u64, action: Action, depth: u64, count: u64) -> f64 {
+    let mut device = Device::new(model, size_bytes, 1).unwrap();
+    let place = |id: u64| {
+        let mixed = (id + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) % (size_bytes / 4096) * 8
+    };
+    let (mut next, mut underway, mut now_ns, mut answered, mut half_ns) = (0, 0, 0, 0, 0);
+    let mut done = Vec::new();
+    loop {
+        while underway < depth && next < count {
+            device.submit(now_ns, Request { id: next, operation: action, sector: place(next), sectors: 8 });
+            next += 1;
+            underway += 1;
+        }
+        let Some(event_ns) = device.next_event().filter(|_| underway > 0) else { break };
+        now_ns = event_ns;
+        device.advance(now_ns, &mut done);
+        for _ in done.drain(..) {
+            underway -= 1;
+            answered += 1;
+            if answered == count / 2 {
+                half_ns = now_ns;
+            }
+        }
+    }
+    (count - count / 2) as f64 * 1e9 / (now_ns - half_ns) as f64
+}
+
+/// Rates by depth, by drive, host and operation.
+fn measured(text: &str) -> BTreeMap<[&str; 3], BTreeMap<u32, f64>> {
+    let mut curves: BTreeMap<[&str; 3], BTreeMap<u32, f64>> = BTreeMap::new();
+    for line in text.lines().filter(|line| !line.starts_with('#') && !line.starts_with("drive\t")) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let curve = curves.entry([fields[0], fields[2], fields[3]]).or_default();
+        curve.insert(fields[4].parse().unwrap(), fields[5].parse().unwrap());
+    }
+    curves
+}
+
+#[test]
+fn rates_at_each_depth_are_as_far_from_measured_ones_as_is_said() {
+    let path = folder().join("fio-curves.tsv");
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        return not_run(&format!("there are no measured curves at {}", path.display()));
+    };
+    let curves = measured(&text);
+    let mut wrong = Vec::new();
+    for (name, drive, host, operation, from, most) in HELD {
+        let model = Model::named(name).unwrap();
+        let action = if *operation == "randread" { Action::Read } else { Action::Write };
+        // The whole of a disk, since the arm's way counts; of flash what fits into little memory.
+        let (size, count) =
+            if name.starts_with("hdd") { (2_000_000_000_000, 3000) } else { (8 << 30, 30_000) };
+        let mut line = format!("{name} {operation}, {drive}:");
+        for (depth, seen) in &curves[&[*drive, *host, *operation]] {
+            let off = rate(&model, size, action, u64::from(*depth), count) / seen - 1.0;
+            line += &format!(" {depth}: {:+.0} %", off * 100.0);
+            if depth >= from && off.abs() > *most {
+                wrong.push(format!("{name}, {drive}, {operation} at {depth}: {:+.0} %", off * 100.0));
+            }
+        }
+        println!("{line}");
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
