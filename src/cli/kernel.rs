@@ -179,6 +179,14 @@ fn in_full(entry: &KernelEntry) -> String {
     }
 }
 
+/// The line of a step of which nobody knows how long it takes, and of one that is so many files long.
+const UNMEASURED: &str = "{spinner} {elapsed}  {msg}";
+const MEASURED: &str = "{bar:24} {pos} of {len} files, {eta} left  {msg}";
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
+}
+
 /// Tells how far a kernel is, and tries it.
 struct Keeper {
     plan: Plan,
@@ -193,9 +201,7 @@ impl Keeper {
             read_with(TRIAL, "a kernel's trial", &Overrides::default(), vocabulary)
         });
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed}  {msg}") {
-            bar.set_style(style);
-        }
+        bar.set_style(style(UNMEASURED));
         Ok(Keeper { plan: plan.map_err(CliError::failed)?, bar, said: None })
     }
 }
@@ -203,14 +209,27 @@ impl Keeper {
 impl Attendant for Keeper {
     /// A line that moves on a terminal, and a few that stay elsewhere.
     fn hear(&mut self, progress: &Progress) {
-        let Progress { step, compiled, file } = progress;
+        let Progress { step, compiled, to_compile, file } = progress;
         if self.bar.is_hidden() {
             if self.said.replace(step) != Some(*step) {
-                say(&format!("{step} {file}"));
+                let what = if *to_compile > 0 { format!("(files: {to_compile})") } else { file.clone() };
+                say(format!("{step} {what}").trim_end());
             }
             return;
         }
-        let count = if *compiled > 0 { format!(", {compiled} files") } else { String::new() };
+        let all = (*to_compile > 0).then_some(*to_compile);
+        if self.bar.length() != all {
+            match all {
+                Some(all) => self.bar.set_length(all),
+                None => self.bar.unset_length(),
+            }
+            self.bar.set_style(style(all.map_or(UNMEASURED, |_| MEASURED)));
+            self.bar.reset_eta();
+        }
+        // A generated file or two may come on top.
+        self.bar.set_position(all.map_or(0, |all| all.min(*compiled)));
+        let count =
+            if *compiled > 0 && all.is_none() { format!(", {compiled} files") } else { String::new() };
         self.bar.set_message(format!("{step}{count}  {file}"));
         self.bar.tick();
     }
@@ -241,7 +260,7 @@ impl Attendant for Keeper {
     fn try_out(&mut self, subject: Subject<'_>) -> (KernelTrial, String) {
         let plan = self.plan.clone();
         try_kernel(&plan, subject, &mut |what| {
-            self.hear(&Progress { step: "trying", file: what.to_owned(), compiled: 0 });
+            self.hear(&Progress { step: "trying", file: what.to_owned(), ..Progress::default() });
         })
     }
 }

@@ -204,7 +204,11 @@ impl KernelBuild<'_> {
 
     fn compile(&mut self, jobs: usize) -> Result<(), KernelBuildError> {
         let target = [self.output(), format!("-j{jobs}"), "linux".to_owned()];
-        self.make("compiling", &target)
+        let arguments = Self::arguments(&target);
+        let make =
+            Make { step: "compiling", arguments: &arguments, sandbox: &self.sandbox, scratch: &self.scratch };
+        let to_compile = make.to_compile();
+        make.run((&mut self.compiled, to_compile), &mut |progress| self.attendant.hear(progress))
     }
 
     fn config(&self) -> Result<Vec<u8>, KernelBuildError> {
@@ -231,10 +235,13 @@ impl KernelBuild<'_> {
     }
 
     fn make(&mut self, step: &'static str, target: &[String]) -> Result<(), KernelBuildError> {
-        let mut arguments = vec!["ARCH=um".to_owned(), COMPILER_FLAGS.to_owned()];
-        arguments.extend(target.iter().cloned());
+        let arguments = Self::arguments(target);
         Make { step, arguments: &arguments, sandbox: &self.sandbox, scratch: &self.scratch }
-            .run(&mut self.compiled, &mut |progress| self.attendant.hear(progress))
+            .run((&mut self.compiled, 0), &mut |progress| self.attendant.hear(progress))
+    }
+
+    fn arguments(target: &[String]) -> Vec<String> {
+        ["ARCH=um", COMPILER_FLAGS].into_iter().map(str::to_owned).chain(target.iter().cloned()).collect()
     }
 }
 
@@ -277,7 +284,8 @@ mod tests {
         let mut base = Xxh3Default::new();
         base.update(b"sources");
         let before = format!("{:016x}", base.digest());
-        assert_eq!(digest_of(&base, &patches, "6.12.117"), before);
+        assert_eq!(digest_of(&base, &patches, "6.1.192"), before);
+        assert_ne!(digest_of(&base, &patches, "6.12.117"), before);
         assert_ne!(digest_of(&base, &patches, "7.2.13"), before);
     }
 }

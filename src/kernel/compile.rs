@@ -17,6 +17,12 @@ use crate::host::sandbox::Sandbox;
 use super::error::{KernelBuildError, file};
 use super::scratch::{Scratch, says_full};
 
+/// Bytes that make(1) says at most of what it would do.
+const LARGEST_PLAN: u64 = 64 << 20;
+
+/// How a kernel's makefiles announce that they compile a file.
+const COMPILES: &[u8] = b"echo '  CC ";
+
 /// How many of a failed step's last lines are shown.
 const LAST_LINES: usize = 12;
 
@@ -24,8 +30,10 @@ const LAST_LINES: usize = 12;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Progress {
     pub step: &'static str,
-    /// Files compiled so far, those of an interrupted build included.
+    /// Files compiled so far by this process.
     pub compiled: u64,
+    /// Those it has to compile in all; 0 where that is not known.
+    pub to_compile: u64,
     pub file: String,
 }
 
@@ -71,21 +79,21 @@ impl Make<'_> {
     /// A build that was cut short carries on where it stopped.
     pub(super) fn run(
         &self,
-        compiled: &mut u64,
+        (compiled, to_compile): (&mut u64, u64),
         heard: &mut dyn FnMut(&Progress),
     ) -> Result<(), KernelBuildError> {
         let log = self.scratch.log();
         let failed = |what: &'static str| file(what, &log);
         let writer = open_own(&log, OFlags::APPEND).map_err(failed("write"))?;
         let mut lines = BuildLog::at_the_end_of(&log).map_err(failed("read"))?;
-        let mut child = self.command()?;
+        let mut child = self.command(None)?;
         let mut child = child
             .stdout(writer.try_clone().map_err(failed("write"))?)
             .stderr(writer)
             .spawn()
             .map_err(failed("start make with the log"))?;
         let mut last = VecDeque::new();
-        let mut progress = Progress { step: self.step, compiled: *compiled, file: String::new() };
+        let mut progress = Progress { step: self.step, compiled: *compiled, to_compile, file: String::new() };
         let mut full = false;
         loop {
             let ended = child.try_wait().map_err(failed("wait for make with the log"))?;
@@ -116,13 +124,25 @@ impl Make<'_> {
         }
     }
 
-    fn command(&self) -> Result<Command, KernelBuildError> {
+    /// How many files it would compile: what it says of that without doing it, and 0 where that is nothing.
+    pub(super) fn to_compile(&self) -> u64 {
+        let Ok(mut command) = self.command(Some("--dry-run")) else { return 0 };
+        let Ok(mut child) = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn() else { return 0 };
+        let said = child.stdout.take().map(|said| BufReader::new(said.take(LARGEST_PLAN)).split(b'\n'));
+        let compiles = |line: &Vec<u8>| line.windows(COMPILES.len()).any(|words| words == COMPILES);
+        let count = said.into_iter().flatten().map_while(Result::ok).filter(compiles).count();
+        // It ends in an error, at the first step that looks at what is not there.
+        let _ = child.wait();
+        count as u64
+    }
+
+    fn command(&self, manner: Option<&str>) -> Result<Command, KernelBuildError> {
         let missing = || ProgramError::Missing { program: "make".to_owned() };
         let program = locate("make").ok_or_else(missing)?;
         // By its path: a folder that was entered before the sandbox's mounts were made is read-only.
         let folder = ["-C".into(), self.scratch.tree()];
         let argv = [program].into_iter().chain(folder).map(|word| word.to_string_lossy().into_owned());
-        let argv = argv.chain(self.arguments.iter().cloned()).collect();
+        let argv = argv.chain(manner.map(str::to_owned)).chain(self.arguments.iter().cloned()).collect();
         let command = Sandbox { argv, ..self.sandbox.clone() }.command();
         let mut command = command
             .map_err(|error| file("start make in", &self.scratch.tree())(std::io::Error::other(error)))?;

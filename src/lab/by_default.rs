@@ -101,6 +101,7 @@ fn at_rest(entry: &KernelEntry) -> Kernel {
         configuration: parse_configuration(&String::from_utf8_lossy(&config)),
         seen: true,
         why: None,
+        cooperates: false,
     }
 }
 

@@ -48,6 +48,8 @@ pub(super) struct Kernel {
     pub seen: bool,
     /// Why it was taken, where nobody named it.
     pub why: Option<String>,
+    /// Whether it can have its programs work with it (seccomp(2)) in place of tracing them.
+    pub cooperates: bool,
 }
 
 /// How a kernel provides something.
@@ -59,15 +61,16 @@ pub(super) enum Provision {
 }
 
 impl Kernel {
-    /// Asks the kernel at `path` about itself (`--version`, `--showconfig`).
+    /// Asks the kernel at `path` about itself (`--version`, `--showconfig`, `--help`).
     pub(super) fn inspect(path: &Path, isolation: Isolation) -> Result<Self, KernelError> {
-        let ask = |question: &'static str| -> Result<String, KernelError> {
+        let put = |question: &'static str| {
             let program = Program::new([path.to_string_lossy().into_owned(), question.to_owned()])
                 .inside(kernel_sandbox(isolation, hidden_but_for(vec![path.to_owned()], &[]), [""; 0]))
                 .keep(4 << 20)
                 .limit(std::time::Duration::from_secs(20));
-            Ok(succeeded(program.run("probe")?)?.stdout)
+            program.run("probe")
         };
+        let ask = |question| -> Result<String, KernelError> { Ok(succeeded(put(question)?)?.stdout) };
         let strange = |question| KernelError::Strange { path: path.to_owned(), question };
         let release = ask("--version")?.trim().to_owned();
         if !is_release(&release) {
@@ -82,7 +85,19 @@ impl Kernel {
             .into_iter()
             .flatten()
             .find(|folder| folder.join("modules.dep").is_file());
-        Ok(Kernel { path: path.to_owned(), way_out, release, modules, configuration, seen: true, why: None })
+        // One that has no help for us is none the worse for it.
+        let help = put("--help").ok().filter(|record| record.exit == Some(0));
+        let cooperates = help.is_some_and(|record| offers_seccomp(&record.stdout));
+        Ok(Kernel {
+            path: path.to_owned(),
+            way_out,
+            release,
+            modules,
+            configuration,
+            seen: true,
+            why: None,
+            cooperates,
+        })
     }
 
     /// How this kernel provides what a configuration symbol (`CONFIG_…`) stands for.
@@ -118,6 +133,11 @@ pub(super) fn fits_amx(release: &str) -> bool {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) > (6, 12)
 }
 
+/// Whether a kernel's help has the option `seccomp=`, which User-Mode Linux has since 6.16.
+fn offers_seccomp(help: &str) -> bool {
+    help.lines().any(|line| line.starts_with("seccomp="))
+}
+
 pub(super) fn parse_configuration(text: &str) -> BTreeMap<String, String> {
     text.lines()
         .filter_map(|line| line.split_once('='))
@@ -128,7 +148,13 @@ pub(super) fn parse_configuration(text: &str) -> BTreeMap<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kernel, Provision, fits_amx, parse_configuration, way_out};
+    use super::{Kernel, Provision, fits_amx, offers_seccomp, parse_configuration, way_out};
+
+    #[test]
+    fn a_kernel_that_says_nothing_of_seccomp_is_not_asked_for_it() {
+        assert!(offers_seccomp("mem=<RAM>\n    more\n\nseccomp=<on/auto/off>\n    Configure\n"));
+        assert!(!offers_seccomp("mem=<RAM>\n    nothing of seccomp=\n"));
+    }
 
     #[test]
     fn old_kernels_do_not_fit_processors_with_more_state_than_they_know() {
@@ -148,6 +174,7 @@ mod tests {
             configuration,
             seen: true,
             why: None,
+            cooperates: false,
         };
         assert_eq!(kernel.provides("CONFIG_EXT4_FS"), Provision::Builtin);
         assert_eq!(kernel.provides("CONFIG_F2FS_FS"), Provision::Absent);

@@ -38,15 +38,17 @@ pub fn tree(place: &Place, makefile: &str) -> PathBuf {
     }
     for patch in fs::read_dir("kernel/patches").unwrap() {
         let text = fs::read_to_string(patch.unwrap().path()).unwrap();
-        let name = text.lines().find_map(|line| line.strip_prefix("--- a/")).unwrap();
-        let (_, hunks) = text.split_once("\n@@").unwrap();
-        let before = hunks.lines().filter_map(|line| line.strip_prefix([' ', '-']));
-        write(
-            name,
-            &before
-                .filter(|line| !line.starts_with(' ') || line.len() > 1)
-                .fold(String::new(), |text, line| text + line + "\n"),
-        );
+        for file in text.split("\n--- a/").skip(1) {
+            let (name, _) = file.split_once('\n').unwrap();
+            let (_, hunks) = file.split_once("\n@@").unwrap();
+            let before = hunks.lines().filter_map(|line| line.strip_prefix([' ', '-']));
+            write(
+                name,
+                &before
+                    .filter(|line| !line.starts_with(' ') || line.len() > 1)
+                    .fold(String::new(), |text, line| text + line + "\n"),
+            );
+        }
     }
     tree
 }

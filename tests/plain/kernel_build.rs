@@ -15,7 +15,7 @@ fn a_kernel_is_built_listed_and_removed() {
     let patch = place.path().join("mine.patch");
     fs::write(&patch, "--- a/made\n+++ b/made\n@@ -1,2 +1,2 @@\n #!/bin/sh\n-echo 1\n+echo 2\n").unwrap();
     let arguments = ["build", tree.to_str().unwrap(), "--patch", patch.to_str().unwrap()];
-    let seen = kernel(&place, &arguments).exits(0);
+    let seen = kernel(&place, &arguments).exits(0).says(&["compiling (files: 1)"]);
     let built = PathBuf::from(seen.stdout.trim());
     assert!(built.starts_with(place.path()), "{seen:?}");
     assert_eq!(fs::read_to_string(&built).unwrap(), "#!/bin/sh\necho 2\n");

@@ -283,18 +283,38 @@ fn uml_a_guest_that_waits_for_ever_is_ended_and_one_that_waits_is_not() {
     }
 }
 
-/// A kernel that says what it can do and does nothing.
-#[test]
-fn uml_a_guest_that_ends_before_it_begins_ends_its_simulated_trial() {
-    let place = Place::new();
+/// A kernel that says what it can do, with what it answers besides, and does nothing; as `--set` names it.
+fn answering(place: &Place, more: &str) -> String {
     let kernel = place.path().join("kernel");
     let symbols = ["HOSTFS", "PID_NS", "BLK_DEV_UBD", "SSL", "UML_TIME_TRAVEL_SUPPORT", "VIRTIO_UML"];
     let symbols: String =
         symbols.iter().chain(&["VIRTIO_BLK", "EXT4_FS"]).map(|name| format!("CONFIG_{name}=y\\n")).collect();
-    let answers = format!("--version) echo 6.12.0 ;; --showconfig) printf '{symbols}' ;; *) exit 1 ;;");
+    let answers =
+        format!("--version) echo 6.12.0 ;; --showconfig) printf '{symbols}' ;; {more} *) exit 1 ;;");
     std::fs::write(&kernel, format!("#!/bin/sh\ncase $1 in {answers} esac\n")).unwrap();
     std::fs::set_permissions(&kernel, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let kernel = format!("kernel={}", kernel.display());
+    format!("kernel={}", kernel.display())
+}
+
+#[test]
+fn uml_a_kernel_is_asked_for_seccomp_where_it_has_it() {
+    let place = Place::new();
+    let plan = place.plan("plan", PLAN);
+    for (help, asked) in [
+        ("--help) printf 'seccomp=<on/auto/off>\\n    Configure\\n' ;;", true),
+        ("--help) printf 'mem=<RAM>\\n    no seccomp= here\\n' ;;", false),
+        ("", false),
+    ] {
+        let kernel = answering(&place, help);
+        let dry = place.fsverdict(&["run", &plan, "--dry-run", "--fs", "ext4", "--set", &kernel]);
+        assert_eq!(dry.exits(0).stdout.contains(" seccomp=auto "), asked, "{help}");
+    }
+}
+
+#[test]
+fn uml_a_guest_that_ends_before_it_begins_ends_its_simulated_trial() {
+    let place = Place::new();
+    let kernel = answering(&place, "");
     place.run(PLAN, &["--fs", "ext4", "--blocks", "1", "--set", &kernel]).exits(1);
     let reason = place.failed("ext4", &["before it asked for its disk"]);
     assert!(!reason.contains("without asking"), "{reason}");

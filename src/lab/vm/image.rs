@@ -79,7 +79,16 @@ fn installed(path: &Path) -> Result<Kernel, KernelFileError> {
 
 fn kernel(path: &Path, release: String, modules: Option<PathBuf>, configuration: &str) -> Kernel {
     let configuration = parse_configuration(configuration);
-    Kernel { path: path.to_owned(), way_out, release, modules, configuration, seen: true, why: None }
+    Kernel {
+        path: path.to_owned(),
+        way_out,
+        release,
+        modules,
+        configuration,
+        seen: true,
+        why: None,
+        cooperates: false,
+    }
 }
 
 fn way_out(symbol: &str) -> String {
