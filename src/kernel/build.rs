@@ -208,7 +208,7 @@ impl KernelBuild<'_> {
         let make =
             Make { step: "compiling", arguments: &arguments, sandbox: &self.sandbox, scratch: &self.scratch };
         let to_compile = make.to_compile();
-        make.run((&mut self.compiled, to_compile), &mut |progress| self.attendant.hear(progress))
+        make.run(&mut self.compiled, to_compile, &mut |progress| self.attendant.hear(progress))
     }
 
     fn config(&self) -> Result<Vec<u8>, KernelBuildError> {
@@ -236,8 +236,11 @@ impl KernelBuild<'_> {
 
     fn make(&mut self, step: &'static str, target: &[String]) -> Result<(), KernelBuildError> {
         let arguments = Self::arguments(target);
-        Make { step, arguments: &arguments, sandbox: &self.sandbox, scratch: &self.scratch }
-            .run((&mut self.compiled, 0), &mut |progress| self.attendant.hear(progress))
+        Make { step, arguments: &arguments, sandbox: &self.sandbox, scratch: &self.scratch }.run(
+            &mut self.compiled,
+            0,
+            &mut |progress| self.attendant.hear(progress),
+        )
     }
 
     fn arguments(target: &[String]) -> Vec<String> {

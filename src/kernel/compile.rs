@@ -79,7 +79,8 @@ impl Make<'_> {
     /// A build that was cut short carries on where it stopped.
     pub(super) fn run(
         &self,
-        (compiled, to_compile): (&mut u64, u64),
+        compiled: &mut u64,
+        to_compile: u64,
         heard: &mut dyn FnMut(&Progress),
     ) -> Result<(), KernelBuildError> {
         let log = self.scratch.log();
