@@ -172,7 +172,8 @@ impl DeviceEngine {
             let mut received_ns = all_ns + self.link.latency_ns(write);
             if write && self.cache.is_none() && self.medium.takes_early() {
                 let latency_ns = received_ns - all_ns;
-                self.jobs[slot].data_ns = Some((command_ns + latency_ns, received_ns));
+                self.jobs[slot].data =
+                    Some(AccessSpan { begin_ns: command_ns + latency_ns, end_ns: received_ns });
                 received_ns = command_ns + latency_ns;
             } else if let Some(cache) = &mut self.cache {
                 received_ns += cache.taking_ns(request.operation, self.jobs[slot].extent);
@@ -338,10 +339,10 @@ impl DeviceEngine {
             window.min_by_key(|(_, slot)| distance(**slot)).map_or(0, |(index, _)| index)
         };
         let slot = self.pending.remove(choice);
-        let DeviceJob { request, extent, data_ns, .. } = self.jobs[slot];
-        let AccessSpan { begin_ns, end_ns } = match (request.operation, data_ns) {
+        let DeviceJob { request, extent, data, .. } = self.jobs[slot];
+        let AccessSpan { begin_ns, end_ns } = match (request.operation, data) {
             (Action::Read, _) => self.medium.read(at_ns, extent),
-            (_, Some(data_ns)) => self.medium.write_early(at_ns, data_ns, extent),
+            (_, Some(data)) => self.medium.write_early(at_ns, data, extent),
             _ => self.medium.write(at_ns, extent),
         };
         self.jobs[slot].begin_ns = begin_ns;

@@ -3,6 +3,7 @@
 use std::ops::{Index, IndexMut};
 
 use super::cache::Extent;
+use super::medium::AccessSpan;
 use super::request::Request;
 
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +15,7 @@ pub(super) struct DeviceJob {
     /// When the medium began to deliver what a read wants.
     pub(super) begin_ns: u64,
     /// From when until when its data come, where it is begun before they are there.
-    pub(super) data_ns: Option<(u64, u64)>,
+    pub(super) data: Option<AccessSpan>,
     /// How much of a write the cache has taken, in sectors.
     pub(super) taken: u64,
 }
@@ -31,7 +32,7 @@ impl Jobs {
         let sector = request.sector.min(device_sectors);
         let sectors = u64::from(request.sectors).min(device_sectors - sector);
         let extent = Extent { sector, sectors };
-        let entry = (DeviceJob { request, extent, submitted_ns, begin_ns: 0, data_ns: None, taken: 0 }, true);
+        let entry = (DeviceJob { request, extent, submitted_ns, begin_ns: 0, data: None, taken: 0 }, true);
         if let Some(slot) = self.free.pop() {
             self.slots[slot] = entry;
             slot

@@ -102,6 +102,13 @@ pub fn fit(text: &str, name: &str, state: Option<&str>, trace: &[Measured]) -> R
     Ok(Fitted { model: Model::read(&fit.text, name, state)?, toml: fit.text, numbers })
 }
 
+/// Where a number stands in a model's file.
+#[derive(Debug, Clone, Copy)]
+struct KeyPlace<'a> {
+    section: &'a str,
+    key: &'a str,
+}
+
 impl Fit<'_> {
     fn has_section(&self, section: &str) -> bool {
         self.text.lines().any(|line| line.trim_start().starts_with(&format!("[{section}]")))
@@ -128,33 +135,28 @@ impl Fit<'_> {
     }
 
     fn turn(&mut self, TracedKnob(section, key, shown): &TracedKnob) {
+        let place = KeyPlace { section, key };
         match shown {
             ShownBy::Policy(choices) => {
-                self.choose((section, key), choices, |errors| errors.policies, POLICY_GAIN);
+                self.choose(place, choices, |errors| errors.policies, POLICY_GAIN);
             }
-            ShownBy::Missed => self.count_missed((section, key)),
+            ShownBy::Missed => self.count_missed(place),
             ShownBy::Sharp(absent, unit) => {
                 let steps = STEPS_MS.map(|step| step * unit);
-                self.step((section, key, absent), &steps, |errors| errors.sharp, SHARP_GAIN);
+                self.step(place, absent, &steps, |errors| errors.sharp, SHARP_GAIN);
             }
             ShownBy::Blurred(absent, unit) => {
                 // Smaller steps are below what angles do by chance.
                 let steps: Vec<f64> = STEPS_MS[..4].iter().map(|step| step * unit).collect();
-                self.step((section, key, absent), &steps, |errors| errors.blurred, BLURRED_GAIN);
+                self.step(place, absent, &steps, |errors| errors.blurred, BLURRED_GAIN);
             }
-            ShownBy::Rate => self.scale((section, key)),
+            ShownBy::Rate => self.scale(place),
         }
     }
 
     /// Takes a value if it gains enough.
-    fn try_value(
-        &mut self,
-        (section, key): (&str, &str),
-        value: &str,
-        of: fn(&FitErrors) -> f64,
-        gain: f64,
-    ) -> bool {
-        self.try_text(&with(&self.text, section, key, value), of, gain)
+    fn try_value(&mut self, key: KeyPlace<'_>, value: &str, of: fn(&FitErrors) -> f64, gain: f64) -> bool {
+        self.try_text(&with(&self.text, key.section, key.key, value), of, gain)
     }
 
     fn try_text(&mut self, text: &str, of: fn(&FitErrors) -> f64, gain: f64) -> bool {
@@ -167,9 +169,9 @@ impl Fit<'_> {
         }
     }
 
-    fn choose(&mut self, place: (&str, &str), choices: &[&str], of: fn(&FitErrors) -> f64, gain: f64) {
+    fn choose(&mut self, place: KeyPlace<'_>, choices: &[&str], of: fn(&FitErrors) -> f64, gain: f64) {
         for choice in choices {
-            if value(&self.text, place.0, place.1) != Some(*choice) {
+            if value(&self.text, place.section, place.key) != Some(*choice) {
                 self.try_value(place, choice, of, gain);
             }
         }
@@ -200,7 +202,8 @@ impl Fit<'_> {
 
     fn step(
         &mut self,
-        (section, key, absent): (&str, &str, &str),
+        place: KeyPlace<'_>,
+        absent: &str,
         steps: &[f64],
         of: fn(&FitErrors) -> f64,
         gain: f64,
@@ -208,18 +211,18 @@ impl Fit<'_> {
         for step in steps {
             for way in [1.0, -1.0] {
                 let now = |fit: &Self| {
-                    number(&fit.text, section, key)
-                        .or_else(|| number(&fit.text, section, absent))
+                    number(&fit.text, place.section, place.key)
+                        .or_else(|| number(&fit.text, place.section, absent))
                         .unwrap_or(0.0)
                 };
-                while self.try_value((section, key), &rounded((now(self) + way * step).max(0.0)), of, gain) {}
+                while self.try_value(place, &rounded((now(self) + way * step).max(0.0)), of, gain) {}
             }
         }
     }
 
     /// Reads that go on where the one before ended come from the buffer; those that take more than twice as long did not.
-    fn count_missed(&mut self, (section, key): (&str, &str)) {
-        let text = with(&self.text, section, key, "0");
+    fn count_missed(&mut self, place: KeyPlace<'_>) {
+        let text = with(&self.text, place.section, place.key, "0");
         let took =
             Model::read(&text, self.name, self.state).ok().and_then(|model| replay(&model, self.trace).ok());
         let Some(took) = took else { return };
@@ -236,21 +239,17 @@ impl Fit<'_> {
         }
         let share = if onwards > 0.0 { late / onwards } else { 0.0 };
         if share >= LEAST_SHARE {
-            self.try_value((section, key), &rounded(share), |errors| errors.kinds, 0.0);
+            self.try_value(place, &rounded(share), |errors| errors.kinds, 0.0);
         }
     }
 
-    fn scale(&mut self, (section, key): (&str, &str)) {
+    fn scale(&mut self, place: KeyPlace<'_>) {
         for step in STEPS_RATE {
             for factor in [1.0 + step, 1.0 / (1.0 + step)] {
-                while let Some(now) = number(&self.text, section, key)
-                    && self.try_value(
-                        (section, key),
-                        &rounded(now * factor),
-                        |errors| errors.sharp,
-                        SHARP_GAIN,
-                    )
-                {}
+                while let Some(now) = number(&self.text, place.section, place.key)
+                    && self.try_value(place, &rounded(now * factor), |errors| errors.sharp, SHARP_GAIN)
+                {
+                }
             }
         }
     }

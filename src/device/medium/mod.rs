@@ -141,9 +141,9 @@ pub(super) trait MediumModel: std::fmt::Debug + Send {
         false
     }
 
-    /// As `write`, with data that come from the first to the second of these times.
-    fn write_early(&mut self, at_ns: u64, (_, last_ns): (u64, u64), extent: Extent) -> AccessSpan {
-        self.write(at_ns.max(last_ns), extent)
+    /// As `write`, with data that are still to come.
+    fn write_early(&mut self, at_ns: u64, data: AccessSpan, extent: Extent) -> AccessSpan {
+        self.write(at_ns.max(data.end_ns), extent)
     }
 
     /// Writes some of the cache back, whatever is best: how many sectors, and when they are there. With `all`,

@@ -45,8 +45,7 @@ impl Geometry {
                 (TrackLayout::Laid(laid), cylinders)
             }
             Surface::Smooth { outer_sector_ns, inner_sector_ns, zones } => {
-                let (zones, cylinders) =
-                    smooth(platter, (*outer_sector_ns, *inner_sector_ns, *zones), sectors);
+                let (zones, cylinders) = smooth(platter, *outer_sector_ns, *inner_sector_ns, *zones, sectors);
                 (TrackLayout::Smooth(zones), cylinders)
             }
         };
@@ -153,7 +152,9 @@ impl Geometry {
 /// that makes.
 fn smooth(
     platter: &PlatterParameters,
-    (outer_sector_ns, inner_sector_ns, count): (f64, f64, u32),
+    outer_sector_ns: f64,
+    inner_sector_ns: f64,
+    count: u32,
     sectors: u64,
 ) -> (Vec<SmoothZone>, f64) {
     let count = count.max(1);

@@ -142,7 +142,7 @@ impl PlatterMedium {
     }
 
     /// Reads on from a sector that is under the head at `start_ns`, after a request from `begin` on; returns when `end` is read.
-    fn stream_from(&mut self, from: u64, sector: u64, start_ns: f64, (begin, end): (u64, u64)) -> f64 {
+    fn stream_from(&mut self, from: u64, sector: u64, start_ns: f64, begin: u64, end: u64) -> f64 {
         let along_ns = self.geometry.place(sector).along_ns;
         // Where nothing is to be read yet, it ends where it begins.
         let finish_ns = if end > sector { self.geometry.finish_ns(end) } else { along_ns };
@@ -198,7 +198,7 @@ impl PlatterMedium {
     }
 
     /// A read from the stream's buffer, or from where it is reading; returns when it is there.
-    fn read_on(&mut self, stream: Prefetch, (at, miss_ns): (f64, f64), (begin, end): (u64, u64)) -> f64 {
+    fn read_on(&mut self, stream: Prefetch, at: f64, miss_ns: f64, begin: u64, end: u64) -> f64 {
         let firmware = self.parameters.firmware;
         let reached = self.reached(&stream, at);
         let from = self.not_overwritten(self.kept_from(&stream, reached), end);
@@ -211,7 +211,7 @@ impl PlatterMedium {
         if end > reached {
             let at = at + miss_ns;
             let start = at + self.positioning_ns(at, false, reached);
-            return self.stream_from(from, reached, start, (begin, end));
+            return self.stream_from(from, reached, start, begin, end);
         }
         // It had stopped with a full buffer; once half of that is used up it reads on from there.
         let half_used = match firmware.segment_sectors {
@@ -220,7 +220,7 @@ impl PlatterMedium {
         };
         if half_used && firmware.ahead_after_hit {
             let start = at + self.positioning_ns(at, false, reached);
-            self.stream_from(from, reached, start, (begin.max(from), reached));
+            self.stream_from(from, reached, start, begin.max(from), reached);
         }
         at
     }
@@ -257,7 +257,7 @@ impl MediumModel for PlatterMedium {
         if let Some(stream) = self.stream
             && self.is_in_stream(&stream, at, extent.sector)
         {
-            let there = self.read_on(stream, (at, miss_ns), (extent.sector, end));
+            let there = self.read_on(stream, at, miss_ns, extent.sector, end);
             (self.head, self.wrote) = (end, false);
             return AccessSpan { begin_ns: sent as u64, end_ns: there.max(sent).ceil() as u64 };
         }
@@ -274,7 +274,7 @@ impl MediumModel for PlatterMedium {
         } else {
             extent.sector
         };
-        let there = self.stream_from(from, extent.sector, start, (extent.sector, end));
+        let there = self.stream_from(from, extent.sector, start, extent.sector, end);
         self.misses += 1;
         let broken_off = super::super::random::unit(self.seed, self.misses) < firmware.breaks_off;
         if let Some(stream) = self.stream.as_mut().filter(|_| broken_off && !planted(Bug::NeverBreaksOff)) {
@@ -285,11 +285,11 @@ impl MediumModel for PlatterMedium {
         AccessSpan { begin_ns: filled.max(at) as u64, end_ns: there.ceil() as u64 }
     }
 
-    fn write_early(&mut self, at_ns: u64, (first_ns, last_ns): (u64, u64), extent: Extent) -> AccessSpan {
+    fn write_early(&mut self, at_ns: u64, data: AccessSpan, extent: Extent) -> AccessSpan {
         self.wear.wrote(extent.sectors, extent.sectors);
-        let share = (last_ns - first_ns) as f64 * self.parameters.firmware.write_fill;
-        let AccessSpan { begin_ns, end_ns } = self.put_early(at_ns, first_ns + share as u64, extent);
-        AccessSpan { begin_ns, end_ns: end_ns.max(last_ns) }
+        let share = (data.end_ns - data.begin_ns) as f64 * self.parameters.firmware.write_fill;
+        let AccessSpan { begin_ns, end_ns } = self.put_early(at_ns, data.begin_ns + share as u64, extent);
+        AccessSpan { begin_ns, end_ns: end_ns.max(data.end_ns) }
     }
 
     fn write(&mut self, at_ns: u64, extent: Extent) -> AccessSpan {
