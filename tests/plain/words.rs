@@ -33,7 +33,7 @@ fn words() -> Vec<Word> {
 /// Every Rust file of the program below the package, by its path.
 fn files() -> BTreeMap<PathBuf, String> {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut folders = vec![package.join("src"), package.join("judgement/src"), package.join("crates")];
+    let mut folders = vec![package.join("src"), package.join("crates")];
     let mut files = BTreeMap::new();
     while let Some(folder) = folders.pop() {
         let Ok(entries) = std::fs::read_dir(&folder) else { continue };
