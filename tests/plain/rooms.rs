@@ -7,26 +7,36 @@ use std::path::{Path, PathBuf};
 /// A file as its path of modules: `["host", "guard", "usage"]`.
 type Module = Vec<String>;
 
-/// Every file below `src` with its code.
-fn texts() -> BTreeMap<Module, String> {
+/// Where the sources of each crate begin.
+const ROOTS: [&str; 2] = ["judgement/src", "src"];
+
+/// Every Rust file of the program, by its path below the package.
+pub(crate) fn sources() -> BTreeMap<PathBuf, String> {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let roots = ["judgement/src", "src"].map(|root| package.join(root));
-    let mut texts: BTreeMap<Module, String> = BTreeMap::new();
-    let mut folders: Vec<PathBuf> = roots.to_vec();
+    let mut folders: Vec<PathBuf> = ROOTS.map(|root| package.join(root)).to_vec();
+    let mut sources = BTreeMap::new();
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if entry.is_dir() {
-                folders.push(entry);
-            } else if entry.extension().is_some_and(|extension| extension == "rs") {
-                let below = roots.iter().find_map(|root| entry.strip_prefix(root).ok());
-                let path = below.unwrap().with_extension("");
-                let mut module: Module =
-                    path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-                module.pop_if(|last| last == "mod");
-                if !["lib", "main"].contains(&module[0].as_str()) {
-                    texts.insert(module, std::fs::read_to_string(&entry).unwrap());
-                }
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                sources.insert(path.strip_prefix(package).unwrap().to_owned(), text);
             }
+        }
+    }
+    sources
+}
+
+/// Every file with its code.
+fn texts() -> BTreeMap<Module, String> {
+    let mut texts: BTreeMap<Module, String> = BTreeMap::new();
+    for (path, text) in sources() {
+        let below = ROOTS.iter().find_map(|root| path.strip_prefix(root).ok()).unwrap().with_extension("");
+        let mut module: Module = below.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+        module.pop_if(|last| last == "mod");
+        if !["lib", "main"].contains(&module[0].as_str()) {
+            texts.insert(module, text);
         }
     }
     let of_tests: BTreeSet<Module> =
