@@ -56,7 +56,7 @@ const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 9 | 1 << 14;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GuestAsks {
     Nothing,
-    /// Requests lie in the ring. The guest waits for [`Session::acknowledge`].
+    /// Requests lie in the ring. The guest waits for [`GuestSession::acknowledge`].
     Kick,
     /// The guest hung up.
     End,
@@ -194,12 +194,12 @@ impl GuestSession {
         self.reply(KICK, &0u64.to_le_bytes())
     }
 
-    /// Tells the guest that the ring holds answers. It replies on [`Session::backend`].
+    /// Tells the guest that the ring holds answers. It replies on [`GuestSession::backend`].
     pub(super) fn call(&self) -> Result<(), BackendError> {
         self.send_call(VERSION | NEEDS_REPLY)
     }
 
-    /// As [`Session::call`], without a reply: a guest in real time may be waiting for us just then.
+    /// As [`GuestSession::call`], without a reply: a guest in real time may be waiting for us just then.
     pub(super) fn notify(&self) -> Result<(), BackendError> {
         self.send_call(VERSION)
     }

@@ -14,26 +14,31 @@ pub(super) fn number(text: &str, section: &str, key: &str) -> Option<f64> {
 /// The text with this value in place of the key's, or in a line of its own after the section's heading.
 pub(super) fn with(text: &str, section: &str, key: &str, value: &str) -> String {
     let line = format!("{key} = {value}");
-    let heading = format!("[{section}]");
     let at = position(text, section, key);
     let mut lines: Vec<&str> = text.lines().collect();
     match at {
         Some(at) => lines[at] = &line,
         None => {
-            let after = lines.iter().position(|line| line.trim() == heading).map_or(0, |at| at + 1);
+            let after = lines.iter().position(|line| heading(line) == Some(section)).map_or(0, |at| at + 1);
             lines.insert(after, &line);
         }
     }
     lines.join("\n") + "\n"
 }
 
+pub(super) fn has_section(text: &str, section: &str) -> bool {
+    text.lines().any(|line| heading(line) == Some(section))
+}
+
+/// What stands between the brackets, where a line begins a section.
+fn heading(line: &str) -> Option<&str> {
+    line.trim_start().strip_prefix('[')?.split(']').next()
+}
+
 fn position(text: &str, section: &str, key: &str) -> Option<usize> {
     let mut current = "";
     text.lines().position(|line| {
-        let line = line.trim();
-        if let Some(heading) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
-            current = heading;
-        }
+        current = heading(line).unwrap_or(current);
         current == section && line.split_once('=').is_some_and(|(name, _)| name.trim() == key)
     })
 }

@@ -189,7 +189,7 @@ pub(super) fn drive(
         || reported.is_none()
             && (signal(ended).is_some()
                 || ended.is_some() && console.has_panic()
-                // A guest that capabilities off in the midst of its work: its agent was taken away.
+                // A guest that powers off in the midst of its work: its agent was taken away.
                 || ended.is_some_and(|status| status.success()) && !step.is_empty()
                 || held.is_some());
     let from_outside = held.is_some() || signal(ended).is_some_and(|signal| FROM_OUTSIDE.contains(&signal));

@@ -23,9 +23,9 @@ impl Conclusion {
     /// Concludes from a run whose last block has ended. Under several environments each is concluded for itself, and the
     /// study ends when all have.
     pub fn of(plan: &Plan, run: &Run) -> Self {
-        let environment_runs = environment_runs(plan, run);
-        let Some(each) = (!environment_runs.is_empty()).then(|| {
-            environment_runs
+        let environments = environment_runs(plan, run);
+        let Some(each) = (!environments.is_empty()).then(|| {
+            environments
                 .iter()
                 .map(|one| (one.under.title(), Self::of_one(&one.plan, &one.run)))
                 .collect::<Vec<_>>()

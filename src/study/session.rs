@@ -67,7 +67,7 @@ impl Session {
     }
 
     /// Carries on the run in `folder`: in the same lab, on the same kernel and device, by the same plan; with `jobs` trials at
-    /// once (see [`Choice::with_jobs`]), which may be others than before. One that has ended goes on for `more` blocks, or
+    /// once (see [`ChosenLab::with_jobs`]), which may be others than before. One that has ended goes on for `more` blocks, or
     /// until every candidate has its place.
     pub fn resume(
         folder: RunFolder,

@@ -30,26 +30,35 @@ fn beginning(room: Option<&str>) -> Module {
     room.map(str::to_owned).into_iter().collect()
 }
 
+/// Every Rust file of every crate, by its path below the package.
+pub(crate) fn sources() -> BTreeMap<PathBuf, String> {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders: Vec<PathBuf> = CRATES.iter().map(|one| package.join(one.folder)).collect();
+    let mut sources = BTreeMap::new();
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                sources.insert(path.strip_prefix(package).unwrap().to_owned(), text);
+            }
+        }
+    }
+    sources
+}
+
 /// Every file of every crate with its code.
 fn texts() -> BTreeMap<Module, String> {
     let mut texts: BTreeMap<Module, String> = BTreeMap::new();
-    for one in CRATES {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(one.folder);
-        let mut folders: Vec<PathBuf> = vec![root.clone()];
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-                if entry.is_dir() {
-                    folders.push(entry);
-                } else if entry.extension().is_some_and(|extension| extension == "rs") {
-                    let path = entry.strip_prefix(&root).unwrap().with_extension("");
-                    let mut module = beginning(one.room);
-                    module.extend(path.iter().map(|part| part.to_string_lossy().into_owned()));
-                    module.pop_if(|last| ["mod", "lib", "main"].contains(&last.as_str()));
-                    if !module.is_empty() {
-                        texts.insert(module, std::fs::read_to_string(&entry).unwrap());
-                    }
-                }
-            }
+    for (path, text) in sources() {
+        let within = CRATES.iter().find_map(|one| Some((one, path.strip_prefix(one.folder).ok()?)));
+        let (one, path) = within.unwrap();
+        let mut module = beginning(one.room);
+        module.extend(path.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()));
+        module.pop_if(|last| ["mod", "lib", "main"].contains(&last.as_str()));
+        if !module.is_empty() {
+            texts.insert(module, text);
         }
     }
     let of_tests: BTreeSet<Module> =

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::text::{number, rounded, value, with};
+use super::super::text::{has_section, number, rounded, value, with};
 use super::measured::{Measured, kinds};
 use super::replay::{ReplayError, replay};
 use crate::device::knobs::{ShownBy, TracedKnob};
@@ -65,7 +65,7 @@ struct Fit<'a> {
 
 /// Fits the model in this file to the first fifth of a trace.
 ///
-/// # FitErrors
+/// # Errors
 /// When the model cannot be read, or a request lies beyond what it holds.
 pub fn fit(text: &str, name: &str, state: Option<&str>, trace: &[Measured]) -> Result<Fitted, ReplayError> {
     let model = Model::read(text, name, state)?;
@@ -82,7 +82,7 @@ pub fn fit(text: &str, name: &str, state: Option<&str>, trace: &[Measured]) -> R
         for _ in 0..ROUNDS {
             let before = fit.text.clone();
             for knob in knobs {
-                if fit.has_section(knob.0) {
+                if has_section(&fit.text, knob.0) {
                     fit.turn(knob);
                 }
             }
@@ -110,10 +110,6 @@ struct KeyPlace<'a> {
 }
 
 impl Fit<'_> {
-    fn has_section(&self, section: &str) -> bool {
-        self.text.lines().any(|line| line.trim_start().starts_with(&format!("[{section}]")))
-    }
-
     /// How far a model is off on the first fifth; nothing where it is none.
     fn errors(&self, text: &str) -> Option<FitErrors> {
         let model = Model::read(text, self.name, self.state).ok()?;

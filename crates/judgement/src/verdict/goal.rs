@@ -79,7 +79,7 @@ pub(super) fn log_cost(metric: &str, phase: &str, trial: &Trial) -> Option<f64> 
     Some(sign * log(found.value)).filter(|log| log.is_finite())
 }
 
-/// As [`Yardstick::log_score`], by these weights.
+/// As [`Objective::log_score`], by these weights.
 pub(super) fn log_score(metric: &str, weights: &BTreeMap<String, f64>, trial: &Trial) -> Option<f64> {
     let sum: Option<f64> =
         weights.iter().map(|(phase, weight)| Some(weight * log_cost(metric, phase, trial)?)).sum();
