@@ -5,38 +5,46 @@
 //! cargo run -p fsverdict-disk --example replay -- sd-card ./my.toml  # models by name, or files of one's own
 //! ```
 
+use std::io::Write;
+use std::process::ExitCode;
+
 use fsverdict_disk::device::{Action, Device, Model, ModelError, Request};
 use fsverdict_text::{Bytes, Hinted};
 
 const SIZE_BYTES: u64 = 8_000_000_000;
 
-/// What is asked for, one after the other: what it is, and the requests, of 512-byte sectors.
-const STORY: [(&str, Action, &[(u64, u32)]); 8] = [
-    ("read 4 KiB somewhere", Action::Read, &[(9_000_000, 8)]),
-    ("read the 4 KiB after it", Action::Read, &[(9_000_008, 8)]),
-    ("read 1 MiB that goes on", Action::Read, &[(9_000_016, 1024), (9_001_040, 1024)]),
-    ("read 4 KiB far away", Action::Read, &[(1_000, 8)]),
-    ("write 4 KiB", Action::Write, &[(5_000_000, 8)]),
-    ("flush", Action::Flush, &[(0, 0)]),
-    (
+/// One step: what it is called, what is done, and from which sectors on, how many each; all at once.
+struct Step(&'static str, Action, &'static [(u64, u32)]);
+
+/// One step after the other, in sectors of 512 bytes.
+const STORY: [Step; 8] = [
+    Step("read 4 KiB somewhere", Action::Read, &[(9_000_000, 8)]),
+    Step("read the 4 KiB after it", Action::Read, &[(9_000_008, 8)]),
+    Step("read 1 MiB that goes on", Action::Read, &[(9_000_016, 1024), (9_001_040, 1024)]),
+    Step("read 4 KiB far away", Action::Read, &[(1_000, 8)]),
+    Step("write 4 KiB", Action::Write, &[(5_000_000, 8)]),
+    Step("flush", Action::Flush, &[(0, 0)]),
+    Step(
         "write 4 × 4 KiB apart",
         Action::Write,
         &[(2_000_000, 8), (12_000_000, 8), (3_000_000, 8), (7_000_000, 8)],
     ),
-    ("flush", Action::Flush, &[(0, 0)]),
+    Step("flush", Action::Flush, &[(0, 0)]),
 ];
 
-fn main() -> std::process::ExitCode {
+fn main() -> ExitCode {
     let named: Vec<String> = std::env::args().skip(1).collect();
-    let names = if named.is_empty() { vec!["usb-disk-5400".to_owned(), "sata-ssd".to_owned()] } else { named };
+    let names =
+        if named.is_empty() { vec!["usb-disk-5400".to_owned(), "sata-ssd".to_owned()] } else { named };
     match names.iter().map(|name| times(name)).collect::<Result<Vec<_>, _>>() {
         Ok(columns) => {
-            print(&names, &columns);
-            std::process::ExitCode::SUCCESS
+            // Who listens no longer has seen enough.
+            let _ = std::io::stdout().write_all(table(&names, &columns).as_bytes());
+            ExitCode::SUCCESS
         }
         Err(error) => {
             eprintln!("error: {}", error.reason());
-            std::process::ExitCode::FAILURE
+            ExitCode::FAILURE
         }
     }
 }
@@ -58,16 +66,17 @@ fn times(name: &str) -> Result<Vec<u64>, ModelError> {
         }
         now_ns - began_ns
     };
-    Ok(STORY.iter().map(|(_, operation, requests)| step(*operation, requests)).collect())
+    Ok(STORY.iter().map(|Step(_, operation, requests)| step(*operation, requests)).collect())
 }
 
-fn print(names: &[String], columns: &[Vec<u64>]) {
-    println!("Milliseconds on a device of {}:\n", Bytes(SIZE_BYTES));
+/// A row for each step, a column for each model.
+fn table(names: &[String], columns: &[Vec<u64>]) -> String {
     let header: String = names.iter().map(|name| format!("{name:>16}")).collect();
-    println!("{:26}{header}", "");
-    for (row, (title, _, _)) in STORY.iter().enumerate() {
+    let rows = STORY.iter().enumerate().map(|(row, Step(title, ..))| {
         let times: String =
             columns.iter().map(|column| format!("{:16.3}", column[row] as f64 / 1e6)).collect();
-        println!("{title:26}{times}");
-    }
+        format!("{title:26}{times}\n")
+    });
+    let rows: String = rows.collect();
+    format!("Milliseconds on a device of {}:\n\n{:26}{header}\n{rows}", Bytes(SIZE_BYTES), "")
 }
