@@ -16,7 +16,7 @@ use std::time::Instant;
 
 use fsverdict::host::placement::{Pinned, Placement};
 use fsverdict::lab::backend::{Backend, Files, Sockets};
-use fsverdict::sandbox::possible_walls;
+use fsverdict::sandbox::possible_isolation;
 use fsverdict_disk::backend::{Clock, Served};
 use fsverdict_disk::device::built_in;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -206,7 +206,7 @@ fn main() -> ExitCode {
                 device,
                 Clock::Simulated,
                 60,
-                possible_walls(),
+                possible_isolation(),
                 Sockets::new().unwrap(),
                 &files,
             )

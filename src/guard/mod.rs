@@ -5,7 +5,7 @@
 //! mount or claim the device meanwhile. Its [`LeaseTicket`] goes to whoever will write; [`LeaseTicket::redeem`] checks again,
 //! on the very descriptor the writing begins with, that device, identity and contents are still those examined.
 //! From then on a [`HeldLease`] keeps the device open and compares it before each mkfs, mount and fsck. For the length of a
-//! run nobody else's run gets it ([`lease_lock`]).
+//! run nobody else's run gets it (`lease_lock`).
 
 mod held_lease;
 mod lease_lock;

@@ -184,8 +184,8 @@ impl Sandbox {
     }
 }
 
-/// Walls an ordinary user, or root, can have here.
-pub fn possible_walls() -> Isolation {
+/// The isolation that an ordinary user, or root, can have here.
+pub fn possible_isolation() -> Isolation {
     let wanted =
         if rustix::process::geteuid().is_root() { Isolation::Namespaces } else { Isolation::UserNamespaces };
     let probe = || Sandbox::new(wanted, ["/bin/true"]).command().ok()?.stderr(Stdio::null()).status().ok();
