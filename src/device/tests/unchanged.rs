@@ -91,7 +91,7 @@ fn answer(model: &Model) -> u64 {
 #[test]
 fn models_answer_as_they_did() {
     let names = built_in().iter().flat_map(|model| {
-        let states = Model::named(model.name).unwrap().states.iter();
+        let states = Model::named(model.name).unwrap().all_states().into_iter();
         let states = states.map(|state| format!("{}:{state}", model.name));
         std::iter::once(model.name.to_owned()).chain(states)
     });
