@@ -3,8 +3,6 @@
 //! Nothing here touches a device, runs a program or knows a lab: the compiler holds it to that, for none of those rooms
 //! is in this crate. Its rooms stand on one another in this order, as those of the program stand on them.
 
-pub mod reason;
-
 pub mod plan;
 
 pub mod journal;

@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 
 use crate::device::Completion;
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
 /// Requests may be answered so much later on average, as a share of the time the model gave.
 const BORNE: f64 = 0.2;

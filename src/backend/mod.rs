@@ -9,7 +9,7 @@
 //! Guest and device never run at the same time: a kick, a call and a turn on the clock each wait for an answer. That
 //! makes a trial the same every time, and is why both belong on one processor.
 
-use crate::reason::Hinted;
+use fsverdict_text::Hinted;
 
 mod connection;
 mod disk;

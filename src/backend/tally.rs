@@ -10,7 +10,7 @@ use super::lateness::Lateness;
 use crate::device::Completion;
 use crate::device::Wear;
 use crate::device::trace::{TraceWriter, Traced};
-use crate::reason::{Hinted, Reason};
+use fsverdict_text::{Hinted, Reason};
 
 /// Counted while a device is served.
 pub(super) struct Tally {

@@ -2,7 +2,7 @@
 
 use super::grid::STREAMED;
 use crate::device::knobs::Figures;
-use crate::journal::{GridCell, GridFindings, GridKind};
+use fsverdict_text::{GridCell, GridFindings, GridKind};
 
 /// Every second cell is not fitted to, but compared with.
 fn half(cells: &[GridCell], left_out: bool) -> impl Iterator<Item = &GridCell> {

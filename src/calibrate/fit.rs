@@ -6,8 +6,7 @@ use super::grid::measure;
 use super::text::{number, rounded, value, with};
 use crate::device::knobs::{Effect, Figures, Knob};
 use crate::device::{Model, ModelError};
-use crate::journal::{Grid, GridFindings};
-use crate::reason::{Hinted, Reason};
+use fsverdict_text::{Grid, GridFindings, Hinted, Reason};
 
 /// A device could not be calibrated.
 #[derive(Debug, thiserror::Error)]
@@ -186,7 +185,7 @@ mod tests {
     use super::super::text::with;
     use super::{Calibrated, Titled, calibrate};
     use crate::device::{Model, built_in};
-    use crate::journal::Grid;
+    use fsverdict_text::Grid;
 
     /// Calibrates a device whose model is the built-in one with these numbers replaced, starting from the built-in one.
     fn find(like: &str, planted: &[(&str, &str, &str)], gib: u64) -> Calibrated {

@@ -2,7 +2,7 @@
 
 use super::disk::TimedDisk;
 use crate::device::random::below;
-use crate::journal::{Grid, GridFindings, GridKind};
+use fsverdict_text::{Grid, GridFindings, GridKind};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;

@@ -11,10 +11,9 @@ use crate::host::block_device::BlockDevice;
 use crate::host::limits::check;
 use crate::host::root::Root;
 use crate::host::talk::say;
-use crate::journal::{Grid, GridFindings};
-use crate::plan::{ClockChoice, DeviceSource, LabChoice, Overrides, Plan, suggest};
-use crate::reason::Reason;
+use crate::plan::{ClockChoice, DeviceSource, LabChoice, Overrides, Plan};
 use crate::study::{Permission, measure_device};
+use fsverdict_text::{Grid, GridFindings, Reason, suggest};
 
 use super::against;
 use super::device::ask;

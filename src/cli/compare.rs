@@ -6,9 +6,9 @@ use clap::Args;
 
 use crate::journal::Run;
 use crate::plan::Plan;
-use crate::reason::{Hinted, Reason};
 use crate::report::{ComparisonReport, write_comparison};
 use crate::verdict::ComparedSide;
+use fsverdict_text::{Hinted, Reason};
 
 use super::opened::open_run;
 use super::report::{ReportFormat, write_to, written};

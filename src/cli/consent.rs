@@ -7,9 +7,9 @@ use std::path::Path;
 
 use crate::host::talk::{self, say};
 use crate::lab::hidden_from;
-use crate::plan::{AXES, AxisLevel, AxisRole, Dataset, DeviceSource, PhaseWork, Plan, quoted};
-use crate::reason::Reason;
+use crate::plan::{AXES, AxisLevel, AxisRole, Dataset, DeviceSource, PhaseWork, Plan};
 use crate::report::{count, in_lines};
+use fsverdict_text::{Reason, quoted};
 
 use super::CliError;
 

@@ -6,7 +6,7 @@ use std::io::{BufRead, IsTerminal};
 use crate::host::guard::Refusal;
 use crate::host::talk::{self, say};
 use crate::plan::DeviceSource;
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
 use super::CliError;
 

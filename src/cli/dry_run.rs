@@ -6,9 +6,9 @@ use std::io::Write;
 use crate::dataset::readable;
 use crate::lab::{ChosenLab, Lab, LabError};
 use crate::plan::{Dataset, DeviceSource, Plan};
-use crate::reason::{Hinted, Reason};
 use crate::report::in_lines;
 use crate::study::{Permission, Prospect, order};
+use fsverdict_text::{Hinted, Reason};
 
 use super::consent::PlanOrigin;
 use super::forecast::forecast;

@@ -9,12 +9,12 @@ use crate::host::root::Root;
 use crate::journal::Run;
 use crate::lab::ChosenLab;
 use crate::plan::{
-    Bytes, Dataset, DeviceSource, Operation, Phase, PhaseWork, Plan, Until, bytes_written, duration_text,
-    image_room, rough_duration_text,
+    Dataset, DeviceSource, Operation, Phase, PhaseWork, Plan, Until, bytes_written, image_room,
 };
 use crate::report::{count, listing};
 use crate::study::{Prospect, RunFolder};
 use crate::trial::bytes_to_stage;
+use fsverdict_text::{Bytes, duration_text, rough_duration_text};
 
 /// How many of the latest runs are looked through for one of the same work.
 const LATEST: usize = 20;

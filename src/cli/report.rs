@@ -8,10 +8,10 @@ use clap::Args;
 use crate::host::talk::say;
 use crate::host::whole_file;
 use crate::journal::{CandidateStatus, Run};
-use crate::plan::{Plan, quoted};
-use crate::reason::{Hinted, Reason};
+use crate::plan::Plan;
 use crate::report::{Format, Report, ReportError, TerminalLook};
 use crate::study::RunFolder;
+use fsverdict_text::{Hinted, Reason, quoted};
 
 use super::opened::{open_run, read_run};
 use super::requests::requests;

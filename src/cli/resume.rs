@@ -6,8 +6,8 @@ use clap::Args;
 
 use crate::host::talk::say;
 use crate::plan::{DeviceSource, Plan};
-use crate::reason::Hinted;
 use crate::study::{Permission, Resumed, RunFolder, Session, SessionError};
+use fsverdict_text::Hinted;
 
 use super::consent::{PlanOrigin, agree};
 use super::device::{ask, erases_a_device};

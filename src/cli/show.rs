@@ -6,9 +6,9 @@ use std::path::Path;
 use clap::Args;
 
 use crate::device;
-use crate::plan::{Overrides, preset, suggest, write};
-use crate::reason::Reason;
+use crate::plan::{Overrides, preset, write};
 use crate::study::RunFolder;
+use fsverdict_text::{Reason, suggest};
 
 use super::vocabulary::{Among, read_plan, shown_names};
 use super::{CliError, Exit};

@@ -2,8 +2,9 @@
 
 use crate::filesystem::find;
 use crate::layer::{Layer, LayerPlace};
-use crate::plan::{Candidate, quoted};
+use crate::plan::Candidate;
 use crate::report::ToUse;
+use fsverdict_text::quoted;
 
 /// Whoever types the lines has named it.
 const DEVICE: &str = "$DEVICE";

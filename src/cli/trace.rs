@@ -8,9 +8,8 @@ use clap::Args;
 
 use crate::device::Action;
 use crate::device::trace::{self, Flags, Metrics, TraceFile, TraceReader, Traced};
-use crate::plan::{Bytes, suggest};
-use crate::reason::Reason;
 use crate::study::RunFolder;
+use fsverdict_text::{Bytes, Reason, suggest};
 
 use super::report::write_to;
 use super::{CliError, Exit};

@@ -7,13 +7,12 @@ use std::path::Path;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
 use crate::journal::Group;
-use crate::plan::{
-    Bytes, LONGEST_PLAN, Overrides, Plan, Preset, Vocabulary, preset, presets, quoted, read_with, suggest,
-};
+use crate::plan::{Overrides, Plan, Preset, Vocabulary, preset, presets, read_with};
+use fsverdict_text::{Bytes, LONGEST, quoted, suggest};
 
-use crate::reason::{Hinted, Reason};
 use crate::report::{LONGEST_PAGE, plan_in_page};
 use crate::study::RunFolder;
+use fsverdict_text::{Hinted, Reason};
 
 use super::consent::PlanOrigin;
 use super::error::CliError;
@@ -107,9 +106,9 @@ fn read_file(name: &str) -> Result<(String, String, PlanOrigin), CliError> {
             "`fsverdict show quick > mine.toml` begins one",
         )));
     }
-    if text.len() as u64 > LONGEST_PLAN {
+    if text.len() as u64 > LONGEST {
         return Err(CliError::usage(Reason::new(
-            format!("{name} is longer than {} and surely no plan", Bytes(LONGEST_PLAN)),
+            format!("{name} is longer than {} and surely no plan", Bytes(LONGEST)),
             "`fsverdict show demo` prints one",
         )));
     }

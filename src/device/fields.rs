@@ -2,9 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use crate::plan::value::{any_number, boolean, size};
-use crate::plan::{Bytes, Node, Section};
-use crate::reason::Reason;
+use fsverdict_text::{
+    Bytes, Node, Reason, Section,
+    value::{any_number, boolean, size},
+};
 
 pub(super) const SECTOR: u64 = 512;
 pub(super) const MS: f64 = 1e6;

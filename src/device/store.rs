@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
-use crate::reason::Hinted;
+use fsverdict_text::Hinted;
 
 /// Why the store could not do it. The guest is answered with an I/O error; the trial cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -136,7 +136,7 @@ fn all_zero(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Store, StoreError};
-    use crate::reason::Hinted;
+    use fsverdict_text::Hinted;
 
     #[test]
     fn a_large_device_costs_what_is_written_and_gives_it_back() {

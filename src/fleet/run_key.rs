@@ -77,7 +77,7 @@ mod tests {
     use std::fs;
 
     use super::{FILE, RunKey};
-    use crate::reason::Hinted;
+    use fsverdict_text::Hinted;
 
     #[test]
     fn a_run_has_one_key_that_is_kept_and_plain() {

@@ -14,7 +14,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use crate::journal::{Event, Facts, Journal, JournalError, Links, Writer, open_regular, read_open};
 use crate::plan::Plan;
-use crate::reason::{Hinted, Reason};
+use fsverdict_text::{Hinted, Reason};
 
 use super::FleetError;
 use super::believe::{content, disbelieved};

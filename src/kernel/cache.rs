@@ -240,7 +240,7 @@ pub(crate) fn numbers(release: &str) -> Vec<u64> {
 mod tests {
     use super::{KernelCache, KernelFacts};
     use crate::kernel::staged::StagedSources;
-    use crate::reason::Hinted;
+    use fsverdict_text::Hinted;
 
     fn put(cache: &KernelCache, release: &str, digest: &str) {
         let facts = KernelFacts {

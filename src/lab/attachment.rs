@@ -14,8 +14,8 @@ use crate::host::root::Root;
 use crate::host::sandbox::inherit;
 use crate::journal::{Caution, Facts, TrialId};
 use crate::plan::DeviceSource;
-use crate::reason::Hinted;
 use crate::trial::TrialDevice;
+use fsverdict_text::Hinted;
 
 use super::LabError;
 

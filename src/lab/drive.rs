@@ -16,9 +16,9 @@ use crate::host::procfs::activity;
 use crate::host::root::Root;
 use crate::host::sandbox::{Capabilities, FROM_OUTSIDE, OF_MACHINE, Sandbox, SandboxError, inherit};
 use crate::journal::{CommandRecord, Event, Status};
-use crate::plan::{PhaseWork, duration_text};
-use crate::reason::Reason;
+use crate::plan::PhaseWork;
 use crate::trial::TrialSpec;
+use fsverdict_text::{Reason, duration_text};
 
 use super::LabError;
 use super::console::Console;

@@ -50,8 +50,9 @@ mod tests {
     use super::cautions;
     use crate::device::Model;
     use crate::journal::TrialId;
-    use crate::plan::{Bytes, Candidate, Dataset, Layers};
+    use crate::plan::{Candidate, Dataset, Layers};
     use crate::trial::TrialSpec;
+    use fsverdict_text::Bytes;
 
     #[test]
     fn who_profits_from_a_free_processor_is_named() {

@@ -12,8 +12,8 @@ use crate::host::root::Root;
 use crate::host::sandbox::inherit;
 use crate::host::secrets::Secrets;
 use crate::plan::StagingChoice;
-use crate::reason::Reason;
 use crate::trial::{Assignment, STAGED, Staging, TestBench, TrialDevice, TrialSpec, staging_sandbox};
+use fsverdict_text::Reason;
 
 use super::LabError;
 

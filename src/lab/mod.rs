@@ -30,8 +30,8 @@ use std::path::PathBuf;
 use crate::host::sandbox::SandboxError;
 use crate::journal::{Event, Facts};
 use crate::plan::{Candidate, DeviceSource};
-use crate::reason::{Hinted, Reason};
 use crate::trial::TrialSpec;
+use fsverdict_text::{Hinted, Reason};
 
 pub use attachment::Attachment;
 pub use by_default::{ByDefault, by_default};

@@ -12,9 +12,9 @@ use crate::host::program::locate;
 use crate::host::sandbox::Isolation;
 use crate::journal::{Caution, Event, Learnt, Status, TrialId};
 
-use crate::plan::{ClockChoice, DrawnNumbers};
-use crate::reason::{Hinted, Reason};
+use crate::plan::ClockChoice;
 use crate::trial::seeds;
+use fsverdict_text::{DrawnNumbers, Hinted, Reason};
 
 use super::drive::TrialEnd;
 use super::kernel::{Kernel, Provision};

@@ -16,8 +16,8 @@ use crate::journal::{Caution, Event};
 use crate::layer::{Layer, find_scheduler};
 use crate::measure::{IDLE_WINDOW, idle_load};
 use crate::plan::{Candidate, DeviceSource, LabChoice, Plan, StagingChoice, folder_room};
-use crate::reason::{Hinted, Reason};
 use crate::trial::{Assignment, Staging, TestBench, TrialSpec, agent_sandbox, bytes_to_stage};
+use fsverdict_text::{Hinted, Reason};
 
 use super::attachment::LentDevice;
 use super::drive::{Stops, TrialEnd, drive};

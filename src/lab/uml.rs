@@ -12,8 +12,8 @@ use crate::backend::Clock;
 use crate::host::sandbox::{Devices, Isolation, possible_walls};
 use crate::journal::{Facts, TrialId};
 use crate::plan::{Candidate, DeviceSource, LabChoice, NuisancesChoice, Plan};
-use crate::reason::Reason;
 use crate::trial::TrialSpec;
+use fsverdict_text::Reason;
 
 use super::description::{describe, ubd_disks};
 use super::drive::TrialEnd;

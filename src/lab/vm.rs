@@ -25,8 +25,8 @@ use crate::host::sandbox::{Devices, Isolation, possible_walls};
 use crate::journal::{Caution, Event, Facts};
 use crate::kernel::KernelCache;
 use crate::plan::{Candidate, DeviceSource, LabChoice, Plan};
-use crate::reason::Reason;
 use crate::trial::TrialSpec;
+use fsverdict_text::Reason;
 
 use super::drive::TrialEnd;
 use super::guests::{Guests, Habits, Handover, Ordered, Start};

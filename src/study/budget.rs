@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::journal::Run;
-use crate::plan::{duration_text, rough_duration_text};
+use fsverdict_text::{duration_text, rough_duration_text};
 
 /// Why no block of so many candidates can follow within the budget; `None` when one can, or nobody knows yet.
 pub(super) fn exhausted(budget: Duration, run: &Run, candidates: usize) -> Option<String> {
@@ -38,7 +38,8 @@ mod tests {
     use super::super::made;
     use super::exhausted;
     use crate::journal::{Ending, Event, Journal, Record, Run, TrialId};
-    use crate::plan::{Blocks, Plan, rough_duration_text};
+    use crate::plan::{Blocks, Plan};
+    use fsverdict_text::rough_duration_text;
 
     /// A run of two candidates whose blocks took so many seconds each; at a minus sign it was interrupted for a day.
     fn run(blocks: &[i64]) -> Run {

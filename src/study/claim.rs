@@ -11,7 +11,7 @@ use crate::host::root::Root;
 use crate::journal::Facts;
 use crate::lab::Attachment;
 use crate::plan::{DeviceSource, Plan, image_room};
-use crate::reason::Hinted;
+use fsverdict_text::Hinted;
 
 use super::error::SessionError;
 

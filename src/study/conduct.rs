@@ -3,7 +3,7 @@
 use crate::journal::{Caution, Ending, Event, OpenJournal, TrialId};
 use crate::lab::{Attachment, Lab};
 use crate::plan::Plan;
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
 use super::conclusion::{Conclusion, next_to_try, still_in};
 use super::disturbance::broken_rule;

@@ -2,8 +2,9 @@
 //! part in it.
 
 use crate::journal::{Run, Sentinel, Surroundings, Trial};
-use crate::plan::{Bytes, Disturbance};
+use crate::plan::Disturbance;
 use crate::statistics::median;
+use fsverdict_text::Bytes;
 
 /// Bytes of others that are never a disturbance: our own journal and reports are among them.
 const FEW_BYTES: u64 = 16 << 20;

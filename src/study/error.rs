@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::host::limits::LimitError;
 use crate::journal::JournalError;
 use crate::lab::LabError;
-use crate::reason::{Hinted, Reason};
+use fsverdict_text::{Hinted, Reason};
 
 use super::folder::RunFolderError;
 

@@ -8,7 +8,7 @@ use rustix::fs::{CWD, OFlags};
 use crate::host::whole_file;
 use crate::journal::{JournalError, Links, Writer, open_regular};
 use crate::plan::Plan;
-use crate::reason::Hinted;
+use fsverdict_text::Hinted;
 
 /// The resolved plan's file name within the folder of a run.
 pub const PLAN_FILE: &str = "plan.json";

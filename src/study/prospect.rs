@@ -2,7 +2,7 @@
 
 use crate::lab::Lab;
 use crate::plan::{Candidate, Dataset, Plan};
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
 use super::claim::Permission;
 use super::error::SessionError;

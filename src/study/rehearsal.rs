@@ -8,9 +8,9 @@ use std::time::Duration;
 use crate::host::image::scratch_folder;
 use crate::journal::{Event, Status};
 use crate::lab::{Attachment, Lab, choose};
-use crate::plan::{Bytes, Candidate, DeviceSource, Environment, Plan};
-use crate::reason::Reason;
+use crate::plan::{Candidate, DeviceSource, Environment, Plan};
 use crate::trial::TrialSpec;
+use fsverdict_text::{Bytes, Reason};
 
 /// As large as an image is at first: of a whole disk some mkfs write tables for minutes.
 const SMALL: u64 = 1 << 30;

@@ -8,7 +8,7 @@ use crate::host::root::Root;
 use crate::journal::{Beginning, Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA};
 use crate::lab::{Attachment, ChosenLab, Lab, choose, lacking};
 use crate::plan::{DeviceSource, Plan};
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
 use super::claim::Permission;
 use super::conclusion::still_in;

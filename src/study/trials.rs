@@ -8,8 +8,8 @@ use std::thread::scope;
 use crate::journal::{Caution, Event, Observation, Status, Surroundings, TrialId};
 use crate::lab::{LabError, TrialEnd};
 use crate::plan::Candidate;
-use crate::reason::{Hinted, Reason};
 use crate::trial::{Drawn, Repeats, TrialSpec};
+use fsverdict_text::{Hinted, Reason};
 
 use super::conduct::Study;
 use super::error::SessionError;

@@ -11,8 +11,8 @@ use crate::host::sandbox::OF_MACHINE;
 use crate::host::talk::say;
 use crate::journal::{CommandRecord, Event, Facts, Observation, Status};
 use crate::measure::{Meter, Quiet};
-use crate::reason::{Hinted, Reason};
 use crate::workload::{Ledger, verify_written};
+use fsverdict_text::{Hinted, Reason};
 
 use super::act::Act;
 use super::calibration::calibrate;

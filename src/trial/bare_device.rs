@@ -13,7 +13,7 @@ use crate::host::root::Root;
 use crate::host::syscall::own;
 use crate::host::sysfs::Schedulers;
 use crate::journal::Facts;
-use crate::reason::{Hinted, Reason};
+use fsverdict_text::{Hinted, Reason};
 
 use super::error::TrialError;
 use super::sink::Sink;

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use crate::calibrate::{Raw, measure};
-use crate::journal::{Facts, Grid, Learnt};
+use crate::journal::{Facts, Learnt};
+use fsverdict_text::Grid;
 
 use super::error::TrialError;
 use super::sink::Sink;

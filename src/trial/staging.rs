@@ -11,8 +11,8 @@ use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::program::{Program, succeeded};
 use crate::host::syscall::own;
 use crate::journal::{DATASET_FACT, Facts, Learnt, STAGE};
-use crate::plan::{Bytes, Dataset, Phase, PhaseWork, measure_variable, variable};
-use crate::reason::Hinted;
+use crate::plan::{Dataset, Phase, PhaseWork, measure_variable, variable};
+use fsverdict_text::{Bytes, Hinted};
 
 use super::error::TrialError;
 use super::sink::Sink;

@@ -113,7 +113,8 @@ mod tests {
 
     use super::{read_device, verify_device, write_device};
     use crate::dataset::prepare;
-    use crate::plan::{Bytes, Dataset};
+    use crate::plan::Dataset;
+    use fsverdict_text::Bytes;
 
     #[test]
     fn what_is_written_is_read_and_compared() {

@@ -128,7 +128,7 @@ fn backup_server_writes_links_and_drops_generations_with_and_without_the_huge_di
     assert!(work(&plan, "next").contains("--link-dest=") && work(&plan, "drop").starts_with("rm -rf"));
     assert_eq!(
         plan.datasets["crowd"],
-        Dataset::Flat { files: 500_000, file_size: fsverdict::plan::Bytes(1024) }
+        Dataset::Flat { files: 500_000, file_size: fsverdict_text::Bytes(1024) }
     );
 }
 

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::grid::GridFindings;
-use crate::plan::DrawnNumbers;
+use fsverdict_text::{DrawnNumbers, GridFindings};
 
 use super::{DATASET_FACT, Event, Facts, MERGED_FACT};
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::reason::Hinted;
+use fsverdict_text::Hinted;
 
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
@@ -113,7 +113,7 @@ mod tests {
     use std::path::Path;
 
     use super::JournalError;
-    use crate::reason::Hinted;
+    use fsverdict_text::Hinted;
 
     #[test]
     fn a_journal_that_may_not_be_written_says_who_may_carry_it_on() {

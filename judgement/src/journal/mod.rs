@@ -10,7 +10,6 @@ mod derive_tests;
 mod error;
 mod event;
 pub mod fio;
-mod grid;
 #[cfg(test)]
 pub(crate) mod made;
 mod metric;
@@ -29,7 +28,6 @@ pub use event::{
     BlockSite, CLAIM, Caution, CommandRecord, DATASET_FACT, Ending, Event, Facts, HIDDEN_DIGEST, Histogram,
     MERGED_FACT, Measurement, Observation, Record, STAGE, Sentinel, Status, Surroundings, TEAR_DOWN, TrialId,
 };
-pub use grid::{Grid, GridCell, GridFindings, GridKind};
 pub use metric::{Better, Group, METRICS, MetricInfo, Unit, adapter_metric, is_of_cpu, metric};
 pub use open::OpenJournal;
 pub use reader::{Journal, first, read, read_open};

@@ -3,15 +3,17 @@
 
 use std::path::Path;
 
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
 use super::axis::{Axis, AxisLevel, AxisRole, EnvironmentAxis, ListKey, Read, Setting, Tells};
 use super::environment::memory;
 use super::layers::{self, Layers};
-use super::source::{Node, TomlValue};
-use super::value::{absolute_path, filled_text, kernel, name, text};
-use super::words::split_words;
+use super::value::{kernel, name};
 use super::{Candidate, DeviceSource};
+use fsverdict_text::{
+    Node, TomlValue, split_words,
+    value::{absolute_path, filled_text, text},
+};
 
 /// An option that is shown as it is, may tell of anybody, and has one key and no list of what it takes.
 const fn row(key: &'static str, read: Read, level: fn(&Candidate) -> AxisLevel<'_>) -> Axis {
@@ -245,8 +247,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::super::axis::AxisRole;
-    use super::super::source::{Node, TextSpan, TomlValue};
     use super::{AXES, Axis, Candidate, Layers, columns};
+    use fsverdict_text::{Node, TextSpan, TomlValue};
 
     fn read(axis: &Axis, text: &str) -> Candidate {
         let at = TextSpan { text: 0, start: 0, end: 0 };

@@ -2,10 +2,10 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
-use super::source::Node;
-use super::{Bytes, Candidate, Layers, Plan, Vocabulary};
+use super::{Candidate, Layers, Plan, Vocabulary};
+use fsverdict_text::{Bytes, Node};
 
 /// One axis: read from a plan, marked in names, written back, and shown in every format by walking the rows.
 #[derive(Debug)]

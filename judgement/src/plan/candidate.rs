@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bytes, Layers};
+use super::Layers;
+use fsverdict_text::Bytes;
 
 /// What stands in the place of a filesystem where a folder of the user's is worked in, whatever it lies on.
 pub const DIRECTORY: &str = "directory";

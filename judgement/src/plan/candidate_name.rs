@@ -6,8 +6,8 @@
 
 use super::axes::AXES;
 use super::axis::{Axis, AxisRole};
-use super::section::{Placed, Problems};
 use super::{CONTROL_SUFFIX, Candidate, Environment};
+use fsverdict_text::{Placed, Problems};
 
 /// Names every draft that has none, and notes names that occur twice.
 pub(super) fn name_all(drafts: &mut [Placed<Candidate>], problems: &Problems) {
@@ -93,10 +93,9 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
-    use super::super::section::{Placed, Problems};
-    use super::super::source::TextSpan;
-    use super::super::{Bytes, Candidate, Environment, Layers};
+    use super::super::{Candidate, Environment, Layers};
     use super::name_all;
+    use fsverdict_text::{Bytes, Placed, Problems, TextSpan};
 
     fn candidate(filesystem: &str, mkfs: &[&str], mount: &[&str], layers: &[&str]) -> Placed<Candidate> {
         let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();

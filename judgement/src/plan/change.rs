@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
 use super::lab::KernelOwner;
 use super::scale::scale;
-use super::section::Problems;
-use super::source::{Node, PlanProblem, TextSpan, Texts, TomlEntry, TomlTable, TomlValue, parse};
 use super::space::scale_image;
-use super::suggest::suggest;
 use super::{Blocks, DeviceSource, LabChoice, Plan, Twice, Vocabulary};
+use fsverdict_text::{
+    Node, Problems, TextProblem, TextSpan, Texts, TomlEntry, TomlTable, TomlValue, parse, suggest,
+};
 
 /// What the command line changes in a plan; the default changes nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -42,16 +42,16 @@ pub(super) fn amend(tree: &mut Node, settings: &[String], texts: &mut Texts, pro
 }
 
 /// Reads `KEY=VALUE` as TOML; a value that is no TOML is taken as a string, so that quotes may be left out.
-fn parse_setting(setting: &str, text: usize, texts: &mut Texts) -> Result<TomlTable, PlanProblem> {
+fn parse_setting(setting: &str, text: usize, texts: &mut Texts) -> Result<TomlTable, TextProblem> {
     let Some((key, value)) = setting.split_once('=') else {
-        return Err(PlanProblem {
+        return Err(TextProblem {
             at: texts.whole(text),
             message: format!("\"{setting}\" is not KEY=VALUE"),
             hint: "for example: --set protocol.blocks=5".to_owned(),
         });
     };
     let first =
-        |problems: Vec<PlanProblem>| problems.into_iter().next().unwrap_or_else(|| texts.no_toml(text));
+        |problems: Vec<TextProblem>| problems.into_iter().next().unwrap_or_else(|| texts.no_toml(text));
     let as_toml = parse(texts, text).map_err(first).and_then(table_of);
     if as_toml.is_ok() || value.trim_start().starts_with(['"', '\'', '[', '{']) {
         return as_toml;
@@ -59,19 +59,19 @@ fn parse_setting(setting: &str, text: usize, texts: &mut Texts) -> Result<TomlTa
     // The same key with a value that surely is TOML and as long at least, so that places stay true.
     let stand_in = texts.add_text("--set", &format!("{key}=0"));
     let first =
-        |problems: Vec<PlanProblem>| problems.into_iter().next().unwrap_or_else(|| texts.no_toml(text));
+        |problems: Vec<TextProblem>| problems.into_iter().next().unwrap_or_else(|| texts.no_toml(text));
     let mut table = parse(texts, stand_in).map_err(first).and_then(table_of).map_err(|problem| {
-        PlanProblem { at: TextSpan { text, end: problem.at.end.min(setting.len()), ..problem.at }, ..problem }
+        TextProblem { at: TextSpan { text, end: problem.at.end.min(setting.len()), ..problem.at }, ..problem }
     })?;
     let at = TextSpan { text, start: key.len() + 1, end: setting.len() };
     replace_leaf(&mut table, text, &Node { at, value: TomlValue::Text(value.trim().to_owned()) });
     Ok(table)
 }
 
-fn table_of(node: Node) -> Result<TomlTable, PlanProblem> {
+fn table_of(node: Node) -> Result<TomlTable, TextProblem> {
     match node.value {
         TomlValue::Table(table) => Ok(table),
-        other => Err(PlanProblem {
+        other => Err(TextProblem {
             at: node.at,
             message: format!("a table is wanted, not {}", other.kind()),
             hint: String::new(),
@@ -93,7 +93,7 @@ fn replace_leaf(table: &mut TomlTable, text: usize, leaf: &Node) {
 
 /// Merges a change into the tree: tables key by key, members of the list called `key` by name or
 /// number, all else replaced.
-fn merge(node: &mut Node, key: &str, change: TomlTable, texts: &Texts) -> Result<(), PlanProblem> {
+fn merge(node: &mut Node, key: &str, change: TomlTable, texts: &Texts) -> Result<(), TextProblem> {
     match &mut node.value {
         TomlValue::Table(table) => merge_table(table, change, texts),
         TomlValue::Array(members)
@@ -117,7 +117,7 @@ fn merge(node: &mut Node, key: &str, change: TomlTable, texts: &Texts) -> Result
     }
 }
 
-fn merge_table(table: &mut TomlTable, change: TomlTable, texts: &Texts) -> Result<(), PlanProblem> {
+fn merge_table(table: &mut TomlTable, change: TomlTable, texts: &Texts) -> Result<(), TextProblem> {
     for entry in change.entries {
         match (table.get_mut(&entry.key), entry) {
             // `a.b = 1` is a change within `a`; `a = { b = 1 }` replaces it.
@@ -131,7 +131,7 @@ fn merge_table(table: &mut TomlTable, change: TomlTable, texts: &Texts) -> Resul
             (None, TomlEntry { key, key_at, node: Node { value: TomlValue::Table(_), .. } })
                 if key == "candidate" =>
             {
-                return Err(PlanProblem {
+                return Err(TextProblem {
                     at: key_at,
                     message: "the plan names no candidate by itself".to_owned(),
                     hint:
@@ -150,7 +150,7 @@ fn find_member<'a>(
     list: &str,
     key: &str,
     at: TextSpan,
-) -> Result<&'a mut Node, PlanProblem> {
+) -> Result<&'a mut Node, TextProblem> {
     let names: Vec<Option<String>> = members.iter().map(name_of).collect();
     let by_name = names.iter().position(|name| name.as_deref() == Some(key));
     let by_number =
@@ -162,7 +162,7 @@ fn find_member<'a>(
             let numbers = format!("by number: 1 to {}", members.len());
             let hint =
                 if known.is_empty() { numbers } else { format!("{} ({numbers})", suggest(key, &known)) };
-            Err(PlanProblem { at, message: format!("there is no {list} `{key}`"), hint })
+            Err(TextProblem { at, message: format!("there is no {list} `{key}`"), hint })
         }
     }
 }

@@ -4,11 +4,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
 use super::limits;
-use super::words::choose;
-use super::{Blocks, Bytes, ClockChoice, DeviceSource, StagingChoice};
+use super::{Blocks, ClockChoice, DeviceSource, StagingChoice};
+use fsverdict_text::{Bytes, choose};
 
 const STAGINGS: &[(&str, StagingChoice)] =
     &[("auto", StagingChoice::Auto), ("memory", StagingChoice::Memory), ("disk", StagingChoice::Disk)];

@@ -1,10 +1,9 @@
 //! A/A: one candidate entered twice, to see how different two things look that are the same.
 
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
-use super::source::{Node, TomlValue};
-use super::suggest::suggest;
 use super::{Candidate, Plan};
+use fsverdict_text::{Node, TomlValue, suggest};
 
 /// What is added to a candidate's name for its twin: the same configuration entered once more.
 pub const CONTROL_SUFFIX: &str = "~twin";

@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
-use super::section::{Problems, Section};
-use super::source::{Node, TomlValue};
-use super::value::{number, share};
+use fsverdict_text::{
+    Node, Problems, Section, TomlValue,
+    value::{number, share},
+};
 
 /// How much disturbance a block bears. Beyond any of these it is thrown out, whatever it measured, and repeated whole.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

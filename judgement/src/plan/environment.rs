@@ -3,13 +3,15 @@
 
 use std::path::Path;
 
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
 use super::lab::KernelOwner;
-use super::source::Node;
-use super::value::{filled_text, size};
-use super::words::once_each;
-use super::{Bytes, Candidate, ClockChoice, DeviceSource, Environment, LabChoice, Plan};
+use super::lists::once_each;
+use super::{Candidate, ClockChoice, DeviceSource, Environment, LabChoice, Plan};
+use fsverdict_text::{
+    Bytes, Node,
+    value::{filled_text, size},
+};
 
 /// The least a guest starts with, besides its datasets.
 const LEAST_MEMORY: Bytes = Bytes(64 << 20);

@@ -1,6 +1,6 @@
 //! Plans whose candidates are folders of the user's: what cannot go with them.
 
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
 use super::lab::KernelOwner;
 use super::{Candidate, DIRECTORY, DeviceSource, Needs, Operation, PhaseWork, Plan};

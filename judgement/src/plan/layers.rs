@@ -9,10 +9,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
-use super::source::{Node, TomlValue};
-use super::value::filled_text;
+use fsverdict_text::{Node, TomlValue, value::filled_text};
 
 /// The key of the list.
 pub(super) const LIST: &str = "layers";

@@ -1,7 +1,7 @@
-//! How large what a plan says may be: far beyond any study, and small enough that no sum of it overflows, no product
-//! of it exhausts memory, and no weight makes an infinity of a score.
+//! How many of each a plan may have: far beyond any study. How large a number, a size or a time may be is
+//! [`fsverdict_text::limits`]'s business.
 
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
 /// Candidates of a plan, those of its matrix included.
 pub(super) const CANDIDATES: usize = 1000;
@@ -9,16 +9,6 @@ pub(super) const PHASES: usize = 1000;
 pub(super) const BLOCKS: u64 = 10_000;
 /// How often a phase is repeated within a trial.
 pub(super) const REPETITIONS: u64 = 100;
-/// Files or directories of a dataset.
-pub(super) const COUNT: u64 = 1_000_000_000;
-/// Bytes of an image or a dataset: 1 PiB.
-pub(super) const SIZE: u64 = 1 << 50;
-/// Milliseconds of a time: 1000 days.
-pub(super) const TIME: u64 = 1000 * 86_400_000;
-/// Weights, figures and factors, and one divided by the smallest of them.
-pub(super) const NUMBER: f64 = 1e9;
-/// Bytes of a plan's text.
-pub const TEXT: u64 = 1 << 20;
 
 /// Refuses a list that is too long, before anything is made of it.
 pub(super) fn check_length(what: &str, length: Option<usize>, most: usize) -> Result<(), Reason> {
@@ -34,7 +24,8 @@ pub(super) fn check_length(what: &str, length: Option<usize>, most: usize) -> Re
 
 #[cfg(test)]
 mod tests {
-    use crate::plan::{Overrides, Plan, PlanError, Vocabulary, read_with};
+    use crate::plan::{Overrides, Plan, Vocabulary, read_with};
+    use fsverdict_text::TextError;
 
     const VOCABULARY: Vocabulary<'_> = Vocabulary {
         filesystems: &["ext4", "xfs"],
@@ -65,11 +56,11 @@ mod tests {
         mount = [""]
     "#;
 
-    fn read(text: &str) -> Result<Plan, PlanError> {
+    fn read(text: &str) -> Result<Plan, TextError> {
         read_with(text, "p.toml", &Overrides::default(), &VOCABULARY)
     }
 
-    fn change(setting: &str) -> Result<Plan, PlanError> {
+    fn change(setting: &str) -> Result<Plan, TextError> {
         let overrides = Overrides { set: vec![setting.to_owned()], ..Overrides::default() };
         read_with(PLAN, "p.toml", &overrides, &VOCABULARY)
     }

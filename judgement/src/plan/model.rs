@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bytes, Candidate, Disturbance, LabChoice, Operation, Published};
-use crate::reason::Reason;
+use super::{Candidate, Disturbance, LabChoice, Operation, Published};
+use fsverdict_text::{Bytes, Reason};
 
 /// A resolved plan: everything a run needs to know, and nothing about how it will be carried out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
 use super::Vocabulary;
 use super::read_phase::Phases;
-use super::section::{Problems, Section};
-use super::source::{Node, TomlEntry, TomlValue};
-use super::value::{filled_text, number, share, text};
+use fsverdict_text::{
+    Node, Problems, Section, TomlEntry, TomlValue,
+    value::{filled_text, number, share, text},
+};
 
 pub(super) const PUBLISHED: &[&str] = &["finding", "source", "phase", "metric", "figures", "unit", "claim"];
 pub(super) const CLAIM: &[&str] = &[

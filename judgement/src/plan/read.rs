@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
 use super::change::{Overrides, amend, apply};
 use super::control::Twice;
 use super::disturbance;
 use super::environment;
-use super::error::PlanError;
 use super::folders;
 use super::lab::KernelOwner;
 use super::published::{self, read_published};
@@ -16,13 +15,14 @@ use super::read_candidate::{self, read_candidates};
 use super::read_dataset::{self, read_datasets};
 use super::read_phase::{self, Phases, read_phases};
 use super::read_protocol::{self, read_protocol};
-use super::section::{Placed, Problems, Section, read_tree};
-use super::source::{Node, TextSpan, Texts, TomlValue};
-use super::suggest::suggest;
-use super::value::{absolute_path, filled_text, kernel, number, paths, size, text};
+use super::value::kernel;
 use super::{
-    Bytes, Candidate, DeviceSource, Goal, LabChoice, Operation, Phase, PhaseWork, Plan, PlannedDevice,
+    Candidate, DeviceSource, Goal, LabChoice, Operation, Phase, PhaseWork, Plan, PlannedDevice,
     StagingChoice, Vocabulary, space,
+};
+use fsverdict_text::{
+    Bytes, Node, Placed, Problems, Section, TextError, TextSpan, Texts, TomlValue, read_tree, suggest,
+    value::{absolute_path, filled_text, number, paths, size, text},
 };
 
 const TOP: &[&str] = &[
@@ -79,7 +79,7 @@ pub fn read_with(
     file_name: &str,
     overrides: &Overrides,
     vocabulary: &Vocabulary<'_>,
-) -> Result<Plan, PlanError> {
+) -> Result<Plan, TextError> {
     read_tree(file_name, text, |mut tree, texts, problems| {
         amend(&mut tree, &overrides.set, texts, problems);
         let typed = read_top(&tree, vocabulary, problems).filter(|_| problems.is_empty())?;

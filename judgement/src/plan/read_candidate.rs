@@ -4,10 +4,9 @@ use super::axes::AXES;
 use super::axis::{Axis, AxisRole, Setting, Spelling};
 use super::candidate_name::name_all;
 use super::limits::{CANDIDATES, check_length};
-use super::section::{Placed, Problems, Section};
-use super::source::{Node, TextSpan, TomlValue};
-use super::value::{filled_text, name};
+use super::value::name;
 use super::{Candidate, DIRECTORY, Vocabulary};
+use fsverdict_text::{Node, Placed, Problems, Section, TextSpan, TomlValue, value::filled_text};
 
 /// Keys of `[[candidate]]`.
 pub(super) fn candidate_keys() -> Vec<&'static str> {

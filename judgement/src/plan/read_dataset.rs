@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::section::{Problems, Section};
-use super::source::{TomlEntry, TomlValue};
-use super::value::{absolute_path, count, filled_text, share, size};
 use super::{Dataset, TreeShape, Vocabulary};
+use fsverdict_text::{
+    Problems, Section, TomlEntry, TomlValue,
+    value::{absolute_path, count, filled_text, share, size},
+};
 
 pub(super) const KEYS: &[&str] = &[
     "profile",

@@ -3,11 +3,12 @@
 use super::command_variables::{offered, unknown};
 use super::limits::{PHASES, check_length};
 use super::read_dataset::{Datasets, may_be_called, variables};
-use super::section::{Placed, Problems, Section};
-use super::source::{Node, TextSpan, TomlEntry, TomlValue};
-use super::suggest::suggest;
-use super::value::{boolean, filled_text, inside_path, name, repetitions, share, text};
+use super::value::{inside_path, name, repetitions};
 use super::{Dataset, Needs, Operation, OperationKind, Phase, PhaseWork, Verify, Vocabulary};
+use fsverdict_text::{
+    Node, Placed, Problems, Section, TextSpan, TomlEntry, TomlValue, suggest,
+    value::{boolean, filled_text, share, text},
+};
 
 pub(super) const PHASE: &[&str] = &[
     "name",

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
 use super::control::Twice;
 use super::disturbance::read_disturbance;
-use super::section::{Placed, Section};
-use super::source::{Node, TomlValue};
-use super::value::{any_number, count, number, text, time, whole};
-use super::words::choose;
 use super::{Blocks, DevicesChoice, Disturbance, Legacy, NuisancesChoice, Protocol, Until};
+use fsverdict_text::{
+    Node, Placed, Section, TomlValue, choose,
+    value::{any_number, count, number, text, time, whole},
+};
 
 pub(super) const PROTOCOL: &[&str] = &[
     "blocks",

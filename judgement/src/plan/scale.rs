@@ -1,8 +1,9 @@
 //! Shrinks the data of a plan.
 
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
-use super::{Bytes, Dataset, Plan};
+use super::{Dataset, Plan};
+use fsverdict_text::Bytes;
 
 /// Neither a big file nor a part of a directory shrinks below this: a few bytes would time nothing.
 const SMALLEST: u64 = 4096;

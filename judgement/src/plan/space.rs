@@ -1,8 +1,9 @@
 //! How much room the data of a plan take, as far as the plan itself says; the device is asked later, elsewhere.
 
-use crate::reason::Reason;
+use fsverdict_text::Reason;
 
-use super::{Bytes, Candidate, Dataset, DeviceSource, Flow, Operation, Phase, PhaseWork, Plan, Vocabulary};
+use super::{Candidate, Dataset, DeviceSource, Flow, Operation, Phase, PhaseWork, Plan, Vocabulary};
+use fsverdict_text::Bytes;
 
 /// Bytes a file takes at least on any of the filesystems here that does not pack small files: one block.
 const FILE_BLOCK: u64 = 4096;

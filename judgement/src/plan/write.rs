@@ -3,9 +3,8 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{
-    AXES, AxisLevel, Bytes, CONTROL_SUFFIX, Candidate, Dataset, DeviceSource, PhaseWork, Plan, duration_text,
-};
+use super::{AXES, AxisLevel, CONTROL_SUFFIX, Candidate, Dataset, DeviceSource, PhaseWork, Plan};
+use fsverdict_text::{Bytes, duration_text};
 
 /// The plan as TOML, spelled out; read again it is the same plan. That its data were scaled is not kept: they are as large
 /// as they were made.

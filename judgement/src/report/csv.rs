@@ -102,9 +102,10 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::cell;
-    use crate::plan::{Bytes, DeviceSource, Layers};
+    use crate::plan::{DeviceSource, Layers};
     use crate::report::Format;
     use crate::report::fixtures::{demo, page_of};
+    use fsverdict_text::Bytes;
 
     #[test]
     fn no_cell_is_a_formula_and_numbers_stay_numbers() {

@@ -3,8 +3,8 @@
 use super::number::{times_with_ends, times_within};
 use super::text::listing;
 use super::text_table::TextTable;
-use crate::plan::DrawnNumber;
 use crate::verdict::{Dependence, DeviceSide, Judgement};
+use fsverdict_text::DrawnNumber;
 
 /// Nobody reads of more; the JSON has all.
 const MOST: usize = 8;
@@ -77,10 +77,10 @@ pub(super) fn values(side: &DeviceSide) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::plan::{Bytes, DrawnNumber, DrawnNumbers};
     use crate::report::Format;
     use crate::report::examples::chance;
     use crate::report::fixtures::{PLAIN, Story, data_of, id, page_of};
+    use fsverdict_text::{Bytes, DrawnNumber, DrawnNumbers};
 
     /// jfs takes twice as long as ext4; xfs half as long as it on a disk that reads on, and as long again on one that does not.
     /// What else is drawn does nothing; `effect` 0: nor does that.

@@ -10,8 +10,9 @@ pub(super) use crate::journal::made::id;
 use crate::journal::{
     Caution, Ending, Event, Facts, Journal, Learnt, Observation, Record, Run, TrialId, Unit, made,
 };
-use crate::plan::{DrawnNumbers, Plan};
+use crate::plan::Plan;
 use crate::report::{Format, Report, TerminalLook, write};
+use fsverdict_text::DrawnNumbers;
 
 /// A page of text without colour.
 pub(super) const PLAIN: TerminalLook =

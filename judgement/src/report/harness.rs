@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::number::percent;
-use crate::plan::duration_text;
 use crate::verdict::Harness;
+use fsverdict_text::duration_text;
 
 /// In a sentence without its end; in simulated time, where shares of wall time say nothing, how much time of the devices
 /// went by in how much of ours: `41m of disk time in 2m`. Else `9% of wall time outside the measured steps: boot 3%, settle 2%, …`.

@@ -5,8 +5,8 @@ use super::noise;
 use super::number::{percent, times, times_within};
 use super::text::{count, listing};
 use crate::journal::{CandidateStatus, Ending};
-use crate::plan::rough_duration_text;
 use crate::verdict::{CandidateEntry, Estimate, Judgement, Limit, Outcome, Rank, Relation, TrialBasis, Why};
+use fsverdict_text::rough_duration_text;
 
 /// The outcome in a sentence. Names in it are as the plan has them: not yet safe for a terminal.
 pub(super) fn outcome(judged: &Judgement<'_>) -> String {

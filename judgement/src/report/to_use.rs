@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::text::one_line;
-use crate::plan::quoted;
+use fsverdict_text::quoted;
 
 /// How the recommended candidate is made where it is to stay, without what only a trial needs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

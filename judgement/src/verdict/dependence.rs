@@ -8,8 +8,9 @@
 use serde::Serialize;
 
 use super::{Rank, VerdictEvidence};
-use crate::plan::{DrawnNumber, DrawnNumbers, once_each};
+use crate::plan::once_each;
 use crate::statistics::{Estimate, Evidence, GoesWith, goes_with, median};
+use fsverdict_text::{DrawnNumber, DrawnNumbers};
 
 /// A difference that depends on the device.
 #[derive(Debug, Clone, PartialEq, Serialize)]

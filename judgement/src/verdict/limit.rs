@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::plan::Bytes;
 use crate::statistics::{Estimate, FEWEST};
+use fsverdict_text::Bytes;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Limit {

@@ -4,8 +4,9 @@ use super::limit::Limit;
 use super::order::peculiarities;
 use super::{ByBlock, Rank, VerdictEvidence, control_pairs};
 use crate::journal::{CandidateStatus, Run};
-use crate::plan::{Bytes, Dataset, DeviceSource, Plan};
+use crate::plan::{Dataset, DeviceSource, Plan};
 use crate::statistics::{Estimate, Evidence, FEWEST};
+use fsverdict_text::Bytes;
 
 /// The limits of this run's verdict, the gravest first.
 pub(super) fn limits(evidence: &VerdictEvidence<'_>, ranking: &[Rank]) -> Vec<Limit> {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::measured::Measured;
 use crate::device::Action;
 use crate::device::trace::{Flags, TraceReader, Traced};
-use crate::reason::{Hinted, Reason};
+use fsverdict_text::{Hinted, Reason};
 
 /// Requests that a trace may have; what is longer would take minutes and memory for nothing.
 const MOST_REQUESTS: usize = 4_000_000;

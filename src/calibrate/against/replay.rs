@@ -2,7 +2,7 @@
 
 use super::measured::Measured;
 use crate::device::{Device, Model, ModelError, Request};
-use crate::reason::{Hinted, Reason};
+use fsverdict_text::{Hinted, Reason};
 
 /// A trace cannot be done on a model.
 #[derive(Debug, thiserror::Error)]

@@ -8,7 +8,7 @@ mod units;
 
 use std::sync::Arc;
 
-use crate::plan::Section;
+use fsverdict_text::Section;
 
 use super::cache::{Extent, VolatileCache};
 use super::knobs::Knobs;

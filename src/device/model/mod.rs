@@ -15,8 +15,7 @@ use super::limits::{Discard, Limits};
 use super::medium::ChosenMedium;
 use super::parameters::{CacheParameters, LinkParameters, Queue};
 use crate::host::beneath::read_regular;
-use crate::plan::{Bytes, DrawnNumbers, LONGEST_PLAN, Member, PlanError, suggest};
-use crate::reason::{Hinted, Reason};
+use fsverdict_text::{Bytes, DrawnNumbers, Hinted, LONGEST, Member, Reason, TextError, suggest};
 
 /// A model that ships inside the binary.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +57,7 @@ pub enum ModelError {
     #[error("the model {name} has no state `{state}`")]
     State { name: String, state: String, hint: String },
     #[error(transparent)]
-    Wrong(#[from] PlanError),
+    Wrong(#[from] TextError),
     #[error("a device of {wanted} does not go with the model {name}: {reason}")]
     Size { name: String, wanted: Bytes, reason: String, hint: String },
 }
@@ -167,7 +166,7 @@ impl Model {
         state: Option<&str>,
         member: Member<'_>,
     ) -> Result<Model, ModelError> {
-        if text.len() as u64 > LONGEST_PLAN {
+        if text.len() as u64 > LONGEST {
             let reason = format!("a model of {} is none", Bytes(text.len() as u64));
             return Err(ModelError::Unreadable { path: file.to_owned(), reason });
         }
@@ -262,7 +261,7 @@ fn shipped(asked: &str, base: &str) -> Result<&'static BuiltIn, ModelError> {
 
 fn text_of(path: &str) -> Result<String, ModelError> {
     let unreadable = |reason: String| ModelError::Unreadable { path: path.to_owned(), reason };
-    let bytes = read_regular(Path::new(path), LONGEST_PLAN).map_err(|error| unreadable(error.to_string()))?;
+    let bytes = read_regular(Path::new(path), LONGEST).map_err(|error| unreadable(error.to_string()))?;
     String::from_utf8(bytes).map_err(|error| unreadable(error.to_string()))
 }
 

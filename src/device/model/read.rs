@@ -7,8 +7,7 @@ use super::super::medium;
 use super::super::parameters::{CacheParameters, LinkParameters, Queue};
 use super::{AskedState, Model, ModelParameters};
 use crate::device::limits::Discard;
-use crate::plan::value::filled_text;
-use crate::plan::{DrawnNumbers, Member, PlanError, Section, read_member};
+use fsverdict_text::{DrawnNumbers, Member, Section, TextError, read_member, value::filled_text};
 
 /// Nothing is larger: sector numbers and page numbers must fit.
 const MOST: u64 = 1 << 44;
@@ -22,7 +21,7 @@ pub(super) fn read(
     file: &str,
     state: AskedState<'_>,
     member: Member<'_>,
-) -> Result<Model, PlanError> {
+) -> Result<Model, TextError> {
     // Where numbers may be ranges. What a guest sees of a device is the same of all of a class.
     let varied: Vec<&str> = ["link", "cache"].into_iter().chain(medium::sections()).collect();
     let known = [&["name", "version", "summary", "device", "queue"], &varied[..]].concat();

@@ -3,7 +3,7 @@
 use proptest::prelude::{any, prop, proptest};
 
 use super::super::{Device, Model, ModelError, built_in};
-use crate::reason::Hinted;
+use fsverdict_text::Hinted;
 
 #[test]
 fn every_built_in_model_reads_under_its_name_and_in_each_of_its_states() {

@@ -13,8 +13,8 @@ use tar::{Archive, Builder, Entry, EntryType, Header};
 
 use crate::journal::{FILE_NAME, JournalError, Links, Record, Run, open_regular};
 use crate::plan::Plan;
-use crate::reason::{Hinted, Reason};
 use crate::study::PLAN_FILE;
+use fsverdict_text::{Hinted, Reason};
 
 use super::BundleError;
 

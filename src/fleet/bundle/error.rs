@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::journal::JournalError;
-use crate::reason::{Hinted, Reason};
+use fsverdict_text::{Hinted, Reason};
 
 /// A bundle cannot be made or read.
 #[derive(Debug, thiserror::Error)]

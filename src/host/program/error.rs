@@ -2,7 +2,7 @@
 
 use super::KEPT_OUTPUT;
 use crate::journal::CommandRecord;
-use crate::reason::Hinted;
+use fsverdict_text::Hinted;
 
 /// Of a longer output only the first and the last two lines are shown with an error.
 const SHOWN_LINES: usize = 6;

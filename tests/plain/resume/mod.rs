@@ -11,9 +11,10 @@ use std::sync::Mutex;
 
 use fsverdict::journal::{Beginning, CandidateStatus, Event, Facts, OpenJournal, Run, SCHEMA, TrialId, read};
 use fsverdict::lab::{Attachment, Lab};
-use fsverdict::plan::{Blocks, Bytes, Candidate, Disturbance, Plan, digest};
+use fsverdict::plan::{Blocks, Candidate, Disturbance, Plan, digest};
 use fsverdict::report::{Format, Report, write};
 use fsverdict::study::{Silent, Study};
+use fsverdict_text::Bytes;
 use player::{Machine, Player, RECORDED, Tale, lock};
 
 fn plan(candidates: &[&str]) -> Plan {

@@ -4,7 +4,7 @@
 use maud::{Markup, PreEscaped, html};
 
 use crate::plan::{Plan, write};
-use crate::reason::Hinted;
+use fsverdict_text::Hinted;
 
 /// Just what stands before the plan and after it. Nothing else in a page can look so: all of it is escaped.
 const BEFORE: &str = "<pre id=\"plan\" tabindex=\"0\">";

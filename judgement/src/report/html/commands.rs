@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 
 use crate::journal::{CommandRecord, Status, TrialCommands};
-use crate::plan::quoted;
 use crate::report::Report;
 use crate::report::text::{count, in_lines, one_line};
+use fsverdict_text::quoted;
 
 /// Characters of a command's output that are shown: its end says how it went.
 const OUTPUT_SHOWN: usize = 2000;

@@ -1,11 +1,11 @@
 //! The foot of a run's page: what it stands on, and what to do next.
 
 use crate::journal::{CandidateStatus, TrialStanding};
-use crate::plan::quoted;
 use crate::report::page::{For, PageBlock, ReportPage, Text, remarks};
 use crate::report::text::count;
 use crate::report::{Report, factors, harness, sentence};
 use crate::verdict::TrialBasis;
+use fsverdict_text::quoted;
 
 pub(super) fn foot(report: &Report<'_>, page: &mut ReportPage<'_>) {
     let run = report.judged.run;

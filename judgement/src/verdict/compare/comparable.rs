@@ -4,7 +4,8 @@
 //! may not: the difference they make would be taken for a difference between kernels or options.
 
 use crate::journal::{HIDDEN_DIGEST, Run, Trial};
-use crate::plan::{Bytes, Dataset, DeviceSource, Phase, Plan, TreeShape};
+use crate::plan::{Dataset, DeviceSource, Phase, Plan, TreeShape};
+use fsverdict_text::Bytes;
 
 #[derive(Debug, Clone, Copy)]
 pub struct ComparedSide<'a> {

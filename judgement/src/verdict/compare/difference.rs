@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use super::ComparedSide;
 use crate::journal::Facts;
-use crate::plan::{AXES, Blocks, Candidate, Plan, duration_text};
+use crate::plan::{AXES, Blocks, Candidate, Plan};
 use crate::verdict::weights;
+use fsverdict_text::duration_text;
 
 /// Something that is not the same in both runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -22,9 +22,9 @@ use serde::Serialize;
 
 use crate::journal::{CandidateStatus, Run};
 use crate::plan::{Goal, Plan, is_twin, once_each};
-use crate::reason::Hinted;
 use crate::statistics::{FEWEST, holm};
 use crate::verdict::weights;
+use fsverdict_text::Hinted;
 
 use change::{of_goal, of_phase};
 

@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use super::{Across, AcrossColumn, Estimate, Judgement, Objective, SiteRatios, Verdict, by_site};
 use crate::journal::{Run, Trial};
-use crate::plan::{Bytes, DeviceSource, Plan, once_each};
+use crate::plan::{DeviceSource, Plan, once_each};
 use crate::statistics::{FEWEST, mean};
+use fsverdict_text::Bytes;
 
 use work::obstacles;
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{Because, FindingContext, Now, then_and_now};
 use crate::journal::Unit;
-use crate::plan::{Assertion, Bytes, DeviceSource, Of, Plan, Published};
+use crate::plan::{Assertion, DeviceSource, Of, Plan, Published};
 use crate::verdict::{ByBlock, Estimate, PhaseEstimate, ThenAndNow};
+use fsverdict_text::Bytes;
 
 fn estimate(candidate: &str, n: usize, range: [f64; 3]) -> PhaseEstimate {
     let [min, point, max] = range;

@@ -7,9 +7,7 @@ use super::super::super::fields::{
 };
 use super::super::super::knobs::{Effect, Knob, Knobs};
 use super::super::{MediumKind, MediumModel, MediumParameters, ModelSource, Whole};
-use crate::plan::value::filled_text;
-use crate::plan::{Node, suggest};
-use crate::reason::Reason;
+use fsverdict_text::{Node, Reason, suggest, value::filled_text};
 
 pub(in super::super) const KIND: MediumKind = MediumKind {
     section: "flash",

@@ -1,7 +1,7 @@
 //! What a drive's firmware does besides moving the arm: how far it reads ahead, what it keeps, what it takes time over.
 
 use super::super::super::fields::{MS, SECTOR, bytes, flag, number_or, whole_or};
-use crate::plan::Section;
+use fsverdict_text::Section;
 
 pub(super) const KEYS: &str = "through on_arrival written_stay segment ahead_tracks ahead_after_crossing \
                                stops_at_cylinder ahead_after_hit breaks_off \

@@ -8,8 +8,7 @@ use super::super::super::fields::{
 use super::super::super::knobs::{Effect, Knob, Knobs};
 use super::super::{MediumKind, MediumModel, MediumParameters, ModelSource, Whole};
 use super::firmware::{Firmware, read_firmware};
-use crate::plan::Section;
-use crate::plan::value::pairs;
+use fsverdict_text::{Section, value::pairs};
 
 pub(in super::super) const KIND: MediumKind = MediumKind {
     section: "platter",

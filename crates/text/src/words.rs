@@ -1,40 +1,16 @@
 //! Words: options split as a shell splits them, and choices a user makes by a word.
 
-use crate::reason::Reason;
-
+use super::reason::Reason;
 use super::suggest::suggest;
 
 /// The words of a line: white space separates, quotes and backslashes protect. Nothing is expanded.
-pub(super) fn split_words(line: &str) -> Result<Vec<String>, Reason> {
+pub fn split_words(line: &str) -> Result<Vec<String>, Reason> {
     shlex::split(line).ok_or_else(|| {
         Reason::new(
             format!("`{line}` ends within quotes or in a lone backslash"),
             "quotes come in pairs; one that is meant is written \\' or \\\", and a backslash \\\\",
         )
     })
-}
-
-/// Each of these once, in the order in which they come first.
-pub fn once_each<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut found = Vec::new();
-    for one in all {
-        if !found.contains(&one) {
-            found.push(one);
-        }
-    }
-    found
-}
-
-/// What comes under each key, the keys in the order in which they come first.
-pub fn grouped<K: PartialEq, T>(all: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
-    let mut found: Vec<(K, Vec<T>)> = Vec::new();
-    for (key, one) in all {
-        match found.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, known)) => known.push(one),
-            None => found.push((key, vec![one])),
-        }
-    }
-    found
 }
 
 /// A word as a shell takes it.
@@ -48,7 +24,7 @@ pub fn quoted(word: &str) -> String {
 }
 
 /// What a word stands for among `known`; `wrong` begins the message about one that is not there.
-pub(super) fn choose<T: Copy>(word: &str, known: &[(&str, T)], wrong: &str) -> Result<T, Reason> {
+pub fn choose<T: Copy>(word: &str, known: &[(&str, T)], wrong: &str) -> Result<T, Reason> {
     known.iter().find(|(name, _)| *name == word).map(|(_, meant)| *meant).ok_or_else(|| {
         let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
         Reason::new(format!("{wrong} `{word}`"), suggest(word, &names))

@@ -1,7 +1,7 @@
 //! "Did you mean …?": the nearest right spelling of a word that is not known.
 
 /// The known word nearest to `word`, if any is near enough to have been meant.
-pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     nearest_all(word, known).first().copied()
 }
 
@@ -26,7 +26,7 @@ pub fn suggest(word: &str, known: &[&str]) -> String {
 }
 
 /// `a`, `a or b`, `a, b or c`, each in backquotes.
-pub(super) fn either(words: &[&str]) -> String {
+pub fn either(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     match quoted.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::reason::{Hinted, Reason};
+use super::reason::{Hinted, Reason};
 
 /// So many faults are shown at once; whoever has more will not read them.
 const SHOWN: usize = 10;
@@ -10,7 +10,7 @@ const SHOWN: usize = 10;
 /// A plan, or changes to it on the command line, that cannot be carried out as written: everything that is wrong, in
 /// the order of the file. There is at least one fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanError(pub Vec<Fault>);
+pub struct TextError(pub Vec<Fault>);
 
 /// One thing that is wrong, and the text to blame.
 ///
@@ -34,9 +34,9 @@ pub struct Fault {
     pub hint: String,
 }
 
-impl std::error::Error for PlanError {}
+impl std::error::Error for TextError {}
 
-impl Hinted for PlanError {
+impl Hinted for TextError {
     /// Each fault has its own.
     fn hint(&self) -> Option<String> {
         None
@@ -52,7 +52,7 @@ impl Hinted for PlanError {
     }
 }
 
-impl PlanError {
+impl TextError {
     /// How many there are, where that is not seen at once.
     fn count(&self) -> Option<String> {
         match self.0.len() {
@@ -63,7 +63,7 @@ impl PlanError {
     }
 }
 
-impl fmt::Display for PlanError {
+impl fmt::Display for TextError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", self.reason())
     }
@@ -98,7 +98,7 @@ impl fmt::Display for Shown<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fault, PlanError};
+    use super::{Fault, TextError};
 
     #[test]
     fn what_is_to_blame_is_underlined_and_many_faults_are_counted() {
@@ -116,8 +116,8 @@ mod tests {
         assert_eq!(fault.to_string(), in_file);
         let option = Fault { line: None, hint: String::new(), ..fault.clone() };
         assert_eq!(option.to_string(), "a.toml: too large\n |\n | \ttie = 3\n | \t     ^");
-        let both = PlanError(vec![fault.clone(), option.clone()]);
+        let both = TextError(vec![fault.clone(), option.clone()]);
         assert_eq!(both.to_string(), format!("{fault}\n\n{option}\n\n2 problems"));
-        assert!(PlanError(vec![fault; 30]).to_string().ends_with("30 problems, of which 10 are shown"));
+        assert!(TextError(vec![fault; 30]).to_string().ends_with("30 problems, of which 10 are shown"));
     }
 }

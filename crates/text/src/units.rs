@@ -8,9 +8,8 @@ use jiff::fmt::friendly::SpanParser;
 use jiff::{SpanRelativeTo, Unit};
 use serde::{Deserialize, Serialize};
 
-use crate::reason::Reason;
-
 use super::limits;
+use super::reason::Reason;
 use super::suggest::nearest;
 
 /// A size in bytes. In TOML a string with a unit (`"4GiB"`, `"2GB"`, `"64 KiB"`); in JSON a plain number.

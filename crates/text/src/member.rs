@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::PlanError;
+use super::error::TextError;
 use super::section::{Problems, Section, read_tree};
 use super::source::{Node, TomlTable, TomlValue};
 use super::units::Bytes;
@@ -78,7 +78,7 @@ pub fn read_member<T>(
     varied: &[&str],
     member: Member<'_>,
     read: impl Fn(&Section<'_>) -> Option<T>,
-) -> Result<(T, DrawnNumbers), PlanError> {
+) -> Result<(T, DrawnNumbers), TextError> {
     let one = |member: Member<'_>| {
         read_tree(file, text, |mut tree, _, problems| {
             let drawn = settle(&mut tree, varied, member, problems);
@@ -226,12 +226,12 @@ fn one_of(node: &Node) -> Option<(TomlValue, DrawnNumber)> {
 #[cfg(test)]
 mod tests {
     use super::{DrawnNumber, Member, read_member};
-    use crate::plan::value::{any_number, boolean, size};
-    use crate::plan::{Bytes, PlanError};
+    use crate::value::{any_number, boolean, size};
+    use crate::{Bytes, TextError};
 
     type Found = (Bytes, f64, bool);
 
-    fn read(text: &str, member: Member<'_>) -> Result<(Found, super::DrawnNumbers), PlanError> {
+    fn read(text: &str, member: Member<'_>) -> Result<(Found, super::DrawnNumbers), TextError> {
         read_member("class.toml", text, "the class", &["disk", "other"], &["disk"], member, |top| {
             let disk = top.needed_inner("disk", "[disk]", &["ahead", "times", "through"])?;
             let found = (disk.need("ahead", "", size)?, disk.need("times", "", any_number)?);

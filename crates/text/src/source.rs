@@ -5,7 +5,7 @@
 
 use toml::de::{DeTable, DeValue};
 
-use super::error::{Fault, PlanError};
+use super::error::{Fault, TextError};
 
 /// A line may be as long as the file: so many characters of it are shown before, of and after what is to blame.
 const NEIGHBOURHOOD: usize = 100;
@@ -14,20 +14,20 @@ const LONGEST_MESSAGE: usize = 400;
 
 /// A stretch of one of the texts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct TextSpan {
-    pub(super) text: usize,
-    pub(super) start: usize,
-    pub(super) end: usize,
+pub struct TextSpan {
+    pub text: usize,
+    pub start: usize,
+    pub end: usize,
 }
 
 #[derive(Debug, Clone)]
 pub struct Node {
-    pub(super) at: TextSpan,
-    pub(super) value: TomlValue,
+    pub at: TextSpan,
+    pub value: TomlValue,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum TomlValue {
+pub enum TomlValue {
     Text(String),
     Integer(i64),
     Number(f64),
@@ -39,7 +39,7 @@ pub(super) enum TomlValue {
 
 impl TomlValue {
     /// What it is, with its article, for a message.
-    pub(super) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match self {
             TomlValue::Text(_) => "a string",
             TomlValue::Integer(_) => "a whole number",
@@ -54,37 +54,37 @@ impl TomlValue {
 
 /// A table's entries in the order they are written.
 #[derive(Debug, Clone, Default)]
-pub(super) struct TomlTable {
-    pub(super) entries: Vec<TomlEntry>,
+pub struct TomlTable {
+    pub entries: Vec<TomlEntry>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct TomlEntry {
-    pub(super) key: String,
-    pub(super) key_at: TextSpan,
-    pub(super) node: Node,
+pub struct TomlEntry {
+    pub key: String,
+    pub key_at: TextSpan,
+    pub node: Node,
 }
 
 impl TomlTable {
-    pub(super) fn get(&self, key: &str) -> Option<&TomlEntry> {
+    pub fn get(&self, key: &str) -> Option<&TomlEntry> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut TomlEntry> {
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut TomlEntry> {
         self.entries.iter_mut().find(|entry| entry.key == key)
     }
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct PlanProblem {
-    pub(super) at: TextSpan,
-    pub(super) message: String,
+pub struct TextProblem {
+    pub at: TextSpan,
+    pub message: String,
     /// May be empty.
-    pub(super) hint: String,
+    pub hint: String,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Texts {
+pub struct Texts {
     texts: Vec<SourceText>,
 }
 
@@ -97,24 +97,24 @@ struct SourceText {
 
 impl Texts {
     /// Adds a file's text; returns its number.
-    pub(super) fn add_file(&mut self, name: &str, content: &str) -> usize {
+    pub fn add_file(&mut self, name: &str, content: &str) -> usize {
         self.add(name, content, false)
     }
 
     /// Adds what was given to a command-line option; returns its number.
-    pub(super) fn add_text(&mut self, option: &str, content: &str) -> usize {
+    pub fn add_text(&mut self, option: &str, content: &str) -> usize {
         self.add(option, content, true)
     }
 
     /// The same; returns the place of all of it.
-    pub(super) fn add_option(&mut self, option: &str, content: &str) -> TextSpan {
+    pub fn add_option(&mut self, option: &str, content: &str) -> TextSpan {
         let text = self.add_text(option, content);
         self.whole(text)
     }
 
     /// For what was refused without a reason.
-    pub(super) fn no_toml(&self, text: usize) -> PlanProblem {
-        PlanProblem { at: self.whole(text), message: "not TOML".to_owned(), hint: String::new() }
+    pub fn no_toml(&self, text: usize) -> TextProblem {
+        TextProblem { at: self.whole(text), message: "not TOML".to_owned(), hint: String::new() }
     }
 
     fn add(&mut self, name: &str, content: &str, is_option: bool) -> usize {
@@ -122,21 +122,21 @@ impl Texts {
         self.texts.len() - 1
     }
 
-    pub(super) fn whole(&self, text: usize) -> TextSpan {
+    pub fn whole(&self, text: usize) -> TextSpan {
         TextSpan { text, start: 0, end: self.texts[text].content.len() }
     }
 
     /// Whether a table is written in braces, and so replaces what was there instead of adding to it.
-    pub(super) fn is_inline_table(&self, at: TextSpan) -> bool {
+    pub fn is_inline_table(&self, at: TextSpan) -> bool {
         self.texts[at.text].content.get(at.start..).is_some_and(|rest| rest.starts_with('{'))
     }
 
-    pub(super) fn report(&self, problems: &[PlanProblem]) -> PlanError {
-        PlanError(problems.iter().map(|problem| self.fault(problem)).collect())
+    pub fn report(&self, problems: &[TextProblem]) -> TextError {
+        TextError(problems.iter().map(|problem| self.fault(problem)).collect())
     }
 
     /// A problem with its line and column, and the line itself.
-    fn fault(&self, problem: &PlanProblem) -> Fault {
+    fn fault(&self, problem: &TextProblem) -> Fault {
         let text = &self.texts[problem.at.text];
         let content = text.content.as_str();
         let start = boundary(content, problem.at.start);
@@ -169,7 +169,7 @@ fn boundary(content: &str, index: usize) -> usize {
     (0..=index.min(content.len())).rev().find(|index| content.is_char_boundary(*index)).unwrap_or(0)
 }
 
-pub(super) fn parse(texts: &Texts, text: usize) -> Result<Node, Vec<PlanProblem>> {
+pub fn parse(texts: &Texts, text: usize) -> Result<Node, Vec<TextProblem>> {
     let (document, errors) = DeTable::parse_recoverable(&texts.texts[text].content);
     if errors.is_empty() {
         let value = table(text, document.into_inner()).map_err(|problem| vec![problem])?;
@@ -178,12 +178,12 @@ pub(super) fn parse(texts: &Texts, text: usize) -> Result<Node, Vec<PlanProblem>
     let problem = |error: &toml::de::Error| {
         let span = error.span().unwrap_or(0..0);
         let message = format!("not TOML: {}", error.message());
-        PlanProblem { at: TextSpan { text, start: span.start, end: span.end }, message, hint: String::new() }
+        TextProblem { at: TextSpan { text, start: span.start, end: span.end }, message, hint: String::new() }
     };
     Err(errors.iter().map(problem).collect())
 }
 
-fn table(text: usize, source: DeTable<'_>) -> Result<TomlTable, PlanProblem> {
+fn table(text: usize, source: DeTable<'_>) -> Result<TomlTable, TextProblem> {
     let mut entries = Vec::new();
     for (key, value) in source {
         let key_at = TextSpan { text, start: key.span().start, end: key.span().end };
@@ -193,9 +193,9 @@ fn table(text: usize, source: DeTable<'_>) -> Result<TomlTable, PlanProblem> {
     Ok(TomlTable { entries })
 }
 
-fn node(text: usize, source: toml::Spanned<DeValue<'_>>) -> Result<Node, PlanProblem> {
+fn node(text: usize, source: toml::Spanned<DeValue<'_>>) -> Result<Node, TextProblem> {
     let at = TextSpan { text, start: source.span().start, end: source.span().end };
-    let too_large = |digits: &str| PlanProblem {
+    let too_large = |digits: &str| TextProblem {
         at,
         message: format!("the number {digits} does not fit"),
         hint: String::new(),

@@ -2,51 +2,50 @@
 
 use std::cell::RefCell;
 
-use crate::reason::Reason;
-
-use super::error::PlanError;
-use super::source::{Node, PlanProblem, TextSpan, Texts, TomlEntry, TomlTable, TomlValue, parse};
+use super::error::TextError;
+use super::reason::Reason;
+use super::source::{Node, TextProblem, TextSpan, Texts, TomlEntry, TomlTable, TomlValue, parse};
 use super::suggest::suggest;
 use super::value::filled_text;
 
 /// Everything found wrong so far.
 #[derive(Debug, Default)]
-pub(super) struct Problems {
-    list: RefCell<Vec<PlanProblem>>,
+pub struct Problems {
+    list: RefCell<Vec<TextProblem>>,
 }
 
 impl Problems {
-    pub(super) fn add(&self, at: TextSpan, message: impl Into<String>, hint: impl Into<String>) {
+    pub fn add(&self, at: TextSpan, message: impl Into<String>, hint: impl Into<String>) {
         let (message, hint) = (message.into(), hint.into());
-        self.list.borrow_mut().push(PlanProblem { at, message, hint });
+        self.list.borrow_mut().push(TextProblem { at, message, hint });
     }
 
-    pub(super) fn push(&self, problem: PlanProblem) {
+    pub fn push(&self, problem: TextProblem) {
         self.list.borrow_mut().push(problem);
     }
 
-    pub(super) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.list.borrow().len()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.count() == 0
     }
 
     /// In file order: what is wrong at the top is the likeliest cause of what is wrong below.
-    pub(super) fn into_sorted(self) -> Vec<PlanProblem> {
+    pub fn into_sorted(self) -> Vec<TextProblem> {
         let mut list = self.list.into_inner();
         list.sort_by_key(|problem| problem.at);
         list
     }
 
     /// Unwraps a value, or notes what is wrong with it.
-    pub(super) fn note<T>(&self, at: TextSpan, result: Result<T, Reason>) -> Option<T> {
+    pub fn note<T>(&self, at: TextSpan, result: Result<T, Reason>) -> Option<T> {
         result.map_err(|error| self.add(at, error.what, error.hint)).ok()
     }
 
     /// Notes a word that is not among the known ones; `what` names the kind of word.
-    pub(super) fn must_be_known(&self, at: TextSpan, what: &str, word: &str, known: &[&str]) -> bool {
+    pub fn must_be_known(&self, at: TextSpan, what: &str, word: &str, known: &[&str]) -> bool {
         let is_known = known.contains(&word);
         if !is_known {
             self.add(at, format!("there is no {what} `{word}`"), suggest(word, known));
@@ -56,9 +55,9 @@ impl Problems {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Placed<T> {
-    pub(super) at: TextSpan,
-    pub(super) value: T,
+pub struct Placed<T> {
+    pub at: TextSpan,
+    pub value: T,
 }
 
 /// Reads a file of ours that is no plan as strictly: the tables in it, from the topmost with these keys on. `name` is what
@@ -69,16 +68,16 @@ pub fn read_strictly<T>(
     name: &str,
     keys: &[&str],
     read: impl FnOnce(&Section<'_>) -> Option<T>,
-) -> Result<T, PlanError> {
+) -> Result<T, TextError> {
     read_tree(file, text, |tree, _, problems| read(&Section::new(name, &tree, keys, problems)?))
 }
 
 /// Parses a file and hands it on; what comes of it, if nothing was wrong.
-pub(super) fn read_tree<T>(
+pub fn read_tree<T>(
     file: &str,
     text: &str,
     read: impl FnOnce(Node, &mut Texts, &Problems) -> Option<T>,
-) -> Result<T, PlanError> {
+) -> Result<T, TextError> {
     let (mut texts, problems) = (Texts::default(), Problems::default());
     let text = texts.add_file(file, text);
     let found = match parse(&texts, text) {
@@ -99,15 +98,15 @@ pub(super) fn read_tree<T>(
 pub struct Section<'a> {
     name: &'a str,
     /// Where its header stands.
-    pub(super) at: TextSpan,
+    pub at: TextSpan,
     table: &'a TomlTable,
     has_strangers: bool,
-    pub(super) problems: &'a Problems,
+    pub problems: &'a Problems,
 }
 
 impl<'a> Section<'a> {
     /// Starts to read `node` as the table called `name` (as a user would write it, `[goal]`), which may hold `keys`.
-    pub(super) fn new(name: &'a str, node: &'a Node, keys: &[&str], problems: &'a Problems) -> Option<Self> {
+    pub fn new(name: &'a str, node: &'a Node, keys: &[&str], problems: &'a Problems) -> Option<Self> {
         let TomlValue::Table(table) = &node.value else {
             let message = format!("{name} must be a table, not {}", node.value.kind());
             // Square brackets are easily miscounted.
@@ -131,7 +130,7 @@ impl<'a> Section<'a> {
         Some(Section { name, at: node.at, table, has_strangers, problems })
     }
 
-    pub(super) fn entry(&self, key: &str) -> Option<&'a TomlEntry> {
+    pub fn entry(&self, key: &str) -> Option<&'a TomlEntry> {
         self.table.get(key)
     }
 
@@ -159,7 +158,7 @@ impl<'a> Section<'a> {
     }
 
     /// The members of a list of tables, `[[key]]`; `many` names them.
-    pub(super) fn list(&self, key: &str, many: &str) -> Option<(&'a TomlEntry, &'a [Node])> {
+    pub fn list(&self, key: &str, many: &str) -> Option<(&'a TomlEntry, &'a [Node])> {
         let entry = self.entry(key)?;
         let TomlValue::Array(nodes) = &entry.node.value else {
             let hint = format!("write [[{key}]], with two brackets on each side");
@@ -186,11 +185,7 @@ impl<'a> Section<'a> {
     }
 
     /// The value of a key with its place, through one of the readers of `value.rs`.
-    pub(super) fn placed<T>(
-        &self,
-        key: &str,
-        read: impl Fn(&Node) -> Result<T, Reason>,
-    ) -> Option<Placed<T>> {
+    pub fn placed<T>(&self, key: &str, read: impl Fn(&Node) -> Result<T, Reason>) -> Option<Placed<T>> {
         let Node { at, .. } = self.table.get(key)?.node;
         let result = read(&self.table.get(key)?.node).map_err(|error| error.after(format!("`{key}`: ")));
         self.problems.note(at, result).map(|value| Placed { at, value })
@@ -201,7 +196,7 @@ impl<'a> Section<'a> {
     }
 
     /// As [`Section::placed`], and its absence is a problem; `example` shows how the line would look.
-    pub(super) fn needed<T>(
+    pub fn needed<T>(
         &self,
         key: &str,
         example: &str,
@@ -221,14 +216,14 @@ impl<'a> Section<'a> {
     }
 
     /// A word that must be among the known ones; `what` names the kind of word.
-    pub(super) fn word(&self, key: &str, what: &str, known: &[&str]) -> Option<String> {
+    pub fn word(&self, key: &str, what: &str, known: &[&str]) -> Option<String> {
         let Placed { at, value } = self.placed(key, filled_text)?;
         self.problems.must_be_known(at, what, &value, known);
         Some(value)
     }
 
     /// Notes that something is absent, unless a misspelt key is the likely reason, which is noted already.
-    pub(super) fn lacks(&self, at: TextSpan, message: &str, hint: &str) {
+    pub fn lacks(&self, at: TextSpan, message: &str, hint: &str) {
         if !self.has_strangers {
             self.problems.add(at, message, hint);
         }
