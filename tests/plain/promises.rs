@@ -87,8 +87,9 @@ fn every_test_that_is_named_is_there() {
 #[test]
 fn every_file_that_is_named_is_there() {
     let page = page();
-    let of_ours =
-        |word: &&str| ["tests/", "src/", "judgement/", "crates/"].iter().any(|folder| word.starts_with(folder));
+    let of_ours = |word: &&str| {
+        ["tests/", "src/", "judgement/", "crates/"].iter().any(|folder| word.starts_with(folder))
+    };
     let named: Vec<&str> = quoted(&page).filter(of_ours).collect();
     let missing: Vec<&&str> = named.iter().filter(|path| !package().join(path).exists()).collect();
     assert!(missing.is_empty(), "{missing:#?}");

@@ -38,9 +38,12 @@ const BUILT_IN: &[BuiltIn] = built_in!(
     "nvme-ssd",
     "sata-ssd",
     "sd-card",
+    "sd-card-a1",
     "smr-5400",
     "usb-disk-5400",
-    "usb-stick"
+    "usb-stick",
+    "usb-stick-2010",
+    "usb-stick-mapped"
 );
 
 /// Every model inside the binary, by name.

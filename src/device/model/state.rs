@@ -1,7 +1,7 @@
 //! The state a model is asked for in: what follows the colon of its name.
 
 use super::Model;
-use crate::plan::suggest;
+use fsverdict_text::suggest;
 
 /// The state of a device whose write cache is turned off, as `hdparm -W 0` does it: a write is answered when it is on the medium.
 pub const WRITE_THROUGH: &str = "write-through";

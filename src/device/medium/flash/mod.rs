@@ -213,6 +213,12 @@ impl FlashMedium {
         }
         end_ns
     }
+
+    /// Programs a page of the table that says where the data are, for without that nobody finds them again.
+    fn note(&mut self, at_ns: u64) -> u64 {
+        self.clean(at_ns);
+        self.append(at_ns, None).unwrap_or(at_ns).max(self.pad(at_ns))
+    }
 }
 
 /// How many units are valid in each block at the start, the longest written first; the rest of the blocks is free.
@@ -288,6 +294,7 @@ impl MediumModel for FlashMedium {
         }
         if !planted(Bug::PageKeptOpen) {
             end_ns = end_ns.max(self.pad(at_ns));
+            end_ns = self.note(end_ns);
         }
         AccessSpan { begin_ns: at_ns, end_ns }
     }
