@@ -7,7 +7,8 @@
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 // What calculates is a crate of its own, so that it cannot know what measures.
-pub use fsverdict_judgement::{journal, plan, report, statistics, verdict};
+pub use fsverdict_judgement::{journal, plan, statistics, verdict};
+pub use fsverdict_report;
 pub use fsverdict_text;
 
 pub mod host;

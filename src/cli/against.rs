@@ -11,7 +11,7 @@ use clap::Args;
 use crate::calibrate::{Measured, first_fifth, fit_to_trace, kinds, read, replay};
 use crate::device::Model;
 use crate::host::beneath::read_regular;
-use crate::report::{AgainstReport, Answers, write_against};
+use fsverdict_report::{AgainstReport, Answers, write_against};
 use fsverdict_text::{Hinted, Reason};
 
 use super::report::{ReportFormat, write_to, written};

@@ -6,10 +6,10 @@ use clap::Args;
 
 use crate::fleet::{BlockEnd, BlockOrder, Site, conduct_block, merge, shared_run};
 use crate::host::talk::say;
-use crate::plan::{DeviceSource, Overrides};
-use crate::report::{DeviceReport, write_devices};
 use crate::study::{Permission, RunFolder};
-use crate::verdict::DeviceRun;
+use fsverdict_judgement::plan::{DeviceSource, Overrides};
+use fsverdict_judgement::verdict::DeviceRun;
+use fsverdict_report::{DeviceReport, write_devices};
 use fsverdict_text::{Reason, quoted};
 
 use super::consent::{PlanOrigin, agree};

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::fleet::{Hiding, bundle, bundle_name};
-use crate::report::count;
 use crate::study::RunFolder;
+use fsverdict_report::count;
 use fsverdict_text::{Bytes, quoted};
 
 use super::{CliError, Exit};

@@ -11,8 +11,8 @@ use crate::host::block_device::BlockDevice;
 use crate::host::limits::check;
 use crate::host::root::Root;
 use crate::host::talk::say;
-use crate::plan::{ClockChoice, DeviceSource, LabChoice, Overrides, Plan};
 use crate::study::{Permission, measure_device};
+use fsverdict_judgement::plan::{ClockChoice, DeviceSource, LabChoice, Overrides, Plan};
 use fsverdict_text::{Grid, GridFindings, Reason, suggest};
 
 use super::against;

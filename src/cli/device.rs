@@ -5,7 +5,7 @@ use std::io::{BufRead, IsTerminal};
 
 use crate::host::guard::Refusal;
 use crate::host::talk::{self, say};
-use crate::plan::DeviceSource;
+use fsverdict_judgement::plan::DeviceSource;
 use fsverdict_text::Reason;
 
 use super::CliError;

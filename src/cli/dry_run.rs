@@ -5,9 +5,9 @@ use std::io::Write;
 
 use crate::dataset::readable;
 use crate::lab::{ChosenLab, Lab, LabError};
-use crate::plan::{Dataset, DeviceSource, Plan};
-use crate::report::in_lines;
 use crate::study::{Permission, Prospect, order};
+use fsverdict_judgement::plan::{Dataset, DeviceSource, Plan};
+use fsverdict_report::in_lines;
 use fsverdict_text::{Hinted, Reason};
 
 use super::consent::PlanOrigin;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use crate::host::talk::say_styled;
-use crate::report::in_lines;
+use fsverdict_report::in_lines;
 use fsverdict_text::{Hinted, Reason, ReasonLine};
 
 /// What `git bisect run` takes for: neither good nor bad.

@@ -4,9 +4,9 @@ use std::io::BufReader;
 use std::path::Path;
 
 use crate::device::trace::{TraceFile, TraceReader, Traced, reckon};
-use crate::journal::{Run, Trial};
-use crate::plan::Plan;
-use crate::report::Requests;
+use fsverdict_judgement::journal::{Run, Trial};
+use fsverdict_judgement::plan::Plan;
+use fsverdict_report::Requests;
 
 /// What takes more to be drawn has no picture: a trace of a few MB may unpack to any number of requests.
 const MOST_RECORDS: usize = 1 << 22;

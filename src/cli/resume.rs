@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::host::talk::say;
-use crate::plan::{DeviceSource, Plan};
 use crate::study::{Permission, Resumed, RunFolder, Session, SessionError};
+use fsverdict_judgement::plan::{DeviceSource, Plan};
 use fsverdict_text::Hinted;
 
 use super::consent::{PlanOrigin, agree};

@@ -10,9 +10,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use crate::fleet::{FleetError, shared_run};
 use crate::host::talk::say;
 use crate::lab::{ChosenLab, choose, choose_to_look};
-use crate::plan::{Blocks, DeviceSource, LabChoice, Overrides, Twice};
-use crate::report::{TerminalLook, wrap};
 use crate::study::{FolderRequest, Observer, Permission, RunFolder, Session, SessionError, Silent};
+use fsverdict_judgement::plan::{Blocks, DeviceSource, LabChoice, Overrides, Twice};
+use fsverdict_report::{TerminalLook, wrap};
 use fsverdict_text::{Hinted, parse_time, quoted};
 
 use super::consent::{Consent, agree};

@@ -6,8 +6,8 @@ use std::path::Path;
 use clap::Args;
 
 use crate::device;
-use crate::plan::{Overrides, preset, write};
 use crate::study::RunFolder;
+use fsverdict_judgement::plan::{Overrides, preset, write};
 use fsverdict_text::{Reason, suggest};
 
 use super::vocabulary::{Among, read_plan, shown_names};

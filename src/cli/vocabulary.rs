@@ -6,12 +6,12 @@ use std::path::Path;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
-use crate::journal::Group;
-use crate::plan::{Overrides, Plan, Preset, Vocabulary, preset, presets, read_with};
+use fsverdict_judgement::journal::Group;
+use fsverdict_judgement::plan::{Overrides, Plan, Preset, Vocabulary, preset, presets, read_with};
 use fsverdict_text::{Bytes, LONGEST, quoted, suggest};
 
-use crate::report::{LONGEST_PAGE, plan_in_page};
 use crate::study::RunFolder;
+use fsverdict_report::{LONGEST_PAGE, plan_in_page};
 use fsverdict_text::{Hinted, Reason};
 
 use super::consent::PlanOrigin;
@@ -24,7 +24,8 @@ pub fn with_vocabulary<T>(read: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
     let profiles: Vec<&str> = crate::dataset::PROFILES.iter().map(|profile| profile.name).collect();
     let adapters: Vec<&str> = crate::workload::adapters().iter().map(|adapter| adapter.name()).collect();
     let of_adapters = crate::workload::adapters().iter().flat_map(|adapter| adapter.metrics());
-    let measured = crate::journal::METRICS.iter().filter(|metric| metric.group != Group::Former);
+    let measured =
+        fsverdict_judgement::journal::METRICS.iter().filter(|metric| metric.group != Group::Former);
     let metrics: Vec<&str> = measured.chain(of_adapters).map(|metric| metric.name).collect();
     read(&Vocabulary {
         filesystems: &filesystems,

@@ -2,10 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-use fsverdict_text::{
-    Bytes, Node, Reason, Section,
-    value::{any_number, boolean, size},
-};
+use fsverdict_text::value::{any_number, boolean, size};
+use fsverdict_text::{Bytes, Node, Reason, Section};
 
 pub(super) const SECTOR: u64 = 512;
 pub(super) const MS: f64 = 1e6;

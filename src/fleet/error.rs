@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::journal::JournalError;
 use crate::study::{RunFolderError, SessionError};
+use fsverdict_judgement::journal::JournalError;
 use fsverdict_text::{Hinted, Reason, quoted};
 
 use super::left::Left;

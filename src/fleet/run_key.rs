@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{CWD, OFlags};
 
 use crate::host::whole_file;
-use crate::journal::{Links, open_regular};
+use fsverdict_judgement::journal::{Links, open_regular};
 
 use super::FleetError;
 

@@ -12,8 +12,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
-use crate::journal::{Event, Facts, Journal, JournalError, Links, Writer, open_regular, read_open};
-use crate::plan::Plan;
+use fsverdict_judgement::journal::{
+    Event, Facts, Journal, JournalError, Links, Writer, open_regular, read_open,
+};
+use fsverdict_judgement::plan::Plan;
 use fsverdict_text::{Hinted, Reason};
 
 use super::FleetError;

@@ -15,7 +15,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, chmodat, chownat, statat}
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
 
-use crate::journal::{Links, open_regular};
+use fsverdict_judgement::journal::{Links, open_regular};
 
 pub use remove::remove_tree;
 use remove::{FOLDER, entries, look_up, remove_folder};

@@ -12,9 +12,9 @@ use crate::host::image::{self, ImageError};
 use crate::host::own_folder::OwnFolder;
 use crate::host::root::Root;
 use crate::host::sandbox::inherit;
-use crate::journal::{Caution, Facts, TrialId};
-use crate::plan::DeviceSource;
 use crate::trial::TrialDevice;
+use fsverdict_judgement::journal::{Caution, Facts, TrialId};
+use fsverdict_judgement::plan::DeviceSource;
 use fsverdict_text::Hinted;
 
 use super::LabError;

@@ -15,9 +15,9 @@ use crate::host::placement::{Pinned, Placement};
 use crate::host::procfs::activity;
 use crate::host::root::Root;
 use crate::host::sandbox::{Capabilities, FROM_OUTSIDE, OF_MACHINE, Sandbox, SandboxError, inherit};
-use crate::journal::{CommandRecord, Event, Status};
-use crate::plan::PhaseWork;
 use crate::trial::TrialSpec;
+use fsverdict_judgement::journal::{CommandRecord, Event, Status};
+use fsverdict_judgement::plan::PhaseWork;
 use fsverdict_text::{Reason, duration_text};
 
 use super::LabError;

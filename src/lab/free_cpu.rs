@@ -2,9 +2,9 @@
 
 use crate::device::Limits;
 use crate::filesystem::{compresses, searches_directories};
-use crate::journal::{Event, is_of_cpu};
-use crate::plan::{Dataset, once_each};
 use crate::trial::TrialSpec;
+use fsverdict_judgement::journal::{Event, is_of_cpu};
+use fsverdict_judgement::plan::{Dataset, once_each};
 
 /// A device with a queue deeper than SATA's 32 answers in tens of microseconds, in which a processor does little.
 const DEEP: u32 = 32;
@@ -49,9 +49,9 @@ mod tests {
 
     use super::cautions;
     use crate::device::Model;
-    use crate::journal::TrialId;
-    use crate::plan::{Candidate, Dataset, Layers};
     use crate::trial::TrialSpec;
+    use fsverdict_judgement::journal::TrialId;
+    use fsverdict_judgement::plan::{Candidate, Dataset, Layers};
     use fsverdict_text::Bytes;
 
     #[test]

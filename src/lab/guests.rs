@@ -13,11 +13,11 @@ use crate::host::procfs::memory;
 use crate::host::root::Root;
 use crate::host::sandbox::{Devices, Isolation, inherit};
 use crate::host::secrets::Secrets;
-use crate::journal::{Caution, Event, Facts, Learnt, TrialId, is_of_cpu};
-use crate::plan::{Candidate, DevicesChoice, NuisancesChoice, Plan, Protocol, once_each};
 use crate::trial::{
     Assignment, Drawn, QueueLimits, Staging, TestBench, TrialDevice, TrialSpec, bytes_to_stage,
 };
+use fsverdict_judgement::journal::{Caution, Event, Facts, Learnt, TrialId, is_of_cpu};
+use fsverdict_judgement::plan::{Candidate, DevicesChoice, NuisancesChoice, Plan, Protocol, once_each};
 use fsverdict_text::{DrawnNumbers, Reason};
 
 use super::description::covered_folder;

@@ -28,9 +28,9 @@ mod vm;
 use std::path::PathBuf;
 
 use crate::host::sandbox::SandboxError;
-use crate::journal::{Event, Facts};
-use crate::plan::{Candidate, DeviceSource};
 use crate::trial::TrialSpec;
+use fsverdict_judgement::journal::{Event, Facts};
+use fsverdict_judgement::plan::{Candidate, DeviceSource};
 use fsverdict_text::{Hinted, Reason};
 
 pub use attachment::Attachment;

@@ -10,10 +10,10 @@ use crate::host::limits::HINT;
 use crate::host::placement::{Pinned, Placement};
 use crate::host::program::locate;
 use crate::host::sandbox::Isolation;
-use crate::journal::{Caution, Event, Learnt, Status, TrialId};
+use fsverdict_judgement::journal::{Caution, Event, Learnt, Status, TrialId};
 
-use crate::plan::ClockChoice;
 use crate::trial::seeds;
+use fsverdict_judgement::plan::ClockChoice;
 use fsverdict_text::{DrawnNumbers, Hinted, Reason};
 
 use super::drive::TrialEnd;
@@ -282,9 +282,9 @@ fn seconds(report: &BackendReport) -> Option<f64> {
     (!is_real).then(|| (report.simulated_ns as f64 / 1e3).round() / 1e6)
 }
 
-fn facts(report: &BackendReport) -> crate::journal::Facts {
+fn facts(report: &BackendReport) -> fsverdict_judgement::journal::Facts {
     let fact = |name: &str, value: String| (name.to_owned(), value);
-    let mut facts = crate::journal::Facts::from([
+    let mut facts = fsverdict_judgement::journal::Facts::from([
         fact("device.requests", report.requests.to_string()),
         fact("device.held", report.held_bytes.to_string()),
         fact("device.erases", report.wear.erases.to_string()),

@@ -7,7 +7,7 @@ use rustix::fs::{CWD, OFlags};
 
 use crate::device::trace::{Metrics, TraceError, TraceReader, Traced};
 use crate::device::{Device, Request, Wear};
-use crate::journal::{Event, Links, Measurement, Observation, Unit, open_regular};
+use fsverdict_judgement::journal::{Event, Links, Measurement, Observation, Unit, open_regular};
 
 /// The phases of a trial on the clock, as they are heard of.
 #[derive(Debug, Default)]
@@ -106,7 +106,7 @@ mod tests {
     use super::Spans;
     use crate::device::trace::{Flags, TraceWriter, Traced};
     use crate::device::{Action, Completion, Device, Model, Request};
-    use crate::journal::{Event, Measurement, Observation, Unit};
+    use fsverdict_judgement::journal::{Event, Measurement, Observation, Unit};
 
     fn phase(name: &str, began: f64, durable: f64) -> Event {
         let seconds =

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use crate::backend::Clock;
 use crate::host::sandbox::{Devices, Isolation, possible_walls};
-use crate::journal::{Facts, TrialId};
-use crate::plan::{Candidate, DeviceSource, LabChoice, NuisancesChoice, Plan};
 use crate::trial::TrialSpec;
+use fsverdict_judgement::journal::{Facts, TrialId};
+use fsverdict_judgement::plan::{Candidate, DeviceSource, LabChoice, NuisancesChoice, Plan};
 use fsverdict_text::Reason;
 
 use super::description::{describe, ubd_disks};

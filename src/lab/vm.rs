@@ -22,10 +22,10 @@ use crate::backend::Clock;
 use crate::host::program::{Program, locate, succeeded};
 use crate::host::root::Root;
 use crate::host::sandbox::{Devices, Isolation, possible_walls};
-use crate::journal::{Caution, Event, Facts};
 use crate::kernel::KernelCache;
-use crate::plan::{Candidate, DeviceSource, LabChoice, Plan};
 use crate::trial::TrialSpec;
+use fsverdict_judgement::journal::{Caution, Event, Facts};
+use fsverdict_judgement::plan::{Candidate, DeviceSource, LabChoice, Plan};
 use fsverdict_text::Reason;
 
 use super::drive::TrialEnd;

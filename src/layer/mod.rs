@@ -10,7 +10,7 @@ mod luks2;
 mod model;
 mod scheduler;
 
-use crate::plan::{Candidate, Layers};
+use fsverdict_judgement::plan::{Candidate, Layers};
 
 pub use least_device::least_device;
 pub use model::{InUse, Layer, LayerLine, LayerPlace};

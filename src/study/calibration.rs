@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::journal::{Event, Status};
 use crate::lab::choose;
-use crate::plan::Plan;
 use crate::trial::TrialSpec;
+use fsverdict_judgement::journal::{Event, Status};
+use fsverdict_judgement::plan::Plan;
 use fsverdict_text::{Grid, GridFindings, Reason};
 
 use super::claim::Permission;

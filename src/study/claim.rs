@@ -8,9 +8,9 @@ use crate::host::guard::{Refusal, examine};
 use crate::host::image::{create, create_store, look, scratch_folder};
 use crate::host::own_folder::lies_on;
 use crate::host::root::Root;
-use crate::journal::Facts;
 use crate::lab::Attachment;
-use crate::plan::{DeviceSource, Plan, image_room};
+use fsverdict_judgement::journal::Facts;
+use fsverdict_judgement::plan::{DeviceSource, Plan, image_room};
 use fsverdict_text::Hinted;
 
 use super::error::SessionError;

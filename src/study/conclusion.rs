@@ -2,13 +2,13 @@
 //!
 //! A pure function of plan and journal, so that a study that was interrupted goes on as it would have.
 
-use crate::journal::{CandidateStatus, Ending, Run};
-use crate::plan::{CONTROL_SUFFIX, Plan, Until, contestants};
-use crate::statistics::Ruling;
+use fsverdict_judgement::journal::{CandidateStatus, Ending, Run};
+use fsverdict_judgement::plan::{CONTROL_SUFFIX, Plan, Until, contestants};
+use fsverdict_judgement::statistics::Ruling;
 
 use super::budget::exhausted;
 use super::disturbance::hopelessly_disturbed;
-use crate::verdict::{Deliberation, environment_runs};
+use fsverdict_judgement::verdict::{Deliberation, environment_runs};
 
 /// What to do between two blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

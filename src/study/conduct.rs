@@ -1,8 +1,8 @@
 //! The loop over blocks.
 
-use crate::journal::{Caution, Ending, Event, OpenJournal, TrialId};
 use crate::lab::{Attachment, Lab};
-use crate::plan::Plan;
+use fsverdict_judgement::journal::{Caution, Ending, Event, OpenJournal, TrialId};
+use fsverdict_judgement::plan::Plan;
 use fsverdict_text::Reason;
 
 use super::conclusion::{Conclusion, next_to_try, still_in};

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::host::limits::LimitError;
-use crate::journal::JournalError;
 use crate::lab::LabError;
+use fsverdict_judgement::journal::JournalError;
 use fsverdict_text::{Hinted, Reason};
 
 use super::folder::RunFolderError;

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::host::image::scratch_folder;
-use crate::journal::{Event, Status};
 use crate::lab::{Attachment, Lab, choose};
-use crate::plan::{Candidate, DeviceSource, Environment, Plan};
 use crate::trial::TrialSpec;
+use fsverdict_judgement::journal::{Event, Status};
+use fsverdict_judgement::plan::{Candidate, DeviceSource, Environment, Plan};
 use fsverdict_text::{Bytes, Reason};
 
 /// As large as an image is at first: of a whole disk some mkfs write tables for minutes.
@@ -95,7 +95,7 @@ fn rehearse(plan: &Plan, lab: &dyn Lab, size: u64, candidate: &Candidate) -> Opt
     let mut last = String::new();
     let mut watch = |event| {
         if let Event::StepStarted { step } = event
-            && step != crate::journal::TEAR_DOWN
+            && step != fsverdict_judgement::journal::TEAR_DOWN
         {
             last = step;
         }

@@ -5,9 +5,11 @@ use std::path::Path;
 use crate::host::limits::{LimitError, check};
 use crate::host::procfs::memory;
 use crate::host::root::Root;
-use crate::journal::{Beginning, Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA};
 use crate::lab::{Attachment, ChosenLab, Lab, choose, lacking};
-use crate::plan::{DeviceSource, Plan};
+use fsverdict_judgement::journal::{
+    Beginning, Caution, Event, Facts, JournalError, OpenJournal, Run, SCHEMA,
+};
+use fsverdict_judgement::plan::{DeviceSource, Plan};
 use fsverdict_text::Reason;
 
 use super::claim::Permission;
@@ -199,7 +201,7 @@ pub(super) fn start(
         schema: SCHEMA,
         id,
         title: plan.title.clone(),
-        plan_digest: crate::plan::digest(plan),
+        plan_digest: fsverdict_judgement::plan::digest(plan),
         lab: choice.lab.name().to_owned(),
         lab_reason: choice.reason.clone(),
         fidelity: format!("{}; {}", choice.lab.fidelity(), attachment.fidelity()),

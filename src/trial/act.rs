@@ -1,6 +1,6 @@
 //! What the steps of a trial are made of.
 
-use crate::plan::Phase;
+use fsverdict_judgement::plan::Phase;
 use fsverdict_text::Grid;
 
 /// One thing that is done.

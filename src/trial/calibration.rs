@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::calibrate::{Raw, measure};
-use crate::journal::{Facts, Learnt};
+use fsverdict_judgement::journal::{Facts, Learnt};
 use fsverdict_text::Grid;
 
 use super::error::TrialError;

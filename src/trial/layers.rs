@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::layer::{Layer, LayerLine, LayerPlace};
-use crate::plan::Candidate;
+use fsverdict_judgement::plan::Candidate;
 
 use super::act::OfLayer;
 use super::error::TrialError;
@@ -168,7 +168,7 @@ mod tests {
     use super::super::steps::TrialCourse;
     use super::{Mapper, OpenLayers, mapping};
     use crate::layer::{InUse, Layer, LayerLine};
-    use crate::plan::{Candidate, Layers};
+    use fsverdict_judgement::plan::{Candidate, Layers};
 
     const fn layer(name: &'static str, make: Option<LayerLine>, open: LayerLine) -> Layer {
         Layer {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::filesystem::{DIRECTORY, find};
 use crate::layer::{Layer, LayerPlace};
-use crate::plan::{DeviceSource, Phase, PhaseWork, Plan};
+use fsverdict_judgement::plan::{DeviceSource, Phase, PhaseWork, Plan};
 use fsverdict_text::quoted;
 
 use super::act::{Act, Durable, OfLayer, Timed};

@@ -1,7 +1,7 @@
 //! The command lines of a trial, by the names that things have there: those the agent runs, and those a dry run tells.
 
 use crate::filesystem::{Cleaner, Filesystem, MountOptions};
-use crate::plan::Candidate;
+use fsverdict_judgement::plan::Candidate;
 
 /// What a trial's programs are told of the place they run in.
 #[derive(Debug, Clone)]

@@ -12,8 +12,8 @@ use crate::device::Draw;
 use crate::host::guard::LeaseTicket;
 use crate::host::process_key::ProcessKey;
 use crate::host::root::Root;
-use crate::journal::TrialId;
-use crate::plan::{Candidate, Dataset, Needs, Phase, PhaseWork};
+use fsverdict_judgement::journal::TrialId;
+use fsverdict_judgement::plan::{Candidate, Dataset, Needs, Phase, PhaseWork};
 use fsverdict_text::Grid;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -16,9 +16,9 @@ use crate::host::kernel_log::KernelLog;
 use crate::host::root::Root;
 use crate::host::sandbox::private_devices;
 use crate::host::{caches, mounts, syscall};
-use crate::journal::CommandRecord;
 use crate::measure::Fresh;
-use crate::plan::Candidate;
+use fsverdict_judgement::journal::CommandRecord;
+use fsverdict_judgement::plan::Candidate;
 
 use super::act::OfLayer;
 use super::bare_device::BareDevice;

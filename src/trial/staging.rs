@@ -10,8 +10,8 @@ use crate::dataset::{self, Manifest, Prepared, Staged, StagingRecord, Totals};
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::program::{Program, succeeded};
 use crate::host::syscall::own;
-use crate::journal::{DATASET_FACT, Facts, Learnt, STAGE};
-use crate::plan::{Dataset, Phase, PhaseWork, measure_variable, variable};
+use fsverdict_judgement::journal::{DATASET_FACT, Facts, Learnt, STAGE};
+use fsverdict_judgement::plan::{Dataset, Phase, PhaseWork, measure_variable, variable};
 use fsverdict_text::{Bytes, Hinted};
 
 use super::error::TrialError;

@@ -11,7 +11,7 @@ use super::measured::{Measured, kinds};
 use super::replay::{ReplayError, replay};
 use crate::device::knobs::{ShownBy, TracedKnob};
 use crate::device::{Action, Model};
-use crate::statistics::Demerit;
+use fsverdict_judgement::statistics::Demerit;
 
 /// A model with the numbers that a trace shows.
 #[derive(Debug)]

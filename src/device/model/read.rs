@@ -7,7 +7,8 @@ use super::super::medium;
 use super::super::parameters::{CacheParameters, LinkParameters, Queue};
 use super::{AskedState, Model, ModelParameters};
 use crate::device::limits::Discard;
-use fsverdict_text::{DrawnNumbers, Member, Section, TextError, read_member, value::filled_text};
+use fsverdict_text::value::filled_text;
+use fsverdict_text::{DrawnNumbers, Member, Section, TextError, read_member};
 
 /// Nothing is larger: sector numbers and page numbers must fit.
 const MOST: u64 = 1 << 44;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::journal::{Links, open_regular};
+use fsverdict_judgement::journal::{Links, open_regular};
 
 /// The folder of the traces within a run's.
 pub const FOLDER: &str = "traces";

@@ -2,7 +2,7 @@
 
 use super::super::request::Action;
 use super::record::Traced;
-use crate::report::Requests;
+use fsverdict_report::Requests;
 
 /// Columns and rows of a picture, before it is made smaller to fit a page.
 const COLUMNS: u16 = 240;

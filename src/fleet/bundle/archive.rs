@@ -11,9 +11,9 @@ use flate2::write::GzEncoder;
 use rustix::fs::{CWD, OFlags};
 use tar::{Archive, Builder, Entry, EntryType, Header};
 
-use crate::journal::{FILE_NAME, JournalError, Links, Record, Run, open_regular};
-use crate::plan::Plan;
 use crate::study::PLAN_FILE;
+use fsverdict_judgement::journal::{FILE_NAME, JournalError, Links, Record, Run, open_regular};
+use fsverdict_judgement::plan::Plan;
 use fsverdict_text::{Hinted, Reason};
 
 use super::BundleError;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::journal::JournalError;
+use fsverdict_judgement::journal::JournalError;
 use fsverdict_text::{Hinted, Reason};
 
 /// A bundle cannot be made or read.

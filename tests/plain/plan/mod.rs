@@ -8,9 +8,10 @@ mod wrong;
 use std::path::Path;
 
 use fsverdict::cli::with_vocabulary;
-use fsverdict::plan::{
-    self, Blocks, Dataset, DeviceSource, LabChoice, Overrides, Plan, Twice, contestants, digest, image_room,
-    keys, preset, presets,
+use fsverdict_judgement::plan;
+use fsverdict_judgement::plan::{
+    Blocks, Dataset, DeviceSource, LabChoice, Overrides, Plan, Twice, contestants, digest, image_room, keys,
+    preset, presets,
 };
 use fsverdict_text::{Bytes, TextError};
 

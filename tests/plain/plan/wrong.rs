@@ -1,6 +1,6 @@
 //! Plans, and changes to them, that are wrong: where, what, and what instead.
 
-use fsverdict::plan::{DeviceSource, LabChoice, Overrides, Twice};
+use fsverdict_judgement::plan::{DeviceSource, LabChoice, Overrides, Twice};
 use fsverdict_text::Bytes;
 
 use super::{BASE, changed, read, read_with, set, snapshot};

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fsverdict::journal::{Event, FILE_NAME, Facts, Learnt, Status, Surroundings, TrialId, read};
 use fsverdict::lab::{Attachment, Lab, LabError, TrialEnd, Watch};
-use fsverdict::plan::Candidate;
 use fsverdict::study::Watcher;
 use fsverdict::trial::TrialSpec;
+use fsverdict_judgement::journal::{Event, FILE_NAME, Facts, Learnt, Status, Surroundings, TrialId, read};
+use fsverdict_judgement::plan::Candidate;
 use fsverdict_text::Reason;
 
 const RECORDED_BLOCKS: u32 = 8;

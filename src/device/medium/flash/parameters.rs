@@ -7,7 +7,8 @@ use super::super::super::fields::{
 };
 use super::super::super::knobs::{Effect, Knob, Knobs};
 use super::super::{MediumKind, MediumModel, MediumParameters, ModelSource, Whole};
-use fsverdict_text::{Node, Reason, suggest, value::filled_text};
+use fsverdict_text::value::filled_text;
+use fsverdict_text::{Node, Reason, suggest};
 
 pub(in super::super) const KIND: MediumKind = MediumKind {
     section: "flash",

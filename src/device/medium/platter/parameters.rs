@@ -8,7 +8,8 @@ use super::super::super::fields::{
 use super::super::super::knobs::{Effect, Knob, Knobs};
 use super::super::{MediumKind, MediumModel, MediumParameters, ModelSource, Whole};
 use super::firmware::{Firmware, read_firmware};
-use fsverdict_text::{Section, value::pairs};
+use fsverdict_text::Section;
+use fsverdict_text::value::pairs;
 
 pub(in super::super) const KIND: MediumKind = MediumKind {
     section: "platter",
