@@ -103,7 +103,7 @@ fn a_card_does_what_its_class_promises() {
     near(Action::Write, 2.4e6 / 4096.0);
     // The slowest of the class: every number at its worse end.
     let file = Model::file("sd-card-a1").unwrap().0;
-    let slow = file.replace("typical = 205", "typical = 430").replace("typical = 670", "typical = 800");
+    let slow = file.replace("typical = 205", "typical = 410").replace("typical = 670", "typical = 730");
     let slow = slow.replace("typical = 100", "typical = 200");
     let slow = Model::read(&slow, "slow.toml", Some("filled")).unwrap();
     assert!(rate(&slow, 1 << 30, Action::Read, 1, 4000) >= 1500.0);
