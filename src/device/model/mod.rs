@@ -6,7 +6,7 @@ mod state;
 
 pub use draw::Draw;
 use state::AskedState;
-pub use state::WRITE_THROUGH;
+use state::WRITE_THROUGH;
 
 use std::path::Path;
 
@@ -109,7 +109,7 @@ pub struct Model {
     pub summary: String,
     /// What may have been done to its medium before; the first is what a name without a state means.
     pub states: &'static [&'static str],
-    /// Whether it has a write cache that can be turned off ([`WRITE_THROUGH`]).
+    /// Whether it has a write cache that can be turned off: the state `write-through`.
     pub write_cache: bool,
     pub(super) parameters: ModelParameters,
     /// What this one's numbers are where the file has a class of devices; nothing where it has one.

@@ -4,7 +4,7 @@ use super::Model;
 use fsverdict_text::suggest;
 
 /// The state of a device whose write cache is turned off, as `hdparm -W 0` does it: a write is answered when it is on the medium.
-pub const WRITE_THROUGH: &str = "write-through";
+pub(super) const WRITE_THROUGH: &str = "write-through";
 
 /// A state taken apart: words joined by a plus, of which one may be the medium's and one [`WRITE_THROUGH`].
 #[derive(Debug, Clone, Copy)]
