@@ -2,6 +2,7 @@
 //! this room.
 
 mod attachment;
+pub mod backend;
 mod by_default;
 mod choose;
 mod console;
@@ -20,6 +21,7 @@ mod launch;
 mod modelled;
 mod native;
 mod scheduler_obstacle;
+mod trace_file;
 mod traced;
 mod try_kernel;
 mod uml;
@@ -41,6 +43,7 @@ pub use entry::LabEntry;
 pub use guest::main as guest;
 pub use hidden::{hidden_from, lacking};
 pub use launch::main as launch;
+pub use trace_file::TraceFile;
 pub use try_kernel::try_kernel;
 pub use vm::is_kernel_package;
 

@@ -8,9 +8,9 @@
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use crate::backend::Clock;
 use crate::host::sandbox::{Devices, Isolation, possible_walls};
 use crate::trial::TrialSpec;
+use fsverdict_disk::backend::Clock;
 use fsverdict_judgement::journal::{Facts, TrialId};
 use fsverdict_judgement::plan::{Candidate, DeviceSource, LabChoice, NuisancesChoice, Plan};
 use fsverdict_text::Reason;

@@ -6,7 +6,8 @@ use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use crate::dataset::{self, Manifest, Prepared, Staged, StagingRecord, Totals};
+use crate::dataset;
+use crate::dataset::{Manifest, Prepared, Staged, StagingRecord, Totals};
 use crate::host::loop_device::{LoopDevice, LoopOptions};
 use crate::host::program::{Program, succeeded};
 use crate::host::syscall::own;

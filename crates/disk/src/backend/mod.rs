@@ -18,34 +18,24 @@ mod real;
 mod session;
 mod simulated;
 mod simulation_clock;
-mod start;
 mod tally;
 
 #[cfg(test)]
 mod tests;
 
 use std::fs::File;
-use std::io::Write;
-use std::os::fd::{OwnedFd, RawFd};
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::device::trace::TraceWriter;
 use crate::device::{Device, Draw, Model, ModelError, Store, StoreError};
-use crate::host::limits::is_of_machine;
-use crate::host::syscall::own;
-use crate::host::talk::say;
 
 use disk::ServedDisk;
 
-pub use start::{Backend, Files, Served, Sockets};
 pub use tally::BackendReport;
-
-/// Environment variable that carries the task to the process.
-const TASK: &str = "FSVERDICT_DEVICE";
-
-pub const COMMAND: &str = "device";
 
 /// Which time a device keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,26 +46,16 @@ pub enum Clock {
     Real,
 }
 
-/// What to serve, and where. Descriptors are inherited by number.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct ServeTask {
-    model: String,
+/// Which device is to be served.
+#[derive(Debug, Clone, Copy)]
+pub struct Served<'a> {
+    /// As [`Model::find`] takes it.
+    pub model: &'a str,
     /// Of a class of devices; `None`: the typical one.
-    #[serde(default)]
-    draw: Option<Draw>,
-    size_bytes: u64,
-    seed: u64,
-    clock: Clock,
-    /// Seconds of wall time a guest may go without asking for anything.
-    silence_s: u64,
-    /// Listening sockets: the disk's driver, the guest's clock.
-    sockets: (RawFd, RawFd),
-    /// An empty file for what is written.
-    store: RawFd,
-    /// An empty file for the trace, and how many bytes of it at most.
-    #[serde(default)]
-    trace: Option<(RawFd, u64)>,
-    report: RawFd,
+    pub draw: Option<Draw>,
+    pub size_bytes: u64,
+    /// Of what is left to chance in it.
+    pub seed: u64,
 }
 
 /// A device cannot be served, or not any longer.
@@ -89,16 +69,6 @@ pub enum BackendError {
     Io(#[from] std::io::Error),
     #[error("cannot write the trace: {0}")]
     Trace(std::io::Error),
-    #[error("it did not end when its guest had")]
-    Unfinished,
-    #[error("it was ended from outside (signal {signal})")]
-    Killed { signal: i32 },
-    #[error("it ended without a report: it crashed")]
-    Unreported,
-    #[error(
-        "memory that its guest had shown it was taken away: the file that memory is became shorter, or there was no room for it any more"
-    )]
-    MemoryGone,
     #[error("the guest ended before it asked for its disk")]
     Absent,
     #[error("the guest named memory it does not have: {0}")]
@@ -115,8 +85,6 @@ pub enum BackendError {
     Silent { seconds: u64, doing: &'static str },
     #[error("the guest went on for an hour of its own time without asking its disk for anything")]
     Idle,
-    #[error("`fsverdict device` is called by fsverdict itself, not by people")]
-    NotForPeople,
 }
 
 impl BackendError {
@@ -125,7 +93,7 @@ impl BackendError {
         match self {
             BackendError::Store(error) => error.is_of_machine(),
             BackendError::Trace(_) => true,
-            BackendError::Io(error) => is_of_machine(error),
+            BackendError::Io(error) => ran_out(error),
             _ => false,
         }
     }
@@ -153,35 +121,6 @@ impl Hinted for BackendError {
         };
         Some(hint.to_owned())
     }
-}
-
-/// `fsverdict device`: serves one device to one guest. What went wrong is in the report, if it can be written.
-pub fn main() -> u8 {
-    match live() {
-        Ok(()) => 0,
-        Err(error) => {
-            say(&format!("fsverdict device: {error}"));
-            1
-        }
-    }
-}
-
-fn live() -> Result<(), BackendError> {
-    let text = std::env::var(TASK).map_err(|_| BackendError::NotForPeople)?;
-    let task: ServeTask = serde_json::from_str(&text).map_err(|_| BackendError::NotForPeople)?;
-    let take = |descriptor| own(descriptor).ok_or(BackendError::NotForPeople);
-    let mut report = File::from(take(task.report)?);
-    let sockets = (take(task.sockets.0)?, take(task.sockets.1)?);
-    let store = File::from(take(task.store)?);
-    let trace = match task.trace {
-        Some((descriptor, bound)) => Some((File::from(take(descriptor)?), bound)),
-        None => None,
-    };
-    let device = Served { model: &task.model, draw: task.draw, size_bytes: task.size_bytes, seed: task.seed };
-    let silence = Duration::from_secs(task.silence_s);
-    let told = serve(device, task.clock, silence, store, trace, sockets);
-    report.write_all(&serde_json::to_vec(&told).map_err(std::io::Error::from)?)?;
-    Ok(())
 }
 
 /// Serves this device to whoever connects to these sockets, disk's and clock's, until they hang up.
@@ -213,6 +152,13 @@ pub fn serve(
     BackendReport { simulated_ns: times.simulated_ns, held_bytes: disk.held_bytes(), ..disk.tally.report() }
 }
 
+/// Whether this machine ran out of what the process itself takes: descriptors, memory. Room for its files is said by the
+/// errors of these.
+fn ran_out(error: &std::io::Error) -> bool {
+    let short = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN];
+    Errno::from_io_error(error).is_some_and(|errno| short.contains(&errno))
+}
+
 fn prepare(
     Served { model, draw, size_bytes, seed }: Served<'_>,
     store: File,
@@ -228,7 +174,7 @@ fn prepare(
 /// A guest that ended before it connected never will: the conductor has shut the sockets then.
 fn connection(listener: &OwnedFd) -> Result<OwnedFd, BackendError> {
     rustix::net::accept(listener).map_err(|errno| match errno {
-        rustix::io::Errno::INVAL => BackendError::Absent,
+        Errno::INVAL => BackendError::Absent,
         other => std::io::Error::from(other).into(),
     })
 }

@@ -15,7 +15,7 @@ pub struct Measured {
 
 /// The kind of each request: its operation with what the trace says of it, where that tells requests of the operation
 /// apart, else whether it goes on where the one before it ended.
-pub fn kinds(trace: &[Measured]) -> Vec<String> {
+pub(super) fn kinds(trace: &[Measured]) -> Vec<String> {
     let mut words: BTreeMap<Action, BTreeSet<&str>> = BTreeMap::new();
     for one in trace {
         words.entry(one.record.operation).or_default().insert(&one.word);

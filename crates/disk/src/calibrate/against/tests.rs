@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use proptest::prelude::{any, prop, proptest};
 
-use super::{Measured, TraceFault, kinds, read, replay};
+use super::measured::kinds;
+use super::{Measured, TraceFault, read, replay};
 use crate::device::trace::{Flags, TraceWriter, Traced};
 use crate::device::{Action, Completion, Device, Model, Request, random};
 

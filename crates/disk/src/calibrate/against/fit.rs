@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 
+use super::super::demerit::Demerit;
 use super::super::text::{has_section, number, rounded, value, with};
 use super::measured::{Measured, kinds};
 use super::replay::{ReplayError, replay};
 use crate::device::knobs::{ShownBy, TracedKnob};
 use crate::device::{Action, Model};
-use fsverdict_judgement::statistics::Demerit;
 
 /// A model with the numbers that a trace shows.
 #[derive(Debug)]

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
-use fsverdict_judgement::journal::{Links, open_regular};
+use fsverdict_text::{Links, open_regular};
 
 /// The folder of the traces within a run's.
-pub const FOLDER: &str = "traces";
+const FOLDER: &str = "traces";
 const SUFFIX: &str = ".trace";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +28,17 @@ impl TraceFile {
         TraceFile { path, candidate: candidate.to_owned(), block, attempt }
     }
 
+    /// Where the traces of a run lie.
+    pub fn folder(run: &Path) -> PathBuf {
+        run.join(FOLDER)
+    }
+
+    /// The traces a run has, in no order; none where they cannot be listed.
+    pub fn all(run: &Path) -> Vec<TraceFile> {
+        let entries = std::fs::read_dir(TraceFile::folder(run)).into_iter().flatten().flatten();
+        entries.filter_map(|entry| named(run, entry.file_name().to_str()?)).collect()
+    }
+
     /// Opens it to be read: a regular file, and no link to one.
     pub fn open(&self) -> io::Result<File> {
         open_regular(CWD, &self.path, OFlags::RDONLY, Links::Refuse)
@@ -35,7 +46,7 @@ impl TraceFile {
 
     /// The same, empty, to be written; its folder is made where it is missing. Nothing is written through what else lies in its
     /// place.
-    pub(crate) fn create(run: &Path, candidate: &str, block: u32, attempt: u32) -> io::Result<File> {
+    pub(super) fn create(run: &Path, candidate: &str, block: u32, attempt: u32) -> io::Result<File> {
         let folder = run.join(FOLDER);
         std::fs::create_dir_all(&folder)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -50,12 +61,6 @@ impl TraceFile {
         let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH;
         Ok(rustix::fs::openat(&folder, name, flags, mode)?.into())
     }
-}
-
-/// The traces a run has, in no order; none where they cannot be listed.
-pub fn files(run: &Path) -> Vec<TraceFile> {
-    let entries = std::fs::read_dir(run.join(FOLDER)).into_iter().flatten().flatten();
-    entries.filter_map(|entry| named(run, entry.file_name().to_str()?)).collect()
 }
 
 fn named(run: &Path, name: &str) -> Option<TraceFile> {

@@ -1,7 +1,11 @@
-//! Starts the process that serves a device, beside a guest that is about to be started.
+//! The process that serves a device: started beside a guest that is about to be started, and what it does.
+
+mod process;
+
+pub use process::main;
 
 use std::io::Read;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::ExitStatusExt;
@@ -11,16 +15,64 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{FdFlags, fcntl_setfd};
+use serde::{Deserialize, Serialize};
 
-use crate::device::Draw;
+use fsverdict_disk::backend::{BackendReport, Clock, Served};
+use fsverdict_disk::device::Draw;
+
 use crate::host::sandbox::{Capabilities, FROM_OUTSIDE, Isolation, Sandbox, inherit};
-
-use super::{BackendError, BackendReport, COMMAND, Clock, ServeTask, TASK};
 
 /// How long it may take to end after its guest.
 const FAREWELL: Duration = Duration::from_secs(20);
 /// The signal of who looks at mapped memory that is gone.
 const BUS: i32 = 7;
+
+/// Environment variable that carries the task to the process.
+const TASK: &str = "FSVERDICT_DEVICE";
+
+/// The step of this program that serves a device.
+pub const COMMAND: &str = "device";
+
+/// A device's process cannot be started, or did not end as it should.
+#[derive(Debug, thiserror::Error)]
+pub enum ServingError {
+    #[error("the device process failed: {0}")]
+    Io(#[from] std::io::Error),
+    #[error("it did not end when its guest had")]
+    Unfinished,
+    #[error("it was ended from outside (signal {signal})")]
+    Killed { signal: i32 },
+    #[error("it ended without a report: it crashed")]
+    Unreported,
+    #[error(
+        "memory that its guest had shown it was taken away: the file that memory is became shorter, or there was no room for it any more"
+    )]
+    MemoryGone,
+    #[error("`fsverdict device` is called by fsverdict itself, not by people")]
+    NotForPeople,
+}
+
+/// What to serve, and where. Descriptors are inherited by number.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct ServeTask {
+    model: String,
+    /// Of a class of devices; `None`: the typical one.
+    #[serde(default)]
+    draw: Option<Draw>,
+    size_bytes: u64,
+    seed: u64,
+    clock: Clock,
+    /// Seconds of wall time a guest may go without asking for anything.
+    silence_s: u64,
+    /// Listening sockets: the disk's driver, the guest's clock.
+    sockets: (RawFd, RawFd),
+    /// An empty file for what is written.
+    store: RawFd,
+    /// An empty file for the trace, and how many bytes of it at most.
+    #[serde(default)]
+    trace: Option<(RawFd, u64)>,
+    report: RawFd,
+}
 
 /// Two sockets without names: a guest connects through descriptors of their files.
 #[derive(Debug)]
@@ -54,17 +106,6 @@ pub struct Files<'a> {
     pub trace: Option<(&'a OwnedFd, u64)>,
 }
 
-/// Which device is to be served.
-#[derive(Debug, Clone, Copy)]
-pub struct Served<'a> {
-    pub model: &'a str,
-    /// Of a class of devices; `None`: the typical one.
-    pub draw: Option<Draw>,
-    pub size_bytes: u64,
-    /// Of what is left to chance in it.
-    pub seed: u64,
-}
-
 /// A device that is being served.
 #[derive(Debug)]
 pub struct Backend {
@@ -83,7 +124,7 @@ impl Backend {
         isolation: Isolation,
         sockets: Sockets,
         files: &Files<'_>,
-    ) -> Result<(Self, (OwnedFd, OwnedFd)), BackendError> {
+    ) -> Result<(Self, (OwnedFd, OwnedFd)), ServingError> {
         let failed = |error: crate::host::sandbox::SandboxError| std::io::Error::other(error.to_string());
         let (report, theirs) = std::io::pipe()?;
         let task = ServeTask {
@@ -126,7 +167,7 @@ impl Backend {
     }
 
     /// Waits for what it says at its end, the guest having ended: one that has not connected yet never will.
-    pub fn finish(mut self) -> Result<BackendReport, BackendError> {
+    pub fn finish(mut self) -> Result<BackendReport, ServingError> {
         for listener in [&self.listeners.0, &self.listeners.1] {
             // Nobody may be listening any more, if that process was killed.
             let _ = rustix::net::shutdown(listener, rustix::net::Shutdown::Both);
@@ -134,20 +175,20 @@ impl Backend {
         let told = self.hear(Instant::now() + FAREWELL)?;
         let Some(text) = told else {
             // Dropped, it is ended.
-            return Err(BackendError::Unfinished);
+            return Err(ServingError::Unfinished);
         };
         let status = self.child.wait()?;
         // The first process of its sandbox says it as a shell does.
         let signal = status.signal().or(status.code().map(|code| code - 128));
         serde_json::from_slice(&text).map_err(|_| match signal {
-            Some(BUS) => BackendError::MemoryGone,
-            Some(signal) if FROM_OUTSIDE.contains(&signal) => BackendError::Killed { signal },
-            _ => BackendError::Unreported,
+            Some(BUS) => ServingError::MemoryGone,
+            Some(signal) if FROM_OUTSIDE.contains(&signal) => ServingError::Killed { signal },
+            _ => ServingError::Unreported,
         })
     }
 
     /// All that it says; none where it has not ended by then.
-    fn hear(&mut self, deadline: Instant) -> Result<Option<Vec<u8>>, BackendError> {
+    fn hear(&mut self, deadline: Instant) -> Result<Option<Vec<u8>>, ServingError> {
         let (mut text, mut piece) = (Vec::new(), [0; 4096]);
         loop {
             let left = Timespec::try_from(deadline.saturating_duration_since(Instant::now()));

@@ -4,10 +4,12 @@ mod fit;
 mod foreign;
 mod measured;
 mod replay;
+mod score;
 #[cfg(test)]
 mod tests;
 
 pub use fit::{Fitted, first_fifth, fit};
 pub use foreign::{TraceFault, read};
-pub use measured::{Measured, kinds};
+pub use measured::Measured;
 pub use replay::{ReplayError, replay};
+pub use score::TraceScore;

@@ -14,8 +14,9 @@ use super::knobs::Knobs;
 use super::limits::{Discard, Limits};
 use super::medium::ChosenMedium;
 use super::parameters::{CacheParameters, LinkParameters, Queue};
-use crate::host::beneath::read_regular;
-use fsverdict_text::{Bytes, DrawnNumbers, Hinted, LONGEST, Member, Reason, TextError, suggest};
+use fsverdict_text::{
+    Bytes, DrawnNumbers, Hinted, LONGEST, Member, Reason, TextError, read_regular, suggest,
+};
 
 /// A model that ships inside the binary.
 #[derive(Debug, Clone, Copy)]

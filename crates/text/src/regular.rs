@@ -1,11 +1,11 @@
 //! Opens files that somebody else may have put there. A pipe would be waited for, and a device read, for ever.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, statat};
 
 /// Whether a link at the end of a path is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +31,33 @@ pub fn open_regular(folder: impl AsFd, path: &Path, access: OFlags, links: Links
     Ok(file)
 }
 
+/// A file that was named by whoever started us, wherever that leads: regular, and of at most so many bytes.
+///
+/// # Errors
+/// As [`open_regular`], and for one that is longer.
+pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = open_regular(CWD, path, OFlags::RDONLY, Links::Follow)?;
+    if file.metadata()?.len() > most {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {most} bytes")));
+    }
+    beginning(file, most)
+}
+
+/// The first bytes of such a file, however long it is.
+///
+/// # Errors
+/// As [`open_regular`].
+pub fn read_beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    beginning(open_regular(CWD, path, OFlags::RDONLY, Links::Follow)?, most)
+}
+
+/// The file may grow while it is read.
+fn beginning(file: File, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 fn must_be_regular(mode: rustix::fs::RawMode) -> io::Result<()> {
     let what = match FileType::from_raw_mode(mode) {
         FileType::RegularFile => return Ok(()),
@@ -50,7 +77,7 @@ mod tests {
 
     use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
 
-    use super::{Links, open_regular};
+    use super::{Links, open_regular, read_beginning, read_regular};
 
     #[test]
     fn only_a_regular_file_is_opened_and_nothing_is_waited_for() {
@@ -76,5 +103,10 @@ mod tests {
             assert_eq!(open(&path(name), Links::Follow), follow, "{name}");
             assert_eq!(open(&path(name), Links::Refuse), refuse, "{name}");
         }
+        fs::write(path("file"), "1234").unwrap();
+        assert_eq!(read_regular(&path("link"), 4).unwrap(), b"1234");
+        assert_eq!(read_regular(&path("file"), 3).unwrap_err().to_string(), "it has more than 3 bytes");
+        assert_eq!(read_beginning(&path("file"), 3).unwrap(), b"123");
+        assert!(read_regular(&path("pipe"), 4).is_err());
     }
 }

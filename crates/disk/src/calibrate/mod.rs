@@ -5,6 +5,7 @@
 //! that; on it the fitted model has to say what the device will take, and by how much it errs is reported.
 
 mod against;
+mod demerit;
 mod disk;
 mod figures;
 mod fit;
@@ -12,7 +13,8 @@ mod grid;
 mod text;
 
 pub use against::fit as fit_to_trace;
-pub use against::{Fitted, Measured, ReplayError, TraceFault, first_fifth, kinds, read, replay};
+pub use against::{Fitted, Measured, ReplayError, TraceFault, TraceScore, first_fifth, read, replay};
+pub use demerit::Demerit;
 pub use disk::{ModelledDisk, Raw, TimedDisk};
 pub use fit::{CalibrateError, Calibrated, Titled, calibrate};
 pub use grid::measure;

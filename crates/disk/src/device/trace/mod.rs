@@ -2,10 +2,8 @@
 
 mod blktrace;
 mod export;
-mod files;
 mod metrics;
 mod reader;
-mod reckoned;
 mod record;
 mod writer;
 
@@ -13,9 +11,7 @@ mod writer;
 mod tests;
 
 pub use export::{TraceFormat, export};
-pub use files::{FOLDER, TraceFile, files};
 pub use metrics::{Metrics, Share};
 pub use reader::{TraceError, TraceReader};
-pub use reckoned::reckon;
 pub use record::{Flags, Traced};
 pub use writer::{TraceSize, TraceWriter};

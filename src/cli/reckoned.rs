@@ -1,7 +1,7 @@
 //! A trace as a picture's data: time across, the device up, and what was moved in each stretch of time.
 
-use super::super::request::Action;
-use super::record::Traced;
+use fsverdict_disk::device::Action;
+use fsverdict_disk::device::trace::Traced;
 use fsverdict_report::Requests;
 
 /// Columns and rows of a picture, before it is made smaller to fit a page.
@@ -9,7 +9,7 @@ const COLUMNS: u16 = 240;
 const ROWS: u16 = 96;
 
 /// What `records` come to between two nanoseconds of the simulation clock; `None` where nothing was read or written then.
-pub fn reckon(records: &[Traced], from_ns: u64, to_ns: u64) -> Option<Requests> {
+pub(super) fn reckon(records: &[Traced], from_ns: u64, to_ns: u64) -> Option<Requests> {
     let moves = |record: &&Traced| {
         matches!(record.operation, Action::Read | Action::Write)
             && record.sectors > 0
@@ -70,8 +70,8 @@ fn scaled(at: u64, whole: u64, parts: u16) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::{COLUMNS, ROWS, reckon};
-    use crate::device::Action;
-    use crate::device::trace::{Flags, Traced};
+    use fsverdict_disk::device::Action;
+    use fsverdict_disk::device::trace::{Flags, Traced};
 
     fn record(at_ms: u64, operation: Action, sector: u64) -> Traced {
         let submitted_ns = at_ms * 1_000_000;

@@ -1,7 +1,5 @@
 //! How far a model's answers are from what was measured, request by request and as distributions.
 
-use super::sample::{mean, median};
-
 /// Predicted times against measured ones. Shares are of the measured mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Demerit {
@@ -25,15 +23,16 @@ impl Demerit {
     pub fn of(pairs: &[(f64, f64)]) -> Option<Demerit> {
         let [mut measured, mut predicted]: [Vec<f64>; 2] =
             [pairs.iter().map(|pair| pair.0).collect(), pairs.iter().map(|pair| pair.1).collect()];
-        let (mean_of, predicted_mean) = (mean(&measured)?, mean(&predicted)?);
-        if mean_of <= 0.0 || !mean_of.is_finite() {
+        let n = pairs.len() as f64;
+        let [mean_of, predicted_mean] = [&measured, &predicted].map(|times| times.iter().sum::<f64>() / n);
+        if !mean_of.is_finite() || mean_of <= 0.0 {
             return None;
         }
-        let n = pairs.len() as f64;
         let error = pairs.iter().map(|(one, other)| (one - other).abs()).sum::<f64>() / n;
         measured.sort_by(f64::total_cmp);
         predicted.sort_by(f64::total_cmp);
-        let middle = median(&measured)?;
+        let [below, above] = [(pairs.len() - 1) / 2, pairs.len() / 2].map(|at| measured[at]);
+        let middle = below + 0.5 * (above - below);
         let constant = measured.iter().map(|time| (time - middle).abs()).sum::<f64>() / n;
         let squares: f64 = measured.iter().zip(&predicted).map(|(one, other)| (one - other).powi(2)).sum();
         Some(Demerit {
