@@ -15,8 +15,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use fsverdict::host::placement::{Pinned, Placement};
-use fsverdict::host::sandbox::possible_walls;
 use fsverdict::lab::backend::{Backend, Files, Sockets};
+use fsverdict::sandbox::possible_walls;
 use fsverdict_disk::backend::{Clock, Served};
 use fsverdict_disk::device::built_in;
 use rustix::event::{PollFd, PollFlags, poll};

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::host::beneath::Beneath;
-use crate::host::program::{Program, succeeded};
-use crate::host::sandbox::{Sandbox, possible_walls};
+use crate::sandbox::program::{Program, succeeded};
+use crate::sandbox::{Sandbox, possible_walls};
 
 use super::attendant::{Attendant, passed, tried};
 use super::cache::{KernelCache, KernelEntry, KernelFacts, LARGEST_CONFIG, LARGEST_KERNEL, UNFINISHED};

@@ -8,9 +8,9 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use crate::host::image::scratch_folder;
-use crate::host::sandbox::possible_walls;
 use crate::kernel::{KernelFailure, KernelProof, KernelTrial, Subject};
 use crate::layer::usual_layers;
+use crate::sandbox::possible_walls;
 use crate::trial::TrialSpec;
 use fsverdict_judgement::journal::{Event, Status};
 use fsverdict_judgement::plan::{Candidate, DeviceSource, Plan};

@@ -8,7 +8,7 @@
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use crate::host::sandbox::{Devices, Isolation, possible_walls};
+use crate::sandbox::{Devices, Isolation, possible_walls};
 use crate::trial::TrialSpec;
 use fsverdict_disk::backend::Clock;
 use fsverdict_judgement::journal::{Facts, TrialId};

@@ -18,10 +18,10 @@ use std::time::Duration;
 
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 
-use crate::host::program::{Program, locate, succeeded};
 use crate::host::root::Root;
-use crate::host::sandbox::{Devices, Isolation, possible_walls};
 use crate::kernel::KernelCache;
+use crate::sandbox::program::{Program, locate, succeeded};
+use crate::sandbox::{Devices, Isolation, possible_walls};
 use crate::trial::TrialSpec;
 use fsverdict_disk::backend::Clock;
 use fsverdict_judgement::journal::{Caution, Event, Facts};

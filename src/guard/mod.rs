@@ -12,6 +12,7 @@ mod lease_lock;
 mod lease_ticket;
 mod loops;
 mod refusal;
+mod signature;
 mod usage;
 mod writers;
 
@@ -29,12 +30,13 @@ pub use held_lease::HeldLease;
 pub use lease_ticket::{ClaimedLease, LeaseTicket};
 pub use refusal::{Occupancy, Refusal, SignedDevice};
 
-use super::blank::{self, Survey};
-use super::block_device::{BlockDevice, DeviceNumber, number_of};
-use super::root::Root;
-use super::signature::{self, DeviceContents};
-use super::syscall;
+use crate::host::blank;
+use crate::host::blank::Survey;
+use crate::host::block_device::{BlockDevice, DeviceNumber, number_of};
+use crate::host::root::Root;
+use crate::host::syscall;
 use lease_lock::LeaseLock;
+use signature::DeviceContents;
 
 /// A device that may be written, held open exclusively until this is dropped or turned into its ticket.
 #[derive(Debug)]
