@@ -61,7 +61,6 @@ pub(super) fn kept_fleet(folder: &RunFolder, plan: &Plan) -> Result<Option<Fleet
 }
 
 /// Conducts a run at the sites of an inventory, and reports; also where it had been left.
-/// Conducts a run at the sites of an inventory, and reports; also where it had been left.
 pub(super) fn conduct_at_sites(
     folder: &RunFolder,
     plan: &Plan,
@@ -70,10 +69,7 @@ pub(super) fn conduct_at_sites(
 ) -> Result<Exit, CliError> {
     let names: Vec<String> = fleet.sites.iter().map(|site| site.name.to_string()).collect();
     let run = quoted(&folder.path().to_string_lossy());
-    let interrupted = match fleet.on {
-        On::Slurm => "Ctrl-C leaves them to it",
-        On::Ssh => "Ctrl-C ends those under way, which are then done again",
-    };
+    let interrupted = fleet.on.interrupted();
     say(&format!(
         "blocks are done at {}; {interrupted}, `fsverdict resume {run}` comes back",
         names.join(", ")
@@ -90,13 +86,7 @@ pub(super) fn conduct_at_sites(
     let outcome = show_run(folder, plan, &merged.run, all)?;
     if merged.settled.is_none() {
         settled(&merged, plan);
-        let why = match fleet.on {
-            On::Slurm => {
-                let log = folder.path().join("slurm-SITE.log");
-                format!("{} says why", quoted(&log.to_string_lossy()))
-            }
-            On::Ssh => "what the site said is above".to_owned(),
-        };
+        let why = fleet.on.explained(folder.path());
         return Err(CliError::failed(Reason::new(
             "no site has anything under way, and the run is not settled",
             format!("{why}; `fsverdict resume {run}` has the missing blocks done"),

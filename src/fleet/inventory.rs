@@ -20,6 +20,24 @@ pub enum On {
     Ssh,
 }
 
+impl On {
+    /// What becomes of the blocks under way when the head is interrupted.
+    pub fn interrupted(self) -> &'static str {
+        match self {
+            On::Slurm => "Ctrl-C leaves them to it",
+            On::Ssh => "Ctrl-C ends those under way, which are then done again",
+        }
+    }
+
+    /// Where it is said why a site has done nothing more of the run in this folder.
+    pub fn explained(self, folder: &Path) -> String {
+        match self {
+            On::Slurm => format!("{} says why", quoted(&folder.join("slurm-SITE.log").to_string_lossy())),
+            On::Ssh => "what the site said is above".to_owned(),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fleet {
     pub on: On,
