@@ -1,12 +1,12 @@
-//! Serves a modelled device to a guest kernel, and keeps its clock: one process beside each guest, with one thread, no
-//! rights, and no clock of its own unless it is to keep the machine's.
+//! Serves the modelled devices of a guest kernel, and keeps its clock: one process beside each guest, with one thread, no
+//! rights, and no clock of its own unless it is to keep the machine's, which takes a thread for each device.
 //!
 //! ```text
-//! guest ── vhost-user socket ──► session ─► disk ─► model, store, trace
+//! guest ── vhost-user socket ──► session ─► disk ─► model, store, trace     (one such line for each device)
 //!   └───── time-travel socket ─► clock ─┘
 //! ```
 //!
-//! Guest and device never run at the same time: a kick, a call and a turn on the clock each wait for an answer. That
+//! Guest and devices never run at the same time: a kick, a call and a turn on the clock each wait for an answer. That
 //! makes a trial the same every time, and is why both belong on one processor.
 
 use crate::reason::Hinted;
@@ -39,7 +39,7 @@ use crate::host::talk::say;
 
 use disk::ServedDisk;
 
-pub use start::{Backend, Files, Served, Sockets};
+pub use start::{Backend, DeviceOrder, Files, GuestSockets, Served, Sockets};
 pub use tally::BackendReport;
 
 /// Environment variable that carries the task to the process.
@@ -59,23 +59,30 @@ pub enum Clock {
 /// What to serve, and where. Descriptors are inherited by number.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct ServeTask {
-    model: String,
-    /// Of a class of devices; `None`: the typical one.
-    #[serde(default)]
-    draw: Option<Draw>,
-    size_bytes: u64,
-    seed: u64,
+    devices: Vec<DeviceTask>,
     clock: Clock,
     /// Seconds of wall time a guest may go without asking for anything.
     silence_s: u64,
-    /// Listening sockets: the disk's driver, the guest's clock.
-    sockets: (RawFd, RawFd),
+    /// Listening socket of the guest's clock.
+    clock_socket: RawFd,
+    report: RawFd,
+}
+
+/// One of the devices.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct DeviceTask {
+    model: String,
+    /// Of a class of devices; `None`: the typical one.
+    draw: Option<Draw>,
+    size_bytes: u64,
+    seed: u64,
+    fails_after: Option<Duration>,
+    /// Listening socket of the disk's driver.
+    socket: RawFd,
     /// An empty file for what is written.
     store: RawFd,
     /// An empty file for the trace, and how many bytes of it at most.
-    #[serde(default)]
     trace: Option<(RawFd, u64)>,
-    report: RawFd,
 }
 
 /// A device cannot be served, or not any longer.
@@ -171,50 +178,94 @@ fn live() -> Result<(), BackendError> {
     let task: ServeTask = serde_json::from_str(&text).map_err(|_| BackendError::NotForPeople)?;
     let take = |descriptor| own(descriptor).ok_or(BackendError::NotForPeople);
     let mut report = File::from(take(task.report)?);
-    let sockets = (take(task.sockets.0)?, take(task.sockets.1)?);
-    let store = File::from(take(task.store)?);
-    let trace = match task.trace {
-        Some((descriptor, bound)) => Some((File::from(take(descriptor)?), bound)),
-        None => None,
+    let clock_socket = take(task.clock_socket)?;
+    let device = |device: &DeviceTask| {
+        let trace = match device.trace {
+            Some((descriptor, bound)) => Some((File::from(take(descriptor)?), bound)),
+            None => None,
+        };
+        Ok(DeviceToServe {
+            device: Served {
+                model: &device.model,
+                draw: device.draw,
+                size_bytes: device.size_bytes,
+                seed: device.seed,
+                fails_after: device.fails_after,
+            },
+            store: File::from(take(device.store)?),
+            trace,
+            socket: take(device.socket)?,
+        })
     };
-    let device = Served { model: &task.model, draw: task.draw, size_bytes: task.size_bytes, seed: task.seed };
+    let devices = task.devices.iter().map(device).collect::<Result<Vec<_>, BackendError>>()?;
     let silence = Duration::from_secs(task.silence_s);
-    let told = serve(device, task.clock, silence, store, trace, sockets);
+    let told = serve(devices, task.clock, silence, clock_socket);
     report.write_all(&serde_json::to_vec(&told).map_err(std::io::Error::from)?)?;
     Ok(())
 }
 
-/// Serves this device to whoever connects to these sockets, disk's and clock's, until they hang up.
-/// The files are empty: for what is written to it, and for the trace with how many bytes of it at most.
+/// A device with all that it takes to serve it.
+#[derive(Debug)]
+pub struct DeviceToServe<'a> {
+    pub device: Served<'a>,
+    /// Empty, for what is written to it.
+    pub store: File,
+    /// Empty, for the trace, and how many bytes of it at most.
+    pub trace: Option<(File, u64)>,
+    /// Listens for the disk's driver.
+    pub socket: OwnedFd,
+}
+
+/// Serves these devices to the guest that connects to their sockets and to that of the clock, until it hangs up; a report of
+/// each, in their order. What went wrong with the guest is in the first.
 pub fn serve(
-    device: Served<'_>,
+    devices: Vec<DeviceToServe<'_>>,
     clock: Clock,
     silence: Duration,
-    store: File,
-    trace: Option<(File, u64)>,
-    sockets: (OwnedFd, OwnedFd),
-) -> BackendReport {
-    let mut disk = match prepare(device, store, trace) {
-        Ok(disk) => disk,
-        Err(error) => return BackendReport::of(&error),
-    };
-    let served = match clock {
-        Clock::Simulated => simulated::serve(&mut disk, sockets, silence),
-        Clock::Real => connection(&sockets.0).and_then(|driver| real::serve(&mut disk, driver)),
-    };
-    let times = match served {
-        Ok(times) => times,
-        Err(error) => {
-            disk.tally.trouble(&error);
-            BackendReport::default()
+    clock_socket: OwnedFd,
+) -> Vec<BackendReport> {
+    let (mut disks, mut drivers) = (Vec::new(), Vec::new());
+    for DeviceToServe { device, store, trace, socket } in devices {
+        match prepare(device, store, trace) {
+            Ok(disk) => disks.push(disk),
+            Err(error) => return vec![BackendReport::of(&error)],
         }
+        drivers.push(socket);
+    }
+    let served = match clock {
+        Clock::Simulated => simulated::serve(&mut disks, &drivers, &clock_socket, silence),
+        Clock::Real => side_by_side(&mut disks, &drivers).map(|()| 0),
     };
-    disk.end();
-    BackendReport { simulated_ns: times.simulated_ns, held_bytes: disk.held_bytes(), ..disk.tally.report() }
+    let simulated_ns = served.unwrap_or_else(|error| {
+        if let Some(disk) = disks.first_mut() {
+            disk.tally.trouble(&error);
+        }
+        0
+    });
+    let told = |disk: &mut ServedDisk| {
+        disk.end();
+        BackendReport { simulated_ns, held_bytes: disk.held_bytes(), ..disk.tally.report() }
+    };
+    disks.iter_mut().map(told).collect()
+}
+
+/// In real time each device waits for itself.
+fn side_by_side(disks: &mut [ServedDisk], drivers: &[OwnedFd]) -> Result<(), BackendError> {
+    std::thread::scope(|scope| {
+        let one = |(disk, driver): (&'_ mut ServedDisk, &'_ OwnedFd)| {
+            connection(driver).and_then(|connection| real::serve(disk, connection))
+        };
+        let mut all = disks.iter_mut().zip(drivers);
+        let first = all.next();
+        let others: Vec<_> = all.map(|one_of| scope.spawn(move || one(one_of))).collect();
+        let ended = first.map_or(Ok(()), one);
+        let joined = others.into_iter().map(|other| other.join().unwrap_or(Err(BackendError::Unreported)));
+        joined.fold(ended, Result::and)
+    })
 }
 
 fn prepare(
-    Served { model, draw, size_bytes, seed }: Served<'_>,
+    Served { model, draw, size_bytes, seed, fails_after }: Served<'_>,
     store: File,
     trace: Option<(File, u64)>,
 ) -> Result<ServedDisk, BackendError> {
@@ -222,7 +273,7 @@ fn prepare(
     let trace = trace.map(|(file, bound)| TraceWriter::new(file, bound)).transpose();
     let model = draw.map_or_else(|| Model::find(model), |draw| Model::find_drawn(model, &draw))?;
     let device = Device::new(&model, size_bytes, seed)?;
-    ServedDisk::new(device, store, trace.map_err(BackendError::Trace)?)
+    ServedDisk::new(device, store, trace.map_err(BackendError::Trace)?, fails_after)
 }
 
 /// A guest that ended before it connected never will: the conductor has shut the sockets then.

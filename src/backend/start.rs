@@ -1,4 +1,4 @@
-//! Starts the process that serves a device, beside a guest that is about to be started.
+//! Starts the process that serves devices, beside a guest that is about to be started.
 
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,34 +15,58 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use crate::device::Draw;
 use crate::host::sandbox::{Capabilities, FROM_OUTSIDE, Isolation, Sandbox, inherit};
 
-use super::{BackendError, BackendReport, COMMAND, Clock, ServeTask, TASK};
+use super::{BackendError, BackendReport, COMMAND, Clock, DeviceTask, ServeTask, TASK};
 
 /// How long it may take to end after its guest.
 const FAREWELL: Duration = Duration::from_secs(20);
 /// The signal of who looks at mapped memory that is gone.
 const BUS: i32 = 7;
 
-/// Two sockets without names: a guest connects through descriptors of their files.
+/// Sockets without names, one for each disk and one for the clock: a guest connects through descriptors of their files.
 #[derive(Debug)]
 pub struct Sockets {
-    listeners: (OwnedFd, OwnedFd),
-    files: (OwnedFd, OwnedFd),
+    disks: Vec<ListeningSocket>,
+    clock: ListeningSocket,
+}
+
+#[derive(Debug)]
+struct ListeningSocket {
+    listener: OwnedFd,
+    file: OwnedFd,
+}
+
+/// The files of the sockets, which the guest must inherit.
+#[derive(Debug)]
+pub struct GuestSockets {
+    pub disks: Vec<OwnedFd>,
+    pub clock: OwnedFd,
 }
 
 impl Sockets {
-    /// Makes both. Their names are gone before anybody connects, so that none can stay.
-    pub fn new() -> std::io::Result<Self> {
+    /// Makes those of so many disks. Their names are gone before anybody connects, so that none can stay.
+    pub fn new(disks: usize) -> std::io::Result<Self> {
         let folder = tempfile::tempdir()?;
-        let socket = |name: &str| -> std::io::Result<(OwnedFd, OwnedFd)> {
+        let socket = |name: String| -> std::io::Result<ListeningSocket> {
             let path = folder.path().join(name);
             let listener = UnixListener::bind(&path)?;
             // Whoever has the descriptor may connect, as whatever user the guest runs.
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666))?;
             let file = open(&path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-            Ok((listener.into(), file))
+            Ok(ListeningSocket { listener: listener.into(), file })
         };
-        let ((disk, disk_file), (clock, clock_file)) = (socket("disk")?, socket("clock")?);
-        Ok(Sockets { listeners: (disk, clock), files: (disk_file, clock_file) })
+        Ok(Sockets {
+            disks: (0..disks).map(|disk| socket(format!("disk{disk}"))).collect::<Result<_, _>>()?,
+            clock: socket("clock".to_owned())?,
+        })
+    }
+
+    fn split(self) -> (Vec<OwnedFd>, GuestSockets) {
+        let (mut listeners, mut files) = (vec![self.clock.listener], Vec::new());
+        for ListeningSocket { listener, file } in self.disks {
+            listeners.push(listener);
+            files.push(file);
+        }
+        (listeners, GuestSockets { disks: files, clock: self.clock.file })
     }
 }
 
@@ -63,61 +87,80 @@ pub struct Served<'a> {
     pub size_bytes: u64,
     /// Of what is left to chance in it.
     pub seed: u64,
+    /// From then on, on the guest's clock, it answers every request with an error.
+    pub fails_after: Option<Duration>,
 }
 
-/// A device that is being served.
+/// A device that is to be served, and where what it does is kept.
+#[derive(Debug)]
+pub struct DeviceOrder<'a> {
+    pub device: Served<'a>,
+    pub files: Files<'a>,
+}
+
+/// Devices that are being served.
 #[derive(Debug)]
 pub struct Backend {
     child: Child,
     report: std::io::PipeReader,
-    listeners: (OwnedFd, OwnedFd),
+    /// The clock's, then those of the disks.
+    listeners: Vec<OwnedFd>,
 }
 
 impl Backend {
-    /// Starts serving a device of this model on `sockets`, with these files. What is given back with it
-    /// the guest must inherit: the files of the disk's socket and of the clock's.
+    /// Starts serving these devices on `sockets`, of which there is one for each. What is given back with it the guest must
+    /// inherit.
     pub fn start(
-        device: Served<'_>,
+        devices: &[DeviceOrder<'_>],
         clock: Clock,
         silence_s: u64,
         isolation: Isolation,
         sockets: Sockets,
-        files: &Files<'_>,
-    ) -> Result<(Self, (OwnedFd, OwnedFd)), BackendError> {
+    ) -> Result<(Self, GuestSockets), BackendError> {
         let failed = |error: crate::host::sandbox::SandboxError| std::io::Error::other(error.to_string());
+        let inherited = |descriptor: &OwnedFd| inherit(descriptor.as_fd()).map_err(failed);
         let (report, theirs) = std::io::pipe()?;
+        let task_of = |(order, socket): (&DeviceOrder<'_>, &ListeningSocket)| -> std::io::Result<DeviceTask> {
+            let DeviceOrder { device, files } = order;
+            Ok(DeviceTask {
+                model: device.model.to_owned(),
+                draw: device.draw,
+                size_bytes: device.size_bytes,
+                seed: device.seed,
+                fails_after: device.fails_after,
+                socket: inherited(&socket.listener)?,
+                store: inherited(files.store)?,
+                trace: match files.trace {
+                    Some((file, bound)) => Some((inherited(file)?, bound)),
+                    None => None,
+                },
+            })
+        };
         let task = ServeTask {
-            model: device.model.to_owned(),
-            draw: device.draw,
-            size_bytes: device.size_bytes,
-            seed: device.seed,
+            devices: devices.iter().zip(&sockets.disks).map(task_of).collect::<Result<_, _>>()?,
             clock,
             silence_s,
-            sockets: (
-                inherit(sockets.listeners.0.as_fd()).map_err(failed)?,
-                inherit(sockets.listeners.1.as_fd()).map_err(failed)?,
-            ),
-            store: inherit(files.store.as_fd()).map_err(failed)?,
-            trace: match files.trace {
-                Some((file, bound)) => Some((inherit(file.as_fd()).map_err(failed)?, bound)),
-                None => None,
-            },
+            clock_socket: inherited(&sockets.clock.listener)?,
             report: inherit(theirs.as_fd()).map_err(failed)?,
         };
         let program = std::env::current_exe()?;
         let mut sandbox =
             Sandbox::new(isolation, [program.to_string_lossy().into_owned(), COMMAND.to_owned()]);
         sandbox.capabilities = Capabilities::Reader;
-        sandbox.keeps = vec![task.sockets.0, task.sockets.1, task.store, task.report];
-        sandbox.keeps.extend(task.trace.map(|(descriptor, _)| descriptor));
+        sandbox.keeps = vec![task.clock_socket, task.report];
+        for device in &task.devices {
+            sandbox.keeps.extend([device.socket, device.store]);
+            sandbox.keeps.extend(device.trace.map(|(descriptor, _)| descriptor));
+        }
         let mut command = sandbox.command().map_err(failed)?;
         command.env(TASK, serde_json::to_string(&task).map_err(std::io::Error::from)?);
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
+        let (listeners, files) = sockets.split();
         // The guest is not to have these.
-        for listener in [&sockets.listeners.0, &sockets.listeners.1] {
+        for listener in &listeners {
             fcntl_setfd(listener, FdFlags::CLOEXEC).map_err(std::io::Error::from)?;
         }
-        Ok((Backend { child, report, listeners: sockets.listeners }, sockets.files))
+        Ok((Backend { child, report, listeners }, files))
     }
 
     /// Whether it still serves.
@@ -125,9 +168,9 @@ impl Backend {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Waits for what it says at its end, the guest having ended: one that has not connected yet never will.
-    pub fn finish(mut self) -> Result<BackendReport, BackendError> {
-        for listener in [&self.listeners.0, &self.listeners.1] {
+    /// Waits for what it says of each device at its end, the guest having ended: one that has not connected yet never will.
+    pub fn finish(mut self) -> Result<Vec<BackendReport>, BackendError> {
+        for listener in &self.listeners {
             // Nobody may be listening any more, if that process was killed.
             let _ = rustix::net::shutdown(listener, rustix::net::Shutdown::Both);
         }

@@ -2,6 +2,7 @@
 //! this room.
 
 mod attachment;
+mod attachments;
 mod by_default;
 mod choose;
 mod console;
@@ -34,6 +35,7 @@ use crate::reason::{Hinted, Reason};
 use crate::trial::TrialSpec;
 
 pub use attachment::Attachment;
+pub use attachments::Attachments;
 pub use by_default::{ByDefault, by_default};
 pub use choose::{Candidacy, ChosenLab, choose, choose_to_look, every};
 pub use drive::TrialEnd;
@@ -91,7 +93,7 @@ pub trait Lab: Sync {
     fn run(
         &self,
         spec: &TrialSpec,
-        attachment: &Attachment,
+        attachments: &Attachments,
         job: usize,
         watch: Watch<'_>,
     ) -> Result<TrialEnd, LabError>;

@@ -24,7 +24,7 @@ use super::drive::{Stops, TrialEnd, drive};
 use super::held::Held;
 use super::hidden::hidden_from;
 use super::scheduler_obstacle::scheduler_obstacle;
-use super::{Attachment, Lab, LabEntry, LabError, Watch, missing_tools};
+use super::{Attachments, Lab, LabEntry, LabError, Watch, missing_tools};
 
 pub(super) const ENTRY: LabEntry = LabEntry {
     choice: LabChoice::Native,
@@ -92,7 +92,7 @@ impl Native {
     fn held(
         &self,
         spec: &TrialSpec,
-        attachment: &Attachment,
+        attachments: &Attachments,
         watch: Watch<'_>,
     ) -> Result<Option<&Held>, LabError> {
         // Each trial in a folder stages them anew: an ordinary user can join nobody's mounts, and those of the process that
@@ -103,7 +103,7 @@ impl Native {
         if self.held.get().is_none() {
             let Some(bytes) = bytes_to_stage(&spec.datasets, &spec.phases) else { return Ok(None) };
             watch(Event::StepStarted { step: "stage".to_owned() });
-            let held = Held::stage(spec, &self.secrets, self.staging, bytes, &attachment.scratch_folder()?)?;
+            let held = Held::stage(spec, &self.secrets, self.staging, bytes, &attachments.scratch_folder()?)?;
             let _ = self.held.set(held);
         }
         Ok(self.held.get())
@@ -182,17 +182,21 @@ impl Lab for Native {
     fn run(
         &self,
         spec: &TrialSpec,
-        attachment: &Attachment,
+        attachments: &Attachments,
         _job: usize,
         watch: Watch<'_>,
     ) -> Result<TrialEnd, LabError> {
         let mut inherited: Vec<OwnedFd> = Vec::new();
         let idle_load =
             *self.idle_load.get_or_init(|| idle_load(&Root::default(), IDLE_WINDOW).unwrap_or(0.0));
-        let LentDevice { device, file, folder } = attachment.lend(spec.candidate.path.as_deref())?;
-        inherited.extend(file);
+        let (mut devices, mut folders) = (Vec::new(), Vec::new());
+        for LentDevice { device, file, folder } in attachments.lend(spec.candidate.path.as_deref())? {
+            devices.push(device);
+            inherited.extend(file);
+            folders.extend(folder);
+        }
         let mut joins = None;
-        let staging = match self.held(spec, attachment, watch)? {
+        let staging = match self.held(spec, attachments, watch)? {
             Some(held) => {
                 let (namespace, staging) = held.lend()?;
                 joins = Some(inherit(namespace.as_fd())?);
@@ -202,10 +206,9 @@ impl Lab for Native {
             None => Staging::Memory,
         };
         let bench = TestBench {
-            devices: vec![device],
+            devices,
             staging,
             idle_load,
-            queue: None,
             modules: None,
             selected: BTreeMap::new(),
         };
@@ -228,7 +231,7 @@ impl Lab for Native {
         let description = serde_json::to_vec(&assignment).map_err(std::io::Error::from)?;
         std::thread::spawn(move || std::io::Write::write_all(&mut { writer }, &description));
         let end = drive(command, events, &stops, spec, watch, inherited, None)?;
-        if let Some(own) = folder {
+        if let Some(own) = folders.pop() {
             let path = own.path().to_owned();
             if let Err(error) = own.remove() {
                 let text = format!(
