@@ -14,7 +14,7 @@ use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use fsverdict::backend::{Backend, Clock, Files, Served, Sockets};
+use fsverdict::backend::{Backend, Clock, DeviceOrder, Files, GuestSockets, Served, Sockets};
 use fsverdict::device::built_in;
 use fsverdict::host::placement::{Pinned, Placement};
 use fsverdict::host::sandbox::possible_walls;
@@ -80,7 +80,8 @@ fn tick(operation: u32) -> Vec<u8> {
 }
 
 impl Guest {
-    fn connect((disk, clock): &(OwnedFd, OwnedFd), size: u64) -> Guest {
+    fn connect(GuestSockets { disks, clock }: &GuestSockets, size: u64) -> Guest {
+        let disk = &disks[0];
         let connect =
             |file: &OwnedFd| UnixStream::connect(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap();
         let clock = connect(clock);
@@ -200,16 +201,11 @@ fn main() -> ExitCode {
         for depth in [1, 32] {
             let store = memfd_create("store", MemfdFlags::CLOEXEC).unwrap();
             let files = Files { store: &store, trace: None };
-            let device = Served { model, draw: None, size_bytes: size, seed: 1 };
-            let (backend, sockets) = Backend::start(
-                device,
-                Clock::Simulated,
-                60,
-                possible_walls(),
-                Sockets::new().unwrap(),
-                &files,
-            )
-            .unwrap();
+            let device = Served { model, draw: None, size_bytes: size, seed: 1, fails_after: None };
+            let order = [DeviceOrder { device, files }];
+            let sockets = Sockets::new(1).unwrap();
+            let (backend, sockets) =
+                Backend::start(&order, Clock::Simulated, 60, possible_walls(), sockets).unwrap();
             let mut guest = Guest::connect(&sockets, size);
             let (mut underway, mut answered) = (0, 0);
             let started = Instant::now();
@@ -225,7 +221,7 @@ fn main() -> ExitCode {
             let rate = answered as f64 / started.elapsed().as_secs_f64();
             let memory = memory_of_server();
             drop(guest);
-            let report = backend.finish().unwrap();
+            let report = backend.finish().unwrap().remove(0);
             println!(
                 "{model:14} {:5} GB, {depth:2} at once: {rate:>8.0} requests/s, {:.0} s of device time, {memory} kB {}",
                 size / 1_000_000_000,

@@ -179,12 +179,13 @@ fn live() -> Result<(), BackendError> {
     let take = |descriptor| own(descriptor).ok_or(BackendError::NotForPeople);
     let mut report = File::from(take(task.report)?);
     let clock_socket = take(task.clock_socket)?;
-    let device = |device: &DeviceTask| {
+    let mut devices = Vec::with_capacity(task.devices.len());
+    for device in &task.devices {
         let trace = match device.trace {
             Some((descriptor, bound)) => Some((File::from(take(descriptor)?), bound)),
             None => None,
         };
-        Ok(DeviceToServe {
+        devices.push(DeviceToServe {
             device: Served {
                 model: &device.model,
                 draw: device.draw,
@@ -195,9 +196,8 @@ fn live() -> Result<(), BackendError> {
             store: File::from(take(device.store)?),
             trace,
             socket: take(device.socket)?,
-        })
-    };
-    let devices = task.devices.iter().map(device).collect::<Result<Vec<_>, BackendError>>()?;
+        });
+    }
     let silence = Duration::from_secs(task.silence_s);
     let told = serve(devices, task.clock, silence, clock_socket);
     report.write_all(&serde_json::to_vec(&told).map_err(std::io::Error::from)?)?;

@@ -39,15 +39,15 @@ pub(super) fn serve(
                 Turn::End => break,
             }
         }
-        let of_driver = |(driver, session): (_, &'_ Option<GuestSession>)| match session {
-            Some(session) => WaitSource::Connection(&session.connection),
-            None => WaitSource::Listener(driver),
-        };
         let of_clock = match clock.as_ref() {
             Some(clock) => WaitSource::Connection(&clock.connection),
             None => WaitSource::Listener(clock_socket),
         };
-        let said = wait([of_clock].into_iter().chain(drivers.iter().zip(&sessions).map(of_driver)), silence)?;
+        let of_drivers = drivers.iter().zip(&sessions).map(|(driver, session)| match session {
+            Some(session) => WaitSource::Connection(&session.connection),
+            None => WaitSource::Listener(driver),
+        });
+        let said = wait([of_clock].into_iter().chain(of_drivers), silence)?;
         if said.is_empty() {
             let doing = if clock.as_ref().is_some_and(|clock| clock.waiting) {
                 "waited for something that never comes"

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use crate::dataset::readable;
 use crate::lab::{ChosenLab, Lab, LabError};
-use crate::plan::{Dataset, DeviceSource, Plan};
+use crate::plan::{Dataset, DeviceSource, Plan, duration_text};
 use crate::reason::{Hinted, Reason};
 use crate::report::in_lines;
 use crate::study::{Permission, Prospect, order};
@@ -30,11 +30,17 @@ pub(super) fn show(
     let mut out = anstream::stdout().lock();
     writeln!(out, "{}", in_lines(&plan.title))?;
     writeln!(out, "lab: {} ({})", choice.lab.name(), choice.reason)?;
-    let device = match &plan.device.source {
-        DeviceSource::Path(path) => format!("{}: everything on it would be destroyed", path.display()),
-        other => other.to_string(),
-    };
-    writeln!(out, "device: {device}")?;
+    for source in plan.device.all() {
+        let device = match source {
+            DeviceSource::Path(path) => format!("{}: everything on it would be destroyed", path.display()),
+            other => other.to_string(),
+        };
+        writeln!(out, "device: {device}")?;
+    }
+    if let Some(fails) = plan.device.fails {
+        let after = duration_text(fails.after);
+        writeln!(out, "device {} fails {after} after its guest was started", fails.device)?;
+    }
     writeln!(out, "each trial: {}", choice.lab.command_line().join(" "))?;
     for (place, candidate) in plan.candidates.iter().enumerate() {
         writeln!(out)?;

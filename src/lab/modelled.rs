@@ -1,6 +1,5 @@
 //! Trials on modelled devices: a process of ours serves them, and keeps the clock of a guest that knows simulated time.
 
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::Duration;
 

@@ -13,7 +13,7 @@ use crate::host::sandbox::{Isolation, inherit, possible_walls};
 use crate::host::secrets::Secrets;
 use crate::host::sysfs::Schedulers;
 use crate::journal::{Caution, Event};
-use crate::layer::{Layer, find_scheduler};
+use crate::layer::{Layer, LayerKind, find_scheduler};
 use crate::measure::{IDLE_WINDOW, idle_load};
 use crate::plan::{Candidate, DeviceSource, LabChoice, Plan, StagingChoice, folder_room};
 use crate::reason::{Hinted, Reason};
@@ -165,6 +165,11 @@ impl Lab for Native {
         if !self.has_driver(&candidate.filesystem) {
             let lacking = format!("this kernel has no driver for {}", candidate.filesystem);
             return Some(Reason::new(lacking, sandbox));
+        }
+        if let Some(layer) = crate::layer::of(candidate).find(|layer| layer.kind == LayerKind::Array) {
+            // The kernel removes a mapping with its last user, and stops no array by itself.
+            let lacking = format!("a trial that is killed would leave its array ({}) on this machine", layer.name);
+            return Some(Reason::new(lacking, "a guest's kernel takes it with it: --lab uml, or --lab vm"));
         }
         let lacks_driver = |layer: &&Layer| !has_device_mapper() && !loadable(layer.driver);
         if let Some(layer) = crate::layer::of(candidate).find(lacks_driver) {

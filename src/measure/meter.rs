@@ -135,6 +135,7 @@ impl Clocked {
 
 #[cfg(test)]
 mod tests {
+    const NONE: &[&str] = &[];
     use std::time::Duration;
 
     use super::{MeasureError, Meter, idle_load};
@@ -191,7 +192,7 @@ mod tests {
     #[test]
     fn without_a_device_there_are_no_numbers_of_one() {
         let (_folder, root) = fake_root(&files());
-        let meter = Meter::new::<&str>(&root, &[], 0.0).unwrap();
+        let meter = Meter::new(&root, NONE, 0.0).unwrap();
         let ((), clocked) = meter.clock("umount", "warm", &mut (), nothing, nothing).unwrap();
         let observation = clocked.finish(WorkDone::default(), None).unwrap();
         assert!(!observation.measurements.iter().any(|one| one.metric.starts_with("device")));
@@ -209,7 +210,7 @@ mod tests {
     #[test]
     fn errors_say_what_failed() {
         let (_folder, root) = fake_root(&files());
-        let meter = Meter::new::<&str>(&root, &[], 0.0).unwrap();
+        let meter = Meter::new(&root, NONE, 0.0).unwrap();
         let ((), failed) = meter.clock("write", "fresh", &mut (), nothing, nothing).unwrap();
         let gone = tempfile::tempdir().unwrap();
         let fresh = Fresh::of(gone.path(), 0).unwrap();
@@ -231,7 +232,7 @@ mod tests {
     fn works_on_this_machine() {
         let root = Root::default();
         let idle = idle_load(&root, Duration::from_millis(20)).unwrap();
-        let meter = Meter::new::<&str>(&root, &[], idle).unwrap();
+        let meter = Meter::new(&root, NONE, idle).unwrap();
         let work = |_: &mut ()| {
             let numbers = (0..1_000_000_u64).map(|number| std::hint::black_box(number ^ 7));
             Ok::<u64, MeasureError>(numbers.sum())

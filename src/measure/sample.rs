@@ -158,6 +158,7 @@ pub(super) fn cpu_clock(clock: ClockId) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    const NONE: &[&str] = &[];
     use std::time::Duration;
 
     use super::{DeviceCounters, SampleProbe};
@@ -216,6 +217,6 @@ mod tests {
         let (_folder, root) = fake_root(&[("proc/stat", CPU), ("proc/self/stat", SELF)]);
         let shown = SampleProbe::open(&root, &["sdz"]).unwrap_err().to_string();
         assert!(shown.contains("sys/class/block/sdz: No such file"), "{shown}");
-        assert_eq!(SampleProbe::open::<&str>(&root, &[]).unwrap().sample().unwrap().device, None);
+        assert_eq!(SampleProbe::open(&root, NONE).unwrap().sample().unwrap().device, None);
     }
 }

@@ -191,6 +191,7 @@ fn wait(
 
 #[cfg(test)]
 mod tests {
+    const NONE: &[&str] = &[];
     use std::cell::Cell;
     use std::time::Duration;
 
@@ -297,7 +298,7 @@ mod tests {
         assert!(busy.timed_out);
         assert_eq!(busy.dirty_left, 3072);
         let at_once = SettleLimits { quiet: Duration::ZERO, ..once };
-        assert!(!settle::<&str>(&root, &[], &at_once).unwrap().timed_out);
+        assert!(!settle(&root, NONE, &at_once).unwrap().timed_out);
         assert!(settle(&root, &["sdz"], &once).unwrap_err().is_absent());
     }
 }

@@ -44,8 +44,7 @@ impl Permission<'_> {
                 LookedAt { size: Some(size.0), refused: found.err().map(refused) }
             }
             Some(DeviceSource::Path(path)) => {
-                let look = |identity| examine(&Root::default(), path, smallest(plan), identity);
-                match self.first_allowed(look) {
+                match self.first_allowed(|identity| examine(&Root::default(), path, smallest(plan), identity)) {
                     Ok(cleared) => LookedAt { size: Some(cleared.device().size), refused: None },
                     Err(refusal) => {
                         let device = BlockDevice::inspect(&Root::default(), path);

@@ -257,8 +257,9 @@ pub struct Verify {
 pub struct Vocabulary<'a> {
     pub filesystems: &'a [&'a str],
     pub layers: &'a [&'a str],
-    /// Whether a layer of this name takes these options; the name is a known one.
-    pub layer: fn(name: &str, options: &str) -> Result<(), Reason>,
+    /// How many devices the layer of this name puts together at least with these options, 1 where it puts none together; or
+    /// why it does not take them.
+    pub layer: fn(name: &str, options: &str) -> Result<usize, Reason>,
     pub adapters: &'a [&'a str],
     pub profiles: &'a [&'a str],
     /// Metrics a goal may name.

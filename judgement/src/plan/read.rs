@@ -105,7 +105,7 @@ fn finish(
         problems.note(network_at.or(device_at).unwrap_or_default(), environment::check_network(&plan));
         problems.note(device_at.unwrap_or_default(), environment::check(&plan));
         problems.note(device_at.unwrap_or_default(), folders::check(&plan));
-        problems.note(device_at.unwrap_or_default(), read_device::check(&plan));
+        problems.note(device_at.unwrap_or_default(), read_device::check(&plan, vocabulary));
         problems.note(device_at.unwrap_or_default(), space::check(&plan));
     }
     plan

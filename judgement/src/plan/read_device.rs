@@ -10,7 +10,7 @@ use super::section::{Placed, Section};
 use super::source::{Node, TextSpan, TomlValue};
 use super::value::{absolute_path, count, size, text, time};
 use super::{
-    Bytes, Candidate, DeviceFailure, DeviceSource, Plan, PlannedDevice, Vocabulary, devices_named,
+    Bytes, Candidate, DeviceFailure, DeviceSource, Plan, PlannedDevice, Vocabulary, devices_named, split_layer,
 };
 
 pub(super) const DEVICE: &[&str] =
@@ -123,7 +123,7 @@ fn read_failure(section: &Section<'_>) -> Option<DeviceFailure> {
 }
 
 /// Whether the devices are there that candidates, and `fails`, speak of.
-pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
+pub(super) fn check(plan: &Plan, vocabulary: &Vocabulary<'_>) -> Result<(), Reason> {
     let there = plan.device.count();
     let all: Vec<&PathBuf> = plan
         .device
@@ -158,12 +158,12 @@ pub(super) fn check(plan: &Plan) -> Result<(), Reason> {
         }
     }
     plan.candidates.iter().try_for_each(|candidate| {
-        of_candidate(candidate, there).map_err(|reason| reason.after(format!("`{}`: ", candidate.name)))
+        of_candidate(candidate, there, vocabulary).map_err(|reason| reason.after(format!("`{}`: ", candidate.name)))
     })
 }
 
 /// Whether there are the devices that a candidate's options and layers want.
-fn of_candidate(candidate: &Candidate, there: usize) -> Result<(), Reason> {
+fn of_candidate(candidate: &Candidate, there: usize, vocabulary: &Vocabulary<'_>) -> Result<(), Reason> {
     let named = devices_named(candidate)?;
     match named.iter().find(|number| **number > there) {
         Some(number) => return Err(no_such(*number, there)),
@@ -174,6 +174,27 @@ fn of_candidate(candidate: &Candidate, there: usize) -> Result<(), Reason> {
             ));
         }
         None => {}
+    }
+    let (mut together, mut before) = (there - named.len(), None);
+    for layer in candidate.layers.names() {
+        let (name, options) = split_layer(layer);
+        let least = (vocabulary.layer)(name, options)?;
+        if least > together {
+            let (what, hint) = match before {
+                Some(before) => (
+                    format!("`{layer}` lies on {before}, which is one device already"),
+                    "one layer can put a candidate's devices together",
+                ),
+                None => (
+                    format!("`{layer}` needs {least} devices, and has {together}"),
+                    "`count` in [device] says how many there are, or a list of models or paths",
+                ),
+            };
+            return Err(Reason::new(what, hint));
+        }
+        if least > 1 {
+            (together, before) = (1, Some(layer));
+        }
     }
     Ok(())
 }

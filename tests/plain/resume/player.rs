@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fsverdict::journal::{Event, FILE_NAME, Facts, Learnt, Status, Surroundings, TrialId, read};
-use fsverdict::lab::{Attachment, Lab, LabError, TrialEnd, Watch};
+use fsverdict::lab::{Attachments, Lab, LabError, TrialEnd, Watch};
 use fsverdict::plan::Candidate;
 use fsverdict::reason::Reason;
 use fsverdict::study::Watcher;
@@ -96,7 +96,7 @@ impl Lab for Player {
     fn run(
         &self,
         spec: &TrialSpec,
-        _: &Attachment,
+        _: &Attachments,
         job: usize,
         watch: Watch<'_>,
     ) -> Result<TrialEnd, LabError> {
