@@ -34,7 +34,7 @@ pub(super) static MD: Layer = Layer {
     options: |options| Ok(ArrayOptions::read(options)?.level.least()),
     usual: false,
     free_cpu: Some(
-        "CPU is taken as free: what parity costs to compute is not in these times, so that raid5 and raid6 look cheaper than they are",
+        "CPU is taken as free: what an array computes is not in these times, so that parity (raid5, raid6) looks cheaper than it is",
     ),
     make: None,
     open: LayerLine { step: "make the array", argv: create },

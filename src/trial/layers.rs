@@ -26,6 +26,9 @@ pub(super) trait Mapper {
     /// removal is asked for.
     fn opened(&mut self, kind: LayerKind, name: &str) -> Result<OpenNode, TrialError>;
 
+    /// Waits until nobody else has this node to himself: the kernel closes what lay on it a moment after that is gone.
+    fn becomes_free(&mut self, node: &Path);
+
     /// Whether the opened layer of this name and node goes in time.
     fn goes(&mut self, kind: LayerKind, name: &str, node: &Path) -> bool;
 }
@@ -143,6 +146,9 @@ impl OpenLayers {
         let Some(one) = self.each.get_mut(at) else { return Ok(()) };
         one.held = None;
         let (layer, Some(node)) = (one.layer, one.node.clone()) else { return Ok(()) };
+        if layer.close.is_some() {
+            mapper.becomes_free(&node);
+        }
         let taken_down = self.run(layer.close, at, devices, mapper);
         if taken_down.is_ok() && !mapper.goes(layer.kind, &name, &node) {
             let left = format!("the device {name} of the layer {} is still there", layer.name);
@@ -273,6 +279,8 @@ mod tests {
             let path = format!("/dev/dm-{}", self.open.len() - 1).into();
             Ok(OpenNode { path, held: File::open("/dev/null").unwrap() })
         }
+
+        fn becomes_free(&mut self, _: &Path) {}
 
         fn goes(&mut self, _: LayerKind, name: &str, _: &Path) -> bool {
             self.record.push(format!("{name} goes"));

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::fs::FileType;
+use rustix::fs::{FileType, Mode, OFlags, open};
 
 use crate::host::sandbox::make_node;
 use crate::layer::LayerKind;
@@ -52,6 +52,12 @@ impl Mapper for HostMapper<'_> {
         make_node(&path, FileType::BlockDevice, number).map_err(TrialError::host)?;
         let held = File::open(&path).map_err(TrialError::io("hold the device of the layer"))?;
         Ok(OpenNode { path, held })
+    }
+
+    fn becomes_free(&mut self, node: &Path) {
+        // Without O_CREAT it is a block device's own meaning: nobody else may have it to himself (open(2)).
+        let exclusively = || open(node, OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty());
+        gone_within(|| exclusively().is_err(), LIMIT);
     }
 
     fn goes(&mut self, kind: LayerKind, name: &str, node: &Path) -> bool {
